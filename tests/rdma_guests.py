@@ -32,7 +32,7 @@ def _name(kind: str) -> str:
 def skip_without(kind: str) -> None:
     """Skip where QEMU, or a kernel for it, cannot be had."""
     try:
-        tools.require(tools.GUEST_PACKAGES)
+        tools.require(tools.GUEST_PROGRAMS)
         image(DRIVERS[kind])
     except (LabError, ToolMissing) as reason:
         pytest.skip(f"no virtual machines with RDMA here: {reason}")

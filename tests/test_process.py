@@ -130,9 +130,9 @@ def test_group_that_is_over_starts_nothing(tmp_path: Path) -> None:
 
 def test_all_launches_of_a_run_are_ended_and_no_others(start: Start) -> None:
     run = f"test-process-{os.getpid()}"
-    mine = {start(f"{run}/launch-01-1"), start(f"{run}/launch-02-1")}
-    others = {start(run), start(f"{run}0/launch-01-1"), start(f"other/{run}/launch-01-1")}
-    ended = process.end_marked_prefix(run)
+    mine = {start(run), start(f"{run}/launch-01-1"), start(f"{run}/launch-02-1")}
+    others = {start(f"{run}0/launch-01-1"), start(f"other/{run}/launch-01-1")}
+    ended = process.end_marked(run)
     assert set(ended) == mine
     assert not others & set(ended)
 
@@ -146,13 +146,13 @@ def test_one_launch_is_ended_and_no_other(start: Start) -> None:
 
 def test_empty_run_identity_ends_nothing(start: Start) -> None:
     start("/launch-01-1")
-    assert process.end_marked_prefix("") == ()
+    assert process.end_marked("") == ()
 
 
 def test_this_process_survives_when_it_carries_the_marker_itself() -> None:
     script = (
         "from fabricgauge import process as p; "
-        "print(p.end_marked('self/one'), p.end_marked_prefix('self'))"
+        "print(p.end_marked('self/one'), p.end_marked('self'))"
     )
     done = process.run([sys.executable, "-c", script], timeout_s=30, env={MARKER: "self/one"})
     assert (done.stdout, done.exit_code) == ("() ()\n", 0)
@@ -165,7 +165,7 @@ def test_a_strangers_process_survives_when_it_carries_the_marker() -> None:
         ["sleep", "60"], env={**os.environ, MARKER: f"{run}/x"}, user=65534
     ) as stranger:
         try:
-            assert process.end_marked_prefix(run) == ()
+            assert process.end_marked(run) == ()
             assert process.end_marked(f"{run}/x") == ()
         finally:
             stranger.kill()

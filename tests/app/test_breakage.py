@@ -29,7 +29,7 @@ LAUNCH = PlannedLaunch(1, "net1", "10.77.0.0/24", NODES, ())
 @pytest.fixture
 def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
     hosts = HostAccess("local", tuple(Host(node, ()) for node in NODES))
-    target = Target(hosts, MeasurementRequest(), DEFAULTS, ())
+    target = Target(hosts, MeasurementRequest(), DEFAULTS)
     monkeypatch.setattr(breakage, "tried", lambda *_: ())
     monkeypatch.setattr(breakage, "surveyed", lambda *_: ((), Fabric((), (), ())))
     return RunContext(target, RunDirectory.create(tmp_path), planted.run())

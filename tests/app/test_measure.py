@@ -24,7 +24,7 @@ ENGINE = Engine(Path("/opt/engine"), MPI, "0", (), "g++")
 def commands(patterns: tuple[str, ...], folder: Path) -> list[tuple[str, ...]]:
     request = MeasurementRequest(patterns=patterns, sizes=(8,))
     made = plan(request, ("c1", "c1"), ((None, Skipped("not pinned")),))
-    target = Target(HostAccess("local", ()), request, DEFAULTS, (), engine=ENGINE)
+    target = Target(HostAccess("local", ()), request, DEFAULTS, engine=ENGINE)
     directory = RunDirectory.create(folder)
     run = Run(directory.identity, "", (), {}, Fabric((), (), ()), made, (), complete=False)
     context = RunContext(target, directory, run)

@@ -14,8 +14,7 @@ from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.localise import localising
-from fabricgauge.model.command import LaunchCommand
-from fabricgauge.model.host_access import Host, HostAccess
+from fabricgauge.model.host_access import Host, HostAccess, LaunchCommand
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import Ended, Run
 from fabricgauge.store.run_directory import RunDirectory
@@ -29,6 +28,8 @@ CASES = {
     "0.1.0--ppn-2": 0,
     "0.1.0--slow-node": 2,
 }
+#: A direction that is slower than the other is measured again, and no matrix is there.
+SLOWER_ONE_WAY = {"0.1.0--slow-direction"}
 
 
 def stored(case: str) -> RunDirectory:
@@ -110,7 +111,7 @@ def target_of(run: Run) -> Target:
     nodes = run.plan.launches[0].nodes
     access = HostAccess("local", tuple(Host(node, ()) for node in dict.fromkeys(nodes)))
     request = MeasurementRequest(rank_order=nodes)
-    return Target(access, request, DEFAULTS, (), topology=run.fabric.topology, engine=ENGINE)
+    return Target(access, request, DEFAULTS, topology=run.fabric.topology, engine=ENGINE)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -122,13 +123,13 @@ def test_a_check_reads_nothing_back_and_analyses_once_and_after_a_recheck(
     replay(run, records, monkeypatch)
     context = begin.begin(target_of(run), RunDirectory.create(tmp_path))
     counted.loads = counted.analyses = 0
-    outcome = check.finish(context)
+    judged, _ = check.finish(context)
     assert counted.loads == 0
-    again = any(one.purpose == "again" for one in outcome.judged.run.launches)
-    assert again == (CASES[case] == 2)
+    again = any(one.purpose == "again" for one in judged.run.launches)
+    assert again == (CASES[case] == 2 or case in SLOWER_ONE_WAY)
     assert counted.analyses == CASES[case]
-    read = load(RunDirectory(outcome.path))
-    assert read == msgspec.structs.replace(outcome.judged.run, complete=True)
+    read = load(RunDirectory(context.directory.path))
+    assert read == msgspec.structs.replace(judged.run, complete=True)
     assert len(read.launches) >= len(run.launches)
 
 
@@ -185,7 +186,7 @@ def test_a_run_that_is_taken_up_again_is_read_once(
     of = stored("0.1.0--slow-node")
     run, records = load(of), records_of(of)
     replay(run, records, monkeypatch)
-    monkeypatch.setattr(begin, "end_marked_prefix", lambda _: None)
+    monkeypatch.setattr(begin, "end_marked", lambda _: None)
     partial = tmp_path / f"{of.identity}.partial"
     shutil.copytree(of.path, partial)
     for name in ("launches.jsonl", "results.jsonl"):
@@ -196,7 +197,7 @@ def test_a_run_that_is_taken_up_again_is_read_once(
     half.write("plan.json", msgspec.structs.replace(run.plan, launches=first))
     counted.loads = counted.analyses = 0
     context: RunContext = begin.take_up(target_of(run), half)
-    outcome = check.finish(context)
+    judged, _ = check.finish(context)
     assert (counted.loads, counted.analyses) == (1, 2)
-    assert outcome.judged.run.complete
-    assert any(one.purpose == "again" for one in outcome.judged.run.launches)
+    assert judged.run.complete
+    assert any(one.purpose == "again" for one in judged.run.launches)

@@ -9,7 +9,6 @@ from tests.report import sample
 
 from fabricgauge.app.batch.pair_queue import AllStuck
 from fabricgauge.app.batch.submit import collected
-from fabricgauge.app.conclude import CheckOutcome
 from fabricgauge.app.progress import SILENT
 from fabricgauge.cli.jobs import begun, followed, shown
 from fabricgauge.cli.options import Printing
@@ -113,7 +112,7 @@ def test_who_waits_for_stuck_jobs_alone_is_told_how_to_go_on(
         raise AllStuck("scancel 7 8 ends them")
 
     with pytest.raises(AllStuck, match="scancel 7 8"):
-        followed(directory, Printing(), stuck)
+        followed(directory, Printing(), SILENT, stuck)
     assert f"fabricgauge submit --resume {directory.path}" in capsys.readouterr().err
 
 
@@ -137,7 +136,7 @@ def test_how_to_go_on_is_said_where_one_can(
     broken_off = msgspec.structs.replace(
         judged, run=msgspec.structs.replace(judged.run, complete=False)
     )
-    shown(CheckOutcome(broken_off, tmp_path, interrupted=False), Printing())
+    shown(broken_off, tmp_path, Printing())
     said = capsys.readouterr().err
     assert told in said
     assert str(tmp_path) in said

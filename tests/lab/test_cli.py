@@ -4,19 +4,9 @@ import pytest
 from click.testing import CliRunner
 
 from fabricgauge.cli.lab import lab, parse_network
-from fabricgauge.cli.lab_faults import parse_fault
+from fabricgauge.cli.lab_text import parse_fault
 from fabricgauge.lab import up as up_module
-from fabricgauge.lab.fault_kinds import (
-    AddressChange,
-    HostsEntry,
-    LinkDown,
-    Loss,
-    MemoryLock,
-    MtuChange,
-    PortRate,
-    RateLimit,
-    StrayFrames,
-)
+from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.model.errors import UsageError
 
@@ -57,21 +47,23 @@ def test_network_fails_when_it_is_not_name_rate_and_mtu(text: str) -> None:
 
 
 def test_fault_is_what_the_words_say() -> None:
-    assert parse_fault("link-down", "c1", "net1", None) == LinkDown("c1", "net1")
-    assert parse_fault("rate", "c1", "net1", "100M") == RateLimit("c1", "net1", 1e8, "both")
-    assert parse_fault("rate-in", "c1", "net1", "100M") == RateLimit("c1", "net1", 1e8, "in")
-    assert parse_fault("rate-out", "c1", "net1", "1G") == RateLimit("c1", "net1", 1e9, "out")
-    assert parse_fault("mtu", "c1", "net1", "9000") == MtuChange("c1", "net1", 9000)
-    assert parse_fault("port-rate", "c1", "net1", "100M") == PortRate("c1", "net1", 1e8)
-    assert parse_fault("address", "c1", "net1", "10.0.0.1/8") == AddressChange(
-        "c1", "net1", "10.0.0.1/8"
+    assert parse_fault("link-down", "c1", "net1", None) == LabFault("link-down", "c1", "net1")
+    assert parse_fault("rate", "c1", "net1", "100M") == LabFault("rate", "c1", "net1", 1e8)
+    assert parse_fault("rate-in", "c1", "net1", "100M") == LabFault("rate-in", "c1", "net1", 1e8)
+    assert parse_fault("rate-out", "c1", "net1", "1G") == LabFault("rate-out", "c1", "net1", 1e9)
+    assert parse_fault("mtu", "c1", "net1", "9000") == LabFault("mtu", "c1", "net1", 9000)
+    assert parse_fault("port-rate", "c1", "net1", "100M") == LabFault(
+        "port-rate", "c1", "net1", 1e8
     )
-    assert parse_fault("hosts", "c1", "net1", "c2=10.0.0.9") == HostsEntry(
-        "c1", "net1", "c2", "10.0.0.9"
+    assert parse_fault("address", "c1", "net1", "10.0.0.1/8") == LabFault(
+        "address", "c1", "net1", text="10.0.0.1/8"
     )
-    assert parse_fault("loss", "c1", "net1", "25%") == Loss("c1", "net1", 0.25)
-    assert parse_fault("drops", "c1", "net1", "50") == StrayFrames("c1", "net1", 50)
-    assert parse_fault("memlock", "c1", "", "65536") == MemoryLock("c1", 65536)
+    assert parse_fault("hosts", "c1", "net1", "c2=10.0.0.9") == LabFault(
+        "hosts", "c1", "net1", text="c2=10.0.0.9"
+    )
+    assert parse_fault("loss", "c1", "net1", "25%") == LabFault("loss", "c1", "net1", 0.25)
+    assert parse_fault("drops", "c1", "net1", "50") == LabFault("drops", "c1", "net1", 50)
+    assert parse_fault("memlock", "c1", "", "65536") == LabFault("memlock", "c1", amount=65536)
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,7 @@ import msgspec
 import pytest
 
 from fabricgauge.lab import faults, holder
-from fabricgauge.lab.fault_kinds import (
-    AddressChange,
-    Fault,
-    HostsEntry,
-    LinkDown,
-    Loss,
-    MemoryLock,
-    MtuChange,
-    RateLimit,
-    StrayFrames,
-)
+from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.state import LabNetwork, LabNode, LabState, NodeHolder
 from fabricgauge.model.errors import LabError
 
@@ -36,26 +26,26 @@ def state(monkeypatch: pytest.MonkeyPatch) -> LabState:
 
 
 def test_fault_of_the_same_kind_is_replaced(state: LabState) -> None:
-    state = faults.inject(state, MtuChange("c1", "net1", 1400))
-    state = faults.inject(state, MtuChange("c1", "net1", 1300))
-    assert state.faults == (MtuChange("c1", "net1", 1300),)
+    state = faults.inject(state, LabFault("mtu", "c1", "net1", 1400))
+    state = faults.inject(state, LabFault("mtu", "c1", "net1", 1300))
+    assert state.faults == (LabFault("mtu", "c1", "net1", 1300),)
 
 
 def test_limits_of_both_directions_stand_side_by_side_until_one_takes_both(
     state: LabState,
 ) -> None:
-    one, other = (RateLimit("c1", "net1", 1e8, way) for way in ("in", "out"))
+    one, other = (LabFault(kind, "c1", "net1", 1e8) for kind in ("rate-in", "rate-out"))
     state = faults.inject(faults.inject(state, one), other)
     assert state.faults == (one, other)
-    both = RateLimit("c1", "net1", 1e7)
+    both = LabFault("rate", "c1", "net1", 1e7)
     assert faults.inject(state, both).faults == (both,)
 
 
 def test_heal_ends_only_what_it_is_asked_for(state: LabState) -> None:
-    cut, slow = LinkDown("c1", "net1"), RateLimit("c1", "net1", 1e8)
-    elsewhere = LinkDown("c2", "net1")
+    cut, slow = LabFault("link-down", "c1", "net1"), LabFault("rate", "c1", "net1", 1e8)
+    elsewhere = LabFault("link-down", "c2", "net1")
     state = msgspec.structs.replace(state, faults=(cut, slow, elsewhere))
-    assert faults.heal(state, "c1", "net1", LinkDown).faults == (slow, elsewhere)
+    assert faults.heal(state, "c1", "net1", "link-down").faults == (slow, elsewhere)
     assert faults.heal(state, "c1").faults == (elsewhere,)
     assert faults.heal(state).faults == ()
 
@@ -63,22 +53,27 @@ def test_heal_ends_only_what_it_is_asked_for(state: LabState) -> None:
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        (LinkDown("c9", "net1"), "no node 'c9'; it has head, c1, c2"),
-        (LinkDown("c1", "net9"), "no network 'net9'; it has net1"),
-        (RateLimit("c1", "net1", 0), "rate 0 bit/s of c1 in net1"),
-        (MtuChange("c1", "net1", 9), "MTU 9 of c1 in net1"),
-        (AddressChange("c1", "net1", "10.77.0.12/24 dev eth9"), "cannot be an address of c1"),
-        (AddressChange("c1", "net1", "10.77.0.12/33"), "cannot be an address of c1"),
-        (AddressChange("c1", "net1", "::1/64"), "cannot be an address of c1"),
-        (HostsEntry("c1", "net1", "c9", "10.0.0.1"), "no node 'c9'"),
-        (HostsEntry("c1", "net1", "c2", "10.0.0.1\n"), "cannot be an address"),
-        (Loss("c1", "net1", 0.0), "lost share of c1 in net1"),
-        (Loss("c1", "net1", float("nan")), "lost share of c1 in net1"),
-        (StrayFrames("c1", "net1", 0.0), "stray frames per second"),
-        (MemoryLock("c1", 0), "memory limit of c1"),
+        (LabFault("link-down", "c9", "net1"), "no node 'c9'; it has head, c1, c2"),
+        (LabFault("link-down", "c1", "net9"), "no network 'net9'; it has net1"),
+        (LabFault("rate", "c1", "net1", 0), "rate 0 bit/s of c1 in net1"),
+        (LabFault("mtu", "c1", "net1", 9), "MTU 9 of c1 in net1"),
+        (
+            LabFault("address", "c1", "net1", text="10.77.0.12/24 dev eth9"),
+            "cannot be an address of c1",
+        ),
+        (LabFault("address", "c1", "net1", text="10.77.0.12/33"), "cannot be an address of c1"),
+        (LabFault("address", "c1", "net1", text="::1/64"), "cannot be an address of c1"),
+        (LabFault("hosts", "c1", "net1", text="c9=10.0.0.1"), "no node 'c9'"),
+        (LabFault("hosts", "c1", "net1", text="c2=10.0.0.1\n"), "cannot be an address"),
+        (LabFault("loss", "c1", "net1", 0.0), "lost share of c1 in net1"),
+        (LabFault("loss", "c1", "net1", float("nan")), "lost share of c1 in net1"),
+        (LabFault("drops", "c1", "net1", 0.0), "stray frames per second"),
+        (LabFault("memlock", "c1", amount=0), "memory limit of c1"),
     ],
 )
-def test_inject_fails_when_the_fault_cannot_be(state: LabState, fault: Fault, message: str) -> None:
+def test_inject_fails_when_the_fault_cannot_be(
+    state: LabState, fault: LabFault, message: str
+) -> None:
     with pytest.raises(LabError, match=message):
         faults.inject(state, fault)
 
@@ -86,15 +81,15 @@ def test_inject_fails_when_the_fault_cannot_be(state: LabState, fault: Fault, me
 def test_a_fault_of_a_node_alone_is_healed_with_the_node_and_not_with_a_network(
     state: LabState,
 ) -> None:
-    low = MemoryLock("c1", 65536)
+    low = LabFault("memlock", "c1", amount=65536)
     state = faults.inject(state, low)
     assert faults.heal(state, None, "net1").faults == (low,)
     assert faults.heal(state, "c1").faults == ()
 
 
 def test_wrong_entries_of_several_names_stand_side_by_side(state: LabState) -> None:
-    one, other = (HostsEntry("c1", "net1", name, "10.0.0.9") for name in ("c1", "c2"))
+    one, other = (LabFault("hosts", "c1", "net1", text=f"{name}=10.0.0.9") for name in ("c1", "c2"))
     state = faults.inject(faults.inject(state, one), other)
     assert state.faults == (one, other)
-    again = HostsEntry("c1", "net1", "c2", "10.0.0.8")
+    again = LabFault("hosts", "c1", "net1", text="c2=10.0.0.8")
     assert faults.inject(state, again).faults == (one, again)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.lab.fault_kinds import LinkDown
+from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.guests import packages, qemu
 from fabricgauge.lab.guests.image import (
@@ -98,7 +98,7 @@ def test_lab_with_rdma_fails_when_it_cannot_be_made(spec: LabSpec, message: str)
 
 def test_fault_fails_on_virtual_machines_whose_holders_live_in_the_machines_own_network() -> None:
     with pytest.raises(LabError, match="virtual machines"):
-        inject(STATE, LinkDown("c1", "net1"))
+        inject(STATE, LabFault("link-down", "c1", "net1"))
     with pytest.raises(LabError, match="virtual machines"):
         heal(STATE)
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 from tests.lab.conftest import MakeLab, on, stream_bytes_per_s
 
-from fabricgauge.lab.fault_kinds import LinkDown, MtuChange, RateLimit
+from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.spec import NetworkSpec
@@ -93,26 +93,26 @@ def received_bytes(state: LabState, node: str) -> int:
 
 def test_cut_link_loses_its_carrier_and_gets_it_back(make_lab: MakeLab) -> None:
     state = make_lab(SLOW)
-    state = inject(state, LinkDown("c1", "net1"))
+    state = inject(state, LabFault("link-down", "c1", "net1"))
     assert link(state, "c1")["operstate"] == "DOWN"
     assert "NO-CARRIER" in str(link(state, "c1")["flags"])
     assert on(state, "c1", "cat", "/sys/class/net/eth0/carrier") == "0\n"
     assert link(state, "c2")["operstate"] == "UP"
-    heal(state, "c1", "net1", LinkDown)
+    heal(state, "c1", "net1", "link-down")
     assert link(state, "c1")["operstate"] == "UP"
     assert rate(state, "c1", "c2") > 0.15
 
 
 @pytest.mark.parametrize(
-    ("direction", "out_is_slow", "in_is_slow"),
-    [("out", True, False), ("in", False, True), ("both", True, True)],
+    ("kind", "out_is_slow", "in_is_slow"),
+    [("rate-out", True, False), ("rate-in", False, True), ("rate", True, True)],
 )
 def test_slow_link_is_slow_only_in_the_direction_asked_for(
-    make_lab: MakeLab, direction: str, out_is_slow: bool, in_is_slow: bool
+    make_lab: MakeLab, kind: str, out_is_slow: bool, in_is_slow: bool
 ) -> None:
     state = make_lab(SLOW)
     shaping = on(state, "c1", "tc", "qdisc")
-    state = inject(state, RateLimit("c1", "net1", 1e7, direction))  # type: ignore[arg-type]
+    state = inject(state, LabFault(kind, "c1", "net1", 1e7))
     assert on(state, "c1", "tc", "qdisc") == shaping
     assert (rate(state, "c1", "c2") > 0.13) != out_is_slow
     assert (rate(state, "c2", "c1") > 0.13) != in_is_slow
@@ -122,7 +122,7 @@ def test_slow_link_is_slow_only_in_the_direction_asked_for(
 
 def test_mtu_fault_changes_one_interface_until_healed(make_lab: MakeLab) -> None:
     state = make_lab(NetworkSpec("net1", 1e9, 9000))
-    state = inject(state, MtuChange("c1", "net1", 1500))
+    state = inject(state, LabFault("mtu", "c1", "net1", 1500))
     assert (link(state, "c1")["mtu"], link(state, "c2")["mtu"]) == (1500, 9000)
     heal(state)
     assert link(state, "c1")["mtu"] == 9000
@@ -130,5 +130,5 @@ def test_mtu_fault_changes_one_interface_until_healed(make_lab: MakeLab) -> None
 
 def test_faults_on_one_link_leave_the_other_network_alone(make_lab: MakeLab) -> None:
     state = make_lab(SLOW, NetworkSpec("net2", 1e8))
-    inject(state, LinkDown("c1", "net1"))
+    inject(state, LabFault("link-down", "c1", "net1"))
     assert on(state, "c1", "cat", "/sys/class/net/eth1/carrier") == "1\n"

@@ -7,14 +7,7 @@ from pathlib import Path
 import pytest
 from tests.lab.conftest import MakeLab, marked, on
 
-from fabricgauge.lab.fault_kinds import (
-    AddressChange,
-    HostsEntry,
-    Loss,
-    MemoryLock,
-    PortRate,
-    StrayFrames,
-)
+from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.spec import NetworkSpec
 from fabricgauge.lab.state import LabState
@@ -49,7 +42,7 @@ def addresses(state: LabState, node: str) -> list[str]:
 
 def test_an_address_replaces_the_nodes_own_until_healed(make_lab: MakeLab) -> None:
     state = make_lab(*TWO)
-    state = inject(state, AddressChange("c2", "net1", "10.77.0.11/8"))
+    state = inject(state, LabFault("address", "c2", "net1", text="10.77.0.11/8"))
     assert addresses(state, "c2") == ["127.0.0.1/8", "10.77.0.11/8", "10.77.1.12/24"]
     heal(state)
     assert addresses(state, "c2") == ["127.0.0.1/8", "10.77.0.12/24", "10.77.1.12/24"]
@@ -58,7 +51,7 @@ def test_an_address_replaces_the_nodes_own_until_healed(make_lab: MakeLab) -> No
 
 def test_a_wrong_name_is_wrong_on_one_node_only(make_lab: MakeLab) -> None:
     state = make_lab(*TWO)
-    state = inject(state, HostsEntry("c2", "net1", "c1", "10.77.0.99"))
+    state = inject(state, LabFault("hosts", "c2", "net1", text="c1=10.77.0.99"))
     assert on(state, "c2", "getent", "hosts", "c1").split()[0] == "10.77.0.99"
     assert on(state, "c1", "getent", "hosts", "c1").split()[0] == "10.77.0.11"
     assert on(state, "c2", "getent", "hosts", "c1-net2").split()[0] == "10.77.1.11"
@@ -68,7 +61,7 @@ def test_a_wrong_name_is_wrong_on_one_node_only(make_lab: MakeLab) -> None:
 
 def test_a_lossy_link_loses_some_echoes_and_others_none(make_lab: MakeLab) -> None:
     state = make_lab(nodes=("c1", "c2", "c3"))
-    state = inject(state, Loss("c2", "net1", 0.3))
+    state = inject(state, LabFault("loss", "c2", "net1", 0.3))
     know_each_other(state, "c1", "c2")  # a lost request for an address would keep all echoes back
     assert 0 < received(state, "c1", "10.77.0.12") < 20
     assert received(state, "c1", "10.77.0.13") == 20
@@ -78,7 +71,7 @@ def test_a_lossy_link_loses_some_echoes_and_others_none(make_lab: MakeLab) -> No
 
 def test_stray_frames_are_dropped_and_counted_and_their_sender_ends(make_lab: MakeLab) -> None:
     state = make_lab()
-    state = inject(state, StrayFrames("c2", "net1", 100))
+    state = inject(state, LabFault("drops", "c2", "net1", 100))
     before, there = dropped(state, "c2"), len(marked(state.token))
     time.sleep(0.5)
     assert dropped(state, "c2") > before + 10
@@ -94,7 +87,7 @@ def test_stray_frames_are_dropped_and_counted_and_their_sender_ends(make_lab: Ma
 def test_memory_that_may_be_locked_is_limited_on_one_node(make_lab: MakeLab) -> None:
     state = make_lab()
     usual = on(state, "c2", "sh", "-c", "ulimit -l")
-    state = inject(state, MemoryLock("c2", 65536))
+    state = inject(state, LabFault("memlock", "c2", amount=65536))
     assert on(state, "c2", "sh", "-c", "ulimit -l") == "64\n"
     assert on(state, "c1", "sh", "-c", "ulimit -l") == usual
     heal(state)
@@ -105,7 +98,7 @@ def test_memory_that_may_be_locked_is_limited_on_one_node(make_lab: MakeLab) -> 
 def test_a_port_that_came_up_slower_shows_it(make_lab: MakeLab) -> None:
     state = make_lab()
     assert "rate 984395Kbit" in on(state, "c1", "tc", "qdisc")
-    state = inject(state, PortRate("c1", "net1", 1e8))
+    state = inject(state, LabFault("port-rate", "c1", "net1", 1e8))
     assert "rate 98439" in on(state, "c1", "tc", "qdisc")
     heal(state)
     assert "rate 984395Kbit" in on(state, "c1", "tc", "qdisc")

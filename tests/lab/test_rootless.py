@@ -20,7 +20,7 @@ USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "en
 SCRIPT = """
 import subprocess, sys
 from fabricgauge.lab.up import down
-from fabricgauge.lab.fault_kinds import Loss, MemoryLock, RateLimit, StrayFrames
+from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.host_access import access
 from fabricgauge.lab.spec import LabSpec
@@ -32,8 +32,8 @@ try:
     lab = access(state)
     print(state.rootless, status(name)[0].standing)
     for fault in (
-        RateLimit("c1", "net1", 1e8), Loss("c1", "net1", 0.5),
-        StrayFrames("c1", "net1", 5), MemoryLock("c1", 65536),
+        LabFault("rate", "c1", "net1", 1e8), LabFault("loss", "c1", "net1", 0.5),
+        LabFault("drops", "c1", "net1", 5), LabFault("memlock", "c1", amount=65536),
     ):
         state = inject(state, fault)
     heal(state)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.lab.slurm.conf import CGROUP_CONF, NodeSize, check_names, slurm_conf
+from fabricgauge.lab.slurm.conf import CGROUP_CONF, check_names, slurm_conf
 from fabricgauge.lab.spec import address
 from fabricgauge.model.errors import LabError
 
-SIZE = NodeSize(cpus=4, memory_mib=1000)
+SIZE = (4, 1000)
 
 names = st.from_regex(r"[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]", fullmatch=True).filter(
     lambda name: name.lower() not in ("all", "default", "none")
@@ -24,7 +24,7 @@ def settings(text: str) -> list[tuple[str, str]]:
 
 
 def test_controller_nodes_and_partition_are_the_labs() -> None:
-    lines = slurm_conf(("c1", "c2"), SIZE, "pmix").splitlines()
+    lines = slurm_conf(("c1", "c2"), *SIZE, "pmix").splitlines()
     assert "SlurmctldHost=head(10.77.0.1)" in lines
     assert lines[-4:] == [
         "MpiDefault=pmix",
@@ -35,7 +35,7 @@ def test_controller_nodes_and_partition_are_the_labs() -> None:
 
 
 def test_no_cgroup_is_used_and_nothing_lies_outside_the_labs_mounts() -> None:
-    found = dict(settings(slurm_conf(("c1",), SIZE, "none")))
+    found = dict(settings(slurm_conf(("c1",), *SIZE, "none")))
     assert (found["ProctrackType"], found["TaskPlugin"]) == ("proctrack/linuxproc", "task/none")
     assert "CgroupAutomount=no" in CGROUP_CONF
     paths = {value for value in found.values() if value.startswith("/")}
@@ -44,14 +44,14 @@ def test_no_cgroup_is_used_and_nothing_lies_outside_the_labs_mounts() -> None:
 
 
 def test_no_setting_is_given_twice() -> None:
-    keys = [key for key, _ in settings(slurm_conf(("c1",), SIZE, "none"))]
+    keys = [key for key, _ in settings(slurm_conf(("c1",), *SIZE, "none"))]
     once = [key for key in keys if key not in ("State",)]
     assert len(once) == len(set(once))
 
 
 @given(st.lists(names, min_size=1, max_size=8, unique_by=str.lower))
 def test_every_node_is_defined_once_with_its_address_in_the_first_network(nodes: list[str]) -> None:
-    found = settings(slurm_conf(nodes, SIZE, "pmi2"))
+    found = settings(slurm_conf(nodes, *SIZE, "pmi2"))
     assert [value for key, value in found if key == "NodeName"] == nodes
     assert [value for key, value in found if key == "NodeAddr"] == [
         address(0, number) for number in range(1, len(nodes) + 1)
@@ -62,11 +62,11 @@ def test_every_node_is_defined_once_with_its_address_in_the_first_network(nodes:
 @given(st.text(min_size=1, max_size=70))
 def test_a_name_is_refused_or_is_one_word_without_signs(name: str) -> None:
     try:
-        text = slurm_conf((name,), SIZE, "none")
+        text = slurm_conf((name,), *SIZE, "none")
     except LabError:
         return
     assert re.fullmatch("[A-Za-z0-9-]+", name)
-    assert text.count("\n") == slurm_conf(("c1",), SIZE, "none").count("\n")
+    assert text.count("\n") == slurm_conf(("c1",), *SIZE, "none").count("\n")
 
 
 @pytest.mark.parametrize(

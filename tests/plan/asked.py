@@ -5,12 +5,11 @@ import msgspec
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.pattern import CROWD_PATTERNS, TOURNAMENT_PATTERNS
-from fabricgauge.model.plan import Plan
+from fabricgauge.model.plan import Plan, rounds
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.plan.outlook import rounds_to_make
 from fabricgauge.plan.plan import Targets, plan
 from fabricgauge.plan.profiles import PROFILES
-from fabricgauge.plan.tournament import rounds
 
 GBE_BYTES_PER_S = 117.69e6
 FAST_BYTES_PER_S = 12.3e9

@@ -14,12 +14,11 @@ from tests.plan.asked import (
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS, THREADED_PATTERNS
-from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
+from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping, rounds
 from fabricgauge.model.together import Round
 from fabricgauge.plan.outlook import estimated_s, remaining
 from fabricgauge.plan.plan import plan
 from fabricgauge.plan.profiles import PROFILES
-from fabricgauge.plan.tournament import rounds
 from fabricgauge.store.run_files import launch_of
 
 profiles = st.sampled_from(sorted(PROFILES))

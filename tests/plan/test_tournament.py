@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.plan.tournament import pairs, rounds, sampled
+from fabricgauge.model.plan import rounds
+from fabricgauge.plan.tournament import pairs, sampled
 
 counts = st.integers(2, 90)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.model.command import LaunchCommand
+from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.run import launch
 from fabricgauge.run.environment import handed_on, kept_back
 from fabricgauge.run.launchers import slurm
@@ -53,7 +53,7 @@ def test_a_suites_programs_do_not_have_them(tmp_path: Path) -> None:
 
 
 def test_a_step_on_a_node_is_told_by_name_what_it_gets() -> None:
-    (host,) = slurm.access(slurm.Allocation("12", ("c1",)), ("c1",), "slurm").hosts
+    (host,) = slurm.access("12", ("c1",), "slurm").hosts
     (export,) = [word for word in host.prefix if word.startswith("--export=")]
     names = export.removeprefix("--export=").split(",")
     assert set(names) >= {*NEEDED, "PATH"} and not set(names) & set(SECRETS)

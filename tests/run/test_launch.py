@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import StoreError, ToolMissing
+from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.model.plan import Case
 from fabricgauge.model.run import Ended
 from fabricgauge.process import MARKER

@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from fabricgauge.app import conclude
@@ -118,8 +119,8 @@ def _rest(directory: RunDirectory, whole: Run, record: Callable[[str], None]) ->
             directory,
             Started(launch.number, 1, launch.network, launch.nodes, launch.ended, ()),
         )
-    conclude.write_reports(directory, conclude.conclude(load(directory), DEFAULTS))
-    directory.finish()
+    run = msgspec.structs.replace(load(directory), complete=True)
+    conclude.leave(directory, conclude.conclude(run, DEFAULTS), SILENT)
 
 
 def test_a_run_that_is_killed_at_any_write_keeps_what_was_complete_and_is_finished(

@@ -11,11 +11,12 @@ from fabricgauge.app.connectivity import tried
 from fabricgauge.app.groups import Culprits, joint_ranks
 from fabricgauge.app.networks import targets, unjoined
 from fabricgauge.app.notes import note_preflight
-from fabricgauge.app.programs import Suite, engine_for, simulated_engine_for, suite_for
+from fabricgauge.app.programs import Suite, engine_for, suite_for
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target, about, discovered, located
 from fabricgauge.doctor.reachability import dead
+from fabricgauge.engines.simgrid import simulated_engine
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, ToolMissing, UsageError
 from fabricgauge.model.fabric import Fabric, Network
@@ -24,7 +25,7 @@ from fabricgauge.model.request import MeasurementRequest, place_words, without
 from fabricgauge.model.run import Run
 from fabricgauge.plan.plan import Targets, plan_groups, tool_plan
 from fabricgauge.plan.profiles import Profile
-from fabricgauge.process import end_marked_prefix
+from fabricgauge.process import end_marked
 from fabricgauge.run.tools.interface import Tool
 from fabricgauge.settings import Settings
 from fabricgauge.store.holding import held
@@ -43,12 +44,17 @@ def opened(
     from_files: Collection[str],
     root: Path,
     progress: Progress,
-) -> Iterator[tuple[Target, RunDirectory]]:
-    """Where a request is measured, and the directory of its run, which is ours meanwhile.
+    dry_run: bool = False,
+) -> Iterator[RunContext]:
+    """A run that is planned now, or taken up again; its directory is ours meanwhile.
+
+    Nothing is left of one that cannot begin, or of a ``dry_run``.
 
     Raises:
-        UsageError: options that contradict each other or have no effect, or no such nodes;
-            another program works on the run.
+        UsageError: options that contradict each other or have no effect, or no such nodes; what
+            is asked for cannot be measured there; another program works on the run.
+        ToolMissing: a program is not installed.
+        CannotRun: no network joins the nodes, or a stored run's nodes have changed.
         StoreError: there is no run of that name, or no place for one.
     """
     alone = without(said, from_files)
@@ -56,32 +62,19 @@ def opened(
     with located(said, settings, from_files, stored, progress) as target:
         directory = old or RunDirectory.create(root)
         with held(directory):
-            yield target, directory
-
-
-def prepared(target: Target, directory: RunDirectory, dry_run: bool = False) -> RunContext:
-    """A run that is planned now, or taken up again; nothing is left of one that cannot begin.
-
-    Raises:
-        UsageError: what is asked for cannot be measured there.
-        ToolMissing: a program is not installed.
-        CannotRun: no network joins the nodes, or a stored run's nodes have changed.
-    """
-    try:
-        ready = with_programs(target)
-        if target.request.resume:
-            return take_up(ready, directory)
-        return begin(ready, directory, dry_run=dry_run)
-    except BaseException as error:
-        if directory.empty or isinstance(error, KeyboardInterrupt | UsageError | ToolMissing):
-            discard(target, directory)
-        raise
-
-
-def discard(target: Target, directory: RunDirectory) -> None:
-    """Remove the directory of a run that measured nothing; one that is taken up again stays."""
-    if not target.request.resume:
-        directory.discard()
+            try:
+                ready = with_programs(target)
+                started = take_up(ready, old) if old else begin(ready, directory, dry_run=dry_run)
+            except BaseException as error:
+                in_vain = isinstance(error, KeyboardInterrupt | UsageError | ToolMissing)
+                if not old and (dry_run or in_vain or directory.empty):
+                    directory.discard()
+                raise
+            try:
+                yield started
+            finally:
+                if dry_run and not old:
+                    directory.discard()
 
 
 def with_programs(target: Target) -> Target:
@@ -96,7 +89,8 @@ def with_programs(target: Target) -> Target:
     if request.tool:
         return msgspec.structs.replace(target, suite=suite_for(request, progress))
     if target.simulation:
-        return msgspec.structs.replace(target, engine=simulated_engine_for(progress))
+        progress.stage("finding the engine for simulated clusters; it is built once")
+        return msgspec.structs.replace(target, engine=simulated_engine())
     return msgspec.structs.replace(target, engine=engine_for(request.mpi, progress))
 
 
@@ -205,7 +199,7 @@ def take_up(target: Target, directory: RunDirectory) -> RunContext:
         raise UsageError(f"{directory.identity} is complete; there is nothing to resume")
     run = load(directory)
     if not directory.foreign:
-        end_marked_prefix(directory.identity)  # what a killed check may have left running
+        end_marked(directory.identity)  # what a killed check may have left running
     attempt = 1 + sum(1 for folder in (directory.path / "raw").glob("discover*"))
     now = discovered(target, directory, f"discover-{attempt}")
     changes = differences(run.plan, run.fabric, now)
@@ -227,17 +221,13 @@ def differences(plan: Plan, then: Fabric, now: Fabric) -> tuple[str, ...]:
         if isinstance(now.node(node), Skipped)
     ]
     planned = {launch.network for launch in plan.launches}
+    facts = {network.name: _facts(network) for network in now.networks}
     changed = [
-        f"{network.name} is {_told(now, network.name)}, it was {_facts(network)}"
+        f"{network.name} is {facts.get(network.name, 'gone')}, it was {_facts(network)}"
         for network in then.networks
-        if network.name in planned and _facts(network) != _told(now, network.name)
+        if network.name in planned and _facts(network) != facts.get(network.name)
     ]
     return (*lost, *(changed if not lost else ()))
-
-
-def _told(fabric: Fabric, name: str) -> str:
-    found = [network for network in fabric.networks if network.name == name]
-    return _facts(found[0]) if found else "gone"
 
 
 def _facts(network: Network) -> str:

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
-from fabricgauge.app.conclude import CheckOutcome, concluded
+from fabricgauge.app.conclude import concluded
 from fabricgauge.app.groups import further, holds_culprit, rechecks, so_far
 from fabricgauge.app.measure import measure, planned_command
 from fabricgauge.app.measure_tool import measure_with_tool, suite_launch
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.judge.judging import below_pass, doubtful
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import StoreError
+from fabricgauge.model.host_access import LaunchCommand
+from fabricgauge.model.judged import Judged
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.plan.plan import host_reference
@@ -33,11 +32,11 @@ def commands(context: RunContext) -> Iterator[tuple[PlannedLaunch, tuple[LaunchC
             yield launch, (work.client,) if work.server is None else (work.server, work.client)
 
 
-def finish(context: RunContext, against: tuple[SuiteCurve, ...] = ()) -> CheckOutcome:
-    """Measure what is left, judge, report; a broken-off run stays resumable.
+def finish(context: RunContext, against: tuple[SuiteCurve, ...] = ()) -> tuple[Judged, bool]:
+    """Measure what is left, judge, report; the judged run, and whether it was interrupted.
 
     A disk that fills up or an interruption ends the measuring, not the judging: what
-    was measured until then is judged and reported.
+    was measured until then is judged and reported, and the run can be resumed.
     """
     interrupted = False
     try:
@@ -47,8 +46,7 @@ def finish(context: RunContext, against: tuple[SuiteCurve, ...] = ()) -> CheckOu
     except StoreError as error:
         context.progress.trouble(str(error))
     complete = not interrupted and not context.left()
-    outcome = concluded(context, complete, against)
-    return msgspec.structs.replace(outcome, interrupted=interrupted)
+    return concluded(context, complete, against), interrupted
 
 
 def _measure(context: RunContext) -> None:
@@ -78,15 +76,13 @@ def _measure_suspects(context: RunContext) -> None:
     ):
         return
     for network, launch in rechecks(context):
-        where, reason = named(network), ""
+        if not isinstance(launch, Skipped) and holds_culprit(launch, context.culprits):
+            launch = Skipped("not all suspects can be in one launch")
         if isinstance(launch, Skipped):
-            reason = launch.reason
-        elif holds_culprit(launch, context.culprits):
-            reason = "not all suspects can be in one launch"
-        if isinstance(launch, Skipped) or reason:
-            context.progress.stage(f"{where}: nobody is measured again: {reason}")
+            why = f"nobody is measured again: {launch.reason}"
+            context.progress.stage(f"{named(network)}: {why}")
             continue
-        _also(context, launch, f"{where}: measuring suspects again, one pair at a time")
+        _also(context, launch, f"{named(network)}: measuring suspects again, one pair at a time")
 
 
 def _also(context: RunContext, launch: PlannedLaunch, why: str) -> None:

@@ -79,20 +79,15 @@ def _reference_or_nothing(asked: str, no_run: StoreError) -> Side:
 
 def _run(asked: str, directory: RunDirectory) -> Side:
     run = load(directory)
+    library = next((one.header.mpi_library for one in run.launches if one.header), "")
     facts = {
         "started": run.started_utc,
         "networks": ", ".join(network.name for network in run.fabric.networks),
         "launches": str(len(run.launches)),
-        "MPI": _mpi(run),
+        "MPI": " ".join(library.split()),  # some write a table
         "directory": str(directory.path),
     }
     return _operand(asked, "run", run.identity, facts, cautions(run)), suite_curves(run)
-
-
-def _mpi(run: Run) -> str:
-    """The library's own words in one line; some write a table."""
-    said = next((one.header.mpi_library for one in run.launches if one.header), "")
-    return " ".join(said.split())
 
 
 def cautions(run: Run) -> tuple[str, ...]:

@@ -1,7 +1,5 @@
 """From a run to verdicts and reports: nothing here measures."""
 
-from pathlib import Path
-
 import msgspec
 
 from fabricgauge.app.notes import note_libraries, note_transports
@@ -29,17 +27,7 @@ from fabricgauge.store.run_directory import RunDirectory, now_utc
 KEPT = {"html": "report", "json": "report"}
 
 
-class CheckOutcome(msgspec.Struct, frozen=True):
-    """What a check leaves: the judged run and its directory."""
-
-    judged: Judged
-    path: Path
-    interrupted: bool = False
-
-
-def concluded(
-    context: RunContext, complete: bool, against: tuple[SuiteCurve, ...] = ()
-) -> CheckOutcome:
+def concluded(context: RunContext, complete: bool, against: tuple[SuiteCurve, ...] = ()) -> Judged:
     """Judge what was measured and leave the reports; a ``complete`` run gets its final name."""
     context.progress.stage("judging")
     directory, facts = context.directory, dict[str, str]()
@@ -52,16 +40,21 @@ def concluded(
     run = msgspec.structs.replace(context.run, environment=environment, complete=complete)
     judged = conclude(run, context.target.thresholds, against, context.fabric_result())
     leave(directory, judged, context.progress)
-    return CheckOutcome(judged, directory.path)
+    return judged
 
 
 def leave(directory: RunDirectory, judged: Judged, progress: Progress) -> None:
-    """Write the reports of a judged run, and let a complete one have its final name.
+    """Write verdicts and reports of a judged run, and let a complete one have its final name.
 
     A disk that is full is told, and costs the reports but not the verdict.
     """
+    of_several = {"tables": "tables"} if len(judged.tables) > 1 else {}
     try:
-        write_reports(directory, judged)
+        directory.write("verdicts.json", judged.verdicts)
+        if judged.fabric.analyses:
+            write_matrices(directory, [one.matrix for one in judged.fabric.analyses])
+        for name, stem in {**KEPT, **of_several}.items():
+            directory.write_bytes(f"{stem}{FORMATS[name].suffix}", report(judged, name).encode())
         if judged.run.complete:
             directory.finish()
     except StoreError as error:
@@ -97,16 +90,6 @@ def conclude(
         sustained_bytes=thresholds.value("fraction.from"),
         tables=found.tables,
     )
-
-
-def write_reports(directory: RunDirectory, judged: Judged) -> None:
-    """Verdicts, HTML and JSON into the run directory."""
-    directory.write("verdicts.json", judged.verdicts)
-    if judged.fabric.analyses:
-        write_matrices(directory, [one.matrix for one in judged.fabric.analyses])
-    of_several = {"tables": "tables"} if len(judged.tables) > 1 else {}
-    for name, stem in {**KEPT, **of_several}.items():
-        directory.write_bytes(f"{stem}{FORMATS[name].suffix}", report(judged, name).encode())
 
 
 def reference_curves(name: str | None) -> tuple[SuiteCurve, ...]:

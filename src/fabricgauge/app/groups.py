@@ -50,22 +50,24 @@ def joint_ranks(
 def planned_instead(
     target: Target,
     fabric: Fabric,
-    network: str | None,
-    ranks: tuple[str, ...],
+    bad: Sequence[PlannedLaunch],
     culprits: Culprits,
     spent_s: float = 0.0,
-) -> Plan:
-    """What those of ``ranks`` measure on a network that can, in what is left of the budget.
+) -> Iterator[Plan]:
+    """What nodes that break no launch measure instead of ``bad`` ones, in what the budget has left.
 
-    Raises:
-        UsageError: too little time is left for them.
+    Where too little time is left for them, that is told.
     """
     request, budget_s = target.request, target.request.budget
-    every = targets(request, fabric, ranks)
-    chosen = tuple(one for one in every if (one[0].name if one[0] else None) == network)
     left = msgspec.structs.replace(request, budget=budget_s and max(1.0, budget_s - spent_s))
-    groups = joint_ranks(ranks, chosen, culprits)
-    return plan_groups(left, ranks, groups, virtual=target.access.virtual)
+    for name, ranks in dict.fromkeys((one.network, one.nodes) for one in bad):
+        every = targets(request, fabric, ranks)
+        chosen = tuple(one for one in every if (one[0].name if one[0] else None) == name)
+        groups = joint_ranks(ranks, chosen, culprits)
+        try:
+            yield plan_groups(left, ranks, groups, virtual=target.access.virtual)
+        except UsageError as error:
+            target.progress.trouble(f"{listed(ranks)} were not measured without culprits: {error}")
 
 
 def further(context: RunContext) -> tuple[PlannedLaunch, ...]:
@@ -80,16 +82,8 @@ def further(context: RunContext) -> tuple[PlannedLaunch, ...]:
     bad = [one for one in left if holds_culprit(one, context.culprits)]
     context.given_up |= {one.number for one in bad}
     spent_s = sum(launch.ended.wall_s for launch in context.run.launches)
-    made: list[PlannedLaunch] = []
-    for network, ranks in dict.fromkeys((one.network, one.nodes) for one in bad):
-        try:
-            planned = planned_instead(
-                context.target, context.fabric, network, ranks, context.culprits, spent_s
-            )
-        except UsageError as error:
-            context.progress.trouble(f"{listed(ranks)} were not measured without culprits: {error}")
-        else:
-            made += _unmeasured(planned, context.run)
+    instead = planned_instead(context.target, context.fabric, bad, context.culprits, spent_s)
+    made = [one for planned in instead for one in _unmeasured(planned, context.run)]
     launches = renumbered(made, max((one.number for one in context.plan.launches), default=0))
     for one in launches:
         context.plan_further(one)

@@ -10,8 +10,8 @@ from fabricgauge.app.notes import explained
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.discover.ranks import lost_ranks
 from fabricgauge.evidence.links import FlapWatch
-from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import StoreError
+from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.measurement import Record as EngineRecord
 from fabricgauge.model.plan import Plan, PlannedLaunch
@@ -46,7 +46,7 @@ def measure(context: RunContext, launches: tuple[PlannedLaunch, ...]) -> None:
     for its time limit. They stay in the plan and ``--resume`` makes them; ``context.culprits`` then
     says who broke it, if that was found out.
     """
-    context.progress.planned(context.plan, launches)
+    context.progress.planned(launches)
     broken: set[str | None] = set()
     for launch in launches:
         if launch.network in broken:
@@ -109,7 +109,9 @@ def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
             if isinstance(record, Measurement) and record.status == "timeout":
                 gave_up = f"{record.case}: {record.reason}"
                 break  # the engine has ended; its launcher may not notice for long
-        ended = given_up(running.ended(), gave_up)
+        ended = running.ended()
+        if gave_up:
+            ended = msgspec.structs.replace(ended, status="timeout", message=gave_up)
         if ended.status != "ok":
             ended = _blamed(context, launch, ended, watch.lost)
     except BaseException as error:
@@ -201,11 +203,6 @@ def longest_silence_s(launch: PlannedLaunch) -> float:
     ranks = len(launch.nodes)
     longest_s = max(case.round_s(ranks) for case in launch.cases)
     return START_S + START_PER_RANK_S * ranks + GRACE_S + longest_s
-
-
-def given_up(ended: Ended, case: str) -> Ended:
-    """The end of a launch of which one case had no end; ``case`` says which, or nothing."""
-    return msgspec.structs.replace(ended, status="timeout", message=case) if case else ended
 
 
 def broken_by(error: BaseException, ended: Ended) -> Ended:

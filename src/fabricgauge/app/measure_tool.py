@@ -11,9 +11,9 @@ from fabricgauge.app.run_context import RunContext
 from fabricgauge.discover.counters import Counted, counters, shares
 from fabricgauge.evidence.traffic import accounted_bytes
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.model.measurement import NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Around, Ended
@@ -22,8 +22,7 @@ from fabricgauge.parse.suites import Found, read
 from fabricgauge.parse.tasks import is_telling, placement
 from fabricgauge.run.mpi_impls.table import mpi_impl_of
 from fabricgauge.run.tools.interface import CLIENT, SERVER
-from fabricgauge.run.tools.rank import telling
-from fabricgauge.run.tools.running import SuiteLaunch, listens, run_suite
+from fabricgauge.run.tools.running import SuiteLaunch, listens, run_suite, telling
 from fabricgauge.words.sentences import listed
 
 #: How long a program may say nothing: some print only at their end.

@@ -6,12 +6,11 @@ import msgspec
 
 from fabricgauge.app.progress import Progress
 from fabricgauge.engines.build import build
-from fabricgauge.engines.find import describe_mpi, embedded_mpi, find_mpis
-from fabricgauge.engines.simgrid import simulated_engine
+from fabricgauge.engines.find import describe_mpi, embedded_mpi, find_mpis, mpi_of
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.run.tools.find import mpi_of, programs
+from fabricgauge.run.tools.find import programs
 from fabricgauge.run.tools.interface import Effort, Tool
 from fabricgauge.run.tools.table import EFFORTS, TOOLS
 
@@ -59,17 +58,6 @@ def _named(mpi: str) -> Mpi:
             return one
     kinds = ", ".join(f"{each.kind} ({each.mpicxx})" for each in found) or "none"
     raise UsageError(f"no MPI called {mpi!r} was found; there is: {kinds}")
-
-
-def simulated_engine_for(progress: Progress) -> Engine:
-    """The engine that SimGrid's SMPI runs.
-
-    Raises:
-        ToolMissing: SimGrid is not installed.
-        CannotRun: the compiler refused the sources.
-    """
-    progress.stage("finding the engine for simulated clusters; it is built once")
-    return simulated_engine()
 
 
 def suite_for(request: MeasurementRequest, progress: Progress) -> Suite:

@@ -1,7 +1,7 @@
 """What the work tells whoever watches it."""
 
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.together import Round
 
 
@@ -11,7 +11,7 @@ class Progress:
     def stage(self, text: str) -> None:
         """A stage begins, e.g. ``discovering c1, c2``."""
 
-    def planned(self, plan: Plan, launches: tuple[PlannedLaunch, ...]) -> None:
+    def planned(self, launches: tuple[PlannedLaunch, ...]) -> None:
         """The launches that are about to be made."""
 
     def launch(self, launch: PlannedLaunch) -> None:

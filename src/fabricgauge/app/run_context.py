@@ -99,8 +99,12 @@ class RunContext:
         return remaining(self.run.plan, self.run.launches)
 
     def fabric_result(self) -> FabricResult:
-        """What all pairs say; they are analysed once more where further launches bear on it."""
-        bearing = sum(1 for one in self.run.launches if one.rounds or one.purpose == "again")
-        if self._analysed[0] != bearing:
+        """What all pairs say; they are analysed once more where further launches bear on it.
+
+        Without a round there is nothing to analyse, whatever was measured again.
+        """
+        launches = self.run.launches
+        bearing = sum(1 for one in launches if one.rounds or one.purpose == "again")
+        if self._analysed[0] != bearing and any(one.rounds for one in launches):
             self._analysed = bearing, localise(self.run.launches, self.fabric.topology)
         return self._analysed[1]

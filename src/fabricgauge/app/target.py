@@ -28,7 +28,6 @@ from fabricgauge.model.request import OWN_LAB, MeasurementRequest, applicable, r
 from fabricgauge.model.topology import Topology
 from fabricgauge.parse.topology import topology_of
 from fabricgauge.run.launchers import LAUNCHERS, launcher_of
-from fabricgauge.run.launchers.interface import NodesAsked
 from fabricgauge.run.launchers.nodes import chosen, expand
 from fabricgauge.settings import Settings
 from fabricgauge.sim.platform import simulated_fabric
@@ -63,7 +62,6 @@ class Target(msgspec.Struct, frozen=True):
     access: HostAccess
     request: MeasurementRequest
     thresholds: Thresholds
-    command: tuple[str, ...]
     declared: tuple[DeclaredNetwork, ...] = ()
     topology: Topology = Topology()
     simulation: Simulation | None = None
@@ -109,7 +107,6 @@ def located(
             access=msgspec.structs.replace(access, hosts=hosts),
             request=request,
             thresholds=thresholds_from(settings.thresholds, settings.thresholds_origin),
-            command=tuple(map(shown, sys.argv)),
             declared=(*declared, *settings.networks),
             topology=simulation.platform.topology if simulation else stated_topology(request),
             simulation=simulation,
@@ -149,7 +146,7 @@ def reached(request: MeasurementRequest) -> Iterator[Reached]:
 
 def _chosen(request: MeasurementRequest, there: tuple[str, ...], what: str) -> tuple[str, ...]:
     """Those of the nodes that are there which the request names."""
-    nodes = chosen(request.nodelist, request.exclude, there)
+    nodes = chosen(request, there)
     if unknown := [node for node in nodes if node not in there]:
         known = ", ".join(there) if len(there) <= 8 else f"{there[0]} to {there[-1]}"
         raise UsageError(f"{what} has no node {unknown[0]!r}; it has {known}")
@@ -157,11 +154,10 @@ def _chosen(request: MeasurementRequest, there: tuple[str, ...], what: str) -> t
 
 
 def _without_lab(request: MeasurementRequest) -> HostAccess:
-    asked = NodesAsked(request.nodelist, request.exclude, request.ssh_config, os.environ)
     if request.launcher:
-        return launcher_of(request.launcher).reach(asked)
+        return launcher_of(request.launcher).reach(request)
     launchers = map(launcher_of, reversed(LAUNCHERS))
-    return next(one for one in launchers if one.is_usual(asked)).reach(asked)
+    return next(one for one in launchers if one.is_usual(request)).reach(request)
 
 
 @contextmanager
@@ -244,7 +240,7 @@ def about(target: Target) -> About:
         "user id": str(os.getuid()),
         **dict(sorted(told.items())),
     }
-    return About(now_utc(), target.command, environment, target.request)
+    return About(now_utc(), tuple(map(shown, sys.argv)), environment, target.request)
 
 
 def _measured_with(target: Target) -> dict[str, str]:

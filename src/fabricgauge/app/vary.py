@@ -36,16 +36,23 @@ _DESIGN = "design.json"
 def begin(
     design: Design, target: Target, directory: RunDirectory
 ) -> tuple[Design, tuple[RunContext, ...]]:
-    """A run for each arm, planned on the same nodes; the directory then says which they are."""
-    each, profile = _of_blocks(target, design.blocks)
-    arms = []
-    for arm in design.arms:
-        own = _target_of(design, arm, each)
-        arms.append(begin_run(own, RunDirectory.create(directory.path), profile))
-        _require_heeded(design, arms[-1])
-    folders = tuple(one.directory.identity for one in arms)
-    drawn = msgspec.structs.replace(design, folders=folders)
-    directory.seal(_DESIGN, drawn)
+    """A run for each arm, planned on the same nodes; the directory then says which they are.
+
+    Nothing is left of a comparison that cannot begin.
+    """
+    arms: list[RunContext] = []
+    try:
+        each, profile = _of_blocks(target, design.blocks)
+        for arm in design.arms:
+            own = _target_of(design, arm, each)
+            arms.append(begin_run(own, RunDirectory.create(directory.path), profile))
+            _require_heeded(design, arms[-1])
+        folders = tuple(one.directory.identity for one in arms)
+        drawn = msgspec.structs.replace(design, folders=folders)
+        directory.seal(_DESIGN, drawn)
+    except BaseException:
+        directory.discard(copies=True)
+        raise
     return drawn, tuple(arms)
 
 

@@ -11,10 +11,8 @@ from fabricgauge.cli.options import Printing
 
 if TYPE_CHECKING:
     from fabricgauge.app.run_context import RunContext
-    from fabricgauge.app.target import Target
     from fabricgauge.model.suite import SuiteCurve
     from fabricgauge.model.verdict import Strictness
-    from fabricgauge.store.run_directory import RunDirectory
 
 
 @click.command()
@@ -69,41 +67,26 @@ def check(
     curves = reference_curves(against)
     with (
         bar(quiet) as progress,
-        opened(request, said, files, root, progress) as (target, directory),
+        opened(request, said, files, root, progress, dry_run) as context,
     ):
         if dry_run:
-            _print_plan(target, directory)
+            _print_commands(context)
         else:
-            ctx.exit(_check(target, directory, Printing(format, quiet, fail_on), curves))
+            ctx.exit(_check(context, Printing(format, fail_on), curves))
 
 
-def _check(
-    target: "Target",
-    directory: "RunDirectory",
-    printing: Printing,
-    curves: "tuple[SuiteCurve, ...]",
-) -> int:
-    from fabricgauge.app.begin import prepared
+def _check(context: "RunContext", printing: Printing, curves: "tuple[SuiteCurve, ...]") -> int:
     from fabricgauge.app.check import finish
     from fabricgauge.cli.show import show
 
-    outcome = finish(prepared(target, directory), curves)
-    target.progress.close()
-    status = show(outcome.judged, outcome.path, printing)
-    if not outcome.judged.run.complete:
-        command = shlex.join(["fabricgauge", "check", "--resume", str(outcome.path)])
+    judged, interrupted = finish(context, curves)
+    context.progress.close()
+    path = context.directory.path
+    status = show(judged, path, printing)
+    if not judged.run.complete:
+        command = shlex.join(["fabricgauge", "check", "--resume", str(path)])
         click.echo(f"What was measured is kept. Measure the rest with: {command}", err=True)
-    return 130 if outcome.interrupted else status
-
-
-def _print_plan(target: "Target", directory: "RunDirectory") -> None:
-    """A run that is only planned leaves nothing, however that ends."""
-    from fabricgauge.app.begin import discard, prepared
-
-    try:
-        _print_commands(prepared(target, directory, dry_run=True))
-    finally:
-        discard(target, directory)
+    return 130 if interrupted else status
 
 
 def _print_commands(context: "RunContext") -> None:

@@ -1,17 +1,55 @@
-"""``fabricgauge compare``: one set of curves against another."""
+"""``fabricgauge compare``: one set of curves against another, stored or measured in turns."""
 
 import re
-from typing import Any
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fabricgauge.cli import options as of
-from fabricgauge.cli.options import Printing
-from fabricgauge.cli.vary import Comparing, vary, vary_options
-from fabricgauge.model.errors import UsageError
+from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.verdict import exit_status
 
+if TYPE_CHECKING:
+    from fabricgauge.model.varied import Design, Factor, Varied
+    from fabricgauge.store.run_directory import RunDirectory
+
 _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
+
+#: Enough to tell 3 % from chance where launches differ by 2 %.
+USUAL_BLOCKS = 10
+
+#: What a comparison by measuring needs.
+_vary_options = of.together(
+    click.option(
+        "--vary", multiple=True, metavar="FACTOR=A,B",
+        type=of.Parsed("factor", of.lazily("plan.design", "factor")),
+        help="Measure A and B in turns: mpi=openmpi,mpich, compiler=gcc,clang, bind=core,none,"
+        " env:NAME=X,Y with \\, for a comma in X, an empty X for NAME as it is; several are"
+        " combined.",
+    ),
+    of.nodelist_option,
+    of.exclude_option,
+    click.option(
+        "-N", "--nodes", type=click.IntRange(2, 128),
+        help="How many nodes a lab made for this has.  [default: 2]",
+    ),
+    of.ppn_option,
+    of.lab_option("Measure on a virtual cluster: NAME, or one made for this."),
+    of.launcher_option,
+    of.ssh_config_option,
+    of.rank_order_option,
+    click.option(
+        "--seed", type=click.IntRange(0), default=1, show_default=True,
+        help="Seed of the order of launches.",
+    ),
+    click.option("--resume", metavar="DIR", help="Finish a comparison that was broken off."),
+    of.quiet_option("Print the result only, no progress."),
+    of.network_options,
+    of.measure_options,
+)  # fmt: skip
 
 
 @click.command()
@@ -28,7 +66,7 @@ _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
 @of.fail_on_option
 @of.to_option
 @of.output_option()
-@vary_options
+@_vary_options
 @click.pass_context
 def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     """Hold B against A, curve by curve and size by size.
@@ -49,24 +87,18 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     from fabricgauge.compare.comparing import AS_OF_A_RUN
     from fabricgauge.report.content.comparison import KIND
 
-    measured = bool(options["vary"] or options["resume"])
-    tolerance = _share(options["tolerance"] or ("0%" if measured else "5%"))
-    if measured:
+    root, only = options["output"] or settings.run_root(), options["only"]
+    if options["vary"] or options["resume"]:
         if a or b:
             raise UsageError("--vary measures what it compares; leave A and B out")
-        if options["only"]:
+        if only:
             raise UsageError("--only narrows a comparison of A and B; with --vary use --patterns")
-        printing = Printing(options["format"], options["quiet"], options["fail_on"], options["to"])
-        how = Comparing(
-            options["vary"], options["seed"], options["resume"],
-            options["output"] or settings.run_root(), tolerance, printing,
-        )  # fmt: skip
-        request = of.request_of({**options, "resume": None})
-        ctx.exit(vary(request, of.from_files(ctx), how))
+        ctx.exit(_vary(ctx, options, root, _share(options["tolerance"] or "0%")))
+    tolerance = _share(options["tolerance"] or "5%")
     if not a or not b:
         raise UsageError("compare needs A and B, or --vary; see fabricgauge compare --help")
     print_report = printer(KIND, options["format"], options["to"])
-    found = compared(a, b, options["output"] or settings.run_root(), tolerance, options["only"])
+    found = compared(a, b, root, tolerance, only)
     print_report(found)
     ctx.exit(exit_status(AS_OF_A_RUN[found.outcome], options["fail_on"]))
 
@@ -77,3 +109,65 @@ def _share(text: str) -> float:
     if not match:
         raise UsageError(f"{text!r} is not a tolerance; write e.g. 5% or 2.5%, below 100%")
     return float(match[1]) / 100.0
+
+
+def _vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: float) -> int:
+    """Measure all combinations in turns and show what differs; returns the exit status."""
+    from fabricgauge import settings
+    from fabricgauge.app import vary as app
+    from fabricgauge.app.target import located
+    from fabricgauge.cli.progress import bar
+    from fabricgauge.cli.show import printer
+    from fabricgauge.compare.varying import AS_OF_A_RUN
+    from fabricgauge.report.content.varied import KIND
+    from fabricgauge.store.holding import held
+    from fabricgauge.store.run_directory import RunDirectory, find
+
+    print_report = printer(KIND, options["format"], options["to"])
+    factors, resume = options["vary"], options["resume"]
+    request = of.request_of({**options, "resume": None})
+    with (
+        bar(options["quiet"]) as progress,
+        located(request, settings.load(), of.from_files(ctx), None, progress) as target,
+    ):
+        made = None if resume else _design(factors, options["seed"], target.request.launches)
+        directory = find(root, resume) if resume else RunDirectory.create(root)
+        with held(directory):
+            begun = app.begin(made, target, directory) if made else None
+            design, arms = begun or app.take_up(target, directory, factors)
+            found, interrupted = app.run(design, arms, directory, tolerance)
+            progress.close()
+            print_report(found)
+            _keep_page(found, directory)
+    if interrupted:
+        rest = () if resume else ("--resume", str(directory.path))
+        again = shlex.join(("fabricgauge", *sys.argv[1:], *rest))
+        click.echo(f"What was measured is kept. Measure the rest with: {again}", err=True)
+    return 130 if interrupted else exit_status(AS_OF_A_RUN[found.finding], options["fail_on"])
+
+
+def _design(factors: "tuple[Factor, ...]", seed: int, launches: int) -> "Design":
+    from fabricgauge.compare.varying import least_blocks
+    from fabricgauge.plan.design import design
+
+    least = least_blocks(factors)
+    blocks = launches or max(USUAL_BLOCKS, least)
+    if blocks < least:
+        click.echo(
+            f"--launches {blocks}: no effect can be told from chance with fewer than {least}"
+            " launches of each; what is measured will not decide anything",
+            err=True,
+        )
+    return design(factors, blocks, seed)
+
+
+def _keep_page(found: "Varied", directory: "RunDirectory") -> None:
+    from fabricgauge.cli.show import page
+    from fabricgauge.report.content.varied import KIND
+
+    told = str(directory.path / "report.html")
+    try:
+        directory.write_bytes("report.html", page(KIND, found).encode())
+    except StoreError as error:
+        told = f"none: {error}"
+    click.echo(f"Comparison   {directory.path}\nHTML report  {told}", err=True)

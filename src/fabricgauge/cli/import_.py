@@ -60,7 +60,7 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
         directory.discard(copies=True)
         raise
     judged = judge(directory, thresholds, told, against)
-    printing = Printing(options["format"], fail_on=options["fail_on"], to=options["to"])
+    printing = Printing(options["format"], options["fail_on"], options["to"])
     ctx.exit(show(judged, directory.path, printing))
 
 

@@ -23,15 +23,14 @@ from fabricgauge.app.batch.submit import (
     rest_of,
     unfinished,
 )
-from fabricgauge.app.conclude import CheckOutcome
 from fabricgauge.app.programs import engine_for
+from fabricgauge.app.progress import Progress
 from fabricgauge.app.target import about
 from fabricgauge.cli.options import Printing
-from fabricgauge.cli.progress import bar
 from fabricgauge.cli.show import show
 from fabricgauge.model.batch import Batch, BatchJob
-from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, UsageError
+from fabricgauge.model.judged import Judged
 from fabricgauge.model.request import OWN_LAB, MeasurementRequest
 from fabricgauge.report.visible import visible
 from fabricgauge.store.run_directory import RunDirectory
@@ -45,6 +44,7 @@ class Submission(msgspec.Struct, frozen=True):
     """What a submit does with its jobs: shows one only, or waits for them, or does not."""
 
     printing: Printing
+    progress: Progress
     dry_run: bool = False
     no_wait: bool = False
 
@@ -56,8 +56,8 @@ def submitted(
     plan = plan_of_jobs(request, batch, partners)
     if partners is not None:
         batch = msgspec.structs.replace(batch, pairs=plan)
-    engine = _engine(batch, how.printing)
-    target = target_of_jobs(batch, settings.load(), engine=engine)
+    engine = engine_for(batch.mpi, how.progress)
+    target = target_of_jobs(batch, settings.load(), how.progress, engine)
     directory = RunDirectory.create(root)
     with begun(directory):
         queue = None if partners is None else PairQueue(directory, batch, plan, engine)
@@ -78,11 +78,6 @@ def submitted(
     return _awaited(directory, job, how)
 
 
-def _engine(batch: Batch, printing: Printing) -> Engine:
-    with bar(printing.quiet) as progress:
-        return engine_for(batch.mpi, progress)
-
-
 def resumed(directory: RunDirectory, time: str, at_once: int, how: Submission) -> int:
     """Submit what no job has measured or is about to measure."""
     batch = read_batch(directory)
@@ -93,7 +88,7 @@ def resumed(directory: RunDirectory, time: str, at_once: int, how: Submission) -
             " in a new run, with --output in a directory of your own"
         )
     if batch.pairs is not None:
-        engine = _engine(batch, how.printing)
+        engine = engine_for(batch.mpi, how.progress)
         changed = msgspec.structs.replace(batch, at_once=at_once or batch.at_once)
         queue = PairQueue(directory, changed, left_of_pairs(directory, batch), engine)
         _counted(directory, queue, queue.fill)
@@ -103,10 +98,9 @@ def resumed(directory: RunDirectory, time: str, at_once: int, how: Submission) -
             f"job {number} of this run is not over, it is {state}: wait for it with"
             f" fabricgauge collect {directory.path}, or end it with scancel {number}"
         )
-    engine = _engine(batch, how.printing)
-    with bar(how.printing.quiet) as progress:
-        target = target_of_jobs(batch, settings.load(), progress)
-        rest = rest_of(directory, target, batch, engine, time)
+    engine = engine_for(batch.mpi, how.progress)
+    target = target_of_jobs(batch, settings.load(), how.progress)
+    rest = rest_of(directory, target, batch, engine, time)
     return _awaited(directory, hand_over(rest, directory), how)
 
 
@@ -116,20 +110,16 @@ def _awaited(directory: RunDirectory, job: BatchJob, how: Submission) -> int:
     if how.no_wait:
         _say("Collect it later with", "collect", str(directory.path))
         return 0
-    return followed(directory, how.printing)
+    return followed(directory, how.printing, how.progress)
 
 
 def _drained(directory: RunDirectory, queue: PairQueue, how: Submission) -> int:
     """Keep Slurm's queue filled until every pair had its job, unless nobody wants to wait."""
     if not how.no_wait:
-
-        def drain() -> None:
-            with bar(how.printing.quiet) as progress:
-                queue.drain(progress)
-
-        more = queue.waiting or queue.unclear
+        drain = partial(queue.drain, how.progress)
         counted = partial(_counted, directory, queue, drain)
-        return followed(directory, how.printing, counted if more else drain)
+        first = counted if queue.waiting or queue.unclear else drain
+        return followed(directory, how.printing, how.progress, first)
     if queue.unclear:
         click.echo(f"sbatch did not say whether Slurm has their jobs: {queue.unclear}", err=True)
     if queue.waiting:
@@ -175,6 +165,7 @@ def begun(directory: RunDirectory) -> Iterator[None]:
 def followed(
     directory: RunDirectory,
     printing: Printing,
+    progress: Progress,
     first: Callable[[], None] = lambda: None,
     most_jobs: int | None = None,
 ) -> int:
@@ -194,11 +185,10 @@ def followed(
             raise
         except CannotRun as error:
             click.echo(f"not all pairs were submitted: {visible(str(error))}", err=True)
-        with bar(printing.quiet) as progress:
-            outcome = collected(directory, settings.load(), progress, most_jobs)
+        judged = collected(directory, settings.load(), progress, most_jobs)
     except KeyboardInterrupt:
         return _interrupted(directory)
-    return shown(outcome, printing)
+    return shown(judged, directory.path, printing)
 
 
 def _interrupted(directory: RunDirectory) -> int:
@@ -216,11 +206,11 @@ def _interrupted(directory: RunDirectory) -> int:
     return 130
 
 
-def shown(outcome: CheckOutcome, printing: Printing) -> int:
+def shown(judged: Judged, run: Path, printing: Printing) -> int:
     """Print the report; returns the exit status."""
-    status = show(outcome.judged, outcome.path, printing)
-    if not outcome.judged.run.complete:
-        _say_how_to_go_on(outcome.path)
+    status = show(judged, run, printing)
+    if not judged.run.complete:
+        _say_how_to_go_on(run)
     return status
 
 

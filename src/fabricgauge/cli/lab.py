@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabricgauge.cli.lab_faults import FAULTS, ON_A_NODE, parse_fault, whole_bytes
-from fabricgauge.cli.lab_text import daemon_text, faults_text, status_text, summary_text
+from fabricgauge.cli.lab_text import (
+    daemon_text,
+    faults_text,
+    parse_fault,
+    status_text,
+    summary_text,
+    whole_bytes,
+)
+from fabricgauge.lab.fault_kinds import KINDS, ON_A_NODE
 from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -112,7 +119,7 @@ def down(name: str, everything: bool) -> None:
 @lab.command()
 @_name_option
 @click.option("--list", "show", is_flag=True, help="Show the kinds of fault, and those in force.")
-@click.argument("kind", required=False, type=click.Choice(list(FAULTS)))
+@click.argument("kind", required=False, type=click.Choice(list(KINDS)))
 @click.argument("node", required=False)
 @click.argument("network", required=False)
 @click.argument("value", required=False)
@@ -178,11 +185,10 @@ def parse_network(text: str) -> NetworkSpec:
 
 
 def _heal(name: str, node: str | None, network: str | None, cable_only: bool = False) -> None:
-    from fabricgauge.lab.fault_kinds import LinkDown
     from fabricgauge.lab.faults import heal as cure
     from fabricgauge.lab.state import load_complete
 
-    kind = LinkDown if cable_only else None
+    kind = "link-down" if cable_only else None
     click.echo(faults_text(cure(load_complete(name), node, network, kind)))
 
 
@@ -195,7 +201,7 @@ def _nodes(text: str) -> tuple[str, ...]:
 def _fault_list(name: str) -> str:
     from fabricgauge.lab import state as states
 
-    lines = [f"{kind:10}{value:8}{text}" for kind, (value, text) in FAULTS.items()]
+    lines = [f"{name:10}{kind.value:8}{kind.does}" for name, kind in KINDS.items()]
     if name in states.names():
         lines.append(faults_text(states.load_complete(name)))
     return "\n".join(lines)

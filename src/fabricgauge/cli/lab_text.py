@@ -1,13 +1,14 @@
-"""A lab, its faults and its daemons, as ``fabricgauge lab`` prints them."""
+"""A lab, its faults and its daemons, as ``fabricgauge lab`` prints and reads them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricgauge.lab.fault_kinds import KINDS, LabFault
+from fabricgauge.model.errors import UsageError
 from fabricgauge.words.figures import link_rate
 
 if TYPE_CHECKING:
-    from fabricgauge.lab.fault_kinds import Fault
     from fabricgauge.lab.state import LabState
     from fabricgauge.lab.status import DaemonStatus, LabStatus
 
@@ -64,27 +65,45 @@ def faults_text(state: LabState) -> str:
     return "\n".join(lines) or f"lab {state.name}: no fault in force"
 
 
-def _wrong(fault: Fault) -> str:
-    from fabricgauge.lab import fault_kinds as kinds
+def _wrong(fault: LabFault) -> str:
+    said = {"where": fault.where, "amount": fault.amount, "text": fault.text}
+    figures = {"rate": link_rate(fault.amount), "percent": fault.amount * 100}
+    return KINDS[fault.kind].wrong.format(**said, **figures)
 
-    where = f"{fault.node} in {fault.network}"
-    match fault:
-        case kinds.LinkDown():
-            return f"link of {where} is down"
-        case kinds.RateLimit():
-            way = {"in": " towards the node", "out": " from the node", "both": ""}[fault.direction]
-            return f"link of {where} carries {link_rate(fault.rate_bit_s)}{way}"
-        case kinds.PortRate():
-            return f"port of {where} came up at {link_rate(fault.rate_bit_s)}"
-        case kinds.MtuChange():
-            return f"interface of {where} has MTU {fault.mtu_bytes}"
-        case kinds.AddressChange():
-            return f"interface of {where} has address {fault.address}"
-        case kinds.HostsEntry():
-            return f"on {fault.node}, {fault.name} means {fault.ip} (in {fault.network})"
-        case kinds.Loss():
-            return f"link of {where} loses {fault.share * 100:g} % of the frames"
-        case kinds.StrayFrames():
-            return f"{where} is sent {fault.per_s:g} stray frames a second"
-        case kinds.MemoryLock():
-            return f"programs on {fault.node} may lock {fault.limit_bytes:,} bytes of memory"
+
+def parse_fault(kind: str, node: str, network: str, value: str | None) -> LabFault:
+    """The fault that the words describe; UsageError if VALUE is missing or too much."""
+    from fabricgauge.settings import rate_bit_s
+
+    wanted, where = KINDS[kind].value, f"lab fault {kind}"
+    if bool(wanted) != (value is not None):
+        raise UsageError(
+            f"{where}: " + (f"needs {wanted}" if wanted else f"takes no value {value!r}")
+        )
+    if value is None:
+        return LabFault(kind, node, network)
+    if wanted == "RATE":
+        return LabFault(kind, node, network, rate_bit_s(value))
+    if wanted == "BYTES":
+        return LabFault(kind, node, network, whole_bytes(value, where))
+    if wanted == "PERCENT":
+        return LabFault(kind, node, network, _number(value.removesuffix("%"), where) / 100)
+    if wanted == "PER_S":
+        return LabFault(kind, node, network, _number(value, where))
+    if wanted == "NAME=IP" and "=" not in value:
+        raise UsageError(f"{where}: {value!r} is not NAME=IP, e.g. c1=10.77.0.99")
+    return LabFault(kind, node, network, text=value)
+
+
+def whole_bytes(text: str, where: str) -> int:
+    """A whole number of bytes; UsageError if it is not that."""
+    if not text.isdecimal() or not text.isascii():
+        raise UsageError(f"{where}: {text!r} is not a number of bytes")
+    return int(text)
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise UsageError(f"{where}: {text!r} is not a number") from error

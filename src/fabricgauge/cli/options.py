@@ -44,7 +44,7 @@ def _seconds(text: str) -> float:
     return float(match[1]) * _SECONDS[match[2] or "s"]
 
 
-def _of(module: str, function: str) -> Callable[[str], Any]:
+def lazily(module: str, function: str) -> Callable[[str], Any]:
     """A function of a module that is loaded when an option needs it."""
     return lambda text: getattr(importlib.import_module(f"fabricgauge.{module}"), function)(text)
 
@@ -129,10 +129,9 @@ def require_alone(request: MeasurementRequest, **others: object) -> None:
 
 
 class Printing(msgspec.Struct, frozen=True):
-    """How a verb tells what it does, and what its exit status counts as a failure."""
+    """How a verb prints its report, and what its exit status counts as a failure."""
 
     format: str = "terminal"
-    quiet: bool = False
     fail_on: tuple[Strictness, ...] = ()
     to: Path | None = None
 
@@ -212,12 +211,13 @@ measure_options = together(
         show_default=True, help="How much to measure: 1, 3 or 5 launches.",
     ),
     click.option(
-        "--patterns", type=Parsed("list", _listed(_of("plan.asked", "known_word"))), metavar="LIST",
+        "--patterns", type=Parsed("list", _listed(lazily("plan.asked", "known_word"))),
+        metavar="LIST",
         help="Patterns, e.g. latency,put_latency:fence,threads_latency:4; default: five of them.",
     ),
     click.option(
-        "--sizes", type=Parsed("list", _listed(_of("settings", "size_bytes"))), metavar="LIST",
-        help="Message sizes, e.g. 0,8,64K,4MiB.",
+        "--sizes", type=Parsed("list", _listed(lazily("settings", "size_bytes"))),
+        metavar="LIST", help="Message sizes, e.g. 0,8,64K,4MiB.",
     ),
     click.option("--launches", type=click.IntRange(1, 1000), help="Launches for each network."),
     click.option(
@@ -288,8 +288,8 @@ suite_options = together(
 slurm_options = together(
     click.option("-p", "--partition", default="", help="Partition; default: the site's."),
     click.option("-N", "--nodes", type=click.IntRange(2, 1 << 20), help="How many nodes."),
-    click.option("-w", "--nodelist", metavar="NODES", help="These nodes, e.g. c[1-2], @group."),
-    click.option("-x", "--exclude", metavar="NODES", help="Nodes that the job must not get."),
+    nodelist_option,
+    exclude_option,
     click.option("-t", "--time", default="", help="Time limit; default: what the plan can take."),
     click.option("--reservation", default="", help="Reservation to run in."),
     click.option("-A", "--account", default="", help="Account to charge."),

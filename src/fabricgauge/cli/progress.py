@@ -10,6 +10,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     TaskID,
     TaskProgressColumn,
     TextColumn,
@@ -19,7 +20,7 @@ from rich.progress import (
 from fabricgauge.app.progress import SILENT
 from fabricgauge.app.progress import Progress as Watcher
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.plan import Case, Plan, PlannedLaunch
+from fabricgauge.model.plan import Case, PlannedLaunch
 from fabricgauge.model.together import Round
 from fabricgauge.report.visible import visible
 from fabricgauge.words.networks import named
@@ -32,6 +33,14 @@ class _Quiet(Console):
         self.quiet = True
 
 
+def _bar(console: Console, *columns: ProgressColumn) -> Progress:
+    """What is under way, a bar and further columns, where somebody watches; removed at the end."""
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), *columns,
+        console=console, transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
+
+
 class ProgressBar(Watcher):
     """Shows stages and cases; in a pipe it prints one line per launch instead."""
 
@@ -39,21 +48,13 @@ class ProgressBar(Watcher):
         self._console = _Quiet(stderr=True)
         self._to_come: list[Case] = []
         self._ranks, self._rounds_s = 0, 0.0
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeRemainingColumn(),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
+        self._progress = _bar(self._console, TaskProgressColumn(), TimeRemainingColumn())
         self._task: TaskID | None = None
 
     def stage(self, text: str) -> None:
         self._console.print(f"[dim]{shown(text)}[/dim]", highlight=False)
 
-    def planned(self, plan: Plan, launches: tuple[PlannedLaunch, ...]) -> None:
+    def planned(self, launches: tuple[PlannedLaunch, ...]) -> None:
         total_s = sum(launch.longest_s for launch in launches)
         self._task = self._progress.add_task("starting", total=total_s)
         self._progress.start()
@@ -132,10 +133,7 @@ class Gathering:
         self._console = Console(stderr=True)
         self.left = nodes
         self._troubles = 0
-        self._progress = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-            console=self._console, transient=True, disable=not self._console.is_terminal,
-        )  # fmt: skip
+        self._progress = _bar(self._console, MofNCompleteColumn())
         self._task = self._progress.add_task("asking", total=nodes)
 
     def __enter__(self) -> "Gathering":

@@ -3,11 +3,10 @@
 from typing import Any
 
 import click
-import msgspec
 
 from fabricgauge import settings
 from fabricgauge.cli import options as of
-from fabricgauge.cli.collect import said_again, where_options
+from fabricgauge.cli.collect import where_options
 from fabricgauge.cli.options import Printing
 from fabricgauge.model.batch import Request
 from fabricgauge.model.errors import UsageError
@@ -32,31 +31,33 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **asked: 
     the launches on each network that it finds, and leaves everything in the run directory. A second
     job on the same nodes measures suspects again.
     """
-    from fabricgauge.app.batch.on_head import on_head
-    from fabricgauge.app.batch.request import at_once, batch_of
+    from fabricgauge.app.batch.on_head import lab_outside, on_head
+    from fabricgauge.app.batch.request import batch_of
     from fabricgauge.cli.jobs import Submission, resumed, submitted
+    from fabricgauge.cli.progress import bar
     from fabricgauge.cli.show import require_format
     from fabricgauge.store.holding import held
     from fabricgauge.store.run_directory import find
 
     require_format(asked["format"])
     nodes, most = asked["nodes"] or 0, asked["at_once"] or 0
-    if lab is not None:
-        ctx.exit(on_head(lab, said_again(ctx), nodes, asked["no_wait"]))
+    if lab is not None and not lab_outside():
+        ctx.exit(on_head(lab, nodes, asked["no_wait"]))
     root = (asked["output"] or settings.run_root()).absolute()
-    printing = Printing(asked["format"], asked["quiet"], asked["fail_on"])
-    how = Submission(printing, asked["dry_run"], asked["no_wait"])
+    printing = Printing(asked["format"], asked["fail_on"])
     if resume:
         _require_of_resumption(ctx)
-        directory = find(root, resume)
-        with held(directory):
-            ctx.exit(resumed(directory, asked["time"], most, how))
-    request = of.request_of({**asked, "nodes": None, "launcher": None})
-    said = {name: asked[name] for name in _SAID_TO_SLURM}
-    job = Request(nodes=nodes, further=further(asked["sbatch"]), **said)
-    batch = batch_of(request, job, asked["launcher"], settings.load())
-    batch = msgspec.structs.replace(batch, at_once=at_once(most, batch))
-    ctx.exit(submitted(request, batch, asked["pair_jobs"], root, how))
+    with bar(asked["quiet"]) as progress:
+        how = Submission(printing, progress, asked["dry_run"], asked["no_wait"])
+        if resume:
+            directory = find(root, resume)
+            with held(directory):
+                ctx.exit(resumed(directory, asked["time"], most, how))
+        request = of.request_of({**asked, "nodes": None, "launcher": None})
+        said = {name: asked[name] for name in _SAID_TO_SLURM}
+        job = Request(nodes=nodes, further=further(asked["sbatch"]), **said)
+        batch = batch_of(request, job, asked["launcher"], settings.load(), most)
+        ctx.exit(submitted(request, batch, asked["pair_jobs"], root, how))
 
 
 #: Options of the job that are sbatch's own.

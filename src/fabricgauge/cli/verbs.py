@@ -5,12 +5,9 @@ from typing import Any
 
 import click
 
-from fabricgauge import __version__
+from fabricgauge import __version__, settings
 from fabricgauge.cli.overview import VERBS, overview
 from fabricgauge.model.errors import UsageError
-
-#: Verbs whose options configuration files can set.
-FILE_VERBS = frozenset({"check", "import", "compare", "report"})
 
 
 class Verbs(click.Group):
@@ -32,7 +29,7 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Files' values become the defaults of those verbs that do not read them themselves."""
         name, command, rest = super().resolve_command(ctx, args)
-        if name in FILE_VERBS and command is not None:
+        if name in settings.VERBS and command is not None:
             ctx.default_map = {name: _said_in_files(name, command, ctx)}
         return name, command, rest
 
@@ -54,8 +51,6 @@ def _said_in_files(verb: str, command: click.Command, ctx: click.Context) -> dic
     Raises:
         UsageError: a file names an option that the verb has not, or a value that it cannot have.
     """
-    from fabricgauge import settings
-
     by_option = {
         word.removeprefix("--"): one
         for one in command.params

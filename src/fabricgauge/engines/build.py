@@ -11,17 +11,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fabricgauge import process
-from fabricgauge.engines.cache import PROGRAM, cache_folder, keep, keep_folder, kept, workshop
-from fabricgauge.engines.compiling import (
+from fabricgauge.engines.cache import PROGRAM, cache_folder, keep_folder, kept_or_made
+from fabricgauge.engines.find import ASK_TIMEOUT_S
+from fabricgauge.engines.sources import (
     FLAGS,
     LIBRARIES,
     compilations,
+    digest,
     identity_of,
+    knows_mpi,
     objects,
     run_all,
+    source_folder,
+    translation_units,
 )
-from fabricgauge.engines.find import ASK_TIMEOUT_S
-from fabricgauge.engines.sources import digest, knows_mpi, source_folder, translation_units
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
 
@@ -47,16 +50,8 @@ def build(mpi: Mpi, *, force: bool = False, compiler: str = "") -> Engine:
     """
     env = _calling(mpi, compiler)
     version = _first_line(mpi.mpicxx, "--version", env)
-    identity = _identity(mpi, version, env)
-    found = None if force else kept(identity)
-    if found:
-        return found
-    with workshop() as folder:
-        program = _compile(mpi, folder, env, version)
-        # Somebody else may have built the same meanwhile, and be running it.
-        return (None if force else kept(identity)) or keep(
-            Engine(program, mpi, identity, FLAGS, version), program
-        )
+    wanted = Engine(Path(PROGRAM), mpi, _identity(mpi, version, env), FLAGS, version)
+    return kept_or_made(wanted, lambda folder: [_compile(mpi, folder, env, version)], force=force)
 
 
 def _calling(mpi: Mpi, compiler: str) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -63,6 +63,22 @@ def workshop() -> Iterator[Path]:
         )
     with tempfile.TemporaryDirectory(prefix=".build-", dir=cache_folder()) as folder:
         yield Path(folder)
+
+
+def kept_or_made(
+    engine: Engine, make: Callable[[Path], Sequence[Path]], *, force: bool = False
+) -> Engine:
+    """The kept build of the engine's identity, else a new one.
+
+    ``make`` leaves it in a folder: the program, and files that lie beside it.
+    """
+    found = None if force else kept(engine.identity)
+    if found:
+        return found
+    with workshop() as folder:
+        made = make(folder)
+        # Somebody else may have built the same meanwhile, and be running it.
+        return (None if force else kept(engine.identity)) or keep(engine, *made)
 
 
 def keep(engine: Engine, program: Path, *beside: Path) -> Engine:

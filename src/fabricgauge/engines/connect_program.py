@@ -10,8 +10,7 @@ from pathlib import Path
 
 from fabricgauge import process
 from fabricgauge.engines.cache import cache_folder, keep_folder, workshop
-from fabricgauge.engines.compiling import FLAGS
-from fabricgauge.engines.sources import source_folder
+from fabricgauge.engines.sources import FLAGS, source_folder
 from fabricgauge.files.ownership import not_own
 from fabricgauge.model.absence import Skipped
 

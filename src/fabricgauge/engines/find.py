@@ -1,16 +1,15 @@
-"""Which MPI installations are there, and what each of them is."""
+"""Which MPI installations are there, what each of them is, and which a program was built with."""
 
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from fabricgauge import process
 from fabricgauge.model.engine import Mpi, MpiKind
 from fabricgauge.model.errors import CannotRun, ToolMissing
-from fabricgauge.process.intel_mpi import variables
 
 #: Compiler wrappers in the order in which they are looked for. The suffixed names are Debian's
 #: (packages libmpich-dev and libopenmpi-dev), the last two Intel's (Developer Reference, "Compiler
@@ -33,6 +32,15 @@ SIGNS: tuple[tuple[str, MpiKind, re.Pattern[str]], ...] = (
     ("-v", "intelmpi", re.compile(r"Intel\(R\) MPI Library (\d[\w.]*)")),
     ("-v", "mpich", re.compile(r"for MPICH version (\d[\w.]*)")),
 )
+
+#: Sonames: Open MPI 4 and 5; MPICH as Debian names it; MPICH's ABI, which Intel MPI shares.
+_SONAMES: tuple[tuple[str, MpiKind], ...] = (
+    ("libmpi.so.40", "openmpi"), ("libmpich.so.12", "mpich"), ("libmpi.so.12", "mpich"),
+)  # fmt: skip
+
+#: Where the folders of libfabric's providers are below an Intel MPI: 2021.13 and later, up to
+#: 2021.12, and PyPI's impi-rt. Only the first folder that is named is looked into.
+_PROVIDERS = ("opt/mpi/libfabric/lib/prov", "libfabric/lib/prov", "lib/prov", "lib")
 
 ASK_TIMEOUT_S = 30.0
 
@@ -66,7 +74,7 @@ def describe_mpi(mpicxx: Path) -> Mpi:
         answer = sign.search(asked.stdout + asked.stderr)
         if answer:
             launcher = _launcher(wrapper, kind)
-            env = variables(wrapper.resolve().parent.parent) if kind == "intelmpi" else {}
+            env = intel_variables(wrapper.resolve().parent.parent) if kind == "intelmpi" else {}
             return Mpi(kind, answer.group(1), wrapper, launcher, wrapper == _embedded(), env)
     raise CannotRun(
         f"{wrapper} does not say that it is the C++ compiler wrapper of MPICH, Open MPI or "
@@ -124,3 +132,61 @@ def _launcher(wrapper: Path, kind: MpiKind) -> Path:
 
 def _suffix(wrapper: Path) -> str:
     return wrapper.suffix if wrapper.suffix in {".mpich", ".openmpi"} else ""
+
+
+def intel_variables(home: Path) -> dict[str, str]:
+    """What Intel's vars.sh sets: without it neither its compiler wrappers nor its ranks run.
+
+    ``bin`` and ``lib`` are below ``home``.
+    """
+    providers = [home / name for name in _PROVIDERS if any((home / name).glob("lib*-fi.so"))]
+    libraries = [home / name for name in ("lib", "lib/release") if (home / name).is_dir()]
+    return {
+        "I_MPI_ROOT": str(home),
+        "LD_LIBRARY_PATH": ":".join(map(str, libraries)),
+        **({"FI_PROVIDER_PATH": str(providers[0])} if providers else {}),
+    }
+
+
+def mpi_of(program: Path, known: Sequence[Mpi]) -> Mpi:
+    """The MPI that a program is linked with.
+
+    An Intel MPI's run-time has its launcher in ``bin`` of the prefix that has the library.
+
+    Raises:
+        CannotRun: it is linked with no MPI that is known, or cannot be asked.
+    """
+    linked = _linked(program)
+    for soname, kind in _SONAMES:
+        if soname not in linked:
+            continue
+        # The prefix of the library, or of the program where the library is not found.
+        home = (linked[soname] or program).resolve().parent.parent
+        if kind == "mpich" and (home / "bin" / "impi_info").exists():
+            return intel_mpi(home)
+        for mpi in known:
+            if mpi.kind == kind:
+                return mpi
+        raise CannotRun(f"{program} needs {soname} of {kind}, which was not found; load its module")
+    raise CannotRun(
+        f"{program} is linked with no MPI that is known (Open MPI, MPICH, Intel MPI);"
+        " name one with --mpi"
+    )
+
+
+def intel_mpi(home: Path) -> Mpi:
+    """An Intel MPI's run-time below ``home``."""
+    env, bin_ = intel_variables(home), home / "bin"
+    asked = process.run(
+        [str(bin_ / "mpiexec.hydra"), "--version"], timeout_s=ASK_TIMEOUT_S, env=env
+    )
+    told = re.search(r"Version (\S+ ?(?:Update \d+)?)", asked.stdout)
+    version = told[1].strip() if told else ""
+    return Mpi("intelmpi", version, bin_ / "mpiicpx", bin_ / "mpiexec.hydra", env=env)
+
+
+def _linked(program: Path) -> dict[str, Path | None]:
+    """Sonames and the files they resolve to, None where one is not found, as ldd says."""
+    asked = process.run(["ldd", str(program)], timeout_s=ASK_TIMEOUT_S)
+    pairs = re.findall(r"^\s*(\S+) => (\S+)", asked.stdout, re.MULTILINE)
+    return {name: Path(path) if path.startswith("/") else None for name, path in pairs}

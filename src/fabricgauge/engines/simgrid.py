@@ -8,16 +8,18 @@ import tempfile
 from pathlib import Path
 
 from fabricgauge import process
-from fabricgauge.engines.cache import PROGRAM, keep, kept, workshop
-from fabricgauge.engines.compiling import (
+from fabricgauge.engines.cache import PROGRAM, kept_or_made
+from fabricgauge.engines.sources import (
     FLAGS,
     LIBRARIES,
     compilations,
+    digest,
     identity_of,
     objects,
     run_all,
+    source_folder,
+    translation_units,
 )
-from fabricgauge.engines.sources import digest, source_folder, translation_units
 from fabricgauge.model.engine import SIMULATED_LIBRARY, Engine, Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
 
@@ -46,21 +48,10 @@ def simulated_engine() -> Engine:
     """
     mpi = find_simgrid()
     compiler = _asked(mpi.mpicxx, "-compiler-version").splitlines()[0]
-    identity = _identity(mpi, compiler)
-    engine = _whole(identity)
-    if engine:
-        return engine
-    with workshop() as folder:
-        library = _compile_library(folder)
-        program = _compile_engine(mpi.mpicxx, folder)
-        # Somebody else may have built the same meanwhile, and be running it.
-        engine = Engine(program, mpi, identity, FLAGS, compiler)
-        return _whole(identity) or keep(engine, program, library)
-
-
-def _whole(identity: str) -> Engine | None:
-    engine = kept(identity)
-    return engine if engine and (engine.path.parent / SIMULATED_LIBRARY).exists() else None
+    wanted = Engine(Path(PROGRAM), mpi, _identity(mpi, compiler), FLAGS, compiler)
+    return kept_or_made(
+        wanted, lambda folder: (_compile_engine(mpi.mpicxx, folder), _compile_library(folder))
+    )
 
 
 def find_simgrid() -> Mpi:

@@ -1,13 +1,30 @@
-"""The engine's own sources: where they lie and what their content is."""
+"""The engine's own sources: where they lie, what their content is, and how they are compiled."""
 
 import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 
+from fabricgauge import process
 from fabricgauge.model.errors import CannotRun
 
 #: An installed package carries them; in a checkout they lie beside src/.
 INSTALLED = Path(__file__).resolve().parent.parent / "_engine_source"
 CHECKOUT = Path(__file__).resolve().parents[3] / "engine"
+
+FLAGS = ("-O2", "-std=c++17")
+
+#: glibc before 2.34 has timers in a library of their own.
+LIBRARIES = ("-pthread", "-lrt")
+
+TIMEOUT_S = 600.0
+
+_TELLING = re.compile("error|undefined reference|not found", re.IGNORECASE)
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 def source_folder() -> Path:
@@ -42,3 +59,43 @@ def digest(folder: Path) -> str:
         content.update(f"{file.relative_to(folder)}\0".encode())
         content.update(hashlib.sha256(file.read_bytes()).digest())
     return content.hexdigest()
+
+
+def identity_of(parts: Sequence[str]) -> str:
+    """What a build depends on, as 16 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def objects(units: Sequence[Path], folder: Path) -> list[Path]:
+    """Where the sources' compiled forms lie in ``folder``."""
+    return [folder / f"{unit.stem}.o" for unit in units]
+
+
+def compilations(
+    calling: Sequence[str], units: Sequence[Path], sources: Path, folder: Path
+) -> list[list[str]]:
+    """A command for each of ``units``: ``calling`` is the compiler with its words."""
+    named = f'-DFABRICGAUGE_FLAGS="{" ".join(FLAGS)}"'
+    before = [*calling, named, f"-I{sources / 'include'}", "-c"]
+    pairs = zip(units, objects(units, folder), strict=True)
+    return [[*before, str(unit), "-o", str(made)] for unit, made in pairs]
+
+
+def run_all(commands: Sequence[Sequence[str]], env: Mapping[str, str] = _NOTHING) -> None:
+    """Run commands in parallel, as many at once as there are processors.
+
+    Raises:
+        CannotRun: one failed.
+    """
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        list(pool.map(lambda command: _run(command, env), commands))
+
+
+def _run(command: Sequence[str], env: Mapping[str, str]) -> None:
+    done = process.run(command, timeout_s=TIMEOUT_S, env=env)
+    if done.exit_code != 0:
+        lines = done.stderr.strip().splitlines() or ["it said nothing"]
+        first = next((line for line in lines if _TELLING.search(line)), lines[-1])
+        raise CannotRun(
+            f"the engine could not be built: {first}; the command was: {' '.join(command)}"
+        )

@@ -13,6 +13,8 @@ from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
 
+from fabricgauge.model.errors import StoreError
+
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -99,6 +101,22 @@ def make_folder(path: Path, within: Path | None = None) -> None:
     else:
         with folder(path, within, make=True):
             pass
+
+
+@contextmanager
+def storing(place: Path) -> Iterator[None]:
+    """Writing below ``place``, where a disk may be full.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"cannot write {place}: {error.strerror or error}; free some space or choose another"
+            " place with --output"
+        ) from error
 
 
 @contextmanager

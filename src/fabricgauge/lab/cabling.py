@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.lab.fault_kinds import Fault, HostsEntry
+from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.spec import address
 from fabricgauge.lab.state import LabNetwork, LabNode, LabState
 
@@ -172,28 +172,28 @@ HOSTS_FOLDER = "hosts"
 
 
 def hosts_text(
-    networks: Sequence[str], nodes: Sequence[str], wrong: Sequence[HostsEntry] = ()
+    networks: Sequence[str], nodes: Sequence[str], wrong: Sequence[LabFault] = ()
 ) -> str:
     """What stands in the file: ``nodes`` begins with the head, ``wrong`` are its wrong lines.
 
     In the first network a node has its plain name, in network NET the alias NODE-NET.
     """
-    instead = {(entry.network, entry.name): entry.ip for entry in wrong}
+    instead = {(fault.network, fault.text.partition("=")[0]): fault.text for fault in wrong}
     lines = ["127.0.0.1 localhost"]
     for index, network in enumerate(networks):
         for number, name in enumerate(nodes):
             plain = f"{name} " if index == 0 else ""
-            ip = instead.get((network, name)) or address(index, number)
+            ip = instead.get((network, name), "").partition("=")[2] or address(index, number)
             lines.append(f"{ip} {plain}{name}-{network}")
     return "\n".join(lines) + "\n"
 
 
 def write_hosts(
-    directory: Path, networks: Sequence[str], nodes: Sequence[str], faults: Sequence[Fault] = ()
+    directory: Path, networks: Sequence[str], nodes: Sequence[str], faults: Sequence[LabFault] = ()
 ) -> None:
     """Write every node's file in place: the nodes have it mounted, and a new one would not be."""
     folder = directory / HOSTS_FOLDER
     folder.mkdir(exist_ok=True)
     for node in nodes:
-        wrong = [one for one in faults if isinstance(one, HostsEntry) and one.node == node]
+        wrong = [one for one in faults if one.kind == "hosts" and one.node == node]
         (folder / node).write_text(hosts_text(networks, nodes, wrong))

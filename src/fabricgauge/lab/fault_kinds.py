@@ -1,80 +1,87 @@
-"""What can be made wrong with a lab: one value for each kind of fault."""
-
-from typing import Literal
+"""What can be made wrong with a lab: one row for each kind of fault, one value for each fault."""
 
 import msgspec
 
-Direction = Literal["in", "out", "both"]
 
+class LabFault(msgspec.Struct, frozen=True):
+    """One thing that is wrong with a node's link in ``network``, or with the node itself.
 
-class _OnLink(msgspec.Struct, frozen=True):
-    node: str
-    network: str
-
-
-class LinkDown(_OnLink, frozen=True, tag="link-down"):
-    """A pulled cable between a node and the switch of a network."""
-
-
-class RateLimit(_OnLink, frozen=True, tag="rate"):
-    """A link that carries less than its nominal rate; ``direction`` as the node sees it.
-
-    The node's own settings stay nominal: nothing on it shows the fault.
+    ``amount`` is in the kind's unit: bit/s, bytes, a share from 0 to 1, frames per second. Kinds of
+    addresses and names have a ``text`` instead.
     """
 
-    rate_bit_s: float
-    direction: Direction = "both"
-
-
-class PortRate(_OnLink, frozen=True, tag="port-rate"):
-    """A port that came up at a lower rate, and says so: the node's own bucket is lowered."""
-
-    rate_bit_s: float
-
-
-class MtuChange(_OnLink, frozen=True, tag="mtu"):
-    """A node's interface with an MTU of its own, in bytes."""
-
-    mtu_bytes: int
-
-
-class AddressChange(_OnLink, frozen=True, tag="address"):
-    """A node's interface with another address, ``IP/LENGTH``, instead of its own.
-
-    Another node's address makes a duplicate, a short length makes subnets overlap.
-    """
-
-    address: str
-
-
-class HostsEntry(_OnLink, frozen=True, tag="hosts"):
-    """On ``node``, the names of node ``name`` in a network mean ``ip``."""
-
-    name: str
-    ip: str
-
-
-class Loss(_OnLink, frozen=True, tag="loss"):
-    """A link that loses frames at random: ``share`` of them, 0 to 1, in each direction."""
-
-    share: float
-
-
-class StrayFrames(_OnLink, frozen=True, tag="drops"):
-    """Frames of a protocol that the node does not know, so that it drops them; per second."""
-
-    per_s: float
-
-
-class MemoryLock(msgspec.Struct, frozen=True, tag="memlock"):
-    """What a program on the node may lock in memory, in bytes; it belongs to no network."""
-
+    kind: str
     node: str
-    limit_bytes: int
     network: str = ""
+    amount: float = 0.0
+    text: str = ""
+
+    @property
+    def where(self) -> str:
+        return f"{self.node} in {self.network}" if self.network else self.node
 
 
-Fault = (
-    LinkDown | RateLimit | PortRate | MtuChange | AddressChange | HostsEntry | Loss | StrayFrames
-    | MemoryLock
-)  # fmt: skip
+class FaultKind(msgspec.Struct, frozen=True):
+    """``value`` is how people call the value that it takes, if it takes one.
+
+    ``does`` says what it does, ``wrong`` what is wrong then: the fault's fields, and its amount as
+    ``rate`` or ``percent``, stand in braces. ``limits`` are those of ``amount``, which is ``what``.
+    """
+
+    value: str
+    does: str
+    wrong: str
+    what: str = ""
+    limits: tuple[float, float] = (0.0, 0.0)
+
+
+KINDS: dict[str, FaultKind] = {
+    "link-down": FaultKind(
+        "", "pull the cable: the interface loses its carrier", "link of {where} is down"
+    ),
+    "link-up": FaultKind("", "put the cable back", ""),
+    "rate": FaultKind(
+        "RATE", "let the link carry only RATE, both ways; the node's settings stay nominal",
+        "link of {where} carries {rate}",
+    ),
+    "rate-in": FaultKind(
+        "RATE", "the same, only towards the node", "link of {where} carries {rate} towards the node"
+    ),
+    "rate-out": FaultKind(
+        "RATE", "the same, only from the node", "link of {where} carries {rate} from the node"
+    ),
+    "port-rate": FaultKind(
+        "RATE", "let the node's own port come up at RATE, and show it",
+        "port of {where} came up at {rate}",
+    ),
+    "mtu": FaultKind(
+        "BYTES", "give the node's interface another MTU",
+        "interface of {where} has MTU {amount:.0f}",
+    ),
+    "address": FaultKind(
+        "IP/LEN", "give the interface another address: a duplicate, a wider netmask",
+        "interface of {where} has address {text}",
+    ),
+    "hosts": FaultKind(
+        "NAME=IP", "let node NAME's entry in the node's hosts file be IP",
+        "the hosts file of {where} has {text}",
+    ),
+    "loss": FaultKind(
+        "PERCENT", "lose frames at random, in each direction",
+        "link of {where} loses {percent:g} % of the frames", "the lost share", (1e-6, 1.0),
+    ),
+    # A frame every 10 s is no fault, and one process sends no more than some thousands a second.
+    "drops": FaultKind(
+        "PER_S", "send the node frames that it must drop, so many a second",
+        "{where} is sent {amount:g} stray frames a second", "the stray frames per second",
+        (0.1, 10_000.0),
+    ),
+    "memlock": FaultKind(
+        "BYTES", "limit what programs on the node may lock in memory; takes no NETWORK",
+        "programs on {where} may lock {amount:,.0f} bytes of memory", "the memory limit",
+        (1024, 2**60),
+    ),
+}  # fmt: skip
+
+#: Kinds that concern the node and none of its links.
+ON_A_NODE = frozenset({"memlock"})

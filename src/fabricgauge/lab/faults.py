@@ -10,34 +10,19 @@ import signal
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
 from fabricgauge.lab import cabling, holder
 from fabricgauge.lab.cabling import bucket, node_tbf, port_tbf, write_hosts
-from fabricgauge.lab.fault_kinds import (
-    AddressChange,
-    Fault,
-    HostsEntry,
-    LinkDown,
-    Loss,
-    MemoryLock,
-    MtuChange,
-    PortRate,
-    RateLimit,
-    StrayFrames,
-)
+from fabricgauge.lab.fault_kinds import KINDS, ON_A_NODE, LabFault
 from fabricgauge.lab.holder import ENTERED_MARK, is_alive
 from fabricgauge.lab.spec import check_mtu, check_rate
-from fabricgauge.lab.state import LabNetwork, LabNode, LabState, NodeHolder, Sender, save
+from fabricgauge.lab.state import LabNetwork, LabNode, LabState, NodeHolder, save
 from fabricgauge.model.errors import LabError
 
-#: A frame every 10 s is no fault, and one process sends no more than some thousands a second.
-_STRAY_PER_S = (0.1, 10_000.0)
 
-
-def inject(state: LabState, fault: Fault) -> LabState:
+def inject(state: LabState, fault: LabFault) -> LabState:
     """Put a fault in force; one of the same kind on the same link is replaced.
 
     Raises:
@@ -49,10 +34,7 @@ def inject(state: LabState, fault: Fault) -> LabState:
 
 
 def heal(
-    state: LabState,
-    node: str | None = None,
-    network: str | None = None,
-    kind: type[Fault] | None = None,
+    state: LabState, node: str | None = None, network: str | None = None, kind: str | None = None
 ) -> LabState:
     """End the faults in force: all, or those of a node, of a network, of a kind.
 
@@ -64,39 +46,32 @@ def heal(
     if network is not None:
         state.network(network)
 
-    def is_meant(fault: Fault) -> bool:
+    def is_meant(fault: LabFault) -> bool:
         of = node in (None, fault.node) and network in (None, fault.network)
-        return of and (kind is None or isinstance(fault, kind))
+        return of and kind in (None, fault.kind)
 
     return _set(state, tuple(fault for fault in state.faults if not is_meant(fault)))
 
 
-def _check(state: LabState, fault: Fault) -> None:
+def _check(state: LabState, fault: LabFault) -> None:
     state.node(fault.node)
-    if isinstance(fault, MemoryLock):
-        _check_within(fault.limit_bytes, (1024, 2**60), f"a memory limit of {fault.node}, in bytes")
-        return
-    state.network(fault.network)
-    where = f"{fault.node} in {fault.network}"
-    match fault:
-        case RateLimit(rate_bit_s=rate) | PortRate(rate_bit_s=rate):
-            check_rate(rate, where)
-        case MtuChange():
-            check_mtu(fault.mtu_bytes, where)
-        case AddressChange():
-            _check_address(fault.address, where)
-        case HostsEntry():
-            state.node(fault.name)
-            _check_address(fault.ip, where)
-        case Loss():
-            _check_within(fault.share, (1e-6, 1.0), f"the lost share of {where}")
-        case StrayFrames():
-            _check_within(fault.per_s, _STRAY_PER_S, f"the stray frames per second of {where}")
-
-
-def _check_within(value: float, limits: tuple[float, float], what: str) -> None:
-    if not limits[0] <= value <= limits[1]:
-        raise LabError(f"{value:g} cannot be {what}: it is not {limits[0]:g} to {limits[1]:g}")
+    if fault.network or fault.kind not in ON_A_NODE:
+        state.network(fault.network)
+    kind = KINDS[fault.kind]
+    low, high = kind.limits
+    if kind.value == "RATE":
+        check_rate(fault.amount, fault.where)
+    elif kind.value == "IP/LEN":
+        _check_address(fault.text, fault.where)
+    elif kind.value == "NAME=IP":
+        name, _, ip = fault.text.partition("=")
+        state.node(name)
+        _check_address(ip, fault.where)
+    elif fault.kind == "mtu":
+        check_mtu(fault.amount, fault.where)
+    elif kind.what and not low <= fault.amount <= high:
+        what = f"{kind.what} of {fault.where}"
+        raise LabError(f"{fault.amount:g} cannot be {what}: it is not {low:g} to {high:g}")
 
 
 def _check_address(text: str, where: str) -> None:
@@ -109,17 +84,17 @@ def _check_address(text: str, where: str) -> None:
     raise LabError(f"{text!r} cannot be an address of {where}; write, e.g., 10.77.0.11/24")
 
 
-def _replaces(new: Fault, old: Fault) -> bool:
-    if type(new) is not type(old) or (new.node, new.network) != (old.node, old.network):
+def _replaces(new: LabFault, old: LabFault) -> bool:
+    """Both ways of a rate outrank either; names in a hosts file stand side by side."""
+    if (new.node, new.network) != (old.node, old.network):
         return False
-    if isinstance(new, RateLimit) and isinstance(old, RateLimit):
-        return new.direction in ("both", old.direction)
-    if isinstance(new, HostsEntry) and isinstance(old, HostsEntry):
-        return new.name == old.name
-    return True
+    if new.kind == "rate":
+        return old.kind in ("rate", "rate-in", "rate-out")
+    names = {one.text.partition("=")[0] for one in (new, old)} if new.kind == "hosts" else ()
+    return new.kind == old.kind and len(names) < 2
 
 
-def _set(state: LabState, faults: tuple[Fault, ...]) -> LabState:
+def _set(state: LabState, faults: tuple[LabFault, ...]) -> LabState:
     if state.rdma:
         raise LabError(
             f"lab {state.name!r} is made of virtual machines, whose cable has no faults; "
@@ -136,11 +111,8 @@ def _set(state: LabState, faults: tuple[Fault, ...]) -> LabState:
     return changed
 
 
-_F = TypeVar("_F", bound=Fault)
-
-
 def _apply_to_link(
-    state: LabState, node: LabNode, network: LabNetwork, before: Sequence[Fault]
+    state: LabState, node: LabNode, network: LabNetwork, before: Sequence[LabFault]
 ) -> None:
     """Set all of a link by the faults in force; ``before`` are those that were until now.
 
@@ -156,17 +128,17 @@ def _apply_to_link(
     if was != wanted:
         lines = [f"addr flush dev {own}", f"addr add {wanted} brd + dev {own}"]
         holder.batch(node.holder, "ip", lines)
-    mtus = [network.mtu_bytes, *(fault.mtu_bytes for fault in _only(faults, MtuChange))]
-    holder.batch(node.holder, "ip", [f"link set {own} mtu {mtus[-1]}"])
+    mtus = [network.mtu_bytes, *(fault.amount for fault in _only(faults, "mtu"))]
+    holder.batch(node.holder, "ip", [f"link set {own} mtu {mtus[-1]:.0f}"])
     rated = bucket(_rate(faults, network, ""), network.mtu_bytes)
     if rated != bucket(_rate(old, network, ""), network.mtu_bytes):
         holder.batch(node.holder, "tc", [node_tbf(own, rated)])
     shape = bucket(_rate(faults, network, "in"), network.mtu_bytes)
     holder.batch(switch, "tc", [port_tbf(port, shape)])
     _limit_out(switch, node, network, _rate(faults, network, "out"))
-    if _only(faults, Loss) or _only(old, Loss):
-        _lose(switch, port, _only(faults, Loss))
-    cut = "down" if _only(faults, LinkDown) else "up"
+    if _only(faults, "loss") or _only(old, "loss"):
+        _lose(switch, port, _only(faults, "loss"))
+    cut = "down" if _only(faults, "link-down") else "up"
     holder.batch(switch, "ip", [f"link set {port} {cut}"])
 
 
@@ -176,28 +148,28 @@ def _switch(state: LabState) -> NodeHolder:
     return state.switch
 
 
-def _only(faults: Sequence[Fault], kind: type[_F]) -> list[_F]:
-    return [fault for fault in faults if isinstance(fault, kind)]
+def _only(faults: Sequence[LabFault], *kinds: str) -> list[LabFault]:
+    return [fault for fault in faults if fault.kind in kinds]
 
 
-def _address(node: LabNode, network: LabNetwork, faults: Sequence[Fault]) -> str:
-    changed = [fault.address for fault in _only(faults, AddressChange)]
+def _address(node: LabNode, network: LabNetwork, faults: Sequence[LabFault]) -> str:
+    changed = [fault.text for fault in _only(faults, "address")]
     return [cabling.own_address(network, node), *changed][-1]
 
 
-def _rate(faults: Sequence[Fault], network: LabNetwork, direction: str) -> float:
-    """The line rate of one direction at the switch, or of the node's own port where it is empty:
-    the lowest of what is in force."""
-    limits = [
-        fault.rate_bit_s
-        for fault in faults
-        if (isinstance(fault, PortRate) and direction != "out")
-        or (isinstance(fault, RateLimit) and direction and fault.direction in (direction, "both"))
-    ]
+#: Kinds that lower the rate of a direction at the switch, or of the node's own port: "".
+_LOWERING = {
+    "in": ("rate", "rate-in", "port-rate"), "out": ("rate", "rate-out"), "": ("port-rate",),
+}  # fmt: skip
+
+
+def _rate(faults: Sequence[LabFault], network: LabNetwork, direction: str) -> float:
+    """The line rate of a direction: the lowest of what is in force."""
+    limits = (fault.amount for fault in _only(faults, *_LOWERING[direction]))
     return min([network.rate_bit_s, *limits])
 
 
-def _lose(switch: NodeHolder, port: str, loss: Sequence[Loss]) -> None:
+def _lose(switch: NodeHolder, port: str, loss: Sequence[LabFault]) -> None:
     """Drop frames at random, both ways, or stop doing so.
 
     Classic BPF in a filter of the port: load a random 32-bit number; at or above the
@@ -207,7 +179,7 @@ def _lose(switch: NodeHolder, port: str, loss: Sequence[Loss]) -> None:
     if holder.has_qdisc(switch, port, "clsact"):
         holder.batch(switch, "tc", [f"qdisc del dev {port} clsact"])
     for fault in loss:
-        threshold = min(round(fault.share * 2**32), 2**32 - 1)
+        threshold = min(round(fault.amount * 2**32), 2**32 - 1)
         code = f"4,32 0 0 {_RANDOM},53 0 1 {threshold},6 0 0 4294967295,6 0 0 2"
         lines = [f"qdisc add dev {port} clsact"] + [
             f"filter add dev {port} {way} protocol all bpf direct-action bytecode '{code}'"
@@ -266,8 +238,8 @@ def _apply_to_nodes(state: LabState) -> LabState:
     return msgspec.structs.replace(state, senders=_senders(state))
 
 
-def _limit(folder: Path, faults: Sequence[Fault]) -> None:
-    limits = {one.node: one.limit_bytes for one in _only(faults, MemoryLock)}
+def _limit(folder: Path, faults: Sequence[LabFault]) -> None:
+    limits = {one.node: int(one.amount) for one in _only(faults, "memlock")}
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir():
         if old.name not in limits:
@@ -276,23 +248,20 @@ def _limit(folder: Path, faults: Sequence[Fault]) -> None:
         (folder / node).write_text(f"{limit_bytes // 1024}\n")
 
 
-def _senders(state: LabState) -> tuple[Sender, ...]:
+def _senders(state: LabState) -> tuple[NodeHolder, ...]:
     """All senders are started anew: a change of their rate is then nothing special."""
     for sender in state.senders:
-        if is_alive(sender.process):
+        if is_alive(sender):
             with suppress(ProcessLookupError):
-                os.kill(sender.process.pid, signal.SIGKILL)
-    frames = _only(state.faults, StrayFrames)
-    return tuple(Sender(one.node, one.network, _start(state, one)) for one in frames)
+                os.kill(sender.pid, signal.SIGKILL)
+    return tuple(_start(state, one) for one in _only(state.faults, "drops"))
 
 
-def _start(state: LabState, fault: StrayFrames) -> NodeHolder:
+def _start(state: LabState, fault: LabFault) -> NodeHolder:
     """Send from the switch's port: only this node gets the frames."""
     port = state.network(fault.network).port(state.node(fault.node))
-    where = f"{fault.node} in {fault.network}"
     pid = holder.started(
-        holder.network_prefix(_switch(state)), _STRAY, [port, f"{fault.per_s:g}"],
-        {ENTERED_MARK: state.token},
-        lambda reason: LabError(f"cannot send stray frames to {where}: {reason}"),
+        holder.network_prefix(_switch(state)), _STRAY, [port, f"{fault.amount:g}"],
+        {ENTERED_MARK: state.token}, f"cannot send stray frames to {fault.where}",
     )  # fmt: skip
     return holder.identify(pid)

@@ -1,7 +1,8 @@
 """Furnish new namespaces as one node, say so, and hold them; started by ``unshare``.
 
 Runs by itself with nothing but the standard library (``python -I -S hold.py``):
-arguments are NODE and the lab's DIRECTORY. It prints its process id when the node is
+arguments are NODE, the lab's DIRECTORY, the congestion CONTROL of TCP, and how many BYTES one
+socket may have in its queue. It prints its process id when the node is
 furnished and becomes a sleep; on failure it prints the reason on standard error.
 """
 
@@ -16,11 +17,11 @@ MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND = 2, 4, 8, 4096
 
 
 def main() -> None:
-    node, directory = sys.argv[1], Path(sys.argv[2])
+    node, directory, control, queue_bytes = sys.argv[1:]
     try:
         if node:
-            furnish(node, directory)
-        settle(directory)
+            furnish(node, Path(directory))
+        settle(control, queue_bytes)
     except OSError as error:
         sys.exit(f"{error.filename or node}: {error.strerror}")
     print(os.getpid(), flush=True)  # noqa: T201 -- the answer that `up` waits for
@@ -66,18 +67,17 @@ def own_slurm(files: Path) -> None:
         mount(str(source), target, "", MS_BIND)
 
 
-def settle(directory: Path) -> None:
+def settle(control: str, queue_bytes: str) -> None:
     """Kernel settings of this network namespace."""
     for scope in ("all", "default"):
         setting = Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6")
         if setting.exists():  # else its housekeeping packets would stand in the counters
             setting.write_text("1")
-    control = (directory / "congestion_control").read_text()
     ipv4 = Path("/proc/sys/net/ipv4")
     (ipv4 / "tcp_congestion_control").write_text(control)
     limit = ipv4 / "tcp_limit_output_bytes"
     if limit.exists():  # a namespace has its own since Linux 4.15
-        limit.write_text((directory / "limit_output_bytes").read_text())
+        limit.write_text(queue_bytes)
 
 
 def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:

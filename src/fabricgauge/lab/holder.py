@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -38,11 +38,14 @@ def identify(pid: int) -> NodeHolder:
 
 def started(
     prefix: Sequence[str], script: Path, words: Sequence[str], mark: Mapping[str, str],
-    cannot: Callable[[str], LabError],
+    cannot: str, remedy: str = "",
 ) -> int:  # fmt: skip
     """The id of the process that a script became behind ``prefix``, printed once it has begun.
 
-    ``cannot`` makes the error of a reason; ``mark`` goes into the environment.
+    ``mark`` goes into the environment.
+
+    Raises:
+        LabError: it did not begin; ``cannot`` says what is not possible then.
     """
     python = [sys.executable, "-I", "-S", str(script), *words]
     done = process.run(
@@ -51,7 +54,8 @@ def started(
     )  # fmt: skip
     if not done.stdout.strip().isdigit():
         late = "it took too long" if done.timed_out else "no reason given"
-        raise cannot(done.stderr.strip() or late)
+        reason = f"{done.stderr.strip() or late}{'; ' * bool(remedy)}{remedy}"
+        raise LabError(f"{cannot}: {reason}")
     return int(done.stdout)
 
 

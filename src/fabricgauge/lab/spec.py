@@ -103,11 +103,11 @@ def _check_guests(spec: LabSpec) -> None:
             )
 
 
-def check_mtu(mtu_bytes: int, where: str) -> None:
+def check_mtu(mtu_bytes: float, where: str) -> None:
     """Refuse an MTU that a virtual link cannot have, in bytes."""
     low, high = _MTU_BYTES
     if not low <= mtu_bytes <= high:
-        raise LabError(f"MTU {mtu_bytes} of {where} is not between {low} and {high} bytes")
+        raise LabError(f"MTU {mtu_bytes:g} of {where} is not between {low} and {high} bytes")
 
 
 def check_rate(rate_bit_s: float, where: str) -> None:

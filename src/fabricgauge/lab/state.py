@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from fabricgauge.lab.fault_kinds import Fault
+from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.model.errors import LabError
 
 _FILE = "lab.json"
@@ -32,14 +32,6 @@ class Daemon(msgspec.Struct, frozen=True):
 
     program: str
     node: str
-    process: NodeHolder
-
-
-class Sender(msgspec.Struct, frozen=True):
-    """The program that sends a node stray frames in a network, as it was started."""
-
-    node: str
-    network: str
     process: NodeHolder
 
 
@@ -98,9 +90,9 @@ class LabState(msgspec.Struct, frozen=True):
     net_inodes: tuple[int, ...] = ()
     nodes: tuple[LabNode, ...] = ()
     networks: tuple[LabNetwork, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[LabFault, ...] = ()
     slurm: tuple[Daemon, ...] = ()
-    senders: tuple[Sender, ...] = ()
+    senders: tuple[NodeHolder, ...] = ()
     rdma: str = ""
 
     def node(self, name: str) -> LabNode:

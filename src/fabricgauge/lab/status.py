@@ -1,12 +1,10 @@
 """What labs there are and whether they stand."""
 
-from collections.abc import Callable
-
 import msgspec
 
 from fabricgauge.lab import state as states
 from fabricgauge.lab.holder import boot_id, is_alive
-from fabricgauge.lab.state import LabState, NodeHolder
+from fabricgauge.lab.state import LabState
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import LabError
 
@@ -50,17 +48,11 @@ def _status(name: str) -> LabStatus:
         state = states.load(name)
     except LabError as error:
         return LabStatus(name, False, Skipped(str(error)))
-    if state.boot_id != boot_id():
-        everything = tuple(node.name for node in state.nodes)
-        return LabStatus(name, False, state, everything, _slurm(state, lambda _: False))
-    dead = tuple(node.name for node in state.nodes if not is_alive(node.holder))
-    if state.switch and not is_alive(state.switch):
-        dead = ("switch", *dead)
-    return LabStatus(name, state.complete and not dead, state, dead, _slurm(state, is_alive))
-
-
-def _slurm(state: LabState, alive: Callable[[NodeHolder], bool]) -> tuple[DaemonStatus, ...]:
-    return tuple(
-        DaemonStatus(daemon.program, daemon.node, daemon.process.pid, alive(daemon.process))
-        for daemon in state.slurm
+    now = state.boot_id == boot_id()
+    holders = {"switch": state.switch, **{node.name: node.holder for node in state.nodes}}
+    dead = tuple(one for one, held in holders.items() if held and not (now and is_alive(held)))
+    daemons = tuple(
+        DaemonStatus(one.program, one.node, one.process.pid, now and is_alive(one.process))
+        for one in state.slurm
     )
+    return LabStatus(name, state.complete and not dead, state, dead, daemons)

@@ -7,30 +7,20 @@ from pathlib import Path
 
 from fabricgauge.model.errors import ToolMissing
 
-#: program: Debian's and Fedora's package
-PACKAGES = {
+#: program: Debian's package, and Fedora's where that has another name.
+_PACKAGES = {
     "ip": "iproute2 (Fedora: iproute)",
     "tc": "iproute2 (Fedora: iproute-tc)",
+    "rdma": "iproute2",
     "nsenter": "util-linux",
     "unshare": "util-linux",
     "setsid": "util-linux",
+    "setpriv": "util-linux",
     "sleep": "coreutils",
-}
-
-#: program: Debian's and Fedora's package; a lab of virtual machines needs them, the guests too.
-GUEST_PACKAGES = {
     "qemu-system-x86_64": "qemu-system-x86 (Fedora: qemu-system-x86-core)",
     "ssh": "openssh-client (Fedora: openssh-clients)",
     "ssh-keygen": "openssh-client (Fedora: openssh)",
     "sshd": "openssh-server",
-    "ip": "iproute2 (Fedora: iproute)",
-    "rdma": "iproute2",
-    "nsenter": "util-linux",
-    "setpriv": "util-linux",
-}
-
-#: program: Debian's package; only a lab with Slurm needs them
-_SLURM_PACKAGES = {
     "munged": "munge",
     "munge": "munge",
     "slurmctld": "slurmctld",
@@ -39,6 +29,13 @@ _SLURM_PACKAGES = {
     "scontrol": "slurm-client",
     "srun": "slurm-client",
 }
+
+#: What a lab needs; what one of virtual machines needs instead, the guests too; what Slurm needs.
+PROGRAMS = ("ip", "tc", "nsenter", "unshare", "setsid", "sleep")
+GUEST_PROGRAMS = (
+    "qemu-system-x86_64", "ssh", "ssh-keygen", "sshd", "ip", "rdma", "nsenter", "setpriv",
+)  # fmt: skip
+_SLURM_PROGRAMS = ("munged", "munge", "slurmctld", "slurmd", "sinfo", "scontrol", "srun")
 
 #: Where administrators' programs are; an ordinary user's PATH may lack it.
 SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
@@ -52,9 +49,9 @@ def require(programs: Iterable[str]) -> None:
 
 def require_slurm() -> None:
     """ToolMissing, with the command that installs them, unless Slurm's programs are here."""
-    absent = [tool for tool in _SLURM_PACKAGES if not shutil.which(tool, path=SEARCH_PATH)]
+    absent = [tool for tool in _SLURM_PROGRAMS if not shutil.which(tool, path=SEARCH_PATH)]
     if absent or not Path("/etc/slurm").is_dir():
-        packages = " ".join(dict.fromkeys(_SLURM_PACKAGES.values()))
+        packages = " ".join(dict.fromkeys(_PACKAGES[tool] for tool in _SLURM_PROGRAMS))
         raise ToolMissing(
             f"a lab with Slurm needs {', '.join(absent) or 'the directory /etc/slurm'}; on Debian: "
             f"apt-get install --no-install-recommends {packages} (their services need not run)"
@@ -69,6 +66,7 @@ def path_of(tool: str) -> str:
     """
     found = shutil.which(tool, path=SEARCH_PATH)
     if not found:
-        package = {**_SLURM_PACKAGES, **PACKAGES, **GUEST_PACKAGES}[tool]
-        raise ToolMissing(f"the lab needs the program {tool!r}; install the package {package}")
+        raise ToolMissing(
+            f"the lab needs the program {tool!r}; install the package {_PACKAGES[tool]}"
+        )
     return found

@@ -45,7 +45,7 @@ def up(spec: LabSpec, tell: Tell = silent) -> LabState:
         ToolMissing: a program of iproute2, util-linux or, where asked for, Slurm is not installed.
     """
     checked(spec)
-    tools.require(tools.GUEST_PACKAGES if spec.rdma else tools.PACKAGES)
+    tools.require(tools.GUEST_PROGRAMS if spec.rdma else tools.PROGRAMS)
     if spec.slurm:
         cluster.require(spec.nodes)
     directory = state.create(spec.name)
@@ -121,9 +121,6 @@ def _congestion_control() -> str:
 
 def _write_files(state: LabState, spec: LabSpec) -> None:
     directory = Path(state.directory)
-    (directory / "congestion_control").write_text(state.congestion_control)
-    queues = (socket_queue_bytes(one.rate_bit_s, one.mtu_bytes) for one in state.networks)
-    (directory / "limit_output_bytes").write_text(str(max(queues)))
     nodes = (HEAD, *spec.nodes)
     write_hosts(directory, [network.name for network in spec.networks], nodes)
     (directory / "hostnames").mkdir()
@@ -155,6 +152,14 @@ def _write_table(state: LabState) -> None:
         (table / node.name).write_text(line)
 
 
+#: What lets an ordinary user make namespaces.
+_ALLOW = (
+    "allow user namespaces (sysctl user.max_user_namespaces above 0, "
+    "kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0 "
+    "where the kernel has them), or run as root"
+)
+
+
 def _hold(state: LabState, node: str, switch: NodeHolder | None) -> NodeHolder:
     """Start the process that holds a node's namespaces; the switch has an empty name.
 
@@ -167,23 +172,12 @@ def _hold(state: LabState, node: str, switch: NodeHolder | None) -> NodeHolder:
     elif switch and (options := holder.user_options(switch.pid)):
         outer = [tools.path_of("nsenter"), "--target", str(switch.pid), *options, "--"]
     unshare = [*outer, tools.path_of("unshare"), *fresh]
-    mark = {HOLDER_MARK: state.token}
-    pid = started(
-        unshare, _HERE / "hold.py", [node, state.directory], mark,
-        lambda reason: _refusal(state.rootless, node, reason),
-    )  # fmt: skip
+    queues = (socket_queue_bytes(one.rate_bit_s, one.mtu_bytes) for one in state.networks)
+    words = [node, state.directory, state.congestion_control, str(max(queues))]
+    remedy = _ALLOW if state.rootless else "in a container, start it with --privileged"
+    cannot = f"cannot make the namespaces of {node or 'the switch'}"
+    pid = started(unshare, _HERE / "hold.py", words, {HOLDER_MARK: state.token}, cannot, remedy)
     return holder.assert_own_namespace(identify(pid))
-
-
-def _refusal(rootless: bool, node: str, reason: str) -> LabError:
-    remedy = (
-        "allow user namespaces (sysctl user.max_user_namespaces above 0, "
-        "kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0 "
-        "where the kernel has them), or run as root"
-        if rootless
-        else "in a container, start it with --privileged"
-    )
-    return LabError(f"cannot make the namespaces of {node or 'the switch'}: {reason}; {remedy}")
 
 
 def _wire(state: LabState, switch: NodeHolder) -> None:

@@ -1,4 +1,4 @@
-"""How the head reaches the nodes: plain data that launchers fill in and stages use."""
+"""How the head reaches the nodes, and the commands that it starts: data that launchers fill in."""
 
 import shlex
 from collections.abc import Sequence
@@ -48,3 +48,10 @@ class HostAccess(msgspec.Struct, frozen=True):
     @property
     def nodes(self) -> tuple[str, ...]:
         return tuple(host.node for host in self.hosts)
+
+
+class LaunchCommand(msgspec.Struct, frozen=True):
+    """An argv list and the environment variables that are added for it."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str]

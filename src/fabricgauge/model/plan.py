@@ -1,5 +1,6 @@
 """What is to be measured: cases, grouped in launches of one MPI program each."""
 
+from math import ceil
 from typing import Literal
 
 import msgspec
@@ -9,6 +10,17 @@ from fabricgauge.model.pattern import TOURNAMENT_PATTERNS, Epoch, Load, Pattern
 
 #: A suite's program whose name ends so sends from the second node to the first.
 BACK = " back"
+
+
+def rounds(ranks: int) -> int:
+    """Number of rounds in which ``ranks`` all meet: N - 1, or N where N is odd; 0 below two."""
+    return ranks - 1 + ranks % 2 if ranks > 1 else 0
+
+
+def turns(pattern: Pattern, ranks: int, concurrent: int) -> int:
+    """How often in a round somebody measures while others wait, both directions counted."""
+    pairs = max(1, ranks // 2)
+    return ceil(pairs / (concurrent or pairs)) * (2 if pattern == "all_pairs_bandwidth" else 1)
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -43,18 +55,13 @@ class Case(msgspec.Struct, frozen=True):
         """
         if self.pattern not in TOURNAMENT_PATTERNS:
             return self.budget_s
-        pairs = max(1, (self.ranks or ranks) // 2)
-        turns = -(-pairs // (self.concurrent or pairs))
-        directions = 2 if self.pattern == "all_pairs_bandwidth" else 1
-        return turns * directions * self.budget_s
+        return turns(self.pattern, self.ranks or ranks, self.concurrent) * self.budget_s
 
     def longest_s(self, ranks: int) -> float:
         """The longest that its measuring may take in a launch of ``ranks``."""
         if self.pattern not in TOURNAMENT_PATTERNS:
             return self.budget_s
-        members = self.ranks or ranks
-        # N - 1 rounds where N is even, N where it is odd.
-        return (len(self.rounds) or members - 1 + members % 2) * self.round_s(ranks)
+        return (len(self.rounds) or rounds(self.ranks or ranks)) * self.round_s(ranks)
 
 
 #: What the plan asked for, or suspects that are measured once more, pair by pair.

@@ -81,10 +81,12 @@ def applicable(
     Raises:
         UsageError: an option would have no effect, or contradicts another one.
     """
-    for field, reason in _inapplicable(request, ranks):
-        if field not in from_files:
-            raise UsageError(reason)
-        request = without(request, (field,))
+    for holds, fields, reason in _conditions(request, ranks):
+        for field in fields:
+            if holds and asks_for(request, field):
+                if field not in from_files:
+                    raise UsageError(reason.replace("{}", option(field)))
+                request = without(request, (field,))
     return request
 
 
@@ -97,14 +99,6 @@ def without(request: MeasurementRequest, fields: Collection[str]) -> Measurement
 def asks_for(request: MeasurementRequest, field: str) -> bool:
     """Whether the request says something of ``field``."""
     return bool(getattr(request, field) != getattr(_DEFAULTS, field))
-
-
-def _inapplicable(request: MeasurementRequest, ranks: int) -> Iterator[tuple[str, str]]:
-    """Fields of the request that have no effect, each with the reason."""
-    for holds, fields, reason in _conditions(request, ranks):
-        for field in fields:
-            if holds and asks_for(request, field):
-                yield field, reason.replace("{}", option(field))
 
 
 def _conditions(

@@ -6,11 +6,11 @@ from math import ceil
 import msgspec
 
 from fabricgauge.model.pattern import Pattern, TournamentPattern
-from fabricgauge.model.plan import Case
+from fabricgauge.model.plan import Case, rounds, turns
 from fabricgauge.plan.cases import stream
 from fabricgauge.plan.outlook import overhead_s, rounds_to_make
 from fabricgauge.plan.profiles import Profile
-from fabricgauge.plan.tournament import rounds, sampled
+from fabricgauge.plan.tournament import sampled
 
 #: Windows that a pair sends in each direction, of which the first warms up.
 WINDOWS_PER_PAIR = 6
@@ -35,19 +35,15 @@ class Field(msgspec.Struct, frozen=True):
     pair_s: Mapping[TournamentPattern, tuple[float, float]]
     part: tuple[int, int]
 
-    def turns(self, pattern: TournamentPattern) -> int:
-        """How often in a round somebody measures while others wait, both directions counted."""
-        pairs, ways = self.ranks // 2, 2 if pattern == "all_pairs_bandwidth" else 1
-        return ceil(pairs / (self.concurrent or pairs)) * ways
-
     def most_per_turn_s(self, pattern: TournamentPattern, available_s: float) -> float:
         """A pair's time if all rounds are made within ``available_s``; may be negative."""
         each_s = available_s / rounds(self.ranks) - overhead_s(self.ranks)
-        return each_s / self.turns(pattern)
+        return each_s / turns(pattern, self.ranks, self.concurrent)
 
     def affordable(self, pattern: TournamentPattern, pair_s: float, available_s: float) -> int:
         """How many rounds are possible within ``available_s``."""
-        each_s = pair_s * self.turns(pattern) + overhead_s(self.ranks)
+        in_turn = turns(pattern, self.ranks, self.concurrent)
+        each_s = pair_s * in_turn + overhead_s(self.ranks)
         # What only rounding took away is given back.
         return int(available_s / each_s * (1 + 1e-9))
 

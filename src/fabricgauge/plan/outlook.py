@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable, Iterator
 import msgspec
 
 from fabricgauge.model.pattern import TOURNAMENT_PATTERNS
-from fabricgauge.model.plan import Case, Plan, PlannedLaunch
+from fabricgauge.model.plan import Case, Plan, PlannedLaunch, rounds
 from fabricgauge.model.run import Launch
-from fabricgauge.plan.tournament import rounds
 
 #: What a round takes besides measuring: agreeing, gathering and writing. An estimate that was
 #: not measured on a large cluster; it decides how many rounds fit and nothing else.

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from fabricgauge.model.plan import Plan, PlannedLaunch
-from fabricgauge.plan.tournament import pairs, rounds, sampled
+from fabricgauge.model.plan import Plan, PlannedLaunch, rounds
+from fabricgauge.plan.tournament import pairs, sampled
 from fabricgauge.words.networks import loopback_of
 
 

@@ -10,19 +10,16 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
+from fabricgauge.model.plan import rounds
+
 #: Multiples of an irrational number, modulo 1, lie most evenly for the golden section, however
 #: many of them are taken (Knuth, The Art of Computer Programming, vol. 3, section 6.4).
 _GOLDEN_SECTION = 0.6180339887498949
 
 
-def rounds(ranks: int) -> int:
-    """Number of rounds in which ``ranks`` all meet: N - 1, or N where N is odd; 0 below two."""
-    return _seats(ranks) - 1 if ranks > 1 else 0
-
-
 def pairs(round_number: int, ranks: int) -> NDArray[np.int64]:
     """The pairs of a round, (N // 2, 2): the lower rank first, rows ascending by it."""
-    last = _seats(ranks) - 1
+    last = ranks - 1 + ranks % 2
     moving = np.arange(last, dtype=np.int64)
     met = (round_number - moving) % last
     met[met == moving] = last
@@ -42,10 +39,6 @@ def sampled(ranks: int, count: int, seed: int = 0, part: int = 0) -> tuple[int, 
     first = part * count + int(seed * _GOLDEN_SECTION % 1.0 * there)
     chosen = ((first + place) * stride % there for place in range(min(count, there)))
     return tuple(sorted(chosen))
-
-
-def _seats(ranks: int) -> int:
-    return ranks + ranks % 2
 
 
 def _stride(there: int) -> int:

@@ -6,7 +6,7 @@ or outlived this program, can be found.
 """
 
 from fabricgauge.process.children import ChildGroup
-from fabricgauge.process.marks import MARKER, end_marked, end_marked_prefix
+from fabricgauge.process.marks import MARKER, end_marked
 from fabricgauge.process.run import Completed, run
 from fabricgauge.process.stream import ProgramStream
 
@@ -16,6 +16,5 @@ __all__ = [
     "Completed",
     "ProgramStream",
     "end_marked",
-    "end_marked_prefix",
     "run",
 ]

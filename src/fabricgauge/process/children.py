@@ -41,21 +41,16 @@ def spawn(
         ) from error
 
 
-def end(child: "subprocess.Popen[bytes]") -> None:
-    """End a child and its session: politely first, then for good."""
+def end(children: "Iterable[subprocess.Popen[bytes]]") -> None:
+    """End children and their sessions: politely first, then for good."""
+    those = tuple(children)
     for number, patience_s in ((signal.SIGTERM, TERM_GRACE_S), (signal.SIGKILL, 5.0)):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, number)
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(timeout=patience_s)
-            if number == signal.SIGKILL:
-                return
-
-
-def _signal(children: "Iterable[subprocess.Popen[bytes]]", number: signal.Signals) -> None:
-    for child in children:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, number)
+        for child in those:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, number)
+        deadline = time.monotonic() + patience_s
+        while any(child.poll() is None for child in those) and time.monotonic() < deadline:
+            time.sleep(0.01)
 
 
 class ChildGroup:
@@ -75,11 +70,7 @@ class ChildGroup:
         with self._lock:
             self.over = True
             children = {child for child in self._children if child.poll() is None}
-        _signal(children, signal.SIGTERM)
-        deadline = time.monotonic() + TERM_GRACE_S
-        while any(child.poll() is None for child in children) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        _signal(children, signal.SIGKILL)
+        end(children)
 
     def start(
         self, spawn: Callable[[], "subprocess.Popen[bytes]"]

@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,30 +15,15 @@ VANISH_S = 2.0
 
 
 def end_marked(marker: str) -> tuple[int, ...]:
-    """Kill every other process of this user that carries ``marker``; returns their ids."""
-    word = f"{MARKER}={marker}".encode()
-    return _end_where(lambda environment: word in environment)
+    """Kill every other process of this user whose mark is ``marker``, or that and "/" and more.
 
-
-def end_marked_prefix(identity: str) -> tuple[int, ...]:
-    """Kill every other process of this user whose marker is ``identity`` and a "/" and more.
-
-    These are what launches of an earlier program left, one that was killed itself.
-    Returns their ids.
-    """
-    start = f"{MARKER}={identity}/".encode()
-    return _end_where(lambda words: bool(identity) and any(w.startswith(start) for w in words))
-
-
-def _end_where(carries: Callable[[Sequence[bytes]], bool]) -> tuple[int, ...]:
-    """Kill the processes whose environment is so until two looks in a row find none.
-
-    One look may miss a process that is just starting another program.
+    So the identity of a run ends what an earlier program left of its launches. Two looks in a row
+    must find none: one may miss a process that is just starting another program. Returns their ids.
     """
     ended: set[int] = set()
     quiet, deadline = 0, time.monotonic() + VANISH_S
     while quiet < 2 and time.monotonic() < deadline:
-        found = set(_carriers(carries))
+        found = set(_carriers(f"{MARKER}={marker}".encode())) if marker else set()
         for pid in found:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
@@ -48,13 +33,14 @@ def _end_where(carries: Callable[[Sequence[bytes]], bool]) -> tuple[int, ...]:
     return tuple(sorted(ended))
 
 
-def _carriers(carries: Callable[[Sequence[bytes]], bool]) -> Iterator[int]:
-    """The processes of this user, but never this one, whose environment is so."""
+def _carriers(mark: bytes) -> Iterator[int]:
+    """The processes of this user, but never this one, whose environment has the mark."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         with suppress(OSError):
             if entry.stat().st_uid != os.geteuid():
                 continue
-            if carries((entry / "environ").read_bytes().split(b"\0")):
+            words = (entry / "environ").read_bytes().split(b"\0")
+            if any(word == mark or word.startswith(mark + b"/") for word in words):
                 yield int(entry.name)

@@ -91,7 +91,7 @@ class ProgramStream:
     def close(self) -> None:
         """End the program, if it still runs, with its whole session."""
         if self._child.poll() is None and not self._ends_by_itself():
-            end(self._child)
+            end((self._child,))
         self.exit_code = self._child.wait()
 
     def _ends_by_itself(self) -> bool:

@@ -6,7 +6,6 @@ import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
@@ -14,8 +13,7 @@ import msgspec
 
 from fabricgauge.files import writing
 from fabricgauge.files.reading import read_end
-from fabricgauge.model.command import LaunchCommand
-from fabricgauge.model.errors import StoreError
+from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.model.plan import Case
 from fabricgauge.model.run import Ended
 from fabricgauge.process import MARKER, ProgramStream, end_marked
@@ -118,7 +116,7 @@ class Running:
         self._started_silent_s = started_silent_s
         self._complete, self._wall_s = False, 0.0
         env = {**command.env, MARKER: marker}
-        with storing(raw_dir):
+        with writing.storing(raw_dir):
             run = run_of(raw_dir)
             writing.make_folder(raw_dir, run)
             keep_described(raw_dir, LaunchCommand(command.argv, env))
@@ -170,20 +168,6 @@ def keep_described(raw_dir: Path, described: object) -> None:
 def run_of(path: Path) -> Path:
     """The run directory in whose ``raw`` a file or folder is: no link leads out of it."""
     return next((one.parent for one in path.parents if one.name == "raw"), path.parent)
-
-
-@contextmanager
-def storing(raw_dir: Path) -> Iterator[None]:
-    """Raises:
-    StoreError: the raw directory cannot be written.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"cannot write {raw_dir}: {error.strerror or error}; free some space or choose "
-            "another place with --output"
-        ) from error
 
 
 #: Where in their own sources Hydra's and MPICH's programs gave up: said after the reason.

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from fabricgauge.files.writing import make_folder, write_whole
-from fabricgauge.model.command import LaunchCommand
+from fabricgauge.files.writing import make_folder, storing, write_whole
 from fabricgauge.model.engine import SIMULATED_LIBRARY, Engine
-from fabricgauge.model.errors import CannotRun, StoreError
+from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.sim.faults import Fault
 from fabricgauge.sim.simulation import Simulation
 
@@ -26,16 +26,11 @@ def prepared(
     """
     place = folder.absolute()
     files = launch_files(cluster, hosts, place)
-    try:
+    with storing(place):
         run = place.parents[1]  # the folder is its raw/NAME
         make_folder(place, run)
         for name, text in files.items():
             write_whole(place / name, text.encode(), run, sync=False)
-    except OSError as error:
-        raise StoreError(
-            f"cannot write {place}: {error.strerror or error}; free some space or choose another "
-            "place with --output"
-        ) from error
     return launch_command(cluster, engine, len(hosts), place, options)
 
 

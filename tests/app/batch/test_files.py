@@ -34,7 +34,7 @@ from fabricgauge.store.run_files import (
     write_batch,
 )
 
-TARGET = Target(HostAccess("slurm", ()), MeasurementRequest(), DEFAULTS, ())
+TARGET = Target(HostAccess("slurm", ()), MeasurementRequest(), DEFAULTS)
 
 
 @pytest.fixture

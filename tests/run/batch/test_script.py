@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.model.batch import EACH_SUBNET, Request
-from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.run.batch.options import clusters, further, options_of
 from fabricgauge.run.batch.script import Script, ScriptLaunch, is_plain, text
 

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.run.launchers import LAUNCHERS, launcher_of, local, nodes, slurm, ssh
-from fabricgauge.run.launchers.interface import NodesAsked
 
 HOSTILE = ["-oProxyCommand=touch /x", "a;b", "$(id)", "a b", "a|b", "c1:2", "a/b", "é", "a\nb", ""]
 
@@ -135,8 +135,16 @@ def test_the_local_launcher_puts_nothing_in_front() -> None:
 IN_JOB = {"SLURM_JOB_ID": "12", "SLURM_JOB_NODELIST": "c[1-2],d7"}
 
 
+def set_only(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+    """Slurm's variables of a job are these and no others."""
+    for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+
 def test_an_allocation_is_read_from_slurms_variables() -> None:
-    assert slurm.allocation(IN_JOB) == slurm.Allocation("12", ("c1", "c2", "d7"))
+    assert slurm.allocation(IN_JOB) == ("12", ("c1", "c2", "d7"))
     assert slurm.allocation({}) is None
     assert slurm.allocation({"SLURM_JOB_ID": "12"}) is None
     assert slurm.allocation({**IN_JOB, "SLURM_JOB_ID": "$(id)"}) is None
@@ -149,33 +157,38 @@ def test_a_list_of_nodes_that_slurm_cannot_have_written_is_refused(name: str) ->
             slurm.allocation({**IN_JOB, "SLURM_JOB_NODELIST": name})
 
 
-def test_a_door_of_an_allocation_is_a_step_on_that_node() -> None:
-    allocation = slurm.Allocation("12", ("c1", "c2"))
-    (host,) = slurm.access(allocation, ("c2",), "srun").hosts
+def test_a_door_of_an_allocation_is_a_step_on_that_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_only(monkeypatch, IN_JOB)
+    (host,) = slurm.reach(MeasurementRequest(nodelist="c2"), "srun").hosts
     assert {"--jobid=12", "--nodelist=c2", "--ntasks=1", "--overlap"} <= set(host.prefix)
     assert not host.remote_shell
     with pytest.raises(UsageError, match="job 12 has no node 'c3'"):
-        slurm.access(allocation, ("c3",), "srun")
+        slurm.reach(MeasurementRequest(nodelist="c3"), "srun")
 
 
 ALLOCATION = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "c[1-3]"}
 
 
-def usual(nodelist: str, environment: dict[str, str]) -> list[str]:
-    asked = NodesAsked(nodelist, "", "", environment)
-    return [name for name in LAUNCHERS if launcher_of(name).is_usual(asked)]
+def usual(nodelist: str) -> list[str]:
+    request = MeasurementRequest(nodelist=nodelist)
+    return [name for name in LAUNCHERS if launcher_of(name).is_usual(request)]
 
 
-def test_the_last_launcher_that_fits_is_the_usual_one() -> None:
-    assert usual("", {}) == ["local"]
-    assert usual("c1", {}) == ["ssh"]
-    assert usual("c1", ALLOCATION)[-1] == "slurm" == usual("", ALLOCATION)[-1]
-    assert usual("d1", ALLOCATION) == ["ssh"]
+def test_the_last_launcher_that_fits_is_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_only(monkeypatch, {})
+    assert usual("") == ["local"]
+    assert usual("c1") == ["ssh"]
+    set_only(monkeypatch, ALLOCATION)
+    assert usual("c1")[-1] == "slurm" == usual("")[-1]
+    assert usual("d1") == ["ssh"]
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
-def test_a_launcher_reaches_hosts_under_its_own_name(name: str) -> None:
-    access = launcher_of(name).reach(NodesAsked("c[1-2]", "c2", "", ALLOCATION))
+def test_a_launcher_reaches_hosts_under_its_own_name(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_only(monkeypatch, ALLOCATION)
+    access = launcher_of(name).reach(MeasurementRequest(nodelist="c[1-2]", exclude="c2"))
     assert (access.launcher, access.nodes) == (name, ("c1",))
 
 

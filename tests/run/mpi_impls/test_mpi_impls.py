@@ -5,10 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.model.host_access import Host, HostAccess
+from fabricgauge.model.host_access import Host, HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.run.launchers import local, slurm, ssh
 from fabricgauge.run.mpi_impls.table import MPI_IMPLS, command
@@ -19,7 +18,6 @@ MPIS = {
     "openmpi5": Mpi("openmpi", "5.0.11", Path("/o/bin/mpicxx"), Path("/o/bin/mpirun")),
     "intelmpi": Mpi("intelmpi", "2021.17", Path("/i/bin/mpicxx"), Path("/i/bin/mpiexec.hydra")),
 }
-ALLOCATION = slurm.Allocation("7", ("c1", "c2", "c3"))
 REACHES = {
     "lab": HostAccess(
         "lab",
@@ -30,8 +28,8 @@ REACHES = {
     ),
     "ssh": ssh.access(("c1", "c2"), ("-p", "2222")),
     "local": local.access(("here",)),
-    "slurm": slurm.access(ALLOCATION, ("c1", "c2"), "slurm"),
-    "srun": slurm.access(ALLOCATION, ("c1", "c2"), "srun"),
+    "slurm": slurm.access("7", ("c1", "c2"), "slurm"),
+    "srun": slurm.access("7", ("c1", "c2"), "srun"),
 }
 SRUN = "srun --mpi={} --nodes=2 --ntasks=2 --distribution=arbitrary --nodelist={} --cpu-bind=cores"
 SRUN_ENDS = "--input=0 --kill-on-bad-exit=1 ENGINE"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricgauge.parse.tasks import is_telling, placement
-from fabricgauge.run.tools.rank import telling
+from fabricgauge.run.tools.running import telling
 
 #: What an argument can hold; the script must hand it on untouched.
 WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from fabricgauge.engines.find import intel_mpi, mpi_of
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
-from fabricgauge.run.tools.find import intel_mpi, mpi_of, programs
+from fabricgauge.run.tools.find import programs
 from fabricgauge.run.tools.interface import CLIENT, SERVER, Tool
 from fabricgauge.run.tools.table import EFFORTS, TOOLS
 

@@ -177,9 +177,8 @@ def _without_culprits(
 ) -> tuple[PlannedLaunch, ...]:
     """The launches, and for each that a job did not make others for the nodes that can connect."""
     bad = [one for one in launches if holds_culprit(one, culprits)]
-    instead: list[PlannedLaunch] = []
-    for network, ranks in dict.fromkeys((one.network, one.nodes) for one in bad):
-        instead += planned_instead(target, fabric, network, ranks, culprits).launches
+    plans = planned_instead(target, fabric, bad, culprits)
+    instead = [one for planned in plans for one in planned.launches]
     last = max(one.number for one in launches)
     return (*(one for one in launches if one not in bad), *renumbered(instead, last))
 

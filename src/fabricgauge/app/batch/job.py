@@ -15,7 +15,6 @@ from fabricgauge.files import writing
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import EACH_SUBNET, BatchJob, Request
 from fabricgauge.model.engine import Engine
-from fabricgauge.model.errors import StoreError
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.process import MARKER
@@ -62,13 +61,11 @@ class Maker(msgspec.Struct, frozen=True):
             self.directory.identity, str(self.directory.path), folder, options,
             {MARKER: f"{self.directory.identity}/{folder}"}, starts, self._connecting(launches),
         ))  # fmt: skip
-        try:
+        with writing.storing(place):
             place.mkdir(writing.FOLDER_MODE)
             files = {f"cases-{one.number}.txt": case_lines(one.cases) for one in launches}
             for name, content in {**files, "probe.sh": probe_script(), "job.sh": script}.items():
                 writing.write_whole(place / name, content.encode(), self.directory.path)
-        except OSError as error:
-            raise StoreError(f"cannot write {place}: {error.strerror or error}") from error
         job = BatchJob(
             "", folder, now_utc(), launches, made.profile, made.stopping, made.check_data
         )

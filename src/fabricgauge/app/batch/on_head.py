@@ -21,8 +21,10 @@ _FROM_OUTSIDE = "FABRICGAUGE_FROM_OUTSIDE"
 _AGAIN = "import sys; sys.argv[0] = 'fabricgauge'; from fabricgauge.cli.main import main; main()"
 
 
-def on_head(lab: str, words: Sequence[str], nodes: int = 0, no_wait: bool = False) -> int:
-    """Run the same command there; returns its exit status. ``nodes`` is for a lab of its own.
+def on_head(lab: str, nodes: int = 0, no_wait: bool = False) -> int:
+    """Run this command line there; returns its exit status. ``nodes`` is for a lab of its own.
+
+    There ``lab_outside`` says that it has arrived, whatever ``--lab`` says.
 
     Raises:
         UsageError: a job is to be left in a lab that is removed at once.
@@ -34,7 +36,7 @@ def on_head(lab: str, words: Sequence[str], nodes: int = 0, no_wait: bool = Fals
             " lab up --slurm, and name it with --lab"
         )
     with own_lab(nodes, with_slurm=True) if own else nullcontext(lab) as name:
-        argv = [*entry(load_complete(name), HEAD), sys.executable, "-c", _AGAIN, *words]
+        argv = [*entry(load_complete(name), HEAD), sys.executable, "-c", _AGAIN, *sys.argv[1:]]
         return _interrupted_once(argv, {_FROM_OUTSIDE: OWN_LAB if own else name})
 
 

@@ -2,14 +2,12 @@
 
 import ipaddress
 import os
-import sys
 from collections.abc import Iterator
 
 import msgspec
 
 from fabricgauge.app.progress import SILENT, Progress
 from fabricgauge.app.target import USUAL_NODES, Target, ranks_of, stated_topology
-from fabricgauge.files.reading import shown
 from fabricgauge.judge.thresholds import thresholds_from
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import EACH_SUBNET, Batch, Request
@@ -29,8 +27,12 @@ NETWORKS = 2
 USUAL_AT_ONCE = 50
 
 
-def batch_of(request: MeasurementRequest, job: Request, starter: str, settings: Settings) -> Batch:
-    """What is to be measured on which nodes; ``job.nodes`` is 0 where no number was said.
+def batch_of(
+    request: MeasurementRequest, job: Request, starter: str, settings: Settings, at_once: int
+) -> Batch:
+    """What is to be measured on which nodes; ``job.nodes`` and ``at_once`` may be 0: not said.
+
+    In a lab all pairs share one machine's processors: there one measures at a time.
 
     Raises:
         UsageError: options that contradict each other, or that are not understood.
@@ -43,17 +45,19 @@ def batch_of(request: MeasurementRequest, job: Request, starter: str, settings: 
         raise UsageError(f"a network is between two nodes at least; -w names {chosen[0]} alone")
     applicable(request, count * request.ppn)
     exclude = expand(request.exclude) if request.exclude and not chosen else ()
+    virtual = "FABRICGAUGE_LAB" in os.environ
     return Batch(
         request=msgspec.structs.replace(
             job, nodes=count, ppn=request.ppn, nodelist=chosen, exclude=exclude
         ),
         starter=starter,
         mpi=request.mpi or None,
-        virtual="FABRICGAUGE_LAB" in os.environ,
+        virtual=virtual,
         declared=settings.networks,
         networks=request.network,
         unpinned=request.unpinned,
         topology=stated_topology(request),
+        at_once=at_once or (1 if virtual else USUAL_AT_ONCE),
         asked=msgspec.structs.replace(request, nodelist="", exclude=""),
     )
 
@@ -69,7 +73,6 @@ def target_of_jobs(
         access=HostAccess(batch.starter, (), virtual=batch.virtual),
         request=batch.asked or MeasurementRequest(network=batch.networks, unpinned=batch.unpinned),
         thresholds=thresholds_from(settings.thresholds, settings.thresholds_origin),
-        command=tuple(map(shown, sys.argv)),
         declared=batch.declared,
         topology=batch.topology,
         engine=engine,
@@ -101,11 +104,6 @@ def plan_of_jobs(request: MeasurementRequest, batch: Batch, partners: int | None
         )
     of_two = msgspec.structs.replace(request, patterns=request.patterns or OF_A_PAIR)
     return pair_plan(_first_plan(of_two, batch, 2), nodes, partners)
-
-
-def at_once(said: int, batch: Batch) -> int:
-    """In a lab all pairs share one machine's processors: there one measures at a time."""
-    return said or (1 if batch.virtual else USUAL_AT_ONCE)
 
 
 def _first_plan(request: MeasurementRequest, batch: Batch, nodes: int) -> Plan:

@@ -12,7 +12,7 @@ from fabricgauge.app.batch.job import Maker, Written
 from fabricgauge.app.batch.numbers import await_lost, cluster, find_lost, numbers, wait
 from fabricgauge.app.batch.request import target_of_jobs
 from fabricgauge.app.breakage import culprits_of
-from fabricgauge.app.conclude import CheckOutcome, concluded
+from fabricgauge.app.conclude import concluded
 from fabricgauge.app.groups import further, rechecks
 from fabricgauge.app.programs import engine_for
 from fabricgauge.app.progress import Progress
@@ -23,11 +23,12 @@ from fabricgauge.model.batch import Batch, BatchJob
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.finding import Severity
+from fabricgauge.model.judged import Judged
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.plan.outlook import remaining
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import FORGOTTEN, JobState
-from fabricgauge.run.launchers.slurm import Allocation, access
+from fabricgauge.run.launchers.slurm import access
 from fabricgauge.settings import Settings
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import append_job, jobs, load, read_batch
@@ -77,7 +78,7 @@ def unfinished(directory: RunDirectory) -> dict[str, JobState]:
 
 def collected(
     directory: RunDirectory, settings: Settings, progress: Progress, most_jobs: int | None = None
-) -> CheckOutcome:
+) -> Judged:
     """Wait for the run's jobs, take what they left, measure suspects again, judge and report.
 
     At most ``most_jobs`` follow from what others found.
@@ -88,7 +89,7 @@ def collected(
     """
     batch = read_batch(directory)
     target = target_of_jobs(batch, settings, progress)
-    context, outcome = _collect(directory, target)
+    context, judged = _collect(directory, target)
     for _ in range(MOST_FOLLOWING if most_jobs is None else most_jobs):
         if directory.complete or not (suspects(context) or _others(context, batch)):
             break
@@ -98,14 +99,24 @@ def collected(
         except CannotRun as error:  # what was measured is shown all the same
             progress.trouble(f"what follows was not submitted: {error}")
             break
-        context, outcome = _collect(directory, target)
-    return outcome
+        context, judged = _collect(directory, target)
+    return judged
 
 
-def _collect(directory: RunDirectory, target: Target) -> tuple[RunContext, CheckOutcome]:
+def _collect(directory: RunDirectory, target: Target) -> tuple[RunContext, Judged]:
     """Wait for the jobs that there are, take what they left, and judge it."""
+    progress = target.progress
     try:
-        return _collect_once(directory, target)
+        await_lost(directory, progress)
+        ask = partial(slurm.states, cluster=cluster(directory))
+        states = wait(numbers(directory), ask, progress)
+        await_files(directory, states)
+        gather(directory, target, states)
+        for job, state in states.items():
+            if state.state not in ("COMPLETED", FORGOTTEN.state):
+                progress.trouble(f"job {job} ended before its time: {state}")
+        context = RunContext(target, directory, load(directory))
+        return context, concluded(context, not context.left() and not suspects(context))
     except StoreError:
         final = directory.path.with_name(directory.identity)
         if directory.path.is_dir() or not final.is_dir():
@@ -114,21 +125,6 @@ def _collect(directory: RunDirectory, target: Target) -> tuple[RunContext, Check
             f"{directory.identity} was completed by another program meanwhile: see fabricgauge"
             f" report {final}"
         ) from None
-
-
-def _collect_once(directory: RunDirectory, target: Target) -> tuple[RunContext, CheckOutcome]:
-    progress = target.progress
-    await_lost(directory, progress)
-    ask = partial(slurm.states, cluster=cluster(directory))
-    states = wait(numbers(directory), ask, progress)
-    await_files(directory, states)
-    gather(directory, target, states)
-    for job, state in states.items():
-        if state.state not in ("COMPLETED", FORGOTTEN.state):
-            progress.trouble(f"job {job} ended before its time: {state}")
-    context = RunContext(target, directory, load(directory))
-    complete = not context.left() and not suspects(context)
-    return context, concluded(context, complete)
 
 
 def await_files(
@@ -242,9 +238,7 @@ def next_job(context: RunContext, batch: Batch, engine: Engine, time_limit: str 
     needed = {node for launch in launches for node in launch.nodes}
     planned = (node for launch in context.plan.launches for node in launch.nodes)
     nodes = tuple(dict.fromkeys(node for node in planned if node in needed))  # in Slurm's order
-    there = msgspec.structs.replace(
-        access(Allocation("0", nodes), nodes, batch.starter), virtual=batch.virtual
-    )
+    there = msgspec.structs.replace(access("0", nodes, batch.starter), virtual=batch.virtual)
     # Those nodes and no others; who asked for time asked for all that was to be measured then.
     request = msgspec.structs.replace(
         batch.request, nodes=len(nodes), nodelist=nodes, exclude=(), time=time_limit

@@ -3,18 +3,20 @@
 import getpass
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fabricgauge import process
 from fabricgauge.model.errors import LabError, ToolMissing
 
-#: A hundred megabytes over a slow line, and unpacking them on a busy machine.
+#: A hundred megabytes over a slow line, unpacking them and compiling on a busy machine.
 _TIMEOUT_S = 1800.0
 
 #: What apt is told besides: a mirror may stumble, and apt's own user may not write into a folder
 #: of ours (apt.conf(5), Acquire::Retries and APT::Sandbox::User).
 _PATIENT = ("-o", "Acquire::Retries=5")
+
+_REMEDY = "refresh apt's lists with 'apt-get update', and look for room on the disk"
 
 
 #: Who is told, in a sentence, what takes long.
@@ -49,17 +51,19 @@ def unpack(folder: Path, *packages: str) -> None:
         LabError: apt cannot get one, or it cannot be unpacked.
     """
     sandbox = f"APT::Sandbox::User={getpass.getuser()}"
-    _run(["apt-get", "download", "-qq", *_PATIENT, "-o", sandbox, *packages], folder)
+    run(["apt-get", "download", "-qq", *_PATIENT, "-o", sandbox, *packages], _REMEDY, folder)
     for archive in sorted(folder.glob("*.deb")):
-        _run(["dpkg-deb", "--extract", archive.name, "."], folder)
+        run(["dpkg-deb", "--extract", archive.name, "."], _REMEDY, folder)
         archive.unlink()
 
 
-def _run(argv: list[str], folder: Path) -> None:
+def run(argv: Sequence[str], remedy: str, folder: Path | None = None) -> None:
+    """Run a program that may take long.
+
+    Raises:
+        LabError: it failed, in its own last words; what to do then is ``remedy``.
+    """
     done = process.run(argv, timeout_s=_TIMEOUT_S, cwd=folder)
     if done.exit_code:
-        said = " ".join(done.stderr.split()) or "no reason given"
-        raise LabError(
-            f"{' '.join(argv[:2])} failed: {said:.500}; refresh apt's lists with 'apt-get update', "
-            "and look for room on the disk"
-        )
+        said = " ".join(done.stderr.split()[-60:]) or "no reason given"
+        raise LabError(f"{' '.join(argv[:2])} failed: {said:.500}; {remedy}")

@@ -1,17 +1,12 @@
 """The module ``siw`` (iWARP over TCP), which Debian's kernels leave out: built once and kept."""
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
-from fabricgauge import process
 from fabricgauge.lab.guests import packages
-from fabricgauge.model.errors import LabError
-
-#: Half a minute on two quiet processors.
-_BUILD_TIMEOUT_S = 1800.0
 
 _SOURCE = "drivers/infiniband/sw/siw"
+_REMEDY = "siw cannot be built, so use --rdma roce"
 
 
 def module(kernel: str, cache: Path, tell: packages.Tell) -> Path:
@@ -43,20 +38,13 @@ def _build(headers: str, folder: Path) -> Path:
     packages.unpack(folder, headers, *filter(None, needed), f"linux-source-{series}")
     sources = folder / "usr" / "src"
     common, own = (next(sources.glob(f"linux-headers-*-{end}")) for end in ("common", "amd64"))
-    _run(
+    packages.run(
         ["tar", "-xf", str(sources / f"linux-source-{series}.tar.xz"), "-C", str(folder),
-         f"linux-source-{series}/{_SOURCE}"],
+         f"linux-source-{series}/{_SOURCE}"], _REMEDY,
     )  # fmt: skip
     place = folder / f"linux-source-{series}" / _SOURCE
-    _run(
+    packages.run(
         ["make", "-C", str(common), f"O={own}", f"M={place}", "CONFIG_RDMA_SIW=m",
-         "CONFIG_DEBUG_INFO_BTF_MODULES=", "-j2", "modules"],
+         "CONFIG_DEBUG_INFO_BTF_MODULES=", "-j2", "modules"], _REMEDY,
     )  # fmt: skip
     return place / "siw.ko"
-
-
-def _run(argv: Sequence[str]) -> None:
-    done = process.run(argv, timeout_s=_BUILD_TIMEOUT_S)
-    if done.exit_code:
-        said = " ".join(done.stderr.split()[-60:]) or "no reason given"
-        raise LabError(f"siw cannot be built, {argv[0]} failed: {said:.500}; use --rdma roce")

@@ -23,7 +23,6 @@ from fabricgauge.lab.slurm.conf import (
     CGROUP_CONF,
     MUNGE,
     ROOT,
-    NodeSize,
     check_names,
     slurm_conf,
 )
@@ -85,12 +84,13 @@ def write_files(directory: Path, nodes: Sequence[str]) -> None:
     key.touch(mode=0o600)
     key.write_bytes(secrets.token_bytes(128))
     (directory / "etc" / "cgroup.conf").write_text(CGROUP_CONF)
-    (directory / "etc" / "slurm.conf").write_text(slurm_conf(nodes, _size(), "none"))
+    _write_conf(directory, nodes, "none")
 
 
-def _size() -> NodeSize:
-    pages, page_bytes = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
-    return NodeSize(os.cpu_count() or 1, pages * page_bytes // 2**20)
+def _write_conf(directory: Path, nodes: Sequence[str], mpi: str) -> None:
+    memory_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+    text = slurm_conf(nodes, os.cpu_count() or 1, memory_mib, mpi)
+    (directory / "etc" / "slurm.conf").write_text(text)
 
 
 def start_all(state: LabState) -> LabState:
@@ -102,8 +102,7 @@ def start_all(state: LabState) -> LabState:
     state = _start_munged(state)
     names = [node.name for node in state.nodes if node.index]
     mpi = view.preferred_mpi(view.mpi_plugins(state))
-    conf = Path(state.directory) / "slurm" / "etc" / "slurm.conf"
-    conf.write_text(slurm_conf(names, _size(), mpi))
+    _write_conf(Path(state.directory) / "slurm", names, mpi)
     for node in state.nodes:
         state = _start(state, _program(state, node.name), node.name)
     _await(state, state.slurm, lambda: view.present(state) >= set(names), "not all nodes are idle")
@@ -194,12 +193,9 @@ def _start(state: LabState, program: str, node: str) -> LabState:
     """
     if any(is_alive(daemon.process) for daemon in _noted(state, program, node)):
         return state
-    where = f"{program} on {node} of lab {state.name!r}"
+    cannot = f"cannot start {program} on {node} of lab {state.name!r}"
     words = [str(_output(state, program, node)), tools.path_of(program), *_OPTIONS[program]]
-    pid = started(
-        entry(state, node), _BECOME, words, {},
-        lambda reason: LabError(f"cannot start {where}: {reason}"),
-    )  # fmt: skip
+    pid = started(entry(state, node), _BECOME, words, {}, cannot)
     try:
         daemon = Daemon(program, node, identify(pid))
     except LabError as error:

@@ -7,8 +7,6 @@ place of its directory is ever in the text. Parameters as in slurm.conf(5) of Sl
 import re
 from collections.abc import Sequence
 
-import msgspec
-
 from fabricgauge.lab.spec import HEAD, address
 from fabricgauge.model.errors import LabError
 
@@ -72,13 +70,6 @@ PropagateResourceLimits=NONE
 CGROUP_CONF = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
 
 
-class NodeSize(msgspec.Struct, frozen=True):
-    """What each node offers to jobs: all share the machine, so each is as large as it."""
-
-    cpus: int
-    memory_mib: int
-
-
 def check_names(nodes: Sequence[str]) -> None:
     """Refuse node names that Slurm would not take for one node.
 
@@ -93,10 +84,11 @@ def check_names(nodes: Sequence[str]) -> None:
             )
 
 
-def slurm_conf(nodes: Sequence[str], size: NodeSize, mpi: str) -> str:
+def slurm_conf(nodes: Sequence[str], cpus: int, memory_mib: int, mpi: str) -> str:
     """``slurm.conf`` for these nodes in their order, in one partition that all jobs use.
 
-    ``mpi`` is the plugin of jobs that name none, as ``srun --mpi=list`` calls it.
+    All nodes share the machine, so each is as large as it. ``mpi`` is the plugin of jobs that name
+    none, as ``srun --mpi=list`` calls it.
 
     Raises:
         LabError: a node's name is not one that Slurm can take.
@@ -104,8 +96,8 @@ def slurm_conf(nodes: Sequence[str], size: NodeSize, mpi: str) -> str:
     check_names(nodes)
     lines = [f"MpiDefault={mpi}"]
     lines += [
-        f"NodeName={name} NodeAddr={address(0, number)} CPUs={size.cpus} "
-        f"RealMemory={size.memory_mib} State=UNKNOWN"
+        f"NodeName={name} NodeAddr={address(0, number)} CPUs={cpus} "
+        f"RealMemory={memory_mib} State=UNKNOWN"
         for number, name in enumerate(nodes, 1)
     ]
     lines.append(

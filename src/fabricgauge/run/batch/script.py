@@ -7,7 +7,7 @@ from importlib import resources
 import msgspec
 
 from fabricgauge.model.batch import EACH_SUBNET
-from fabricgauge.model.command import LaunchCommand
+from fabricgauge.model.host_access import LaunchCommand
 
 #: Longest that the nodes may take to say what they are, in seconds.
 DISCOVERY_S = 60

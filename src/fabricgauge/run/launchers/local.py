@@ -3,8 +3,9 @@
 import platform
 
 from fabricgauge.model.host_access import Host, HostAccess
-from fabricgauge.run.launchers.interface import Launcher, NodesAsked
-from fabricgauge.run.launchers.nodes import checked
+from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.run.launchers.interface import Launcher
+from fabricgauge.run.launchers.nodes import checked, chosen
 
 
 def access(nodes: tuple[str, ...]) -> HostAccess:
@@ -16,8 +17,8 @@ def access(nodes: tuple[str, ...]) -> HostAccess:
     return HostAccess("local", tuple(Host(node, ()) for node in checked(nodes)))
 
 
-def _reach(asked: NodesAsked) -> HostAccess:
-    return access(asked.nodes() or (platform.node(),))
+def _reach(request: MeasurementRequest) -> HostAccess:
+    return access(chosen(request) or (platform.node(),))
 
 
-LAUNCHER = Launcher(_reach, lambda asked: not asked.nodes())
+LAUNCHER = Launcher(_reach, lambda request: not chosen(request))

@@ -11,6 +11,7 @@ from ClusterShell.RangeSet import RangeSet, RangeSetException
 
 from fabricgauge.files.reading import read_bytes
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.run.launchers.groups import resolver
 
 #: All that a bad node set or a broken group configuration raises in ClusterShell 1.9.
@@ -64,17 +65,19 @@ def expand(nodelist: str, exclude: str = "") -> tuple[str, ...]:
     return checked(str(name) for name in chosen)
 
 
-def chosen(nodelist: str, exclude: str, everybody: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The nodes of ``nodelist``, or everybody, without those of ``exclude``; empty if both are.
+def chosen(request: MeasurementRequest, everybody: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The nodes that the request names, or everybody, without those to leave out.
+
+    Empty where neither is known.
 
     Raises:
         UsageError: as of ``expand``.
     """
-    if nodelist:
-        return expand(nodelist, exclude)
-    if not everybody or not exclude:
+    if request.nodelist:
+        return expand(request.nodelist, request.exclude)
+    if not everybody or not request.exclude:
         return everybody
-    return expand(",".join(everybody), exclude)
+    return expand(",".join(everybody), request.exclude)
 
 
 def _said(text: str) -> str:

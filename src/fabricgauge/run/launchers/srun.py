@@ -1,11 +1,53 @@
-"""Nodes of a Slurm allocation in which srun starts the ranks, without MPI's own launcher."""
+"""Nodes of a Slurm allocation in which srun starts the ranks, without MPI's own launcher.
+
+It serves MPIs that speak one of Slurm's PMIs. Source: srun(1) of Slurm 22.05; ``srun --mpi=list``.
+"""
 
 from functools import partial
 
+from fabricgauge.model.engine import Mpi
+from fabricgauge.model.host_access import HostAccess, LaunchCommand
+from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.run.launchers import slurm
 from fabricgauge.run.launchers.interface import Launcher
-from fabricgauge.run.mpi_impls.srun import command
+from fabricgauge.run.mpi_impls.interface import (
+    MpiImplementation,
+    anywhere,
+    has_own_cores,
+    ranks_per_node,
+)
+
+
+def command(
+    mpi_impl: MpiImplementation,
+    mpi: Mpi,
+    launch: PlannedLaunch,
+    access: HostAccess,
+    program: tuple[str, ...],
+) -> LaunchCommand:
+    """``srun`` with one rank per entry of ``launch.nodes``, in that order."""
+    argv = (
+        *access.head_prefix,
+        "srun",
+        f"--mpi={mpi_impl.pmi}",
+        f"--nodes={len(set(launch.nodes))}",
+        f"--ntasks={len(launch.nodes)}",
+        *_places(launch, access),
+        f"--cpu-bind={'cores' if has_own_cores(launch, access) else 'none'}",
+        "--input=0",
+        "--kill-on-bad-exit=1",
+        *program,
+    )
+    return LaunchCommand(argv, {**mpi.env, **mpi_impl.transport(launch, access, mpi)})
+
+
+def _places(launch: PlannedLaunch, access: HostAccess) -> tuple[str, ...]:
+    if anywhere(access):
+        return (f"--ntasks-per-node={ranks_per_node(launch)}", "--distribution=block")
+    # Arbitrary: the list is taken as it stands, where else srun would sort it.
+    return ("--distribution=arbitrary", f"--nodelist={','.join(launch.nodes)}")
+
 
 LAUNCHER = Launcher(
-    partial(slurm.reach, starter="srun"), lambda _asked: False, command, slurm.BESIDE_STEPS
+    partial(slurm.reach, starter="srun"), lambda _request: False, command, slurm.BESIDE_STEPS
 )

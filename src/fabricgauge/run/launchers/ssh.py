@@ -5,8 +5,9 @@ from pathlib import Path
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import Host, HostAccess
-from fabricgauge.run.launchers.interface import Launcher, NodesAsked
-from fabricgauge.run.launchers.nodes import checked
+from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.run.launchers.interface import Launcher
+from fabricgauge.run.launchers.nodes import checked, chosen
 
 #: No agent and no display are lent to a node, whatever the user's configuration says (ssh(1)).
 #: Never ask for a password: nobody would see the question. Give up on a dead node soon.
@@ -35,11 +36,11 @@ def access(nodes: tuple[str, ...], ssh_options: Sequence[str] = ()) -> HostAcces
     return HostAccess("ssh", hosts, agent="ssh", agent_options=options)
 
 
-def _reach(asked: NodesAsked) -> HostAccess:
-    nodes, config = asked.nodes(), asked.ssh_config
+def _reach(request: MeasurementRequest) -> HostAccess:
+    nodes, config = chosen(request), request.ssh_config
     if not nodes:
         raise UsageError("--launcher ssh needs nodes; name them with -w, e.g. -w c[1-2]")
     return access(nodes, ("-F", str(Path(config).resolve())) if config else ())
 
 
-LAUNCHER = Launcher(_reach, lambda asked: bool(asked.nodes()))
+LAUNCHER = Launcher(_reach, lambda request: bool(chosen(request)))

@@ -4,10 +4,9 @@ Sources: ``mpiexec -help`` of MPICH 4.0.2 and 5.0.2; Intel MPI Library Developer
 "Hydra Environment Variables".
 """
 
-from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.model.host_access import HostAccess
+from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.run.mpi_impls.interface import anywhere, ranks_per_node
 

@@ -8,9 +8,8 @@ import os
 import re
 from ctypes.util import find_library
 
-from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Mpi
-from fabricgauge.model.host_access import HostAccess
+from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.run.mpi_impls import native
 from fabricgauge.run.mpi_impls.hydra import hydra

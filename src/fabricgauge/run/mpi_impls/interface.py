@@ -6,9 +6,8 @@ from types import MappingProxyType
 
 import msgspec
 
-from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Mpi
-from fabricgauge.model.host_access import HostAccess
+from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.words.networks import is_loopback
 

@@ -4,11 +4,10 @@ Sources: ``mpivars`` of MPICH 4.0.2 and 5.0.2; ucx_info -cf (UCX);
 fi_tcp(7) (libfabric).
 """
 
-from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Mpi
-from fabricgauge.model.host_access import HostAccess
+from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.run.mpi_impls import native, ucx
+from fabricgauge.run.mpi_impls import native
 from fabricgauge.run.mpi_impls.hydra import hydra
 from fabricgauge.run.mpi_impls.interface import (
     MpiImplementation,
@@ -54,4 +53,6 @@ def _transport(launch: PlannedLaunch, _access: HostAccess, _mpi: Mpi) -> dict[st
 
 
 #: Built with OFI it says nothing short: then the libraries that were loaded are all that is known.
-MPI_IMPL = MpiImplementation(command, _transport, "pmi2", INTERFACE_VARIABLES, ucx.TELLS, ucx.ways)
+MPI_IMPL = MpiImplementation(
+    command, _transport, "pmi2", INTERFACE_VARIABLES, native.UCX_TELLS, native.ucx_ways
+)

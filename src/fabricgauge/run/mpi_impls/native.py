@@ -1,4 +1,4 @@
-"""MPI on RDMA ports themselves, without the kernel's TCP: variables of UCX and libfabric.
+"""Variables of UCX and libfabric: MPI on RDMA ports, without the kernel's TCP; what UCX says.
 
 Both are set, because which of the two an MPI uses depends on how it was built. UCX takes no other
 network device than those that are named, and ends where it can use none of them. Where nodes call
@@ -9,6 +9,7 @@ fi_verbs(7), fi_efa(7), fi_cxi(7), fi_opx(7); PSM2 Programmer's Guide, HFI_UNIT.
 """
 
 import re
+from types import MappingProxyType
 
 import msgspec
 
@@ -65,3 +66,20 @@ def variables(launch: PlannedLaunch) -> dict[str, str]:
         if unit := _UNIT.fullmatch(devices[0]):
             chosen |= dict.fromkeys(provider.units, unit[1])
     return chosen
+
+
+#: What makes UCX say which transports it chose; MPICH and Open MPI may both be built on it.
+#: Source: ucp_worker.c of UCX 1.13.1 and 1.20.1, at log level info.
+UCX_TELLS = MappingProxyType({"UCX_LOG_LEVEL": "info", "UCX_LOG_FILE": "stderr"})
+
+#: How endpoints are configured: ``ep_cfg[1]: tag(tcp/eth0) …``, later ``inter-node cfg#1 tag(…)``.
+_CONFIGURED = re.compile(
+    r" UCX  INFO .*?(?:ep_cfg\[\d+\]:|cfg#\d+) (?:[a-z_]+\([^)]*\) +)*?tag\(([^)]+)\)"
+)
+
+
+def ucx_ways(line: str) -> tuple[str, ...]:
+    """``("tcp/eth0",)``; nothing for an endpoint of a rank with itself."""
+    found = _CONFIGURED.search(line[:1000])
+    chosen = tuple(found[1].split()) if found else ()
+    return () if any(one.startswith("self/") for one in chosen) else chosen

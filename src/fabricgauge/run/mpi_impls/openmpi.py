@@ -7,12 +7,11 @@ import os
 import re
 from pathlib import PurePosixPath
 
-from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Mpi
-from fabricgauge.model.host_access import HostAccess
+from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.process import MARKER
-from fabricgauge.run.mpi_impls import native, ucx
+from fabricgauge.run.mpi_impls import native
 from fabricgauge.run.mpi_impls.interface import (
     MpiImplementation,
     anywhere,
@@ -121,12 +120,12 @@ def _ways(line: str) -> tuple[str, ...]:
     found = _USES.search(line[:1000])
     if found:
         return () if found[1] == "self" else (f"btl {found[1]}",)
-    return ucx.ways(line)
+    return native.ucx_ways(line)
 
 
 #: ob1 has no TCP where both are set, include and exclude.
 CONTRARY = ("OMPI_MCA_btl_tcp_if_exclude",)
-TELLS = {"OMPI_MCA_btl_base_verbose": "10", **ucx.TELLS}
+TELLS = {"OMPI_MCA_btl_base_verbose": "10", **native.UCX_TELLS}
 MPI_IMPL = MpiImplementation(
     command, _transport, "pmix", contrary=CONTRARY, tells=TELLS, ways=_ways
 )

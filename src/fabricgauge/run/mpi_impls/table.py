@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.model.host_access import HostAccess
+from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.run.launchers import LAUNCHERS, launcher_of
 from fabricgauge.run.mpi_impls import intelmpi, mpich, openmpi

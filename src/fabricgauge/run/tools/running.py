@@ -2,18 +2,21 @@
 
 import os
 import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 
 from fabricgauge import process
+from fabricgauge.files import writing
 from fabricgauge.files.reading import read_text
-from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.model.run import RANK_SAYS, Ended
 from fabricgauge.process import MARKER, ProgramStream, end_marked
 from fabricgauge.run.environment import kept_back
-from fabricgauge.run.launch import keep_described, quoted, run_of, storing, tail
+from fabricgauge.run.launch import keep_described, quoted, run_of, tail
 
 READY_S = 15.0
 
@@ -24,6 +27,37 @@ _LISTENS = (
     '[ -r $f ] && grep -q ":$1 [0-9A-F]*:0000 0A" $f && exit 0; done; '
     "sleep 0.1; n=$((n+1)); done; exit 1"
 )
+
+#: What every rank or end of a program runs first: it says where it is, in the very launch that
+#: measures, as the engine's ranks do; then the program takes its place.
+#: Its arguments: the rank where no MPI tells it, HOST=INTERFACE for each node,
+#: ``--``, and the program with its arguments. All are data: none is read as shell text.
+#: Variables: PMI_RANK of MPICH and Intel MPI, OMPI_COMM_WORLD_RANK of Open MPI.
+_SCRIPT = (
+    "r=${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$1}}}; shift; h=$(uname -n); i=; "
+    'while [ "$1" != -- ]; do case $1 in "$h="*) i=${1#*=} ;; esac; shift; done; shift; '
+    '[ -z "$i" ] || export FI_TCP_IFACE="$i" UCX_NET_DEVICES="$i"; '
+    "b=; read -r b </proc/sys/kernel/random/boot_id; n=$(readlink /proc/self/ns/net); "
+    "c=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/$$/status); "
+    "p=$(cut -d ' ' -f 39 /proc/$$/stat); "
+    "u=$(ls -d /sys/devices/system/cpu/cpu$p/node* 2>/dev/null); u=${u##*/node}; "
+    'printf "%srank=%s pid=%s boot_id=%s net=%s cpus=%s cpu=%s numa=%s interface=%s host=%s\\n" '
+    f"'{RANK_SAYS}' "
+    '"$r" "$$" "$b" "$n" "$c" "$p" "${u:-0}" "$i" "$h"; '
+    'exec "$@"'
+)
+
+
+def telling(
+    program: Sequence[str], interfaces: Mapping[str, str], rank: int = 0
+) -> tuple[str, ...]:
+    """The argv that tells its placement and then becomes ``program``.
+
+    ``interfaces`` are those of the measured network by host name; MPI's TCP is bound to
+    them. Empty leaves MPI its own choice. ``rank`` counts where no MPI gives one.
+    """
+    pairs = tuple(f"{host}={interface}" for host, interface in sorted(interfaces.items()))
+    return ("/bin/sh", "-c", _SCRIPT, "fabricgauge-rank", str(rank), *pairs, "--", *program)
 
 
 class SuiteLaunch(msgspec.Struct, frozen=True):
@@ -55,8 +89,25 @@ def run_suite(
         ToolMissing: the launcher does not exist.
         StoreError: the raw directory cannot be written.
     """
-    started = time.monotonic()
-    server: ProgramStream | None = None
+    began = time.monotonic()
+    lines: tuple[str, ...] = ()
+    with ExitStack() as at_end:
+        at_end.callback(end_marked, marker)
+        try:
+            with writing.storing(raw_dir):
+                client = _started(launch, raw_dir, silent_s, marker, at_end)
+                lines = tuple(client)
+                status, code, message = _ended(client, raw_dir)
+        except CannotRun as error:
+            status, code, message = "broken", None, str(error)
+    ended = Ended(status, code, message, launch.client.argv, time.monotonic() - began)
+    return ended, (*_lines(raw_dir / "server.txt")[:1], *lines, *_lines(raw_dir / "stderr.txt"))
+
+
+def _started(
+    launch: SuiteLaunch, raw_dir: Path, silent_s: float, marker: str, at_end: ExitStack
+) -> ProgramStream:
+    """The client, once its server listens, which is ended ``at_end``."""
 
     def stream(command: LaunchCommand, stdout: str, stderr: str) -> ProgramStream:
         return ProgramStream(
@@ -65,24 +116,13 @@ def run_suite(
             without=kept_back(os.environ),
         )  # fmt: skip
 
-    try:
-        with storing(raw_dir):
-            named = {"client": launch.client, "server": launch.server}
-            keep_described(raw_dir, {name: one for name, one in named.items() if one is not None})
-            if launch.server is not None:
-                server = stream(launch.server, "server.txt", "server.err")
-                _await(launch, server, raw_dir)
-            client = stream(launch.client, "stdout.txt", "stderr.txt")
-            lines = tuple(client)
-            status, code, message = _ended(client, raw_dir)
-    except CannotRun as error:
-        status, code, message, lines = "broken", None, str(error), ()
-    finally:
-        if server is not None:
-            server.close()
-        end_marked(marker)
-    ended = Ended(status, code, message, launch.client.argv, time.monotonic() - started)
-    return ended, (*_lines(raw_dir / "server.txt")[:1], *lines, *_lines(raw_dir / "stderr.txt"))
+    named = {"client": launch.client, "server": launch.server}
+    keep_described(raw_dir, {name: one for name, one in named.items() if one is not None})
+    if launch.server is not None:
+        server = stream(launch.server, "server.txt", "server.err")
+        at_end.callback(server.close)
+        _await(launch, server, raw_dir)
+    return stream(launch.client, "stdout.txt", "stderr.txt")
 
 
 def _await(launch: SuiteLaunch, server: ProgramStream, raw_dir: Path) -> None:
