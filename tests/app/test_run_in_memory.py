@@ -83,7 +83,8 @@ def replay(run: Run, records: dict[int, list[bytes]], patch: pytest.MonkeyPatch)
     """Launches make the records of a stored run, on its nodes and by its plan."""
     ends = {launch.number: launch.ended for launch in run.launches}
     told = {
-        launch.number: {one.case for one in (*launch.measurements, *launch.rounds)}
+        launch.number: {one.case for one in launch.measurements}
+        | {one.case for one in launch.rounds}
         for launch in run.launches
     }
 
