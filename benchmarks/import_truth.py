@@ -19,18 +19,23 @@ from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.judged import TableVerdict
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended, Launch, Run
-from fabricgauge.model.suite import SuiteCurve, SuitePoint
+from fabricgauge.model.suite import SuiteCurve, SuitePoint, UnparsedLine
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.parse.suites import Found
 from fabricgauge.references.interface import names, reference
 
 FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures"
 
-#: The network that is claimed for logs of each suite; of the others it is ``edr``.
-CLAIMED = {"iperf2": "100GbE", "iperf3": "100GbE", "netpipe": "100GbE"}
-SUITES = ("imb", "iperf2", "iperf3", "mpigraph", "netpipe", "osu")
-ONE_NODE = ("one machine", "shared memory", "loopback")
+#: The network that is claimed for logs of each suite: what it measures.
+CLAIMED = {
+    **dict.fromkeys(("hpcc", "imb", "mpigraph", "osu"), "edr"),
+    **dict.fromkeys(("iperf2", "iperf3", "netpipe", "qperf", "sockperf"), "100GbE"),
+    **dict.fromkeys(("fabtests", "perftest", "ucx_perftest"), "100GbE roce"),
+}
+ONE_NODE = ("one machine", "shared memory", "loopback", "inside an emulated guest")
 #: Tables of networks that a document prints and that are none: both ranks shared a node.
 MEMORY = ("guide-40gbe-imb-pingpong", "guide-omni-path-imb-pingpong")
 LARGE = 1 << 20
@@ -38,26 +43,34 @@ LARGE = 1 << 20
 Said = Counter[Outcome]
 
 
-def judged(curves: Iterable[SuiteCurve], network: str, hosts: tuple[str, ...] = ()) -> Said:
-    """How many tables get which outcome when that network is stated for them."""
-    stated = stated_network(network)
+def tables(
+    found: Iterable[Found], network: str, hosts: tuple[str, ...] = ()
+) -> tuple[TableVerdict, ...]:
+    """The verdicts on what one file holds when that network and those hosts are stated for it."""
+    stated, given = stated_network(network), tuple(found)
     ended = Ended(IMPORTED, 0, "", ("log",), 0.0)
-    launch = Launch(1, stated.name, hosts, None, (), (), ended, curves=tuple(curves))
+    launch = Launch(
+        1, stated.name, hosts, None, (), (), ended,
+        curves=tuple(one for one in given if isinstance(one, SuiteCurve)),
+        unparsed=tuple(one for one in given if isinstance(one, UnparsedLine)),
+    )  # fmt: skip
     plan = Plan("import", Stopping(0.0, 0.0), False, (), tool="import")
     run = Run("r", "", (), {}, Fabric((), (), (stated,)), plan, (launch,), True)
-    tables = judgement(Context(run, ceilings((stated,)))).tables
-    return Counter(one.outcome for one in tables if one.line)
+    return judgement(Context(run, ceilings((stated,)))).tables
+
+
+def judged(found: Iterable[Found], network: str, hosts: tuple[str, ...] = ()) -> Said:
+    """How many tables get which outcome."""
+    return Counter(one.outcome for one in tables(found, network, hosts) if one.line)
 
 
 def of_one_node() -> Said:
     """Logs that were recorded on one machine, a network stated for each."""
     said: Said = Counter()
-    for suite in SUITES:
+    for suite, network in CLAIMED.items():
         for meta in sorted((FIXTURES / suite).glob("*.meta")):
             if any(words in meta.read_text() for words in ONE_NODE):
-                found = found_in(meta.with_suffix(".out"))
-                curves = [one for one in found if isinstance(one, SuiteCurve)]
-                said += judged(curves, CLAIMED.get(suite, "edr"))
+                said += judged(found_in(meta.with_suffix(".out")), network)
     for name in MEMORY:
         said += judged(reference(name).curves, reference(name).network)
     return said

@@ -10,8 +10,9 @@ from fabricgauge.compare.comparing import AS_OF_A_RUN, compare
 from fabricgauge.model.comparison import Comparison
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.measurement import Pattern
-from fabricgauge.model.suite import Failure, Quantity, SuiteCurve, SuitePoint
+from fabricgauge.model.suite import Failure, Quantity, SuiteCurve, SuitePoint, Trouble
 from fabricgauge.model.verdict import exit_status
+from fabricgauge.report.content.comparison import headline
 
 
 def means(
@@ -132,6 +133,30 @@ def test_a_table_without_figures_is_told_of() -> None:
     )
     found = compared([means({8: 1.0})], [empty])
     assert "B: it has no usable figure" in {f"{one.side}: {one.reason}" for one in found.unmatched}
+
+
+@pytest.mark.parametrize(
+    ("trouble", "outcome", "told"),
+    [
+        ("timeout", "undecided", "B has no figure at one size where A has one"),
+        ("corrupt", "regression", "B has wrong data at one size where A has figures"),
+    ],
+)
+def test_a_row_of_b_without_a_figure_is_no_pass(trouble: Trouble, outcome: str, told: str) -> None:
+    whole = means({8: 1.0, 16: 1.0})
+    lost = means({8: 1.0}, failures=(Failure(16, 4, trouble, "16 …"),))
+    found = compared([whole], [lost])
+    assert found.outcome == outcome
+    assert told in headline(found)
+    assert compared([lost], [whole]).outcome == "no regression"
+    assert compared([lost], [lost]).outcome == "no regression"
+
+
+def test_a_cut_off_table_is_no_pass_where_the_other_goes_on() -> None:
+    whole, short = means({8: 1.0, 16: 1.0}), means({8: 1.0}, cut_off="no end")
+    assert compared([whole], [short]).outcome == "undecided"
+    assert compared([whole], [means({8: 1.0})]).outcome == "no regression"
+    assert compared([short], [short]).outcome == "no regression"
 
 
 def test_what_else_differs_is_said() -> None:

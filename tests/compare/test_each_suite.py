@@ -20,7 +20,8 @@ LOGS = [
     "perftest/4.5--write-lat-all-sizes.out", "iperf3/3.12--json.out", "iperf2/2.1.8--text.out",
     "netpipe/3.7.2--mpich-quick.out", "nccl-tests/2.13.10--alltoall-blank-redop.out",
     "fabtests/1.17--yaml-bw.out", "gpcnet/*.out", "mpigraph/1.5--three-ranks.out",
-    "nvbandwidth/*.out", "ucx_perftest/*.out",
+    "nvbandwidth/*.out", "ucx_perftest/*.out", "hpcc/*.out", "netperf/2.7--tcp-stream.out",
+    "sockperf/3.7--tcp-throughput.out", "qperf/0.4.11--four-tests-and-conf.out",
 ]  # fmt: skip
 
 Change = Callable[[int, float], float]
@@ -83,3 +84,13 @@ def test_one_figure_far_beyond_the_tolerance_is_never_no_regression(log: str) ->
     found = against(log, lambda place, one: 23.0 if place == 0 else one)
     assert found.outcome in ("regression", "undecided")
     assert "23 times slower" in headline(found)
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_five_logs_whose_measured_facts_differ_are_repetitions(log: str) -> None:
+    given = curves(log)
+    each = [changed(given, lambda _place, one: one), given] * 3
+    repeated = [one for some in each for one in some]
+    found = compare(operand("a"), repeated, operand("b"), repeated, 0.05)
+    assert found.outcome == "no regression"
+    assert {pair.basis for pair in found.pairs} == {"launches"}

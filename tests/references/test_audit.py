@@ -23,7 +23,7 @@ def test_the_rules_come_to_the_audit_s_outcome(tmp_path: Path, name: str) -> Non
     assert known.expected is not None
     network = stated_network(known.network) if known.network else None
     directory = RunDirectory.create(tmp_path)
-    import_logs([Source(name, known.curves, network)], (), directory, (), SILENT)
+    import_logs([Source(name, known.curves, network)], directory, (), SILENT)
     judged = conclude(load(directory), DEFAULTS)
     if known.expected.outcome is not None:
         assert judged.overall is known.expected.outcome, judged.verdicts

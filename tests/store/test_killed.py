@@ -189,7 +189,7 @@ def test_an_import_that_is_killed_at_any_write_is_readable_or_said_to_be_none(
 
     def import_into(root: Path) -> RunDirectory:
         directory = RunDirectory.create(root)
-        import_logs(sources_of(log, None), (), directory, ("import",), SILENT)
+        import_logs(sources_of(log, None), directory, ("import",), SILENT)
         judge(directory, DEFAULTS, SILENT)
         return directory
 

@@ -1,12 +1,13 @@
 """From two names on the command line to a comparison: runs, logs of other suites, references."""
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from fabricgauge.app.import_logs import kept
+from fabricgauge.app.progress import SILENT
 from fabricgauge.app.read_files import found_in
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.compare.comparing import compare
@@ -14,9 +15,9 @@ from fabricgauge.files.reading import shown
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
 from fabricgauge.model.comparison import Comparison, Operand
-from fabricgauge.model.errors import StoreError, UsageError
+from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.run import Run
-from fabricgauge.model.suite import SuiteCurve, UnparsedLine
+from fabricgauge.model.suite import LIMITED, SuiteCurve, UnparsedLine
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.references.interface import reference
 from fabricgauge.stats.curves import suite_curves
@@ -26,7 +27,6 @@ from fabricgauge.store.run_files import load
 #: In front of a reference's name where a file or a run has the same.
 REFERENCE = "ref:"
 
-MOST_CURVES = 2000
 SHOWN_CHARACTERS = 80
 
 Side = tuple[Operand, tuple[SuiteCurve, ...]]
@@ -37,6 +37,7 @@ def compared(a: str, b: str, root: Path, tolerance: float, only: str = "") -> Co
 
     Raises:
         UsageError: an operand names nothing, or no curve is of ``only``.
+        CannotRun: a file has more tables than are read.
         StoreError: a run cannot be read.
     """
     (one, of_one), (other, of_other) = side(a, root), side(b, root)
@@ -109,18 +110,18 @@ def invalid(run: Run) -> tuple[str, ...]:
 
 
 def _file(asked: str, path: Path) -> Side:
-    found = list(islice(found_in(path), MOST_CURVES))
+    name = shown(str(path))
+    found = list(kept(found_in(path), name, SILENT))
     curves = tuple(one for one in found if isinstance(one, SuiteCurve))
     unparsed = [one for one in found if isinstance(one, UnparsedLine)]
+    if any(one.reason.startswith(LIMITED) for one in unparsed):
+        raise CannotRun(f"{name} has more tables than are compared at once; split it")
     facts = {
         "suite": _listed(f"{one.suite} {one.version}".strip() for one in curves),
         "benchmarks": _listed(one.benchmark for one in curves),
         "units": _listed(one.unit_rule for one in curves),
     }
-    notes = _unparsed(unparsed)
-    if len(found) == MOST_CURVES:
-        notes = (*notes, f"only the first {MOST_CURVES} tables and remarks were read")
-    return _operand(shown(asked), "file", shown(str(path)), facts, notes), curves
+    return _operand(shown(asked), "file", name, facts, _unparsed(unparsed)), curves
 
 
 def _unparsed(unparsed: Sequence[UnparsedLine]) -> tuple[str, ...]:

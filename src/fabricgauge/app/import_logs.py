@@ -3,7 +3,7 @@
 import os
 import platform
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 
 import msgspec
@@ -27,6 +27,9 @@ from fabricgauge.store.run_directory import RunDirectory, now_utc
 
 #: Larger files are not copied into the run; their names and sizes are in it all the same.
 LARGEST_COPY_BYTES = 16 << 20
+
+#: Records that are written at once: each write waits for the disk.
+_MOST_AT_ONCE = 1024
 
 #: What a run keeps of one file; tables beyond are not read, places beyond are counted.
 MOST_CURVES = 20_000
@@ -76,14 +79,11 @@ def _source(path: Path, name: str, network: Network | None, within: Path | None)
 
 def import_logs(
     sources: Sequence[Source],
-    hosts: tuple[str, ...],
     directory: RunDirectory,
     command: tuple[str, ...],
     progress: Progress,
 ) -> None:
     """Read every source into the run; one that cannot be read does not end the others.
-
-    ``hosts`` are those of the ranks, in their order, where somebody states them.
 
     Raises:
         CannotRun: not one figure was found; the message says of each file what it seems to be,
@@ -98,10 +98,10 @@ def import_logs(
         directory, run_files.About(now_utc(), command, environment), fabric, plan
     )
     refused: list[Refused] = []
-    for number, source in enumerate(sources, 1):
-        progress.stage(f"reading {source.name}")
-        without = _one(number, source, hosts, directory, progress)
-        refused += [] if without is None else [without]
+    entries = _entries(sources, directory, progress, refused)
+    while some := list(islice(entries, _MOST_AT_ONCE)):
+        run_files.append_results(directory, some)
+    run_files.append_launches(directory, map(_started, count(1), sources))
     if len(refused) == len(sources):
         raise CannotRun(f"{refusal(refused)}; `fabricgauge import --help` lists the suites")
 
@@ -119,29 +119,31 @@ def judge(
     return judged
 
 
-def _one(
-    number: int,
-    source: Source,
-    hosts: tuple[str, ...],
+def _entries(
+    sources: Sequence[Source],
     directory: RunDirectory,
     progress: Progress,
-) -> Refused | None:
-    """Read one source into the run; if it had no figure, what was found instead."""
-    if source.path is not None:
-        folder = f"import-{number:03}"
-        directory.copy_raw(folder, source.path, source.within, LARGEST_COPY_BYTES)
-    figures, refused = 0, Refused(source.name)
-    all_kept = kept(source.found, source.name, progress)
-    while some := list(islice(all_kept, 256)):
-        run_files.append_records(directory, number, 1, some)
-        figures += sum(len(one.points) for one in some if isinstance(one, SuiteCurve))
-        refused = refused if figures else refused.with_found(some)
+    refused: list[Refused],
+) -> Iterator[run_files.ResultLine]:
+    """Everything that the sources hold; those without a figure are added to ``refused``."""
+    for number, source in enumerate(sources, 1):
+        progress.stage(f"reading {source.name}")
+        if source.path is not None:
+            folder = f"import-{number:03}"
+            directory.copy_raw(folder, source.path, source.within, LARGEST_COPY_BYTES)
+        figures, without = False, Refused(source.name)
+        for one in kept(source.found, source.name, progress):
+            figures = figures or (isinstance(one, SuiteCurve) and bool(one.points))
+            without = without if figures else without.with_found((one,))
+            yield run_files.ResultLine(number, 1, one)
+        if not figures:
+            refused.append(without)
+
+
+def _started(number: int, source: Source) -> run_files.Started:
     name = None if source.network is None else source.network.name
     ended = Ended(IMPORTED, 0, "", (source.name,), 0.0)
-    run_files.append_launch(
-        directory, run_files.Started(number, 1, name, source.hosts or hosts, ended, ())
-    )
-    return None if figures else refused
+    return run_files.Started(number, 1, name, source.hosts, ended, ())
 
 
 def kept(found: Iterable[Found], name: str, progress: Progress) -> Iterator[Found]:

@@ -22,6 +22,10 @@ _SEEMS = tuple(
         (r"7z\xbc\xaf|\ufffd|.*\x00", "no text"),
         (r"[{\[]\s*[\"{\[]?", "JSON of another program"),
         (
+            r"(?:srun|sbatch|salloc|slurmstepd|mpirun|mpiexec\S*|prterun)\b.*(?:error|fail)",
+            "a launcher's error: nothing was measured",
+        ),
+        (
             r".*command not found|.*no such file or directory",
             "a shell's error: nothing was started",
         ),
@@ -63,7 +67,7 @@ def _reason(file: Refused) -> str:
     if line is not None and line.reason.startswith(UNREADABLE):
         return f": {line.reason}"
     if table is None:
-        return " is empty" if line is None else _of_line(line)
+        return " holds no result, nor anything else" if line is None else _of_line(line)
     seems = f" seems to be {table.suite} ({table.benchmark})"
     if line is not None and line.reason != FOREIGN:
         return f"{seems}{_of_line(line)}"

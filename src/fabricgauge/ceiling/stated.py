@@ -74,7 +74,9 @@ def _refuse_unused(text: str, facts: Told, stated: StatedFamily) -> None:
         unused.append("family")
     if unused:
         words = ", ".join(f"{key} {facts[key]}" for key in unused)
-        raise UsageError(f"network {text!r}: {words} means nothing for {stated.name}; leave it out")
+        links = f"for {facts.get('width')} links write rails={facts.get('width')}"
+        mend = links if unused == ["width"] else "leave it out"
+        raise UsageError(f"network {text!r}: {words} means nothing for {stated.name}; {mend}")
 
 
 def _mtu(text: str, facts: Told, stated: StatedFamily) -> int:

@@ -86,6 +86,9 @@ def _words(text: str) -> Iterator[tuple[str, Told]]:
 
 
 def _first(rest: str, text: str) -> tuple[str, Told]:
+    if in_bytes := _BYTES.match(rest):
+        bits = f"{float(in_bytes[1]) * 8:g} {in_bytes[2].upper()}b/s"
+        raise UsageError(f"network {text!r}: {in_bytes[0]} counts bytes; did you mean {bits}?")
     for pattern, tells in WORDS:
         match = pattern.match(rest)
         facts = tells(match) if match else None
@@ -148,7 +151,9 @@ def _revision(key: str, known: Collection[str]) -> _Tells:
 
 
 _NUMBER = r"(\d{1,4}(?:\.\d{1,3})?)"
-_UNIT = r"b?e|ige|igabit(?:/s)?|b(?:its?)?(?:/s(?:ec)?|ps)?|"
+#: A capital B is a byte.
+_BYTES = re.compile(rf"{_NUMBER}\s*([MGTmgt])(?:i?B(?:/s|ps)|i?[Bb]ytes?)")
+_UNIT = r"b?e|ige|igabits?(?:/s|\s+per\s+second)?|b(?:its?)?(?:/s(?:ec)?|ps)?|"
 _SPEED = "|".join(sorted(infiniband.SPEEDS, key=len, reverse=True))
 _REVISION = r"[\s-]*(?:gen\s*)?(\d)(?:\.(\d))?(?:\s*x\s*(\d{1,3}))?"
 

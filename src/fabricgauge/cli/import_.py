@@ -55,7 +55,7 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     told = Troubles()
     directory = RunDirectory.create(options["output"] or settings.run_root())
     try:
-        import_logs(sources, (), directory, tuple(map(shown, sys.argv)), told)
+        import_logs(sources, directory, tuple(map(shown, sys.argv)), told)
     except BaseException:
         directory.discard(copies=True)
         raise

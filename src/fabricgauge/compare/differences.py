@@ -17,7 +17,8 @@ import msgspec
 
 from fabricgauge.model.comparison import Basis, Difference, Standing, Summary
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.suite import LESS_IS_BETTER, SuiteCurve, SuitePoint
+from fabricgauge.model.suite import LESS_IS_BETTER, Failure, SuiteCurve, SuitePoint
+from fabricgauge.words.figures import times
 
 #: The chance of a false alarm over all sizes and curves that Holm's correction keeps to.
 FAMILY_ERROR = 0.05
@@ -99,6 +100,7 @@ class Compared(msgspec.Struct, frozen=True):
     """A pair's sizes. ``p_values`` are those of the differences with intervals, in order.
 
     ``times_worse`` is of each difference how many times as bad B is as ``tolerance`` allows.
+    ``lost`` are B's rows without a figure where A has one.
     """
 
     a: SuiteCurve
@@ -110,6 +112,7 @@ class Compared(msgspec.Struct, frozen=True):
     p_values: tuple[float, ...]
     only_a: tuple[int | None, ...]
     only_b: tuple[int | None, ...]
+    lost: tuple[Failure, ...]
 
     @property
     def less_is_better(self) -> bool:
@@ -132,6 +135,7 @@ def compared(a: SuiteCurve, b: SuiteCurve, tolerance: float) -> Compared:
             for one in differences
         )
     sure = (one for one in differences if one.low is not None)
+    only_a = tuple(size for size in of_a if size not in of_b)
     return Compared(
         a=a,
         b=b,
@@ -143,8 +147,9 @@ def compared(a: SuiteCurve, b: SuiteCurve, tolerance: float) -> Compared:
             for one in differences
         ),
         p_values=tuple(chance_of_no_loss(one.a, one.b, tolerance, less) for one in sure),
-        only_a=tuple(size for size in of_a if size not in of_b),
+        only_a=only_a,
         only_b=tuple(size for size in of_b if size not in of_a),
+        lost=tuple(one for one in b.failures if one.message_bytes in only_a),
     )
 
 
@@ -179,6 +184,8 @@ FAR, FAR_ALONE = 10.0, 1000.0
 
 def regression(pair: Compared, summary: Summary, pairs: int) -> str:
     """The reason for an alarm over one of ``pairs`` pairs of curves, empty if there is none."""
+    if corrupt := sum(one.trouble == "corrupt" for one in pair.lost):
+        return f"B has wrong data at {_sizes(corrupt)} where A has figures"
     if pair.basis == "means":
         return _by_median(pair, summary) or _by_run(pair, summary) or _by_far(pair)
     in_a_row = longest_run(pair.differences)
@@ -204,20 +211,31 @@ def regression(pair: Compared, summary: Summary, pairs: int) -> str:
 def doubt(pair: Compared) -> str:
     """Why a pair that is no regression is not shown to be none either; empty where it is.
 
+    B has to have a figure wherever A has one, unless it was not asked for.
+
     Bare figures cannot be told from chance, so each of them has to be within the tolerance. Where
     intervals are known, one size that is many times worse is no chance that they allow for.
     """
     bare = pair.basis == "means"
     worse = [
-        times
-        for one, times in zip(pair.differences, pair.times_worse, strict=True)
-        if times > (1.0 if bare else GROSS) and (one.standing == "worse" or one.low is None)
+        ratio
+        for one, ratio in zip(pair.differences, pair.times_worse, strict=True)
+        if ratio > (1.0 if bare else GROSS) and (one.standing == "worse" or one.low is None)
     ]
     if not worse:
-        return ""
+        return _without(pair)
     at = f"B is worse beyond the tolerance at {len(worse)} of {len(pair.differences)} sizes"
     sure = "by the bare figures " if bare else ""
-    return f"{sure}{at}, up to {max(worse):,.3g} times; measure these again"
+    return f"{sure}{at}, up to {times(max(worse))} times; measure these again"
+
+
+def _without(pair: Compared) -> str:
+    """Sizes of which only A has a figure, where B should have had one."""
+    if pair.lost:
+        return f"B has no figure at {_sizes(len(pair.lost))} where A has one; measure these again"
+    if pair.b.cut_off and pair.only_a:
+        return f"A has {_sizes(len(pair.only_a))} more, and B may be cut off; measure these again"
+    return ""
 
 
 def _sizes(count: int) -> str:

@@ -266,11 +266,15 @@ def from_bytes(subject: Subject, series: Series) -> float:
 
     A stream empties a token bucket once; to a ping-pong it gives its burst each time.
     """
-    least, foreign = subject.limit("fraction.from"), series.foreign
+    least = subject.limit("fraction.from")
     if series.is_latency:
         return max(least, BURSTS * subject.burst_bytes)
-    by_call = foreign is not None and foreign.suite in ONE_CONNECTION and _is_tcp(series)
-    return min(least, LEAST_CALL_BYTES) if by_call else least
+    return min(least, LEAST_CALL_BYTES) if by_call(series) and _is_tcp(series) else least
+
+
+def by_call(series: Series) -> bool:
+    """Whether the message size, where the log tells one, is that of a call."""
+    return series.foreign is not None and series.foreign.suite in ONE_CONNECTION
 
 
 def _ceiling_of(ceiling: Ceiling, series: Series, best: Point) -> Ceiling:
@@ -314,4 +318,4 @@ def _alone(series: Series) -> bool:
     foreign = series.foreign
     if foreign is None or not _is_tcp(series):
         return False
-    return foreign.suite in ONE_CONNECTION or foreign.settings.get("streams") == "1"
+    return by_call(series) or foreign.settings.get("streams") == "1"

@@ -98,7 +98,8 @@ class Pair(msgspec.Struct, frozen=True):
 
     ``regression`` is the reason for calling B worse than A, empty if there is none.
     ``doubt`` is the reason for not calling it no worse either, where some size is far beyond the
-    tolerance. ``notes`` name what besides the two sides differs (suite, statistic, settings).
+    tolerance, or B lacks figures that A has. ``notes`` name what besides the two sides differs
+    (suite, statistic, settings).
     """
 
     a: SuiteCurve

@@ -31,7 +31,7 @@ class NamedValue(msgspec.Struct, frozen=True):
     ``key`` is the value's name, ``test`` what the block's test must match whole. The printed unit
     is in ``key`` with ``_unit`` behind it, or none; ``units`` says what it is in SI units (1
     without them), ``rule`` in words. ``size`` is a message size, or the name of one; where the log
-    does not say that, it is ``else_bytes``, or not known: then the figure is no pattern's.
+    does not say that, it is ``else_bytes``, or not known.
     ``half_of_rate`` turns whole round trips per second into half of one in seconds. The rest is
     as in ``SuiteColumn``.
     """
@@ -51,10 +51,10 @@ class NamedValue(msgspec.Struct, frozen=True):
     directions: int = 1
     origin: int = 0
 
-    def column(self, size: int | None) -> SuiteColumn:
-        pattern = None if size is None else self.pattern
+    @property
+    def column(self) -> SuiteColumn:
         return SuiteColumn(
-            self.quantity, self.what, "mean", self.rule, 1.0, pattern, self.directions,
+            self.quantity, self.what, "mean", self.rule, 1.0, self.pattern, self.directions,
             self.origin, 1 - self.origin,
         )  # fmt: skip
 
@@ -149,7 +149,7 @@ class LabelledReader:
         figures = [one for one in suite.figures if re.fullmatch(one.test, test)]
         given = [(one, factor) for one in figures if (factor := block.factor(one)) is not None]
         if figures and not given:
-            yield from SuiteTable(heading, (figures[0].column(0),)).curves(suite.sign)
+            yield from SuiteTable(heading, (figures[0].column,)).curves(suite.sign)
         for figure, factor in given:
             yield from _curve(heading, block, figure, factor, cut_off)
 
@@ -172,7 +172,7 @@ def _curve(
     heading: SuiteHeading, block: Block, figure: NamedValue, factor: float, cut_off: str
 ) -> Iterable[SuiteCurve]:
     line, size, value = block.lines[figure.key], block.size(figure), block.number(figure.key)
-    table = SuiteTable(heading, (figure.column(size),))
+    table = SuiteTable(heading, (figure.column,))
     if value is None:
         table.failed(line, size, "not a number")
         return table.curves(cut_off)

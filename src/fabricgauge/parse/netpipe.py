@@ -219,8 +219,8 @@ class NetPipeRun:
         known = len(hosts) > 1 and sorted(self.hosts) == [*range(len(hosts))]
         return SuiteHeading(
             "netpipe", form, "NPtcp" if tcp else "NetPIPE", title, self.first.number,
-            pairs=max(1, self.pairs), ranks=len(hosts) or None, transport="tcp" if tcp else "",
-            settings=self.settings, hosts=hosts,
+            pairs=max(1, self.pairs), ranks=len(hosts) if known else None,
+            transport="tcp" if tcp else "", settings=self.settings, hosts=hosts,
             evidence=LogEvidence(rank_hosts=hosts if known else (), data_checked=self.checks),
         )  # fmt: skip
 

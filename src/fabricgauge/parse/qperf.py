@@ -2,7 +2,7 @@
 
 Units count in powers of 1000. A latency is the time of all messages of both sides by their
 number: half a round trip, of reads and atomics a whole one. The message size stands there only with
-``-vu``, or ``-v`` where it was set; a figure without it is not judged.
+``-vu``, or ``-v`` where it was set.
 """
 
 from functools import partial

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.suite import SuiteCurve, SuitePoint
+from fabricgauge.model.suite import RESULTS, SuiteCurve, SuitePoint
 
 
 def merged(curves: Iterable[SuiteCurve]) -> tuple[SuiteCurve, ...]:
@@ -46,8 +46,10 @@ def of_repeats(estimates: Sequence[Estimate], apart: bool = True) -> Estimate:
 
 
 def _kind(curve: SuiteCurve) -> bytes:
+    """What must agree; what was measured beside the table is no setting."""
+    settings = {key: said for key, said in curve.settings.items() if key not in RESULTS}
     empty = {"first_line": 0, "last_line": 0, "points": (), "failures": (), "cut_off": "",
-             "source": "", "title": ""}  # fmt: skip
+             "source": "", "title": "", "settings": settings}  # fmt: skip
     return msgspec.json.encode(msgspec.structs.replace(curve, **empty), order="sorted")
 
 

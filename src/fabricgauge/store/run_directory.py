@@ -111,7 +111,8 @@ class RunDirectory:
         """Keep a copy of a file that was read, under its own name and with its own mode.
 
         A longer one than ``most_bytes`` is not copied, nor one that cannot be read: whoever reads
-        it says so. No link may lead out of ``within``.
+        it says so. No link may lead out of ``within``. The disk is not waited for: the file itself
+        is there.
         """
         place = self.raw(folder) / _file_name(source.name)
         try:
@@ -120,7 +121,7 @@ class RunDirectory:
         except OSError:
             return
         try:
-            writing.write_whole(place, content, self.path, mode=mode)
+            writing.write_whole(place, content, self.path, sync=False, mode=mode)
         except OSError as error:
             raise cannot("copy", source, error) from error
 

@@ -119,12 +119,20 @@ def append_records(
     directory: RunDirectory, launch: int, attempt: int, records: Iterable[Record]
 ) -> None:
     """What a launch said; it is on disk when this returns."""
-    lines = (ResultLine(launch, attempt, one) for one in records)
+    append_results(directory, (ResultLine(launch, attempt, one) for one in records))
+
+
+def append_results(directory: RunDirectory, lines: Iterable[ResultLine]) -> None:
+    """The same of several launches at once."""
     directory.append_all("results.jsonl", lines)
 
 
 def append_launch(directory: RunDirectory, started: Started) -> None:
-    directory.append("launches.jsonl", started)
+    append_launches(directory, (started,))
+
+
+def append_launches(directory: RunDirectory, started: Iterable[Started]) -> None:
+    directory.append_all("launches.jsonl", started)
 
 
 def load(directory: RunDirectory) -> Run:

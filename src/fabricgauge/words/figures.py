@@ -42,6 +42,11 @@ def digits(value: float, significant: int = 4) -> str:
     return f"{value:,.{min(max(decimals, 0), 12)}f}"
 
 
+def times(ratio: float) -> str:
+    """How many times, with three significant digits: ``2.5``, ``23``, ``100,000``."""
+    return f"{float(f'{ratio:.3g}'):,.12g}"
+
+
 def microseconds(time_s: float) -> str:
     """A time in µs, without the unit: ``12.14``, ``35,636``."""
     return digits(time_s * 1e6)

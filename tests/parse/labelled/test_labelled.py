@@ -21,12 +21,14 @@ def test_every_line_is_understood_and_every_block_is_whole(suite: str, name: str
 
 #: Suite, fixture, benchmark, quantity; size, figure, pattern, transport.
 FIGURES = [
-    ("qperf", "0.4.11--four-tests-and-conf", "tcp_bw", "bandwidth", None, 3.18e9, None, "tcp"),
+    ("qperf", "0.4.11--four-tests-and-conf", "tcp_bw", "bandwidth", None, 3.18e9, "bandwidth",
+     "tcp"),
     ("qperf", "0.4.11--four-tests-and-conf", "udp_bw", "bandwidth", None, 228e6, None, ""),
-    ("qperf", "0.4.11--bits", "tcp_bw", "bandwidth", None, 15.4e9 / 8, None, "tcp"),
+    ("qperf", "0.4.11--bits", "tcp_bw", "bandwidth", None, 15.4e9 / 8, "bandwidth", "tcp"),
     ("qperf", "0.4.11--bits", "tcp_bw", "message_rate", None, 29.4e3, None, "tcp"),
-    ("qperf", "0.4.11--verbose-bare-units", "tcp_bw", "bandwidth", None, 484057980, None, "tcp"),
-    ("qperf", "0.4.11--verbose-bare-units", "tcp_lat", "time", None, 26123e-9, None, "tcp"),
+    ("qperf", "0.4.11--verbose-bare-units", "tcp_bw", "bandwidth", None, 484057980, "bandwidth",
+     "tcp"),
+    ("qperf", "0.4.11--verbose-bare-units", "tcp_lat", "time", None, 26123e-9, "latency", "tcp"),
     ("qperf", "0.4.11--sizes", "tcp_lat", "time", 1, 22.8e-6, "latency", "tcp"),
     ("sockperf", "3.7--tcp-ping-pong", "sockperf", "time", None, 27.787e-6, None, "tcp"),
     ("sockperf", "3.7--udp-full-rtt", "sockperf", "time", None, 49.614e-6, None, ""),

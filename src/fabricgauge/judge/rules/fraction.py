@@ -8,8 +8,8 @@ from fabricgauge.judge import causes, host
 from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.rules import cache_shape
 from fabricgauge.judge.streams import (
-    ONE_CONNECTION,
     Stream,
+    by_call,
     from_bytes,
     streams,
     unlike,
@@ -40,12 +40,17 @@ _MEMORY = causes.Cause(
     "the curve falls as one of shared memory does, and where its ends ran is not known",
     cache_shape.SAY_HOSTS,
 )
+_UNSIZED = causes.Cause(
+    "the log does not say the message size, and small ones fill no link",
+    "measure again so that the log has the size: qperf -vu, netperf's omni output with"
+    " LOCAL_SEND_SIZE",
+)
 _ABOVE = causes.Cause(
     "more than the network can carry: see above-ceiling",
     "look at above-ceiling, placement and path before anything is made of this figure",
 )
 #: Why a figure alone decides nothing; what a host is not the reason of has two more.
-_SINGLE = (_PING_PONG, _ONE_CONNECTION, _RDMA_MTU, _MEMORY)
+_SINGLE = (_PING_PONG, _ONE_CONNECTION, _RDMA_MTU, _MEMORY, _UNSIZED)
 _NO_FAULT = (*_SINGLE, _ABOVE, causes.UNSTEADY)
 
 _IMPORT_STREAM = (
@@ -53,10 +58,6 @@ _IMPORT_STREAM = (
     " iperf3"
 )
 _STATE_RDMA = 'state what RDMA used it as, e.g. --network "100GbE roce", "10GbE iwarp" or "edr"'
-_PRINT_SIZE = (
-    "measure again so that the log has the size: qperf -vu, netperf's omni output with"
-    " LOCAL_SEND_SIZE"
-)
 
 
 @of_networks(ID)
@@ -78,22 +79,16 @@ def judge(subject: Subject) -> Words:
 
 
 def _nothing(subject: Subject) -> Said:
-    """Why nothing is held against the ceiling: sizes that are too small, or that nobody says."""
-    unsized = [
-        one
-        for one in subject.curves
-        if one.suite in ONE_CONNECTION and one.transport and one.quantity == "bandwidth"
-        if all(point.message_bytes is None for point in one.points)
-    ]
-    if unsized:
-        name = unsized[0].benchmark
-        reason = f"the log does not say the message size of {name}; small ones fill no link"
-        return Said(Outcome.INCONCLUSIVE, reason, remedy=_PRINT_SIZE)
+    """Why nothing is held against the ceiling: a table has no figure, or none of large messages."""
+    remedy = _IMPORT_STREAM if subject.imported else _AGAIN
+    if bare := next((one for one in subject.curves if not one.points), None):
+        told = bare.failures[0].text if bare.failures else bare.cut_off
+        reason = f"{bare.benchmark} has no figure: {told}"
+        return Said(Outcome.INCONCLUSIVE, reason, remedy=remedy)
     small = subject.of("bandwidth", "put_bandwidth", "get_bandwidth")
     sizes = [from_bytes(subject, one) for one in small]
     size = figures.size(int(min(sizes, default=subject.limit("fraction.from"))))
     reason = f"no one-way stream of messages of at least {size} was measured"
-    remedy = _IMPORT_STREAM if subject.imported else _AGAIN
     return Said(Outcome.INCONCLUSIVE, reason, remedy=remedy)
 
 
@@ -138,6 +133,8 @@ def _decides_nothing(
         return _RDMA_MTU
     if plain is not Outcome.FAIL:
         return None
+    if by_call(stream.series) and not stream.best.sized:
+        return _UNSIZED
     if stream.cannot_fill:
         return _ONE_CONNECTION
     memory = cache_shape.may_be_memory(stream.subject, stream.series)

@@ -25,9 +25,9 @@ MEANING = {
     "regression": "B is worse than A by more than the tolerance, more surely than chance explains",
     "no regression": "no curve of B is surely worse than A's by more than the tolerance;"
     " smaller differences are not denied",
-    "undecided": "some sizes are worse by more than the tolerance and chance may explain it, or the"
-    " intervals leave more sizes open than they decide; measure longer or on a quieter machine, or"
-    " allow more",
+    "undecided": "some sizes are worse by more than the tolerance and chance may explain it, B"
+    " lacks figures that A has, or the intervals leave more sizes open than they decide; measure"
+    " longer or on a quieter machine, or allow more",
     "nothing comparable": "the two have no curve of one kind at a common size",
 }
 
@@ -130,7 +130,7 @@ def headline(comparison: Comparison) -> str:
     doubtful = [pair for pair in comparison.pairs if pair.doubt]
     if doubtful:
         told = f"Nothing is decided in {len(doubtful)} of {total}"
-        return f"{told}: {words.loss(doubtful)}, and chance may explain it"
+        return f"{told}: {words.loss(doubtful)}"
     if comparison.outcome == "undecided":
         return f"The intervals are too wide to tell a difference of {allowed} in {total}"
     return "A and B have no curve in common"

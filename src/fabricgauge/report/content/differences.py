@@ -16,7 +16,7 @@ from fabricgauge.report.picture import (
     position,
     shortened,
 )
-from fabricgauge.words.figures import digits, megabytes_per_s, microseconds, size
+from fabricgauge.words.figures import digits, megabytes_per_s, microseconds, size, times
 from fabricgauge.words.sentences import counted as number_of
 
 STANDINGS: dict[Standing, str] = {
@@ -97,19 +97,29 @@ def signed(value: float) -> str:
     return f"{sign}{abs(rounded):,.1f} %"
 
 
+#: Below this speed, as a share of A's, a curve is called slower.
+_ALIKE = 0.995
+
+
 def direction(pairs: Sequence[Pair]) -> str:
     """``B is 2.0 % faster``: the median over the curves of each one's median over its sizes."""
     return f"B is {_faster(median(map(_whole_speed, pairs)))}"
 
 
 def loss(pairs: Sequence[Pair]) -> str:
-    """How much slower B is, over all sizes, or at its worst size where the others hide it."""
-    if all(_whole_speed(one) < 0.995 for one in pairs):
-        return direction(pairs)
+    """How much slower B is, over all sizes, or at its worst size where the others hide it.
+
+    Where no size is slower, why the first pair is a regression or in doubt.
+    """
+    chance = "" if pairs[0].regression else ", and chance may explain it"
+    if all(_whole_speed(one) < _ALIKE for one in pairs):
+        return f"{direction(pairs)}{chance}"
     each = ((_speed(two.ratio, one.a.quantity), two) for one in pairs for two in one.differences)
     speed, worst = min(each, key=lambda found: found[0])
+    if speed >= _ALIKE:
+        return pairs[0].regression or pairs[0].doubt
     at = "" if worst.message_bytes is None else f"at {size(worst.message_bytes)} "
-    return f"{at}B is {_faster(speed)}"
+    return f"{at}B is {_faster(speed)}{chance}"
 
 
 def _whole_speed(pair: Pair) -> float:
@@ -124,8 +134,8 @@ def _speed(ratio: float, quantity: Quantity) -> float:
 def _faster(speed: float) -> str:
     if abs(speed - 1.0) < 0.0005:
         return "as fast as A"
-    word, times = ("faster", speed) if speed > 1.0 else ("slower", 1.0 / speed)
-    return f"{times:,.3g} times {word}" if times >= 2.0 else f"{(times - 1.0) * 100:.1f} % {word}"
+    word, ratio = ("faster", speed) if speed > 1.0 else ("slower", 1.0 / speed)
+    return f"{times(ratio)} times {word}" if ratio >= 2.0 else f"{(ratio - 1.0) * 100:.1f} % {word}"
 
 
 def change_interval(difference: Difference) -> str:

@@ -10,6 +10,7 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import LESS_IS_BETTER, UNITS, Quantity, SuiteCurve, SuitePoint
 from fabricgauge.report import document as doc
+from fabricgauge.report.content import tables
 from fabricgauge.report.content.curves import ceiling_line
 from fabricgauge.report.picture import (
     Mark,
@@ -139,15 +140,17 @@ def _remarks(curve: SuiteCurve, best: SuitePoint | None, limit: float | None) ->
         yield "above the ceiling: see above-ceiling"
 
 
-#: A page with more could not be read, and would be slow to open; the tables have the rest.
+#: A page with more could not be read, and would be slow to make and to open.
 MOST_PICTURES = 24
 MOST_SERIES = 6
+#: Of one kind of figure; an archive of logs has hundreds of it.
+MOST_ALIKE = 2
 
 
-def suite_pictures(judged: Judged) -> tuple[Picture, ...]:
-    """At most ``MOST_PICTURES`` plots, those of our own patterns first."""
+def suite_pictures(judged: Judged, found: Sequence[Told]) -> tuple[Picture, ...]:
+    """At most ``MOST_PICTURES`` plots of the first curves of each kind, our own patterns first."""
     groups: dict[tuple[bool, str, str, str | None], list[Told]] = {}
-    for one in told(judged):
+    for one in found:
         if _sized(one.curve) > 1:
             curve = one.curve
             key = (curve.pattern is None, curve.quantity, curve.what, one.launch.network)
@@ -158,7 +161,7 @@ def suite_pictures(judged: Judged) -> tuple[Picture, ...]:
 
 
 def _pictures(judged: Judged, group: Sequence[Told]) -> Iterator[Picture]:
-    for first in range(0, len(group), MOST_SERIES):
+    for first in range(0, min(len(group), MOST_ALIKE * MOST_SERIES), MOST_SERIES):
         some = group[first : first + MOST_SERIES]
         yield _picture(judged, some, _beside(judged, some[0].curve))
 
@@ -240,7 +243,7 @@ MOST_UNPARSED = 200
 
 def sections(judged: Judged) -> Iterator[doc.Section]:
     """Imported curves, or those of suites that were run."""
-    found = told(judged)
+    found = _worst_first(judged)
     if not found:
         return
     imported = all(one.launch.imported for one in found)
@@ -248,7 +251,7 @@ def sections(judged: Judged) -> Iterator[doc.Section]:
     rules = dict.fromkeys(one.curve.unit_rule for one in found)
     blocks = (
         doc.Paragraph(_HOW, on=doc.PAGE),
-        doc.Deferred(lambda: (doc.drawn(suite_pictures(judged)),)),
+        doc.Deferred(lambda: (doc.drawn(suite_pictures(judged, found)),)),
         _curves(judged, found),
         doc.Paragraph(f"units read as: {'; '.join(rules)}", on=doc.SCREEN),
         *(_table(one.curve, row(judged, one)) for one in found[: MOST_CURVES[doc.PAGE]]),
@@ -257,13 +260,21 @@ def sections(judged: Judged) -> Iterator[doc.Section]:
     yield doc.Section("suites", f"{what}: {counted(len(found), 'curve')}", blocks, nav="Tables")
 
 
+def _worst_first(judged: Judged) -> list[Told]:
+    """The curves of the worst tables first, otherwise in the order of reading."""
+    places = {(one.source, one.line): place for place, one in enumerate(tables.ordered(judged))}
+    return sorted(
+        told(judged), key=lambda one: places.get((one.curve.source, one.curve.first_line), 0)
+    )
+
+
 _HOW = (
     "Read from the output of the suites themselves; each figure has the line that says so. The unit"
     " rule is how the printed unit was read. Where a log has means only, no interval can be given."
 )
 
 
-def _curves(judged: Judged, found: tuple[Told, ...]) -> doc.Table:
+def _curves(judged: Judged, found: Sequence[Told]) -> doc.Table:
     columns = (
         *doc.heads("where", "benchmark", "one figure is", "sizes", "best", ">of ceiling"),
         *doc.heads("unit rule", on=doc.TRACKER | doc.PAGE), *doc.heads("remark"),
