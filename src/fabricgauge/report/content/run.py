@@ -179,7 +179,7 @@ def _node(node: Node) -> doc.Fold:
 
 
 def _launches(judged: Judged) -> doc.Section:
-    blocks = tuple(map(_launch, judged.run.launches))
+    blocks = tuple(_launch(one) for one in judged.run.launches if not one.imported)
     nothing = (doc.Paragraph("Nothing was launched."),)
     return doc.Section("launches", "Launches", blocks or nothing, on=doc.PAGE)
 
@@ -201,7 +201,7 @@ def _launch(launch: Launch) -> doc.Fold:
             f" {head.mpi_standard}). Clock {timer.name}: resolution {duration(timer.resolution_s)},"
             f" overhead {duration(timer.overhead_s)} per reading."
         ))  # fmt: skip
-    elif not launch.imported and not launch.curves:
+    elif not launch.curves:
         blocks.append(doc.Paragraph("The engine said nothing.", kind="caution"))
     return doc.Fold(f"Launch {launch.number}", note, tuple(blocks), open=ended.exit_code != 0)
 

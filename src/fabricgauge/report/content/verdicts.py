@@ -28,6 +28,8 @@ MOST_ROWS = 16
 MOST_SKIPPED = 3
 #: Verdicts that a page shows whole.
 MOST_WHOLE = 500
+#: Of these, the first ones that are not calm stand open: an archive of logs has hundreds.
+MOST_OPEN = 16
 MOST_EVIDENCE = 8
 MOST_OMISSIONS = 6
 CALM = frozenset({Outcome.PASS, Outcome.SKIPPED})
@@ -147,7 +149,8 @@ def _whole(judged: Judged, number: int, one: Verdict) -> doc.Judgement:
     return doc.Judgement(
         one.outcome.value, TONES[one.outcome], one.rule, one.subject, one.summary,
         tuple(doc.Entry(label, (block,)) for label, block in _reasons(judged, one)),
-        open=one.outcome not in CALM, ident=f"verdict-{number}", on=doc.PAGE,
+        open=one.outcome not in CALM and number <= MOST_OPEN, ident=f"verdict-{number}",
+        on=doc.PAGE,
     )  # fmt: skip
 
 
