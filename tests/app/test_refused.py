@@ -16,7 +16,7 @@ OSU = b"# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n"
 
 
 @pytest.mark.parametrize(("content", "told"), [
-    (b"", "log holds no result, nor anything else"),
+    (b"", "log holds no result"),
     (b"srun: error: Unable to allocate resources\n", "log seems to be a launcher's error"),
     (b"hello\nworld\n", "log, line 1, “hello”: expected the output of a suite that is known"),
     (b"\n\n<html><body>", "log seems to be an HTML page: save the log itself, line 3"),
@@ -39,7 +39,7 @@ def test_a_refusal_names_what_the_file_seems_to_be_and_the_line(
 
 def test_of_many_files_five_are_told_of() -> None:
     told = refusal([Refused(f"{number}.log") for number in range(9)])
-    assert told.endswith("4.log holds no result, nor anything else; and 4 more files")
+    assert told.endswith("4.log holds no result; and 4 more files")
 
 
 class Watching(Progress):

@@ -67,7 +67,7 @@ def _reason(file: Refused) -> str:
     if line is not None and line.reason.startswith(UNREADABLE):
         return f": {line.reason}"
     if table is None:
-        return " holds no result, nor anything else" if line is None else _of_line(line)
+        return " holds no result" if line is None else _of_line(line)
     seems = f" seems to be {table.suite} ({table.benchmark})"
     if line is not None and line.reason != FOREIGN:
         return f"{seems}{_of_line(line)}"

@@ -305,7 +305,8 @@ class NetPipeReader:
     def end(self) -> Iterable[SuiteCurve]:
         """A heading without rows is told of, unless it only trails behind its rows."""
         run, self._run = self._run, None
-        if run is not None and (run.rows or not self._seen):
+        others = run is not None and run.hosts and 0 not in run.hosts  # rank 0 alone prints rows
+        if run is not None and (run.rows or not (self._seen or others)):
             self._seen = True
             found = run.curves()
             if not found:

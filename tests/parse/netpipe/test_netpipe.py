@@ -167,3 +167,12 @@ def test_lines_in_any_order_never_raise(lines: list[bytes]) -> None:
 def test_hosts_of_both_ranks_are_evidence() -> None:
     evidence = {one.evidence for one in curves_of("netpipe", "3.7.2--mpich-quick")}
     assert [one.rank_hosts for one in evidence] == [("c1", "c1")]
+
+
+def test_under_labels_the_other_rank_s_host_is_no_table() -> None:
+    head = "Sending output to np.out\n0: c1\n", "Sending output to np.out\n1: c2\n"
+    row = "Now starting the main loop\n  0: 1 bytes 20000 times --> 4.10 Mbps in 1.86 usec\n"
+    each = zip((*head, row), (0, 1, 0), strict=True)
+    log = "".join(f"{rank}: {line}\n" for text, rank in each for line in text.splitlines())
+    curves, _ = found(log.encode())
+    assert {(one.first_line, one.ranks) for one in curves} == {(1, None)}
