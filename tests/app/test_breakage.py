@@ -11,7 +11,6 @@ from fabricgauge.app import breakage
 from fabricgauge.app.breakage import Breakage, Broken, culprits_of, why
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
-from fabricgauge.doctor.reachability import DeadNode, DeadPair
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Checked, Diagnosis, Finding, Severity
@@ -54,7 +53,7 @@ def test_a_lost_rank_is_named_without_a_launch(context: RunContext) -> None:
     found = why(context, broken(lost={"c3": "its rank is gone"}), never)
     assert [one.where for one in found.findings] == ["c3"]
     assert "rank" in found.findings[0].what
-    assert [one.node for one in found.dead if isinstance(one, DeadNode)] == ["c3"]
+    assert [(one.kind, one.nodes) for one in found.dead] == [("node", ("c3",))]
 
 
 def test_the_launchers_word_is_taken(context: RunContext) -> None:
@@ -65,7 +64,7 @@ def test_the_launchers_word_is_taken(context: RunContext) -> None:
 def test_a_pair_that_hangs_is_found_by_launches(context: RunContext) -> None:
     found = asked(context, broken(), ("c2", "c5"))
     assert [set(one.nodes) for one in found.findings] == [{"c2", "c5"}]
-    assert isinstance(found.dead[0], DeadPair)
+    assert found.dead[0].kind == "pair"
     assert any("broke" in line for line in found.findings[0].evidence)
     assert set(culprits_of(found.findings)) == set(found.dead)
 
@@ -82,7 +81,7 @@ def test_a_route_by_another_network_is_named_without_a_launch(
     )
     told = why(context, broken(), never)
     assert [(one.where, one.what) for one in told.findings] == [said]
-    assert [one.node for one in told.dead if isinstance(one, DeadNode)] == ["c1"]
+    assert [(one.kind, one.nodes) for one in told.dead] == [("node", ("c1",))]
 
 
 def test_two_culprits_are_found_by_launches(context: RunContext) -> None:

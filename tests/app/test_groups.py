@@ -3,7 +3,7 @@
 import pytest
 
 from fabricgauge.app.groups import joint_ranks
-from fabricgauge.doctor.reachability import Dead, DeadNode, DeadPair
+from fabricgauge.doctor.reachability import Dead
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.plan import PlannedLaunch
@@ -19,8 +19,8 @@ def launches(count: int, *found: Dead) -> tuple[PlannedLaunch, ...]:
     return plan_groups(MeasurementRequest(), nodes, groups).launches
 
 
-def pair(one: str, other: str) -> DeadPair:
-    return DeadPair(one, other, True, ())
+def pair(one: str, other: str) -> Dead:
+    return Dead("pair", (one, other))
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def pair(one: str, other: str) -> DeadPair:
         (4, (pair("c1", "c3"),), ["c2 c3 c4", "c1 c2"]),
         (4, (pair("c1", "c3"), pair("c2", "c4")), ["c3 c4", "c1 c4", "c2 c3"]),
         (3, (pair("c1", "c3"),), ["c2 c3", "c1 c2"]),
-        (3, (DeadNode("c3", "both ways", (), 2, ()),), ["c1 c2"]),
+        (3, (Dead("node", ("c3",)),), ["c1 c2"]),
         (2, (pair("c1", "c2"),), []),
     ],
 )
@@ -40,7 +40,7 @@ def test_all_that_can_be_measured_is_planned_with_partners_of_most(
 
 
 def test_two_that_are_left_of_three_are_measured_as_all_pairs_are() -> None:
-    (left,) = launches(3, DeadNode("c3", "both ways", (), 2, ()))
+    (left,) = launches(3, Dead("node", ("c3",)))
     (alone,) = launches(2)
     of_all = {"all_pairs_latency", "all_pairs_bandwidth"}
     assert {case.pattern for case in left.cases} == of_all

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.ceiling import ethernet, infiniband, omni_path, pcie, unframed
+from fabricgauge.ceiling import ethernet, infiniband, pcie, unframed
 from fabricgauge.ceiling import unframed as slingshots
 from fabricgauge.ceiling.stated import known_names, stated_network
 from fabricgauge.ceiling.technologies import CEILINGS, ceiling
@@ -40,7 +40,7 @@ def test_every_technology_has_a_sum_on_the_page() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *ethernet.RATES, *infiniband.SPEEDS, *omni_path.GENERATIONS, *slingshots.SLINGSHOTS,
+        *ethernet.RATES, *infiniband.SPEEDS, *infiniband.OMNI_PATHS, *slingshots.SLINGSHOTS,
         *unframed.EFA_CARDS, *unframed.NVLINKS, *(f"`{o}=`" for o in OPTIONS),
         *(f"PCIe {one}" for one in pcie.GENERATIONS),
         *(f"CXL {one}" for one in unframed.CXLS),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.ceiling.sums import of, worked_out
 
-from fabricgauge.ceiling import ethernet, infiniband, omni_path, pcie
+from fabricgauge.ceiling import ethernet, infiniband, pcie
 from fabricgauge.ceiling.pcie import PcieCapacity
 from fabricgauge.ceiling.pcie import pcie_link as link_named
 from fabricgauge.ceiling.stated import known_names, stated_network
@@ -158,7 +158,7 @@ def test_host_link_never_raises_a_ceiling_and_the_smaller_one_is_it(
 
 _MTUS = {
     "edr": infiniband.MTUS,
-    "opa100": omni_path.MTUS,
+    "opa100": infiniband.OMNI_PATH_MTUS,
     "100GbE roce": (352, 700, 1500, 2200, 9000),
     "100GbE roce-v1": (352, 700, 1500, 2200, 9000),
     "pcie 4.0 x16": pcie.PAYLOADS,

@@ -6,23 +6,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.discover.parse_trials import Moment, PingResult, TrialAnswer, parse_trials
+from fabricgauge.discover.parse_trials import Tried, take
+from fabricgauge.discover.partners import Echo, NodeTrial
+from fabricgauge.discover.probe import NodeAnswer
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.errors import ProbeError
+from fabricgauge.model.preflight import Lookup, Ping, Rise
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/trials"
 SMALL, WHOLE, LARGE, TOO_LARGE, NOBODY, NOT_OURS, NO_ROUTE = range(7)
-NAME, UNKNOWN, ADDRESS, FREE = 7, 8, 9, 10
-COUNTS = dict.fromkeys(range(7), 2)
+#: The number of each trial is its target's: names and addresses follow.
+TRIAL = NodeTrial(
+    tuple(
+        Echo("net1", "c1", "eth0", "10.77.0.11", "c2", str(number), 56, number == WHOLE, 2)
+        for number in range(7)
+    ),
+    ("known", "unknown"),
+    ("10.77.0.12", "10.77.0.99"),
+)
+KNOWN, UNKNOWN = (Lookup("c1", "known", ("10.77.0.12",)), Lookup("c1", "unknown", ()))
 
 
-def tried(name: str) -> TrialAnswer:
-    return parse_trials("c1", (FIXTURES / f"{name}.out").read_text(), COUNTS)
+def read(raw: str, trial: NodeTrial = TRIAL) -> Tried:
+    """Asked at 1 s and answered at 2 s of this machine's clock."""
+    found = Tried()
+    take(found, NodeAnswer("c1", raw, "", 1.0, 2.0), trial)
+    return found
 
 
-def echoed(found: TrialAnswer, number: int) -> PingResult:
-    one = found.echoes[number]
-    assert isinstance(one, PingResult)
+def tried(name: str) -> Tried:
+    return read((FIXTURES / f"{name}.out").read_text())
+
+
+def echoed(found: Tried, number: int) -> Ping:
+    (one,) = (ping for ping in found.pings if ping.target_ip == str(number))
     return one
 
 
@@ -56,62 +72,65 @@ def test_what_the_network_refuses_is_a_loss_and_told() -> None:
 
 
 def test_what_ping_cannot_do_was_not_tried() -> None:
-    whole = tried("busybox-1.35--lab").echoes[WHOLE]
-    assert whole == Skipped("its ping does not do that (ping: invalid option -- 'M')")
+    found = tried("busybox-1.35--lab")
+    assert found.untried["mtu"] == "c1: its ping does not do that (ping: invalid option -- 'M')"
+    assert str(WHOLE) not in {ping.target_ip for ping in found.pings}
 
 
 def test_names_and_addresses_are_those_that_the_node_knows() -> None:
     found = tried("iputils-20221126--lab")
-    assert (found.names[NAME], found.names[UNKNOWN]) == (("10.77.0.12",), ())
-    assert (found.called[ADDRESS], found.called[FREE]) == (("c2", "c2-net1"), ())
-    assert found.names[NAME] == tried("busybox-1.35--lab").names[NAME]
+    assert found.lookups == [KNOWN, UNKNOWN]
+    assert found.called == {"c1": ("c2", "c2-net1")}
+    assert tried("busybox-1.35--lab").lookups[0] == KNOWN
 
 
 def test_without_getent_no_name_was_tried() -> None:
     found = tried("busybox-1.35--bare")
-    assert found.names[NAME] == Skipped("there is no getent program")
-    assert found.called[ADDRESS] == ()
+    assert found.untried["names"] == "c1: there is no getent program"
+    assert (found.lookups, found.called) == ([], {"c1": ()})
 
 
 def test_a_clock_without_nanoseconds_is_somewhere_in_its_second() -> None:
-    assert tried("busybox-1.35--lab").began == Moment(1795358639.0, 1795358640.0)
-    exact = tried("iputils-20221126--lab").began
-    assert isinstance(exact, Moment)
-    assert exact.least_s == exact.most_s == pytest.approx(1795358637.526662691)
+    (clock,) = tried("busybox-1.35--lab").clocks
+    assert clock.high_s == 1795358640.0 - 1.0
+    (exact,) = tried("iputils-20221126--lab").clocks
+    assert exact.high_s == pytest.approx(1795358637.526662691 - 1.0)
 
 
 def test_counters_are_read_before_and_after() -> None:
-    found = tried("iputils-20221126--lab")
-    assert found.before == {("eth0", "rx_dropped"): 12}
-    assert found.after == {("eth0", "rx_dropped"): 37}
+    (rise,) = tried("iputils-20221126--lab").rises
+    assert (rise.node, rise.interface, rise.counter, rise.by) == ("c1", "eth0", "rx_dropped", 25)
 
 
 def test_counters_of_ports_and_of_drivers_have_their_own_names() -> None:
     raw = (
-        "== fabricgauge-trials 1\n== before\n./mlx5_0/ports/1/counters/symbol_error:3\n"
+        "== fabricgauge-trials 1\n== began\n10\n== ended\n12\n== before\n"
+        "== after\n./mlx5_0/ports/1/counters/symbol_error:3\n"
         "ethtool/enp1s0/rx_prio3_pause: 17\nethtool/enp1s0/rx_crc_errors_phy: 2\nnonsense\n== end\n"
     )
-    assert parse_trials("c1", raw).before == {
-        ("mlx5_0:1", "symbol_error"): 3,
-        ("enp1s0", "rx_prio3_pause"): 17,
-        ("enp1s0", "rx_crc_errors_phy"): 2,
-    }
+    assert read(raw).rises == [
+        Rise("c1", "mlx5_0:1", "symbol_error", 3, 3.0),
+        Rise("c1", "enp1s0", "rx_prio3_pause", 17, 3.0),
+        Rise("c1", "enp1s0", "rx_crc_errors_phy", 2, 3.0),
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "sh: not found", "== fabricgauge-trials 1\n== before\n"])
 def test_an_answer_fails_when_it_has_no_beginning_or_end(text: str) -> None:
-    with pytest.raises(ProbeError, match="c1: what its trials came to"):
-        parse_trials("c1", text)
+    found = read(text)
+    assert set(found.untried) == {"ping", "mtu", "names", "clocks", "counters"}
+    assert all(why.startswith("c1: what its trials came to") for why in found.untried.values())
+    assert found.pings == []
 
 
 def test_a_line_of_a_tool_cannot_begin_a_section() -> None:
     raw = (
-        "== fabricgauge-trials 1\n== name 0 0\n| == name 1 0\n| 10.0.0.1 evil\n"
+        "== fabricgauge-trials 1\n== name 1 0\n| == name 2 0\n| 10.0.0.1 evil\n"
         "== ping x y\n== ping 99999999999 0\n== \n== end\n"
     )
-    found = parse_trials("c1", raw)
-    assert found.names == {0: ("10.0.0.1",)}
-    assert found.echoes == {}
+    found = read(raw, NodeTrial(TRIAL.echoes[:1], ("c2", "c3")))
+    assert found.lookups == [Lookup("c1", "c2", ("10.0.0.1",))]
+    assert found.pings == []
 
 
 WHOLE_ANSWER = (FIXTURES / "iputils-20221126--lab.out").read_text()
@@ -123,15 +142,10 @@ WHOLE_ANSWER = (FIXTURES / "iputils-20221126--lab.out").read_text()
 )  # fmt: skip
 def test_no_change_of_an_answer_makes_it_crash(place: int, cut: int, put: str) -> None:
     changed = WHOLE_ANSWER[:place] + put + WHOLE_ANSWER[place + cut :]
-    try:
-        found = parse_trials("c1", changed, COUNTS)
-    except ProbeError:
-        return
-    for one in found.echoes.values():
-        assert isinstance(one, Skipped) or 0 <= one.received <= one.sent
+    assert all(0 <= one.received <= one.sent for one in read(changed).pings)
 
 
 @given(st.text())
 def test_no_text_makes_it_crash(text: str) -> None:
     raw = f"== fabricgauge-trials 1\n{text}\n== end\n"
-    parse_trials("c1", raw)
+    read(raw)

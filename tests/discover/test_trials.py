@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.discover.parse_trials import parse_trials
+from fabricgauge.discover.parse_trials import Tried, take
+from fabricgauge.discover.partners import Echo, NodeTrial
+from fabricgauge.discover.probe import NodeAnswer
 from fabricgauge.discover.trials import REST_S, try_out
-from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Member, Network, Node
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.preflight import TRIALS, Preflight, Trial
@@ -119,11 +120,13 @@ def test_the_sum_of_many_echoes_is_kept() -> None:
     argv += ["127.0.0.1", "127.0.0.1"]
     with SCRIPT.open("rb") as script:
         done = subprocess.run(argv, stdin=script, capture_output=True, text=True, timeout=30)
-    echoed = parse_trials("c1", done.stdout, {0: 20}).echoes[0]
-    if isinstance(echoed, Skipped):
-        assert "no ping program" in echoed.reason, echoed
-        pytest.skip(echoed.reason)
-    assert (echoed.sent, echoed.received) == (20, 20)
+    echo = Echo("lo", "c1", "lo", "127.0.0.1", "c1", "127.0.0.1", 56, False, 20)
+    found = Tried()
+    take(found, NodeAnswer("c1", done.stdout, ""), NodeTrial((echo,), ()))
+    if "ping" in found.untried:
+        assert "no ping program" in found.untried["ping"]
+        pytest.skip(found.untried["ping"])
+    assert [(one.sent, one.received) for one in found.pings] == [(20, 20)]
 
 
 #: As iputils before 2022 says it to a user who is not root.

@@ -1,7 +1,6 @@
 """Broken answers of trials and broken files of nodes, for the parsers that read them."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from random import Random
 
@@ -10,9 +9,10 @@ from tests.fuzz.mutations import FIXTURES, Lines, broken
 from fabricgauge.configure.export import exported, fsid_of, lowest_free_fsid
 from fabricgauge.configure.hosts import corrected
 from fabricgauge.configure.image import with_memlock
-from fabricgauge.discover.parse_trials import parse_trials
+from fabricgauge.discover.parse_trials import Tried, take
+from fabricgauge.discover.partners import Echo, NodeTrial
+from fabricgauge.discover.probe import NodeAnswer
 from fabricgauge.discover.sections import by_node
-from fabricgauge.model.errors import ProbeError
 
 EXPORTS = b"""/home *(rw,no_subtree_check,fsid=10,no_root_squash)
 /opt/ohpc/pub *(ro,no_subtree_check,fsid=11) 10.0.0.0/8(rw,fsid=0)
@@ -35,8 +35,8 @@ LABELLED = b"c1: eth0 up\nc2: eth0 down\nc[3-4]: both\n"
 
 
 def _trials(text: str) -> None:
-    with suppress(ProbeError):
-        parse_trials("c1", text, {0: 5})
+    echo = Echo("net1", "c1", "eth0", "10.0.0.1", "c2", "10.0.0.2", 56, False, 5)
+    take(Tried(), NodeAnswer("c1", text, ""), NodeTrial((echo,), ("c2",)))
 
 
 def _exports(text: str) -> None:

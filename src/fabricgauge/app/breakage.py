@@ -9,7 +9,7 @@ from fabricgauge.app.doctor import diagnosis
 from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.survey import surveyed
-from fabricgauge.doctor.reachability import Dead, DeadNetwork, DeadNode, DeadPair, dead
+from fabricgauge.doctor.reachability import Dead, dead
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.preflight import Preflight
@@ -78,7 +78,7 @@ def of_states(broken: Broken) -> Breakage | None:
         _finding(broken.launch, (node,), what, (f"launch {broken.launch.number}: {node}: {what}",))
         for node, what in broken.lost.items()
     ]
-    return Breakage(tuple(found), tuple(map(_node, broken.lost))) if found else None
+    return Breakage(tuple(found), tuple(_dead((node,)) for node in broken.lost)) if found else None
 
 
 def of_words(broken: Broken) -> Breakage | None:
@@ -106,8 +106,8 @@ def _of_connections(context: RunContext, broken: Broken) -> Breakage | None:
     launch = broken.launch
     networks = [one for one in context.fabric.ip_networks if one.name == launch.network]
     made = tried(context.target, networks, context.directory)
-    known = {_names(one) for one in context.culprits.get(launch.network or "", ())}
-    here = [one for each in made for one in dead(each) if _names(one) not in known]
+    known = {frozenset(one.named) for one in context.culprits.get(launch.network or "", ())}
+    here = [one for each in made for one in dead(each) if frozenset(one.named) not in known]
     if not here:
         return None
     findings = [
@@ -132,7 +132,7 @@ def _of_survey(context: RunContext, launch: PlannedLaunch) -> Breakage | None:
         if set(one.nodes) < set(launch.nodes)
     ]
     nodes = dict.fromkeys(node for one in here for node in one.nodes)
-    return Breakage(tuple(here), tuple(map(_node, nodes))) if here else None
+    return Breakage(tuple(here), tuple(_dead((node,)) for node in nodes)) if here else None
 
 
 def _of_search(context: RunContext, broken: Broken, breaks: Callable[[Group], bool]) -> Breakage:
@@ -196,15 +196,5 @@ def culprits_of(findings: Iterable[Finding]) -> Iterator[Dead]:
     yield from (_dead(one.nodes) for one in findings if 0 < len(one.nodes) < 3)
 
 
-def _names(one: Dead) -> frozenset[str]:
-    if isinstance(one, DeadPair):
-        return frozenset((one.source, one.target))
-    return frozenset(one.nodes if isinstance(one, DeadNetwork) else (one.node,))
-
-
-def _node(node: str) -> DeadNode:
-    return DeadNode(node, "both ways", (), 0, ())
-
-
 def _dead(nodes: Group) -> Dead:
-    return _node(nodes[0]) if len(nodes) == 1 else DeadPair(nodes[0], nodes[1], True, ())
+    return Dead("node" if len(nodes) == 1 else "pair", tuple(nodes))

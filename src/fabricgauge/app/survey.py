@@ -5,10 +5,10 @@ from pathlib import Path
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.discover.interface import SURVEY_TIMEOUT_S, Keep, survey, surveyed_fabric
 from fabricgauge.discover.likeness.classes import classes
+from fabricgauge.discover.ports import port_classes
 from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.discover.printouts.table import parse_named
 from fabricgauge.discover.sections import by_node
-from fabricgauge.discover.survey.ports import port_classes
 from fabricgauge.discover.survey.understand import ANSWER, understood
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric

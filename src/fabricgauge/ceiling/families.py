@@ -1,10 +1,11 @@
 """What each family of networks makes of the facts that a statement tells."""
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
-from fabricgauge.ceiling import ethernet, infiniband, ipoib, omni_path, pcie, unframed
+from fabricgauge.ceiling import ethernet, infiniband, ipoib, pcie, unframed
 from fabricgauge.ceiling.words import Told
 from fabricgauge.model.errors import UsageError
 
@@ -63,9 +64,8 @@ def _infiniband(text: str, facts: Told) -> StatedFamily:
 
 
 def _omni_path(text: str, facts: Told) -> StatedFamily:
-    rates = {name: one.data_bit_s for name, one in omni_path.GENERATIONS.items()}
-    stated = _named("omni-path", facts, rates, omni_path.LARGEST_MTU)
-    stated = msgspec.structs.replace(stated, mtus=omni_path.MTUS)
+    mtus = infiniband.OMNI_PATH_MTUS
+    stated = _named("omni-path", facts, infiniband.OMNI_PATHS, mtus[-1], mtus=mtus)
     return _ipoib(facts, stated, ipoib.USUAL_OMNI_PATH_MTU)
 
 
@@ -81,19 +81,21 @@ def _ipoib(facts: Told, link: StatedFamily, usual_mtu: int) -> StatedFamily:
 
 def _slingshot(text: str, facts: Told) -> StatedFamily:
     mtu = unframed.SLINGSHOT_MTU[facts["slingshot"]]
-    stated = _named("slingshot", facts, unframed.SLINGSHOTS, mtu)
-    return msgspec.structs.replace(stated, least_mtu=ethernet.LEAST_MTU)
+    least = ethernet.LEAST_MTU
+    return _named("slingshot", facts, unframed.SLINGSHOTS, mtu, least_mtu=least)
 
 
 def _efa(text: str, facts: Told) -> StatedFamily:
     return _named("efa", facts, unframed.EFA_CARDS, unframed.EFA_MTU)
 
 
-def _named(family: str, facts: Told, rates_bit_s: dict[str, float], mtu: int) -> StatedFamily:
+def _named(
+    family: str, facts: Told, rates_bit_s: dict[str, float], mtu: int, **more: Any
+) -> StatedFamily:
     """A family of which the link's name tells the rate."""
     name = facts[family]
     uses = (family, "family", *_ADAPTER)
-    return StatedFamily(family, name, name, rates_bit_s[name], mtu, uses)
+    return StatedFamily(family, name, name, rates_bit_s[name], mtu, uses, **more)
 
 
 def _nvlink(text: str, facts: Told) -> StatedFamily:
@@ -190,6 +192,6 @@ FAMILY_OF: dict[str, Callable[[str, Told], StatedFamily]] = {
     "slingshot": _slingshot,
     "efa": _efa,
     "nvlink": _nvlink,
-    "pcie-link": _pcie,
     "cxl": _cxl,
+    "pcie-link": _pcie,
 }

@@ -1,11 +1,23 @@
-"""What InfiniBand can carry per direction: lanes, signalling, coding, packet headers.
+"""What InfiniBand and Omni-Path can carry per direction: lanes, coding, packet headers.
 
 A packet is the MTU with the headers of the reliable connection's middle packets; only the
-first one of a message has an RDMA header as well. Packet delimiters, credits and skip
-ordered sets of the link are not taken off: the ceiling may be a little too high.
+first one of a message has an RDMA header as well.
 
-Sources: InfiniBand Architecture Specification Volume 1 Release 1.4, 7.7 (LRH), 9.2 (BTH),
-7.8 (ICRC, VCRC), 9.3.3 (RETH); Volume 2 Release 1.5 (lanes, coding and FEC by speed).
+InfiniBand: packet delimiters, credits and skip ordered sets of the link are not taken off: the
+ceiling may be a little too high. Sources: InfiniBand Architecture Specification Volume 1 Release
+1.4, 7.7 (LRH), 9.2 (BTH), 7.8 (ICRC, VCRC), 9.3.3 (RETH); Volume 2 Release 1.5 (lanes, coding and
+FEC by speed).
+
+Omni-Path: 16 flits of 64 bits each travel with their 16 type bits, 14 bits of CRC and 2 of credit
+as one link transfer packet (LTP) of 1056 bits. It stands in the place of a 64b/66b code: 4 lanes ×
+25.78125 Gb/s × 1024 ÷ 1056 is 100 Gb/s exactly. So link-level CRC, credits and retry sequence are
+outside that rate. Packet headers are inside. The packet has the least header that a protocol on
+this link has: LRH, BTH and ICRC of verbs' reliable connection, in whole flits. PSM2 and OPX need
+more (PSM2: 56 bytes and ICRC, 99.4 % of the rate at an MTU of 10240 and 99.2 % at 8192). Sources:
+Birrittella et al., "Intel Omni-Path Architecture: Enabling Scalable, High Performance Fabrics",
+IEEE Hot Interconnects 2015 (flits, LTP); Linux include/rdma/opa_port_info.h (MTUs) and
+drivers/infiniband/hw/hfi1 (9B packets); Cornelis Networks, CN5000 documentation 2.4.1 (16 flits in
+an LTP) and 4.2.2 (400 Gb/s without link overhead, MTU 10240).
 """
 
 import re
@@ -106,5 +118,31 @@ def at_data_rate(network: Network) -> Network:
 
 def coding_steps(network: Network) -> tuple[CeilingStep, ...]:
     """From the lanes to the data rate, where the link's name tells and agrees."""
+    if network.link == "OPA100":
+        return OPA100_CODING.steps_to(network, OPA100_LANES)
     link = ib_link(network.link)
     return () if isinstance(link, Skipped) else SPEEDS[link.speed].steps_to(network, link.lanes)
+
+
+FLIT_BYTES = 8
+OMNI_PATH_PARTS: tuple[Part, ...] = PARTS[:3]
+
+#: OPA adds 8192 and 10240 to InfiniBand's (opa_port_info.h: OPA_MTU_8192, OPA_MTU_10240).
+OMNI_PATH_MTUS = (*MTUS, 8192, 10240)
+
+#: Data rate of a generation of Omni-Path per direction in bit/s.
+OMNI_PATHS: dict[str, float] = {"OPA100": 100e9, "CN5000": 400e9}
+
+#: Lanes and coding where they are public.
+OPA100_LANES = 4
+OPA100_CODING = Coding(25.78125e9, (CodingShare(1024, 1056, "LTP: types, CRC, credit"),))
+
+
+def omni_path(network: Network) -> Ceiling | Skipped:
+    """The most payload per direction of verbs' reliable connection, the leanest protocol."""
+    mtu = network.mtu_bytes
+    used = mtu + sum(size for _, size in OMNI_PATH_PARTS)
+    padding = ("padding to whole flits", -used % FLIT_BYTES)
+    wire = wire_step(mtu, (*OMNI_PATH_PARTS, padding))
+    packet = Packet(payload_step(mtu, ()), wire, (mtu_step(network),))
+    return ceiling_of(network, "Omni-Path data rate", packet, coding_steps(network))

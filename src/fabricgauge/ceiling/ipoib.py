@@ -16,7 +16,7 @@ import math
 
 import msgspec
 
-from fabricgauge.ceiling import infiniband, omni_path
+from fabricgauge.ceiling import infiniband
 from fabricgauge.ceiling.binding import ceiling_of
 from fabricgauge.ceiling.ethernet import tcp_payload_step
 from fabricgauge.ceiling.packet import Packet, Part, mtu_step, wire_step
@@ -30,7 +30,7 @@ DETH_BYTES = 8
 #: The IP packet with its encapsulation header fills a link packet of 2048, Linux' usual one.
 USUAL_MTU = 2048 - ENCAPSULATION_BYTES
 #: Omni-Path's usual one fills its largest packet.
-USUAL_OMNI_PATH_MTU = omni_path.LARGEST_MTU - ENCAPSULATION_BYTES
+USUAL_OMNI_PATH_MTU = infiniband.OMNI_PATH_MTUS[-1] - ENCAPSULATION_BYTES
 
 
 class _Below(msgspec.Struct, frozen=True):
@@ -46,7 +46,11 @@ class _Below(msgspec.Struct, frozen=True):
 _INFINIBAND = _Below("InfiniBand", infiniband.MTUS[-1], infiniband.PARTS, "4 bytes", 4)
 #: Its headers are whole flits, so that padding the payload pads the packet.
 _OMNI_PATH = _Below(
-    "Omni-Path", omni_path.LARGEST_MTU, omni_path.PARTS, "flits", omni_path.FLIT_BYTES
+    "Omni-Path",
+    infiniband.OMNI_PATH_MTUS[-1],
+    infiniband.OMNI_PATH_PARTS,
+    "flits",
+    infiniband.FLIT_BYTES,
 )
 
 
@@ -57,8 +61,8 @@ def ceiling(network: Network) -> Ceiling | Skipped:
     network = infiniband.at_data_rate(network)
     wire, before = _on_the_wire(network, below)
     packet = Packet(tcp_payload_step(network), wire, (mtu_step(network), *before))
-    coding = infiniband.coding_steps(network) or omni_path.coding_steps(network)
-    return ceiling_of(network, f"IPoIB over {below.name}, data rate", packet, coding)
+    medium = f"IPoIB over {below.name}, data rate"
+    return ceiling_of(network, medium, packet, infiniband.coding_steps(network))
 
 
 def _on_the_wire(network: Network, below: _Below) -> tuple[CeilingStep, tuple[CeilingStep, ...]]:

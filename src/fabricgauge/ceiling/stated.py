@@ -11,9 +11,6 @@ from fabricgauge.model.fabric import Network
 
 __all__ = ["known_names", "stated_network"]
 
-#: Facts that tell which family a network is of.
-_FAMILIES = ("rate", "speed", "omni-path", "slingshot", "efa", "nvlink", "cxl", "pcie-link")
-
 #: All addresses of the stated IP version, by the version; none where no IP is spoken.
 SUBNETS = {"4": "0.0.0.0/0", "6": "::/0", "": ""}
 
@@ -55,7 +52,7 @@ def stated_network(text: str) -> Network:
 
 
 def _family(text: str, facts: Told) -> str:
-    present = [key for key in _FAMILIES if key in facts]
+    present = [key for key in FAMILY_OF if key in facts]
     if len(present) == 2 and present[1] == "pcie-link" and present[0] not in ("nvlink", "cxl"):
         return present[0]
     if not present:

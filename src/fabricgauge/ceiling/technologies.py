@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from fabricgauge.ceiling import binding, ethernet, infiniband, ipoib, omni_path, unframed
+from fabricgauge.ceiling import binding, ethernet, infiniband, ipoib, unframed
 from fabricgauge.ceiling.packet import unknown
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
@@ -16,7 +16,7 @@ CEILINGS: dict[str, Callable[[Network], Ceiling | Skipped]] = {
     "roce-v2": ethernet.roce_v2,
     "iwarp": ethernet.iwarp,
     "infiniband": infiniband.ceiling,
-    "omni-path": omni_path.ceiling,
+    "omni-path": infiniband.omni_path,
     "ipoib": ipoib.ceiling,
     "slingshot": unframed.slingshot,
     "efa": unframed.efa,

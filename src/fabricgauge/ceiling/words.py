@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from difflib import get_close_matches
 
-from fabricgauge.ceiling import ethernet, infiniband, omni_path, pcie, unframed
+from fabricgauge.ceiling import ethernet, infiniband, pcie, unframed
 from fabricgauge.ceiling import unframed as slingshots
 from fabricgauge.model.errors import UsageError
 
@@ -40,7 +40,7 @@ def known_names() -> tuple[str, ...]:
         *("100GbE roce", "100GbE roce-v1", "10GbE iwarp", "edr ipoib", "opa100 ipoib"),
         *(name.lower() for name in infiniband.SPEEDS),
         *("2x hdr", "hdr100"),
-        *(name.lower() for name in omni_path.GENERATIONS),
+        *(name.lower() for name in infiniband.OMNI_PATHS),
         *(name.lower() for name in slingshots.SLINGSHOTS),
         *(name.lower() for name in unframed.EFA_CARDS),
         *(name.lower().replace(" ", "") for name in unframed.NVLINKS),
@@ -176,10 +176,10 @@ _ROWS: tuple[tuple[str, _Tells], ...] = (
     (r"x(\d{1,3})", _number("lanes")),
     (
         rf"(?:omni[\s-]?path[\s-]*|opa[\s-]*)(100)(?:\s*g(?:{_UNIT}))?",
-        _name("omni-path", "OPA", omni_path.GENERATIONS),
+        _name("omni-path", "OPA", infiniband.OMNI_PATHS),
     ),
     (r"omni[\s-]?path|opx|opa", _said(family="omni-path")),
-    (r"cn(\d{4})", _name("omni-path", "CN", omni_path.GENERATIONS)),
+    (r"cn(\d{4})", _name("omni-path", "CN", infiniband.OMNI_PATHS)),
     (
         r"(?:slingshot|ss)[\s-]*(\d{2})",
         _name("slingshot", "Slingshot-", slingshots.SLINGSHOTS),

@@ -6,11 +6,10 @@ from contextlib import closing
 import msgspec
 
 from fabricgauge.discover.parse_probe import parse_probe
-from fabricgauge.discover.ports import port_networks, with_wires
+from fabricgauge.discover.ports import port_networks, with_host_links, with_wires
 from fabricgauge.discover.probe import SURVEY, NodeAnswer, answers
 from fabricgauge.discover.subnets import networks
 from fabricgauge.discover.survey import understand
-from fabricgauge.discover.survey.ports import with_host_links
 from fabricgauge.discover.survey.understand import ANSWER, Parse, not_asked
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError

@@ -53,6 +53,12 @@ class KnownNode(msgspec.Struct, frozen=True):
     def products(self) -> list[str]:
         return sorted(f"{one.kind} {one.product}" for one in self.adapters)
 
+    def on(self, adapter: Adapter) -> tuple[list[Interface], list[RdmaPort]]:
+        """The interfaces and the RDMA ports of an adapter."""
+        interfaces = [one for one in self.node.interfaces if one.name in adapter.interfaces]
+        ports = [one for one in self.inventory.rdma_ports if one.device in adapter.rdma_devices]
+        return interfaces, ports
+
     def adapter_of(self, interface: str) -> Adapter | None:
         return next((one for one in self.adapters if interface in one.interfaces), None)
 

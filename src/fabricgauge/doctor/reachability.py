@@ -1,7 +1,7 @@
 """Which nodes and pairs carry nothing, from the connections that failed; pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Literal
 
 import msgspec
@@ -12,48 +12,24 @@ from fabricgauge.model.connectivity import Connectivity, FailedConnection
 #: pair fails with one of two each, so exactly half names the pair.
 NODE_SHARE = 0.5
 
-Way = Literal["both ways", "to it", "from it"]
 
+class Dead(msgspec.Struct, frozen=True):
+    """What carries nothing, in words, and the nodes to touch.
 
-class DeadNode(msgspec.Struct, frozen=True, tag="node"):
-    """A node that fails with most of its ``partners``; ``failing`` are those."""
-
-    node: str
-    way: Way
-    failing: tuple[str, ...]
-    partners: int
-    evidence: tuple[FailedConnection, ...]
-
-
-class DeadPair(msgspec.Struct, frozen=True, tag="pair"):
-    """Two nodes that do not reach each other, while each reaches most others.
-
-    ``both_ways`` is whether neither way works; else only ``source`` → ``target`` fails.
+    It is a node that fails with most of its partners; a pair that does not connect, while each
+    reaches most others; an address of the first of ``nodes`` at which the second answers; or a
+    network in which no pair of three or more nodes works: no node is more at fault than another.
     """
 
-    source: str
-    target: str
-    both_ways: bool
-    evidence: tuple[FailedConnection, ...]
-
-
-class TakenAddress(msgspec.Struct, frozen=True, tag="address"):
-    """``answered_by`` answers at an address of ``node``."""
-
-    node: str
-    ip: str
-    answered_by: str
-    evidence: tuple[FailedConnection, ...]
-
-
-class DeadNetwork(msgspec.Struct, frozen=True, tag="network"):
-    """No pair of three or more nodes works: no node is more at fault than another."""
-
+    kind: Literal["node", "pair", "address", "network"]
     nodes: tuple[str, ...]
-    evidence: tuple[FailedConnection, ...]
+    what: str = ""
+    evidence: tuple[FailedConnection, ...] = ()
 
-
-Dead = DeadNode | DeadPair | TakenAddress | DeadNetwork
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Those at which it shows."""
+        return self.nodes[:1] if self.kind == "address" else self.nodes
 
 
 def dead(of: Connectivity) -> tuple[Dead, ...]:
@@ -62,37 +38,37 @@ def dead(of: Connectivity) -> tuple[Dead, ...]:
     The node that fails with the largest share of its partners is named first, and its failures
     are explained by it; so two dead nodes do not accuse their healthy partners.
     """
-    taken = _taken(of.failures)
-    wrong = {one.ip for one in taken}
+    taken = tuple(_taken(of.failures))
+    wrong = {failure.target_ip for one in taken for failure in one.evidence}
     rest = [one for one in of.failures if not {one.source_ip, one.target_ip} & wrong]
     everybody = tuple(node for node, tried in of.tried.items() if tried)
     pairs = {frozenset((one.source, one.target)) for one in rest}
     if len(everybody) > 2 and 2 * len(pairs) == sum(of.tried.values()):
-        return (*taken, DeadNetwork(everybody, tuple(rest)))
-    nodes: list[DeadNode] = []
-    while found := _worst(of, rest, {one.node for one in nodes}):
+        what = "no TCP connection works between any two nodes"
+        return (*taken, Dead("network", everybody, what, tuple(rest)))
+    nodes: list[Dead] = []
+    while found := _worst(of, rest, len(nodes)):
         nodes.append(found)
-        rest = [one for one in rest if found.node not in (one.source, one.target)]
+        rest = [one for one in rest if found.nodes[0] not in (one.source, one.target)]
     return (*taken, *nodes, *_pairs(rest))
 
 
-def _taken(failures: Iterable[FailedConnection]) -> tuple[TakenAddress, ...]:
+def _taken(failures: Iterable[FailedConnection]) -> Iterator[Dead]:
     by: dict[tuple[str, str, str], list[FailedConnection]] = defaultdict(list)
     for one in failures:
         if one.how == "other node":
             by[one.target, one.target_ip, one.answered_by].append(one)
-    return tuple(TakenAddress(*key, tuple(same)) for key, same in sorted(by.items()))
+    for (node, ip, other), same in sorted(by.items()):
+        yield Dead("address", (node, other), f"{other} answers at its address {ip}", tuple(same))
 
 
-def _worst(
-    of: Connectivity, failures: list[FailedConnection], named: Collection[str]
-) -> DeadNode | None:
+def _worst(of: Connectivity, failures: list[FailedConnection], named: int) -> Dead | None:
     """The node that fails with the largest share of partners that are not named, if with most."""
     partners: dict[str, set[str]] = defaultdict(set)
     for one in failures:
         partners[one.source].add(one.target)
         partners[one.target].add(one.source)
-    left = {node: max(1, of.tried.get(node, 0) - len(named)) for node in partners}
+    left = {node: max(1, of.tried.get(node, 0) - named) for node in partners}
     share = {node: len(failing) / left[node] for node, failing in partners.items()}
     if not share:
         return None
@@ -100,26 +76,27 @@ def _worst(
     if share[node] <= NODE_SHARE or len(partners[node]) < 2:
         return None
     own = tuple(one for one in failures if node in (one.source, one.target))
-    return DeadNode(node, _way(node, own), tuple(sorted(partners[node])), left[node], own)
-
-
-def _way(node: str, failures: Collection[FailedConnection]) -> Way:
-    away = sum(one.source == node for one in failures)
+    failing = f"{len(partners[node])} of {left[node]} nodes"
+    away = sum(one.source == node for one in own)
+    what = f"no TCP connection works between it and {failing}"
     if away == 0:
-        return "to it"
-    return "from it" if away == len(failures) else "both ways"
+        what = f"{failing} cannot connect to it; it can connect to them"
+    elif away == len(own):
+        what = f"it cannot connect to {failing}; they can connect to it"
+    return Dead("node", (node,), what, own)
 
 
-def _pairs(failures: Iterable[FailedConnection]) -> tuple[DeadPair, ...]:
+def _pairs(failures: Iterable[FailedConnection]) -> Iterator[Dead]:
+    """The source of the first failure comes first."""
     by: dict[tuple[str, str], list[FailedConnection]] = defaultdict(list)
     for one in failures:
         by[min(one.source, one.target), max(one.source, one.target)].append(one)
-    return tuple(
-        DeadPair(
-            same[0].source, same[0].target, len({one.source for one in same}) == 2, tuple(same)
-        )
-        for _, same in sorted(by.items())
-    )
+    for _, same in sorted(by.items()):
+        source, target = same[0].source, same[0].target
+        what = "no TCP connection works between them"
+        if len({one.source for one in same}) == 1:
+            what = f"{source} cannot connect to {target}; the other way works"
+        yield Dead("pair", (source, target), what, tuple(same))
 
 
 def left_out(nodes: Collection[str], found: Collection[Dead]) -> tuple[str, ...]:
@@ -142,9 +119,8 @@ def partner(node: str, nodes: Collection[str], found: Collection[Dead]) -> str:
 
 def _gone(nodes: Collection[str], found: Collection[Dead]) -> tuple[set[str], list[set[str]]]:
     """Nodes that work with nobody, and dead pairs of others."""
-    if any(isinstance(one, DeadNetwork) for one in found):
+    if any(one.kind == "network" for one in found):
         return {*nodes}, []
-    gone = {one.node for one in found if isinstance(one, DeadNode | TakenAddress)}
-    gone |= {one.answered_by for one in found if isinstance(one, TakenAddress)}
-    pairs = [{one.source, one.target} for one in found if isinstance(one, DeadPair)]
+    gone = {node for one in found if one.kind != "pair" for node in one.nodes}
+    pairs = [{*one.nodes} for one in found if one.kind == "pair"]
     return gone, [pair for pair in pairs if not pair & gone]

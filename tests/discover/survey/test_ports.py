@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from fabricgauge.ceiling.technologies import ceiling
-from fabricgauge.discover.ports import host_link
+from fabricgauge.discover.port_ends import host_link
+from fabricgauge.discover.ports import port_classes, with_host_links
 from fabricgauge.discover.printouts.parts import blank_adapter, blank_port
 from fabricgauge.discover.printouts.table import parse_named
-from fabricgauge.discover.survey.ports import port_classes, with_host_links
 from fabricgauge.discover.survey.understand import ANSWER, understood
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling

@@ -5,7 +5,7 @@ import msgspec
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.discover.interface import surveyed_fabric
 from fabricgauge.discover.likeness.classes import classes
-from fabricgauge.discover.survey.ports import port_classes, with_host_links
+from fabricgauge.discover.ports import port_classes, with_host_links
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Interface, Node
 from fabricgauge.model.inventory import (

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from fabricgauge.discover.ports import host_link
+from fabricgauge.discover.port_ends import host_link
 from fabricgauge.discover.survey.same import bus_of
 from fabricgauge.discover.survey.sysfs import VIRTUAL, virtual_functions
 from fabricgauge.model.absence import Skipped

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from fabricgauge.doctor.check import Check, found, untried
 from fabricgauge.doctor.places import Cluster
-from fabricgauge.doctor.reachability import Dead, DeadNetwork, DeadNode, TakenAddress, dead
+from fabricgauge.doctor.reachability import dead
 from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.finding import CONNECT as ID
 from fabricgauge.model.finding import Finding, Severity
@@ -29,36 +29,15 @@ _TAKEN = "give each node an address of its own; look for a second node with this
 def _dead(cluster: Cluster, rounds: tuple[Connectivity, ...]) -> Iterator[Finding]:
     for of in rounds:
         for one in dead(of):
-            what, nodes = _told(one)
-            named = nodes[:1] if isinstance(one, TakenAddress) else nodes
-            where = of.network if isinstance(one, DeadNetwork) else cluster.where(of.network, named)
-            remedy = _TAKEN if isinstance(one, TakenAddress) else _LOST
+            everywhere = one.kind == "network"
+            where = of.network if everywhere else cluster.where(of.network, one.named)
+            remedy = _TAKEN if one.kind == "address" else _LOST
             if all(each.how == "no data" for each in one.evidence):
                 remedy = _NO_DATA
             yield found(
-                Severity.FAIL, where, what, *map(_line, one.evidence), remedy=remedy, nodes=nodes,
-                network=of.network,
+                Severity.FAIL, where, one.what, *map(_line, one.evidence), remedy=remedy,
+                nodes=one.nodes, network=of.network,
             )  # fmt: skip
-
-
-def _told(one: Dead) -> tuple[str, tuple[str, ...]]:
-    """What is wrong, and the nodes to touch."""
-    if isinstance(one, DeadNode):
-        failing = f"{len(one.failing)} of {one.partners} nodes"
-        what = {
-            "both ways": f"no TCP connection works between it and {failing}",
-            "to it": f"{failing} cannot connect to it; it can connect to them",
-            "from it": f"it cannot connect to {failing}; they can connect to it",
-        }[one.way]
-        return what, (one.node,)
-    if isinstance(one, TakenAddress):
-        return f"{one.answered_by} answers at its address {one.ip}", (one.node, one.answered_by)
-    if isinstance(one, DeadNetwork):
-        return "no TCP connection works between any two nodes", one.nodes
-    what = f"{one.source} cannot connect to {one.target}; the other way works"
-    if one.both_ways:
-        what = "no TCP connection works between them"
-    return what, (one.source, one.target)
 
 
 def _line(one: FailedConnection) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fabricgauge.doctor.check import Check, each, found
-from fabricgauge.doctor.places import Cluster, KnownNode, grouped, told, usual
+from fabricgauge.doctor.places import Cluster, KnownNode, grouped, rate, told, usual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.inventory import Adapter, PcieLink
@@ -115,11 +115,8 @@ def data_bit_s(link: PcieLink) -> float:
 
 
 def _in_use(seen: KnownNode, adapter: Adapter) -> bool:
-    ours = [one for one in seen.node.interfaces if one.name in adapter.interfaces]
-    return any(one.addresses for one in ours) or any(
-        port.state == "ACTIVE" and port.device in adapter.rdma_devices
-        for port in seen.inventory.rdma_ports
-    )
+    interfaces, ports = seen.on(adapter)
+    return any(one.addresses for one in interfaces) or any(o.state == "ACTIVE" for o in ports)
 
 
 def _pcie_name(link: PcieLink) -> str:
@@ -128,12 +125,9 @@ def _pcie_name(link: PcieLink) -> str:
 
 def _port_bit_s(seen: KnownNode, adapter: Adapter) -> float:
     """What the adapter's ports carry together, as far as it is known."""
-    speeds = (one.speed_bit_s for one in seen.node.interfaces if one.name in adapter.interfaces)
-    ports = (one for one in seen.inventory.rdma_ports if one.device in adapter.rdma_devices)
-    return max(
-        sum(rate for rate in some if isinstance(rate, float | int))
-        for some in (speeds, (port.rate_bit_s for port in ports))
-    )
+    interfaces, ports = seen.on(adapter)
+    rates = [one.rate_bit_s for one in ports if isinstance(one.rate_bit_s, float | int)]
+    return max(sum(map(rate, interfaces)), sum(rates))
 
 
 def _pcie_findings(
@@ -184,10 +178,7 @@ def _used(cluster: Cluster) -> list[NodeAdapter]:
         (seen, adapter)
         for seen, adapter in _adapters(cluster)
         if isinstance(adapter.numa_node, int)
-        and (
-            adapter.rdma_devices
-            or any(one.addresses and one.name in adapter.interfaces for one in seen.node.interfaces)
-        )
+        and (adapter.rdma_devices or any(one.addresses for one in seen.on(adapter)[0]))
     ]
 
 

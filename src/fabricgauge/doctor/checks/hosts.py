@@ -59,16 +59,14 @@ AS_USER = f"see what users may (ulimit -l), since '*' in limits.conf is not for 
 
 def _limits(cluster: Cluster, _: object) -> Iterator[Finding]:
     for group in cluster.alike:
-        memlock, files = _most(group, MEMLOCK), _most(group, FILES)
+        memlock, files = (
+            max((n for seen in group if isinstance(n := seen.number(fact), float)), default=0.0)
+            for fact in (MEMLOCK, FILES)
+        )
         for seen in group:
             yield from _memlock(seen, memlock, cluster.preflight.fabric.virtual)
             yield from _files(seen, files)
             yield from _shm(seen)
-
-
-def _most(group: tuple[KnownNode, ...], fact: str) -> float:
-    values = [seen.number(fact) for seen in group]
-    return max((value for value in values if not isinstance(value, Skipped)), default=0.0)
 
 
 def _memlock(seen: KnownNode, most: float, virtual: bool) -> Iterator[Finding]:
@@ -76,20 +74,19 @@ def _memlock(seen: KnownNode, most: float, virtual: bool) -> Iterator[Finding]:
     limit, memory = seen.number(MEMLOCK), seen.number(MEMORY)
     if isinstance(limit, Skipped):
         return
+    severity, remedy, may = Severity.WARN, "", f"may lock only {figures.memory(limit)} of memory"
     told = f"{seen.name}: max locked memory {figures.memory(limit)}"
     enough = LEAST_RDMA_BYTES if isinstance(memory, Skipped) else 0.9 * memory
     if seen.has_rdma and limit < enough:
-        root = seen.fact("user id") == "0"
-        what = f"may lock only {figures.memory(limit)} of memory, and has RDMA"
-        told += " (root's)" * root
-        severity, remedy = (Severity.WARN, AS_USER) if root else (Severity.FAIL, LIMITS_FILE)
-        yield found(severity, seen, what, told, remedy=remedy)
+        may += ", and has RDMA"
+        severity = Severity.FAIL
+        if seen.fact("user id") == "0":
+            severity, remedy, told = Severity.WARN, AS_USER, f"{told} (root's)"
     elif limit < most:
-        what = f"may lock only {figures.memory(limit)} of memory, like nodes {figures.memory(most)}"
-        yield found(Severity.WARN, seen, what, told)
-    elif limit < LEAST_MEMLOCK_BYTES and not virtual:
-        what = f"may lock only {figures.memory(limit)} of memory"
-        yield found(Severity.WARN, seen, what, told)
+        may += f", like nodes {figures.memory(most)}"
+    elif limit >= LEAST_MEMLOCK_BYTES or virtual:
+        return
+    yield found(severity, seen, may, told, remedy=remedy)
 
 
 def _files(seen: KnownNode, most: float) -> Iterator[Finding]:
@@ -122,8 +119,7 @@ LIMITS = Check(
     lambda cluster: [
         seen
         for seen in cluster.nodes
-        for fact in (MEMLOCK, SHM)
-        if not isinstance(seen.number(fact), Skipped)
+        if any(isinstance(seen.number(fact), float) for fact in (MEMLOCK, SHM))
     ],
     "no node says its limits",
     _limits,
