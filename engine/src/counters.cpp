@@ -33,6 +33,28 @@ std::int64_t needed(const fs::path& file) {
     return found.value();
 }
 
+// What the standard's counters tell of a link beside errors, discards and octets. Each is a question
+// to the adapter; all of `hw_counters` are one.
+constexpr std::array standard_events{
+    "symbol_error", "local_link_integrity_errors", "excessive_buffer_overrun_errors",
+    "port_rcv_remote_physical_errors", "port_rcv_constraint_errors", "port_xmit_constraint_errors",
+    "VL15_dropped"};
+
+// All numbers of `hw_counters`, by name, and the standard's events. A lifespan is how long a driver
+// keeps its values.
+std::map<std::string, std::int64_t> read_names(const fs::path& port) {
+    std::map<std::string, std::int64_t> found;
+    const auto add = [&](const fs::path& file) {
+        const Seen<std::int64_t> number = number_in(file);
+        if (number.known()) found.emplace(file.filename().string(), number.value());
+    };
+    std::error_code none;
+    for (const fs::directory_entry& file : fs::directory_iterator(port / "hw_counters", none))
+        if (file.path().filename() != "lifespan") add(file.path());
+    for (const char* name : standard_events) add(port / "counters" / name);
+    return found;
+}
+
 InterfaceCounters read_port(const fs::path& counters) {
     InterfaceCounters port;
     port.rx_bytes = needed(counters / "port_rcv_data") * octets_per_word;
@@ -80,10 +102,11 @@ NodeCounters read_infiniband(const std::string& directory) {
     for (const fs::directory_entry& device : fs::directory_iterator(directory, none)) {
         for (const fs::directory_entry& port : fs::directory_iterator(device.path() / "ports", none)) {
             const fs::path counters = port.path() / "counters";
-            // rxe has no such directory: nothing of it should have been there.
-            if (!fs::exists(counters, none)) continue;
             const std::string name =
                 device.path().filename().string() + ":" + port.path().filename().string();
+            found.ports[name] = read_names(port.path());
+            // Not all drivers keep the standard's: nothing of them should have been there.
+            if (!fs::exists(counters, none)) continue;
             try {
                 found.interfaces[name] = read_port(counters);
             } catch (const Absent& absent) {
@@ -109,6 +132,7 @@ NodeCounters read_counters() {
     NodeCounters ports = read_infiniband("/sys/class/infiniband");
     found.interfaces.merge(ports.interfaces);
     found.absent.merge(ports.absent);
+    found.ports = std::move(ports.ports);
     return found;
 }
 
@@ -123,6 +147,23 @@ void write_counters(JsonWriter& json, const NodeCounters& counters) {
         write_seen(json.key("rx_dropped"), seen.rx_dropped);
         write_seen(json.key("tx_dropped"), seen.tx_dropped);
         if (seen.link) write_link(json.key("link"), *seen.link);
+        json.end_object();
+    }
+    json.end_object();
+}
+
+void write_port_rises(JsonWriter& json, const NodeCounters& before, const NodeCounters& after) {
+    json.begin_object();
+    for (const auto& [port, counters] : after.ports) {
+        const auto earlier = before.ports.find(port);
+        if (earlier == before.ports.end()) continue;
+        const bool all = after.interfaces.count(port) == 0;
+        json.key(port).begin_object();
+        for (const auto& [name, now] : counters) {
+            const auto was = earlier->second.find(name);
+            const std::int64_t rise = was == earlier->second.end() ? 0 : now - was->second;
+            if (rise > 0 || (all && rise == 0)) json.member(name, rise);
+        }
         json.end_object();
     }
     json.end_object();

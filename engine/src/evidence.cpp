@@ -50,6 +50,7 @@ std::string Evidence::counters_json(const NodeCounters& now) const {
     json.key("after");
     write_counters(json, now);
     write_absent_counters(json, now);
+    if (!now.ports.empty()) write_port_rises(json.key("ports"), counters_, now);
     json.key("read_utc_s").begin_array();
     json.value(counters_.read_utc_s).value(now.read_utc_s).end_array().end_object();
     return json.text();

@@ -57,6 +57,37 @@ int main() {
                       std::string::npos);
         fs::remove_all(root);
     });
+    check::test("a driver's own counters are told by how much they rose", [] {
+        char base[] = "/tmp/fabricgauge-counters-XXXXXX";
+        const fs::path root = mkdtemp(base);
+        const fs::path own = root / "bnxt_re0" / "ports" / "1" / "hw_counters";
+        fs::create_directories(own);
+        const auto write = [&](const char* name, int value) {
+            std::ofstream(own / name) << value << "\n";
+        };
+        write("tx_bytes", 100);
+        write("rnr_naks_rcvd", 3);
+        write("max_retry_exceeded", 0);
+        write("lifespan", 10);
+        const NodeCounters before = read_infiniband(root.string());
+        check::expect(before.interfaces.empty());
+        check::expect(before.absent.empty());
+        write("tx_bytes", 4100);
+        write("rnr_naks_rcvd", 5);
+        NodeCounters after = read_infiniband(root.string());
+        JsonWriter all;
+        write_port_rises(all, before, after);
+        check::expect_equal(
+            all.text(),
+            R"({"bnxt_re0:1":{"max_retry_exceeded":0,"rnr_naks_rcvd":2,"tx_bytes":4000}})");
+        // Where the standard's octets are there, what did not rise is not told.
+        after.interfaces["bnxt_re0:1"] = InterfaceCounters{};
+        JsonWriter risen;
+        write_port_rises(risen, before, after);
+        check::expect_equal(risen.text(),
+                            R"({"bnxt_re0:1":{"rnr_naks_rcvd":2,"tx_bytes":4000}})");
+        fs::remove_all(root);
+    });
     check::test("no InfiniBand is no ports", [] {
         check::expect(read_infiniband("/nonexistent").interfaces.empty());
         check::expect(read_infiniband("/nonexistent").absent.empty());

@@ -2,6 +2,7 @@
 
 import subprocess
 from importlib import resources
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -59,6 +60,43 @@ def test_a_line_tells_the_link_s_state_rate_and_how_often_it_went() -> None:
     assert isinstance(port, LinkReading)
     assert (port.state, port.speed_bit_s, port.counts["link_downed"]) == ("ACTIVE", 100e9, 0)
     assert isinstance(port.counts["link_error_recovery"], Skipped)
+
+
+def test_a_port_s_own_counters_are_told_by_how_much_they_rose() -> None:
+    names = (
+        "names bnxt_re0:1 lifespan=10 tx_bytes={} rnr_naks_rcvd={}\nnames mlx5_0:1 np_cnp_sent={}\n"
+    )
+    before = parse_counters("c1", names.format(100, 3, 4) + RAW)
+    after = parse_counters("c1", names.format(4100, 3, 4) + RAW)
+    assert before.rises_until(after) == {
+        "bnxt_re0:1": {"tx_bytes": 4000, "rnr_naks_rcvd": 0}, "mlx5_0:1": {},
+    }  # fmt: skip
+    assert parse_counters("c1", names.format(0, 0, 0) + RAW).rises_until(after)["mlx5_0:1"] == {
+        "np_cnp_sent": 4
+    }
+    assert after.rises_until(before)["bnxt_re0:1"] == {"rnr_naks_rcvd": 0}
+
+
+def test_counters_of_an_adapter_are_read_under_their_names(tmp_path: Path) -> None:
+    """As on a port of software RDMA, which keeps none of the standard's, and of mlx5."""
+    for place, number in (
+        ("rxe0/ports/1/hw_counters/sent_pkts", 122255),
+        ("rxe0/ports/1/hw_counters/lifespan", 12),
+        ("mlx5_0/ports/1/counters/symbol_error", 7),
+        ("mlx5_0/ports/1/hw_counters/np_cnp_sent", 9),
+    ):
+        file = tmp_path / place
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{number}\n")
+    script = resources.files("fabricgauge.discover").joinpath("counters.sh").read_text()
+    script = script.replace("/sys/class/infiniband", str(tmp_path))
+    done = subprocess.run(
+        ["sh", "-s"], input=script, capture_output=True, text=True, check=True, timeout=60
+    )
+    found = parse_counters("here", done.stdout)
+    assert found.ports == {
+        "mlx5_0:1": {"np_cnp_sent": 9, "symbol_error": 7}, "rxe0:1": {"sent_pkts": 122255},
+    }  # fmt: skip
 
 
 def test_the_busiest_processor_is_not_hidden_by_the_mean() -> None:

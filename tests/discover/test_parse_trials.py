@@ -106,10 +106,12 @@ def test_counters_of_ports_and_of_drivers_have_their_own_names() -> None:
     raw = (
         "== fabricgauge-trials 1\n== began\n10\n== ended\n12\n== before\n"
         "== after\n./mlx5_0/ports/1/counters/symbol_error:3\n"
+        "./mlx5_0/ports/1/hw_counters/np_cnp_sent:4\n"
         "ethtool/enp1s0/rx_prio3_pause: 17\nethtool/enp1s0/rx_crc_errors_phy: 2\nnonsense\n== end\n"
     )
     assert read(raw).rises == [
         Rise("c1", "mlx5_0:1", "symbol_error", 3, 3.0),
+        Rise("c1", "mlx5_0:1", "np_cnp_sent", 4, 3.0),
         Rise("c1", "enp1s0", "rx_prio3_pause", 17, 3.0),
         Rise("c1", "enp1s0", "rx_crc_errors_phy", 2, 3.0),
     ]

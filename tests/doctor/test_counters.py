@@ -1,6 +1,7 @@
 """Counters that rise while nothing is measured."""
 
 import msgspec
+import pytest
 from tests.doctor.clusters import clean, findings, only, with_interface
 
 from fabricgauge.model.finding import Severity
@@ -48,6 +49,28 @@ def test_what_forward_error_correction_mends_is_no_error() -> None:
 def test_pauses_that_go_on_are_named() -> None:
     found = only(risen(Rise("c2", "eth0", "rx_prio3_pause", 900, 3.0)))
     assert "paused" in found.what
+
+
+@pytest.mark.parametrize(
+    ("port", "counter", "says"),
+    [
+        ("bnxt_re0:1", "rnr_naks_rcvd", "sends RDMA packets again while it is quiet"),
+        ("mlx5_0:1", "out_of_sequence", "sends RDMA packets again while it is quiet"),
+        ("mlx5_0:1", "np_cnp_sent", "is told of congestion while it is quiet"),
+        ("eth0", "rx_pfc_ena_frames_pri3", "is paused or pauses others while it is quiet"),
+    ],
+)
+def test_retries_congestion_and_priority_pauses_are_named_by_each_driver_s_words(
+    port: str, counter: str, says: str
+) -> None:
+    found = only(risen(Rise("c2", port, counter, 90, 3.0)))
+    assert (found.where, found.what, found.severity) == (f"c2:{port}", says, Severity.WARN)
+    assert findings(risen(Rise("c2", port, counter, 2, 3.0))) == []
+
+
+def test_what_an_adapter_counts_besides_is_nothing() -> None:
+    names = ("recoverable_errors", "ack_deferred", "rdma_sends", "req_cqe_flush_error")
+    assert findings(risen(*(Rise("c2", "rxe0:1", name, 9000, 3.0) for name in names))) == []
 
 
 def test_drops_by_a_small_mtu_are_told_with_it() -> None:

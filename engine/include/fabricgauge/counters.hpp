@@ -33,6 +33,8 @@ struct NodeCounters {
     std::map<std::string, std::string> absent;
     // When they were read, in seconds since 1970 (UTC), by this node's clock.
     double read_utc_s = 0.0;
+    // A port's counters of what went wrong, and all of its driver's own, under the kernel's names.
+    std::map<std::string, std::map<std::string, std::int64_t>> ports = {};
 };
 
 // The text of /proc/net/dev; a line that is not understood is absent.
@@ -44,5 +46,8 @@ NodeCounters read_net_dev(const std::string& net_dev);
 NodeCounters read_counters();
 
 void write_counters(JsonWriter& json, const NodeCounters& counters);
+// By how much each port's counters rose, under the kernel's names; of a port without octets of the
+// standard also those that did not, since a driver may count octets under names of its own.
+void write_port_rises(JsonWriter& json, const NodeCounters& before, const NodeCounters& after);
 
 }  // namespace fabricgauge

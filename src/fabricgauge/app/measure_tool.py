@@ -171,7 +171,10 @@ def _around(
         wall_s = max(wall_s, one.wall_s)
         times, absent = (first.read_utc_s, last.read_utc_s), first.absent | last.absent
         host = hosts.get(rank, node)
-        counted.append(NodeCounters(rank, host, first.interfaces, last.interfaces, absent, times))
+        rose = first.rises_until(last)
+        counted.append(
+            NodeCounters(rank, host, first.interfaces, last.interfaces, absent, times, rose)
+        )
         said = (one.waited_s, one.idle, one.softirq, one.steal, one.busiest_softirq)
         used.append(ProcessorUse(rank, _NOT_OURS, _NOT_OURS, *said))
     return Around(tuple(counted), payload_bytes, tuple(used), wall_s)

@@ -30,7 +30,8 @@ class Counted(msgspec.Struct, frozen=True):
     ``waited_s`` is how long some process has waited for a processor since boot (pressure
     stall information, Linux 4.20 and later), ``uptime_s`` the time since boot. ``absent`` are
     interfaces whose counters could not be read, with the reason. ``read_utc_s`` is when the
-    answer came, in seconds since 1970 by this machine's clock.
+    answer came, in seconds since 1970 by this machine's clock. ``ports`` are the counters of
+    adapters' ports under the kernel's names.
     """
 
     interfaces: dict[str, InterfaceCounters]
@@ -39,6 +40,21 @@ class Counted(msgspec.Struct, frozen=True):
     waited_s: float | Skipped
     uptime_s: float
     read_utc_s: float = 0.0
+    ports: dict[str, dict[str, int]] = {}
+
+    def rises_until(self, after: "Counted") -> dict[str, dict[str, int]]:
+        """By how much each port's counters rose, as the engine tells it: of a port without octets
+        of the standard also those that did not rise."""
+        return {
+            port: {
+                name: now - was
+                for name, now in counters.items()
+                if (was := self.ports[port].get(name, now)) < now
+                or (was == now and port not in after.interfaces)
+            }
+            for port, counters in after.ports.items()
+            if port in self.ports
+        }
 
 
 def counters(access: HostAccess, nodes: tuple[str, ...]) -> dict[str, Counted]:
@@ -96,18 +112,23 @@ def parse_counters(node: str, raw: str) -> Counted:
     interfaces: dict[str, InterfaceCounters] = {}
     absent: dict[str, str] = {}
     processors: list[ProcessorTimes] = []
+    ports: dict[str, dict[str, int]] = {}
     uptime_s = 0.0
     waited_s: float | Skipped = NO_PRESSURE
     for number, line in enumerate(raw.splitlines(), 1):
         words = line.split()
         try:
             if words[:1] == ["end"]:
-                return Counted(interfaces, absent, tuple(processors), waited_s, uptime_s)
+                every = tuple(processors)
+                return Counted(interfaces, absent, every, waited_s, uptime_s, ports=ports)
             if words[:1] in (["net"], ["port"]):
                 if _UNREAD in words[2:6]:
                     absent[words[1]] = "its octets or packets could not be read"
                 else:
                     interfaces[words[1]] = _interface(words)
+            elif words[:1] == ["names"]:
+                told = (word.rpartition("=") for word in words[2:])
+                ports[words[1]] = {n: int(v) for n, _, v in told if n != "lifespan"}
             elif words[:1] == ["pressure"]:
                 waited_s = float(words[1]) / 1e6
             elif words[:1] == ["uptime"]:

@@ -36,6 +36,23 @@ counters() {
         done
         printf '\n'
     done
+    # The names of what went wrong at a port, and of all that its driver counts besides.
+    for path in /sys/class/infiniband/*/ports/*; do
+        [ -e "$path" ] || continue
+        device=${path%/ports/*}
+        printf 'names %s:%s' "${device##*/}" "${path##*/}"
+        for file in "$path"/hw_counters/* "$path/counters/symbol_error" \
+            "$path/counters/local_link_integrity_errors" \
+            "$path/counters/excessive_buffer_overrun_errors" \
+            "$path/counters/port_rcv_remote_physical_errors" \
+            "$path/counters/port_rcv_constraint_errors" \
+            "$path/counters/port_xmit_constraint_errors" "$path/counters/VL15_dropped"; do
+            value=
+            { IFS= read -r value <"$file"; } 2>/dev/null
+            [ -n "$value" ] && printf ' %s=%s' "${file##*/}" "$value"
+        done
+        printf '\n'
+    done
     while IFS= read -r line; do
         case $line in cpu*) printf '%s\n' "$line" ;; *) break ;; esac
     done </proc/stat

@@ -36,9 +36,10 @@ _COUNTED = re.compile(r"(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?re
 _TIMES = re.compile(r"(?:rtt|round-trip) min/avg/max(?:/mdev)? = (\d{1,9}(?:\.\d{1,9})?)/")
 _CLOCK = re.compile(r"(\d{1,12})(?:\.(\d{9}))?(?!\d)")
 
-#: Where counters are in /sys: netdev/statistics/NAME, device/ports/N/counters/NAME.
+#: Where counters are in /sys: netdev/statistics/NAME, device/ports/N/counters/NAME, and the
+#: driver's own in hw_counters.
 _NETDEV = re.compile(r"\./([^/:]+)/statistics/([^/:]+):(\d{1,20})")
-_PORT = re.compile(r"\./([^/:]+)/ports/(\d{1,5})/counters/([^/:]+):(\d{1,20})")
+_PORT = re.compile(r"\./([^/:]+)/ports/(\d{1,5})/(?:hw_)?counters/([^/:]+):(\d{1,20})")
 _ETHTOOL = re.compile(r"ethtool/([^/]+)/([^:]{1,80}): *(\d{1,20})")
 
 

@@ -65,12 +65,13 @@ count() {
     (cd /sys/class/net && grep -s '^[1-9]' ./*/statistics/*err* ./*/statistics/*dropped /dev/null)
     (cd /sys/class/infiniband 2>/dev/null && grep -s '^[1-9]' ./*/ports/*/counters/*err* \
         ./*/ports/*/counters/*discard* ./*/ports/*/counters/*dropped \
-        ./*/ports/*/counters/link_downed ./*/ports/*/counters/*overrun* /dev/null)
+        ./*/ports/*/counters/link_downed ./*/ports/*/counters/*overrun* \
+        ./*/ports/*/hw_counters/* /dev/null)
     has ethtool || return
     for path in /sys/class/net/*; do
         [ -e "$path/device" ] || continue
         case ${path##*/} in -*) continue ;; esac
-        ethtool -S "${path##*/}" 2>/dev/null | grep -E 'pause|symbol|crc|fcs|discard' |
+        ethtool -S "${path##*/}" 2>/dev/null | grep -E 'pause|pfc|xoff|xon|ecn|cnp|symbol|crc|fcs|discard' |
             grep -Ev 'queue|\[| 0$' | sed -e "s|^ *|ethtool/${path##*/}/|" -e 64q
     done
 }

@@ -17,8 +17,12 @@ from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.stats.series import node_of
 from fabricgauge.words.networks import is_loopback
+from fabricgauge.words.port_counters import kind_of, own_octets, own_packets
 
 _TROUBLE = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")
+
+#: Of what a link counts when it goes away and comes back, the rule ``links`` tells.
+LINK_COUNTS = frozenset({"link_downed", "link_error_recovery"})
 
 
 def moved(launch: Launch, fabric: Fabric) -> tuple[Moved, ...]:
@@ -52,7 +56,11 @@ def _moved(
             left_out.append(f"launch {launch.number}: the counters of {where} went backwards")
             continue
         own = sum(payload_bytes[one] for one in ranks if one < len(payload_bytes))
-        seen = _octets(counters, "tx_bytes")
+        received_octets, seen = _octets(counters)
+        left_out += (
+            f"{node}: {name} counts no octets: what crosses it shows on its interface alone"
+            for name in _without_octets(counters)
+        )
         left_out += (
             f"launch {launch.number}: {node}: the counters of {name} could not be read: {reason}"
             for name, reason in sorted(counters.absent.items())
@@ -62,7 +70,7 @@ def _moved(
             continue
         payload += own
         sent.update(seen)
-        received.update(_octets(counters, "rx_bytes"))
+        received.update(received_octets)
     by_address = _by_address(launch.completed, ranks)
     by_tcp = sum(by_address.values()) >= CARRIED * payload
     return Moved(
@@ -84,13 +92,28 @@ def path_ends(fabric: Fabric, node: str, octets: dict[str, int], *, by_tcp: bool
     return kept if isinstance(found, Skipped) else found.path_ends(kept)
 
 
-def _octets(counters: NodeCounters, counter: str) -> dict[str, int]:
-    """By how much a counter of octets rose, by interface."""
-    return {
-        name: getattr(after, counter) - getattr(counters.before[name], counter)
-        for name, after in counters.after.items()
-        if name in counters.before
-    }
+def _octets(counters: NodeCounters) -> tuple[dict[str, int], dict[str, int]]:
+    """The octets received and sent, by interface.
+
+    Of a port whose driver keeps none of the standard's, or leaves them at 0, those of its own.
+    """
+    received, sent = dict[str, int](), dict[str, int]()
+    for name, after in counters.after.items():
+        if before := counters.before.get(name):
+            received[name] = after.rx_bytes - before.rx_bytes
+            sent[name] = after.tx_bytes - before.tx_bytes
+    for name, rises in counters.ports.items():
+        own = own_octets(rises)
+        if own and not received.get(name) and not sent.get(name):
+            received[name], sent[name] = own
+    return received, sent
+
+
+def _without_octets(counters: NodeCounters) -> Iterator[str]:
+    """Ports whose driver counts packets at most: what crosses them shows on their interface."""
+    for name, rises in sorted(counters.ports.items()):
+        if name not in (*counters.after, *counters.absent) and own_octets(rises) is None:
+            yield name
 
 
 def _by_address(measurements: tuple[Measurement, ...], ranks: Sequence[int]) -> dict[str, int]:
@@ -116,6 +139,11 @@ def troubles(launches: Iterable[Launch]) -> tuple[ErrorCount, ...]:
 
 
 def _rises(counters: NodeCounters) -> Iterator[tuple[str, str, int, int]]:
+    for name, rises in counters.ports.items():
+        packets = own_packets(rises) or _packets(counters, name)
+        for counter, rise in rises.items():
+            if kind_of(counter) and counter not in LINK_COUNTS:
+                yield name, counter, rise, max(packets)
     for name, before in counters.before.items():
         after: InterfaceCounters | None = counters.after.get(name)
         for counter in _TROUBLE if after else ():
@@ -126,6 +154,13 @@ def _rises(counters: NodeCounters) -> Iterator[tuple[str, str, int, int]]:
             passed = f"{counter[:2]}_packets"
             frames = getattr(after, passed) - getattr(before, passed)
             yield name, counter, max(0, rise), max(0, frames)
+
+
+def _packets(counters: NodeCounters, name: str) -> tuple[int, int]:
+    before, after = counters.before.get(name), counters.after.get(name)
+    if before is None or after is None:
+        return 0, 0
+    return after.rx_packets - before.rx_packets, after.tx_packets - before.tx_packets
 
 
 def traffic(
@@ -143,7 +178,7 @@ def traffic(
     read: dict[str, dict[str, int]] = {}
     for launch in launches:
         for counters in launch.all_counters:
-            names = counters.before.keys() & counters.after.keys()
+            names = _octets(counters)[1]
             read.setdefault(node_of(launch, counters.rank), {}).update(dict.fromkeys(names, 0))
     carried_of: dict[str, list[Moved]] = {name: [] for name in read}
     for one in carried_by:
@@ -187,8 +222,8 @@ def _crossing(
         sent_bytes=sent[interface],
         received_bytes=received[interface],
         share=sent[interface] / every if every else Skipped("no interface counted an octet"),
-        errors=sum(one.count for one in here if one.counter.endswith("errors")),
-        dropped=sum(one.count for one in here if one.counter.endswith("dropped")),
+        errors=sum(one.count for one in here if kind_of(one.counter) == "errors"),
+        dropped=sum(one.count for one in here if kind_of(one.counter) == "drops"),
     )
 
 

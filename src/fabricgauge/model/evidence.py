@@ -29,7 +29,10 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class ErrorCount(msgspec.Struct, frozen=True):
-    """An error or drop counter that rose by ``count`` while ``frames`` passed that way."""
+    """A counter of trouble that rose by ``count`` while ``frames`` passed that way.
+
+    ``words/port_counters.py`` says what it counts: errors, drops, pauses, congestion or retries.
+    """
 
     node: str
     interface: str

@@ -14,7 +14,7 @@ from fabricgauge.model.pattern import Epoch, Load, variant
 from fabricgauge.model.pattern import Pattern as Pattern
 from fabricgauge.model.together import Round, Together
 
-FORMAT_VERSION = "2.2"
+FORMAT_VERSION = "2.3"
 
 NO_SEGMENTS = Skipped("records before format 2.1 do not count segments")
 NO_LINK = Skipped("loopback has no link, and records before format 2.2 tell of none")
@@ -101,7 +101,8 @@ class NodeCounters(msgspec.Struct, frozen=True):
 
     ``absent`` are interfaces, or the kernel's table of them, that could not be read, each
     with the reason. ``read_utc_s`` is when both were read, in seconds since 1970 by the node's
-    clock; empty in records before format 2.2.
+    clock; empty in records before format 2.2. ``ports`` are by how much the counters of each
+    adapter's port rose, under the kernel's names; none in records before format 2.3.
     """
 
     rank: int
@@ -110,6 +111,7 @@ class NodeCounters(msgspec.Struct, frozen=True):
     after: dict[str, InterfaceCounters]
     absent: dict[str, str] = {}
     read_utc_s: tuple[float, ...] = ()
+    ports: dict[str, dict[str, int]] = {}
 
     @property
     def went_backwards(self) -> str:

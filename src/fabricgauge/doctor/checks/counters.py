@@ -1,6 +1,5 @@
 """Do counters of errors and drops stand still while nothing is measured?"""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -8,30 +7,16 @@ from fabricgauge.doctor.check import Check, found, untried
 from fabricgauge.doctor.places import Cluster, grouped, has_cable
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Rise
-
-#: Words of error counters of Linux's netdevs, of drivers (ethtool -S) and of RDMA ports: any rise
-#: is a bad frame or a bad link.
-ERRORS = (
-    "error", "errs", "crc", "symbol", "fcs", "fifo", "downed", "recovery", "integrity", "overrun",
-    "bad_", "uncorrect",
-)  # fmt: skip
-DROPS = ("drop", "discard", "miss", "no_buffer")
-PAUSES = ("pause", "xoff", "xon", "pfc")
-
-#: What forward error correction mended is sound at 25 Gb/s a lane and more (IEEE 802.3, clauses
-#: 91 and 119), and a duration is no count.
-HARMLESS = re.compile(r"(?<!un)corrected|duration")
+from fabricgauge.words.port_counters import kind_of
 
 #: A single bad frame or symbol may be chance: links are specified to have some (10^-12 of bits
 #: and less), and many ports are watched.
 CHANCE = 1
 
-#: Frames of protocols that a node does not know count as dropped: LLDP comes every 30 s
-#: (IEEE 802.1AB), spanning tree every 2 s (IEEE 802.1D), some of each on every port.
-DROPS_PER_S = 1.0
-
-#: A quiet switch sends no pause frames; a few come as it starts.
-PAUSES_PER_S = 10.0
+#: By kind, what a quiet port counts in a second. Frames of protocols that a node does not know are
+#: dropped: LLDP comes every 30 s (IEEE 802.1AB), spanning tree every 2 s (IEEE 802.1D), some of
+#: each on every port. A few pauses and retries come as something starts; the rest is not quiet.
+QUIET_PER_S = {"errors": 0.0, "drops": 1.0, "pauses": 10.0, "congestion": 10.0, "retries": 1.0}
 
 
 def _counters(cluster: Cluster, _: object) -> Iterator[Finding]:
@@ -52,22 +37,9 @@ def _counters(cluster: Cluster, _: object) -> Iterator[Finding]:
         yield _finding(place, some, network, chatter=chatter)
 
 
-def kind(counter: str) -> str:
-    """``errors``, ``drops`` or ``pauses``; empty for a counter of something else."""
-    name = counter.lower()
-    if HARMLESS.search(name):
-        return ""
-    if any(word in name for word in DROPS):
-        return "drops"
-    if any(word in name for word in PAUSES):
-        return "pauses"
-    return "errors" if any(word in name for word in ERRORS) else ""
-
-
 def _counts(rise: Rise) -> bool:
     per_s = rise.by / rise.seconds if rise.seconds > 0 else 0.0
-    least = {"errors": 0.0, "drops": DROPS_PER_S, "pauses": PAUSES_PER_S}
-    return rise.by > 0 and per_s > least.get(kind(rise.counter), float("inf"))
+    return rise.by > 0 and per_s > QUIET_PER_S.get(kind_of(rise.counter), float("inf"))
 
 
 def _finding(
@@ -75,7 +47,7 @@ def _finding(
 ) -> Finding:
     """``chatter``: most members of the network see the like, so it is sent to everybody."""
     where = ":".join(place)
-    kinds = {kind(rise.counter) for rise in rises}
+    kinds = {kind_of(rise.counter) for rise in rises}
     worst = next(one for one in SAID if one in kinds)
     severity = Severity.WARN
     if worst == "errors" and sum(rise.by for rise in rises) > CHANCE:
@@ -100,15 +72,24 @@ SAID = {
         "see what is dropped: ethtool -S INTERFACE, tcpdump -e -i INTERFACE for frames of a"
         " protocol or VLAN that the node does not have; raise rings (ethtool -G) where it is load",
     ),
+    "retries": (
+        "sends RDMA packets again while it is quiet",
+        "look at the error and drop counters of the switch's ports on the way; see that both ends"
+        " and the switch have the same priority lossless (mlnx_qos, dcb pfc show)",
+    ),
     "pauses": (
         "is paused or pauses others while it is quiet",
         "find who cannot keep up: pause counters of the switch's ports lead to it",
+    ),
+    "congestion": (
+        "is told of congestion while it is quiet",
+        "find the queue that fills: the switch's ports count the packets that they mark (ECN)",
     ),
 }
 
 COUNTERS = Check(
     "counters",
-    "No counter of errors, drops or pauses rises while the nodes are quiet",
+    "No counter of errors, drops, pauses or congestion rises while the nodes are quiet",
     "Each bad or dropped frame is sent again: latency jumps and bandwidth falls under load.",
     lambda cluster: (
         cluster.preflight.seconds > 0

@@ -1,4 +1,4 @@
-"""Did interfaces count errors or drops, or TCP lose segments, while the cases ran?"""
+"""Did interfaces count errors, drops or congestion, or TCP lose segments, while the cases ran?"""
 
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.subject import Subject
@@ -6,9 +6,10 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ErrorCount, Lost
 from fabricgauge.model.verdict import Figure, Outcome, Threshold
 from fabricgauge.words import figures, sentences
+from fabricgauge.words.port_counters import kind_of
 
 ID = "errors"
-TITLE = "No interface counted errors or drops, and TCP lost next to nothing"
+TITLE = "No interface counted errors, drops or congestion, and next to nothing was sent again"
 
 _COUNTED = (
     "errors: cable, transceiver or port; drops: a receiver or queue that can't keep up",
@@ -22,24 +23,58 @@ _LOST = (
     " switch ports between them; exchange the cable; compare the queues' lengths",
 )
 
+#: By kind of counter that a busy port may count a few of: what is said, cause and remedy.
+_BUSY = {
+    "retries": (
+        "RDMA packets were sent again, came out of order or found no buffer",
+        "packets are lost on the way, or a receiver has no buffer ready (RNR)",
+        "look at the drops of the switch's ports; see that adapters and switch have the same"
+        " priority lossless; of RNR, let the receiver post more buffers",
+    ),
+    "congestion": (
+        "switches or receivers told of congestion",
+        "a queue on the way fills: packets are marked (ECN) and senders slow down (CNP)",
+        "find the port that fills: others may use it, or several flows share one uplink",
+    ),
+    "pauses": (
+        "ports were paused, or paused others",
+        "a receiver cannot keep up, and the pause spreads to those that send",
+        "find who cannot keep up: pause counters of the switch's ports lead to it",
+    ),
+}
+
 
 @of_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
     seen = subject.evidence
-    found = [one for one in seen.troubles if _is_ours(subject, one)]
+    ours = [one for one in seen.troubles if _is_ours(subject, one)]
     least, share = subject.limit("errors.least"), subject.limit("errors.share")
+    found = [one for one in ours if kind_of(one.counter) not in _BUSY]
+    busy = [
+        one
+        for one in ours
+        if one not in found and one.count >= least and one.count > share * one.frames
+    ]
     lost = [one for one in seen.lost if one.count >= least and one.share > share]
     told = tuple(map(sentence, lost))
     if found:
         names = list(dict.fromkeys(f"{one.node}:{one.interface}" for one in found))
         first = found[0]
-        rose = (f"{one.counter} of {one.node}:{one.interface} rose by {one.count:,}"
-                for one in found)  # fmt: skip
         return Said(
             Outcome.WARN, f"error or drop counters rose on {sentences.listed(names)}",
             Figure(first.count, "", f"{first.counter} of {first.node}:{first.interface}"),
             Threshold(0, "", "equal to", "a sound link loses nothing under this load"),
-            (*rose, *told), *_COUNTED,
+            (*map(_rose, found), *map(_rose, busy), *told), *_COUNTED,
+        )  # fmt: skip
+    if busy:
+        worst_kind = next(kind for kind in _BUSY if any(kind_of(o.counter) == kind for o in busy))
+        first = next(one for one in busy if kind_of(one.counter) == worst_kind)
+        what, cause, remedy = _BUSY[worst_kind]
+        return Said(
+            Outcome.WARN, f"{what}: {_rose(first)}",
+            Figure(first.count / max(1, first.frames), "share", f"{first.counter} by packets"),
+            subject.threshold("errors.share", "at most"), (*map(_rose, busy), *told),
+            cause, remedy,
         )  # fmt: skip
     if lost:
         worst = max(lost, key=lambda one: one.share)
@@ -56,12 +91,21 @@ def judge(subject: Subject) -> Said | Skipped:
     return Said(Outcome.PASS, f"no error or drop counter rose{few}")
 
 
+def _rose(one: ErrorCount) -> str:
+    return f"{one.counter} of {one.node}:{one.interface} rose by {one.count:,}"
+
+
 def _is_ours(subject: Subject, trouble: ErrorCount) -> bool:
-    """Whether the interface is a member of the network; unpinned, any may have been used."""
+    """Whether the interface is a rail of the network, or an RDMA port and its interface are;
+    unpinned, any may have been used."""
     if isinstance(subject.network, Skipped):
         return True
-    member = subject.network.member(trouble.node)
-    return not isinstance(member, Skipped) and member.interface == trouble.interface
+    names = {one.interface for one in subject.network.rails_of(trouble.node)}
+    node = subject.run.fabric.node(trouble.node)
+    ports = () if isinstance(node, Skipped) else node.rdma_ports
+    same = next((p for p in ports if trouble.interface in (p.name, p.interface)), None)
+    beside = {same.name, same.interface} if same else set[object]()
+    return trouble.interface in names or bool(names & beside)
 
 
 def sentence(lost: Lost) -> str:
