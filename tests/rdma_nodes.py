@@ -28,6 +28,8 @@ class Card(NamedTuple):
     prefix: str = "fe80:0000:0000:0000"
     gids: tuple[str, ...] = ("IB/RoCE v1",)
     pkeys: tuple[str, ...] = ("0xffff",)
+    #: Places of the GID table: index, address or ``link`` for the link-local one, and kind.
+    table: tuple[tuple[int, str, str], ...] = ()
 
 
 def _mlx5(number: int, rate: str, **known: object) -> Card:
@@ -110,7 +112,18 @@ def _rdma(number: int, card: Card) -> list[str]:
         f"gid: {card.prefix}:b8ce:f603:0{bus}:000{number}",
         *(f"gid_type: {one}" for one in card.gids), *(f"pkey: {one}" for one in card.pkeys),
         *([f"netdev: {card.interface}"] if card.layer == "Ethernet" else []),
+        *(
+            f"gids: {index} {_gid(number, card, address)} {card.interface or '-'} {kind}"
+            for index, address, kind in card.table
+        ),
     ]  # fmt: skip
+
+
+def _gid(number: int, card: Card, address: str) -> str:
+    if address == "link":
+        return f"fe80:0000:0000:0000:bace:f6ff:fe00:{number:04x}"
+    octets = [int(one) for one in f"{address or card.subnet}.{number}".split(".")]
+    return f"0000:0000:0000:0000:0000:ffff:{bytes(octets).hex()[:4]}:{bytes(octets).hex()[4:]}"
 
 
 def _mac(number: int, place: int) -> str:

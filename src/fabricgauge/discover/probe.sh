@@ -82,6 +82,14 @@ rdma_port() {
         value "pkey: " "$1/pkeys/$number"
     done
     value "netdev: " "$1/gid_attrs/ndevs/0"
+    for number in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+        kind='' gid='' netdev=-
+        { IFS= read -r kind <"$1/gid_attrs/types/$number"; } 2>/dev/null
+        [ -n "$kind" ] || continue
+        { IFS= read -r gid <"$1/gids/$number"; } 2>/dev/null
+        { IFS= read -r netdev <"$1/gid_attrs/ndevs/$number"; } 2>/dev/null
+        printf 'gids: %s %s %s %s\n' "$number" "$gid" "${netdev:--}" "$kind"
+    done
 }
 
 sys_interface() {

@@ -54,6 +54,19 @@ class Adapter(msgspec.Struct, frozen=True):
     lane_modes: tuple[str, ...] = ()
 
 
+class Gid(msgspec.Struct, frozen=True):
+    """An address of a port in its table: ``index`` is what programs are given to choose it by.
+
+    ``kind`` is in the kernel's words (``RoCE v2``), ``address`` in eight groups of hexadecimal
+    digits; an IPv4 address is mapped. ``interface`` is empty where none belongs to it.
+    """
+
+    index: int
+    address: str
+    interface: str
+    kind: str
+
+
 class RdmaPort(msgspec.Struct, frozen=True):
     """One port of an RDMA device.
 
@@ -89,6 +102,8 @@ class RdmaPort(msgspec.Struct, frozen=True):
     pkeys: tuple[str, ...] = ()
     #: Kinds of its GIDs in the kernel's words, ``RoCE v2``, each once.
     gid_types: tuple[str, ...] = ()
+    #: The first 16 places of its table that are taken.
+    gids: tuple[Gid, ...] = ()
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import Adapter as Adapter
+from fabricgauge.model.adapter import Gid as Gid
 from fabricgauge.model.adapter import LinkModes as LinkModes
 from fabricgauge.model.adapter import PcieLink as PcieLink
 from fabricgauge.model.adapter import RdmaPort as RdmaPort

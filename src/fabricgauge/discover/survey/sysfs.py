@@ -17,7 +17,7 @@ from fabricgauge.discover.printouts.parts import Parts, blank_adapter
 from fabricgauge.discover.printouts.pci import DRIVERS, kind_of
 from fabricgauge.discover.sections import every
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.inventory import Adapter, Gpu, PcieLink, RdmaPort
+from fabricgauge.model.inventory import Adapter, Gid, Gpu, PcieLink, RdmaPort
 
 _SYS = "/sys"
 
@@ -28,6 +28,9 @@ _SPEED = re.compile(r"(\d{1,4}(?:\.\d{1,3})?) GT/s(?: PCIe)?")
 #: Widths of the specification (PCI Express Base Specification 5.0, 7.5.3.6).
 _WIDTHS = frozenset({1, 2, 4, 8, 12, 16, 32})
 _HEX = re.compile(r"0x([0-9a-f]{1,8})")
+
+#: ``3 0000:0000:0000:0000:0000:ffff:0a1e:0002 ens1f0np0 RoCE v2``, as probe.sh prints it.
+_GID = re.compile(r"([0-9]{1,3}) ((?:[0-9a-f]{4}:){7}[0-9a-f]{4}) (\S+) (.{1,40})")
 
 
 def pci_parts(sections: dict[str, str]) -> Parts:
@@ -183,6 +186,11 @@ def _port(device: str, number: int, of: dict[str, str], text: str) -> RdmaPort:
         subnet_prefix=_prefix(values.get("gid", ""), where),
         pkeys=tuple(one for one in every(text, "pkey") if one != "0x0000"),
         gid_types=tuple(sorted(every(text, "gid_type"))),
+        gids=tuple(
+            Gid(int(found[1]), found[2], found[3].removeprefix("-"), found[4])
+            for found in map(_GID.fullmatch, every(text, "gids"))
+            if found
+        ),
     )  # fmt: skip
 
 
