@@ -11,8 +11,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
-from tests.app.test_hostile import CASES, MODES, VERBS, hostile, place
+from tests.app.test_hostile import CASES, MODES, RUNS, VERBS, hostile, place, write
+
+from fabricgauge.model.batch import Batch, Request
+from fabricgauge.model.configuration import Configuration, Step
+from fabricgauge.model.finding import Command
+from fabricgauge.model.host_access import HostAccess
+from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.model.topology import Topology
+from fabricgauge.store.journal import JournalEntry, Planned
+from fabricgauge.store.run_files import About
 
 __all__ = ["place"]
 
@@ -42,6 +52,57 @@ def test_no_call_starts_reads_or_changes_anything_outside(
     make, words = VERBS[verb]
     here = make(place, hostile(place)[number])
     here.chmod(MODES[mode])
+    _require_inside(place, here, words)
+
+
+def a_run_of(place: Path, evil: str) -> Path:
+    """All is as a check writes it, but for the compiler wrapper that it names."""
+    (source,) = (RUNS / "0.1.0--healthy").iterdir()
+    run = place / "runs" / f"{source.name}.partial"
+    shutil.copytree(source, run)
+    request = MeasurementRequest(launcher="local", nodelist="a,b", mpi=evil)
+    write(run / "run.json", msgspec.to_builtins(About("x", ("x",), {}, request)))
+    return run
+
+
+def a_submitted_run_of(place: Path, evil: str) -> Path:
+    run = a_run_of(place, evil)
+    request = MeasurementRequest(mpi=evil)
+    batch = Batch(
+        Request(2), "slurm", evil, False, (), (), True, Topology(), asked=request
+    )  # fmt: skip
+    write(run / "batch.json", msgspec.to_builtins(batch))
+    return run
+
+
+def a_journal_of(place: Path, evil: str) -> Path:
+    """A step that was made, whose undoing is a program."""
+    step = Step("t", "r", (Command("", ("true",)),), (), (Command("", (evil,)),))
+    planned = Planned(Configuration("ip", (), (step,), ()), HostAccess("local", ()), ("x",))
+    (place / "journal").mkdir()
+    write(place / "journal" / "plan.json", msgspec.to_builtins(planned))
+    entry = JournalEntry("begun", 1, node="", argv=("true",))
+    write(place / "journal" / "journal.jsonl", msgspec.to_builtins(entry))
+    return place / "journal"
+
+
+WELL_FORMED = {"check": a_run_of, "submit": a_submitted_run_of, "undo": a_journal_of}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("verb", WELL_FORMED)
+def test_no_call_starts_a_program_that_a_well_formed_file_names(
+    place: Path, verb: str, mode: str
+) -> None:
+    """Nothing else of it is odd, so that nothing else is a reason to refuse it."""
+    here = WELL_FORMED[verb](place, str(place / "outside" / "mpicxx"))
+    here.chmod(MODES[mode])
+    said = _require_inside(place, here, VERBS[verb][1])
+    assert "is not provably yours" in said and not (place / "outside" / "started").exists()
+
+
+def _require_inside(place: Path, here: Path, words: tuple[str, ...]) -> str:
+    """What the command said on standard error, after all its calls were looked at."""
     argv = [word.replace("HERE", str(here)).replace("OUT", str(place / "out")) for word in words]
     env = {
         **{k: v for k, v in os.environ.items() if not k.startswith("XDG_")},
@@ -72,6 +133,7 @@ def test_no_call_starts_reads_or_changes_anything_outside(
                 changed = Path(os.path.realpath(place / folder / Path(file).parent))
                 assert any(map(changed.is_relative_to, [*allowed, place])), (name, words_)
                 assert not changed.is_relative_to(place / "outside"), (name, words_)
+    return done.stderr
 
 
 def _calls(log: Path) -> Iterator[tuple[str, str, str]]:
