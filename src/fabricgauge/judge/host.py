@@ -13,7 +13,7 @@ import numpy as np
 from fabricgauge.evidence.connections import held_by_receiver
 from fabricgauge.evidence.placement import unseen_waits, waits
 from fabricgauge.judge.causes import lower_rate, proved
-from fabricgauge.judge.streams import NEAREST_RATE, WIRE_BUSY, Stream
+from fabricgauge.judge.streams import WIRE_BUSY, Stream, carry_the_same
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
@@ -27,9 +27,6 @@ EXACTLY = (0.97, 1.01)
 #: What other work on a node leaves a program of its processors at the least, by our reckoning: a
 #: link that carries less is slow for another reason, though the node is busy as well.
 LEAST_SHARE = 0.25
-
-#: So many pairs that carry the same show one wire that they share: two agree by chance.
-AGREEING = 3
 
 
 class Signs(msgspec.Struct, frozen=True):
@@ -256,16 +253,6 @@ def _is_one_wire(each: Sequence[Stream]) -> bool:
     if any(stream.series.is_latency or stream.busy < WIRE_BUSY for stream in each):
         return False
     return bool(each) and carry_the_same(each[0].subject, [stream.fraction for stream in each])
-
-
-def carry_the_same(subject: Subject, fractions: Sequence[float]) -> bool:
-    """Whether several pairs of one end carry the same, well below the ceiling: it is a wire's rate.
-
-    Waiting for processors takes from each what it happens to take.
-    """
-    if len(fractions) < AGREEING or max(fractions) >= NEAREST_RATE:
-        return False
-    return max(fractions) <= (1.0 + subject.limit("host-limited.steady")) * min(fractions)
 
 
 def _shows_itself(stream: Stream) -> bool:

@@ -35,6 +35,9 @@ WIRE_BUSY = 0.9
 #: A little above the share that the nearest standard rate below another has: 40 of 50 Gb/s.
 NEAREST_RATE = 0.85
 
+#: So many pairs or sizes that carry the same show one wire: two agree by chance.
+AGREEING = 3
+
 #: A wire carries large messages at least as well as smaller ones; a host's caches do not.
 HELD = 0.9
 
@@ -217,6 +220,13 @@ class Stream(msgspec.Struct, frozen=True):
         return self.best.bandwidth.half_width <= self.limit("host-limited.steady")
 
     @property
+    def same_at_all_sizes(self) -> bool:
+        """Whether each large size carries the same, as sizes over a wire do."""
+        large = self.series.at_least(self.limit("fraction.from"))
+        ceiling = self.ceiling.payload_bytes_per_s
+        return carry_the_same(self.subject, [one.bandwidth.value / ceiling for one in large])
+
+    @property
     def is_wire(self) -> bool:
         """As steady as only a wire is, with data under way all the time, whatever the size.
 
@@ -228,12 +238,23 @@ class Stream(msgspec.Struct, frozen=True):
             for point in self.series.points
             if point.message_bytes > best.message_bytes and point.sized
         )
-        return held and self.steady and self.busy >= WIRE_BUSY
+        steady = self.steady or self.same_at_all_sizes
+        return held and steady and self.busy >= WIRE_BUSY
 
     @property
     def is_slow_wire(self) -> bool:
         """Whether a lower link rate may set the pace: steady, and not just below the ceiling."""
         return self.fraction < NEAREST_RATE and self.is_wire
+
+
+def carry_the_same(subject: Subject, fractions: Sequence[float]) -> bool:
+    """Whether several pairs or sizes carry the same, well below the ceiling: it is a wire's rate.
+
+    Waiting for processors takes from each what it happens to take.
+    """
+    if len(fractions) < AGREEING or max(fractions) >= NEAREST_RATE:
+        return False
+    return max(fractions) <= (1.0 + subject.limit("host-limited.steady")) * min(fractions)
 
 
 def streams(subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:

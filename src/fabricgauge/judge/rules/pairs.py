@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.evidence.placement import unseen_waits, waits
-from fabricgauge.judge.host import accounts_beside, carry_the_same, excused, waited
+from fabricgauge.judge.host import accounts_beside, excused, waited
 from fabricgauge.judge.interface import Said, Words, of_networks
-from fabricgauge.judge.streams import alone
+from fabricgauge.judge.streams import alone, carry_the_same
 from fabricgauge.judge.subject import Subject
 from fabricgauge.localise.recheck import streams_alone
 from fabricgauge.localise.typical import inside
