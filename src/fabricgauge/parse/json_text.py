@@ -44,7 +44,7 @@ class Collector:
 
     def __init__(self, first: LogLine) -> None:
         self.first = first
-        self._lines: list[LogLine] = []
+        self.lines: list[LogLine] = []
         self._parts: list[str] = []
         self._depth = 0
         self._size = 0
@@ -78,20 +78,17 @@ class Collector:
         """Take a line, unless it is ``alien`` to the object or shows that this is ``broken``."""
         self._quoted = self._quoted or _QUOTED_KEY.match(line.text) is not None
         bare = None if self._quoted else _BARE_KEY.match(line.text)
-        if self._lines and not (bare or _FITTING.match(line.text)):
+        if self.lines and not (bare or _FITTING.match(line.text)):
             self._aliens += 1
             return "alien" if self._aliens <= MOST_ALIENS else "broken"
-        if self._size > MOST_CHARACTERS or len(self._lines) >= MOST_LINES:
+        if self._size > MOST_CHARACTERS or len(self.lines) >= MOST_LINES:
             return "broken"
-        gap = "\n" * (line.number - self._lines[-1].number) if self._lines else ""
+        gap = "\n" * (line.number - self.lines[-1].number) if self.lines else ""
         self._parts += (gap, line.text)
-        self._lines.append(line)
+        self.lines.append(line)
         self._size += len(gap) + len(line.text)
         self._depth += _opened(line.text)
         return "open" if self._depth > 0 else "whole"
-
-    def lines(self) -> Iterator[LogLine]:
-        yield from self._lines
 
 
 def _opened(text: str) -> int:

@@ -123,20 +123,22 @@ class LabelledReader:
     def __init__(self, suite: Labelled, report: Report) -> None:
         self._suite = suite
         self._report = report
+        self._opens, self._known = (re.compile(one).match for one in (suite.opens, suite.known))
+        self._values = [re.compile(one).match for one in suite.values]
         self._block: Block | None = None
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
-        text, suite = line.text, self._suite
-        if opened := re.match(suite.opens, text):
+        text = line.text
+        if opened := self._opens(text):
             over = tuple(self.end())
             self._block = Block(line, _said(opened))
             return over
-        found = next((match for one in suite.values if (match := re.match(one, text))), None)
+        found = next((match for one in self._values if (match := one(text))), None)
         if found is not None:
             self._block = self._block or Block(line, {})
             self._block.learn(line, _said(found))
-        elif not re.match(suite.known, text):
-            self._report(line, f"a line of {suite.suite}")
+        elif not self._known(text):
+            self._report(line, f"a line of {self._suite.suite}")
         return ()
 
     def end(self) -> Iterator[SuiteCurve]:

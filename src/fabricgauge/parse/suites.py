@@ -333,5 +333,5 @@ class LogStream:
                 yield from self._unparsed.told()
                 return
         # What only looked like an object is read as the lines that it is.
-        for line in collector.lines():
+        for line in collector.lines:
             yield from self._plain_line(LogLine(line.number, line.text[:LONGEST_BYTES]))

@@ -257,7 +257,13 @@ class UcxReader:
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text.strip()
         if self._names is not None and (row := row_of(text, self._names)):
-            return self._take(line, row, self._names)
+            # A final row gives curves; one of progress is kept until a later one comes.
+            name, figures = row
+            self._last = line, figures
+            if not self._names.csv and (not name or name.startswith("[thread")):
+                return ()
+            batch = self._run.batch if name in ("", "Final:") else name
+            return self._curves(self._names, batch, "")
         if names := names_of(text):
             closed = self._close()
             self._names, self._first, self._last = names, line.number, None
@@ -297,14 +303,6 @@ class UcxReader:
             self._report(line, _BAD_RUN if _FAILED.match(text) else _OTHER)
         return ()
 
-    def _take(self, line: LogLine, row: UcxRow, names: UcxColumns) -> Iterable[SuiteCurve]:
-        """A final row gives curves; one of progress is kept until a later one comes."""
-        name, figures = row
-        self._last = line, figures
-        if not names.csv and (not name or name.startswith("[thread")):
-            return ()
-        return self._curves(names, self._run.batch if name in ("", "Final:") else name, "")
-
     def _progress(self) -> Iterable[SuiteCurve]:
         """UCX before 1.10 writes no final row: the last one is it."""
         if self._last is None or self._names is None:
@@ -321,22 +319,19 @@ class UcxReader:
     def _curves(self, names: UcxColumns, batch: str, cut_off: str) -> Iterable[SuiteCurve]:
         last, self._last, self._given = self._last, None, True
         run, test = self._run, self._run.test(batch)
-        table = SuiteTable(run.heading(test, batch, self._first), _columns(test))
+        time, rate = WHAT[test.kind]
+        ends = (1, 0) if test.name in ("get", "get_bw", "ucp_get") else (0, 1)
+        columns = (
+            SuiteColumn("time", time, "mean", "µs", 1e-6, test.latency_pattern, 1, *ends),
+            SuiteColumn("bandwidth", rate, "mean", _MB, 2.0**20, test.bandwidth_pattern, 1, *ends),
+            SuiteColumn("message_rate", rate, "mean", "messages/s", 1.0, None, 1, *ends),
+        )
+        table = SuiteTable(run.heading(test, batch, self._first), columns)
         if last is not None:
             line, figures = last
-            cells, columns = cells_of(len(figures), names.rank), [[figure] for figure in figures]
-            table.printed(cells, line.number, line.text, columns, run.message_bytes)
+            cells, printed = cells_of(len(figures), names.rank), [[figure] for figure in figures]
+            table.printed(cells, line.number, line.text, printed, run.message_bytes)
         return table.curves(cut_off)
-
-
-def _columns(test: UcxTest) -> tuple[SuiteColumn, ...]:
-    time, rate = WHAT[test.kind]
-    ends = (1, 0) if test.name in ("get", "get_bw", "ucp_get") else (0, 1)
-    return (
-        SuiteColumn("time", time, "mean", "µs", 1e-6, test.latency_pattern, 1, *ends),
-        SuiteColumn("bandwidth", rate, "mean", _MB, 2.0**20, test.bandwidth_pattern, 1, *ends),
-        SuiteColumn("message_rate", rate, "mean", "messages/s", 1.0, None, 1, *ends),
-    )
 
 
 DIALECT = Dialect("ucx_perftest", BEGINS, UcxReader)

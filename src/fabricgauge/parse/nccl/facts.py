@@ -121,12 +121,26 @@ class NcclFacts:
 
     def heading(self, more: dict[str, str]) -> SuiteHeading:
         """The heading of a table, with ``more`` settings than the output's own."""
+        library = next((name for name in ("nccl", "rccl") if name in self.settings), "")
+        groups = len(self.groups)
+        told = {
+            "device": ", ".join(self.devices),
+            "groups": f"{groups}, each figure is one group's" if groups > 1 else "",
+            "network": self.carrier,
+        }
+        evidence = LogEvidence(
+            rank_hosts=tuple(self.rank_hosts) if 1 < self.ranks <= MOST_RANKS else (),
+            devices=tuple(self.devices),
+            provider=self.carrier,
+            library=f"{library.upper()} {self.settings[library]}" if library else "",
+            data_checked=self.settings.get("validation") == "on",
+        )
         return SuiteHeading(
             suite=self.suite, version=self.version, benchmark=self.program or UNNAMED,
             title=self.title or f"output of {self.suite}", first_line=self.first_line,
             ranks=self.ranks or None,
-            transport=_CARRIERS.get(self.carrier, ""), settings={**self._settings(), **more},
-            hosts=tuple(dict.fromkeys(self.rank_hosts)), evidence=self._evidence(),
+            transport=_CARRIERS.get(self.carrier, ""), settings={**self.settings, **told, **more},
+            hosts=tuple(dict.fromkeys(self.rank_hosts)), evidence=evidence,
         )  # fmt: skip
 
     def add_rank(self, host: str, device: str, group: str | None) -> None:
@@ -138,26 +152,6 @@ class NcclFacts:
             self.devices.setdefault(device)
         if group is not None:
             self.groups.add(group)
-
-    def _evidence(self) -> LogEvidence:
-        library = next((name for name in ("nccl", "rccl") if name in self.settings), "")
-        return LogEvidence(
-            rank_hosts=tuple(self.rank_hosts) if 1 < self.ranks <= MOST_RANKS else (),
-            devices=tuple(self.devices),
-            provider=self.carrier,
-            library=f"{library.upper()} {self.settings[library]}" if library else "",
-            data_checked=self.settings.get("validation") == "on",
-        )
-
-    def _settings(self) -> dict[str, str]:
-        settings = dict(self.settings)
-        if self.devices:
-            settings["device"] = ", ".join(self.devices)
-        if len(self.groups) > 1:
-            settings["groups"] = f"{len(self.groups)}, each figure is one group's"
-        if self.carrier:
-            settings["network"] = self.carrier
-        return settings
 
 
 def library_version(code: int) -> str:

@@ -120,17 +120,13 @@ def _unit(found: Mapping[str, float]) -> tuple[str, float]:
     """How the bandwidths are to be read, a factor of 0 if that cannot be told."""
     if "average" not in found:
         return "µs", 1e-6
-    fitting = [unit for unit in (MEBIBYTES, GIGABITS) if _fits(found, unit[1])]
+    figure, rate, size = found["average"], found.get("rate", 0.0), found["size"]
+    fitting: list[tuple[str, float]] = []
+    for rule, factor in (MEBIBYTES, GIGABITS) if figure > 0 and rate > 0 else ():
+        # What was lost by printing two and six decimals.
+        lost = 0.005 * factor + 0.5 * size + 0.01 * figure * factor
+        if abs(rate * 1e6 * size - figure * factor) <= lost:
+            fitting.append((f"{rule}, told by message rate × size", factor))
     if len(fitting) != 1:
         return "unit not told: neither MiB/s nor Gb/s alone fits message rate × size", 0.0
-    rule, factor = fitting[0]
-    return f"{rule}, told by message rate × size", factor
-
-
-def _fits(found: Mapping[str, float], factor: float) -> bool:
-    """Whether bandwidth and rate agree within what was lost by printing two and six decimals."""
-    figure, rate, size = found["average"], found.get("rate", 0.0), found["size"]
-    if figure <= 0 or rate <= 0:
-        return False
-    lost = 0.005 * factor + 0.5 * size + 0.01 * figure * factor
-    return abs(rate * 1e6 * size - figure * factor) <= lost
+    return fitting[0]

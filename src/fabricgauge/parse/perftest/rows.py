@@ -171,13 +171,10 @@ class SummaryRows:
 def _table(line: LogLine, program: PerftestProgram) -> SuiteTable:
     title = " ".join(line.text.split())
     heading = SuiteHeading("perftest", "", program.name, title, line.number, transport="rdma")
-    return SuiteTable(heading, (towards(_column(program), program),))
-
-
-def _column(program: PerftestProgram) -> SuiteColumn:
+    rule, pattern = "µs (perftest's; the table names no unit)", program.latency_pattern
+    column = SuiteColumn("time", program.latency, "single", rule, 1e-6, pattern)
     if program.kind == "bw":
         rule = "MB = 2^20 bytes (perftest's default; the table names no unit)"
-        pattern = program.bandwidth_pattern
-        return SuiteColumn("bandwidth", program.bandwidth, "single", rule, 2.0**20, pattern)
-    rule = "µs (perftest's; the table names no unit)"
-    return SuiteColumn("time", program.latency, "single", rule, 1e-6, program.latency_pattern)
+        what, pattern = program.bandwidth, program.bandwidth_pattern
+        column = SuiteColumn("bandwidth", what, "single", rule, 2.0**20, pattern)
+    return SuiteTable(heading, (towards(column, program),))
