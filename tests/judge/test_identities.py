@@ -20,7 +20,7 @@ from fabricgauge.model.verdict import (
     exit_status,
     identity,
 )
-from fabricgauge.report.content import fabric_words
+from fabricgauge.report.content import at_fault
 from fabricgauge.report.content.conclusion import headline
 from fabricgauge.report.formats import report
 from fabricgauge.words import subjects
@@ -149,7 +149,7 @@ def test_other_words_for_a_subject_change_no_grouping(monkeypatch: pytest.Monkey
     def told() -> tuple[str, list[str]]:
         given = planted.judge(run, {"net1": planted.ceiling()})
         judged = msgspec.structs.replace(sample.judged(), verdicts=given, overall=overall(given))
-        kinds: list[str] = [one.kind for one in fabric_words.findings(suspected())]
+        kinds: list[str] = [one.word for one in at_fault.findings(suspected())]
         first = next(one for one in given if one.outcome is judged.overall)
         assert headline(judged).startswith(f"{first.subject}: ")
         return headline(judged).removeprefix(first.subject), kinds

@@ -50,7 +50,7 @@ def test_no_block_lets_text_act_in_any_format() -> None:
     said = doc.Cell(HOSTILE, strong=True)
     entry = doc.Entry(HOSTILE, (doc.Lines((HOSTILE,)),))
     blocks = (
-        doc.Paragraph(HOSTILE, lead=HOSTILE), doc.Items((HOSTILE, (said, HOSTILE))),
+        doc.Paragraph(HOSTILE), doc.Items((HOSTILE, (said, HOSTILE))),
         doc.Lines((HOSTILE,)),
         doc.FactList(((HOSTILE, HOSTILE),)), doc.Table(doc.heads(HOSTILE), ((said,),)),
         doc.Judgement(HOSTILE, "warn", HOSTILE, HOSTILE, HOSTILE, (entry,)),

@@ -72,7 +72,7 @@ def test_load_is_held_against_the_same_victims_without_it() -> None:
     loaded = one(cases, "loaded_latency", load="incast")
     still = idle(cases, loaded)
     assert still is not None
-    assert still.alike.load == "none"
+    assert still.load == "none"
     assert ratio(loaded.median_s, still.median_s) == pytest.approx(3.4)
     assert ratio(loaded.median_s, None) is None
 

@@ -33,7 +33,7 @@ def test_the_page_of_text_is_that_of_the_snapshot() -> None:
 
 def test_who_is_at_fault_stands_above_everything_else_on_the_page() -> None:
     page = report(JUDGED, "terminal")
-    assert page.index("node n3, in both directions") < page.index("ceiling")
+    assert page.index("n3, in both directions") < page.index("ceiling")
     broken = (line for line in page.splitlines() if "scontrol update" not in line)
     assert max(map(len, broken)) <= 80
 

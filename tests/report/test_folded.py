@@ -5,7 +5,7 @@ from ClusterShell.NodeSet import NodeSet
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.report.content.folded import LONGEST, folded, shortened
+from fabricgauge.report.content.inventory import LONGEST, folded, shortened
 
 
 @pytest.mark.parametrize(

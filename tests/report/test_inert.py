@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from fabricgauge.report.render.inert import code, inert
+from fabricgauge.report.render.markdown import code, inert
 from fabricgauge.report.visible import visible
 
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])

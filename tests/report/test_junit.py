@@ -38,7 +38,7 @@ def test_a_fail_is_a_failure_with_cause_and_next_step() -> None:
     failure = cases(judged)["fraction-of-ceiling: c1 → c2"].find("failure")
     assert failure is not None
     assert failure.attrib["message"] == "the stream reaches 9.98 % of the ceiling"
-    assert "next step: compare the negotiated rate" in (failure.text or "")
+    assert "remedy: compare the negotiated rate" in (failure.text or "")
 
 
 def test_invalid_and_inconclusive_are_errors() -> None:

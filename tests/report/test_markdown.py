@@ -34,7 +34,7 @@ def test_tables_have_as_many_cells_in_every_row() -> None:
 
 def test_a_step_tells_the_remedy_and_the_likely_cause() -> None:
     page = report(FAILED, "markdown")
-    assert "1. compare the negotiated rate on c1 and c2: ethtool eth0" in page
+    assert "1. **FAIL** **c1 → c2**: compare the negotiated rate on c1 and c2: ethtool eth0" in page
     assert "Likely cause: the link runs at 100 Mb/s instead of 1 Gb/s." in page
 
 

@@ -10,7 +10,7 @@ from tests.report import fabric_sample, sample
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
-from fabricgauge.report.content.scheduler import LONGEST_REASON, bad_nodes
+from fabricgauge.report.content.at_fault import LONGEST_REASON, bad_nodes
 from fabricgauge.report.formats import report
 from fabricgauge.report.interface import Setting
 

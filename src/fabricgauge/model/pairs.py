@@ -66,7 +66,7 @@ _CALLED: dict[Part, str] = {
 
 def called(part: Part, names: Sequence[str]) -> str:
     """``c2, sending``; ``the way between c1 and c3``."""
-    return _CALLED[part].format(*names)
+    return _CALLED[part].format(*names, "?")
 
 
 #: A pair of nodes, from and to.

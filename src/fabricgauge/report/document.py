@@ -82,10 +82,9 @@ def figures(*texts: str) -> tuple[ColumnHead, ...]:
 
 
 class Paragraph(msgspec.Struct, frozen=True, tag=True):
-    """One or more sentences; a ``lead`` is printed strong in front of them."""
+    """One or more sentences."""
 
     text: str
-    lead: str = ""
     kind: Literal["plain", "strong", "soft", "caution", "remedy"] = "plain"
     on: Medium = ALL
 

@@ -1,13 +1,13 @@
 """What this stage takes and gives: a subject and its kind in, text out."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
 from fabricgauge.model.curve import Curve
-from fabricgauge.model.verdict import Outcome, Strictness, exit_status
+from fabricgauge.model.verdict import Strictness
 from fabricgauge.report.document import Report
 
 Subject = TypeVar("Subject")
@@ -52,19 +52,8 @@ def identified(format_: str, version: str) -> dict[str, object]:
     return {"format": format_, "version": version}
 
 
-#: The exit status of a run that decided nothing.
-UNDECIDED = 3
-#: What JUnit calls an outcome, by the exit status that it has.
-ELEMENTS: dict[int, Literal["", "failure", "error"]] = {0: "", 1: "failure", UNDECIDED: "error"}
-
-
-def element(
-    outcome: Outcome, overall: Outcome, fail_on: Collection[Strictness]
-) -> Literal["", "failure", "error"]:
-    """What an outcome is in JUnit, by the run's exit status: none is a failure if it is 3."""
-    if exit_status(overall, fail_on) == UNDECIDED:
-        return ELEMENTS[UNDECIDED if exit_status(outcome) else 0]
-    return ELEMENTS[exit_status(outcome, fail_on)]
+#: What JUnit calls an outcome; a pass has no element.
+Element = Literal["", "failure", "error", "skipped"]
 
 
 class TestCase(msgspec.Struct, frozen=True):
@@ -76,7 +65,7 @@ class TestCase(msgspec.Struct, frozen=True):
     place: str
     name: str
     told: tuple[str, ...] = ()
-    element: Literal["", "failure", "error", "skipped"] = ""
+    element: Element = ""
     kind: str = ""
     message: str = ""
     id: str = ""

@@ -79,8 +79,8 @@ class Picture(NamedTuple):
     y_label: str
     log: bool
     series: tuple[PlotCurve, ...]
-    lines: tuple[Line, ...]
-    full_scale: float | None
+    lines: tuple[Line, ...] = ()
+    full_scale: float | None = None
     band: tuple[float, float] | None = None
     span: tuple[float, float] | None = None
     patterns: tuple[str, ...] = ()

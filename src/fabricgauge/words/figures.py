@@ -96,6 +96,15 @@ def percent(share: float) -> str:
     return "> 99.999 %" if share < 1 else "> 100 %"
 
 
+def signed(change: float) -> str:
+    """``+12.0 %``; next to nothing is a number too, as an interval may end there: ``−0.03 %``."""
+    if change != change:
+        return "–"
+    sign = "+" if change > 0 else "−" if change else ""
+    small = 0 < abs(change) < 0.0005
+    return f"{sign}{f'{digits(100 * abs(change), 1)} %' if small else percent(abs(change))}"
+
+
 def ratio(value: float) -> str:
     """A quotient near one: ``1.048``; what is next to nothing reads ``< 0.001``."""
     return "< 0.001" if 0 < value < 0.001 else digits(value)
@@ -110,11 +119,6 @@ def of_unit(value: float, unit: str) -> str:
     first, _, rest = unit.partition(" ")
     shown = _UNITS[first](value) if first in _UNITS else f"{digits(value)} {first}".strip()
     return f"{shown} {rest}".strip()
-
-
-def interval(estimate: Estimate, scale: float) -> str:
-    """Low and high end of an estimate, both multiplied by ``scale``: ``12.1-12.3``."""
-    return f"{digits(estimate.low * scale)}-{digits(estimate.high * scale)}"
 
 
 def half_width(estimate: Estimate) -> str:

@@ -66,7 +66,7 @@ def test_a_difference_that_rounds_to_nothing_is_neither_better_nor_worse() -> No
     from fabricgauge.model.comparison import Operand
 
     same = compare(Operand("a", "file", "a"), [a], Operand("a", "file", "a"), [a], 0.05)
-    assert "0.0 % (equal)" in shown(same, "terminal")
+    assert "0 % (equal)" in shown(same, "terminal")
 
 
 def test_colour_changes_no_word() -> None:

@@ -34,7 +34,7 @@ def plots(page: str) -> list[dict[str, Any]]:
 
 def test_who_is_at_fault_is_the_first_section(page: str) -> None:
     assert re.findall(r'<section id="(\w+)"', page)[0] == "fault"
-    assert page.index("node n3, in both directions") < page.index('id="verdicts"')
+    assert page.index("n3, in both directions") < page.index('id="verdicts"')
 
 
 @pytest.mark.parametrize(

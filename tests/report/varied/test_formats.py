@@ -9,10 +9,11 @@ import msgspec
 import pytest
 
 from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Varied
-from fabricgauge.report.content.effects import compared, signed, sweeps_of
-from fabricgauge.report.content.varied import KIND
+from fabricgauge.report.content.changes import sweeps_of
+from fabricgauge.report.content.varied import KIND, compared
 from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting
+from fabricgauge.words.figures import signed
 
 FORMATS = formats_of(KIND)
 HOSTILE = "<script>alert(1)</script>[bold]\x1b[31m"
@@ -55,7 +56,7 @@ def test_worse_is_told_with_what_is_worse_and_who_is_the_baseline() -> None:
     headline = page.partition("Effects")[0]
     assert "mpi openmpi: 8.0 % slower than mpich" in headline
     assert "at 1 MiB" in headline
-    assert "the first level is what the others are held against" in headline
+    assert "a level of mpi is worse than the first one" in headline
     assert "2.0 % faster" not in headline
 
 

@@ -2,13 +2,14 @@
 
 import math
 import statistics
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
 
 from fabricgauge.model.measurement import Measurement, Times
-from fabricgauge.model.run import Run
+from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.together import Together
 from fabricgauge.report.content.curves import P99_SAMPLES, P999_SAMPLES, spread
 from fabricgauge.report.picture import Mark, Picture, PlotCurve, canvas_text, position
@@ -16,19 +17,7 @@ from fabricgauge.words.figures import digits, duration, percent, size
 from fabricgauge.words.patterns import LOADS
 
 
-class Alike(msgspec.Struct, frozen=True):
-    """What makes two cases of many ranks the same."""
-
-    network: str | None
-    pattern: str
-    ranks: int
-    pairs: int
-    load: str
-    message_bytes: int
-    window: int
-
-
-class Joint(Alike, frozen=True):
+class Joint(msgspec.Struct, frozen=True):
     """One case of many ranks: times in s per sample, rates in bytes/s and messages/s, in sum.
 
     It is an entry of the JSON report as it is. Rates are 0 where messages are not counted.
@@ -39,6 +28,13 @@ class Joint(Alike, frozen=True):
     for a blocking operation.
     """
 
+    network: str | None
+    pattern: str
+    ranks: int
+    pairs: int
+    load: str
+    message_bytes: int
+    window: int
     median_s: float
     low_s: float
     high_s: float
@@ -59,69 +55,58 @@ class Joint(Alike, frozen=True):
     bytes_per_s: float
     load_bytes_per_s: float
 
-    @property
-    def alike(self) -> Alike:
-        """What it is a case of."""
-        return Alike(*(getattr(self, name) for name in Alike.__struct_fields__))
+
+#: What makes two cases the same, in their order: idle before loaded, since ratios are to it.
+_Alike = tuple[str, str, int, int, bool, str, int, int]
+#: A launch, a case of it, its times, and what is only of cases of many ranks.
+_Found = tuple[Launch, Measurement, Times, Together]
 
 
 def joint(run: Run) -> tuple[Joint, ...]:
     """Every case of many ranks that came to its proper end, smallest first within a pattern."""
-    found: dict[Alike, list[_Found]] = {}
+    found: dict[_Alike, list[_Found]] = {}
     for launch in run.launches:
         for one in launch.measurements:
             if one.status == "ok" and one.times is not None and one.together is not None:
                 of = one.together
-                alike = Alike(
-                    launch.network, one.pattern, of.ranks, of.pairs, one.load,
-                    one.message_bytes, one.window,
+                alike = (
+                    launch.network or "", one.pattern, of.ranks, of.pairs, one.load != "none",
+                    one.load, one.message_bytes, one.window,
                 )  # fmt: skip
-                found.setdefault(alike, []).append((launch.number, one, one.times, of))
-    return tuple(_joined(alike, found[alike]) for alike in sorted(found, key=_order))
+                found.setdefault(alike, []).append((launch, one, one.times, of))
+    return tuple(_joined(found[alike]) for alike in sorted(found))
 
 
-#: A launch's number, a case of it, its times, and what is only of cases of many ranks.
-_Found = tuple[int, Measurement, Times, Together]
-
-
-def _order(one: Alike) -> tuple[str, str, int, int, bool, str, int, int]:
-    """Idle before loaded, for all ratios are to it."""
-    return (
-        one.network or "", one.pattern, one.ranks, one.pairs, one.load != "none", one.load,
-        one.message_bytes, one.window,
-    )  # fmt: skip
-
-
-def _joined(alike: Alike, found: Sequence[_Found]) -> Joint:
+def _joined(found: Sequence[_Found]) -> Joint:
     launches, cases, times, together = zip(*found, strict=True)
+    case, of = cases[0], together[0]
     timed = list(zip(cases, times, strict=True))
     messages_per_s = statistics.median(one.messages_per_s for one in together)
     overlaps = [one.overlap for one in together if one.overlap is not None]
-    p99s = [one.p99_s for case, one in timed if case.samples >= P99_SAMPLES]
-    p999s = [one.p999_s for case, one in timed if case.samples >= P999_SAMPLES]
     clocks = {one.clock for one in together}
     return Joint(
-        **msgspec.structs.asdict(alike),
+        network=launches[0].network, pattern=case.pattern, ranks=of.ranks, pairs=of.pairs,
+        load=case.load, message_bytes=case.message_bytes, window=case.window,
         median_s=statistics.median(one.median_s for one in times),
         low_s=min(one.low_s for one in times),
         high_s=max(one.high_s for one in times),
         confidence=min(one.confidence for one in times),
         p90_s=max(one.p90_s for one in times),
-        p99_s=max(p99s, default=None),
-        p999_s=max(p999s, default=None),
+        p99_s=max((t.p99_s for one, t in timed if one.samples >= P99_SAMPLES), default=None),
+        p999_s=max((t.p999_s for one, t in timed if one.samples >= P999_SAMPLES), default=None),
         minimum_s=min(one.minimum_s for one in times),
         maximum_s=max(one.maximum_s for one in times),
         samples=sum(one.samples for one in cases),
-        launches=len(set(launches)),
+        launches=len({one.number for one in launches}),
         clock=next(one for one in _CLOCKS if one in clocks),
         clock_error_s=max(one.clock_error_s for one in together),
         late_starts=sum(one.late_starts for one in together),
         overlap=statistics.median(overlaps) if overlaps else None,
         compute_s=statistics.median(one.compute_s for one in together),
         messages_per_s=messages_per_s,
-        bytes_per_s=messages_per_s * alike.message_bytes,
+        bytes_per_s=messages_per_s * case.message_bytes,
         load_bytes_per_s=statistics.median(one.load_bytes_per_s for one in together),
-    )
+    )  # fmt: skip
 
 
 #: The least trustworthy first: a bias in one launch is a bias of all.
@@ -134,8 +119,9 @@ def of_pattern(cases: Sequence[Joint], *patterns: str) -> tuple[Joint, ...]:
 
 def idle(cases: Sequence[Joint], loaded: Joint) -> Joint | None:
     """The same victims without a load, if that was measured."""
-    wanted = msgspec.structs.replace(loaded.alike, load="none")
-    return next((one for one in cases if one.alike == wanted), None)
+    same = attrgetter("network", "pattern", "ranks", "pairs", "message_bytes", "window")
+    found = (one for one in cases if one.load == "none" and same(one) == same(loaded))
+    return next(found, None)
 
 
 def ratio(loaded: float | None, without: float | None) -> float | None:
@@ -160,6 +146,8 @@ MOST_SIZES = 5
 
 #: Value, low, high, and the tail above it if there is one.
 Drawn = tuple[float, float, float, float | None]
+#: What the cases of one curve have in common, as its name.
+CurveName = Callable[[Joint], str]
 
 
 class Ordinate(NamedTuple):
@@ -178,23 +166,11 @@ class Axis(NamedTuple):
     tick: Callable[[Joint], str] | None = None
 
 
-class CurveKey(NamedTuple):
-    """What the cases of one curve have in common, and its name."""
-
-    key: Callable[[Joint], Hashable]
-    name: Callable[[Joint], str]
-
-
 SIZES = Axis("message size", lambda one: position(one.message_bytes))
 RANKS = Axis("ranks", lambda one: math.log2(one.ranks), lambda one: f"{one.ranks:,}")
 PAIRS = Axis(
     "pairs at once", lambda one: math.log2(max(1, one.pairs)), lambda one: f"{one.pairs:,}"
 )
-
-BY_SIZE = CurveKey(lambda one: one.message_bytes, lambda one: size(one.message_bytes))
-BY_RANKS = CurveKey(lambda one: one.ranks, lambda one: f"{one.ranks:,} ranks")
-BY_PAIRS = CurveKey(lambda one: one.pairs, lambda one: f"{one.pairs:,} pairs")
-BY_LOAD = CurveKey(lambda one: one.load, load)
 
 
 def _time_us(case: Joint) -> Drawn:
@@ -222,20 +198,26 @@ OVERLAP = Ordinate("%", _overlap, (0.0, 105.0))
 
 
 def curves(
-    cases: Sequence[Joint], title: str, y_label: str, axis: Axis, figure: Ordinate, by: CurveKey
+    cases: Sequence[Joint], title: str, y_label: str, axis: Axis, figure: Ordinate, by: CurveName
 ) -> Picture | None:
     """A curve for each value of ``by``; None where no curve has two points."""
-    groups: dict[Hashable, list[Joint]] = {}
+    groups: dict[str, list[Joint]] = {}
     for case in cases:
-        groups.setdefault(by.key(case), []).append(case)
-    kept = [sorted(group, key=axis.place) for group in groups.values()]
-    if all(len({axis.place(one) for one in group}) < 2 for group in kept):
+        groups.setdefault(by(case), []).append(case)
+    if all(len({axis.place(one) for one in group}) < 2 for group in groups.values()):
         return None
-    drawn = (_series(group, by.name(group[0]), axis, figure) for group in spread(kept, MOST_SERIES))
+    drawn = []
+    for name in spread(list(groups), MOST_SERIES):
+        ordered = ((one, figure.of(one)) for one in sorted(groups[name], key=axis.place))
+        marks = [
+            _mark(one, axis.place(one), values, f"{digits(values[0])} {figure.unit}")
+            for one, values in ordered
+        ]
+        drawn.append(PlotCurve(canvas_text(name), marks))
     ticks = {axis.place(one): axis.tick(one) for one in cases} if axis.tick else {}
     return Picture(
-        title, y_label, figure.span is None, tuple(drawn), (), None, span=figure.span,
-        x_label=axis.label, ticks=ticks,
+        title, y_label, figure.span is None, tuple(drawn), span=figure.span, x_label=axis.label,
+        ticks=ticks,
     )  # fmt: skip
 
 
@@ -250,48 +232,29 @@ def ladder(cases: Sequence[Joint], title: str) -> Picture | None:
     steps = ("median", "p90", "p99", "p99.9")
     drawn = []
     for case in cases:
-        values = (case.median_s, case.p90_s, case.p99_s, case.p999_s)
+        values = enumerate((case.median_s, case.p90_s, case.p99_s, case.p999_s))
         marks = [
             _mark(case, place, (v * 1e6, v * 1e6, v * 1e6, None), f"{steps[place]} {duration(v)}")
-            for place, v in enumerate(values)
+            for place, v in values
             if v is not None
         ]
         drawn.append(PlotCurve(canvas_text(load(case)), marks))
     if len(drawn) < 2:
         return None
     return Picture(
-        title, "half round trip, µs", True, tuple(drawn), (), None, x_label="of the samples",
+        title, "half round trip, µs", True, tuple(drawn), x_label="of the samples",
         ticks={float(place): step for place, step in enumerate(steps)},
     )  # fmt: skip
 
 
-def _series(group: Sequence[Joint], name: str, axis: Axis, figure: Ordinate) -> PlotCurve:
-    found = ((one, figure.of(one)) for one in group)
-    marks = [
-        _mark(one, axis.place(one), drawn, f"{digits(drawn[0])} {figure.unit}")
-        for one, drawn in found
-    ]
-    return PlotCurve(canvas_text(name), marks)
-
-
 def _mark(case: Joint, x: float, drawn: Drawn, median: str) -> Mark:
     y, low, high, tail = drawn
-    return Mark(
-        float(x), y, low, high, ", ".join(_where(case)), median,
-        f"{duration(case.low_s)} to {duration(case.high_s)}", _also(case),
-        f"{case.samples:,} in {case.launches} launches", tail,
-    )  # fmt: skip
-
-
-def _where(case: Joint) -> Iterator[str]:
-    yield size(case.message_bytes)
-    yield f"{case.ranks:,} ranks"
-    if case.pairs:
-        yield f"{case.pairs:,} pairs"
-
-
-def _also(case: Joint) -> str:
-    tail = f"p99 {duration(case.p99_s)}" if case.p99_s is not None else "too few samples for a p99"
+    pairs = f", {case.pairs:,} pairs" if case.pairs else ""
+    p99 = f"p99 {duration(case.p99_s)}" if case.p99_s is not None else "too few samples for a p99"
     hidden = f", overlap {percent(case.overlap)}" if case.overlap is not None else ""
     late = f", {case.late_starts:,} late starts" if case.late_starts else ""
-    return f"{tail}{hidden}{late}"
+    return Mark(
+        float(x), y, low, high, f"{size(case.message_bytes)}, {case.ranks:,} ranks{pairs}", median,
+        f"{duration(case.low_s)} to {duration(case.high_s)}", f"{p99}{hidden}{late}",
+        f"{case.samples:,} in {case.launches} launches", tail,
+    )  # fmt: skip

@@ -11,21 +11,33 @@ from fabricgauge.words.figures import of_unit, rate, size
 
 def in_lines(judged: Judged) -> doc.Section:
     """A terminal has one line per network."""
-    lines = tuple(
-        doc.Paragraph(f"{one.name}: {_line(judged.ceilings.get(one.name))}")
-        for one in judged.run.fabric.networks
-    )
-    return doc.Section("", "", lines, on=doc.SCREEN)
+    lines = []
+    for one in judged.run.fabric.networks:
+        ceiling = judged.ceilings.get(one.name)
+        if isinstance(ceiling, Ceiling):
+            said = f"ceiling {rate(ceiling.payload_bytes_per_s)} per direction"
+            said += f" = {ceiling.steps[-1].expression}" if ceiling.steps else ""
+            said += f" ({ceiling.payload_per_packet_bytes} bytes of payload in every"
+            said += f" {ceiling.wire_bytes_per_packet} on the wire; bound by {ceiling.binding})"
+        else:
+            said = f"no ceiling: {ceiling.reason if ceiling else 'it was not worked out'}"
+        lines.append(doc.Paragraph(f"{one.name}: {said}"))
+    return doc.Section("", "", tuple(lines), on=doc.SCREEN)
 
 
 def sums(judged: Judged) -> Iterator[doc.Section]:
     """An issue tracker has a row per network, a page the whole sum."""
+    rows, blocks = [], list[doc.Block]()
+    for name, one in judged.ceilings.items():
+        if isinstance(one, Skipped):
+            rows.append((name, "not known", one.reason, ""))
+        else:
+            expression = one.steps[-1].expression if one.steps else ""
+            rows.append((name, rate(one.payload_bytes_per_s), expression, one.binding))
+    for name, one in sorted(judged.ceilings.items()):
+        blocks += [doc.Heading(name), *sum_of(one)]
     heads = doc.heads("network", "payload per direction", "sum", "bound by")
-    rows = tuple(_row(name, one) for name, one in judged.ceilings.items())
-    yield doc.Section("", "Ceilings", (doc.Table(heads, rows),), on=doc.TRACKER)
-    blocks: list[doc.Block] = []
-    for name, ceiling in sorted(judged.ceilings.items()):
-        blocks += [doc.Heading(name), *sum_of(ceiling)]
+    yield doc.Section("", "Ceilings", (doc.Table(heads, tuple(rows)),), on=doc.TRACKER)
     blocks = blocks or [doc.Paragraph("No network with a known rate was found.")]
     yield doc.Section("ceiling", "Ceiling, with the sum", tuple(blocks), nav="Ceiling", on=doc.PAGE)
 
@@ -46,21 +58,3 @@ def sum_of(ceiling: Ceiling | Skipped) -> Iterator[doc.Block]:
         bucket = f" A token bucket may let {burst} pass above the line rate at once, so a transfer"
         bucket += f" of n bytes takes at least (n − {burst}) ÷ ceiling."
     yield doc.Paragraph(f"Bound by {ceiling.binding}.{bucket}", on=doc.PAGE)
-
-
-def _line(ceiling: Ceiling | Skipped | None) -> str:
-    if not isinstance(ceiling, Ceiling):
-        return f"no ceiling: {ceiling.reason if ceiling else 'it was not worked out'}"
-    expression = f" = {ceiling.steps[-1].expression}" if ceiling.steps else ""
-    return (
-        f"ceiling {rate(ceiling.payload_bytes_per_s)} per direction{expression}"
-        f" ({ceiling.payload_per_packet_bytes} bytes of payload in every"
-        f" {ceiling.wire_bytes_per_packet} on the wire; bound by {ceiling.binding})"
-    )
-
-
-def _row(name: str, ceiling: Ceiling | Skipped) -> tuple[str, ...]:
-    if isinstance(ceiling, Skipped):
-        return name, "not known", ceiling.reason, ""
-    expression = ceiling.steps[-1].expression if ceiling.steps else ""
-    return name, rate(ceiling.payload_bytes_per_s), expression, ceiling.binding

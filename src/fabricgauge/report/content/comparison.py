@@ -2,35 +2,47 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.model.comparison import Comparison, ComparisonOutcome, Difference, Operand, Pair
+from fabricgauge.model.comparison import Comparison, ComparisonOutcome, Pair
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.suite import LESS_IS_BETTER, UNITS
+from fabricgauge.model.suite import LESS_IS_BETTER, UNITS, Quantity, SuiteCurve
 from fabricgauge.report import document as doc
-from fabricgauge.report.content import differences as words
+from fabricgauge.report.content.changes import (
+    STANDINGS,
+    better_is,
+    change,
+    interval,
+    loss,
+    overall,
+    pictures,
+)
 from fabricgauge.report.content.suites import SHOWN
 from fabricgauge.report.interface import Cell as Value
 from fabricgauge.report.interface import Kind, Records, Setting, identified
-from fabricgauge.words.figures import digits
+from fabricgauge.words.figures import digits, megabytes_per_s, microseconds, signed, size
 from fabricgauge.words.sentences import counted
 
 VERSION = "1.1"
 
-TONES: dict[ComparisonOutcome, doc.Tone] = {
-    "regression": "fail",
-    "no regression": "pass",
-    "undecided": "inconclusive",
-    "nothing comparable": "inconclusive",
-}
-MEANING = {
-    "regression": "B is worse than A by more than the tolerance, more surely than chance explains",
-    "no regression": "no curve of B is surely worse than A's by more than the tolerance;"
-    " smaller differences are not denied",
-    "undecided": "some sizes are worse by more than the tolerance and chance may explain it, B"
-    " lacks figures that A has, or the intervals leave more sizes open than they decide; measure"
-    " longer or on a quieter machine, or allow more",
-    "nothing comparable": "the two have no curve of one kind at a common size",
-}
+#: How each outcome is shown, and what it means.
+OUTCOMES: dict[ComparisonOutcome, tuple[doc.Tone, str]] = {
+    "regression": (
+        "fail", "B is worse than A by more than the tolerance, more surely than chance explains"
+    ),
+    "no regression": (
+        "pass", "no curve of B is surely worse than A's by more than the tolerance;"
+        " smaller differences are not denied",
+    ),
+    "undecided": (
+        "inconclusive", "some sizes are worse by more than the tolerance and chance may explain it,"
+        " B lacks figures that A has, or the intervals leave more sizes open than they decide;"
+        " measure longer or on a quieter machine, or allow more",
+    ),
+    "nothing comparable": ("inconclusive", "the two have no curve of one kind at a common size"),
+}  # fmt: skip
 
+_INTERVALS = (
+    "The interval of a change is conservative: B's lower end over A's upper end, and the reverse."
+)
 _TOSSED = (
     "With intervals a pair is a regression when, beyond the tolerance and all intervals, more sizes"
     " are worse than better, or more of them in a row are, than tossing coins explains (5 % over"
@@ -45,6 +57,8 @@ _BARE = (
 #: Pairs beyond this have their tables but no plot: the file would grow past what mail takes.
 MOST_PLOTTED = 24
 _MOST_NOTES = {doc.SCREEN: 8}
+#: Sizes that one side alone has, as a list.
+_MOST_SIZES = 8
 _MOST_UNMATCHED = {doc.SCREEN: 12, doc.TRACKER: 60}
 
 
@@ -96,14 +110,14 @@ def _ends(one: Estimate) -> tuple[Value, ...]:
 def document(comparison: Comparison, _setting: Setting) -> doc.Report:
     """The outcome, both sides, the pairs in a table, then each pair size by size."""
     word = comparison.outcome.upper()
-    a, b = _named(comparison.a), _named(comparison.b)
-    tolerance = words.share(comparison.tolerance)
+    a, b = (f"{one.kind} {one.name}" for one in (comparison.a, comparison.b))
+    tone, meaning = OUTCOMES[comparison.outcome]
     beyond = len(comparison.pairs) > MOST_PLOTTED
     return doc.Report(
-        word=word, tone=TONES[comparison.outcome], headline=headline(comparison),
+        word=word, tone=tone, headline=headline(comparison),
         title="fabricgauge compare",
-        about=f"fabricgauge · A: {a} · B: {b} · tolerance {tolerance}",
-        under=(doc.Paragraph(f"{word} means: {MEANING[comparison.outcome]}.", on=doc.PAGE),),
+        about=f"fabricgauge · A: {a} · B: {b} · tolerance {_share(comparison.tolerance)}",
+        under=(doc.Paragraph(f"{word} means: {meaning}.", on=doc.PAGE),),
         sections=(
             _sides(comparison), _overview(comparison), *_pairs(comparison),
             _unmatched(comparison), _how(comparison),
@@ -115,7 +129,7 @@ def document(comparison: Comparison, _setting: Setting) -> doc.Report:
 
 def headline(comparison: Comparison) -> str:
     """The outcome in one sentence."""
-    allowed = words.share(comparison.tolerance)
+    allowed = _share(comparison.tolerance)
     total = counted(len(comparison.pairs), "pair of curves", "pairs of curves")
     if comparison.outcome == "regression":
         bad = [pair for pair in comparison.pairs if pair.regression]
@@ -123,22 +137,22 @@ def headline(comparison: Comparison) -> str:
                  for one in bad)  # fmt: skip
         bare = " (means only)" if all(means) else ""
         told = f"B is worse than A by more than {allowed} in {len(bad)} of {total}{bare}"
-        return f"{told}: {words.loss(bad)}"
+        return f"{told}: {loss(bad)}"
     if comparison.outcome == "no regression":
         told = f"B is not shown to be worse than A by more than {allowed} in {total}"
-        return f"{told}: {words.direction(comparison.pairs)}"
+        return f"{told}: {overall(comparison.pairs)}"
     doubtful = [pair for pair in comparison.pairs if pair.doubt]
     if doubtful:
         told = f"Nothing is decided in {len(doubtful)} of {total}"
-        return f"{told}: {words.loss(doubtful)}"
+        return f"{told}: {loss(doubtful)}"
     if comparison.outcome == "undecided":
         return f"The intervals are too wide to tell a difference of {allowed} in {total}"
     return "A and B have no curve in common"
 
 
-def _named(operand: Operand) -> str:
-    """An operand by kind and name."""
-    return f"{operand.kind} {operand.name}"
+def _share(tolerance: float) -> str:
+    """A share as percent with no more digits than it needs: ``5 %``."""
+    return f"{tolerance * 100:g} %"
 
 
 def _sides(comparison: Comparison) -> doc.Section:
@@ -146,7 +160,7 @@ def _sides(comparison: Comparison) -> doc.Section:
     rows = tuple(
         (
             doc.Cell(side, strong=True),
-            _named(one),
+            f"{one.kind} {one.name}",
             "; ".join(f"{key} {value}" for key, value in one.facts.items()),
         )
         for side, one in sides
@@ -166,52 +180,118 @@ def _overview(comparison: Comparison) -> doc.Section:
         *doc.heads("result", "curves", ">sizes", ">median change"),
         *doc.heads(*heads, on=doc.PAGE),
     )
-    rows = tuple(_overview_row(number, one) for number, one in enumerate(comparison.pairs, 1))
+    rows: list[tuple[doc.Said, ...]] = []
+    for number, pair in enumerate(comparison.pairs, 1):
+        one, result = pair.summary, _result(pair)
+        rows.append((
+            doc.Cell(result, tone="fail") if pair.regression else result,
+            doc.Cell(_title(pair), link=f"pair-{number}"), str(one.sizes),
+            change(one.median_change, pair.a.quantity), signed(one.least_change),
+            signed(one.largest_change), digits(one.mean_ratio), str(one.worse),
+            str(one.better), str(one.within), str(one.open),
+        ))  # fmt: skip
     said = "Changes are shares of A. B ÷ A is the geometric mean over the sizes. The last four"
-    said += f" columns count sizes: beyond ± {words.share(comparison.tolerance)}, within it, and"
+    said += f" columns count sizes: beyond ± {_share(comparison.tolerance)}, within it, and"
     said += " those whose interval reaches across a limit."
-    blocks = (doc.Table(columns, rows), doc.Paragraph(said, on=doc.PAGE)) if rows else ()
+    blocks = (doc.Table(columns, tuple(rows)), doc.Paragraph(said, on=doc.PAGE)) if rows else ()
     on = doc.ALL if len(rows) > 1 else doc.PAGE
     return doc.Section("pairs", "Curves side by side", blocks, nav="Curves", on=on)
 
 
-def _overview_row(number: int, pair: Pair) -> tuple[doc.Said, ...]:
-    one = pair.summary
-    result = words.result(pair)
+def _result(pair: Pair) -> str:
+    """One word for a pair."""
+    together = pair.summary
+    if pair.regression:
+        return "REGRESSION"
+    if together.undecided or pair.doubt:
+        return "undecided"
+    if together.better and not together.worse:
+        return "better" if 2 * together.better > together.sizes else "better in parts"
+    if together.worse:
+        return "mixed" if together.better else "worse in parts"
+    return "no difference" if together.within == together.sizes else "none shown"
+
+
+def _title(pair: Pair) -> str:
+    """What was compared: the figure, its direction, and between which hosts."""
+    return " / ".join(dict.fromkeys((_described(pair.a), _described(pair.b))))
+
+
+def _described(curve: SuiteCurve) -> str:
+    """A curve by suite, benchmark and what one figure is."""
+    sign = " ↔ " if curve.directions == 2 else " → "
+    between = sign.join(curve.hosts[:2]) + (" …" if len(curve.hosts) > 2 else "")
+    hosts = f", {between}" if len(curve.hosts) > 1 else ""
+    pairs = f", {curve.pairs} pairs" if curve.pairs > 1 else ""
+    network = curve.settings.get("network", "")
+    where = f" over {network}" if network else ""
+    name = "" if curve.suite == "fabricgauge" else f"{curve.suite} "
+    return f"{name}{curve.benchmark} ({curve.what}{pairs}{hosts}){where}"
+
+
+def _origin(curve: SuiteCurve) -> str:
+    """Suite, version and the rule by which its unit was read."""
+    version = f" {curve.version}" if curve.version else ""
+    lines = f", lines {curve.first_line}-{curve.last_line}" if curve.last_line else ""
     return (
-        doc.Cell(result, tone="fail") if pair.regression else result,
-        doc.Cell(words.title(pair), link=f"pair-{number}"), str(one.sizes),
-        words.change(one.median_change, pair.a.quantity), words.signed(one.least_change),
-        words.signed(one.largest_change), digits(one.mean_ratio), str(one.worse),
-        str(one.better), str(one.within), str(one.open),
-    )  # fmt: skip
+        f"{curve.suite}{version}, {curve.statistic} per size, {curve.unit_rule};"
+        f" {curve.source or 'source not said'}{lines}"
+    )
 
 
 def _pairs(comparison: Comparison) -> Iterator[doc.Section]:
     names = (comparison.a.name, comparison.b.name)
     for number, pair in enumerate(comparison.pairs, 1):
         plotted = number <= MOST_PLOTTED
-        plots = doc.drawn(words.pictures(pair, comparison.tolerance, names) if plotted else ())
-        origins = (("A", words.origin(pair.a)), ("B", words.origin(pair.b)))
+        plots = doc.drawn(pictures(pair, comparison.tolerance, names) if plotted else ())
+        origins = (("A", _origin(pair.a)), ("B", _origin(pair.b)))
         blocks = (
             *_told(pair, comparison.tolerance), plots,
             _sizes(pair, comparison.tolerance, not plots.plots),
             doc.FactList(origins, on=doc.ALL & ~doc.SCREEN),
         )  # fmt: skip
-        title = f"{words.result(pair)}: {words.title(pair)}"
-        yield doc.Section(f"pair-{number}", title, blocks)
+        yield doc.Section(f"pair-{number}", f"{_result(pair)}: {_title(pair)}", blocks)
 
 
 def _told(pair: Pair, tolerance: float) -> Iterator[doc.Block]:
-    decided = pair.regression or pair.doubt
+    """The decision, the whole curve in a sentence, crossovers, and what is not comparable."""
+    decided, of, quantity = pair.regression or pair.doubt, pair.summary, pair.a.quantity
     if decided:
         yield doc.Paragraph(decided, kind="strong")
-    counted = (words.counted(pair, tolerance),) if pair.summary.sizes > 1 else ()
-    yield doc.Items((words.summed_up(pair), *counted, *words.crossings(pair)))
+    told = [f"one size: {change(of.median_change, quantity)}"]
+    if of.sizes > 1:
+        how = "by the bare figures" if pair.basis == "means" else "intervals allowed for"
+        told = [
+            f"{of.sizes} sizes: median {change(of.median_change, quantity)}, from"
+            f" {signed(of.least_change)} to {signed(of.largest_change)};"
+            f" geometric mean of B ÷ A {digits(of.mean_ratio)}",
+            f"beyond ± {_share(tolerance)}, {how}: worse at {of.worse}, better at {of.better};"
+            f" within at {of.within}" + (f", not decided at {of.open}" if of.open else ""),
+        ]
+    yield doc.Items((*told, *_crossings(pair)))
     yield doc.Items(pair.notes, limit=doc.RowLimit("and {count} more notes", _MOST_NOTES))
     for side, only in (("A", pair.only_a), ("B", pair.only_b)):
         if only:
-            yield doc.Paragraph(f"only in {side}: {words.sizes(only)}")
+            shown = ", ".join(map(_size, only[:_MOST_SIZES]))
+            more = f" and {len(only) - _MOST_SIZES} more" * (len(only) > _MOST_SIZES)
+            yield doc.Paragraph(f"only in {side}: {shown}{more}")
+
+
+def _crossings(pair: Pair) -> Iterator[str]:
+    """Crossovers as sentences; those that are not significant are only counted."""
+    how = " (bare figures)" if pair.basis == "means" else ""
+    for one in pair.crossovers:
+        if one.significant:
+            ends = f"{size(one.from_bytes)} and {size(one.to_bytes)}"
+            yield f"B becomes the {one.becomes} one between {ends}{how}"
+    rest = sum(not one.significant for one in pair.crossovers)
+    if rest:
+        verb = "is" if rest == 1 else "are"
+        yield f"{counted(rest, 'change')} of sign that {verb} not significant"
+
+
+def _size(message_bytes: int | None) -> str:
+    return "no size" if message_bytes is None else size(message_bytes)
 
 
 def _sizes(pair: Pair, tolerance: float, is_open: bool) -> doc.Block:
@@ -219,26 +299,33 @@ def _sizes(pair: Pair, tolerance: float, is_open: bool) -> doc.Block:
     unit = SHOWN[quantity][0]
     columns = doc.heads(">size", f">A {unit}", f">B {unit}", ">B against A")
     if pair.basis != "means":
-        columns += doc.heads(">interval", f"beyond ± {words.share(tolerance)}")
-    rows = tuple(_size(one, pair)[: len(columns)] for one in pair.differences)
-    note = f"{len(rows)} sizes; {words.better_is(quantity)}"
+        columns += doc.heads(">interval", f"beyond ± {_share(tolerance)}")
+    rows = tuple(
+        (
+            _size(one.message_bytes), _figure(one.a, quantity), _figure(one.b, quantity),
+            doc.Cell(change(one.change, quantity), strong=True),
+            interval(one),
+            STANDINGS[one.standing] + (" (bare figures)" if one.low is None else ""),
+        )[: len(columns)]
+        for one in pair.differences
+    )  # fmt: skip
+    note = f"{counted(len(rows), 'size')}; {better_is(quantity)}"
     return doc.Fold("Figures", note, (doc.Table(columns, rows),), open=is_open)
 
 
-def _size(one: Difference, pair: Pair) -> tuple[doc.Said, ...]:
-    quantity = pair.a.quantity
-    bare = " (bare figures)" if one.low is None else ""
-    return (
-        words.size_or_none(one.message_bytes), words.figure(one.a, quantity),
-        words.figure(one.b, quantity), doc.Cell(words.change(one.change, quantity), strong=True),
-        words.change_interval(one), words.STANDINGS[one.standing] + bare,
-    )  # fmt: skip
+def _figure(estimate: Estimate, quantity: Quantity) -> str:
+    """The value in the quantity's unit, without the unit."""
+    if quantity == "time":
+        return microseconds(estimate.value)
+    if quantity in ("bandwidth", "bus_bandwidth"):
+        return megabytes_per_s(estimate.value)
+    return digits(estimate.value * SHOWN[quantity][1])
 
 
 def _unmatched(comparison: Comparison) -> doc.Section:
     columns = (*doc.heads("side", "curve", "why"), *doc.heads("~from", on=doc.PAGE))
     rows = tuple(
-        (one.side, words.described(one.curve), one.reason, words.origin(one.curve))
+        (one.side, _described(one.curve), one.reason, _origin(one.curve))
         for one in comparison.unmatched
     )
     limit = doc.RowLimit("and {count} more; JSON and HTML list all", _MOST_UNMATCHED)
@@ -249,8 +336,8 @@ def _unmatched(comparison: Comparison) -> doc.Section:
 def _how(comparison: Comparison) -> doc.Section:
     on = doc.ALL if any(pair.basis != "means" for pair in comparison.pairs) else doc.PAGE
     blocks = (
-        doc.Paragraph(words.INTERVALS, kind="soft", on=doc.TEXT),
-        doc.Paragraph(words.INTERVALS + _BARE, on=doc.PAGE), doc.Paragraph(_TOSSED, on=doc.PAGE),
+        doc.Paragraph(_INTERVALS, kind="soft", on=doc.TEXT),
+        doc.Paragraph(_INTERVALS + _BARE, on=doc.PAGE), doc.Paragraph(_TOSSED, on=doc.PAGE),
     )  # fmt: skip
     return doc.Section("how", "How to read this", blocks, nav="How to read this", on=on)
 

@@ -8,7 +8,6 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.fabric import Fabric, Member
 from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.words.figures import megabytes_per_s, percent, size
@@ -144,7 +143,12 @@ def one_way_peaks(judged: Judged) -> tuple[BestRate, ...]:
             ]
             large = [one for one in carried if one.message_bytes >= judged.sustained_bytes]
             found.setdefault(curve.network, []).extend(large or carried)
-    return tuple(max(each, key=_assured) for each in found.values() if each)
+    # As the rule `fraction` chooses: the highest median may be the luckiest one.
+    return tuple(
+        max(each, key=lambda one: (one.bandwidth.supported, one.bandwidth.low))
+        for each in found.values()
+        if each
+    )
 
 
 def limit_bytes_s(judged: Judged, network: str | None, pattern: str) -> float | None:
@@ -180,46 +184,41 @@ def follow_on(judged: Judged) -> tuple[Verdict, ...]:
     if launches and all(launch.imported for launch in launches):
         return ()
     measured = {launch.network for launch in launches if launch.completed}
+    broken = {launch.network for launch in launches if launch.ended.changes}
     proofs = (one for one in judged.verdicts if one.rule in PROOFS)
     wrong = {one.network for one in proofs if one.outcome is Outcome.INVALID}
-    gone = {one.network for one in _gone(judged) if one.outcome is Outcome.FAIL} - measured
+    dead = {one.network for one in _gone(judged) if one.outcome is Outcome.FAIL}
+    gone = dead - measured
     follows = {
         **dict.fromkeys(OF_FIGURES, wrong | gone), **dict.fromkeys(PROOFS, gone),
         "coverage": {""} if gone and not measured else gone,
     }  # fmt: skip
+    # What broke while it was measured left some figures, and too few to decide the others.
+    undecided = dict.fromkeys((*OF_FIGURES, "completeness"), dead & broken)
     return tuple(
         one
         for one in judged.verdicts
-        if one.outcome is not Outcome.PASS
-        and one.remedy
-        and one.network in follows.get(one.rule, ())
-    )
+        if one.outcome is not Outcome.PASS and one.remedy
+        and (
+            one.network in follows.get(one.rule, ())
+            or (one.outcome is Outcome.INCONCLUSIVE and one.network in undecided.get(one.rule, ()))
+        )
+    )  # fmt: skip
 
 
 def _is_said(judged: Judged, one: Verdict) -> bool:
     """Whether `connect` names every port without a link that `link` names, with its own remedy."""
-    run = judged.run
+    run, dead = judged.run, set()
     if one.rule != "link" or any(launch.ended.changes for launch in run.launches):
         return False
+    for network in run.fabric.networks:
+        for member in network.members if network.name == one.network else ():
+            node = run.fabric.node(member.node)
+            port = node if isinstance(node, Skipped) else node.interface(member.interface)
+            if not isinstance(port, Skipped) and port.carrier is False:
+                dead.add(f"{member.node}:{member.interface}")
     said = {found.where for found in run.preflight if found.carries_nothing}
-    dead = {
-        f"{member.node}:{member.interface}"
-        for network in run.fabric.networks
-        for member in network.members
-        if network.name == one.network and _carries_nothing(run.fabric, member)
-    }
     return one.about.kind == "network" and bool(dead) and dead <= said
-
-
-def _carries_nothing(fabric: Fabric, member: Member) -> bool:
-    node = fabric.node(member.node)
-    port = node if isinstance(node, Skipped) else node.interface(member.interface)
-    return not isinstance(port, Skipped) and port.carrier is False
-
-
-def _assured(peak: BestRate) -> tuple[bool, float]:
-    """As the rule `fraction` chooses: the highest median may be the luckiest one."""
-    return peak.bandwidth.supported, peak.bandwidth.low
 
 
 def _sentence(peak: BestRate) -> str:

@@ -1,15 +1,11 @@
 """Curves of two nodes: which sizes and percentiles are shown, and their plots."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve, CurvePoint
-from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.run import Launch
 from fabricgauge.report.content.conclusion import limit_bytes_s
 from fabricgauge.report.picture import (
     Line,
@@ -33,18 +29,6 @@ KEY_SIZES_BYTES = (0, 8, 1024, 16384, 65536, 1 << 20, 1 << 22)
 
 #: With fewer samples a percentile is the maximum, or next to it, under another name.
 P99_SAMPLES, P999_SAMPLES = 100, 1000
-
-
-class LaunchFacts(NamedTuple):
-    """What the launches add to a curve's point: the worst p99.9 and why each stopped.
-
-    Launches with too few samples for a 99.9th percentile do not count for it.
-    """
-
-    p999_s: float | None
-    stops: str
-    warmup_samples: int
-    batch: int
 
 
 def pair_curves(judged: Judged) -> tuple[Curve, ...]:
@@ -85,49 +69,11 @@ def spread(every: Sequence[T], most: int) -> Sequence[T]:
     return [every[place * (len(every) - 1) // (most - 1)] for place in range(most)]
 
 
-def at(curve: Curve | None, message_bytes: int) -> CurvePoint | None:
-    """The point of that size, if it was measured."""
-    points = curve.points if curve else ()
-    return next((point for point in points if point.message_bytes == message_bytes), None)
-
-
 def direction(curve: Curve) -> str:
     """``c1 → c2``, or ``c1 ↔ c2`` where both send at once; ``c1 → c2 (fence)``."""
     both = PATTERNS[curve.pattern].directions == 2
     told = f" ({curve.variant})" if curve.variant else ""
     return f"{sentences.direction(curve.origin_node, curve.target_node, both)}{told}"
-
-
-def facts(judged: Judged, curve: Curve, message_bytes: int) -> LaunchFacts:
-    """What the records of all launches say of one point of a curve."""
-    found = [
-        measurement
-        for launch in judged.run.launches
-        if launch.network == curve.network
-        for measurement in launch.measurements
-        if measurement.message_bytes == message_bytes and _is_of(curve, launch, measurement)
-    ]
-    times = [one.times.p999_s for one in found if one.times and one.samples >= P999_SAMPLES]
-    return LaunchFacts(
-        p999_s=max(times, default=None),
-        stops=_counted([one.stop or one.status for one in found]),
-        warmup_samples=sum(one.warmup_samples for one in found),
-        batch=max((one.batch for one in found), default=1),
-    )
-
-
-def _is_of(curve: Curve, launch: Launch, one: Measurement) -> bool:
-    ends = tuple(
-        launch.nodes[rank] if 0 <= rank < len(launch.nodes) else ""
-        for rank in (one.origin, one.target)
-    )
-    alike = (one.pattern, one.variant) == (curve.pattern, curve.variant)
-    return alike and ends == (curve.origin_node, curve.target_node)
-
-
-def _counted(words: list[str]) -> str:
-    counts = Counter(words).items()
-    return ", ".join(f"{word} × {count}" if count > 1 else word for word, count in counts)
 
 
 FLOOR_STEPS_PER_DOUBLING = 4
@@ -148,13 +94,12 @@ def pictures(judged: Judged, network: str | None) -> tuple[Picture, ...]:
 def _times(judged: Judged, network: str | None, pattern: str) -> Picture:
     words = PATTERNS[pattern]
     series = tuple(
-        PlotCurve(_label(curve), [_time_mark(point) for point in curve.points])
+        PlotCurve(_label(curve), list(map(_time_mark, curve.points)))
         for curve in curves_of(judged, network, (pattern,))
     )
-    return Picture(
-        _capital(words.title), f"{words.sentence}, µs", True, series,
-        tuple(_floors(judged, network, series)), None, patterns=(pattern,),
-    )  # fmt: skip
+    title = words.title[:1].upper() + words.title[1:]
+    floors = tuple(_floors(judged, network, series))
+    return Picture(title, f"{words.sentence}, µs", True, series, floors, patterns=(pattern,))
 
 
 def _time_mark(point: CurvePoint) -> Mark:
@@ -173,30 +118,26 @@ def _time_mark(point: CurvePoint) -> Mark:
 def _rates(judged: Judged, network: str | None, patterns: tuple[str, ...], which: str) -> Picture:
     limit = limit_bytes_s(judged, network, patterns[0])
     drawn = (
-        PlotCurve(
-            _label(curve),
-            [
-                _rate_mark(point, point.bandwidth, limit)
-                for point in curve.points
-                if point.bandwidth
-            ],
-        )
+        PlotCurve(_label(curve), list(_rate_marks(curve, limit)))
         for curve in curves_of(judged, network, patterns)
     )
     series = tuple(one for one in drawn if one.marks)
     return Picture(
-        _capital(f"bandwidth, {which}"), f"MB/s, {which}", False, series,
-        ceiling_line(limit, series), limit / 1e6 if limit else None, patterns=patterns,
+        f"Bandwidth, {which}", f"MB/s, {which}", False, series, ceiling_line(limit, series),
+        limit / 1e6 if limit else None, patterns=patterns,
     )  # fmt: skip
 
 
-def _rate_mark(point: CurvePoint, rate: Estimate, limit: float | None) -> Mark:
-    return estimate_mark(
-        point.message_bytes, rate, 1e-6, f"{megabytes_per_s(rate.value)} MB/s",
-        f"{megabytes_per_s(rate.low)} to {megabytes_per_s(rate.high)} MB/s",
-        f"{percent(rate.value / limit)} of the ceiling" if limit else "no ceiling known",
-        _count(point),
-    )  # fmt: skip
+def _rate_marks(curve: Curve, limit: float | None) -> Iterator[Mark]:
+    for point in curve.points:
+        rate = point.bandwidth
+        if rate:
+            yield estimate_mark(
+                point.message_bytes, rate, 1e-6, f"{megabytes_per_s(rate.value)} MB/s",
+                f"{megabytes_per_s(rate.low)} to {megabytes_per_s(rate.high)} MB/s",
+                f"{percent(rate.value / limit)} of the ceiling" if limit else "no ceiling known",
+                _count(point),
+            )  # fmt: skip
 
 
 def _count(point: CurvePoint) -> str:
@@ -215,37 +156,30 @@ def _label(curve: Curve) -> str:
 
 
 def _floors(judged: Judged, network: str | None, series: tuple[PlotCurve, ...]) -> Iterator[Line]:
-    """The medium's floor and the time that the wire needs, where they can be seen."""
+    """What times must not undercut: limits that verdicts were held against, and the wire's time.
+
+    The wire's line begins where it comes near the fastest message.
+    """
     marks = [mark for one in series for mark in one.marks]
-    if not marks:
-        return
-    for floor_s in sorted(_medium_floors_s(judged, network)):
+    limits = (
+        one.threshold
+        for one in judged.verdicts
+        if one.about.kind == "network" and one.network == network and one.threshold
+    )
+    floors = {
+        one.value
+        for one in limits
+        if one.unit.split(" ")[0] == "s" and one.relation in ("at least", ">=", "≥")
+    }
+    for floor_s in sorted(one for one in floors if one > 0):
         yield from level(f"floor of the medium {duration(floor_s)}", series, floor_s * 1e6)
     ceiling = judged.ceilings.get(network) if network is not None else None
-    if isinstance(ceiling, Ceiling):
-        yield from _wire_floor(ceiling, max(one.x for one in marks), min(one.y for one in marks))
-
-
-def _wire_floor(ceiling: Ceiling, last: float, lowest_us: float) -> Iterator[Line]:
-    """The least time of a transfer, from where it comes near the fastest message on."""
-    steps = range(int(last * FLOOR_STEPS_PER_DOUBLING) + 1)
-    sizes = [2 ** (step / FLOOR_STEPS_PER_DOUBLING) for step in steps]
-    times = [1e6 * ceiling.one_transfer_floor_s(n) for n in sizes]
-    seen = [(position(n), t) for n, t in zip(sizes, times, strict=True) if t > lowest_us / 5]
-    if len(seen) > 1:
-        yield Line("wire time at the ceiling", [x for x, _ in seen], [y for _, y in seen])
-
-
-def _medium_floors_s(judged: Judged, network: str | None) -> set[float]:
-    """Limits of time that verdicts were held against and that must not be undercut."""
-    return {
-        verdict.threshold.value
-        for verdict in judged.verdicts
-        if verdict.about.kind == "network" and verdict.network == network and verdict.threshold
-        and verdict.threshold.unit.split(" ")[0] == "s"
-        and verdict.threshold.relation in ("at least", ">=", "≥") and verdict.threshold.value > 0
-    }  # fmt: skip
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    if isinstance(ceiling, Ceiling) and marks:
+        last, lowest = max(one.x for one in marks), min(one.y for one in marks)
+        steps = range(int(last * FLOOR_STEPS_PER_DOUBLING) + 1)
+        sizes = [2 ** (step / FLOOR_STEPS_PER_DOUBLING) for step in steps]
+        times = [1e6 * ceiling.one_transfer_floor_s(one) for one in sizes]
+        seen = [(x, y) for x, y in zip(sizes, times, strict=True) if y > lowest / 5]
+        if len(seen) > 1:
+            x, y = zip(*seen, strict=True)
+            yield Line("wire time at the ceiling", list(map(position, x)), list(y))

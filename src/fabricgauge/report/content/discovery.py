@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
-from fabricgauge.model.fabric import Network, Node, Unreached
+from fabricgauge.model.fabric import Node, Unreached
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.likeness import LikeNodes, Oddity
 from fabricgauge.model.surveyed import Surveyed
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import inventory as words
 from fabricgauge.report.content.ceilings import sum_of
-from fabricgauge.report.content.folded import shortened
+from fabricgauge.report.content.inventory import shortened
 from fabricgauge.report.interface import Kind, Setting, identified
 from fabricgauge.words.sentences import counted, listed
 
@@ -100,11 +101,10 @@ def _missing(surveyed: Surveyed) -> doc.Section:
 
 
 def _classes(surveyed: Surveyed) -> doc.Section:
-    blocks = [
-        block for number, one in enumerate(surveyed.classes, 1) for block in _class(number, one)
-    ]
-    blocks = blocks or [doc.Paragraph("No node said anything of itself.")]
-    return doc.Section("classes", "Classes of like nodes", tuple(blocks), nav="Classes")
+    each = (_class(number, one) for number, one in enumerate(surveyed.classes, 1))
+    blocks = tuple(chain.from_iterable(each))
+    nothing = (doc.Paragraph("No node said anything of itself."),)
+    return doc.Section("classes", "Classes of like nodes", blocks or nothing, nav="Classes")
 
 
 def _class(number: int, like: LikeNodes) -> Iterator[doc.Block]:
@@ -113,26 +113,12 @@ def _class(number: int, like: LikeNodes) -> Iterator[doc.Block]:
     )
     if like.oddities:
         told = doc.Items(tuple(map(_oddity, like.oddities)))
-        yield doc.Fold("Odd ones out", "", (told,), on=doc.TEXT)
-        yield doc.Heading("Odd ones out", 2, on=doc.PAGE)
-        yield _oddities(like.oddities)
+        yield doc.Fold("Odd ones out", "", (told,), open=True)
     if like.splits:
         told = doc.Items(tuple(f"{one.attribute}: {_on_each(one.values)}" for one in like.splits))
         yield doc.Fold("They differ, and none has most of them on its side", "", (told,), open=True)
     namings = ((f"interface of {one.adapter}", _on_each(one.names)) for one in like.namings)
     yield doc.FactList((*_features(like), *namings))
-
-
-def _oddities(oddities: Sequence[Oddity]) -> doc.Table:
-    rows = tuple(
-        (
-            doc.Cell(shortened(one.nodes), strong=True), one.attribute, one.value or "missing",
-            one.usual or "none", f"{one.usual_count:,}",
-        )
-        for one in oddities
-    )  # fmt: skip
-    columns = doc.heads("nodes", "what", "there", "usual", ">nodes with the usual")
-    return doc.Table(columns, rows, on=doc.PAGE)
 
 
 def _oddity(one: Oddity) -> str:
@@ -153,26 +139,19 @@ def _on_each(values: Iterable[tuple[str, Sequence[str]]]) -> str:
 
 def _features(like: LikeNodes) -> Iterator[tuple[str, str]]:
     """Rows of a class: an adapter's attributes in one row, the settings in the last."""
-    adapters = [key for key in like.traits if key.startswith(ADAPTER)]
+    ends = {key: _OF + key.removeprefix(ADAPTER) for key in like.traits if key.startswith(ADAPTER)}
     settings = []
     for attribute, value in like.traits.items():
-        owner = next((a for a in adapters if attribute.endswith(_OF + a[len(ADAPTER) :])), "")
-        if attribute in adapters:
+        if end := ends.get(attribute):
             called = [like.names[attribute]] if attribute in like.names else []
-            yield attribute, ", ".join((value, *called, *_attributes(like, attribute)))
+            of = (f"{k.removesuffix(end)} {v}" for k, v in like.traits.items() if k.endswith(end))
+            yield attribute, ", ".join((value, *called, *of))
         elif attribute.startswith("net."):
             settings.append(f"{attribute} = {value}")
-        elif not owner:
+        elif not attribute.endswith(tuple(ends.values())):
             yield attribute, value
     if settings:
         yield "settings", "; ".join(settings)
-
-
-def _attributes(like: LikeNodes, adapter: str) -> Iterator[str]:
-    end = _OF + adapter.removeprefix(ADAPTER)
-    for attribute, value in like.traits.items():
-        if attribute.endswith(end):
-            yield f"{attribute.removesuffix(end)} {value}"
 
 
 def _near(surveyed: Surveyed) -> doc.Section:
@@ -196,21 +175,17 @@ def _near(surveyed: Surveyed) -> doc.Section:
 
 def _networks(surveyed: Surveyed) -> doc.Section:
     blocks: list[doc.Block] = []
-    for one in surveyed.fabric.networks:
+    every = surveyed.fabric.networks
+    for one in every:
         told = [("members", words.listed(one.members)), ("rate", one.rate_origin)]
-        if others := _same_wire(surveyed, one):
+        others = [two.name for two in every if two.wire == one.wire and two is not one]
+        if one.wire and others:
             told.append(("the same wire", f"is used by {listed(others)} as well"))
         blocks += [doc.Heading(f"network {words.titled(one)}"), doc.FactList(tuple(told))]
         blocks += sum_of(surveyed.ceilings[one.name])
     blocks = blocks or [doc.Paragraph("No network joins these nodes.")]
     blocks += [doc.Paragraph(one, kind="caution", on=doc.PAGE) for one in surveyed.fabric.unjoined]
     return doc.Section("networks", "Networks and their ceilings", tuple(blocks), nav="Networks")
-
-
-def _same_wire(surveyed: Surveyed, of: Network) -> list[str]:
-    """The other ways to use its links."""
-    every = surveyed.fabric.networks
-    return [one.name for one in every if of.wire and one.wire == of.wire and one is not of]
 
 
 def _ports(surveyed: Surveyed) -> doc.Section:
@@ -231,8 +206,7 @@ def _nodes(surveyed: Surveyed, verbose: bool) -> doc.Section:
         _node(one, verbose, on if place < MOST_NODES else on & ~doc.PAGE)
         for place, one in enumerate(surveyed.inventories)
     ]
-    more = len(surveyed.inventories) - MOST_NODES
-    if more > 0:
+    if (more := len(surveyed.inventories) - MOST_NODES) > 0:
         said = f"{more:,} more nodes are in the JSON report."
         blocks.append(doc.Paragraph(said, kind="caution", on=doc.PAGE))
     return doc.Section("nodes", "Nodes", tuple(blocks), nav="Nodes", on=on)

@@ -1,12 +1,17 @@
-"""Nodes, adapters, interfaces and networks in words, and who is near to whom."""
+"""Nodes, adapters, interfaces and networks in words, and who is near to whom.
 
-from collections.abc import Iterator
+Many nodes' names are written as a person writes them: ``c[1-3,7],gpu[01-04]``.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from ClusterShell.RangeSet import RangeSet
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, IpoibPort, Member, Network, Node
 from fabricgauge.model.inventory import Adapter, Gpu, Inventory, PcieLink, RdmaPort
 from fabricgauge.report import document as doc
-from fabricgauge.report.content.folded import shortened
 from fabricgauge.words.figures import link_rate
 from fabricgauge.words.sentences import counted
 
@@ -23,6 +28,41 @@ DISTANCES = {
 }
 #: With more, as of a host of containers, a page would grow past what mail takes.
 MOST_INTERFACES = 32
+
+
+#: A list of names may fill some lines, and no more; that of a few names is never cut.
+LONGEST = 400
+FEW = 20
+
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,18})([^0-9]*)", re.DOTALL)
+
+
+def folded(names: Iterable[str]) -> str:
+    """Each name once, those that differ in their last number alone as one, in time n log n.
+
+    ClusterShell reads it back. A number with zeros in front keeps its width.
+    """
+    plain: list[str] = []
+    groups: dict[tuple[str, str], set[str]] = {}
+    for name in dict.fromkeys(names):
+        found = _NUMBERED.fullmatch(name)
+        if found is None:
+            plain.append(name)
+        else:
+            groups.setdefault((found[1], found[3]), set()).add(found[2])
+    parts = [*plain]
+    for (before, after), numbers in groups.items():
+        ranges = str(RangeSet.fromlist(numbers))
+        parts.append(f"{before}[{ranges}]{after}" if len(numbers) > 1 else before + ranges + after)
+    return ",".join(parts)
+
+
+def shortened(names: Sequence[str]) -> str:
+    """The same, or of names that fold badly the first two, the last, and how many they are."""
+    text = folded(names)
+    if len(text) <= LONGEST or len(names) <= FEW:
+        return text
+    return f"{names[0]}, {names[1]} … {names[-1]} ({len(names):,})"
 
 
 def known(said: str, *values: object) -> list[str]:
@@ -43,8 +83,7 @@ def adapter(one: Adapter) -> str:
         *known("lanes {}", one.lane_mode),
         *([f"lanes could be {', '.join(one.lane_modes)}"] if one.lane_modes else []),
     ]
-    names = ", ".join((*one.interfaces, *one.rdma_devices)) or "no interface"
-    return f"{names}: {', '.join(told)}"
+    return f"{_ends(one) or 'no interface'}: {', '.join(told)}"
 
 
 def _pcie(one: Adapter) -> list[str]:
@@ -94,17 +133,15 @@ def ordered(node: Node, wired: frozenset[str]) -> list[Interface]:
 def _interface(one: Interface) -> tuple[str, ...]:
     speed = one.speed_bit_s
     driver = one.driver if isinstance(one.driver, str) else one.driver.reason
+    ipoib = ""
+    if isinstance(one.ipoib, IpoibPort):
+        mode = known(" in {} mode", one.ipoib.mode)
+        ipoib = "".join((", IPoIB", *mode, *known(" on {}", one.ipoib.link)))
     return (
-        one.name, ", ".join((driver, *_ipoib(one))), one.operstate,
+        one.name, f"{driver}{ipoib}", one.operstate,
         speed.reason if isinstance(speed, Skipped) else link_rate(speed), str(one.mtu_bytes),
         " ".join(f"{address.ip}/{address.prefix_length}" for address in one.addresses),
     )  # fmt: skip
-
-
-def _ipoib(one: Interface) -> Iterator[str]:
-    if isinstance(one.ipoib, IpoibPort):
-        mode = known(" in {} mode", one.ipoib.mode)
-        yield "".join(("IPoIB", *mode, *known(" on {}", one.ipoib.link)))
 
 
 def titled(one: Network) -> str:
@@ -132,7 +169,7 @@ def nearness(inventory: Inventory) -> doc.Table:
     gpus = (f"GPU {gpu.index}\nNUMA node {_number(gpu.numa_node)}" for gpu in inventory.gpus)
     rows: tuple[tuple[doc.Said, ...], ...] = tuple(
         (
-            doc.Cell(_called(one), strong=True), _number(one.numa_node),
+            doc.Cell(_ends(one) or _number(one.bus), strong=True), _number(one.numa_node),
             *(_way(one, gpu, told) for gpu in inventory.gpus),
         )
         for one in inventory.adapters
@@ -140,8 +177,8 @@ def nearness(inventory: Inventory) -> doc.Table:
     return doc.Table(doc.heads("adapter", "NUMA node", *gpus), rows)
 
 
-def _called(one: Adapter) -> str:
-    return ", ".join((*one.interfaces, *one.rdma_devices)) or str(_number(one.bus))
+def _ends(one: Adapter) -> str:
+    return ", ".join((*one.interfaces, *one.rdma_devices))
 
 
 def _way(one: Adapter, gpu: Gpu, told: dict[tuple[str, int], str]) -> str:

@@ -10,10 +10,17 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.model.pairs import PairAnalysis
-from fabricgauge.report.content.fabric_words import SHOWN, title
+from fabricgauge.model.pairs import PairAnalysis, Quantity
 from fabricgauge.report.picture import Cells, GroupBlock, HeatMap, Histogram, canvas_text
-from fabricgauge.words.figures import digits
+from fabricgauge.words.figures import digits, size
+from fabricgauge.words.networks import named
+
+#: The unit that people read, and the factor to it.
+SHOWN: dict[Quantity, tuple[str, float]] = {"latency": ("µs", 1e6), "bandwidth": ("MB/s", 1e-6)}
+WHAT: dict[Quantity, str] = {
+    "latency": "latency, half round trip",
+    "bandwidth": "bandwidth, per direction",
+}
 
 #: More cells per side are joined into blocks that show their worst pair.
 MOST_CELLS = 1024
@@ -31,6 +38,12 @@ NOISES, LEAST_BAND, MOST_BAND = 3.0, 0.02, 0.25
 Values = NDArray[np.float64]
 
 
+def title(analysis: PairAnalysis) -> str:
+    """``net1: bandwidth, per direction, 1 MiB``."""
+    matrix = analysis.matrix
+    return f"{named(matrix.network)}: {WHAT[matrix.quantity]}, {size(matrix.message_bytes)}"
+
+
 def heat_map(analysis: PairAnalysis) -> HeatMap | None:
     """The picture of one matrix; None where nothing was measured."""
     matrix = analysis.matrix
@@ -42,18 +55,22 @@ def heat_map(analysis: PairAnalysis) -> HeatMap | None:
     less_is_better = matrix.quantity == "latency"
     block = -(-len(order) // MOST_CELLS)
     typical = analysis.typical * factor
-    best, step = _scale(values, typical, less_is_better)
-    cells = blocked(_codes(values, best, step), block)
+    codes, best, step = _coded(values, typical, less_is_better)
+    cells = blocked(codes, block)
     band = min(max(NOISES * analysis.noise, LEAST_BAND), MOST_BAND)
     good, bad = typical * (1 + band), typical * WORST_SHOWN
     if not less_is_better:
         good, bad = typical / (1 + band), typical / WORST_SHOWN
     nodes = [matrix.nodes[place] for place in order]
+    parts = (nodes[first : first + block] for first in range(0, len(nodes), block))
+    labels = (one[0] if len(one) == 1 else f"{one[0]} to {one[-1]}" for one in parts)
+    in_findings = {name for one in analysis.findings for name in one.names}
     return HeatMap(
         title=f"{title(analysis)}, {unit}", cells=cells,
         whole=blocked(cells, -(-len(cells) // MOST_IN_WHOLE)),
-        labels=_labels(nodes, block), groups=_groups(analysis, nodes, block),
-        named=_named(analysis, nodes, block), best=best, step=step, good=good, bad=bad,
+        labels=tuple(map(canvas_text, labels)), groups=_groups(analysis, nodes, block),
+        named=tuple(sorted({at // block for at, node in enumerate(nodes) if node in in_findings})),
+        best=best, step=step, good=good, bad=bad,
         typical=typical, unit=unit, block=block, nodes=len(nodes),
     )  # fmt: skip
 
@@ -68,28 +85,18 @@ def blocked(codes: Cells, block: int) -> Cells:
     return joined
 
 
-def _scale(values: Values, typical: float, less_is_better: bool) -> tuple[float, float]:
-    """The value of code 1, and what each further code adds."""
-    best, worst = np.nanmin(values), np.nanmax(values)
+def _coded(values: Values, typical: float, less_is_better: bool) -> tuple[Cells, float, float]:
+    """The codes, the value of code 1, and what each further code adds."""
+    best, worst = float(np.nanmin(values)), float(np.nanmax(values))
     if not less_is_better:
         best, worst = worst, best
     step = max(abs(typical) * QUANTUM, abs(worst - best) / (CODES - 1))
-    return float(best), float(step if less_is_better else -step) or 1.0
-
-
-def _codes(values: Values, best: float, step: float) -> Cells:
+    step = (step if less_is_better else -step) or 1.0
     measured = np.isfinite(values)
     steps = np.zeros(values.shape)
     np.divide(values - best, step, out=steps, where=measured)
     codes = np.where(measured, np.clip(np.rint(steps) + 1, 1, CODES), 0)
-    return codes.astype(np.uint16)
-
-
-def _labels(nodes: Sequence[str], block: int) -> tuple[str, ...]:
-    parts = (nodes[first : first + block] for first in range(0, len(nodes), block))
-    return tuple(
-        canvas_text(part[0] if len(part) == 1 else f"{part[0]} to {part[-1]}") for part in parts
-    )
+    return codes.astype(np.uint16), best, step
 
 
 def _groups(analysis: PairAnalysis, nodes: Sequence[str], block: int) -> tuple[GroupBlock, ...]:
@@ -105,13 +112,6 @@ def _groups(analysis: PairAnalysis, nodes: Sequence[str], block: int) -> tuple[G
     if len(runs) < 2:
         return ()
     return tuple(GroupBlock(canvas_text(n or "no group"), a / block, b / block) for n, a, b in runs)
-
-
-def _named(analysis: PairAnalysis, nodes: Sequence[str], block: int) -> tuple[int, ...]:
-    """Cells of the nodes that a finding names, be it with a partner."""
-    places = {node: place // block for place, node in enumerate(nodes)}
-    names = {name for one in analysis.findings for name in one.names}
-    return tuple(sorted({places[name] for name in names if name in places}))
 
 
 def histogram(analysis: PairAnalysis) -> Histogram | None:

@@ -1,20 +1,20 @@
 """What two nodes measured: tables of usual sizes, plots, and every case in figures."""
 
+from collections import Counter
 from collections.abc import Container, Iterator
-from typing import NamedTuple
 
 import msgspec
 
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.judged import Judged
+from fabricgauge.model.measurement import Measurement
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.conclusion import limit_bytes_s
 from fabricgauge.report.content.curves import (
     P99_SAMPLES,
-    at,
+    P999_SAMPLES,
     curves_of,
     direction,
-    facts,
     key_sizes,
     networks,
     pair_curves,
@@ -31,6 +31,7 @@ from fabricgauge.words.figures import (
 )
 from fabricgauge.words.networks import is_loopback, named
 from fabricgauge.words.patterns import PATTERNS
+from fabricgauge.words.sentences import counted
 
 #: What has a column of its own among the usual sizes, and its head; a terminal has less room.
 _HEADS = {
@@ -45,15 +46,6 @@ _ON_SCREEN = ("latency", "bandwidth", "bidirectional_bandwidth")
 _USUAL = ("put_latency", "put_bandwidth")
 #: In the place of a percentile for which there are too few samples.
 TOO_FEW = doc.Cell("–", hint="too few samples")
-
-
-class OtherRow(NamedTuple):
-    """One size of one curve, by the word that asks for it; its second row does not repeat that."""
-
-    pattern: str
-    between: str
-    size: str
-    median: str
 
 
 def figures(judged: Judged) -> Iterator[doc.Section]:
@@ -76,58 +68,59 @@ def figures(judged: Judged) -> Iterator[doc.Section]:
 
 def _usual(judged: Judged, curves: tuple[Curve, ...], medium: doc.Medium) -> doc.Table:
     heads = (f"{_HEADS[one.pattern]}\n{direction(one)}" for one in curves)
+    points = [{point.message_bytes: point for point in one.points} for one in curves]
+    columns = list(zip(curves, points, strict=True))
     rows = tuple(
-        (size(length), *(_cell(judged, curve, length, medium) for curve in curves))
+        (size(length), *(_cell(judged, curve, of.get(length), medium) for curve, of in columns))
         for length in key_sizes(curves)
     )
     return doc.Table(doc.figures("size", *heads), rows, on=medium)
 
 
-def _cell(judged: Judged, curve: Curve, message_bytes: int, medium: doc.Medium) -> str:
-    point = at(curve, message_bytes)
-    if point is None:
-        return "·" if medium is doc.SCREEN else "–"
-    if point.bandwidth is None:
-        words, share = f"{microseconds(point.time.value)} {half_width(point.time)}", ""
-    else:
-        limit = limit_bytes_s(judged, curve.network, curve.pattern)
-        share = percent(point.bandwidth.value / limit) if limit else ""
-        rate = point.bandwidth.value
-        shown = digits(rate / 1e6) if medium is doc.SCREEN else megabytes_per_s(rate)
-        words = f"{shown} {half_width(point.bandwidth)}"
-    if medium is doc.SCREEN:
-        return f"{words}  {share}".rstrip().replace(" %", "%").replace("± ", "±")
-    return f"{words}, {share}" if share else words
+def _cell(judged: Judged, curve: Curve, point: CurvePoint | None, medium: doc.Medium) -> str:
+    """A terminal has little room: fewer digits, and no blanks within a figure."""
+    if medium is not doc.SCREEN:
+        return ", ".join(_figure(judged, curve, point)) if point else "–"
+    words = "  ".join(_figure(judged, curve, point, brief=True)) if point else "·"
+    return words.replace(" %", "%").replace("± ", "±")
+
+
+def _figure(
+    judged: Judged, curve: Curve, point: CurvePoint, units: bool = False, brief: bool = False
+) -> Iterator[str]:
+    """The median with its interval, then a rate's share of the ceiling where there is one."""
+    rate = point.bandwidth
+    if rate is None:
+        yield f"{microseconds(point.time.value)}{' µs' * units} {half_width(point.time)}"
+        return
+    shown = digits(rate.value / 1e6) if brief else megabytes_per_s(rate.value)
+    yield f"{shown}{' MB/s' * units} {half_width(rate)}"
+    limit = limit_bytes_s(judged, curve.network, curve.pattern)
+    if limit:
+        yield percent(rate.value / limit)
 
 
 def other_rows(
     judged: Judged, network: str | None, columns: Container[str]
-) -> tuple[OtherRow, ...]:
-    """The smallest and the largest message of each curve of no pattern of ``columns``."""
+) -> tuple[tuple[str, ...], ...]:
+    """The smallest and the largest message of each curve of no pattern of ``columns``.
+
+    A row has the word that asks for the curve, its ends, the size and the median; a curve's second
+    row does not repeat the first two.
+    """
     here = [one for one in pair_curves(judged) if one.network == network and one.points]
     alone = not any(curve.pattern in columns for curve in here)
-    shown = (
-        curve
-        for curve in here
-        if curve.pattern not in columns and (alone or curve.variant or curve.pattern not in _USUAL)
-    )
-    return tuple(row for curve in shown for row in _ends(judged, curve))
-
-
-def _ends(judged: Judged, curve: Curve) -> Iterator[OtherRow]:
-    plain = msgspec.structs.replace(curve, variant="")  # the word has it
-    for number, point in enumerate([curve.points[0], *curve.points[1:][-1:]]):
-        told = ("", "") if number else (curve.word, direction(plain))
-        yield OtherRow(*told, size(point.message_bytes), _median(judged, curve, point))
-
-
-def _median(judged: Judged, curve: Curve, point: CurvePoint) -> str:
-    rate = point.bandwidth
-    if rate is None:
-        return f"{microseconds(point.time.value)} µs {half_width(point.time)}"
-    limit = limit_bytes_s(judged, curve.network, curve.pattern)
-    share = f", {percent(rate.value / limit)}" if limit else ""
-    return f"{megabytes_per_s(rate.value)} MB/s {half_width(rate)}{share}"
+    rows = []
+    for curve in here:
+        usual = curve.pattern in _USUAL and not curve.variant and not alone
+        if curve.pattern not in columns and not usual:
+            bare = msgspec.structs.replace(curve, variant="")  # the word has it
+            told = (curve.word, direction(bare))
+            for point in (curve.points[0], *curve.points[1:][-1:]):
+                median = ", ".join(_figure(judged, curve, point, units=True))
+                rows.append((*told, size(point.message_bytes), median))
+                told = ("", "")
+    return tuple(rows)
 
 
 def curves(judged: Judged) -> doc.Section:
@@ -172,26 +165,44 @@ def _case_table(judged: Judged, curve: Curve) -> doc.Fold:
     )  # fmt: skip
     rows = tuple(_case_row(judged, curve, point, rated) for point in curve.points)
     words = PATTERNS[curve.pattern]
-    note = f"{named(curve.network)}, {len(rows)} sizes; a sample is {words.sample}"
+    sizes = counted(len(rows), "size")
+    note = f"{named(curve.network)}, {sizes}; a sample is {words.sample}"
     table = doc.Table((*doc.figures(*heads), *doc.heads("stopped by")), rows)
     return doc.Fold(f"{words.title} {direction(curve)}", note, (table,))
 
 
 def _case_row(judged: Judged, curve: Curve, point: CurvePoint, rated: bool) -> tuple[doc.Said, ...]:
+    """The worst p99.9 of launches with samples enough for one, and why each launch stopped."""
+    records = _records(judged, curve, point.message_bytes)
     limit = limit_bytes_s(judged, curve.network, curve.pattern)
-    known = facts(judged, curve, point.message_bytes)
     rate, time = point.bandwidth, point.time
     rates = (
         doc.Cell(f"{megabytes_per_s(rate.value)} {half_width(rate)}" if rate else "", strong=True),
         percent(rate.value / limit) if rate and limit else "",
     )
+    tails = [one.times.p999_s for one in records if one.times and one.samples >= P999_SAMPLES]
+    stops = Counter(one.stop or one.status for one in records).items()
     return (
         size(point.message_bytes), str(point.window),
         doc.Cell(microseconds(time.value), strong=True),
         f"{microseconds(time.low)} to {microseconds(time.high)}",
         microseconds(point.p99_s) if time.samples >= P99_SAMPLES else TOO_FEW,
-        microseconds(known.p999_s) if known.p999_s is not None else TOO_FEW,
+        microseconds(max(tails)) if tails else TOO_FEW,
         microseconds(point.minimum_s), microseconds(point.maximum_s), *(rates if rated else ()),
-        f"{time.samples:,}", f"{known.warmup_samples:,}", str(known.batch), str(time.launches),
-        known.stops,
+        f"{time.samples:,}", f"{sum(one.warmup_samples for one in records):,}",
+        str(max((one.batch for one in records), default=1)), str(time.launches),
+        ", ".join(f"{word} × {count}" if count > 1 else word for word, count in stops),
     )  # fmt: skip
+
+
+def _records(judged: Judged, curve: Curve, message_bytes: int) -> list[Measurement]:
+    """What all launches recorded of one point of a curve."""
+    meant = (curve.pattern, curve.variant, message_bytes, curve.origin_node, curve.target_node)
+    found = []
+    for launch in judged.run.launches:
+        hosts = dict(enumerate(launch.nodes))
+        for one in launch.measurements if launch.network == curve.network else ():
+            ends = (hosts.get(one.origin, ""), hosts.get(one.target, ""))
+            if (one.pattern, one.variant, one.message_bytes, *ends) == meant:
+                found.append(one)
+    return found

@@ -29,24 +29,12 @@ _HOW = (
 )
 
 
-def least_shares(nodes: Sequence[NodeTraffic], most: int) -> Sequence[NodeTraffic]:
-    """All nodes; of more than ``most`` those that sent least of theirs over the pinned network."""
-    return nodes if len(nodes) <= most else sorted(nodes, key=lambda one: one.pinned_share)[:most]
-
-
 def paths(judged: Judged) -> Iterator[doc.Section]:
     """On a screen what was sent; on a page everything that was counted."""
     groups = judged.evidence.traffic
     few = len(judged.run.fabric.nodes) > MOST_PATHS
     which = f", {MOST_PATHS} nodes with the least share" if few else ""
     title = f"Path: what each interface sent during the cases{which}"
-    yield doc.Section("sent", title, (_sent(groups),), on=doc.SCREEN)
-    blocks = tuple(block for group in groups for block in _group(group))
-    blocks = blocks or (doc.Paragraph("No counters were read."),)
-    yield doc.Section("path", "Path proof", blocks, nav="Path", intro=_HOW, on=doc.PAGE)
-
-
-def _sent(groups: tuple[Traffic, ...]) -> doc.Table:
     rows = tuple(
         (
             named(group.network), node.node,
@@ -54,10 +42,19 @@ def _sent(groups: tuple[Traffic, ...]) -> doc.Table:
             _share(one),
         )
         for group in groups if not is_loopback(group.network)
-        for node in least_shares(group.nodes, MOST_PATHS)
+        for node in _least_shares(group.nodes, MOST_PATHS)
         for one in node.crossings
     )  # fmt: skip
-    return doc.Table(doc.heads("pinned to", "node", "interface", "sent", "share"), rows)
+    table = doc.Table(doc.heads("pinned to", "node", "interface", "sent", "share"), rows)
+    yield doc.Section("sent", title, (table,), on=doc.SCREEN)
+    blocks = tuple(block for group in groups for block in _group(group))
+    blocks = blocks or (doc.Paragraph("No counters were read."),)
+    yield doc.Section("path", "Path proof", blocks, nav="Path", intro=_HOW, on=doc.PAGE)
+
+
+def _least_shares(nodes: Sequence[NodeTraffic], most: int) -> Sequence[NodeTraffic]:
+    """All nodes; of more than ``most`` those that sent least of theirs over the pinned network."""
+    return nodes if len(nodes) <= most else sorted(nodes, key=lambda one: one.pinned_share)[:most]
 
 
 def _share(one: InterfaceTraffic) -> str:
@@ -67,7 +64,7 @@ def _share(one: InterfaceTraffic) -> str:
 def _group(group: Traffic) -> Iterator[doc.Block]:
     launches = counted(group.launches, "launch", "launches")
     yield doc.Heading(f"Pinned to: {named(group.network)} ({launches})")
-    shown = least_shares(group.nodes, MOST_NODES)
+    shown = _least_shares(group.nodes, MOST_NODES)
     for node in shown:
         parts = (
             (f"{one.interface} {percent(one.share)}", one.share, one.pinned)
@@ -75,16 +72,8 @@ def _group(group: Traffic) -> Iterator[doc.Block]:
             if not isinstance(one.share, Skipped) and one.share >= 0.001
         )
         yield doc.ShareBar(node.node, tuple(parts))
-    yield _counted(shown)
-    if len(group.nodes) > MOST_NODES:
-        said = f"The {MOST_NODES} of {len(group.nodes):,} nodes that sent least of their traffic"
-        said += " over the pinned network; the others' counters are in results.jsonl."
-        yield doc.Paragraph(said, kind="caution")
-
-
-def _counted(nodes: Sequence[NodeTraffic]) -> doc.Table:
     heads = (">sent", ">received", ">share of sent", ">sent ÷ payload", ">errors", ">dropped")
-    crossings = [(node, one) for node in nodes for one in node.crossings]
+    crossings = [(node, one) for node in shown for one in node.crossings]
     rows = tuple(
         (
             node.node, one.interface, ", ".join(one.serves) or "none", amount(one.sent_bytes),
@@ -95,7 +84,11 @@ def _counted(nodes: Sequence[NodeTraffic]) -> doc.Table:
         for node, one in crossings
     )  # fmt: skip
     marked = frozenset(place for place, (_, one) in enumerate(crossings) if one.pinned)
-    return doc.Table(doc.heads("node", "interface", "network", *heads), rows, marked=marked)
+    yield doc.Table(doc.heads("node", "interface", "network", *heads), rows, marked=marked)
+    if len(group.nodes) > MOST_NODES:
+        said = f"The {MOST_NODES} of {len(group.nodes):,} nodes that sent least of their traffic"
+        said += " over the pinned network; the others' counters are in results.jsonl."
+        yield doc.Paragraph(said, kind="caution")
 
 
 #: Smaller messages are bound by the hosts, not by the wire.
@@ -126,26 +119,25 @@ def _of_streams(judged: Judged) -> list[WireLedger]:
 
 
 def wire_of_low(judged: Judged) -> doc.Section:
-    """Text has a sentence for each stream that does not pass, at its largest messages."""
+    """Text has a sentence for each stream that does not pass, at its largest messages.
+
+    It tells the parts that can be seen, the largest first.
+    """
     low = {
         (one.about.network, one.about.series, frozenset(one.about.names))
         for one in judged.verdicts
         if one.rule == "fraction" and one.outcome not in (Outcome.PASS, Outcome.SKIPPED)
     }
-    largest: dict[tuple[str, str, str], WireLedger] = {}
+    told: dict[tuple[str, str, str], doc.Paragraph] = {}
     for one in sorted(_of_streams(judged), key=lambda one: one.message_bytes):
         if (one.network, one.pattern, frozenset((one.origin, one.target))) in low:
-            largest[one.network, one.pattern, one.sender] = one
-    told = tuple(doc.Paragraph(_sentence(one)) for one in largest.values())
-    return doc.Section("", "Where the wire's time went", told[:MOST_LOW], on=doc.TEXT)
-
-
-def _sentence(one: WireLedger) -> str:
-    """The parts that can be seen, the largest first."""
-    parts = sorted(zip(astuple(one.shares), _PARTS, strict=True), reverse=True)
-    said = ", ".join(f"{what} {percent(part)}" for part, what in parts if part >= LEAST_PART)
-    way = f"{words_of(one.pattern).sentence} from {one.sender} at {size(one.message_bytes)}"
-    return f"{named(one.network)}, {way}: {said} of the line rate."
+            parts = sorted(zip(astuple(one.shares), _PARTS, strict=True), reverse=True)
+            seen = (f"{what} {percent(part)}" for part, what in parts if part >= LEAST_PART)
+            way = f"{words_of(one.pattern).sentence} from {one.sender} at {size(one.message_bytes)}"
+            text = f"{named(one.network)}, {way}: {', '.join(seen)} of the line rate."
+            told[one.network, one.pattern, one.sender] = doc.Paragraph(text)
+    blocks = tuple(told.values())[:MOST_LOW]
+    return doc.Section("", "Where the wire's time went", blocks, on=doc.TEXT)
 
 
 def wire(judged: Judged) -> doc.Section:

@@ -24,12 +24,12 @@ def document(plan: Configuration, _setting: Setting) -> doc.Report:
         for number, step in enumerate(plan.steps, 1)
         if step.fulfilled
     )
-    wanted = tuple(doc.Fold(_wanted(one), "", (_ports(one),), open=True) for one in plan.wanted)
+    wanted = tuple(map(_wanted, plan.wanted))
     steps = tuple(_step(number, step) for number, step in todo)
-    count = counted(len(todo), "step")
+    made = f"{counted(len(todo), 'step')} to make, {len(done)} already so"
     return doc.Report(
         word="PLAN", tone="skipped", title="fabricgauge configure", about="fabricgauge configure",
-        headline=f"Plan by {plan.backend}: {count} to make, {len(done)} already so",
+        headline=f"Plan by {plan.backend}: {made}",
         sections=(
             doc.Section("wanted", "Wanted", wanted, nav="Wanted"),
             doc.Section("steps", "To make", steps, nav="To make"),
@@ -48,19 +48,16 @@ def data(plan: Configuration, _setting: Setting) -> dict[str, object]:
 KIND = Kind("plan", document, data)
 
 
-def _wanted(wanted: WantedNetwork) -> str:
+def _wanted(wanted: WantedNetwork) -> doc.Fold:
     rate = "" if isinstance(wanted.rate_bit_s, Skipped) else f", {link_rate(wanted.rate_bit_s)}"
     mtu = "" if isinstance(wanted.mtu_bytes, Skipped) else f", MTU {wanted.mtu_bytes}"
-    return f"{wanted.name}: {wanted.subnet}, {wanted.kind}{rate}{mtu}"
-
-
-def _ports(wanted: WantedNetwork) -> doc.Items:
     told = []
     for port in wanted.ports:
         ends = (("",) if wanted.plain else ()) + ((wanted.suffix,) if wanted.suffix else ())
         name = f"  named {', '.join(f'{port.node}{end}' for end in ends)}" if ends else ""
         told.append(f"{port.node}:{port.interface}  {port.cidr}{name}")
-    return doc.Items(tuple(told))
+    title = f"{wanted.name}: {wanted.subnet}, {wanted.kind}{rate}{mtu}"
+    return doc.Fold(title, "", (doc.Items(tuple(told)),), open=True)
 
 
 def _step(number: int, step: Step) -> doc.Fold:
@@ -93,18 +90,11 @@ def _commands(
         if command.stdin in shown:
             yield "         | the same text as above"
         elif command.stdin:
-            yield from _stdin(command.stdin)
+            lines = command.stdin.removesuffix("\n").split("\n")
+            yield from (f"         | {line}" for line in lines[:_SHOWN_LINES])
+            if len(lines) > _SHOWN_LINES:
+                yield f"         | … {len(lines) - _SHOWN_LINES} more lines"
             shown.add(command.stdin)
-
-
-def _stdin(text: str) -> Iterator[str]:
-    """What a command reads, line by line."""
-    lines = text.split("\n")
-    lines = lines[:-1] if lines[-1] == "" else lines
-    for line in lines[:_SHOWN_LINES]:
-        yield f"         | {line}"
-    if len(lines) > _SHOWN_LINES:
-        yield f"         | … {len(lines) - _SHOWN_LINES} more lines"
 
 
 def _expected(check: Verification) -> str:

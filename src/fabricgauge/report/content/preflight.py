@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from fabricgauge.model.finding import THEREFORE, Checked, Command, Diagnosis, Finding, Severity
+from fabricgauge.model.finding import THEREFORE, Diagnosis, Finding, Severity
 from fabricgauge.report import document as doc
 from fabricgauge.report.interface import Kind, Setting
 from fabricgauge.words.sentences import command, counted
@@ -50,17 +50,18 @@ def data(diagnosis: Diagnosis, _setting: Setting) -> dict[str, object]:
         "networks": diagnosis.networks,
         "seconds": diagnosis.seconds,
         "findings": diagnosis.findings,
-        "checks": [_row(one) for one in diagnosis.checked],
+        "checks": [
+            {
+                "check": one.check, "title": one.title, "findings": len(one.findings),
+                **({"skipped": one.skipped.reason} if one.skipped else {}),
+            }
+            for one in diagnosis.checked
+        ],
         "untried": diagnosis.untried,
-    }
+    }  # fmt: skip
 
 
 KIND = Kind("preflight", document, data)
-
-
-def _row(one: Checked) -> dict[str, object]:
-    skipped = {"skipped": one.skipped.reason} if one.skipped else {}
-    return {"check": one.check, "title": one.title, "findings": len(one.findings), **skipped}
 
 
 def conclusion(diagnosis: Diagnosis) -> str:
@@ -104,32 +105,28 @@ def _found(diagnosis: Diagnosis) -> Iterator[doc.Section]:
 
 
 def _finding(one: Finding) -> doc.Judgement:
+    """Commands can be pasted; each has the node that it is for."""
     place = f"{one.where} ({one.network})" if one.network else one.where
+    mends = (
+        f"{f'on {each.node}' if each.node else 'here'}: {command(each.argv)}" for each in one.mends
+    )
+    reasons: tuple[tuple[str, doc.Block], ...] = (
+        ("Evidence", doc.Items(tuple(e for e in one.evidence if not e.startswith(THEREFORE)))),
+        ("What follows", doc.Items(_follows(one))),
+        ("Why it matters", doc.Paragraph(one.why)),
+        ("Remedy", doc.Paragraph(one.remedy)),
+        ("Commands", doc.Lines(tuple(mends))),
+    )
     return doc.Judgement(
         one.severity.value, TONES[one.severity], one.check, place, one.what,
-        tuple(doc.Entry(label, (block,)) for label, block in _reasons(one)),
+        tuple(doc.Entry(label, (block,)) for label, block in reasons),
     )  # fmt: skip
-
-
-def _reasons(one: Finding) -> Iterator[tuple[str, doc.Block]]:
-    own = tuple(line for line in one.evidence if not line.startswith(THEREFORE))
-    yield "Evidence", doc.Items(own)
-    yield "What follows", doc.Items(_follows(one))
-    yield "Why it matters", doc.Paragraph(one.why)
-    yield "Remedy", doc.Paragraph(one.remedy)
-    yield "Commands", doc.Lines(tuple(map(_command, one.mends)))
 
 
 def _follows(one: Finding) -> tuple[str, ...]:
     """Findings of other checks that this one explains."""
     lines = (line for line in one.evidence if line.startswith(THEREFORE))
     return tuple(line.removeprefix(THEREFORE) for line in lines)
-
-
-def _command(one: Command) -> str:
-    """A command as a person may paste it, with the node that it is for."""
-    where = f"on {one.node}: " if one.node else "here: "
-    return f"{where}{command(one.argv)}"
 
 
 def _sound(diagnosis: Diagnosis) -> doc.Section:

@@ -9,14 +9,7 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
-from fabricgauge.report.content import (
-    ceilings,
-    fabric,
-    measured,
-    suites,
-    tables,
-    verdicts,
-)
+from fabricgauge.report.content import at_fault, ceilings, measured, pairs, path, suites, verdicts
 from fabricgauge.report.content.conclusion import (
     MEANING,
     headline,
@@ -26,34 +19,27 @@ from fabricgauge.report.content.conclusion import (
     worst_first,
 )
 from fabricgauge.report.content.curves import direction, pair_curves
-from fabricgauge.report.content.folded import shortened
-from fabricgauge.report.content.inventory import interfaces
+from fabricgauge.report.content.inventory import interfaces, shortened
 from fabricgauge.report.content.monitoring import gauges, suite
-from fabricgauge.report.content.path import MOST_NODES, paths, placement, wire, wire_of_low
 from fabricgauge.report.content.run_data import data, layout, records
-from fabricgauge.report.content.scheduler import drained
 from fabricgauge.report.content.together import together
 from fabricgauge.report.interface import Kind, Setting
-from fabricgauge.words.figures import (
-    duration,
-    megabytes_per_s,
-    microseconds,
-    percent,
-    size,
-)
+from fabricgauge.words.figures import duration, megabytes_per_s, microseconds, percent, size
 from fabricgauge.words.networks import is_loopback, named
-from fabricgauge.words.sentences import between
+from fabricgauge.words.sentences import between, counted
 
 
 def document(judged: Judged, setting: Setting) -> doc.Report:
     """At most about 60 lines of a terminal for two nodes; a page has all that is known."""
     run, word = judged.run, judged.overall.value
-    counts = tally(judged.tables if tables.several(judged) else judged.verdicts)
+    counts = tally(judged.tables if verdicts.several(judged) else judged.verdicts)
     meaning = f"{word} means: {MEANING[judged.overall]}.{counts and f' {counts}.'}"
+    program = f"fabricgauge {run.environment.get('fabricgauge', '')}".strip()
+    nodes = shortened([one.name for one in run.fabric.nodes]) or "no node"
     return doc.Report(
         word=word, tone=verdicts.TONES[judged.overall], headline=headline(judged),
         title=f"fabricgauge {run.identity}",
-        about=_about(judged),
+        about=f"{program} · run {run.identity} · {nodes} · started {run.started_utc}",
         under=(doc.Paragraph(meaning, on=doc.PAGE),), provisos=provisos(judged),
         figures=tuple(_key_figures(judged)), sections=tuple(_sections(judged, setting)),
         closing=f"Judged {judged.judged_utc} by rules {judged.rules_version}. MB is 10⁶ bytes, KiB"
@@ -62,43 +48,35 @@ def document(judged: Judged, setting: Setting) -> doc.Report:
     )  # fmt: skip
 
 
-def _about(judged: Judged) -> str:
-    """Program, run, nodes and day, as they stand on every printed page."""
-    run = judged.run
-    program = f"fabricgauge {run.environment.get('fabricgauge', '')}".strip()
-    nodes = shortened([one.name for one in run.fabric.nodes]) or "no node"
-    return f"{program} · run {run.identity} · {nodes} · started {run.started_utc}"
-
-
 def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     own = bool(pair_curves(judged)) or not suites.told(judged)
     placed = any(one.ranks for one in judged.evidence.placed)
-    pairs = tuple(fabric.pairs(judged))
+    matrices = tuple(pairs.pairs(judged))
     curves = (measured.curves(judged),) if own else ()
-    path = tuple(paths(judged)) if judged.evidence.traffic or own else ()
+    proof = tuple(path.paths(judged)) if judged.evidence.traffic or own else ()
     # What shows the worst verdict stands on a page before everything that only tells it.
     worst = worst_first(judged.verdicts)[:1]
     of_path = any(one.rule in ("path", "placement") for one in worst)
-    pictured = path if of_path else pairs if judged.fabric.analyses else curves
-    yield from fabric.faults(judged)
+    pictured = proof if of_path else matrices if judged.fabric.analyses else curves
+    yield from at_fault.faults(judged)
     yield verdicts.to_do(judged)
-    yield drained(judged)
+    yield at_fault.drained(judged)
     yield from _on(doc.PAGE, pictured)
-    yield from tables.sections(judged)
+    yield from verdicts.tables(judged)
     yield ceilings.in_lines(judged)
-    yield verdicts.verdicts(judged, doc.PAGE if tables.several(judged) else doc.ALL)
-    yield wire_of_low(judged)
+    yield verdicts.verdicts(judged, doc.PAGE if verdicts.several(judged) else doc.ALL)
+    yield path.wire_of_low(judged)
     yield from ceilings.sums(judged)
     yield from measured.figures(judged)
-    yield from _on(doc.TEXT if pictured is pairs else doc.ALL, pairs)
+    yield from _on(doc.TEXT if pictured is matrices else doc.ALL, matrices)
     yield from together(judged)
     yield from suites.sections(judged)
     yield from () if pictured is curves else curves
     yield suites.references(judged)
-    yield wire(judged)
-    yield from _on(doc.TEXT if pictured is path else doc.ALL, path)
+    yield path.wire(judged)
+    yield from _on(doc.TEXT if pictured is proof else doc.ALL, proof)
     if placed or own:
-        yield placement(judged)
+        yield path.placement(judged)
     if own:
         yield measured.cases(judged)
     yield _environment(judged)
@@ -113,30 +91,10 @@ def _on(medium: doc.Medium, sections: Iterable[doc.Section]) -> Iterator[doc.Sec
 
 
 def _key_figures(judged: Judged) -> Iterator[doc.KeyFigure]:
-    """Best one-way bandwidth, its share of the ceiling, smallest latency, path share.
-
-    For a fabric of many nodes what is typical over all pairs stands in front.
-    """
-    for network, typical in fabric.key_figures(judged):
-        yield doc.KeyFigure(typical.value, typical.unit, typical.what, _valid(judged, network))
-    for peak in one_way_peaks(judged):
-        limit, rate = peak.limit_bytes_s, peak.bandwidth.value
-        share = f", {percent(rate / limit)} of the ceiling" if limit else ""
-        what = f"{named(peak.curve.network)}: one direction, {direction(peak.curve)},"
-        what += f" {size(peak.message_bytes)} messages{share}"
-        yield doc.KeyFigure(megabytes_per_s(rate), "MB/s", what, _valid(judged, peak.curve.network))
-    for curve in judged.curves:
-        if curve.pattern == "latency" and curve.points and not is_loopback(curve.network):
-            point = curve.points[0]
-            what = f"{named(curve.network)}: half round trip, {direction(curve)},"
-            what += f" {size(point.message_bytes)} message"
-            valid = _valid(judged, curve.network)
-            yield doc.KeyFigure(microseconds(point.time.value), "µs", what, valid)
-    yield from _shares(judged)
-
-
-def _shares(judged: Judged) -> Iterator[doc.KeyFigure]:
-    """The smallest share, over the nodes, that the pinned network's interfaces carried."""
+    """Rates and times, then the smallest share that the pinned network's interfaces carried."""
+    invalid = {one.network for one in judged.verdicts if one.outcome is Outcome.INVALID}
+    for network, figure in _measured(judged):
+        yield msgspec.structs.replace(figure, valid=named(network) not in invalid)
     for group in judged.evidence.traffic:
         if group.network is not None and group.nodes and not is_loopback(group.network):
             least = percent(min(node.pinned_share for node in group.nodes))
@@ -144,32 +102,38 @@ def _shares(judged: Judged) -> Iterator[doc.KeyFigure]:
             yield doc.KeyFigure(least.removesuffix(" %"), "%", what)
 
 
-def _valid(judged: Judged, network: str | None) -> bool:
-    return not any(
-        verdict.outcome is Outcome.INVALID and verdict.network == named(network)
-        for verdict in judged.verdicts
-    )
+def _measured(judged: Judged) -> Iterator[tuple[str | None, doc.KeyFigure]]:
+    """Each with its network: what is typical of all pairs, best bandwidth, smallest latency."""
+    yield from pairs.key_figures(judged)
+    for peak in one_way_peaks(judged):
+        limit, rate, network = peak.limit_bytes_s, peak.bandwidth.value, peak.curve.network
+        share = f", {percent(rate / limit)} of the ceiling" if limit else ""
+        what = f"{named(network)}: one direction, {direction(peak.curve)},"
+        what += f" {size(peak.message_bytes)} messages{share}"
+        yield network, doc.KeyFigure(megabytes_per_s(rate), "MB/s", what)
+    for curve in judged.curves:
+        if curve.pattern == "latency" and curve.points and not is_loopback(curve.network):
+            point = curve.points[0]
+            what = f"{named(curve.network)}: half round trip, {direction(curve)},"
+            what += f" {size(point.message_bytes)} message"
+            yield curve.network, doc.KeyFigure(microseconds(point.time.value), "µs", what)
 
 
 def _environment(judged: Judged) -> doc.Section:
-    run = judged.run
+    run, plan = judged.run, judged.run.plan
     told = [("command", " ".join(run.command))]
-    if run.plan.launches:
-        told.append(("profile", _profile(judged)))
+    if plan.launches:
+        width, sure = plan.stopping.relative_half_width * 100, plan.stopping.confidence * 100
+        told.append(("profile", (
+            f"{plan.profile}: {len(plan.launches)} launches; a case stops at ± {width:g} %"
+            f" ({sure:g} % interval) or when its time is spent; data"
+            f" {'checked' if plan.check_data else 'not checked'}"
+        )))  # fmt: skip
     more = "{count} more nodes are in fabric.json and in the JSON report."
     facts = doc.FactList((*told, *sorted(run.environment.items())))
-    blocks = (facts, *doc.first(tuple(map(_node, run.fabric.nodes)), MOST_NODES, more))
-    return doc.Section("environment", "Environment", blocks, nav="Environment", on=doc.PAGE)
-
-
-def _profile(judged: Judged) -> str:
-    plan = judged.run.plan
-    stops = plan.stopping
-    return (
-        f"{plan.profile}: {len(plan.launches)} launches; a case stops at ±"
-        f" {stops.relative_half_width * 100:g} % ({stops.confidence * 100:g} % interval) or when"
-        f" its time is spent; data {'checked' if plan.check_data else 'not checked'}"
-    )
+    nodes = doc.first(tuple(map(_node, run.fabric.nodes)), path.MOST_NODES, more)
+    return doc.Section("environment", "Environment", (facts, *nodes), nav="Environment",
+                       on=doc.PAGE)  # fmt: skip
 
 
 def _node(node: Node) -> doc.Fold:
@@ -185,15 +149,15 @@ def _launches(judged: Judged) -> doc.Section:
 
 
 def _launch(launch: Launch) -> doc.Fold:
-    ended = launch.ended
+    ended, blocks = launch.ended, list[doc.Block]()
     code = ended.exit_code if ended.exit_code is not None else "unknown"
-    count = len(launch.measurements)
-    what = f"{len(launch.curves)} curves" if launch.curves else f"{count} cases"
+    what = counted(len(launch.measurements), "case")
+    what = counted(len(launch.curves), "curve") if launch.curves else what
     note = f"{named(launch.network)}, {between(launch.nodes)}; {what}, {duration(ended.wall_s)},"
     note += f" {ended.status}, exit {code}"
-    blocks: list[doc.Block] = [doc.Lines(tuple(ended.argv))]
     if ended.message:
-        blocks.insert(0, doc.Paragraph(ended.message, kind="caution"))
+        blocks.append(doc.Paragraph(ended.message, kind="caution"))
+    blocks.append(doc.Lines(tuple(ended.argv)))
     if launch.header:
         head, timer = launch.header, launch.header.timer
         blocks.append(doc.Paragraph(
@@ -242,4 +206,4 @@ def _places(judged: Judged, setting: Setting) -> Iterator[doc.Block]:
         yield doc.FactList(raw, on=doc.TRACKER)
 
 
-KIND = Kind("run", document, data, records, suite, gauges, layout, tables.records)
+KIND = Kind("run", document, data, records, suite, gauges, layout, verdicts.table_records)

@@ -61,39 +61,28 @@ def _matrix(one: PairAnalysis, key: str) -> dict[str, object]:
     """One matrix without its cells: where they are, and what they say.
 
     ``unit`` is that of every figure of the quantity. ``array`` is the name under which
-    ``file`` holds the values; ``between`` has null where nothing was measured.
+    ``file`` holds the values; ``between`` has null where nothing was measured. Each finding has the
+    id by which it is found again in other runs, unique within the run.
     """
     matrix = one.matrix
-    return {
-        "network": matrix.network,
-        "quantity": matrix.quantity,
-        "message_bytes": matrix.message_bytes,
-        "unit": "s" if matrix.quantity == "latency" else "bytes/s",
-        "file": MATRICES,
-        "array": f"{key}.values",
-        "nodes": matrix.nodes,
-        "coverage": matrix.coverage,
-        "typical": one.typical,
-        "noise": one.noise,
-        "grouped_by": one.grouped_by,
-        "groups": one.groups,
-        "between": one.between.tolist(),
-        "order": one.order,
-        "ranking": one.ranking,
-        "spectrum": one.spectrum,
-        "findings": _findings(one),
-        "suspects": one.suspects,
-    }
-
-
-def _findings(one: PairAnalysis) -> list[dict[str, object]]:
-    """Each finding with the id by which it is found again in other runs, unique within the run."""
-    network = named(one.matrix.network or None)
+    network = named(matrix.network or None)
     ids = distinct(identity("outliers", finding_subject(network, each)) for each in one.findings)
-    return [
-        {**msgspec.structs.asdict(each), "id": own}
-        for each, own in zip(one.findings, ids, strict=True)
-    ]
+    findings = zip(one.findings, ids, strict=True)
+    return {
+        **_fields(matrix, "network", "quantity", "message_bytes"),
+        "unit": "s" if matrix.quantity == "latency" else "bytes/s",
+        "file": MATRICES, "array": f"{key}.values",
+        **_fields(matrix, "nodes", "coverage"),
+        **_fields(one, "typical", "noise", "grouped_by", "groups"),
+        "between": one.between.tolist(),
+        **_fields(one, "order", "ranking", "spectrum"),
+        "findings": [{**msgspec.structs.asdict(each), "id": own} for each, own in findings],
+        "suspects": one.suspects,
+    }  # fmt: skip
+
+
+def _fields(of: msgspec.Struct, *names: str) -> dict[str, object]:
+    return {name: getattr(of, name) for name in names}
 
 
 COLUMNS = (
@@ -213,18 +202,15 @@ def _of_many(judged: Judged) -> Iterator[_Cells]:
 
 
 def _of_case(case: Joint) -> _Cells:
+    """Most columns are called as the case's fields; of the others 0 means that nothing is known."""
     given = case.confidence > 0
     return {
-        "suite": "fabricgauge", "network": case.network, "pattern": case.pattern,
-        "message_bytes": case.message_bytes, "window": case.window, "ranks": case.ranks,
-        "pairs": case.pairs or None, "load": case.load if case.load != "none" else None,
+        **msgspec.structs.asdict(case), "suite": "fabricgauge", "pairs": case.pairs or None,
+        "load": case.load if case.load != "none" else None, "confidence": case.confidence or None,
         "time_s": case.median_s, "time_low_s": case.low_s if given else None,
-        "time_high_s": case.high_s if given else None, "confidence": case.confidence or None,
-        "launches": case.launches, "samples": case.samples, "p90_s": case.p90_s,
-        "p99_s": case.p99_s, "p999_s": case.p999_s, "minimum_s": case.minimum_s,
-        "maximum_s": case.maximum_s, "bandwidth_bytes_per_s": case.bytes_per_s or None,
+        "time_high_s": case.high_s if given else None,
+        "bandwidth_bytes_per_s": case.bytes_per_s or None,
         "message_rate_per_s": case.messages_per_s or None, "overlap_share": case.overlap,
-        "clock": case.clock, "late_starts": case.late_starts,
         "clock_error_s": case.clock_error_s if case.clock == "synchronised" else None,
         "load_bytes_per_s": case.load_bytes_per_s or None,
     }  # fmt: skip

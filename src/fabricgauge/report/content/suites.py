@@ -5,13 +5,12 @@ from itertools import islice
 from typing import NamedTuple
 
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import LESS_IS_BETTER, UNITS, Quantity, SuiteCurve, SuitePoint
 from fabricgauge.report import document as doc
-from fabricgauge.report.content import tables
 from fabricgauge.report.content.curves import ceiling_line
+from fabricgauge.report.content.verdicts import ordered
 from fabricgauge.report.picture import (
     Mark,
     Picture,
@@ -47,48 +46,60 @@ class Told(NamedTuple):
     curve: SuiteCurve
 
 
-class SuiteRow(NamedTuple):
-    """One curve in a line: ``figure`` is its best value and the size that has it."""
-
-    where: str
-    benchmark: str
-    what: str
-    sizes: str
-    figure: str
-    share: str
-    rule: str
-    remark: str
-
-
 def told(judged: Judged) -> tuple[Told, ...]:
     """All curves that other suites' output gave, in the order of reading."""
     return tuple(Told(launch, one) for launch in judged.run.launches for one in launch.curves)
 
 
-def row(judged: Judged, one: Told) -> SuiteRow:
-    return row_of(one.curve, ceiling_of(judged, one))
+def _row(curve: SuiteCurve, limit: float | None) -> tuple[doc.Said, ...]:
+    """A curve in a line, with its best figure: the least time, or the most of anything else.
+
+    ``limit`` is the ceiling in its unit, None where none applies.
+    """
+    most = min if curve.quantity in LESS_IS_BETTER else max
+    best = most(curve.points, key=lambda one: one.estimate.value, default=None)
+    figure, share, remarks = "no figure", "", list(_remarks(curve))
+    if best:
+        length = best.message_bytes
+        figure = f"{value(curve, best)}{'' if length is None else f' at {size(length)}'}"
+        share = percent(best.estimate.value / limit) if limit else ""
+        if limit and best.estimate.value > 1.01 * limit:
+            remarks.append("above the ceiling: see above-ceiling")
+    return (
+        f"{curve.source}:{curve.first_line}", _benchmark(curve), _what(curve), _sizes(curve),
+        doc.Cell(figure, strong=True), share, curve.unit_rule, "; ".join(remarks),
+    )  # fmt: skip
 
 
-def row_of(curve: SuiteCurve, limit: float | None) -> SuiteRow:
-    """A curve's row; ``limit`` is the ceiling in its unit, None where none applies."""
-    best = best_point(curve)
-    what = (curve.what, curve.settings.get("placement", ""), STATISTICS[curve.statistic])
-    return SuiteRow(
-        where=f"{curve.source}:{curve.first_line}",
-        benchmark=f"{curve.suite} {curve.version} {curve.benchmark}".replace("  ", " "),
-        what=", ".join(filter(None, what)),
-        sizes=sizes(curve),
-        figure=f"{value(curve, best)}{at(best)}" if best else "no figure",
-        share=percent(best.estimate.value / limit) if best and limit else "",
-        rule=curve.unit_rule,
-        remark="; ".join(_remarks(curve, best, limit)),
-    )
+def _benchmark(curve: SuiteCurve) -> str:
+    return f"{curve.suite} {curve.version} {curve.benchmark}".replace("  ", " ")
 
 
-def best_point(curve: SuiteCurve) -> SuitePoint | None:
-    """The least time, or the most of anything else."""
-    best = min if curve.quantity in LESS_IS_BETTER else max
-    return best(curve.points, key=lambda one: one.estimate.value, default=None)
+def _what(curve: SuiteCurve) -> str:
+    """What one figure is."""
+    parts = (curve.what, curve.settings.get("placement", ""), STATISTICS[curve.statistic])
+    return ", ".join(filter(None, parts))
+
+
+def _sizes(curve: SuiteCurve) -> str:
+    """``24 sizes, 0 B to 4 MiB``."""
+    known = {one.message_bytes for one in curve.points if one.message_bytes is not None}
+    if not known:
+        return "no size" if curve.points else "none"
+    if len(known) == 1:
+        return size(min(known))
+    return f"{len(known)} sizes, {size(min(known))} to {size(max(known))}"
+
+
+def _remarks(curve: SuiteCurve) -> Iterator[str]:
+    if curve.pairs > 1:
+        yield f"sum over {curve.pairs} pairs"
+    if curve.directions > 1:
+        yield "sum of both directions"
+    if curve.failures:
+        yield f"{counted(len(curve.failures), 'row')} without a figure"
+    if curve.cut_off:
+        yield "cut off"
 
 
 def value(curve: SuiteCurve, one: SuitePoint) -> str:
@@ -98,18 +109,10 @@ def value(curve: SuiteCurve, one: SuitePoint) -> str:
     return of_unit(one.estimate.value, UNITS[curve.quantity])
 
 
-def at(one: SuitePoint) -> str:
-    return "" if one.message_bytes is None else f" at {size(one.message_bytes)}"
-
-
-def sizes(curve: SuiteCurve) -> str:
-    """``24 sizes, 0 B to 4 MiB``."""
-    known = [one.message_bytes for one in curve.points if one.message_bytes is not None]
-    if not known:
-        return "no size" if curve.points else "none"
-    if len(set(known)) == 1:
-        return size(known[0])
-    return f"{len(set(known))} sizes, {size(min(known))} to {size(max(known))}"
+def _interval(curve: SuiteCurve, one: SuitePoint) -> str:
+    """Empty where no samples are told."""
+    unit, ends = UNITS[curve.quantity], (one.estimate.low, one.estimate.high)
+    return " to ".join(of_unit(end, unit) for end in ends) if one.estimate.supported else ""
 
 
 def ceiling_of(judged: Judged, one: Told) -> float | None:
@@ -127,19 +130,6 @@ def ceiling_of(judged: Judged, one: Told) -> float | None:
     return ceiling.payload_bytes_per_s * curve.directions * links
 
 
-def _remarks(curve: SuiteCurve, best: SuitePoint | None, limit: float | None) -> Iterator[str]:
-    if curve.pairs > 1:
-        yield f"sum over {curve.pairs} pairs"
-    if curve.directions > 1:
-        yield "sum of both directions"
-    if curve.failures:
-        yield f"{counted(len(curve.failures), 'row')} without a figure"
-    if curve.cut_off:
-        yield "cut off"
-    if best and limit and best.estimate.value > 1.01 * limit:
-        yield "above the ceiling: see above-ceiling"
-
-
 #: A page with more could not be read, and would be slow to make and to open.
 MOST_PICTURES = 24
 MOST_SERIES = 6
@@ -155,26 +145,31 @@ def suite_pictures(judged: Judged, found: Sequence[Told]) -> tuple[Picture, ...]
             curve = one.curve
             key = (curve.pattern is None, curve.quantity, curve.what, one.launch.network)
             groups.setdefault(key, []).append(one)
-    ordered = sorted(groups, key=lambda key: key[0])
-    drawn = (picture for key in ordered for picture in _pictures(judged, groups[key]))
+    drawn = (
+        _picture(judged, group[first : first + MOST_SERIES])
+        for _, group in sorted(groups.items(), key=lambda item: item[0][0])
+        for first in range(0, min(len(group), MOST_ALIKE * MOST_SERIES), MOST_SERIES)
+    )
     return tuple(islice(drawn, MOST_PICTURES))
 
 
-def _pictures(judged: Judged, group: Sequence[Told]) -> Iterator[Picture]:
-    for first in range(0, min(len(group), MOST_ALIKE * MOST_SERIES), MOST_SERIES):
-        some = group[first : first + MOST_SERIES]
-        yield _picture(judged, some, _beside(judged, some[0].curve))
+def _picture(judged: Judged, group: Sequence[Told]) -> Picture:
+    """The curves, and reference curves of the same pattern and quantity."""
+    first, network = group[0].curve, group[0].launch.network
+    unit, factor = SHOWN[first.quantity]
+    limit = ceiling_of(judged, group[0])
+    beside = (one for one in judged.against if _sized(one) and _kind(one) == _kind(first))
+    drawn = tuple(map(_series, (*(one.curve for one in group), *beside)))
+    where = f" ({network})" if network else ""
+    return Picture(
+        title=f"{first.what}, {first.quantity.replace('_', ' ')}{where}",
+        y_label=unit, log=first.quantity != "bandwidth", series=drawn,
+        lines=ceiling_line(limit, drawn), full_scale=limit * factor if limit else None,
+    )  # fmt: skip
 
 
-def _beside(judged: Judged, like: SuiteCurve) -> list[SuiteCurve]:
-    """Reference curves of the same pattern and quantity."""
-    return [
-        one
-        for one in judged.against
-        if _sized(one)
-        and (one.pattern or one.benchmark, one.quantity, one.directions)
-        == (like.pattern or like.benchmark, like.quantity, like.directions)
-    ]
+def _kind(curve: SuiteCurve) -> tuple[str, str, int]:
+    return curve.pattern or curve.benchmark, curve.quantity, curve.directions
 
 
 def with_references(judged: Judged, picture: Picture) -> Picture:
@@ -191,19 +186,6 @@ def _sized(curve: SuiteCurve) -> int:
     return sum(point.message_bytes is not None for point in curve.points)
 
 
-def _picture(judged: Judged, group: Sequence[Told], beside: Sequence[SuiteCurve]) -> Picture:
-    first, network = group[0].curve, group[0].launch.network
-    unit, factor = SHOWN[first.quantity]
-    limit = ceiling_of(judged, group[0])
-    drawn = tuple(map(_series, (*(one.curve for one in group), *beside)))
-    where = f" ({network})" if network else ""
-    return Picture(
-        title=f"{first.what}, {first.quantity.replace('_', ' ')}{where}",
-        y_label=unit, log=first.quantity != "bandwidth", series=drawn,
-        lines=ceiling_line(limit, drawn), full_scale=limit * factor if limit else None,
-    )  # fmt: skip
-
-
 def _series(curve: SuiteCurve) -> PlotCurve:
     marks = suite_marks(sorted(curve.points, key=lambda one: one.message_bytes or 0), curve)
     return PlotCurve(canvas_text(f"{curve.benchmark} ({curve.source}:{curve.first_line})"), marks)
@@ -211,29 +193,19 @@ def _series(curve: SuiteCurve) -> PlotCurve:
 
 def suite_marks(points: Iterable[SuitePoint], curve: SuiteCurve) -> list[Mark]:
     """The points of a curve that have a message size, in the plot's unit."""
-    _, factor = SHOWN[curve.quantity]
-    return [
-        estimate_mark(
-            one.message_bytes, one.estimate, factor,
-            f"{value(curve, one)} ({STATISTICS[curve.statistic]})",
-            _interval(curve, one),
-            canvas_text(f"line {one.line}; {curve.unit_rule}") if one.line else "",
-            _count(one.estimate),
-        )
-        for one in points if one.message_bytes is not None
-    ]  # fmt: skip
-
-
-def _interval(curve: SuiteCurve, one: SuitePoint) -> str:
-    if not one.estimate.supported:
-        return "none: no samples are told"
-    unit = UNITS[curve.quantity]
-    return f"{of_unit(one.estimate.low, unit)} to {of_unit(one.estimate.high, unit)}"
-
-
-def _count(figure: Estimate) -> str:
-    launches = f" in {figure.launches} launches" if figure.launches > 1 else ""
-    return f"{figure.samples:,}{launches}" if figure.samples else "not said"
+    marks = []
+    for one in points:
+        if one.message_bytes is not None:
+            of = one.estimate
+            launches = f" in {of.launches} launches" if of.launches > 1 else ""
+            marks.append(estimate_mark(
+                one.message_bytes, of, SHOWN[curve.quantity][1],
+                f"{value(curve, one)} ({STATISTICS[curve.statistic]})",
+                _interval(curve, one) or "none: no samples are told",
+                canvas_text(f"line {one.line}; {curve.unit_rule}") if one.line else "",
+                f"{of.samples:,}{launches}" if of.samples else "not said",
+            ))  # fmt: skip
+    return marks
 
 
 #: Curves of each medium: a page with more rows takes seconds to open.
@@ -243,29 +215,31 @@ MOST_UNPARSED = 200
 
 def sections(judged: Judged) -> Iterator[doc.Section]:
     """Imported curves, or those of suites that were run."""
-    found = _worst_first(judged)
+    # Curves of the worst tables first, otherwise in the order of reading.
+    places = {(one.source, one.line): place for place, one in enumerate(ordered(judged))}
+    found = sorted(
+        told(judged), key=lambda one: places.get((one.curve.source, one.curve.first_line), 0)
+    )
     if not found:
         return
     imported = all(one.launch.imported for one in found)
     what = "Imported: what the logs say" if imported else "Measured by other suites"
     rules = dict.fromkeys(one.curve.unit_rule for one in found)
+    columns = (
+        *doc.heads("where", "benchmark", "one figure is", "sizes", "best", ">of ceiling"),
+        *doc.heads("unit rule", on=doc.TRACKER | doc.PAGE), *doc.heads("remark"),
+    )  # fmt: skip
+    rows = tuple(_row(one.curve, ceiling_of(judged, one)) for one in found)
+    limit = doc.RowLimit("and {count} more; the JSON and CSV reports have them all", MOST_CURVES)
     blocks = (
         doc.Paragraph(_HOW, on=doc.PAGE),
         doc.Deferred(lambda: (doc.drawn(suite_pictures(judged, found)),)),
-        _curves(judged, found),
+        doc.Table(columns, rows, limit=limit),
         doc.Paragraph(f"units read as: {'; '.join(rules)}", on=doc.SCREEN),
-        *(_table(one.curve, row(judged, one)) for one in found[: MOST_CURVES[doc.PAGE]]),
+        *(_table(one.curve) for one in found[: MOST_CURVES[doc.PAGE]]),
         *_unparsed(judged),
     )
     yield doc.Section("suites", f"{what}: {counted(len(found), 'curve')}", blocks, nav="Tables")
-
-
-def _worst_first(judged: Judged) -> list[Told]:
-    """The curves of the worst tables first, otherwise in the order of reading."""
-    places = {(one.source, one.line): place for place, one in enumerate(tables.ordered(judged))}
-    return sorted(
-        told(judged), key=lambda one: places.get((one.curve.source, one.curve.first_line), 0)
-    )
 
 
 _HOW = (
@@ -274,42 +248,26 @@ _HOW = (
 )
 
 
-def _curves(judged: Judged, found: Sequence[Told]) -> doc.Table:
-    columns = (
-        *doc.heads("where", "benchmark", "one figure is", "sizes", "best", ">of ceiling"),
-        *doc.heads("unit rule", on=doc.TRACKER | doc.PAGE), *doc.heads("remark"),
-    )  # fmt: skip
-    each = (row(judged, one) for one in found)
-    rows = tuple((*one[:4], doc.Cell(one.figure, strong=True), *one[5:]) for one in each)
-    limit = doc.RowLimit("and {count} more; the JSON and CSV reports have them all", MOST_CURVES)
-    return doc.Table(columns, rows, limit=limit)
-
-
-def _table(curve: SuiteCurve, of: SuiteRow) -> doc.Fold:
+def _table(curve: SuiteCurve) -> doc.Fold:
     """One curve with all its figures."""
-    columns = (
-        *doc.figures("size", of.what), *doc.heads("interval", "also", ">samples", ">line"),
-    )  # fmt: skip
+    what, unit = _what(curve), UNITS[curve.quantity]
+    columns = (*doc.figures("size", what), *doc.heads("interval", "also", ">samples", ">line"))
     cut = (doc.Paragraph(curve.cut_off, kind="caution"),) if curve.cut_off else ()
-    rows = tuple(_point(curve, one) for one in curve.points)
-    note = f"{of.what}; {of.where}; {settings(curve)}"
-    return doc.Fold(of.benchmark, note, (*cut, doc.Table(columns, rows)), on=doc.PAGE)
-
-
-def settings(curve: SuiteCurve) -> str:
-    return ", ".join(f"{key} {said}" for key, said in curve.settings.items())
-
-
-def _point(curve: SuiteCurve, one: SuitePoint) -> tuple[doc.Cell | str, ...]:
-    unit = UNITS[curve.quantity]
-    ends = (of_unit(one.estimate.low, unit), of_unit(one.estimate.high, unit))
-    return (
-        "" if one.message_bytes is None else size(one.message_bytes),
-        doc.Cell(value(curve, one), strong=True),
-        " to ".join(ends) if one.estimate.supported else "",
-        ", ".join(f"{key} {of_unit(said, unit)}" for key, said in one.besides.items()),
-        f"{one.estimate.samples:,}" if one.estimate.samples else "", str(one.line),
+    rows = tuple(
+        (
+            "" if one.message_bytes is None else size(one.message_bytes),
+            doc.Cell(value(curve, one), strong=True), _interval(curve, one),
+            ", ".join(f"{key} {of_unit(said, unit)}" for key, said in one.besides.items()),
+            f"{one.estimate.samples:,}" if one.estimate.samples else "", str(one.line),
+        )
+        for one in curve.points
     )  # fmt: skip
+    note = f"{what}; {curve.source}:{curve.first_line}; {_settings(curve)}"
+    return doc.Fold(_benchmark(curve), note, (*cut, doc.Table(columns, rows)), on=doc.PAGE)
+
+
+def _settings(curve: SuiteCurve) -> str:
+    return ", ".join(f"{key} {said}" for key, said in curve.settings.items())
 
 
 def _unparsed(judged: Judged) -> Iterator[doc.Block]:
@@ -329,14 +287,11 @@ def references(judged: Judged) -> doc.Section:
         *doc.heads("reference", "benchmark", "one figure is"), *doc.heads("sizes", on=doc.PAGE),
         *doc.heads("best"), *doc.heads("unit rule", "where from, and what to know", on=doc.PAGE),
     )  # fmt: skip
-    rows: list[tuple[doc.Said, ...]] = []
-    for curve in judged.against:
-        one = row_of(curve, None)
-        best = doc.Cell(one.figure, strong=True)
-        rows.append((*one[:4], best, one.rule, settings(curve)))
+    each = ((_row(curve, None), curve) for curve in judged.against)
+    rows = tuple((*row[:5], curve.unit_rule, _settings(curve)) for row, curve in each)
     caveat = judged.against[0].settings.get("caveat", "none") if judged.against else ""
     whole = f"caveat: {caveat}; `fabricgauge compare` has the whole curves"
     said = "Published figures, drawn beside the run's own; no rule judges the run by them."
     told = (doc.Paragraph(whole, on=doc.TEXT),) if rows else ()
-    blocks = (doc.Table(columns, tuple(rows)), *told)
+    blocks = (doc.Table(columns, rows), *told)
     return doc.Section("references", "References beside it", blocks, nav="References", intro=said)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS
@@ -21,6 +20,7 @@ from fabricgauge.report.picture import Picture
 from fabricgauge.words.figures import amount, digits, duration, microseconds, percent, size
 from fabricgauge.words.networks import named
 from fabricgauge.words.patterns import words_of
+from fabricgauge.words.sentences import counted
 
 MOST_COLLECTIVES, MOST_CASES = 16, 80
 #: More rows than this make a page slow to open; the CSV report has them all.
@@ -53,12 +53,23 @@ _OF_CROWDS = (
 
 #: A head, and what stands below it for one case.
 Column = tuple[str, Callable[[Joint], str]]
-_Seconds = Callable[[Joint], float | None]
+#: The plots of one operation, and the columns of its table.
+_Shown = tuple[Iterable[Picture | None], tuple[Column, ...]]
+
+_SECONDS: dict[str, Callable[[Joint], float | None]] = {
+    "median": lambda one: one.median_s,
+    "p90": lambda one: one.p90_s,
+    "p99": lambda one: one.p99_s,
+    "p99.9": lambda one: one.p999_s,
+    "min": lambda one: one.minimum_s,
+    "max": lambda one: one.maximum_s,
+}
 
 
-def _time(head: str, of: _Seconds, words: Callable[[float], str] = duration) -> Column:
-    """A time, or a sign that the samples were too few for it."""
-    return head, lambda one: TOO_FEW if (time_s := of(one)) is None else words(time_s)
+def _time(which: str, head: str = "", words: Callable[[float], str] = duration) -> Column:
+    """A time of ``_SECONDS``, or a sign that the samples were too few for it."""
+    of = _SECONDS[which]
+    return head or which, lambda one: TOO_FEW if (time_s := of(one)) is None else words(time_s)
 
 
 def _millions(head: str, of: Callable[[Joint], float]) -> Column:
@@ -66,14 +77,24 @@ def _millions(head: str, of: Callable[[Joint], float]) -> Column:
     return head, lambda one: digits(of(one) / 1e6) if of(one) else ""
 
 
+def _longer(cases: Sequence[Joint], head: str, which: str) -> Column:
+    """How many times longer than the same victims without a load took: ``3.21 ×``."""
+
+    def cell(one: Joint) -> str:
+        if one.load == "none":
+            return ""
+        still, of = idle(cases, one), _SECONDS[which]
+        times = ratio(of(one), of(still) if still else None)
+        return TOO_FEW if times is None else f"{digits(times, 3)} ×"
+
+    return head, cell
+
+
 _PATTERN: Column = ("pattern", lambda one: one.pattern)
 _SIZE: Column = ("size", lambda one: size(one.message_bytes))
 _RANKS: Column = ("ranks", lambda one: f"{one.ranks:,}")
 _PAIRS: Column = ("pairs", lambda one: f"{one.pairs:,}")
 _LOAD: Column = ("load", load)
-_MEDIAN = _time("median", lambda one: one.median_s)
-_P99 = _time("p99", lambda one: one.p99_s)
-_P999 = _time("p99.9", lambda one: one.p999_s)
 _RATE = _millions("MB/s, sum", lambda one: one.bytes_per_s)
 _OVERLAP: Column = ("overlap", lambda one: "" if one.overlap is None else percent(one.overlap))
 _CLOCK: Column = ("clock", lambda one: one.clock)
@@ -88,31 +109,14 @@ _ERROR: Column = (
 )
 #: Every time of a case, in µs.
 _TIMES: tuple[Column, ...] = (
-    _time("median µs", lambda one: one.median_s, microseconds),
+    _time("median", "median µs", microseconds),
     ("interval µs", lambda one: f"{microseconds(one.low_s)} to {microseconds(one.high_s)}"),
-    _time("p90", lambda one: one.p90_s, microseconds),
-    _time("p99", lambda one: one.p99_s, microseconds),
-    _time("p99.9", lambda one: one.p999_s, microseconds),
-    _time("min", lambda one: one.minimum_s, microseconds),
-    _time("max", lambda one: one.maximum_s, microseconds),
+    *(_time(which, words=microseconds) for which in ("p90", "p99", "p99.9", "min", "max")),
 )
 _COUNTS: tuple[Column, ...] = (
     ("samples", lambda one: f"{one.samples:,}"),
     ("launches", lambda one: str(one.launches)),
 )
-
-
-def _longer(cases: Sequence[Joint], head: str, of: _Seconds) -> Column:
-    """How many times longer than the same victims without a load took: ``3.21 ×``."""
-
-    def cell(one: Joint) -> str:
-        if one.load == "none":
-            return ""
-        still = idle(cases, one)
-        times = ratio(of(one), of(still) if still else None)
-        return TOO_FEW if times is None else f"{digits(times, 3)} ×"
-
-    return head, cell
 
 
 def _table(
@@ -127,23 +131,22 @@ def together(judged: Judged) -> Iterator[doc.Section]:
     """Text has the ends of each; a page has every case, with plots."""
     cases = joint(judged.run)
     found, loaded = of_pattern(cases, *COLLECTIVE_PATTERNS), of_pattern(cases, "loaded_latency")
-    most = doc.RowLimit(
-        "and {count} more; the HTML report lists them", {doc.SCREEN: MOST_COLLECTIVES}
-    )
-    columns = (("operation", _PATTERN[1]), _SIZE, _RANKS, _MEDIAN, _P99, _OVERLAP, _CLOCK)
-    told = _table(_most_ranks(found), *columns, limit=most)
+    more = "and {count} more; the HTML report lists them"
+    columns = (
+        ("operation", _PATTERN[1]), _SIZE, _RANKS, _time("median"), _time("p99"), _OVERLAP, _CLOCK,
+    )  # fmt: skip
+    most = doc.RowLimit(more, {doc.SCREEN: MOST_COLLECTIVES})
     title = "Collectives at most ranks; last exit - first start; by barrier: slowest rank"
+    told = _table(_most_ranks(found), *columns, limit=most)
     yield doc.Section("", title, (told,), on=doc.SCREEN)
-    longer = (
-        _longer(cases, "× median", lambda one: one.median_s),
-        _longer(cases, "× p99", lambda one: one.p99_s),
-    )
-    told = _table(loaded, _LOAD, _SIZE, _PAIRS, _MEDIAN, _P99, _P999, *longer)
+    times = (_time("median"), _time("p99"), _time("p99.9"))
+    longer = (_longer(cases, "× median", "median"), _longer(cases, "× p99", "p99"))
     title = "Latency under load; half round trip, and times as long as idle"
+    told = _table(loaded, _LOAD, _SIZE, _PAIRS, *times, *longer)
     yield doc.Section("", title, (told,), on=doc.SCREEN)
     most = doc.RowLimit("and {count} more; the CSV report has them all", {doc.TRACKER: MOST_CASES})
-    of_all = (_PATTERN, _SIZE, _RANKS, _PAIRS, _LOAD, _MEDIAN, _P99, _P999, _RATE, _OVERLAP)
-    told = _table(cases, *of_all, _CLOCK, limit=most)
+    of_all = (_PATTERN, _SIZE, _RANKS, _PAIRS, _LOAD, *times, _RATE, _OVERLAP, _CLOCK)
+    told = _table(cases, *of_all, limit=most)
     yield doc.Section("together", "Many ranks together", (told,), on=doc.TRACKER)
     drawn: list[Picture] = []
     for ident, nav, title, said, some, make in (
@@ -158,43 +161,38 @@ def together(judged: Judged) -> Iterator[doc.Section]:
 
 def _most_ranks(cases: Sequence[Joint]) -> list[Joint]:
     """Of each operation the smallest and the largest message at the most ranks."""
-    found: dict[tuple[str | None, str], list[Joint]] = {}
-    for one in cases:
-        kept = found.setdefault((one.network, one.pattern), [])
-        if kept and kept[0].ranks < one.ranks:
-            kept.clear()
-        kept.append(one)
-    ends = (dict.fromkeys((kept[0], kept[-1])) for kept in found.values())
-    return [one for pair in ends for one in pair]
+    ends: list[Joint] = []
+    for group in _by_operation(cases):
+        most = max(one.ranks for one in group)
+        kept = [one for one in group if one.ranks == most]
+        ends += dict.fromkeys((kept[0], kept[-1]))
+    return ends
 
 
-class _Made(NamedTuple):
-    pictures: Iterable[Picture | None]
-    columns: tuple[Column, ...]
-
-
-def _operations(
-    cases: Sequence[Joint], make: Callable[[Sequence[Joint]], _Made], drawn: list[Picture]
-) -> Iterator[doc.Fold]:
-    """Each operation of each network; ``drawn`` are the page's plots of cases so far."""
+def _by_operation(cases: Sequence[Joint]) -> list[list[Joint]]:
     groups: dict[tuple[str | None, str], list[Joint]] = {}
     for one in cases:
         groups.setdefault((one.network, one.pattern), []).append(one)
+    return list(groups.values())
+
+
+def _operations(
+    cases: Sequence[Joint], make: Callable[[Sequence[Joint]], _Shown], drawn: list[Picture]
+) -> Iterator[doc.Fold]:
+    """Each operation of each network; ``drawn`` are the page's plots of cases so far."""
     limit = doc.RowLimit("{count} more rows are in the CSV report.", {doc.PAGE: MOST_ROWS})
-    for place, group in enumerate(groups.values()):
-        made = make(group)
-        plots = [one for one in made.pictures if one is not None]
+    for place, group in enumerate(_by_operation(cases)):
+        pictures, columns = make(group)
+        plots = [one for one in pictures if one is not None]
         fit = len(drawn) + len(plots) <= MOST_PLOTS
         drawn += plots * fit
-        biased = any(map(is_biased, group))
         blocks: tuple[doc.Block, ...] = (
-            *([doc.Paragraph(_BIASED, kind="caution")] if biased else []),
-            *([doc.Plots(tuple(map(doc.Plot, plots)))] if plots and fit else []),
-            *([] if fit else [doc.Paragraph(_WITHOUT, kind="soft")]),
-            _table(group, *made.columns, limit=limit, right=True),
+            *([doc.Paragraph(_BIASED, kind="caution")] if any(map(is_biased, group)) else []),
+            doc.drawn(plots) if fit else doc.Paragraph(_WITHOUT, kind="soft"),
+            _table(group, *columns, limit=limit, right=True),
         )
         title = words_of(group[0].pattern).title
-        note = f"{named(group[0].network)}, {len(group)} cases"
+        note = f"{named(group[0].network)}, {counted(len(group), 'case')}"
         yield doc.Fold(title, note, blocks, open=bool(plots and fit) or not place)
 
 
@@ -202,34 +200,37 @@ _WITHOUT = f"Without plots: a page has at most {MOST_PLOTS}. The figures are all
 _SPAN = "last exit - first start, µs"
 
 
-def _collective(group: Sequence[Joint]) -> _Made:
+def _ranks(one: Joint) -> str:
+    return f"{one.ranks:,} ranks"
+
+
+def _collective(group: Sequence[Joint]) -> _Shown:
     hides = (_OVERLAP,) if any(one.overlap is not None for one in group) else ()
-    columns = (_SIZE, _RANKS, *_TIMES, *hides, _CLOCK, _ERROR)
     late: Column = ("late starts", lambda one: f"{one.late_starts:,}")
     over = partial(series.curves, y_label=_SPAN, figure=series.TIME)
     few = series.few_sizes(group)
     pictures = [
-        over(group, "Time over message size", axis=series.SIZES, by=series.BY_RANKS),
-        over(few, "Time over ranks", axis=series.RANKS, by=series.BY_SIZE),
+        over(group, "Time over message size", axis=series.SIZES, by=_ranks),
+        over(few, "Time over ranks", axis=series.RANKS, by=_SIZE[1]),
     ]
     if hides:
-        pictures.append(series.curves(
-            group, "Overlap over message size", "% of the operation hidden", series.SIZES,
-            series.OVERLAP, series.BY_RANKS,
-        ))  # fmt: skip
-    return _Made(pictures, (*columns, late, *_COUNTS))
+        title, label = "Overlap over message size", "% of the operation hidden"
+        pictures.append(
+            series.curves(group, title, label, series.SIZES, series.OVERLAP, _ranks)
+        )  # fmt: skip
+    return pictures, (_SIZE, _RANKS, *_TIMES, *hides, _CLOCK, _ERROR, late, *_COUNTS)
 
 
-def _crowd(group: Sequence[Joint]) -> _Made:
+def _crowd(group: Sequence[Joint]) -> _Shown:
     window: Column = ("window", lambda one: f"{one.window:,}")
     rate = _millions("M messages/s, sum", lambda one: one.messages_per_s)
     columns = (_SIZE, window, _PAIRS, _RANKS, *_TIMES, _RATE, rate, *_COUNTS)
-    return _Made(_crowd_pictures(group), columns)
+    return _crowd_pictures(group), columns
 
 
 def _crowd_pictures(group: Sequence[Joint]) -> Iterator[Picture | None]:
     few = series.few_sizes(group)
-    over = partial(series.curves, axis=series.PAIRS, by=series.BY_SIZE)
+    over = partial(series.curves, axis=series.PAIRS, by=_SIZE[1])
     if group[0].pattern == "multi_latency" or not any(one.messages_per_s for one in group):
         yield over(few, "Time over pairs at once", "µs", figure=series.TIME)
         return
@@ -237,33 +238,25 @@ def _crowd_pictures(group: Sequence[Joint]) -> Iterator[Picture | None]:
     yield over(sized, "Bandwidth of all pairs", "MB/s, sum", figure=series.RATE)
     said = "10⁶ messages/s, sum"
     yield over(few, "Message rate of all pairs", said, figure=series.MESSAGES)
-    sized = [one for one in group if one.message_bytes]
     yield series.curves(
-        sized, "Bandwidth over message size", "MB/s, sum", series.SIZES, series.RATE,
-        series.BY_PAIRS,
+        [one for one in group if one.message_bytes], "Bandwidth over message size", "MB/s, sum",
+        series.SIZES, series.RATE, lambda one: f"{one.pairs:,} pairs",
     )  # fmt: skip
 
 
-def _loaded(group: Sequence[Joint]) -> _Made:
-    longer = (
-        _longer(group, "median ÷ idle", lambda one: one.median_s),
-        _longer(group, "p99 ÷ idle", lambda one: one.p99_s),
-        _longer(group, "p99.9 ÷ idle", lambda one: one.p999_s),
-    )
+def _loaded(group: Sequence[Joint]) -> _Shown:
+    longer = (_longer(group, f"{which} ÷ idle", which) for which in ("median", "p99", "p99.9"))
     victims: Column = ("victims", _PAIRS[1])
-    columns = (_SIZE, victims, _RANKS, _LOAD, *_TIMES, *longer, _LOAD_SENDS)
-    return _Made(_loaded_pictures(group), (*columns, *_COUNTS))
-
-
-def _loaded_pictures(group: Sequence[Joint]) -> Iterator[Picture | None]:
+    columns = (_SIZE, victims, _RANKS, _LOAD, *_TIMES, *longer, _LOAD_SENDS, *_COUNTS)
     largest = max((one.ranks, one.pairs) for one in group)
     alike = [one for one in group if (one.ranks, one.pairs) == largest]
     least = min(one.message_bytes for one in alike)
     smallest = [one for one in alike if one.message_bytes == least]
-    yield series.ladder(smallest, f"Idle and loaded, {size(least)}, {largest[1]:,} pairs")
     same_size = [one for one in group if one.message_bytes == least]
-    over = partial(
-        series.curves, y_label="half round trip, µs", figure=series.TIME, by=series.BY_LOAD
+    over = partial(series.curves, y_label="half round trip, µs", figure=series.TIME, by=load)
+    pictures = (
+        series.ladder(smallest, f"Idle and loaded, {size(least)}, {largest[1]:,} pairs"),
+        over(alike, "Median and p99 (tint) over message size", axis=series.SIZES),
+        over(same_size, f"Over active pairs, {size(least)}", axis=series.PAIRS),
     )
-    yield over(alike, "Median and p99 (tint) over message size", axis=series.SIZES)
-    yield over(same_size, f"Over active pairs, {size(least)}", axis=series.PAIRS)
+    return pictures, columns

@@ -3,43 +3,33 @@
 import math
 from collections.abc import Iterator
 
-from fabricgauge.model.suite import LESS_IS_BETTER
+from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 from fabricgauge.model.varied import CurveEffect, Effect, Influence, Varied
 from fabricgauge.report import document as doc
-from fabricgauge.report.content.effects import (
-    at,
-    chance,
-    compared,
-    crossings,
-    interval,
-    over_sizes,
-    signed,
-    spread,
-    sweeps_of,
-)
+from fabricgauge.report.content.changes import interval, over_sizes, sweeps_of
 from fabricgauge.report.interface import Kind, Records, Setting, identified
-from fabricgauge.words.figures import at as figure_at
-from fabricgauge.words.figures import percent
+from fabricgauge.words.figures import at, percent, signed, size
 from fabricgauge.words.sentences import counted
 
 VERSION = "1.0"
 
-TONES: dict[Influence, doc.Tone] = {
-    "worse": "fail",
-    "different": "warn",
-    "no difference": "pass",
-    "undecided": "inconclusive",
-}
-
-MEANING: dict[Influence, str] = {
-    "worse": "some level is surely worse than the first by more than the tolerance",
-    "different": "levels differ, more clearly than chance explains; none is surely worse than the"
-    " first by more than the tolerance",
-    "no difference": "nothing differs more than chance explains, and every curve surely differs by"
-    " less than 10 %, or is worse by less than the tolerance",
-    "undecided": "too few blocks, too much noise, or an arm that is not whole or not valid: whether"
-    " anything differs cannot be said; measure more blocks (--launches), or on quieter nodes",
-}
+#: How each finding is shown, and what it means.
+FINDINGS: dict[Influence, tuple[doc.Tone, str]] = {
+    "worse": ("fail", "some level is surely worse than the first by more than the tolerance"),
+    "different": (
+        "warn", "levels differ, more clearly than chance explains; none is surely worse than the"
+        " first by more than the tolerance",
+    ),
+    "no difference": (
+        "pass", "nothing differs more than chance explains, and every curve surely differs by less"
+        " than 10 %, or is worse by less than the tolerance",
+    ),
+    "undecided": (
+        "inconclusive", "too few blocks, too much noise, or an arm that is not whole or not valid:"
+        " whether anything differs cannot be said; measure more blocks (--launches), or on quieter"
+        " nodes",
+    ),
+}  # fmt: skip
 
 #: Effects at single sizes have no place in it.
 RANKED = "Factors by their largest clear effect on a whole curve"
@@ -94,30 +84,42 @@ def _known(one: Effect) -> Iterator[float | None]:
 def document(varied: Varied, _setting: Setting) -> doc.Report:
     """The finding, what makes it doubtful, every effect, then each curve over its sizes."""
     word = varied.finding.upper()
+    tone, meaning = FINDINGS[varied.finding]
     return doc.Report(
-        word=word, tone=TONES[varied.finding], headline=headline(varied),
+        word=word, tone=tone, headline=headline(varied),
         title="fabricgauge compare", about=f"fabricgauge · {design(varied)}",
         under=(
             doc.Paragraph(design(varied), on=doc.TEXT),
-            doc.Paragraph(f"{word} means: {MEANING[varied.finding]}.", on=doc.PAGE),
+            doc.Paragraph(f"{word} means: {meaning}.", on=doc.PAGE),
         ),
-        sections=(
-            _notes(varied), _effects(varied), _sweeps(varied), *_curves(varied), _how(varied),
-        ),
+        sections=tuple(_sections(varied)),
         closing="KiB is 2¹⁰ and MiB 2²⁰ bytes. A change is a share of the first level's figure.",
     )  # fmt: skip
 
 
-def _notes(varied: Varied) -> doc.Section:
+def _sections(varied: Varied) -> Iterator[doc.Section]:
     notes = tuple(sorted(varied.notes, key=lambda note: "INVALID" not in note))
-    limit = doc.RowLimit(
-        "and {count} more notes; the HTML report has them", {doc.SCREEN: MOST_NOTES}
-    )
-    return doc.Section("notes", "Before you believe it", (doc.Items(notes, limit=limit),))
+    more = "and {count} more notes; the HTML report has them"
+    limit = doc.RowLimit(more, {doc.SCREEN: MOST_NOTES})
+    yield doc.Section("notes", "Before you believe it", (doc.Items(notes, limit=limit),))
+    yield _effects(varied)
+    said = "Each value against the first one, with its interval: all sizes together, and those"
+    said += " sizes whose change is least likely chance."
+    plots = (doc.drawn(sweeps_of(varied)),)
+    yield doc.Section("sweeps", "Over the values", plots, intro=said, on=doc.PAGE)
+    yield from _curves(varied)
+    why = " docs/explanation/varying.md gives the reasons and the rate of false alarms."
+    said = f"{HOW} Confidence {varied.confidence:.1%}."
+    soft = doc.Paragraph(said, kind="soft", on=doc.TEXT)
+    yield doc.Section("how", "How to read this", (soft, doc.Paragraph(said + why, on=doc.PAGE)))
 
 
 def _effects(varied: Varied) -> doc.Section:
-    ranked = (doc.Paragraph(f"{RANKED}: {ranking(varied)}."),) if len(varied.ranking) > 1 else ()
+    ranking = ", ".join(
+        f"{name} {percent(change) if change else 'no clear effect'}"
+        for name, change in varied.ranking
+    )
+    ranked = (doc.Paragraph(f"{RANKED}: {ranking}."),) if len(varied.ranking) > 1 else ()
     columns = (
         *doc.heads("curve"), *doc.heads("factor", on=doc.PAGE), *doc.heads("level", "against"),
         *doc.heads(">mean over sizes", ">interval", ">least … largest", ">chance"),
@@ -127,25 +129,37 @@ def _effects(varied: Varied) -> doc.Section:
         (
             doc.Cell(one.title, link=f"curve-{number}"), one.factor, one.level, one.base,
             doc.Cell(signed(one.whole.change), strong=one.whole.clear), interval(one.whole),
-            spread(one), chance(one.whole), crossings(one),
+            _spread(one), "–" if math.isnan(one.whole.chance) else f"{one.whole.chance:.3g}",
+            _crossings(one),
         )
         for number, one in enumerate(varied.effects, 1)
     )  # fmt: skip
     return doc.Section("curves", "Effects", (*ranked, doc.Table(columns, rows)))
 
 
-def _sweeps(varied: Varied) -> doc.Section:
-    said = "Each value against the first one, with its interval: all sizes together, and those"
-    said += " sizes whose change is least likely chance."
-    plots = (doc.drawn(sweeps_of(varied)),)
-    return doc.Section("sweeps", "Over the values", plots, intro=said, on=doc.PAGE)
+def _spread(of: CurveEffect) -> str:
+    """From the least to the largest change over the sizes."""
+    known = [one.change for one in of.sizes if not math.isnan(one.change)]
+    return f"{signed(min(known))} … {signed(max(known))}" if known else "–"
+
+
+def _crossings(of: CurveEffect) -> str:
+    """Between which sizes the better one becomes the worse, or nothing."""
+    return ", ".join(f"{size(one)} and {size(other)}" for one, other in of.crossovers)
 
 
 def _curves(varied: Varied) -> Iterator[doc.Section]:
     columns = doc.heads("size", ">change", ">interval", "said", ">blocks")
     for number, one in enumerate(varied.effects, 1):
-        crossed = f"crossover between {crossings(one)}"
-        rows = tuple(_size(one, each) for each in one.sizes)
+        crossed = f"crossover between {_crossings(one)}"
+        rows = tuple(
+            (
+                "all sizes" if each.message_bytes is None else size(each.message_bytes),
+                signed(each.change), interval(each),
+                compared(each, one.quantity) if each.clear else "may be chance", str(each.blocks),
+            )
+            for each in one.sizes
+        )  # fmt: skip
         blocks = (
             doc.drawn((over_sizes(one),) if number <= MOST_PLOTTED else ()),
             *((doc.Paragraph(crossed, on=doc.TEXT),) if one.crossovers else ()),
@@ -156,31 +170,22 @@ def _curves(varied: Varied) -> Iterator[doc.Section]:
         yield doc.Section(f"curve-{number}", title, blocks, on=doc.ALL if clear else doc.PAGE)
 
 
-def _size(one: CurveEffect, each: Effect) -> tuple[str, ...]:
-    said = compared(each, one.quantity) if each.clear else "may be chance"
-    return at(each), signed(each.change), interval(each), said, str(each.blocks)
-
-
-def _how(varied: Varied) -> doc.Section:
-    why = " docs/explanation/varying.md gives the reasons and the rate of false alarms."
-    said = f"{HOW} Confidence {varied.confidence:.1%}."
-    soft = doc.Paragraph(said, kind="soft", on=doc.TEXT)
-    return doc.Section("how", "How to read this", (soft, doc.Paragraph(said + why, on=doc.PAGE)))
-
-
 KIND = Kind("varied", document, data, records)
 
 
 def headline(varied: Varied) -> str:
     """The finding in one sentence."""
     names = " and ".join(one.name for one in varied.design.factors)
-    of, effect = _worst(varied) or _most_telling(varied) or (None, None)
-    told = f": {said(effect, of)}, {of.title}" if of and effect else ""
-    if of and effect and effect.message_bytes is not None:
-        told += f" {figure_at(effect.message_bytes)}"
-    against = " (the first level is what the others are held against)" if told else ""
+    told = ""
+    clear = [(one, one.whole) for one in varied.effects if one.whole.clear]
+    largest = max(clear, key=lambda pair: abs(pair[1].change), default=None)
+    if found := _worst(varied) or largest:
+        of, effect = found
+        said = f"{of.factor} {of.level}: {compared(effect, of.quantity)} than {of.base}"
+        told = f": {said}, {of.title}"
+        told += "" if effect.message_bytes is None else f" {at(effect.message_bytes)}"
     return {
-        "worse": f"{names} matters, and not for the better{told}{against}",
+        "worse": f"a level of {names} is worse than the first one{told}",
         "different": f"{names} makes a difference{told}",
         "no difference": f"{names} makes no difference that could be seen",
         "undecided": f"whether {names} makes a difference was not decided",
@@ -197,24 +202,11 @@ def _worst(varied: Varied) -> tuple[CurveEffect, Effect] | None:
     )
 
 
-def _most_telling(varied: Varied) -> tuple[CurveEffect, Effect] | None:
-    """The largest clear effect on a whole curve."""
-    clear = [(one, one.whole) for one in varied.effects if one.whole.clear]
-    return max(clear, key=lambda pair: abs(pair[1].change), default=None)
-
-
-def said(effect: Effect, of: CurveEffect) -> str:
-    """``mpich: 3.1 % slower than openmpi``."""
-    return f"{of.factor} {of.level}: {compared(effect, of.quantity)} than {of.base}"
-
-
-def ranking(varied: Varied) -> str:
-    """``mpi 12 %, compiler no clear effect``."""
-    told = (
-        f"{name} {percent(change) if change else 'no clear effect'}"
-        for name, change in varied.ranking
-    )
-    return ", ".join(told)
+def compared(effect: Effect, quantity: Quantity) -> str:
+    """``3.1 % slower``: of times more is slower, of rates less is."""
+    slower = (effect.change > 0) == (quantity in LESS_IS_BETTER)
+    word = {"time": ("slower", "faster")}.get(quantity, ("less", "more"))[0 if slower else 1]
+    return f"{percent(abs(effect.change))} {word}"
 
 
 def design(varied: Varied) -> str:

@@ -1,17 +1,18 @@
-"""The verdicts of a run, what to do about them, and what was not measured, with the reasons."""
+"""The verdicts of a run and on others' tables, what to do, and what was not measured and why."""
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 
 import msgspec
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.judged import Judged
-from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.model.run import Launch, Run
+from fabricgauge.model.judged import Judged, TableVerdict
+from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.conclusion import follow_on, next_steps, tally, worst_first
-from fabricgauge.words.figures import of_unit
+from fabricgauge.report.interface import Records, Setting
+from fabricgauge.words.figures import of_unit, percent
+from fabricgauge.words.sentences import counted
 
 TONES: dict[Outcome, doc.Tone] = {
     Outcome.INVALID: "invalid",
@@ -32,6 +33,8 @@ MOST_WHOLE = 500
 MOST_OPEN = 16
 MOST_EVIDENCE = 8
 MOST_OMISSIONS = 6
+#: Tables of others' logs in each medium; a page with more takes seconds to open.
+MOST_TABLES = {doc.SCREEN: 40, doc.TRACKER: 100, doc.PAGE: 5000}
 CALM = frozenset({Outcome.PASS, Outcome.SKIPPED})
 #: Rules whose figures a reader wants to see also when all is well.
 TELLING = frozenset({"placement", "path", "fraction"})
@@ -48,25 +51,19 @@ def to_do(judged: Judged) -> doc.Section:
     said = f"{AFTER} ({after})." if after else ""
     if not steps and judged.overall is not Outcome.PASS:
         said = "Read the evidence in the HTML report; no rule names a remedy."
+    items = []
+    for one in steps:
+        cause = f". Likely cause: {one.cause}." if one.cause else ""
+        subject = doc.Cell(one.subject, strong=True)
+        items.append((badge(one.outcome), " ", subject, f": {one.remedy} ({one.rule}){cause}"))
     blocks = (
-        doc.Items(tuple(map(_step, steps)), ordered=True, on=doc.TEXT),
-        doc.Items(tuple(map(_shown_step, steps)), ordered=True, on=doc.PAGE),
+        doc.Items(tuple(items), ordered=True),
         *((doc.Paragraph(said, on=doc.ALL if steps else doc.SCREEN),) if said else ()),
     )
     return doc.Section("next", "What to do", blocks, nav="What to do", urgent=True)
 
 
 AFTER = "Then measure again: remedies that follow from the above are left out"
-
-
-def _step(one: Verdict) -> str:
-    cause = f" Likely cause: {one.cause}." if one.cause else ""
-    return f"{one.remedy} ({one.rule}, {one.subject}.{cause})"
-
-
-def _shown_step(one: Verdict) -> tuple[doc.Said, ...]:
-    cause = f": {one.cause}" if one.cause else ""
-    return badge(one.outcome), " ", doc.Cell(one.subject, strong=True), f"{cause}. {one.remedy}"
 
 
 def verdicts(judged: Judged, on: doc.Medium = doc.ALL) -> doc.Section:
@@ -78,8 +75,15 @@ def verdicts(judged: Judged, on: doc.Medium = doc.ALL) -> doc.Section:
     opened = "Worst first. Each opens to its figure, the threshold and where that comes from, and"
     heads = doc.heads("outcome", "rule", "subject", "figure", "threshold", "finding")
     whole = tuple(_whole(judged, number, one) for number, one in enumerate(ordered, 1))
+    rows = tuple(
+        (
+            badge(one.outcome), one.rule, one.subject, _figure(one.figure) if one.figure else "",
+            _limit(one.threshold) if one.threshold else "", one.summary,
+        )
+        for one in ordered
+    )  # fmt: skip
     blocks = (
-        _brief(ordered), doc.Table(heads, tuple(map(_row, ordered)), on=doc.TRACKER),
+        _brief(ordered), doc.Table(heads, rows, on=doc.TRACKER),
         *_evidence(ordered), doc.Paragraph(f"{opened} the evidence.", on=doc.PAGE),
         *doc.first(whole, MOST_WHOLE, "and {count} more; the JSON report has them all", doc.PAGE),
     )  # fmt: skip
@@ -89,16 +93,20 @@ def verdicts(judged: Judged, on: doc.Medium = doc.ALL) -> doc.Section:
 
 
 def _brief(ordered: tuple[Verdict, ...]) -> doc.Table:
-    """A row for each; calm ones of one subject share a row when there are many."""
-    skipped = [one for one in ordered if one.outcome is Outcome.SKIPPED]
+    """A row for each; calm ones of one subject share a row when there are many.
+
+    A skipped rule may still have named something: what has evidence needs a row of its own.
+    """
+    skipped = sum(one.outcome is Outcome.SKIPPED for one in ordered)
     room = len(ordered) <= MOST_ROWS
-    shown = {Outcome.PASS: room, Outcome.SKIPPED: room and len(skipped) <= MOST_SKIPPED}
+    shown = {Outcome.PASS: room, Outcome.SKIPPED: room and skipped <= MOST_SKIPPED}
     rows, calm = [], dict[tuple[Outcome, VerdictSubject], list[Verdict]]()
     for one in ordered:
-        if _tells(one) or shown.get(one.outcome, True):
+        named = one.outcome is Outcome.SKIPPED and bool(one.evidence)
+        if shown.get(one.outcome, True) or one.rule in TELLING or named:
             rows.append((badge(one.outcome), one.rule, one.subject, one.summary))
         else:
-            calm.setdefault((one.outcome, _of(one)), []).append(one)
+            calm.setdefault((one.outcome, _shared(one.about)), []).append(one)
     rows += [
         (badge(outcome), "", alike[0].subject, ", ".join(one.rule for one in alike))
         for (outcome, _), alike in calm.items()
@@ -107,30 +115,19 @@ def _brief(ordered: tuple[Verdict, ...]) -> doc.Table:
     return doc.Table(heads, tuple(rows), on=doc.SCREEN)
 
 
-def _of(one: Verdict) -> VerdictSubject:
+def _shared(about: VerdictSubject) -> VerdictSubject:
     """What verdicts in one row share: the nodes, whichever pattern showed it."""
-    bare = msgspec.structs.replace(one.about, series="")
-    both = one.about.kind == "directions"
+    bare = msgspec.structs.replace(about, series="")
+    both = about.kind == "directions"
     return msgspec.structs.replace(bare, variant="", program="") if both else bare
 
 
-def _tells(verdict: Verdict) -> bool:
-    """Whether a verdict needs a row of its own: a skipped rule may still have named something."""
-    skipped = verdict.outcome is Outcome.SKIPPED and bool(verdict.evidence)
-    return verdict.outcome not in CALM or verdict.rule in TELLING or skipped
-
-
-def _row(one: Verdict) -> tuple[doc.Said, ...]:
-    threshold = f"{_limit(one.threshold)} ({one.threshold.origin})" if one.threshold else ""
-    return badge(one.outcome), one.rule, one.subject, _figure(one.figure), threshold, one.summary
-
-
-def _figure(figure: Figure | None) -> str:
-    return of_unit(figure.value, figure.unit) if figure else ""
+def _figure(figure: Figure) -> str:
+    return of_unit(figure.value, figure.unit)
 
 
 def _limit(threshold: Threshold) -> str:
-    return f"{threshold.relation} {of_unit(threshold.value, threshold.unit)}"
+    return f"{threshold.relation} {of_unit(threshold.value, threshold.unit)} ({threshold.origin})"
 
 
 def _evidence(ordered: tuple[Verdict, ...]) -> Iterator[doc.Judgement]:
@@ -145,44 +142,106 @@ def _evidence(ordered: tuple[Verdict, ...]) -> Iterator[doc.Judgement]:
             )  # fmt: skip
 
 
+def reasons(one: Verdict | TableVerdict) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What it rests on, its likely cause, and what to do, each with its label, where known."""
+    if isinstance(one, Verdict):
+        if one.figure:
+            yield "Figure", (f"{_figure(one.figure)}: {one.figure.what}",)
+        if one.threshold:
+            yield "Threshold", (_limit(one.threshold),)
+        yield "Evidence", one.evidence
+    if one.cause:
+        yield "Likely cause", (one.cause,)
+    if one.remedy:
+        yield "Remedy", (one.remedy,)
+
+
 def _whole(judged: Judged, number: int, one: Verdict) -> doc.Judgement:
+    entries = [
+        doc.Entry(label, (
+            doc.Items(said) if label == "Evidence"
+            else doc.Paragraph(said[0], kind="remedy" if label == "Remedy" else "plain"),
+        ))
+        for label, said in reasons(one)
+    ]  # fmt: skip
+    rule = f"{one.rule}, rules {judged.rules_version}; described in docs/reference/rules/"
+    entries.append(doc.Entry("Rule", (doc.Paragraph(f"{rule}{one.rule}.md"),)))
     return doc.Judgement(
-        one.outcome.value, TONES[one.outcome], one.rule, one.subject, one.summary,
-        tuple(doc.Entry(label, (block,)) for label, block in _reasons(judged, one)),
+        one.outcome.value, TONES[one.outcome], one.rule, one.subject, one.summary, tuple(entries),
         open=one.outcome not in CALM and number <= MOST_OPEN, ident=f"verdict-{number}",
         on=doc.PAGE,
     )  # fmt: skip
 
 
-def _reasons(judged: Judged, one: Verdict) -> Iterator[tuple[str, doc.Block]]:
-    if one.figure:
-        yield "Figure", doc.Paragraph(f"{_figure(one.figure)}: {one.figure.what}")
-    if one.threshold:
-        said = f"{_limit(one.threshold)}; origin: {one.threshold.origin}"
-        yield "Threshold", doc.Paragraph(said)
-    yield "Evidence", doc.Items(one.evidence)
-    if one.cause:
-        yield "Likely cause", doc.Paragraph(one.cause)
-    if one.remedy:
-        yield "Remedy", doc.Paragraph(one.remedy, kind="remedy")
-    where = f"docs/reference/rules/{one.rule}.md"
-    yield "Rule", doc.Paragraph(f"{one.rule}, rules {judged.rules_version}; described in {where}")
+def several(judged: Judged) -> bool:
+    """Whether there is more than one table or file of others' logs: each has its row then."""
+    return len(judged.tables) > 1
+
+
+def ordered(judged: Judged) -> list[TableVerdict]:
+    """Verdicts on tables, worst first, otherwise in the order of reading."""
+    order = list(Outcome)
+    return sorted(judged.tables, key=lambda one: order.index(one.outcome))
+
+
+def tables(judged: Judged) -> Iterator[doc.Section]:
+    """The table of tables, where there are several; its title counts them.
+
+    ``12 tables of 9 files, 2 files without one: 1 FAIL, 11 PASS, 2 SKIPPED``.
+    """
+    if not several(judged):
+        return
+    read = [one.source for one in judged.tables if one.line > 0]
+    bare = len(judged.tables) - len(read)
+    other = f", {counted(bare, 'file')} without one" if bare else ""
+    whole = f"{counted(len(read), 'table')} of {counted(len(set(read)), 'file')}"
+    rows = tuple(
+        (
+            badge(one.outcome), one.where, one.network or "not stated",
+            "" if one.share is None else percent(one.share), one.rule, one.summary,
+        )
+        for one in ordered(judged)
+    )  # fmt: skip
+    heads = doc.heads("=outcome", "~where", "network", ">of ceiling", "rule", "what was found")
+    limit = doc.RowLimit("and {count} more; `--format tables` writes them all", MOST_TABLES)
+    table = doc.Table(heads, rows, limit=limit, filtered=True)
+    said = "Each table is judged by itself. SKIPPED: nothing in it can pass or fail."
+    title = f"{whole}{other}: {tally(judged.tables)}"
+    yield doc.Section("tables", title, (table,), nav="Each table", intro=said)
+
+
+TABLE_COLUMNS = (
+    "outcome", "source", "line", "suite", "benchmark", "network", "hosts", "share_of_ceiling",
+    "rule", "summary", "cause", "remedy",
+)  # fmt: skip
+
+
+def table_records(judged: Judged, _setting: Setting) -> Records:
+    """Verdicts on tables for other programs: a row each."""
+    rows = (
+        (
+            one.outcome.value, one.source, one.line or None, one.suite, one.benchmark,
+            one.network or None, " ".join(one.hosts), one.share, one.rule, one.summary, one.cause,
+            one.remedy,
+        )
+        for one in ordered(judged)
+    )  # fmt: skip
+    return Records(TABLE_COLUMNS, rows)
+
+
+#: What is missing, and why.
+Omission = tuple[str, str]
 
 
 def missing(judged: Judged) -> Iterator[doc.Section]:
     """What was not measured; on a page also which rules judged nothing."""
-    limit = doc.RowLimit(
-        "and {count} more; the HTML report lists all", {doc.SCREEN: MOST_OMISSIONS}
-    )
+    more = "and {count} more; the HTML report lists all"
+    limit = doc.RowLimit(more, {doc.SCREEN: MOST_OMISSIONS})
     told = doc.Items(tuple(f"{what}: {why}" for what, why in unmeasured(judged)), limit=limit)
     yield doc.Section("unmeasured", "Not measured", (told,), on=doc.TEXT)
     table = doc.Table(doc.heads("what", "why"), omissions(judged))
     title = "Not measured, not judged"
     yield doc.Section("omissions", title, (table,), nav="Not measured", on=doc.PAGE)
-
-
-#: What is missing, and why.
-Omission = tuple[str, str]
 
 
 def omissions(judged: Judged) -> tuple[Omission, ...]:
@@ -194,8 +253,7 @@ def omissions(judged: Judged) -> tuple[Omission, ...]:
 
 def unmeasured(judged: Judged) -> tuple[Omission, ...]:
     """What is missing of the run itself; rules that were skipped are not among it."""
-    launches = (_of_launch(judged.run, launch) for launch in judged.run.plan.launches)
-    return (*_of_run(judged), *(one for each in launches for one in each))
+    return (*_of_run(judged), *_of_launches(judged))
 
 
 def _of_run(judged: Judged) -> Iterator[Omission]:
@@ -216,27 +274,29 @@ def _of_run(judged: Judged) -> Iterator[Omission]:
             yield f"the ceiling of {name}", ceiling.reason
 
 
-def _of_launch(run: Run, planned: PlannedLaunch) -> Iterator[Omission]:
-    name = f"launch {planned.number}"
-    done = [launch for launch in run.launches if launch.number == planned.number]
-    if not done:
-        yield name, "it was never started"
-        return
-    sound = {one.case for launch in done for one in launch.completed}
-    whole = sound >= {case.name for case in planned.cases}
-    for launch in done:
-        yield from _of_ended(launch, sound, made_up_for=whole and launch is not done[-1])
-    measured = {one.case for launch in done for one in launch.measurements}
-    missing = [case.name for case in planned.cases if case.name not in measured]
-    if missing:
-        why = f"{len(missing)} of {len(planned.cases)} planned cases left no record"
-        yield f"{name}: {_some(missing)}", why
+def _of_launches(judged: Judged) -> Iterator[Omission]:
+    for planned in judged.run.plan.launches:
+        name, cases = f"launch {planned.number}", [case.name for case in planned.cases]
+        done = [launch for launch in judged.run.launches if launch.number == planned.number]
+        if not done:
+            yield name, "it was never started"
+            continue
+        sound = {one.case for launch in done for one in launch.completed}
+        for launch in done:
+            # What broke in an attempt is made up for where another one has measured all.
+            forgiven = sound.issuperset(cases) and launch is not done[-1]
+            yield from _of_ended(launch, sound, forgiven)
+        measured = {one.case for launch in done for one in launch.measurements}
+        missing = [case for case in cases if case not in measured]
+        if missing:
+            why = f"{len(missing)} of {len(cases)} planned cases left no record"
+            yield f"{name}: {_some(missing)}", why
 
 
-def _of_ended(launch: Launch, sound: Set[str], made_up_for: bool) -> Iterator[Omission]:
+def _of_ended(launch: Launch, sound: set[str], forgiven: bool) -> Iterator[Omission]:
     """What an attempt lacks that no other one of the same launch has: ``sound`` are their cases."""
     name = f"launch {launch.number}"
-    if launch.ended.exit_code != 0 and not made_up_for:
+    if launch.ended.exit_code != 0 and not forgiven:
         status = launch.ended.message or f"ended with status {launch.ended.status}"
         yield f"{name} did not end well", status
     reasons: dict[str, list[str]] = {}

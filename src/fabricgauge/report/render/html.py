@@ -37,11 +37,13 @@ def render(document: doc.Report, setting: Setting) -> str:
         scripts = [library(), _source(templates, "boot.js")]
     if any('<table class="filtered">' in one for one in sections):
         scripts.append(_source(templates, "filter.js"))
+    digests = (hashlib.sha256(one.encode()).digest() for one in scripts)
+    hashes = [f"sha256-{base64.b64encode(one).decode()}" for one in digests]
     about = " · ".join(one for one in (shown.about, setting.printed) if one)
     filled: str = templates.get_template("page.html.j2").render(
         document=shown, about=about, page_head=_css_string(about),
         sections=sections, style=_source(templates, "style.css"),
-        scripts=scripts, hashes=[_hash(one) for one in scripts], plots=_embedded(plots.drawn),
+        scripts=scripts, hashes=hashes, plots=_embedded(plots.drawn),
     )  # fmt: skip
     return filled
 
@@ -105,8 +107,3 @@ def _embedded(drawn: list[dict[str, Any]]) -> str:
 
     text = json.dumps({"plots": drawn, "dark": DARK}, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _hash(script: str) -> str:
-    digest = hashlib.sha256(script.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"

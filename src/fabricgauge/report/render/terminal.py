@@ -21,7 +21,7 @@ STYLES: dict[doc.Tone, str] = {
     "pass": "green",
     "skipped": "dim",
 }
-_KINDS = {"plain": "", "strong": "bold", "soft": "dim", "caution": "", "remedy": ""}
+_KINDS = {"strong": "bold", "soft": "dim"}
 #: Columns that each level below a title is moved in.
 STEP = 2
 
@@ -74,8 +74,7 @@ def _blocks(blocks: Iterable[doc.Block], indent: int) -> Iterator[RenderableType
 
 def _block(block: doc.Block, indent: int) -> Iterator[RenderableType]:
     if isinstance(block, doc.Paragraph):
-        lead = _plain(f"{block.lead}: " if block.lead else "", "bold")
-        yield _moved(Text.assemble(lead, _plain(block.text, _KINDS[block.kind])), indent)
+        yield _moved(_plain(block.text, _KINDS.get(block.kind, "")), indent)
     elif isinstance(block, doc.Items):
         for number, item in enumerate(block.items, 1):
             text = "".join(map(doc.text_of, doc.parts_of(item)))

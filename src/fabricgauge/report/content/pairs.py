@@ -1,26 +1,24 @@
-"""A fabric of many nodes: who is at fault, and the matrices of all pairs."""
+"""The matrices of all pairs of a fabric: what is typical, who stands worst, and pictures."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.pairs import NodeRank, PairAnalysis
+from fabricgauge.model.pairs import PairAnalysis, Quantity
 from fabricgauge.report import document as doc
-from fabricgauge.report.content import fabric_words as words
-from fabricgauge.report.content.matrix_pictures import heat_map, histogram
+from fabricgauge.report.content.matrix_pictures import SHOWN, heat_map, histogram, title
 from fabricgauge.report.picture import HeatMap, shortened
-from fabricgauge.words.figures import digits, percent, size
+from fabricgauge.words.figures import digits, microseconds, of_unit, percent, signed, size
 from fabricgauge.words.networks import named
 
-MOST_FINDINGS, MOST_EVIDENCE, MOST_SUSPECTS = 8, 4, 4
 #: A wider table of percentages does not fit 80 columns.
 MOST_NODES_DRAWN = 16
 LONGEST_NAME = 10
 #: Nodes of a ranking in an issue tracker, those that stand open on a page, all that a page has.
 WORST_NODES, FIRST_NODES, MOST_NODES = 10, 30, 1024
 MOST_GROUPS = 24
-_TONES: dict[str, doc.Tone] = {"FAULT": "fail", "SUSPECTED": "inconclusive", "PROPERTY": "warn"}
+_GROUPED = {"topology": "as the topology states", "data": "found from the data"}
 _HEADS = ("node", "group", ">sending", ">receiving", ">jitter", ">typical", "worst partner")
 _HOW = (
     "Rows send, columns receive, nodes stand group by group. Colours mean the same in every report:"
@@ -30,71 +28,50 @@ _HOW = (
 )
 
 
-def faults(judged: Judged) -> Iterator[doc.Section]:
-    """Who is gone, who is slow, who is suspected, and a line per matrix."""
-    if not judged.fabric.analyses:
-        return
-    found = words.findings(judged)
-    apart = tuple(f"{one.subject}: {one.summary}" for one in words.told_apart(judged))
-    more = "and {count} more; the HTML report lists them"
-    blocks = (
-        doc.Items(apart),
-        *doc.first(tuple(map(_told, found)), MOST_FINDINGS, more, doc.SCREEN),
-        *(_finding(one, place < 5) for place, one in enumerate(found)),
-        *_suspects(judged, more),
-        doc.Items(tuple(words.summary(judged)), on=doc.TRACKER | doc.PAGE),
-    )
-    title = words.heading(found, bool(apart))
-    urgent = bool(apart) or any(one.kind != "PROPERTY" for one in found)
-    yield doc.Section("fault", title, blocks, nav="Who is at fault", urgent=urgent)
+def typical(analysis: PairAnalysis) -> str:
+    """The median over healthy pairs with its unit."""
+    return value(analysis.matrix.quantity, analysis.typical)
 
 
-def _told(one: words.Named) -> doc.Block:
-    limit = doc.RowLimit("and {count} more", {doc.SCREEN: MOST_EVIDENCE})
-    return doc.Fold(one.sentence, "", (doc.Items(one.evidence, limit=limit),), on=doc.SCREEN)
+def value(quantity: Quantity, amount: float) -> str:
+    """A figure with the unit that people read; a latency stays in µs beside others."""
+    if quantity == "latency":
+        return f"{microseconds(amount)} µs"
+    return of_unit(amount, "bytes/s")
 
 
-def _finding(one: words.Named, is_open: bool) -> doc.Judgement:
-    sure = f"{one.q} (false-discovery rate at which it is named); {one.affected}"
-    entries = (
-        doc.Entry("Effect", (doc.Paragraph(f"{one.effect}; interval {one.interval}"),)),
-        doc.Entry("How sure", (doc.Paragraph(sure),)),
-        doc.Entry("Evidence", (doc.Items(one.evidence),)),
-    )
-    said = f"{one.what} is {one.effect} than the others'{one.remark}"
-    return doc.Judgement(
-        one.kind, _TONES[one.kind], one.network, one.who, said, entries, open=is_open,
-        on=doc.TRACKER | doc.PAGE,
-    )  # fmt: skip
+def coverage(analysis: PairAnalysis) -> str:
+    """How many directed pairs were measured, and of how many."""
+    count = len(analysis.matrix.nodes)
+    possible = count * (count - 1)
+    share = analysis.matrix.coverage
+    return f"{round(share * possible):,} of {possible:,} directed pairs ({percent(share)})"
 
 
-def _suspects(judged: Judged, more: str) -> Iterator[doc.Block]:
-    """What is not named, why not, and the test that would decide."""
-    lines, rows = [], list[tuple[doc.Said, ...]]()
-    for analysis in judged.fabric.analyses:
-        network = named(analysis.matrix.network)
-        for one in analysis.suspects:
-            who, effect = words.who(one.part, one.names), words.compared(one.effect)
-            what = f"{one.quantity} at {size(analysis.matrix.message_bytes)}"
-            lines.append(
-                f"suspect: {who}: {what} is {effect}, not named: {one.reason};"
-                f" next: {one.next_test}"
-            )
-            cells = (f"{network}: {what}", effect, one.reason, one.next_test)
-            rows.append((doc.Cell(who, strong=True), *cells))
-    limit = doc.RowLimit(more, {doc.SCREEN: MOST_SUSPECTS})
-    yield doc.Items(tuple(lines), limit=limit, on=doc.SCREEN)
-    if rows:
-        yield doc.Heading("Conspicuous, but not named", on=doc.TRACKER | doc.PAGE)
-    heads = ("what", "figure", ">effect", "why it is not named", "the test that would decide")
-    yield doc.Table(doc.heads(*heads), tuple(rows), on=doc.TRACKER | doc.PAGE)
+def verdict(analysis: PairAnalysis) -> str:
+    """In a few words what the analysis of one matrix came to; other rules may name somebody."""
+    faults = sum(one.explanation == "fault" for one in analysis.findings)
+    said = [f"{faults or 'none'} slower than the others"]
+    said += ["oversubscribed"] if len(analysis.findings) > faults else []
+    count = len(analysis.suspects)
+    return ", ".join([*said, f"{count} conspicuous"] if count else said)
+
+
+def summary(judged: Judged) -> Iterator[str]:
+    """One line per matrix: how much was covered, what is typical, and what it came to."""
+    for one in judged.fabric.analyses:
+        grouped = one.grouped_by != "none" and bool(one.groups)
+        groups = f", {len(one.groups)} groups {_GROUPED[one.grouped_by]}" if grouped else ""
+        nodes = f"{len(one.matrix.nodes):,} nodes{groups}, {coverage(one)}"
+        said = f"typical {typical(one)}, unexplained {percent(one.noise)}"
+        yield f"{title(one)}: {nodes}, {said}: {verdict(one)}"
 
 
 def key_figures(judged: Judged) -> Iterator[tuple[str, doc.KeyFigure]]:
     """What is typical of each matrix, with the network that it is of."""
     for one in judged.fabric.analyses:
-        unit, factor = words.SHOWN[one.matrix.quantity]
-        what = f"{words.title(one)}: typical of {words.coverage(one)}; {words.verdict(one)}"
+        unit, factor = SHOWN[one.matrix.quantity]
+        what = f"{title(one)}: typical of {coverage(one)}; {verdict(one)}"
         yield one.matrix.network, doc.KeyFigure(digits(one.typical * factor), unit, what)
 
 
@@ -104,18 +81,18 @@ def pairs(judged: Judged) -> Iterator[doc.Section]:
     if not analyses:
         return
     count = max(len(one.matrix.nodes) for one in analyses)
-    blocks = [_overview(analyses), doc.Paragraph(_HOW, on=doc.PAGE)]
+    blocks: list[doc.Block] = [_overview(analyses), doc.Paragraph(_HOW, on=doc.PAGE)]
     blocks += [block for one in analyses for block in _matrix(one)]
     title = f"All pairs of {count:,} nodes"
     yield doc.Section("pairs", title, tuple(blocks), nav="All pairs")
 
 
-def _overview(analyses: Sequence[PairAnalysis]) -> doc.Block:
+def _overview(analyses: Sequence[PairAnalysis]) -> doc.Table:
     columns = doc.heads("=", "typical", "worst node", "noise", "covered", "named", "suspects")
     rows = tuple(
         (
             f"{named(one.matrix.network)} {one.matrix.quantity} {size(one.matrix.message_bytes)}",
-            words.typical(one), _worst(one), percent(one.noise), percent(one.matrix.coverage),
+            typical(one), _worst(one), percent(one.noise), percent(one.matrix.coverage),
             str(len(one.findings)), str(len(one.suspects)),
         )
         for one in analyses
@@ -130,18 +107,23 @@ def _worst(analysis: PairAnalysis) -> str:
     worst, less_is_better = analysis.ranking[0], analysis.matrix.quantity == "latency"
     ways = ((worst.sending, f"{worst.node} →"), (worst.receiving, f"→ {worst.node}"))
     effect, way = max(ways) if less_is_better else min(ways)
-    return f"{way} {words.change(effect)}"
+    return f"{way} {signed(effect)}"
 
 
 def _matrix(analysis: PairAnalysis) -> Iterator[doc.Block]:
-    title = words.title(analysis)
+    heading = title(analysis)
     if len(analysis.matrix.nodes) <= MOST_NODES_DRAWN:
-        said = f"{title}, % of the typical; rows send, columns receive"
+        said = f"{heading}, % of the typical; rows send, columns receive"
         yield doc.Fold(said, "", (_percentages(analysis),), on=doc.SCREEN)
-    yield doc.Heading(title, on=doc.TRACKER | doc.PAGE)
-    yield doc.Paragraph(_summary(analysis), kind="soft", on=doc.PAGE)
+    yield doc.Heading(heading, on=doc.TRACKER | doc.PAGE)
     yield doc.Deferred(lambda: (_pictures(analysis),))
-    rows = tuple(_rank(analysis, one) for one in analysis.ranking)
+    rows = tuple(
+        (
+            one.node, one.group, signed(one.sending), signed(one.receiving),
+            percent(one.jitter), value(analysis.matrix.quantity, one.typical), one.worst_partner,
+        )
+        for one in analysis.ranking
+    )  # fmt: skip
     if rows:
         yield doc.Heading("Nodes, worst first", 2, on=doc.TRACKER | doc.PAGE)
         said = "Sending and receiving are relative to the typical node; jitter is the relative"
@@ -163,20 +145,12 @@ def _percentages(analysis: PairAnalysis) -> doc.Table:
     return doc.Table(columns, rows, tight=True)
 
 
-def _summary(analysis: PairAnalysis) -> str:
-    return (
-        f"{len(analysis.matrix.nodes):,} nodes, {words.coverage(analysis)} measured;"
-        f" {words.grouping(analysis)}. Typical {words.typical(analysis)}; what no node, group or"
-        f" pair explains is {percent(analysis.noise)}. {words.verdict(analysis).capitalize()}."
-    )
-
-
 def _pictures(analysis: PairAnalysis) -> doc.Block:
     heat, spectrum = heat_map(analysis), histogram(analysis)
     if heat is None:
         return doc.Paragraph("No pair was measured.", kind="caution", on=doc.PAGE)
     quantity, peaks = analysis.matrix.quantity, analysis.spectrum.peaks
-    levels = " · ".join(words.value(quantity, one) for one in peaks)
+    levels = " · ".join(value(quantity, one) for one in peaks)
     note = f"Levels (dashed): {levels}" if levels else ""
     beside = (doc.Plot(spectrum, note),) if spectrum else ()
     return doc.Plots((doc.Plot(heat, _note(heat)),), (*beside, *_between(analysis)))
@@ -196,7 +170,7 @@ def _between(analysis: PairAnalysis) -> Iterator[doc.Block]:
     """Medians from each group (row) to each; none for a single group."""
     if not 2 <= len(analysis.groups) <= MOST_GROUPS:
         return
-    unit, factor = words.SHOWN[analysis.matrix.quantity]
+    unit, factor = SHOWN[analysis.matrix.quantity]
     yield doc.Heading(f"From group (row) to group, median, {unit}", 2)
     columns = (*doc.heads(""), *doc.figures(*(one.name for one in analysis.groups)))
     rows = tuple(
@@ -204,13 +178,6 @@ def _between(analysis: PairAnalysis) -> Iterator[doc.Block]:
         for group, row in zip(analysis.groups, analysis.between.tolist(), strict=True)
     )
     yield doc.Table(columns, rows, tight=True)
-
-
-def _rank(analysis: PairAnalysis, one: NodeRank) -> tuple[str, ...]:
-    return (
-        one.node, one.group, words.change(one.sending), words.change(one.receiving),
-        percent(one.jitter), words.value(analysis.matrix.quantity, one.typical), one.worst_partner,
-    )  # fmt: skip
 
 
 def _ranking(analysis: PairAnalysis, rows: Sequence[tuple[str, ...]]) -> Iterator[doc.Block]:
@@ -225,12 +192,8 @@ def _ranking(analysis: PairAnalysis, rows: Sequence[tuple[str, ...]]) -> Iterato
     if rest:
         left = len(rows) - len(placed)
         note = f"and {left:,} more in the CSV and JSON reports" if left else ""
-        lines = doc.Lines(tuple(_aligned((tuple(one.head for one in columns), *rest))))
+        cells = (tuple(one.head for one in columns), *rest)
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        padded = (map(str.ljust, row, widths) for row in cells)
+        lines = doc.Lines(tuple("  ".join(row).rstrip() for row in padded))
         yield doc.Fold(f"The other {len(rest):,}", note, (lines,), on=doc.PAGE)
-
-
-def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        yield "  ".join(cells).rstrip()

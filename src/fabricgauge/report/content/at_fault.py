@@ -1,0 +1,188 @@
+"""Who is at fault in a fabric of many nodes, how sure that is, and who is to leave the scheduler.
+
+Findings compare peers. Failures of other rules may name somebody without such a comparison.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import Literal
+
+from fabricgauge.model.judged import Judged
+from fabricgauge.model.pairs import LEAST_EFFECT, PairAnalysis, PairFinding, Part, called
+from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
+from fabricgauge.report import document as doc
+from fabricgauge.report.content.conclusion import GONE
+from fabricgauge.report.content.pairs import summary
+from fabricgauge.words.figures import percent, signed, size
+from fabricgauge.words.networks import named
+from fabricgauge.words.sentences import counted
+
+Kind = Literal["FAULT", "SUSPECTED", "PROPERTY"]
+
+#: What a screen has at most, and how many findings stand open on a page.
+MOST_FINDINGS, MOST_EVIDENCE, MOST_SUSPECTS = 8, 4, 4
+FIRST_OPEN = 5
+_TONES: dict[Kind, doc.Tone] = {"FAULT": "fail", "SUSPECTED": "inconclusive", "PROPERTY": "warn"}
+#: Whom a property of the level between groups concerns: nobody in particular.
+_CROSSING = "all ways between groups"
+#: What is to be known of other kinds than faults.
+_REMARKS: dict[Kind, str] = {
+    "FAULT": "",
+    "SUSPECTED": "; suspected, but not confirmed",
+    "PROPERTY": "; oversubscription: all that crosses at once is slower, which is no defect",
+}
+_LEAST_Q = 1e-4
+
+
+def findings(judged: Judged) -> tuple[doc.Judgement, ...]:
+    """Everything that is named, faults before oversubscription, the largest effect first."""
+    found = [(analysis, one) for analysis in judged.fabric.analyses for one in analysis.findings]
+    found.sort(key=lambda pair: (pair[1].explanation != "fault", -abs(pair[1].effect)))
+    doubted = unsure(judged)
+    return tuple(
+        _told(place, analysis, one, doubted) for place, (analysis, one) in enumerate(found)
+    )
+
+
+def _told(
+    place: int, analysis: PairAnalysis, one: PairFinding, doubted: Collection[VerdictSubject]
+) -> doc.Judgement:
+    word = kind(analysis, one, doubted)
+    who = called(one.part, one.names) if one.explanation == "fault" else _CROSSING
+    what = f"{one.quantity} at {size(one.message_bytes)} is {compared(one.effect)} than the others'"
+    low, high = sorted((one.low, one.high))
+    q = f"q < {_LEAST_Q:g}" if one.q < _LEAST_Q else f"q = {one.q:.2g}"
+    sure = f"interval {signed(low)} to {signed(high)}; explains {counted(one.affected, 'pair')};"
+    sure += f" {q} (false-discovery rate)"
+    limit = doc.RowLimit("and {count} more", {doc.SCREEN: MOST_EVIDENCE})
+    entries = (
+        doc.Entry("How sure", (doc.Paragraph(sure),)),
+        doc.Entry("Evidence", (doc.Items(one.evidence, limit=limit),)),
+    )
+    return doc.Judgement(
+        word, _TONES[word], named(analysis.matrix.network), who, what + _REMARKS[word], entries,
+        open=place < FIRST_OPEN, on=doc.ALL if place < MOST_FINDINGS else doc.ALL & ~doc.SCREEN,
+    )  # fmt: skip
+
+
+def unsure(judged: Judged) -> set[VerdictSubject]:
+    """What verdicts are of that confirm nothing."""
+    return {one.about.thing for one in judged.verdicts if one.outcome is Outcome.INCONCLUSIVE}
+
+
+def kind(analysis: PairAnalysis, one: PairFinding, doubted: Collection[VerdictSubject]) -> Kind:
+    """What a finding is, where ``doubted`` is of what verdicts confirm nothing."""
+    if one.explanation != "fault":
+        return "PROPERTY"
+    # A node's direction is judged together with what else that node does.
+    network = named(analysis.matrix.network or None)
+    slow = VerdictSubject(one.part, network, one.names).thing
+    return "SUSPECTED" if slow in doubted else "FAULT"
+
+
+def compared(effect: float) -> str:
+    """``75.0 % lower``."""
+    if abs(effect) < LEAST_EFFECT:
+        return "like the others'"
+    return f"{percent(abs(effect))} {'lower' if effect < 0 else 'higher'}"
+
+
+def told_apart(judged: Judged) -> tuple[Verdict, ...]:
+    """Failures that name somebody without comparing peers: who is gone, or below the ceiling.
+
+    One on the network as a whole stands only where none names a node.
+    """
+    rules = (*GONE, "pairs", "lossy")
+    found = [one for one in judged.verdicts if one.rule in rules and one.outcome is Outcome.FAIL]
+    return tuple(one for one in found if one.about.names) or tuple(found)
+
+
+def heading(found: Sequence[doc.Judgement], told_apart: bool = False) -> str:
+    """``Who is at fault``, and that it is nobody, or not sure."""
+    kinds = {one.word for one in found}
+    if told_apart or "FAULT" in kinds:
+        return "Who is at fault"
+    unsure = "suspected, but not confirmed" if "SUSPECTED" in kinds else "nobody is named"
+    return f"Who is at fault: {unsure}"
+
+
+def faults(judged: Judged) -> Iterator[doc.Section]:
+    """Who is gone, who is slow, who is suspected, and a line per matrix."""
+    if not judged.fabric.analyses:
+        return
+    found = findings(judged)
+    apart = tuple(f"{one.subject}: {one.summary}" for one in told_apart(judged))
+    more = "and {count} more; the HTML report lists them"
+    rest = more.format(count=f"{len(found) - MOST_FINDINGS:,}")
+    blocks = (
+        doc.Items(apart), *found,
+        *([doc.Paragraph(rest, kind="caution", on=doc.SCREEN)] * (len(found) > MOST_FINDINGS)),
+        *_suspects(judged, more),
+        doc.Items(tuple(summary(judged)), on=doc.TRACKER | doc.PAGE),
+    )  # fmt: skip
+    title = heading(found, bool(apart))
+    urgent = bool(apart) or any(one.word != "PROPERTY" for one in found)
+    yield doc.Section("fault", title, blocks, nav="Who is at fault", urgent=urgent)
+
+
+def _suspects(judged: Judged, more: str) -> Iterator[doc.Block]:
+    """What is not named, why not, and the test that would decide."""
+    lines, rows = [], list[tuple[doc.Said, ...]]()
+    for analysis in judged.fabric.analyses:
+        for one in analysis.suspects:
+            who, effect = called(one.part, one.names), compared(one.effect)
+            what = f"{one.quantity} at {size(analysis.matrix.message_bytes)}"
+            lines.append(
+                f"suspect: {who}: {what} is {effect}, not named: {one.reason};"
+                f" next: {one.next_test}"
+            )
+            cells = (f"{named(analysis.matrix.network)}: {what}", effect, one.reason, one.next_test)
+            rows.append((doc.Cell(who, strong=True), *cells))
+    limit = doc.RowLimit(more, {doc.SCREEN: MOST_SUSPECTS})
+    yield doc.Items(tuple(lines), limit=limit, on=doc.SCREEN)
+    if rows:
+        yield doc.Heading("Conspicuous, but not named", on=doc.TRACKER | doc.PAGE)
+    heads = ("what", "figure", ">effect", "why it is not named", "the test that would decide")
+    yield doc.Table(doc.heads(*heads), tuple(rows), on=doc.TRACKER | doc.PAGE)
+
+
+#: slurm.conf(5): node names are host names. What else is in a name could mean something to Slurm
+#: (brackets and commas list nodes) or to a shell.
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+#: Slurm's lists show the beginning of a reason.
+LONGEST_REASON = 80
+_WAYS: dict[Part, str] = {"node": "", "sender": " when it sends", "receiver": " when it receives"}
+
+
+def drained(judged: Judged) -> doc.Section:
+    """A line for each bad node that takes it out of Slurm; none for one that is only suspected."""
+    lines = doc.Lines(tuple(_line(node, why) for node, why in bad_nodes(judged).items()))
+    return doc.Section("scheduler", "For the scheduler", (lines,), nav="For the scheduler")
+
+
+def bad_nodes(judged: Judged) -> dict[str, str]:
+    """Nodes with the reason, each once: what could not connect comes first."""
+    nodes = {one.name for one in judged.run.fabric.nodes}
+    nodes |= {one.name for one in judged.run.fabric.unreached}
+    found: dict[str, str] = {}
+    for one in told_apart(judged):
+        if len(one.about.names) == 1 and one.about.names[0] in nodes:
+            why = one.summary.partition(";")[0]
+            found.setdefault(one.about.names[0], f"{one.network} {why}")
+    doubted = unsure(judged)
+    for analysis in judged.fabric.analyses:
+        for slow in analysis.findings:
+            if slow.part in _WAYS and kind(analysis, slow, doubted) == "FAULT":
+                what = f"{slow.quantity} at {size(slow.message_bytes)} {compared(slow.effect)}"
+                why = f"{analysis.matrix.network} {what}{_WAYS[slow.part]}"
+                found.setdefault(slow.names[0], why)
+    return found
+
+
+def _line(node: str, why: str) -> str:
+    """Nothing in the reason can end its quotes: only plain signs are kept."""
+    if not _NAME.fullmatch(node):
+        return f"# no line for {node}: Slurm has no node of such a name"
+    plain = " ".join(re.sub(r"[^A-Za-z0-9 .,:%/_+-]", " ", f"fabricgauge: {why}").split())
+    reason = plain[:LONGEST_REASON].rstrip()
+    return f'scontrol update nodename={node} state=drain reason="{reason}"'

@@ -1,0 +1,223 @@
+"""Changes in words and as pictures: B against A, and a setting's effect over sizes and values."""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from statistics import median
+from typing import Any
+
+from fabricgauge.model.comparison import Difference, Pair, Standing
+from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
+from fabricgauge.model.varied import CurveEffect, Effect, Factor, Varied
+from fabricgauge.report.content.suites import SHOWN, suite_marks
+from fabricgauge.report.picture import (
+    Mark,
+    Picture,
+    PlotCurve,
+    canvas_text,
+    level,
+    position,
+    shortened,
+)
+from fabricgauge.words.figures import signed, size, times
+
+STANDINGS: dict[Standing, str] = {
+    "worse": "worse",
+    "better": "better",
+    "within": "within",
+    "open": "not decided",
+}
+
+#: A plot of B against A is at least this many times as high as its tolerance band, in percent
+#: at least that; what is farther off is drawn at the edge (its tooltip has the figure).
+BANDS = 2.5
+LEAST_SPAN, LARGEST_SPAN = 5.0, 400.0
+LONGEST_NAME = 48
+#: Two values are a comparison, which the plots over sizes show.
+FEWEST_LEVELS = 3
+#: Sizes with a line of their own.
+MOST_SIZES = 2
+#: Plots of sweeps on one page.
+MOST_PLOTTED = 24
+
+
+def better_is(quantity: Quantity) -> str:
+    return "less is better" if quantity in LESS_IS_BETTER else "more is better"
+
+
+def change(share: float, quantity: Quantity) -> str:
+    """A change as a share of A, in percent and with its direction: ``+12.0 % (better)``."""
+    better = (share < 0) == (quantity in LESS_IS_BETTER)
+    equal = round(share * 100, 1) == 0
+    return f"{signed(share)} ({'equal' if equal else 'better' if better else 'worse'})"
+
+
+#: Below this speed, as a share of A's, a curve is called slower.
+_ALIKE = 0.995
+
+
+def overall(pairs: Sequence[Pair]) -> str:
+    """``B is 2.0 % faster``: the median over the curves of each one's median over its sizes."""
+    return f"B is {_faster(median(map(_whole_speed, pairs)))}"
+
+
+def loss(pairs: Sequence[Pair]) -> str:
+    """How much slower B is, over all sizes, or at its worst size where the others hide it.
+
+    Where no size is slower, why the first pair is a regression or in doubt.
+    """
+    chance = "" if pairs[0].regression else ", and chance may explain it"
+    if all(_whole_speed(one) < _ALIKE for one in pairs):
+        return f"{overall(pairs)}{chance}"
+    each = ((_speed(two.ratio, one.a.quantity), two) for one in pairs for two in one.differences)
+    speed, worst = min(each, key=lambda found: found[0])
+    if speed >= _ALIKE:
+        return pairs[0].regression or pairs[0].doubt
+    at = "" if worst.message_bytes is None else f"at {size(worst.message_bytes)} "
+    return f"{at}B is {_faster(speed)}{chance}"
+
+
+def _whole_speed(pair: Pair) -> float:
+    return _speed(1.0 + pair.summary.median_change, pair.a.quantity)
+
+
+def _speed(ratio: float, quantity: Quantity) -> float:
+    """How many times as fast as A."""
+    return 1.0 / ratio if quantity in LESS_IS_BETTER else ratio
+
+
+def _faster(speed: float) -> str:
+    if abs(speed - 1.0) < 0.0005:
+        return "as fast as A"
+    word, ratio = ("faster", speed) if speed > 1.0 else ("slower", 1.0 / speed)
+    return f"{times(ratio)} times {word}" if ratio >= 2.0 else f"{(ratio - 1.0) * 100:.1f} % {word}"
+
+
+def interval(of: Difference | Effect) -> str:
+    """``−1.2 % to +3.4 %``; a difference has the ends of a ratio."""
+    low, high = of.low, of.high
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return "no interval"
+    equal = 1.0 if isinstance(of, Difference) else 0.0
+    return f"{signed(low - equal)} to {signed(high - equal)}"
+
+
+def _picture(
+    title: str, y_label: str, series: tuple[PlotCurve, ...], span: float, **also: Any
+) -> Picture:
+    """Changes in percent, with no change in the middle."""
+    equal = level("equal", series, 0.0)
+    return Picture(title, y_label, False, series, equal, span=(-span, span), **also)
+
+
+def pictures(pair: Pair, tolerance: float, names: tuple[str, str]) -> tuple[Picture, ...]:
+    """Both curves, then the change; none where fewer than two sizes can be placed."""
+    if sum(one.message_bytes is not None for one in pair.differences) < 2:
+        return ()
+    quantity = pair.a.quantity
+    series = tuple(
+        PlotCurve(
+            shortened(canvas_text(f"{side}: {name}"), LONGEST_NAME),
+            suite_marks((one for one in curve.points if one.estimate.value > 0), curve),
+        )
+        for side, curve, name in zip("AB", (pair.a, pair.b), names, strict=True)
+    )
+    label = f"{SHOWN[quantity][0]}, {better_is(quantity)}"
+    both = Picture("Both curves", label, quantity in ("time", "message_rate"), series)
+    return both, _against(pair, tolerance)
+
+
+def _against(pair: Pair, tolerance: float) -> Picture:
+    sized = [(one.message_bytes, one) for one in pair.differences if one.message_bytes is not None]
+    farthest = max(abs(100.0 * one.change) for _, one in sized) * 1.25
+    least = max(LEAST_SPAN, BANDS * 100.0 * tolerance)
+    span = min(max(farthest, least), max(LARGEST_SPAN, least))
+    marks = []
+    for length, one in sized:
+        ends = (one.change, (one.low or one.ratio) - 1.0, (one.high or one.ratio) - 1.0)
+        y, low, high = (min(max(100.0 * end, -span), span) for end in ends)
+        samples = (f"{of.samples:,}" if of.samples else "not said" for of in (one.a, one.b))
+        marks.append(Mark(
+            position(length), y, low, high, size(length), change(one.change, pair.a.quantity),
+            interval(one), STANDINGS[one.standing],
+            ", ".join(f"{side} {count}" for side, count in zip("AB", samples, strict=True)),
+        ))  # fmt: skip
+    band = (-100.0 * tolerance, 100.0 * tolerance)
+    label = f"B against A, %, {better_is(pair.a.quantity)}"
+    title = f"B against A; tinted: ± {tolerance * 100:g} %"
+    return _picture(title, label, (PlotCurve("B against A", marks),), span, band=band)
+
+
+def over_sizes(one: CurveEffect) -> Picture | None:
+    """The change over the sizes; none where fewer than two have an interval."""
+    name = canvas_text(f"{one.level} against {one.base}")
+    marks = [
+        _mark(each, position(each.message_bytes), size(each.message_bytes))
+        for each in one.sizes
+        if each.message_bytes is not None and _is_known(each)
+    ]
+    if len(marks) < 2:
+        return None
+    return _effects(f"{one.factor}: {name}", "change, %", (PlotCurve(name, marks),))
+
+
+def _is_known(effect: Effect) -> bool:
+    return math.isfinite(effect.low) and math.isfinite(effect.high)
+
+
+def _mark(effect: Effect, x: float, place: str) -> Mark:
+    return Mark(
+        x, 100.0 * effect.change, 100.0 * effect.low, 100.0 * effect.high, place,
+        signed(effect.change), interval(effect), "clear" if effect.clear else "may be chance",
+        f"{effect.blocks} blocks",
+    )  # fmt: skip
+
+
+def _effects(title: str, y_label: str, series: tuple[PlotCurve, ...], **also: Any) -> Picture:
+    ends = (abs(end) for one in series for mark in one.marks for end in (mark.low, mark.high))
+    return _picture(title, y_label, series, 1.15 * max(1.0, *ends), **also)
+
+
+def sweeps_of(varied: Varied) -> tuple[Picture, ...]:
+    """A plot for each curve of each factor with three levels or more."""
+    swept = (one for one in varied.design.factors if len(one.levels) >= FEWEST_LEVELS)
+    made = (picture for factor in swept for picture in _of_factor(varied, factor))
+    return tuple(islice(made, MOST_PLOTTED))
+
+
+def _of_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
+    words = tuple(map(canvas_text, factor.levels))
+    of_curve: dict[tuple[str, str], list[CurveEffect]] = {}
+    for one in varied.effects:
+        if one.factor == factor.name:
+            of_curve.setdefault((one.title, one.quantity), []).append(one)
+    for (title, _), effects in of_curve.items():
+        series = tuple(_series(words, effects))
+        if series:
+            yield _effects(
+                canvas_text(f"{factor.name}: {title}"), f"change against {words[0]}, %", series,
+                x_label=canvas_text(factor.name),
+                ticks={float(place): one for place, one in enumerate(words)},
+            )  # fmt: skip
+
+
+def _series(words: Sequence[str], effects: Sequence[CurveEffect]) -> Iterator[PlotCurve]:
+    """All sizes together, then those whose effects are least likely chance."""
+    lines = [("all sizes", [one.whole for one in effects])]
+    by_size: dict[int | None, list[Effect]] = {}
+    for each in (each for one in effects for each in one.sizes):
+        by_size.setdefault(each.message_bytes, []).append(each)
+    chances = {
+        place: min((one.chance for one in of if math.isfinite(one.chance)), default=math.inf)
+        for place, of in by_size.items()
+    }
+    told = sorted(by_size, key=lambda place: chances[place])[:MOST_SIZES]
+    for place, of_size in by_size.items():
+        if place in told and len(by_size) > 1:
+            lines.append(("all sizes" if place is None else size(place), of_size))
+    first = Mark(0.0, 0.0, 0.0, 0.0, words[0], "the first", "–", "", "")
+    for label, line in lines:
+        known = ((place, one) for place, one in enumerate(line, start=1) if _is_known(one))
+        marks = [_mark(one, float(place), words[place]) for place, one in known]
+        if marks:
+            yield PlotCurve(label, [first, *marks])
