@@ -13,7 +13,7 @@ from fabricgauge.app import begin, check, conclude, measure, run_context
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.judge.thresholds import DEFAULTS
-from fabricgauge.localise import localising
+from fabricgauge.localise import detect
 from fabricgauge.model.host_access import Host, HostAccess, LaunchCommand
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import Ended, Run
@@ -63,7 +63,7 @@ class Counted:
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
     made = Counted()
-    read_lines, localise = RunDirectory.read_lines, localising.localise
+    read_lines, localise = RunDirectory.read_lines, detect.localise
 
     def read(self: RunDirectory, name: str, *rest: Any) -> Any:
         made.loads += name == "results.jsonl"

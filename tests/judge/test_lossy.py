@@ -12,7 +12,7 @@ from tests.judge import planted_fabric as many
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import unclear
 from fabricgauge.judge.thresholds import DEFAULTS
-from fabricgauge.localise.localising import localise
+from fabricgauge.localise.detect import localise
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Lost, NetworkEvidence, RunEvidence
 from fabricgauge.model.topology import Topology

@@ -5,7 +5,7 @@ from tests.judge import planted, planted_fabric
 
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import doubtful, overall
-from fabricgauge.localise.localising import localise
+from fabricgauge.localise.detect import localise
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.measurement import InterfaceCounters, Measurement
 from fabricgauge.model.run import Run

@@ -11,7 +11,7 @@ from fabricgauge.evidence.ledger import ledgers
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import RULES_VERSION, judgement
 from fabricgauge.judge.thresholds import Thresholds
-from fabricgauge.localise.localising import localise
+from fabricgauge.localise.detect import localise
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import FabricResult

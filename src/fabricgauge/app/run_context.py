@@ -6,7 +6,7 @@ import msgspec
 
 from fabricgauge.app.target import Target
 from fabricgauge.doctor.reachability import Dead
-from fabricgauge.localise.localising import localise
+from fabricgauge.localise.detect import localise
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric

@@ -1,4 +1,4 @@
-"""One matrix of pairs → groups, levels, who is slow, and who only looks like it."""
+"""From launches of many nodes to who is slow: detect, say what to measure again, confirm."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from fabricgauge.localise import limits
+from fabricgauge.localise.confirm import confirm
 from fabricgauge.localise.ends import (
     End,
     SlowEnds,
@@ -26,15 +27,38 @@ from fabricgauge.localise.groups import (
     order,
     oversubscription,
 )
+from fabricgauge.localise.matrices import matrices
 from fabricgauge.localise.naming import Naming
 from fabricgauge.localise.noise import Excess, Noise, noise
+from fabricgauge.localise.recheck import recheck
 from fabricgauge.localise.slowness import F64, Slowness, slowness
 from fabricgauge.localise.unsteady import changing, jitter, ranking, scattering
 from fabricgauge.localise.ways import find_singles, residual, told_ways
-from fabricgauge.model.pairs import PairAnalysis, PairMatrix, Spectrum
+from fabricgauge.model.pairs import FabricResult, PairAnalysis, PairMatrix, Recheck, Spectrum
+from fabricgauge.model.run import Launch
 from fabricgauge.model.topology import Topology
+from fabricgauge.stats.series import series_of
 
 _NOWHERE = Topology()
+
+
+def localise(launches: Sequence[Launch], topology: Topology) -> FabricResult:
+    """What all pairs, and those that were measured again, say of nodes, pairs and groups.
+
+    Nothing where only two nodes were measured. A launch of the purpose ``again`` decides about
+    its network's suspects; networks without one have what to measure in ``rechecks``.
+    """
+    found = analyse_all(matrices(launches), topology)
+    analyses: list[PairAnalysis] = []
+    rechecks: list[Recheck] = []
+    for network in dict.fromkeys(one.matrix.network for one in found):
+        here = [one for one in found if one.matrix.network == network]
+        again = [one for one in launches if one.purpose == "again"]
+        series = series_of([one for one in again if (one.network or "") == network])
+        analyses += confirm(here, series)
+        left = None if series else recheck(here)
+        rechecks += [left] if left else []
+    return FabricResult(tuple(analyses), tuple(rechecks))
 
 
 class Solved(msgspec.Struct, frozen=True, eq=False):
@@ -54,19 +78,19 @@ class Solved(msgspec.Struct, frozen=True, eq=False):
 
 
 def analyse_all(
-    matrices: Sequence[PairMatrix], topology: Topology = _NOWHERE
+    every: Sequence[PairMatrix], topology: Topology = _NOWHERE
 ) -> tuple[PairAnalysis, ...]:
     """Each matrix; without a topology, groups that a network's latency shows hold for all of it."""
     stated = {
-        matrix.network: topology if topology.groups else _of_network(matrices, matrix.network)
-        for matrix in matrices
+        matrix.network: topology if topology.groups else _of_network(every, matrix.network)
+        for matrix in every
     }
-    return tuple(analyse(matrix, stated[matrix.network]) for matrix in matrices)
+    return tuple(analyse(matrix, stated[matrix.network]) for matrix in every)
 
 
-def _of_network(matrices: Sequence[PairMatrix], network: str) -> Topology:
+def _of_network(every: Sequence[PairMatrix], network: str) -> Topology:
     """Groups in the latency of the smallest messages, or else in the largest ones' bandwidth."""
-    here = [matrix for matrix in matrices if matrix.network == network]
+    here = [matrix for matrix in every if matrix.network == network]
     here.sort(key=lambda one: (one.quantity != "latency", one.message_bytes))
     return found_topology(here[0] if here[0].quantity == "latency" else here[-1])
 
