@@ -99,8 +99,8 @@ def _loopback(stream: Stream) -> Iterator[str]:
     best, node = max(reached, key=lambda one: one[0])
     headroom, ceiling = stream.limit("host-limited.headroom"), stream.ceiling.payload_bytes_per_s
     carried = stream.best.bandwidth.value * stream.directions
-    left = stream.limit(f"host-limited.loopback{'' if stream.steady else '_unsteady'}")
-    if best < headroom * ceiling and carried >= left * best:
+    left = "host-limited.loopback" if stream.steady else "host-limited.loopback_unsteady"
+    if best < headroom * ceiling and carried >= stream.limit(left) * best:
         yield (
             f"over TCP loopback on {node} alone, without a network, the same MPI reaches"
             f" {figures.rate(best)}, less than {headroom:g} times the ceiling of"
