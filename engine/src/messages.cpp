@@ -60,8 +60,8 @@ std::int64_t thread_bytes(const Case& measured, bool check, PingPongBuffers buff
 
 }  // namespace
 
-Buffer::Buffer(std::int64_t bytes) {
-    const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+Buffer::Buffer(std::int64_t bytes) : bytes_(std::max<std::int64_t>(bytes, 1)) {
+    const auto size = static_cast<std::size_t>(bytes_);
     data_.reset(static_cast<std::byte*>(::operator new(size, std::align_val_t{page_bytes})));
     std::memset(data_.get(), fresh, size);
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "fabricgauge/pair_limits.hpp"
 #include "fabricgauge/records.hpp"
 #include "mpi_call.hpp"
 #include "mpi_channel.hpp"
@@ -16,6 +17,7 @@
 namespace fabricgauge {
 
 class MpiCollectives;
+class Messages;
 class MpiGroup;
 class MpiTraffic;
 struct CollectiveMemory;
@@ -41,6 +43,7 @@ class MpiTransport : public MpiWindow {
 public:
     using Channel = MpiChannel;
 
+    static constexpr bool pairs_only = false;
     static constexpr int data_tag = 1;
     static constexpr int control_tag = 2;
     static constexpr int release_tag = 3;
@@ -52,8 +55,10 @@ public:
     int rank() const noexcept { return rank_; }
     int ranks() const noexcept { return ranks_; }
     MpiVersion version() const { return mpi_version(); }
-    // By its name in the MPI standard, like MPI_THREAD_SINGLE.
-    std::string thread_level() const;
+    std::string beyond(const Case& measured) const { return beyond_pair(measured, thread_level()); }
+    std::string description() const { return ""; }
+    void open_pair(const Case&, const Messages&) {}
+    std::string close_pair() { return ""; }
 
     void send(const std::byte* data, std::int64_t bytes, int peer) {
         require(MPI_Send(data, static_cast<int>(bytes), MPI_BYTE, peer, data_tag, world()), "MPI_Send");
@@ -141,6 +146,8 @@ public:
 
 private:
     static MPI_Comm world() noexcept { return MPI_COMM_WORLD; }
+    // By its name in the MPI standard, like MPI_THREAD_SINGLE.
+    std::string thread_level() const;
     static void wait_quietly(MPI_Request& request);
     std::vector<std::string> gather_in(MPI_Comm communicator, const std::string& text) const;
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <sstream>
 
 #include "fabricgauge/number.hpp"
 
@@ -40,6 +41,44 @@ std::string variable_name(const std::string& text) {
     return text;
 }
 
+int whole_in(const std::string& text, std::int64_t least, std::int64_t most) {
+    const std::optional<std::int64_t> value = whole_number(text);
+    if (!value || *value < least || *value > most)
+        expected(text, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    return static_cast<int>(*value);
+}
+
+void set_transport(Options& options, const std::string& name) {
+    if (name != "verbs" && name != "mpi") expected(name, "mpi or verbs");
+    if (name == "verbs") options.verbs.emplace();
+}
+
+// Of a launch over verbs, which --transport makes it before.
+VerbsOptions& verbs_of(Options& options) {
+    if (!options.verbs) throw OptionsError("it needs --transport verbs before it");
+    return *options.verbs;
+}
+
+std::vector<std::string> names_in(const std::string& text) {
+    std::vector<std::string> names;
+    std::istringstream list(text);
+    for (std::string name; std::getline(list, name, ',');) names.push_back(name);
+    if (names.empty()) expected(text, "ports like mlx5_0:1");
+    return names;
+}
+
+QueuePairKind kind_in(const std::string& text) {
+    for (const QueuePairKind kind : {QueuePairKind::rc, QueuePairKind::uc, QueuePairKind::ud})
+        if (text == name_of(kind)) return kind;
+    expected(text, "rc, uc or ud");
+}
+
+int mtu_in(const std::string& text) {
+    for (const int mtu : {256, 512, 1024, 2048, 4096})
+        if (text == std::to_string(mtu)) return mtu;
+    expected(text, "256, 512, 1024, 2048 or 4096");
+}
+
 const std::map<std::string, Setter>& valued_options() {
     static const std::map<std::string, Setter> table = {
         {"--half-width", [](Options& o, auto& v) { o.stopping.relative_half_width = share(v); }},
@@ -50,6 +89,18 @@ const std::map<std::string, Setter>& valued_options() {
          [](Options& o, auto& v) { o.pin.interface_variables.push_back(variable_name(v)); }},
         {"--grace", [](Options& o, auto& v) { o.grace_s = seconds(v); }},
         {"--output", [](Options& o, auto& v) { o.output = v; }},
+        {"--transport", set_transport},
+        {"--rdma-ports", [](Options& o, auto& v) { verbs_of(o).ports = names_in(v); }},
+        {"--queue-pair", [](Options& o, auto& v) { verbs_of(o).queue_pair = kind_in(v); }},
+        {"--queue-pairs", [](Options& o, auto& v) { verbs_of(o).queue_pairs = whole_in(v, 1, 16'384); }},
+        {"--gid-index", [](Options& o, auto& v) { verbs_of(o).gid_index = whole_in(v, 0, 255); }},
+        {"--gid-subnet", [](Options& o, auto& v) { verbs_of(o).gid_subnet = v; }},
+        {"--inline", [](Options& o, auto& v) { verbs_of(o).inline_bytes = whole_in(v, 0, 65'536); }},
+        {"--path-mtu", [](Options& o, auto& v) { verbs_of(o).path_mtu_bytes = mtu_in(v); }},
+        {"--signal-interval",
+         [](Options& o, auto& v) { verbs_of(o).signal_interval = whole_in(v, 1, 65'536); }},
+        {"--traffic-class", [](Options& o, auto& v) { verbs_of(o).traffic_class = whole_in(v, 0, 255); }},
+        {"--service-level", [](Options& o, auto& v) { verbs_of(o).service_level = whole_in(v, 0, 15); }},
     };
     return table;
 }
@@ -73,6 +124,15 @@ void set_valued(Options& options, const std::string& name, const std::string& va
 }
 
 }  // namespace
+
+const char* name_of(QueuePairKind kind) noexcept {
+    switch (kind) {
+        case QueuePairKind::rc: return "rc";
+        case QueuePairKind::uc: return "uc";
+        case QueuePairKind::ud: return "ud";
+    }
+    return "";
+}
 
 Options parse_options(const std::vector<std::string>& arguments) {
     Options options;

@@ -86,7 +86,7 @@ void write_column(JsonWriter& json, const char* name, const std::vector<PairTime
 }  // namespace
 
 std::string header_record(const MpiVersion& mpi, int ranks, const ClockDescription& clock,
-                          const std::vector<std::string>& libraries) {
+                          const std::vector<std::string>& libraries, const std::string& transport) {
     JsonWriter json;
     json.begin_object().member("record", "header").member("format", "fabricgauge-engine");
     json.member("version", format_version).member("engine", engine_version);
@@ -97,7 +97,9 @@ std::string header_record(const MpiVersion& mpi, int ranks, const ClockDescripti
     json.member("overhead_s", clock.quality.overhead_s).end_object();
     json.member("simulated", clock.simulated).key("libraries").begin_array();
     for (const std::string& path : libraries) json.value(path);
-    json.end_array().end_object();
+    json.end_array();
+    if (!transport.empty()) json.key("transport").raw(transport);
+    json.end_object();
     return json.text();
 }
 
@@ -128,18 +130,19 @@ std::string unmeasured_members(bool check_requested) {
 
 std::string pack(const RankReport& report) {
     return std::to_string(report.payload_sent_bytes) + separator + report.counters + separator +
-           report.sockets + separator + report.processors + separator + report.measured + separator + report.together;
+           report.sockets + separator + report.processors + separator + report.measured + separator + report.together +
+           separator + report.connection;
 }
 
 RankReport unpack(const std::string& text) {
-    std::string parts[6];
+    std::string parts[7];
     std::size_t begin = 0;
     for (std::string& part : parts) {
         const std::size_t end = text.find(separator, begin);
         part = text.substr(begin, end == std::string::npos ? end : end - begin);
         begin = end == std::string::npos ? text.size() : end + 1;
     }
-    return {std::stoll(parts[0]), parts[1], parts[2], parts[3], parts[4], parts[5]};
+    return {std::stoll(parts[0]), parts[1], parts[2], parts[3], parts[4], parts[5], parts[6]};
 }
 
 std::string case_record(const Case& measured, const Outcome& outcome, const std::string& members,
@@ -158,6 +161,11 @@ std::string case_record(const Case& measured, const Outcome& outcome, const std:
     write_list(json, "sockets", reports, &RankReport::sockets);
     write_list(json, "processors", reports, &RankReport::processors);
     write_settings(json, measured);
+    for (const RankReport& report : reports)
+        if (!report.connection.empty()) {
+            write_list(json, "connections", reports, &RankReport::connection);
+            break;
+        }
     if (!reports.empty() && !reports.front().together.empty())
         json.key("together").raw(reports.front().together);
     json.end_object();

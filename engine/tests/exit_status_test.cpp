@@ -10,6 +10,7 @@
 #include "fabricgauge/options.hpp"
 #include "fabricgauge/output.hpp"
 #include "fabricgauge/pin.hpp"
+#include "fabricgauge/rdma_ports.hpp"
 #include "fabricgauge/transport.hpp"
 
 using namespace fabricgauge;
@@ -28,6 +29,10 @@ int main() {
         const std::error_code refused(EAGAIN, std::generic_category());
         check::expect_equal(failure_of(OutputError(refused, "x")).status, exit_output);
         check::expect_equal(failure_of(std::system_error(refused, "thread")).status, exit_system);
+    });
+    check::test("what is not on a node is one cause, an interface or an RDMA port", [] {
+        check::expect_equal(failure_of(PinError("x")).status, exit_no_interface);
+        check::expect_equal(failure_of(RdmaError("x")).status, exit_no_interface);
     });
     check::test("too little memory is said in words", [] {
         check::expect(failure_of(std::bad_alloc()).text.find("out of memory") == 0);

@@ -45,5 +45,23 @@ int main() {
         expect_refused({"--interface-env", "A"}, "needs --pin");
         expect_refused({"--pin", "10.0.0.0/8", "--interface-env=A=B"}, "environment variable");
     });
+    check::test("options of verbs follow the transport that they belong to", [] {
+        check::expect(!parse_options({"--transport", "mpi"}).verbs.has_value());
+        const VerbsOptions verbs = *parse_options({"--transport", "verbs", "--rdma-ports", "a:1,b:1", "--inline", "0",
+                                                   "--path-mtu=1024", "--queue-pair", "ud", "--queue-pairs", "4",
+                                                   "--gid-index", "3", "--signal-interval", "1"})
+                                        .verbs;
+        check::expect_equal(verbs.ports.back(), "b:1");
+        check::expect_equal(*verbs.inline_bytes, 0);
+        check::expect_equal(*verbs.path_mtu_bytes, 1024);
+        check::expect(verbs.queue_pair == QueuePairKind::ud);
+        check::expect_equal(verbs.queue_pairs, 4);
+        check::expect_equal(*verbs.gid_index, 3);
+        expect_refused({"--inline", "0"}, "--inline: it needs --transport verbs");
+        expect_refused({"--transport", "tcp"}, "mpi or verbs");
+        expect_refused({"--transport", "verbs", "--path-mtu", "1500"}, "512, 1024");
+        expect_refused({"--transport", "verbs", "--queue-pair", "dc"}, "rc, uc or ud");
+        expect_refused({"--transport", "verbs", "--traffic-class", "256"}, "from 0 to 255");
+    });
     return check::outcome();
 }

@@ -16,13 +16,14 @@ bool mentions(const std::string& text, const std::string& part) {
 
 int main() {
     check::test("a rank's report survives the way to rank 0", [] {
-        const RankReport back = unpack(pack({42, "", "[]", "{\"rank\":0}", "", "{}"}));
+        const RankReport back = unpack(pack({42, "", "[]", "{\"rank\":0}", "", "{}", "{\"queue_pairs\":1}"}));
         check::expect_equal(back.payload_sent_bytes, 42);
         check::expect_equal(back.counters, "");
         check::expect_equal(back.sockets, "[]");
         check::expect_equal(back.processors, "{\"rank\":0}");
         check::expect_equal(back.measured, "");
         check::expect_equal(back.together, "{}");
+        check::expect_equal(back.connection, "{\"queue_pairs\":1}");
     });
     check::test("a case without samples has no times", [] {
         const std::string record = case_record(latency, {"skipped", "why"}, unmeasured_members(true), {});
@@ -43,7 +44,7 @@ int main() {
     });
     check::test("a rank without counters is left out", [] {
         const std::string record = case_record(latency, {"ok", ""}, unmeasured_members(false),
-                                               {{1, "{\"rank\":0}", "[]", "{}", "", ""}, {2, "", "[]", "{}", "", ""}});
+                                               {{1, "{\"rank\":0}", "[]", "{}", "", "", ""}, {2, "", "[]", "{}", "", "", ""}});
         check::expect(mentions(record, "\"counters\":[{\"rank\":0}]"));
         check::expect(mentions(record, "\"sockets\":[[],[]]"));
         check::expect(mentions(record, "\"payload_sent_bytes\":[1,2]"));
@@ -52,11 +53,19 @@ int main() {
         Case loaded = latency;
         loaded.load = Load::incast;
         const std::string record = case_record(loaded, {"ok", ""}, unmeasured_members(false),
-                                               {{1, "", "[]", "{}", "", "{\"ranks\":4}"}});
+                                               {{1, "", "[]", "{}", "", "{\"ranks\":4}", ""}});
         check::expect(mentions(record, "\"together\":{\"ranks\":4}"));
         check::expect(mentions(record, "\"load\":\"incast\""));
         check::expect(!mentions(record, "epoch"));
         check::expect(!mentions(record, "threads"));
+    });
+    check::test("what a case over verbs took to make is told by both ranks, over MPI by none", [] {
+        const auto record_of = [](const std::string& connection) {
+            return case_record(latency, {"ok", ""}, unmeasured_members(false),
+                               {{1, "", "[]", "{}", "", "", connection}});
+        };
+        check::expect(mentions(record_of("{\"rank\":0}"), "\"connections\":[{\"rank\":0}]"));
+        check::expect(!mentions(record_of(""), "connections"));
     });
     check::test("a round is told pair by pair, in columns", [] {
         const std::string record = round_record(latency, 2, 3, 0.5, {{0, 3, 7, 100, 120, 9}});

@@ -55,8 +55,9 @@ def test_a_declared_network_of_one_node_is_told_and_another_clusters_is_not() ->
 
 def test_no_network_at_all_names_the_nodes_that_were_not_reached() -> None:
     lost = Fabric((), (Unreached("c2", "connection refused"),), ())
-    with pytest.raises(CannotRun, match="c2 was not reached: connection refused"):
-        targets(asked(), lost, PLACE)
+    for request in (asked(), asked("net1"), MeasurementRequest(transport="verbs")):
+        with pytest.raises(CannotRun, match="c2 was not reached: connection refused"):
+            targets(request, lost, PLACE)
 
 
 def test_an_address_that_two_nodes_have_is_told_where_no_network_joins_them() -> None:

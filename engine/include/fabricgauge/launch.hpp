@@ -2,13 +2,18 @@
 //
 // A template over the message layer, which besides what transport.hpp asks for has
 //
-//   int ranks() const;  MpiVersion version() const;  std::string thread_level() const
+//   int ranks() const;  MpiVersion version() const
+//   static constexpr bool pairs_only                      whether it has cases of one pair alone
+//   std::string beyond(const Case&) const                 why it cannot have the case, else empty
+//   std::string description()                             JSON for the header, collective; empty for MPI
 //   void barrier()
 //   std::vector<std::string> gather(const std::string&)   at rank 0, else empty
 //   void broadcast(std::string&)                          from rank 0
 //   void reserve(std::int64_t slots)                      for start_send and start_receive
 //   std::byte* open_window(std::int64_t bytes, int origin, int target, Epoch epoch)
 //   void close_window()                                   collective, both; null but at the target
+//   void open_pair(const Case&, const Messages&)          of the two ranks of a case
+//   std::string close_pair()                              what that took, JSON; empty for MPI
 //   void release(int rank), void await_release(int from)  an idle rank waits without load
 //   void open_communicator(int members), void close_communicator()  collective; the first `members` ranks
 //   void quiet_barrier()                                  of the communicator, waits without load
@@ -35,7 +40,6 @@
 #include "fabricgauge/feasibility.hpp"
 #include "fabricgauge/neighbours.hpp"
 #include "fabricgauge/output.hpp"
-#include "fabricgauge/pair_limits.hpp"
 #include "fabricgauge/part.hpp"
 #include "fabricgauge/placement.hpp"
 #include "fabricgauge/records.hpp"
@@ -110,7 +114,7 @@ private:
     void announce() {
         write(header_record(transport_.version(), transport_.ranks(),
                             {Host::Clock::name, settings_.clock, Host::simulated},
-                            Host::libraries()));
+                            Host::libraries(), transport_.description()));
         JsonWriter own;
         write_placement(own, transport_.rank(), placement_, settings_.interface);
         for (const std::string& record : transport_.gather(own.text())) write(record);
@@ -118,7 +122,7 @@ private:
 
     void run_case(const Case& measured) {
         std::string missing = missing_ranks(measured, transport_.ranks());
-        if (missing.empty()) missing = beyond_pair(measured, transport_.thread_level());
+        if (missing.empty()) missing = transport_.beyond(measured);
         if (!missing.empty()) return write_unmeasured(measured, {"skipped", missing});
         guard(measured);
         const std::string lacking = agree_on_memory(measured);

@@ -20,6 +20,7 @@ class Buffer {
 public:
     explicit Buffer(std::int64_t bytes);
     std::byte* data() const noexcept { return data_.get(); }
+    std::int64_t bytes() const noexcept { return bytes_; }
 
 private:
     struct Free {
@@ -27,6 +28,7 @@ private:
             ::operator delete(data, std::align_val_t{page_bytes});
         }
     };
+    std::int64_t bytes_;
     std::unique_ptr<std::byte, Free> data_;
 };
 
@@ -63,6 +65,9 @@ public:
     const Slots& slots(int thread = 0) const noexcept {
         return threads_[static_cast<std::size_t>(thread)].slots;
     }
+
+    // All memory of the slots, unless that is the window's.
+    const Buffer& memory() const noexcept { return memory_; }
 
     // What the author sends in the sample or, at the target of one-sided operations, what its
     // window holds before it.

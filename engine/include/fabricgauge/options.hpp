@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "fabricgauge/messages.hpp"
+#include "fabricgauge/verbs_options.hpp"
 
 namespace fabricgauge {
 
@@ -29,6 +31,7 @@ struct Options {
     PingPongBuffers buffers = PingPongBuffers::shared;
     double grace_s = 10.0;
     std::string output;  // empty: standard output
+    std::optional<VerbsOptions> verbs;  // else MPI carries the data
     bool version = false;
 };
 

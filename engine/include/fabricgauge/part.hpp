@@ -46,7 +46,9 @@ public:
     // Collective. Calls `around` with what is to be done between the readings of the counters.
     template <typename Around>
     void take(const Case& measured, RankReport& report, Around&& around) {
-        if (family_of(measured.pattern) == Family::pair)
+        if constexpr (Transport::pairs_only)
+            take_in_pair(measured, report, around);
+        else if (family_of(measured.pattern) == Family::pair)
             take_in_pair(measured, report, around);
         else
             take_in_communicator(measured, report, around);
@@ -65,7 +67,9 @@ private:
             around([&] { transport_.await_release(measured.origin); });
         } else {
             Messages messages(measured, precision_.check_data, window, buffers_);
+            transport_.open_pair(measured, messages);
             around([&] { exchange(measured, messages, report); });
+            report.connection = transport_.close_pair();
         }
         if (is_one_sided(measured.pattern)) transport_.close_window();
     }

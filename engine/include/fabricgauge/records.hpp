@@ -25,9 +25,11 @@ struct ClockDescription {
     bool simulated;
 };
 
-// Libraries are those that rank 0 has loaded once MPI has started.
+// Libraries are those that rank 0 has loaded once MPI has started. `transport` is what carries the data
+// where that is not MPI, as JSON.
 std::string header_record(const MpiVersion& mpi, int ranks, const ClockDescription& clock,
-                          const std::vector<std::string>& libraries);
+                          const std::vector<std::string>& libraries,
+                          const std::string& transport = "");
 std::string footer_record(std::size_t cases, double wall_s);
 
 // What became of a case. `reason` is empty for "ok".
@@ -60,6 +62,7 @@ struct RankReport {
     std::string processors;
     std::string measured;
     std::string together;
+    std::string connection;
 };
 
 // One text that can be sent between ranks, and back.

@@ -9,6 +9,7 @@ from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Network
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.plan.plan import Targets
+from fabricgauge.run.verbs import is_of_verbs
 from fabricgauge.words.sentences import listed
 
 #: Which MPI may not speak: many Ethernet adapters have RDMA ports that nobody uses.
@@ -27,13 +28,25 @@ def targets(request: MeasurementRequest, fabric: Fabric, place: tuple[str, ...])
     if request.unpinned:
         return ((None, Skipped("MPI was left its own choice of network")),)
     usable = fabric.ip_networks if request.tool else fabric.networks
+    if request.transport:
+        usable = tuple(network for network in fabric.networks if is_of_verbs(network))
     joining = [network for network in usable if not _absent(network, place)]
+    if not joining and fabric.unreached:
+        raise CannotRun(_no_network(fabric))
     known = {network.name: network for network in joining}
     known |= {network.subnet: network for network in joining if network.subnet}
     for name in request.network:
         if name not in known:
             there = ", ".join(network.name for network in joining) or "none"
-            raise UsageError(f"no network {name!r} joins {' and '.join(place)}; there is: {there}")
+            kind = " of RDMA ports" * bool(request.transport)
+            raise UsageError(
+                f"no network{kind} {name!r} joins {' and '.join(place)}; there is: {there}"
+            )
+    if request.transport and not joining:
+        raise UsageError(
+            f"--transport verbs needs RDMA ports, one on each node and alike: none join"
+            f" {' and '.join(place)}; leave it out to measure over MPI"
+        )
     if not joining:
         raise CannotRun(_no_network(fabric))
     usual = [one for one in joining if not (one.of_ports and one.technology in ON_REQUEST)]

@@ -97,6 +97,9 @@ def note_transports(directory: RunDirectory, run: Run) -> dict[str, str]:
     """
     found: dict[str, dict[str, None]] = {}
     for launch in run.launches:
+        if launch.header and launch.header.transport:  # MPI only controls it
+            found.setdefault(launch.network or UNPINNED, {})[str(launch.header.transport)] = None
+            continue
         for folder in sorted((directory.path / "raw").glob(f"launch-{launch.number:02}-*")):
             for way in _ways(folder, run.environment.get("MPI", "")):
                 found.setdefault(launch.network or UNPINNED, {})[way] = None

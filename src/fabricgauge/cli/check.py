@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @of.launcher_option
 @of.ssh_config_option
 @of.network_options
+@of.transport_option
 @of.rank_order_option
 @of.measure_options
 @of.suite_options

@@ -187,6 +187,11 @@ ssh_config_option = click.option(
     "--ssh-config", type=click.Path(dir_okay=False, exists=True), metavar="FILE",
     help="Configuration for ssh instead of your own.",
 )  # fmt: skip
+transport_option = click.option(
+    "--transport", type=Parsed("transport", lazily("run.verbs", "known_transport")),
+    metavar="mpi|verbs[:KEY=VALUE,…]",
+    help="What carries messages: MPI, or verbs by RDMA ports, e.g. verbs:gid-index=3,inline=0.",
+)  # fmt: skip
 rank_order_option = click.option(
     "--rank-order", cls=Renamed, formerly="--place", type=Parsed("nodes", _listed(str)),
     metavar="NODES", help="The node of each rank, in order, e.g. c2,c1.",

@@ -18,8 +18,8 @@ CHECKOUT = Path(__file__).resolve().parents[3] / "engine"
 
 FLAGS = ("-O2", "-std=c++17")
 
-#: glibc before 2.34 has timers in a library of their own.
-LIBRARIES = ("-pthread", "-lrt")
+#: glibc before 2.34 has timers, and the opening of libraries, in libraries of their own.
+LIBRARIES = ("-pthread", "-lrt", "-ldl")
 
 TIMEOUT_S = 600.0
 
@@ -61,9 +61,14 @@ def digest(folder: Path) -> str:
     return content.hexdigest()
 
 
+#: Where a distribution puts the header of verbs: with it the engine has that transport.
+VERBS_HEADER = Path("/usr/include/infiniband/verbs.h")
+
+
 def identity_of(parts: Sequence[str]) -> str:
-    """What a build depends on, as 16 hexadecimal digits."""
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+    """What a build depends on, as 16 hexadecimal digits; the header may be there or not."""
+    every = [*parts, str(VERBS_HEADER.exists())]
+    return hashlib.sha256(json.dumps(every).encode()).hexdigest()[:16]
 
 
 def objects(units: Sequence[Path], folder: Path) -> list[Path]:

@@ -14,7 +14,7 @@ from fabricgauge.model.pattern import Epoch, Load, variant
 from fabricgauge.model.pattern import Pattern as Pattern
 from fabricgauge.model.together import Round, Together
 
-FORMAT_VERSION = "2.3"
+FORMAT_VERSION = "2.4"
 
 NO_SEGMENTS = Skipped("records before format 2.1 do not count segments")
 NO_LINK = Skipped("loopback has no link, and records before format 2.2 tell of none")
@@ -28,11 +28,53 @@ class Timer(msgspec.Struct, frozen=True):
     overhead_s: float
 
 
+class UsedPort(msgspec.Struct, frozen=True):
+    """The RDMA port that a rank used, and by which of its addresses."""
+
+    rank: int
+    device: str
+    port: int
+    link_layer: str
+    gid_index: int
+    gid: str
+    gid_type: str
+    lid: int
+    active_mtu_bytes: int
+    firmware: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.device}:{self.port}"
+
+
+class UsedVerbs(msgspec.Struct, frozen=True):
+    """How a launch used verbs, by which ports of its ranks; MPI was its control plane then.
+
+    Messages of up to ``inline_bytes`` were copied as they were posted; of ``signal_interval`` sends
+    one told of its completion.
+    """
+
+    name: str
+    library: str
+    queue_pair: str
+    path_mtu_bytes: int
+    inline_bytes: int
+    signal_interval: int
+    traffic_class: int
+    service_level: int
+    ports: tuple[UsedPort, ...]
+
+    def __str__(self) -> str:
+        ports = ", ".join(dict.fromkeys(f"{p.name} (GID {p.gid_index})" for p in self.ports))
+        return f"verbs {self.queue_pair.upper()} by {ports}, path MTU {self.path_mtu_bytes} B"
+
+
 class Header(msgspec.Struct, frozen=True, tag_field="record", tag="header"):
     """First record of a launch: who measured, with which MPI and clock.
 
     ``simulated`` says that no network carried anything: the figures are a simulator's.
-    ``libraries`` are the real paths of what rank 0 had loaded once MPI had started.
+    ``libraries`` are the real paths of what rank 0 had loaded once MPI had started. ``transport``
+    is what carried the data where that was not MPI.
     """
 
     format: str
@@ -46,6 +88,7 @@ class Header(msgspec.Struct, frozen=True, tag_field="record", tag="header"):
     timer: Timer
     simulated: bool = False
     libraries: tuple[str, ...] = ()
+    transport: UsedVerbs | None = None
 
 
 class Placement(msgspec.Struct, frozen=True, tag_field="record", tag="placement"):
@@ -196,6 +239,22 @@ class Times(msgspec.Struct, frozen=True):
     maximum_s: float
 
 
+class VerbsConnection(msgspec.Struct, frozen=True):
+    """What one rank's queue pairs of a case took to make, and its memory to register and release.
+
+    ``resident_bytes`` is by how much the process grew; what kernel and adapter keep is not in it.
+    """
+
+    rank: int
+    queue_pairs: int
+    create_s: float
+    connect_s: float
+    resident_bytes: int
+    registered_bytes: int
+    register_s: float
+    release_s: float
+
+
 class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     """One case of one launch.
 
@@ -206,7 +265,7 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     and control included, which the counters are held against. It counts only what goes to
     other nodes' ranks in the cases of many ranks, and is 0 for collectives, whose algorithm
     decides what is sent. ``sockets`` are the connections of each rank, in rank order.
-    ``together`` is what a case of many ranks adds.
+    ``together`` is what a case of many ranks adds, ``connections`` what one over verbs does.
     """
 
     case: str
@@ -236,6 +295,7 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     load: Load = "none"
     epoch: Epoch = "flush"
     threads: int = 1
+    connections: tuple[VerbsConnection, ...] = ()
 
     @property
     def variant(self) -> str:

@@ -51,6 +51,12 @@ ONE_SIDED_PATTERNS: frozenset[str] = frozenset({
 #: Several threads of each rank take part; they need MPI_THREAD_MULTIPLE.
 THREADED_PATTERNS: frozenset[str] = frozenset({"threads_latency", "threads_bandwidth"})
 
+#: What a transport of verbs can do. They complete a one-sided operation by itself, as a flush does.
+VERBS_PATTERNS: frozenset[str] = frozenset({
+    "latency", "bandwidth", "bidirectional_bandwidth", "ping_ping", "put_latency", "put_bandwidth",
+    "get_latency", "get_bandwidth", "fetch_and_op_latency", "compare_and_swap_latency",
+})  # fmt: skip
+
 #: A whole round trip passes in a sample, of which it is half.
 ROUND_TRIP_PATTERNS: frozenset[str] = frozenset({
     "latency", "persistent_latency", "threads_latency",

@@ -115,6 +115,7 @@ class Plan(msgspec.Struct, frozen=True):
     """A whole run: launches in the order in which they are to be started.
 
     ``tool`` is the suite whose programs measure; ``engine`` is our own, ``import`` is none.
+    ``transport`` is what carries the engine's data: empty for MPI, else words of ``run.verbs``.
     """
 
     profile: str
@@ -122,6 +123,7 @@ class Plan(msgspec.Struct, frozen=True):
     check_data: bool
     launches: tuple[PlannedLaunch, ...]
     tool: str = "engine"
+    transport: str = ""
 
     @property
     def budget_s(self) -> float:

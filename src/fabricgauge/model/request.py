@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 import msgspec
 
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.pattern import VERBS_PATTERNS
 
 #: ``lab`` of a cluster that is made for this run and removed afterwards.
 OWN_LAB = "(own)"
@@ -17,8 +18,8 @@ class MeasurementRequest(msgspec.Struct, frozen=True, omit_defaults=True):
 
     ``budget`` and ``case_budget`` are seconds, ``sizes`` are bytes, ``half_width`` is relative.
     ``nodes`` is the size of a lab that is made for this run. ``rank_order`` names a node for each
-    rank. ``patterns`` are words of ``plan.asked`` or patterns of many ranks. ``resume`` names a
-    stored run.
+    rank. ``patterns`` are words of ``plan.asked`` or patterns of many ranks. ``transport`` is
+    empty for MPI, else words of ``run.verbs``. ``resume`` names a stored run.
     """
 
     nodelist: str = ""
@@ -49,6 +50,7 @@ class MeasurementRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     budget: float = 0.0
     concurrent: int = 0
     check_data: bool = False
+    transport: str = ""
     resume: str = ""
 
 
@@ -62,9 +64,9 @@ _BESIDE = ("nodes", "ppn", "sim_fault", "sim_seed", "sim_noise")
 #: What the plan of a stored run holds already.
 _PLANNED = (
     "network", "unpinned", "topology", "profile", "patterns", "sizes", "launches", "half_width",
-    "case_budget", "budget", "concurrent", "check_data",
+    "case_budget", "budget", "concurrent", "check_data", "transport",
 )  # fmt: skip
-_ENGINE_ONLY = ("patterns", "sizes", "half_width", "case_budget", "check_data")
+_ENGINE_ONLY = ("patterns", "sizes", "half_width", "case_budget", "check_data", "transport")
 _ENGINE_ONLY_BESIDE = ("budget", "concurrent", "topology", "ppn", "sim")
 
 _DEFAULTS = MeasurementRequest()
@@ -129,9 +131,25 @@ def _conditions(
     yield sim, ("mpi",), "{} has no effect on --sim, which has SimGrid's own MPI"
     reason = "{} belongs to a simulated cluster; name one with --sim"
     yield not (sim or stored), ("sim_fault", "sim_seed", "sim_noise"), reason
+    verbs = bool(request.transport)
+    yield sim, ("transport",), "{} has no effect on --sim, which has SimGrid's own MPI"
+    yield verbs, ("unpinned",), "{} leaves MPI its choice; --transport verbs names ports by itself"
+    reason = "{} verbs measures one pair: name two nodes with -w, and one rank on each"
+    yield ranks > 2, ("transport",), reason
+    beyond = [word for word in request.patterns if not _of_verbs(word)]
+    reason = (
+        f"{{}}: verbs have no {', '.join(beyond)}; they have {', '.join(sorted(VERBS_PATTERNS))}"
+    )
+    yield verbs and bool(beyond), ("patterns",), reason
     # Two ranks are one pair: there is nobody to compare it with.
     yield ranks == 2, ("concurrent",), "{} has no effect on two ranks: they are one pair"
     yield ranks == 2, ("topology",), "{} has no effect on two ranks: groups need more nodes"
+
+
+def _of_verbs(word: str) -> bool:
+    """Whether verbs can do what a word of ``plan.asked`` names."""
+    name, _, rest = word.partition(":")
+    return name in VERBS_PATTERNS and rest in ("", "flush")
 
 
 def option(field: str) -> str:

@@ -140,7 +140,9 @@ def _plan(request: MeasurementRequest, profile: Profile, launches: Iterable[Plan
     """A plan of these launches, numbered in their order."""
     numbered = (msgspec.structs.replace(one, number=at) for at, one in enumerate(launches, 1))
     stopping = Stopping(profile.relative_half_width, CONFIDENCE)
-    return Plan(profile.name, stopping, request.check_data, tuple(numbered))
+    return Plan(
+        profile.name, stopping, request.check_data, tuple(numbered), transport=request.transport
+    )
 
 
 def tool_plan(

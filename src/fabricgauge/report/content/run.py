@@ -23,6 +23,7 @@ from fabricgauge.report.content.inventory import interfaces, shortened
 from fabricgauge.report.content.monitoring import gauges, suite
 from fabricgauge.report.content.run_data import data, layout, records
 from fabricgauge.report.content.together import together
+from fabricgauge.report.content.verbs import connections
 from fabricgauge.report.interface import Kind, Setting
 from fabricgauge.words.figures import duration, megabytes_per_s, microseconds, percent, size
 from fabricgauge.words.networks import is_loopback, named
@@ -161,12 +162,14 @@ def _launch(launch: Launch) -> doc.Fold:
     if launch.header:
         head, timer = launch.header, launch.header.timer
         blocks.append(doc.Paragraph(
+            f"{f'Data over {head.transport}. ' if head.transport else ''}"
             f"Engine {head.engine}, compiled by {head.compiler}; {head.mpi_library} (MPI"
             f" {head.mpi_standard}). Clock {timer.name}: resolution {duration(timer.resolution_s)},"
             f" overhead {duration(timer.overhead_s)} per reading."
         ))  # fmt: skip
     elif not launch.curves:
         blocks.append(doc.Paragraph("The engine said nothing.", kind="caution"))
+    blocks += connections(launch)
     return doc.Fold(f"Launch {launch.number}", note, tuple(blocks), open=ended.exit_code != 0)
 
 

@@ -1,0 +1,91 @@
+// An RDMA device that is open at one port, and memory that is registered with it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "fabricgauge/rdma_ports.hpp"
+#include "fabricgauge/verbs_library.hpp"
+#include "fabricgauge/verbs_options.hpp"
+
+namespace fabricgauge {
+
+// What all ranks of a launch can do: the least that any of them can. Sent between ranks as it is.
+struct VerbsLimits {
+    std::int64_t path_mtu_bytes = 0;
+    std::int64_t inline_bytes = 0;
+    std::int64_t message_bytes = 0;
+    std::int64_t requests = 0;  // of one queue
+    std::int64_t reads = 0;     // reads and atomics that may be under way at once
+    std::int64_t atomics = 0;   // 0: it has none
+
+    VerbsLimits least(const VerbsLimits& other) const noexcept;
+};
+
+class VerbsDevice {
+public:
+    // `library` must outlive it. Throws RdmaError.
+    VerbsDevice(const VerbsLibrary& library, const RdmaPort& port, const Gid& gid,
+                const VerbsOptions& options);
+    ~VerbsDevice();
+    VerbsDevice(const VerbsDevice&) = delete;
+    VerbsDevice& operator=(const VerbsDevice&) = delete;
+
+    const VerbsLibrary& verbs() const noexcept { return verbs_; }
+    const VerbsOptions& options() const noexcept { return options_; }
+    const VerbsLimits& limits() const noexcept { return limits_; }
+    const RdmaPort& port() const noexcept { return port_; }
+    const Gid& gid() const noexcept { return gid_; }
+    std::uint16_t lid() const noexcept { return attributes_.lid; }
+    // Whether others are addressed by GID and not by LID alone.
+    bool is_global() const noexcept { return attributes_.link_layer == IBV_LINK_LAYER_ETHERNET; }
+    ibv_context* context() const noexcept { return context_.get(); }
+    ibv_pd* domain() const noexcept { return domain_.get(); }
+
+    // As JSON.
+    std::string description(int rank) const;
+
+private:
+    using Context = std::unique_ptr<ibv_context, int (*)(ibv_context*)>;
+    using Domain = std::unique_ptr<ibv_pd, int (*)(ibv_pd*)>;
+
+    Context open() const;
+    VerbsLimits find_limits();
+    std::int64_t inline_limit() const;
+
+    const VerbsLibrary& verbs_;
+    RdmaPort port_;
+    Gid gid_;
+    VerbsOptions options_;
+    Context context_;
+    Domain domain_;
+    ibv_device_attr known_{};
+    ibv_port_attr attributes_{};
+    VerbsLimits limits_;
+};
+
+// Memory that the device reads and writes by itself, for as long as the value lives.
+class VerbsMemory {
+public:
+    VerbsMemory() = default;
+    // Throws RdmaError with the limit of locked memory, which is the usual reason.
+    VerbsMemory(const VerbsDevice& device, std::byte* memory, std::int64_t bytes);
+
+    explicit operator bool() const noexcept { return region_ != nullptr; }
+    std::uint32_t local_key() const noexcept { return region_->lkey; }
+    std::uint32_t remote_key() const noexcept { return region_->rkey; }
+
+private:
+    std::unique_ptr<ibv_mr, int (*)(ibv_mr*)> region_{nullptr, nullptr};
+};
+
+ibv_qp_type type_of(QueuePairKind kind) noexcept;
+std::int64_t bytes_of(ibv_mtu mtu) noexcept;
+ibv_mtu mtu_of(std::int64_t bytes) noexcept;
+
+// "what failed: Cannot allocate memory"
+std::string with_reason(const std::string& what, int error);
+
+}  // namespace fabricgauge

@@ -1,0 +1,211 @@
+// The message layer over verbs: data of a pair go through queue pairs of their own, which each case
+// makes anew; addresses, control messages and all else go through `Control`, another message layer.
+//
+// Ordinary messages are sends and receives, a put is an RDMA write, a get an RDMA read. A latency by
+// messages is half of the round trip; of a one-sided operation it is the time until its completion.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabricgauge/case_list.hpp"
+#include "fabricgauge/json.hpp"
+#include "fabricgauge/messages.hpp"
+#include "fabricgauge/verbs_pair.hpp"
+
+namespace fabricgauge {
+
+// Empty if verbs can do the case; else why not.
+std::string beyond_verbs(const Case& measured, const VerbsLimits& limits,
+                         const VerbsOptions& options = {});
+
+// What each operation of the case brings to this side.
+Arrivals arrivals_of(const Case& measured, const Slots& slots, bool at_origin);
+// What of them comes by the n-th of `spread` queue pairs; the first has the acknowledgement.
+Arrivals share_of(const Arrivals& arrivals, std::int64_t n, std::int64_t spread);
+
+// What the making of a case's queue pairs took on one rank. `resident_bytes` is by how much the
+// process grew; what kernel and adapter keep is not in it.
+struct VerbsCosts {
+    double create_s = 0.0;
+    double connect_s = 0.0;
+    std::int64_t resident_bytes = 0;
+    std::int64_t registered_bytes = 0;
+    double register_s = 0.0;
+    double release_s = 0.0;
+
+    std::string json(int rank, int queue_pairs) const;
+};
+
+// Of this process, in memory.
+std::int64_t resident_bytes();
+
+template <typename Control>
+class VerbsTransport : public Control {
+public:
+    // Cases of one pair alone; all others go by without.
+    static constexpr bool pairs_only = true;
+
+    // Collective. What is left goes to Control.
+    template <typename... Rest>
+    explicit VerbsTransport(const VerbsDevice& device, Rest&... rest)
+        : Control(rest...), device_(device), limits_(limits_of_all()) {}
+
+    std::string beyond(const Case& measured) const { 
+        return beyond_verbs(measured, limits_, device_.options());
+    }
+
+    // Collective; JSON at rank 0.
+    std::string description() {
+        const VerbsOptions& options = device_.options();
+        JsonWriter json;
+        json.begin_object().member("name", "verbs").member("library", device_.verbs().path);
+        json.member("queue_pair", name_of(options.queue_pair));
+        json.member("path_mtu_bytes", limits_.path_mtu_bytes);
+        json.member("inline_bytes", limits_.inline_bytes);
+        json.member("signal_interval", options.signal_interval);
+        json.member("traffic_class", options.traffic_class);
+        json.member("service_level", options.service_level).key("ports").begin_array();
+        for (const std::string& port : this->gather(device_.description(this->rank()))) json.raw(port);
+        json.end_array().end_object();
+        return json.text();
+    }
+
+    std::byte* open_window(std::int64_t bytes, int, int target, Epoch) {
+        if (this->rank() == target) window_.emplace(bytes);
+        return window_ ? window_->data() : nullptr;
+    }
+    void close_window() { window_.reset(); }
+    void reserve(std::int64_t) {}
+
+    // Of the two ranks of the case.
+    void open_pair(const Case& measured, const Messages& messages) {
+        const bool at_origin = this->rank() == measured.origin;
+        const int peer = at_origin ? measured.target : measured.origin;
+        const Buffer& memory = window_ ? *window_ : messages.memory();
+        spread_ = has_window(measured.pattern) ? queue_pairs() : 1;
+        costs_ = {};
+        costs_.registered_bytes = memory.bytes();
+        costs_.register_s =
+            time_of([&] { memory_ = VerbsMemory(device_, memory.data(), memory.bytes()); });
+        const std::int64_t resident = resident_bytes();
+        const Arrivals arrivals = arrivals_of(measured, messages.slots(), at_origin);
+        costs_.create_s = time_of([&] { create(window_slots(measured), arrivals, peer); });
+        costs_.resident_bytes = resident_bytes() - resident;
+        const std::vector<VerbsAddress> others = exchange(memory, at_origin, peer);
+        costs_.connect_s = time_of([&] {
+            for (std::size_t i = 0; i < pairs_.size(); ++i) pairs_[i]->connect(others[i]);
+        });
+    }
+    // Returns what it all took, as JSON.
+    std::string close_pair() {
+        pairs_.clear();
+        costs_.release_s = time_of([&] { memory_ = VerbsMemory(); });
+        return costs_.json(this->rank(), static_cast<int>(queue_pairs()));
+    }
+
+    void send(const std::byte* data, std::int64_t bytes, int) { pairs_.front()->send(data, bytes); }
+    void receive(std::byte*, std::int64_t, int) { pairs_.front()->await(1); }
+    void start_send(std::int64_t, const std::byte* data, std::int64_t bytes, int) {
+        next().stream(data, bytes);
+    }
+    void start_receive(std::int64_t, std::byte*, std::int64_t, int) { ++started_receives_; }
+    void wait_all(std::int64_t) {
+        const std::int64_t each = started_receives_ / spread_;
+        started_receives_ = 0;
+        for (std::int64_t i = 0; i < spread_; ++i) pair(i).await(each);
+        for (std::int64_t i = 0; i < spread_; ++i) pair(i).await_streamed();
+    }
+
+    void put(const std::byte* data, std::int64_t bytes, int, std::int64_t displacement) {
+        next().write(data, bytes, displacement);
+    }
+    void get(std::byte* data, std::int64_t bytes, int, std::int64_t displacement) {
+        next().read(data, bytes, displacement);
+    }
+    void fetch_and_add(const std::byte* added, std::byte* found, int) {
+        next().fetch_and_add(added, found);
+    }
+    void compare_and_swap(const std::byte* swapped, const std::byte* compared, std::byte* found,
+                          int) {
+        next().compare_and_swap(swapped, compared, found);
+    }
+    void flush(int) {
+        for (std::int64_t i = 0; i < spread_; ++i) pair(i).await_posted();
+    }
+    void sync_window() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+
+private:
+    VerbsLimits limits_of_all() {
+        VerbsLimits least = device_.limits();
+        const auto* const own = reinterpret_cast<const char*>(&least);
+        for (const std::string& text : this->gather(std::string(own, sizeof least))) {
+            VerbsLimits one;
+            std::memcpy(&one, text.data(), sizeof one);
+            least = least.least(one);
+        }
+        std::string all(reinterpret_cast<const char*>(&least), sizeof least);
+        this->broadcast(all);
+        std::memcpy(&least, all.data(), sizeof least);
+        return least;
+    }
+
+    template <typename Action>
+    static double time_of(Action&& action) {
+        const auto began = std::chrono::steady_clock::now();
+        action();
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    }
+
+    std::int64_t queue_pairs() const noexcept { return device_.options().queue_pairs; }
+    VerbsPair& pair(std::int64_t number) { return *pairs_[static_cast<std::size_t>(number)]; }
+    // They take turns, message by message.
+    VerbsPair& next() {
+        VerbsPair& found = pair(turn_);
+        turn_ = turn_ + 1 < spread_ ? turn_ + 1 : 0;
+        return found;
+    }
+
+    void create(std::int64_t window, const Arrivals& arrivals, int peer) {
+        for (std::int64_t i = 0; i < queue_pairs(); ++i) {
+            const Arrivals share = i < spread_ ? share_of(arrivals, i, spread_) : Arrivals{};
+            pairs_.push_back(std::make_unique<VerbsPair>(device_, limits_, memory_,
+                                                         VerbsPlan{window / spread_, share}, peer));
+        }
+        turn_ = 0;
+    }
+
+    std::vector<VerbsAddress> exchange(const Buffer& memory, bool first, int peer) {
+        std::vector<VerbsAddress> own;
+        for (const auto& one : pairs_) {
+            own.push_back(one->address());
+            own.back().window = reinterpret_cast<std::uint64_t>(memory.data());
+            own.back().window_key = memory_.remote_key();
+        }
+        std::vector<VerbsAddress> others(own.size());
+        const auto bytes = static_cast<std::int64_t>(own.size() * sizeof(VerbsAddress));
+        if (first) this->send_control(own.data(), bytes, peer);
+        this->receive_control(others.data(), bytes, peer);
+        if (!first) this->send_control(own.data(), bytes, peer);
+        return others;
+    }
+
+    const VerbsDevice& device_;
+    VerbsLimits limits_;
+    std::optional<Buffer> window_;
+    VerbsMemory memory_;
+    std::vector<std::unique_ptr<VerbsPair>> pairs_;  // end before the memory that they use
+    std::int64_t spread_ = 1;                        // so many of them carry the window
+    std::int64_t turn_ = 0;
+    std::int64_t started_receives_ = 0;
+    VerbsCosts costs_;
+};
+
+}  // namespace fabricgauge

@@ -1,0 +1,48 @@
+#include "mpi_verbs.hpp"
+
+#include "fabricgauge/rdma_ports.hpp"
+
+#if __has_include(<infiniband/verbs.h>) && !defined(FABRICGAUGE_SIMULATED)
+
+#include "fabricgauge/verbs_transport.hpp"
+#include "mpi_running.hpp"
+
+namespace fabricgauge {
+
+namespace {
+
+std::optional<Subnet> subnet_of(const std::string& text) {
+    if (text.empty()) return std::nullopt;
+    const std::optional<Subnet> subnet = Subnet::parse(text);
+    if (!subnet)
+        throw OptionsError("--gid-subnet: '" + text +
+                           "' is not understood; expected a subnet like 10.0.0.0/24");
+    return subnet;
+}
+
+}  // namespace
+
+int run_verbs_launch(int argc, char** argv, const Options& options, const std::string& interface) {
+    const VerbsOptions& asked = *options.verbs;
+    const RdmaPort port = choose_port(read_rdma_ports(), asked.ports);
+    const Gid gid = choose_gid(port, asked.gid_index, subnet_of(asked.gid_subnet));
+    const VerbsLibrary library = load_verbs();
+    const VerbsDevice device(library, port, gid, asked);
+    return run_session<VerbsTransport<MpiTransport>>(argc, argv, options, interface, device);
+}
+
+}  // namespace fabricgauge
+
+#else
+
+namespace fabricgauge {
+
+int run_verbs_launch(int, char**, const Options&, const std::string&) {
+    throw RdmaError("this engine was built without verbs: install their header (Debian's"
+                    " libibverbs-dev, Red Hat's rdma-core-devel) and build it again:"
+                    " fabricgauge engine build");
+}
+
+}  // namespace fabricgauge
+
+#endif

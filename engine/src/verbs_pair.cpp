@@ -1,0 +1,240 @@
+#if __has_include(<infiniband/verbs.h>)
+
+#include "fabricgauge/verbs_pair.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+
+#include "fabricgauge/transport.hpp"
+
+namespace fabricgauge {
+
+namespace {
+
+// Operations whose receives are posted: the one under way, and the next.
+constexpr std::int64_t operations_ahead = 2;
+
+// 4.096 us x 2^14 = 67 ms until a packet is sent again, seven times; then the peer is lost.
+constexpr std::uint8_t acknowledge_timeout = 14;
+constexpr std::uint8_t retries = 7;
+// Where there is no posted receive the peer asks for 0.64 ms, six times; 7 would be for ever.
+constexpr std::uint8_t not_ready_timer = 12;
+constexpr std::uint8_t not_ready_retries = 6;
+constexpr std::uint8_t hops = 64;
+// In front of a datagram that was received: the global route header, InfiniBand Architecture
+// Specification, 11.4.1.2.
+constexpr std::uint32_t header_bytes = 40;
+// What both ends of datagrams have to know; its first bit would need privileges.
+constexpr std::uint32_t datagram_key = 0x11111111;
+// Packets are numbered in 24 bits.
+constexpr std::uint32_t last_sequence = 0xffffff;
+
+// Of a device that counts them in eight bits.
+std::uint8_t reads_at_once(std::int64_t reads) {
+    return static_cast<std::uint8_t>(std::min<std::int64_t>(reads, 255));
+}
+
+}  // namespace
+
+const char* name_of(VerbsOperation operation) noexcept {
+    switch (operation) {
+        case VerbsOperation::send: return "send to";
+        case VerbsOperation::write: return "RDMA write to";
+        case VerbsOperation::read: return "RDMA read from";
+        case VerbsOperation::fetch_and_add: return "fetch-and-add at";
+        case VerbsOperation::compare_and_swap: return "compare-and-swap at";
+        case VerbsOperation::receive: return "receive from";
+    }
+    return "";
+}
+
+std::int64_t receives_for(const Arrivals& arrivals) noexcept {
+    return operations_ahead * arrivals.messages();
+}
+
+VerbsPair::VerbsPair(const VerbsDevice& device, const VerbsLimits& limits, const VerbsMemory& memory,
+                     const VerbsPlan& plan, int peer)
+    : device_(device), kind_(device.options().queue_pair), peer_(peer), path_mtu_bytes_(limits.path_mtu_bytes), reads_(limits.reads),
+      inline_bytes_(limits.inline_bytes),
+      signal_interval_(device.options().signal_interval), burst_(plan.burst),
+      depth_(std::min(limits.requests, std::max(burst_, 2 * signal_interval_))) {
+    // Else a full queue would hold no send whose completion is told.
+    signal_interval_ = std::min(signal_interval_, std::max<std::int64_t>(1, depth_ / 2));
+    sequence_ = std::random_device{}() & last_sequence;
+    prepare(plan.arrivals, memory.local_key());
+    create(limits);
+    place_.lkey = memory.local_key();
+    request_.sg_list = &place_;
+    for (std::int64_t ahead = 0; ahead < operations_ahead; ++ahead)
+        for (std::uint64_t place = 0; place < receives_.size(); ++place) post_receive(place);
+}
+
+void VerbsPair::prepare(const Arrivals& arrivals, std::uint32_t local_key) {
+    const auto messages = static_cast<std::size_t>(arrivals.messages());
+    const bool datagrams = kind_ == QueuePairKind::ud;
+    places_.resize(2 * messages);
+    receives_.resize(messages);
+    if (datagrams) {
+        headers_ = Buffer(header_bytes);
+        headers_memory_ = VerbsMemory(device_, headers_.data(), headers_.bytes());
+    }
+    for (std::size_t i = 0; i < messages; ++i) {
+        const auto number = static_cast<std::int64_t>(i);
+        const bool empty = number == arrivals.count || arrivals.bytes == 0;
+        ibv_sge* const places = &places_[2 * i];
+        receives_[i].wr_id = identity(VerbsOperation::receive, number);
+        receives_[i].sg_list = datagrams ? places : places + 1;
+        receives_[i].num_sge = (datagrams ? 1 : 0) + (empty ? 0 : 1);
+        if (datagrams)
+            places[0] = {reinterpret_cast<std::uint64_t>(headers_.data()), header_bytes,
+                         headers_memory_.local_key()};
+        if (!empty)
+            places[1] = {reinterpret_cast<std::uint64_t>(arrivals.data + number * arrivals.stride),
+                         static_cast<std::uint32_t>(arrivals.bytes), local_key};
+    }
+}
+
+void VerbsPair::create(const VerbsLimits& limits) {
+    const VerbsLibrary& verbs = device_.verbs();
+    const std::int64_t receives = operations_ahead * static_cast<std::int64_t>(receives_.size());
+    completions_ = {verbs.create_cq(device_.context(), static_cast<int>(depth_ + receives + 1),
+                                    nullptr, nullptr, 0),
+                    verbs.destroy_cq};
+    if (completions_ == nullptr) throw RdmaError(with_reason("ibv_create_cq failed" + where(), errno));
+    ibv_qp_init_attr asked{};
+    asked.send_cq = asked.recv_cq = completions_.get();
+    asked.qp_type = type_of(kind_);
+    asked.cap.max_send_wr = static_cast<std::uint32_t>(depth_);
+    asked.cap.max_recv_wr = static_cast<std::uint32_t>(std::max<std::int64_t>(receives, 1));
+    asked.cap.max_send_sge = 1;
+    asked.cap.max_recv_sge = 2;
+    asked.cap.max_inline_data = static_cast<std::uint32_t>(limits.inline_bytes);
+    pair_ = {verbs.create_qp(device_.domain(), &asked), verbs.destroy_qp};
+    if (pair_ == nullptr) throw RdmaError(with_reason("ibv_create_qp failed" + where(), errno));
+    initialise();
+}
+
+void VerbsPair::initialise() {
+    ibv_qp_attr ready{};
+    ready.qp_state = IBV_QPS_INIT;
+    ready.port_num = static_cast<std::uint8_t>(device_.port().number);
+    ready.qkey = datagram_key;
+    ready.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+    if (kind_ == QueuePairKind::rc)
+        ready.qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+    const int own = kind_ == QueuePairKind::ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+    modify(ready, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | own, "INIT");
+}
+
+VerbsAddress VerbsPair::address() const noexcept {
+    VerbsAddress own{};
+    own.queue_pair = pair_->qp_num;
+    own.sequence = sequence_;
+    std::memcpy(own.gid, device_.gid().octets.data(), sizeof own.gid);
+    own.lid = device_.lid();
+    return own;
+}
+
+void VerbsPair::connect(const VerbsAddress& other) {
+    other_ = other;
+    const ibv_ah_attr way = way_to(other);
+    make_ready_to_receive(other, way);
+    make_ready_to_send();
+    if (kind_ == QueuePairKind::ud) address_datagrams(other, way);
+}
+
+ibv_ah_attr VerbsPair::way_to(const VerbsAddress& other) const noexcept {
+    ibv_ah_attr way{};
+    way.port_num = static_cast<std::uint8_t>(device_.port().number);
+    way.sl = static_cast<std::uint8_t>(device_.options().service_level);
+    way.dlid = other.lid;
+    way.is_global = device_.is_global() ? 1 : 0;
+    way.grh.hop_limit = hops;
+    way.grh.traffic_class = static_cast<std::uint8_t>(device_.options().traffic_class);
+    way.grh.sgid_index = static_cast<std::uint8_t>(device_.gid().index);
+    std::memcpy(way.grh.dgid.raw, other.gid, sizeof other.gid);
+    return way;
+}
+
+void VerbsPair::make_ready_to_receive(const VerbsAddress& other, const ibv_ah_attr& way) {
+    ibv_qp_attr to{};
+    to.qp_state = IBV_QPS_RTR;
+    to.ah_attr = way;
+    to.path_mtu = mtu_of(path_mtu_bytes_);
+    to.dest_qp_num = other.queue_pair;
+    to.rq_psn = other.sequence;
+    to.max_dest_rd_atomic = reads_at_once(reads_);
+    to.min_rnr_timer = not_ready_timer;
+    int mask = IBV_QP_STATE;
+    if (kind_ != QueuePairKind::ud)
+        mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+    if (kind_ == QueuePairKind::rc) mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    modify(to, mask, "ready to receive");
+}
+
+void VerbsPair::make_ready_to_send() {
+    ibv_qp_attr to{};
+    to.qp_state = IBV_QPS_RTS;
+    to.sq_psn = sequence_;
+    to.timeout = acknowledge_timeout;
+    to.retry_cnt = retries;
+    to.rnr_retry = not_ready_retries;
+    to.max_rd_atomic = reads_at_once(reads_);
+    int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+    if (kind_ == QueuePairKind::rc)
+        mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+    modify(to, mask, "ready to send");
+}
+
+// A datagram names its receiver by itself.
+void VerbsPair::address_datagrams(const VerbsAddress& other, ibv_ah_attr way) {
+    handle_ = {device_.verbs().create_ah(device_.domain(), &way), device_.verbs().destroy_ah};
+    if (handle_ == nullptr) throw RdmaError(with_reason("ibv_create_ah failed" + where(), errno));
+    request_.wr.ud = {handle_.get(), other.queue_pair, datagram_key};
+}
+
+void VerbsPair::modify(ibv_qp_attr& attributes, int mask, const char* state) {
+    const int error = device_.verbs().modify_qp(pair_.get(), &attributes, mask);
+    if (error != 0)
+        throw RdmaError(with_reason(std::string("a queue pair cannot be made ") + state + where(), error));
+}
+
+void VerbsPair::give_way() noexcept {
+    empty_ = 0;
+    sched_yield();
+}
+
+std::string VerbsPair::where() const {
+    return " between " + device_.port().name() + " and rank " + std::to_string(peer_);
+}
+
+void VerbsPair::fail_post(VerbsOperation operation, int error) const {
+    throw TransportError(with_reason(std::string("the ") + name_of(operation) + " rank " +
+                                         std::to_string(peer_) + " by " + device_.port().name() +
+                                         " cannot be started",
+                                     error));
+}
+
+// What failed first takes the queue pair down, and all else on it is flushed: an error that is no
+// flush is the cause.
+void VerbsPair::fail_completion(const ibv_wc& failed) {
+    ibv_wc cause = failed;
+    for (ibv_wc next; cause.status == IBV_WC_WR_FLUSH_ERR &&
+                      ibv_poll_cq(completions_.get(), 1, &next) == 1;)
+        if (next.status != IBV_WC_SUCCESS) cause = next;
+    const std::string flushed = cause.status == IBV_WC_WR_FLUSH_ERR
+                                    ? "; rank " + std::to_string(peer_) + " saw the cause"
+                                    : "";
+    throw TransportError(std::string("the ") + name_of(operation_of(cause.wr_id)) + " rank " +
+                         std::to_string(peer_) + " by " + device_.port().name() + " failed: " +
+                         device_.verbs().wc_status_str(cause.status) + " (status " +
+                         std::to_string(cause.status) + ", vendor's " +
+                         std::to_string(cause.vendor_err) + ")" + flushed);
+}
+
+}  // namespace fabricgauge
+
+#endif

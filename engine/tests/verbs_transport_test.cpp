@@ -1,0 +1,224 @@
+#if __has_include(<infiniband/verbs.h>)
+
+#include "fabricgauge/verbs_transport.hpp"
+
+#include <thread>
+
+#include "check.hpp"
+#include "fabricgauge/clock.hpp"
+#include "fabricgauge/measuring.hpp"
+#include "fake_verbs.hpp"
+#include "linked_pairs.hpp"
+#include "loopback.hpp"
+
+using namespace fabricgauge;
+
+namespace {
+
+// Control messages of two threads, with the little that the transport gathers.
+struct Control : loopback::Transport {
+    Control(loopback::Wire& wire, int rank) : Transport(wire, rank), all(wire) {}
+
+    std::vector<std::string> gather(const std::string& text) {
+        if (rank() == 1) {
+            push(0, text);
+            return {};
+        }
+        return {text, pop()};
+    }
+    void broadcast(std::string& text) {
+        if (rank() == 0) push(1, text);
+        else text = pop();
+    }
+    void push(int to, const std::string& text) {
+        const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
+        all.tokens[to].push({begin, begin + text.size()});
+    }
+    std::string pop() {
+        const loopback::Bytes bytes = all.tokens[rank()].pop();
+        return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    }
+
+    loopback::Wire& all;
+};
+
+using Transport = VerbsTransport<Control>;
+
+Case with(Pattern pattern, std::int64_t bytes, std::int64_t window = 1) {
+    return {"a", pattern, bytes, window, 0, 1, 0.2};
+}
+
+VerbsOptions few(int interval) {
+    VerbsOptions options;
+    options.signal_interval = interval;
+    return options;
+}
+
+// What both sides of a case do; returns what the origin found.
+OriginResult measure(const Case& measured, const Precision& precision, const VerbsOptions& options) {
+    const VerbsLibrary library = fake_verbs::library();
+    const VerbsDevice device(library, fake_verbs::port(), fake_verbs::port().gids.front(), options);
+    loopback::Wire wire;
+    OriginResult found;
+    const auto side = [&](int rank) {
+        Transport transport(device, wire, rank);
+        std::byte* const window =
+            is_one_sided(measured.pattern)
+                ? transport.open_window(measured.sample_payload_bytes(), 0, 1, Epoch::flush)
+                : nullptr;
+        Messages messages(measured, precision.check_data, window);
+        transport.open_pair(measured, messages);
+        // As a launch has it: both sides are ready before one begins.
+        transport.fence();
+        if (rank == 0)
+            found = measure_as_origin(transport, MonotonicClock{}, messages, measured, precision);
+        else
+            measure_as_target(transport, messages, measured, precision.check_data);
+        transport.fence();
+        transport.close_pair();
+    };
+    std::thread target(side, 1);
+    side(0);
+    target.join();
+    return found;
+}
+
+constexpr Precision plain{0.01, 0.95, 200, 20e-9, false};
+constexpr Precision checking{0.01, 0.95, 50, 20e-9, true};
+
+constexpr Pattern patterns[] = {Pattern::latency,       Pattern::bandwidth,
+                                Pattern::bidirectional_bandwidth, Pattern::ping_ping,
+                                Pattern::put_latency,   Pattern::put_bandwidth,
+                                Pattern::get_latency,   Pattern::get_bandwidth,
+                                Pattern::fetch_and_op_latency, Pattern::compare_and_swap_latency};
+
+// Completions are told of every fourth send.
+struct Linked : LinkedPairs {
+    explicit Linked(std::uint32_t key_error = 0)
+        : LinkedPairs(library(), fake_verbs::port(), fake_verbs::port().gids.front(), few(4),
+                      key_error) {}
+
+    static const VerbsLibrary& library() {
+        static const VerbsLibrary verbs = fake_verbs::library();
+        return verbs;
+    }
+};
+
+}  // namespace
+
+int main() {
+    check::test("every pattern carries its data, and no message finds a receiver unready", [] {
+        for (const Pattern pattern : patterns)
+            for (const std::int64_t window : {1, 7, 64}) {
+                const Case measured = with(pattern, 8, has_window(pattern) ? window : 1);
+                check::expect(measure(measured, plain, few(3)).recorder.samples() > 0);
+                check::expect_equal(measure(measured, checking, few(3)).mismatch.found, 0);
+            }
+    });
+    check::test("messages go by unreliable connections and by datagrams as well", [] {
+        for (const QueuePairKind kind : {QueuePairKind::uc, QueuePairKind::ud})
+            for (const Pattern pattern : patterns) {
+                if (is_one_sided(pattern)) continue;
+                VerbsOptions options = few(3);
+                options.queue_pair = kind;
+                const Case measured = with(pattern, 1024, has_window(pattern) ? 7 : 1);
+                check::expect_equal(measure(measured, checking, options).mismatch.found, 0);
+            }
+    });
+    check::test("a window is spread over several queue pairs", [] {
+        for (const Pattern pattern : patterns) {
+            VerbsOptions options = few(3);
+            options.queue_pairs = 4;
+            const Case measured = with(pattern, 8, has_window(pattern) ? 12 : 1);
+            check::expect_equal(measure(measured, checking, options).mismatch.found, 0);
+            check::expect(measure(measured, plain, options).recorder.samples() > 0);
+        }
+    });
+    check::test("a corrupted byte is found", [] {
+        fake_verbs::world().damage = [](std::byte* data, std::size_t bytes) {
+            if (bytes > 5) data[5] ^= std::byte{1};
+        };
+        for (const Pattern pattern : {Pattern::latency, Pattern::bandwidth, Pattern::put_latency})
+            check::expect_equal(measure(with(pattern, 64), checking, few(64)).mismatch.offset, 5);
+        fake_verbs::world().damage = [](std::byte*, std::size_t) {};
+    });
+    check::test("completions are told of every n-th send and of the last of a window", [] {
+        Linked pair;
+        const std::int64_t before = fake_verbs::world().told;
+        for (int i = 0; i < 10; ++i) pair.one.write(pair.buffer.data(), 8, 0);
+        pair.one.await_posted();
+        check::expect_equal(fake_verbs::world().told - before, 3);
+    });
+    check::test("small messages are copied as they are posted, up to the limit", [] {
+        Linked pair;
+        const std::int64_t before = fake_verbs::world().inlined;
+        pair.one.write(pair.buffer.data(), usual_inline_bytes, 0);
+        pair.one.write(pair.buffer.data(), usual_inline_bytes + 1, 0);
+        check::expect_equal(fake_verbs::world().inlined - before, 1);
+    });
+    check::test("a device with less has a lower limit, and what was asked for is not lowered", [] {
+        fake_verbs::world().most_inline = 60;
+        const VerbsLibrary library = fake_verbs::library();
+        const RdmaPort port = fake_verbs::port();
+        VerbsOptions options;
+        check::expect_equal(VerbsDevice(library, port, port.gids[0], options).limits().inline_bytes, 32);
+        options.inline_bytes = 61;
+        check::expect_error<RdmaError>([&] { VerbsDevice(library, port, port.gids[0], options); }, "61 B");
+        fake_verbs::world().most_inline = 256;
+        options = VerbsOptions();
+        options.path_mtu_bytes = 2048;
+        check::expect_error<RdmaError>([&] { VerbsDevice(library, port, port.gids[0], options); }, "has 1024");
+    });
+    check::test("a wrong key is told with operation and peer", [] {
+        Linked pair(1000);
+        pair.one.write(pair.buffer.data(), 8, 0);
+        check::expect_error<TransportError>([&] { pair.one.await_posted(); },
+                                            "the RDMA write to rank 1 by fake0:1 failed: remote"
+                                            " access error");
+    });
+    check::test("a receiver without a posted receive is told", [] {
+        Linked pair;
+        for (int i = 0; i < 3; ++i) pair.one.stream(pair.buffer.data(), 8);
+        check::expect_error<TransportError>([&] { pair.one.await_posted(); },
+                                            "the send to rank 1 by fake0:1 failed: RNR retry counter"
+                                            " exceeded");
+    });
+    check::test("what was flushed is told by its cause", [] {
+        Linked pair;
+        fake_verbs::fail(*fake_verbs::world().pairs.at(pair.other.address().queue_pair), 0,
+                         IBV_WC_REM_ACCESS_ERR);
+        check::expect_error<TransportError>([&] { pair.other.await(1); }, "remote access error");
+    });
+    check::test("what verbs cannot do is said", [] {
+        const VerbsLimits limits{1024, 0, 1 << 20, 100, 1, 0};
+        const auto says = [&](const Case& measured, const std::string& part) {
+            check::expect(beyond_verbs(measured, limits).find(part) != std::string::npos);
+        };
+        check::expect_equal(beyond_verbs(with(Pattern::bandwidth, 8, 49), limits), "");
+        says(with(Pattern::bandwidth, 8, 50), "a window of 50 needs 102 posted receives");
+        says(with(Pattern::latency, 1 << 21), "up to 1048576 B");
+        says(with(Pattern::fetch_and_op_latency, 8), "no atomic operations");
+        says(with(Pattern::accumulate_latency, 8), "verbs have no accumulate_latency");
+        says(with(Pattern::allreduce, 8), "verbs have no allreduce");
+        VerbsOptions other;
+        other.queue_pair = QueuePairKind::ud;
+        other.queue_pairs = 3;
+        check::expect(beyond_verbs(with(Pattern::put_latency, 8), limits, other).find("need rc") !=
+                      std::string::npos);
+        check::expect(beyond_verbs(with(Pattern::bandwidth, 8, 8), limits, other)
+                          .find("evenly over 3") != std::string::npos);
+        Case fenced = with(Pattern::put_latency, 8);
+        fenced.epoch = Epoch::fence;
+        says(fenced, "verbs have no epoch=fence");
+    });
+    check::test("a library that is not there is named, with what to install", [] {
+        check::expect_error<RdmaError>([] { load_verbs("libibverbs-not-here.so.1"); }, "libibverbs1");
+    });
+    return check::outcome();
+}
+
+#else
+
+int main() { return 0; }
+
+#endif

@@ -1,0 +1,141 @@
+"""Verbs without MPI between two virtual machines with RDMA in software: path, data, errors."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.app.commands import Checked
+
+from fabricgauge.engines.sources import VERBS_HEADER, source_folder
+from fabricgauge.lab.host_access import entry
+from fabricgauge.lab.state import LabState
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.engine,
+    pytest.mark.skipif(not VERBS_HEADER.exists(), reason="libibverbs-dev is not installed"),
+]
+
+#: All that verbs can do, a small and a larger message of each.
+EVERY = (
+    "latency,bandwidth,bidirectional_bandwidth,ping_ping,put_latency,put_bandwidth,get_latency,"
+    "get_bandwidth,fetch_and_op_latency,compare_and_swap_latency"
+)
+
+
+def counted(state: LabState, node: str) -> dict[str, int]:
+    """What the node's RDMA device has counted."""
+    folder = "/sys/class/infiniband/rxe0/ports/1/hw_counters"
+    told = subprocess.run(
+        [*entry(state, node), "grep", "-r", ".", folder], capture_output=True, check=True, text=True
+    )
+    lines = (line.rpartition("/")[2].partition(":") for line in told.stdout.splitlines())
+    return {name: int(value) for name, _, value in lines if name != "lifespan"}
+
+
+def records(checked: Checked, kind: str) -> list[dict[str, object]]:
+    lines = (checked.path / "results.jsonl").read_text().splitlines()
+    every = [json.loads(line)["record"] for line in lines]
+    return [one for one in every if one["record"] == kind]
+
+
+@pytest.mark.slow
+def test_every_operation_of_verbs_is_measured_and_passes_by_path_and_data(
+    roce_lab: LabState, check: Callable[..., Checked]
+) -> None:
+    before = counted(roce_lab, "c1")
+    checked = check(
+        "--lab", roce_lab.name, "--network", "roce", "--transport", "verbs", "--check-data",
+        "--launches", "1", "--case-budget", "0.2", "--patterns", EVERY, "--sizes", "8,64K",
+    )  # fmt: skip
+    assert checked.status == 0, checked.text
+    assert checked.outcomes("path") == {"PASS"}
+    assert "of the bytes crossed roce" in checked.words("path")
+    assert checked.outcomes("data") == {"PASS"}
+    assert checked.outcomes("fraction") == {"SKIPPED"}
+    cases = records(checked, "case")
+    assert {one["pattern"] for one in cases} == set(EVERY.split(","))
+    assert {one["status"] for one in cases} == {"ok"}
+    told = json.loads((checked.path / "transports.json").read_text())
+    assert told == {"roce": "verbs RC by rxe0:1 (GID 1), path MTU 4096 B"}
+    for node in ("c1", "c2"):
+        after = counted(roce_lab, node)
+        assert after["send_rnr_err"] == after["rcvd_rnr_err"] == 0
+    sent = sum(one["payload_sent_bytes"][0] for one in cases)  # type: ignore[index]
+    assert counted(roce_lab, "c1")["sent_pkts"] - before["sent_pkts"] > 0.95 * sent / 4096
+
+
+@pytest.mark.slow
+def test_what_a_launch_over_verbs_is_told_is_what_it_does(
+    roce_lab: LabState, check: Callable[..., Checked]
+) -> None:
+    asked = "verbs:path-mtu=1024,inline=0,signal-interval=1,gid-index=1,traffic-class=106"
+    checked = check(
+        "--lab", roce_lab.name, "--network", "roce", "--transport", asked, "--launches", "1",
+        "--case-budget", "0.2", "--patterns", "latency", "--sizes", "64K",
+    )  # fmt: skip
+    (header,) = records(checked, "header")
+    used = header["transport"]
+    assert isinstance(used, dict)
+    assert (used["path_mtu_bytes"], used["inline_bytes"], used["signal_interval"]) == (1024, 0, 1)
+    assert used["traffic_class"] == 106
+    assert [(one["device"], one["gid"]) for one in used["ports"]] == [
+        ("rxe0", "::ffff:10.77.0.11"), ("rxe0", "::ffff:10.77.0.12"),
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["uc", "ud"])
+def test_messages_go_by_unreliable_kinds_as_well(
+    kind: str, roce_lab: LabState, check: Callable[..., Checked]
+) -> None:
+    checked = check(
+        "--lab", roce_lab.name, "--network", "roce", "--transport", f"verbs:queue-pair={kind}",
+        "--check-data", "--launches", "1", "--case-budget", "0.2",
+        "--patterns", "latency,put_latency", "--sizes", "8",
+    )  # fmt: skip
+    messages, writes = records(checked, "case")
+    assert (messages["status"], writes["status"]) == ("ok", "skipped"), checked.text
+    assert "one-sided operations need rc" in str(writes["reason"])
+    assert checked.outcomes("data") == {"PASS"}
+
+
+@pytest.mark.slow
+def test_a_window_goes_by_many_queue_pairs_and_their_making_is_told(
+    roce_lab: LabState, check: Callable[..., Checked]
+) -> None:
+    checked = check(
+        "--lab", roce_lab.name, "--network", "roce", "--transport", "verbs:queue-pairs=64",
+        "--check-data", "--launches", "1", "--case-budget", "5",
+        "--patterns", "bandwidth,get_bandwidth", "--sizes", "64",
+    )  # fmt: skip
+    assert checked.outcomes("data") == {"PASS"}, checked.text
+    for case in records(checked, "case"):
+        made = case["connections"]
+        assert isinstance(made, list)
+        assert [(one["rank"], one["queue_pairs"]) for one in made] == [(0, 64), (1, 64)]
+        assert all(one["create_s"] > 0 and one["register_s"] > 0 for one in made)
+
+
+@pytest.mark.slow
+def test_planted_errors_are_named_and_nothing_hangs(roce_lab: LabState, tmp_path: Path) -> None:
+    folder, program = source_folder(), tmp_path / "planted"
+    used = ("verbs_*", "rdma_ports", "pin", "options", "number", "messages", "json", "data_pattern",
+            "pair_limits", "case_list", "pattern")  # fmt: skip
+    sources = [str(file) for one in used for file in sorted((folder / "src").glob(f"{one}.cpp"))]
+    planted = str(folder / "tests" / "planted_verbs.cpp")
+    command = ["g++", "-O1", "-std=c++17", f"-I{folder / 'include'}", planted, *sources, "-ldl"]
+    subprocess.run([*command, "-o", str(program)], check=True)
+    for what, told in {
+        "nothing": "all went well",
+        "wrong-key": "the RDMA write to rank 1 by rxe0:1 failed: remote access error",
+        "no-receive": "the send to rank 1 by rxe0:1 failed: RNR retry counter exceeded",
+        "corrupted": "first mismatch at 77",
+    }.items():
+        ran = subprocess.run(
+            [*entry(roce_lab, "c1"), str(program), what],
+            capture_output=True, check=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert told in ran.stdout, what
