@@ -15,6 +15,7 @@ from benchmarks import (
     fault_detection,
     half_round_trip,
     help_time,
+    log_judging,
     log_reading,
     message_rate,
     odd_nodes,
@@ -41,6 +42,7 @@ def main() -> int:
     benchmarks: tuple[tuple[Benchmark, Sequence[str]], ...] = (
         (help_time.main, ()),
         (log_reading.main, ()),
+        (log_judging.main, ()),
         (odd_nodes.main, ()),
         (engine_instructions.main, ()),
         (half_round_trip.main, suites),
