@@ -23,7 +23,8 @@ RUN_PACKAGES  := iproute2 util-linux g++
 TEST_PACKAGES := busybox clang cmake chromium ethtool ibverbs-providers ibverbs-utils iperf3 \
                  iputils-ping libibverbs-dev libmpich-dev libnm0 libopenmpi-dev libsimgrid-dev mpich munge netpipe-mpich2 \
                  netpipe-openmpi netpipe-tcp netplan.io openmpi-bin openssh-client \
-                 openssh-server perftest qemu-system-x86 shellcheck slurm-client slurmctld slurmd
+                 openssh-server perftest qemu-system-x86 shellcheck slurm-client slurmctld slurmd \
+                 strace
 BENCH_PACKAGES := valgrind
 
 .PHONY: check test test-all dev fuzz ready bench install install-test packages lint unit clean
