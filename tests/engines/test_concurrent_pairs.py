@@ -59,6 +59,10 @@ def test_every_pattern_and_load_ends_with_its_data_intact(engine: Engine, ranks:
         assert (together(one).load_bytes_per_s > 0) == (asked.load != "none")
 
 
+#: Percentiles are a histogram's, so known to the half of a bucket; the median is exact.
+RESOLUTION = 1 / 128
+
+
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_figures_agree_with_each_other(engine: Engine, ranks: int) -> None:
     cases = [case(pattern) for pattern in CROWD_PATTERNS]
@@ -66,7 +70,8 @@ def test_figures_agree_with_each_other(engine: Engine, ranks: int) -> None:
         times, medians_s = one.times, together(one).rank_medians_s
         assert times is not None
         assert sum(count for _, count in one.histogram_ps) == one.samples
-        assert times.minimum_s <= times.median_s <= times.p999_s <= times.maximum_s
+        assert times.minimum_s <= times.median_s <= times.p999_s * (1 + RESOLUTION)
+        assert times.p999_s <= times.maximum_s
         assert all(median_s > 0 for median_s in medians_s)
         ways = {"multi_bandwidth": 1, "bisection": 2}.get(one.pattern, 0)
         rate = sum(ways * one.window / median_s for median_s in medians_s)

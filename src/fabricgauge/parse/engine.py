@@ -41,7 +41,8 @@ def parse_line(line: str) -> EngineRecord | NotUnderstood:
     try:
         record = _DECODER.decode(text)
     except msgspec.MsgspecError as error:
-        if "truncated" in str(error):
+        # What ends within a number is malformed, at its very end.
+        if "truncated" in str(error) or str(error).endswith(f"(byte {len(text.encode())})"):
             return NotUnderstood(text[:200], TORN)
         return NotUnderstood(text[:200], f"expected an engine record: {error}")
     except RecursionError:
