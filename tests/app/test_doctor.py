@@ -25,7 +25,13 @@ def named(found: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(one["check"], one["where"]) for one in found]
 
 
-@pytest.mark.parametrize("options", [("--nodes", "2"), ("--nodes", "4", *TWO_NETWORKS)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(("--nodes", "2"), marks=pytest.mark.slow),
+        ("--nodes", "4", *TWO_NETWORKS),
+    ],
+)
 def test_a_clean_lab_has_no_finding(lab: Callable[..., str], options: tuple[str, ...]) -> None:
     assert doctor(lab(*options)) == (0, [])
 
@@ -76,7 +82,13 @@ def test_each_planted_fault_is_named_at_its_place_and_nothing_else(
 
 
 @pytest.mark.parametrize(
-    "planted", ["link down", "another MTU", "overlapping subnets", "a duplicate address"]
+    "planted",
+    [
+        "link down",
+        "a duplicate address",
+        pytest.param("another MTU", marks=pytest.mark.slow),
+        pytest.param("overlapping subnets", marks=pytest.mark.slow),
+    ],
 )
 def test_of_two_nodes_the_right_one_is_named(
     lab: Callable[..., str], fault: Callable[..., None], planted: str

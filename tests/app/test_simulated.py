@@ -40,9 +40,13 @@ def test_a_sound_simulated_cluster_passes_and_says_that_it_is_simulated(
     [
         ("rate node-3 0.25", "simulated, node-3, in both directions"),
         ("rate-out node-5 0.5", "simulated, node-5, sending"),
-        ("latency node-2 +400ns", "simulated, node-2, in both directions"),
+        pytest.param(
+            "latency node-2 +400ns", "simulated, node-2, in both directions", marks=pytest.mark.slow
+        ),
         ("pair node-1 node-6 0.9", "simulated, the way from node-1 to node-6"),
-        ("noise node-4 0.5", "simulated, node-4, in both directions"),
+        pytest.param(
+            "noise node-4 0.5", "simulated, node-4, in both directions", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_a_planted_fault_is_named_and_nobody_else(
@@ -53,7 +57,7 @@ def test_a_planted_fault_is_named_and_nobody_else(
     assert outliers(checked) == [("FAIL", subject)]
 
 
-@pytest.mark.parametrize("factor", ["0.5", "0.9"])
+@pytest.mark.parametrize("factor", [pytest.param("0.5", marks=pytest.mark.slow), "0.9"])
 def test_a_degraded_uplink_is_its_group_s(check: Callable[..., Checked], factor: str) -> None:
     fault = f"uplink leaf-2 {factor}"
     noise = ("--sim-noise", "0.02")

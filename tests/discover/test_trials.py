@@ -147,7 +147,7 @@ def test_a_ping_that_refuses_the_pace_sends_fewer_and_it_is_told_what_they_canno
     host = ("env", f"PATH={tmp_path}:/usr/bin:/bin")
     found = tried({"c1": host, "c2": host})
     assert {one.sent for one in found.pings if one.payload_bytes == 56} == {25}
-    assert found.untried["ping"].endswith("sent 25: a loss under 12.0% would not show")
+    assert found.untried["ping"].endswith("sent 25: a loss under 12.0 % would not show")
 
 
 #: Answers every ping in 9 ms, and the third time a large one is asked for in 1 ms.

@@ -16,6 +16,7 @@ from fabricgauge.discover.sections import framed, headed, is_address
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.preflight import Clock, Lookup, Ping, Rise
+from fabricgauge.words.figures import percent
 
 FIRST = "== fabricgauge-trials 1"
 LAST = "== end"
@@ -129,7 +130,7 @@ def _take_echo(found: Tried, echo: Echo, one: _Program | None) -> None:
         return
     found.pings.append(came)
     if came.sent < ENOUGH_ECHOES <= echo.count:
-        least = f"a loss under {3 / came.sent:.1%} would not show"
+        least = f"a loss under {percent(3 / came.sent)} would not show"
         found.untried.setdefault("ping", f"{echo.source} sent {came.sent}: {least}")
 
 

@@ -57,14 +57,7 @@ def _moved(
             continue
         own = sum(payload_bytes[one] for one in ranks if one < len(payload_bytes))
         received_octets, seen = _octets(counters)
-        left_out += (
-            f"{node}: {name} counts no octets: what crosses it shows on its interface alone"
-            for name in _without_octets(counters)
-        )
-        left_out += (
-            f"launch {launch.number}: {node}: the counters of {name} could not be read: {reason}"
-            for name, reason in sorted(counters.absent.items())
-        )
+        left_out += _blind(counters, node, launch.number)
         # What was not read may have carried what the others did not.
         if counters.absent and sum(seen.values()) < own:
             continue
@@ -109,11 +102,14 @@ def _octets(counters: NodeCounters) -> tuple[dict[str, int], dict[str, int]]:
     return received, sent
 
 
-def _without_octets(counters: NodeCounters) -> Iterator[str]:
-    """Ports whose driver counts packets at most: what crosses them shows on their interface."""
+def _blind(counters: NodeCounters, node: str, launch: int) -> Iterator[str]:
+    """What cannot be seen of a node, and why."""
     for name, rises in sorted(counters.ports.items()):
         if name not in (*counters.after, *counters.absent) and own_octets(rises) is None:
-            yield name
+            # Its driver counts packets at most.
+            yield f"{node}: {name} counts no octets: what crosses it shows on its interface alone"
+    for name, reason in sorted(counters.absent.items()):
+        yield f"launch {launch}: {node}: the counters of {name} could not be read: {reason}"
 
 
 def _by_address(measurements: tuple[Measurement, ...], ranks: Sequence[int]) -> dict[str, int]:

@@ -22,6 +22,7 @@ from fabricgauge.localise.slowness import (
     spans,
 )
 from fabricgauge.model.pairs import NodeRank, PairMatrix, Suspect
+from fabricgauge.words.figures import percent
 
 
 def changing(naming: Naming, noise: Noise) -> Iterator[Suspect]:
@@ -90,7 +91,7 @@ def scattering(naming: Naming, jitters: F64) -> Iterator[Suspect]:
         usual = float(np.nanmedian(jitters))
         times = float(jitters[i]) / usual if usual else 0.0
         much = f"{times:.1f} times as far as the usual node's" if times else "and others' do not"
-        reason = f"its samples scatter by {jitters[i]:.0%} of the median, {much}"
+        reason = f"its samples scatter by {percent(float(jitters[i]))} of the median, {much}"
         yield naming.suspect("node", (naming.matrix.nodes[i],), 0.0, reason, test)
 
 

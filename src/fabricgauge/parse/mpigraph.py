@@ -20,6 +20,7 @@ from fabricgauge.model.suite import Besides, LogEvidence, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.lines import LONGEST_BYTES, figure_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
+from fabricgauge.words.figures import percent
 
 #: So many figures are kept as they are; a table of 1024 ranks has that many.
 MOST_EXACT = 1 << 20
@@ -124,13 +125,13 @@ class PairTable:
         if spread.count:
             low, median, *high = spread.quantiles((0.01, 0.5, 0.75, 0.9, 0.95, 0.99))
             for which, (value, pair) in (("slowest", self._least), ("fastest", self._most)):
-                share = f"{value / median:.0%} of the median"
+                share = f"{percent(value / median)} of the median"
                 told[f"{which} pair"] = f"{pair}: {value:.6g} MiB/s ({share})"
             told["slowest hundredth"] = f"below {low:.6g} MiB/s"
             ends = (self._least[0], self._most[0])
             besides = dict(zip(_BESIDES, (*ends, *high), strict=True))
         if not spread.is_exact:
-            told["quantiles"] = f"within {RESOLUTION:.1%}"
+            told["quantiles"] = f"within {percent(RESOLUTION)}"
         heading = msgspec.structs.replace(heading, first_line=self._line.number, settings=told)
         what = _WHAT.format("to" if self.name == "Send" else "from")
         table = SuiteTable(heading, [SuiteColumn("bandwidth", what, "median", _UNIT_RULE, _MB)])

@@ -41,7 +41,7 @@ def test_each_table_is_one_figure_the_median_pair() -> None:
 
 def test_the_slowest_pair_is_named_in_the_direction_of_the_bytes() -> None:
     send, recv = curves_of("mpigraph", NAME)
-    assert send.settings["slowest pair"].startswith("c1:2 to c1:0: 370.63 MiB/s (68% ")
+    assert send.settings["slowest pair"].startswith("c1:2 to c1:0: 370.63 MiB/s (68.2 % ")
     assert recv.settings["slowest pair"].startswith("c1:2 to c1:0: 328.593 MiB/s")
     assert recv.settings["fastest pair"].startswith("c1:0 to c1:2: 3453.2 MiB/s")
     assert send.settings["window"] == "4"

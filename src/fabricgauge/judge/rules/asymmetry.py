@@ -125,7 +125,8 @@ def _said(subject: Subject, one: Asymmetry) -> Said:
     return Said(
         outcome,
         f"{slower} is {figures.percent(one.value)} slower"
-        f" ({patterns.sentence(forward.pattern)}, median over {one.sizes} message sizes),"
+        f" ({patterns.sentence(forward.pattern)}, median over"
+        f" {sentences.counted(one.sizes, 'message size')}),"
         f" {figures.percent(one.beyond_intervals)} beyond the intervals",
         Figure(one.beyond_intervals, "share", "difference of the directions' bandwidth"),
         subject.threshold("asymmetry.warn", "at most"),

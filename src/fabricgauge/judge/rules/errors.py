@@ -1,5 +1,7 @@
 """Did interfaces count errors, drops or congestion, or TCP lose segments, while the cases ran?"""
 
+from collections.abc import Sequence
+
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -56,39 +58,50 @@ def judge(subject: Subject) -> Said | Skipped:
         if one not in found and one.count >= least and one.count > share * one.frames
     ]
     lost = [one for one in seen.lost if one.count >= least and one.share > share]
-    told = tuple(map(sentence, lost))
+    told = (*map(_rose, (*found, *busy)), *map(sentence, lost))
     if found:
-        names = list(dict.fromkeys(f"{one.node}:{one.interface}" for one in found))
-        first = found[0]
-        return Said(
-            Outcome.WARN, f"error or drop counters rose on {sentences.listed(names)}",
-            Figure(first.count, "", f"{first.counter} of {first.node}:{first.interface}"),
-            Threshold(0, "", "equal to", "a sound link loses nothing under this load"),
-            (*map(_rose, found), *map(_rose, busy), *told), *_COUNTED,
-        )  # fmt: skip
+        return _broken(found, told)
     if busy:
-        worst_kind = next(kind for kind in _BUSY if any(kind_of(o.counter) == kind for o in busy))
-        first = next(one for one in busy if kind_of(one.counter) == worst_kind)
-        what, cause, remedy = _BUSY[worst_kind]
-        return Said(
-            Outcome.WARN, f"{what}: {_rose(first)}",
-            Figure(first.count / max(1, first.frames), "share", f"{first.counter} by packets"),
-            subject.threshold("errors.share", "at most"), (*map(_rose, busy), *told),
-            cause, remedy,
-        )  # fmt: skip
+        return _congested(subject, busy, told)
     if lost:
-        worst = max(lost, key=lambda one: one.share)
-        way = sentences.direction(worst.origin, worst.target)
-        return Said(
-            Outcome.WARN, sentence(worst),
-            Figure(worst.share, "share", f"of the TCP segments of {way}"),
-            subject.threshold("errors.share", "at most"), told, *_LOST,
-        )  # fmt: skip
+        return _sent_again(subject, lost, told)
     if not seen.counted:
         return Skipped("no interface counters were read")
     again = sum(one.count for one in seen.lost)
     few = f"; TCP sent {again:,} segments again, which is few" if again else ""
     return Said(Outcome.PASS, f"no error or drop counter rose{few}")
+
+
+def _broken(found: Sequence[ErrorCount], told: tuple[str, ...]) -> Said:
+    names = list(dict.fromkeys(f"{one.node}:{one.interface}" for one in found))
+    first = found[0]
+    return Said(
+        Outcome.WARN, f"error or drop counters rose on {sentences.listed(names)}",
+        Figure(first.count, "", f"{first.counter} of {first.node}:{first.interface}"),
+        Threshold(0, "", "equal to", "a sound link loses nothing under this load"),
+        told, *_COUNTED,
+    )  # fmt: skip
+
+
+def _congested(subject: Subject, busy: Sequence[ErrorCount], told: tuple[str, ...]) -> Said:
+    worst_kind = next(kind for kind in _BUSY if any(kind_of(one.counter) == kind for one in busy))
+    first = next(one for one in busy if kind_of(one.counter) == worst_kind)
+    what, cause, remedy = _BUSY[worst_kind]
+    return Said(
+        Outcome.WARN, f"{what}: {_rose(first)}",
+        Figure(first.count / max(1, first.frames), "share", f"{first.counter} by packets"),
+        subject.threshold("errors.share", "at most"), told, cause, remedy,
+    )  # fmt: skip
+
+
+def _sent_again(subject: Subject, lost: Sequence[Lost], told: tuple[str, ...]) -> Said:
+    worst = max(lost, key=lambda one: one.share)
+    way = sentences.direction(worst.origin, worst.target)
+    return Said(
+        Outcome.WARN, sentence(worst),
+        Figure(worst.share, "share", f"of the TCP segments of {way}"),
+        subject.threshold("errors.share", "at most"), told, *_LOST,
+    )  # fmt: skip
 
 
 def _rose(one: ErrorCount) -> str:
