@@ -179,9 +179,12 @@ def _done(planned: PlannedLaunch, launches: tuple[Launch, ...]) -> set[str]:
 def what_was_left(run: Run, network: str) -> str:
     """What became of all else on a network, where somebody could not be measured."""
     made = (one for one in run.launches if (one.network or "") == network)
-    if any(one.completed or one.figures for one in made):
-        return "the rest was measured without it"
-    return "nothing else could be measured"
+    done = [one for one in made if one.completed or one.figures]
+    if not done:
+        return "nothing else could be measured"
+    # Of two nodes that broke off in mid-run there is no rest.
+    of_more = len({node for one in done for node in one.nodes}) > 2
+    return "the rest was measured without it" if of_more else "nothing more could be measured"
 
 
 def case_names(planned: PlannedLaunch) -> tuple[str, ...]:

@@ -113,7 +113,8 @@ def _same_ip(cluster: Cluster, holders: Sequence[Place]) -> Finding:
     others = [one.where for one in holders if one not in named]
     return found(
         Severity.FAIL, listed([one.where for one in named]),
-        f"has the address {ip}" + (f" of {listed(others)}" if others else " twice"), *evidence,
+        f"has the address {ip} of {listed(others)}" if others else f"have the same address {ip}",
+        *evidence,
         remedy="give each interface an address of its own, where it is configured as well; the"
         " other nodes find the right holder after some seconds",
         nodes=tuple(dict.fromkeys(one.seen.name for one in named)),
