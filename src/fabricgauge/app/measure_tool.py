@@ -50,7 +50,7 @@ def suite_launch(context: RunContext, launch: PlannedLaunch) -> SuiteLaunch:
     if launch.program not in starts:
         raise CannotRun(f"{suite.tool.name} has no start {launch.program!r:.80}")
     start = starts[launch.program]
-    interfaces, addresses = _ends(context.fabric, launch)
+    interfaces, addresses = network_ends(context.fabric, launch)
     client = _filled(suite, start.client, addresses)
     if suite.tool.kind == "mpi":
         if suite.mpi is None:
@@ -71,7 +71,7 @@ def _suite(context: RunContext) -> Suite:
     return context.target.suite
 
 
-def _ends(fabric: Fabric, launch: PlannedLaunch) -> tuple[dict[str, str], dict[str, str]]:
+def network_ends(fabric: Fabric, launch: PlannedLaunch) -> tuple[dict[str, str], dict[str, str]]:
     """Interfaces by host name, and the two ends' addresses, in the launch's network.
 
     Where no network is meant a pair still needs an address: the first that joins it gives one.
@@ -129,9 +129,9 @@ def _keep(
     said = [_whole(one, ended) for one in read(suite_lines, source)]
     curves = [one for one in said if isinstance(one, SuiteCurve)]
     after = counters(context.target.access, launch.nodes)
-    around = _around(launch, told, before, after, accounted_bytes(curves))
-    around = msgspec.structs.replace(around, polls=_suite(context).tool.polls)
-    context.keep(launch, (*told, *said, around))
+    counted = around(launch, told, before, after, accounted_bytes(curves))
+    counted = msgspec.structs.replace(counted, polls=_suite(context).tool.polls)
+    context.keep(launch, (*told, *said, counted))
     return tuple(curves)
 
 
@@ -154,17 +154,18 @@ def _whole(found: Found, ended: Ended) -> Found:
 _NOT_OURS = Skipped("a program's own part of its node's processors is not read")
 
 
-def _around(
+def around(
     launch: PlannedLaunch,
     told: Sequence[Placement],
     before: dict[str, Counted],
     after: dict[str, Counted],
-    payload_bytes: tuple[int, int],
+    payload_bytes: tuple[int, ...],
 ) -> Around:
+    """The nodes' counters, each under its first rank, with the payload of all ranks."""
     hosts = {one.rank: one.host for one in told}
     counted, used, wall_s = [], [], 0.0
     for rank, node in enumerate(launch.nodes):
-        if node not in after:
+        if node not in after or node in launch.nodes[:rank]:
             continue
         first, last = before[node], after[node]
         one = shares(first, last)

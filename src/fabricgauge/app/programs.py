@@ -45,11 +45,15 @@ def engine_for(mpi: str | None, progress: Progress, compiler: str = "") -> Engin
         UsageError: no MPI of that kind was found; the message lists those that were.
     """
     progress.stage("finding the engine; where there is none yet it is built, once")
-    return build(_named(mpi) if mpi else embedded_mpi(), compiler=compiler)
+    return build(named_mpi(mpi) if mpi else embedded_mpi(), compiler=compiler)
 
 
-def _named(mpi: str) -> Mpi:
-    """The MPI of that kind, or of that compiler wrapper's path."""
+def named_mpi(mpi: str) -> Mpi:
+    """The MPI of that kind, or of that compiler wrapper's path.
+
+    Raises:
+        UsageError: no such MPI was found; the message lists those that were.
+    """
     if "/" in mpi:
         return describe_mpi(Path(mpi))
     found = find_mpis()
@@ -79,5 +83,5 @@ def suite_for(request: MeasurementRequest, progress: Progress) -> Suite:
     mpi = None
     if tool.kind == "mpi":
         said = request.mpi
-        mpi = _named(said) if said else mpi_of(next(iter(found.values())), find_mpis())
+        mpi = named_mpi(said) if said else mpi_of(next(iter(found.values())), find_mpis())
     return Suite(tool, found, mpi, effort)

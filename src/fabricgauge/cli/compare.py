@@ -62,6 +62,8 @@ _vary_options = of.together(
 )
 @click.option("--only", default="", metavar="PATTERN|BENCHMARK",
               help="Compare these curves alone, e.g. latency or osu_allreduce.")  # fmt: skip
+@click.option("--mix", metavar="PROFILE",
+              help="Weigh A and B by what an application sent: a run of profile.")  # fmt: skip
 @of.format_option("comparison")
 @of.fail_on_option
 @of.to_option
@@ -74,6 +76,8 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     A and B are each a run (a directory, an identity or its beginning, `latest`), a file
     with another suite's output, or a published result by its name (`ref:NAME` where a
     file or run is called the same).
+
+    With --mix the time is predicted that an application's messages take on A and on B.
 
     With --vary there is no A and B: all combinations of stacks and settings are measured now,
     in turns, and every level is held against the first of its factor.
@@ -95,12 +99,30 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
             raise UsageError("--only narrows a comparison of A and B; with --vary use --patterns")
         ctx.exit(_vary(ctx, options, root, _share(options["tolerance"] or "0%")))
     tolerance = _share(options["tolerance"] or "5%")
+    if options["mix"] and a and b:
+        _predict(a, b, root, options)
+        return
     if not a or not b:
         raise UsageError("compare needs A and B, or --vary; see fabricgauge compare --help")
     print_report = printer(KIND, options["format"], options["to"])
     found = compared(a, b, root, tolerance, only)
     print_report(found)
     ctx.exit(exit_status(AS_OF_A_RUN[found.outcome], options["fail_on"]))
+
+
+def _predict(a: str, b: str, root: Path, options: dict[str, Any]) -> None:
+    """The time in communication of an application on both."""
+    from fabricgauge.app.compare import side
+    from fabricgauge.app.profile import profile_named
+    from fabricgauge.cli.show import printer
+    from fabricgauge.compare.prediction import predicted
+    from fabricgauge.report.content.prediction import KIND
+
+    print_report = printer(KIND, options["format"], options["to"])
+    mix = profile_named(options["mix"], root)
+    (one, of_one), (other, of_other) = side(a, root), side(b, root)
+    cautions = dict.fromkeys((*one.notes, *other.notes))
+    print_report(predicted(mix, one.name, of_one, other.name, of_other, tuple(cautions)))
 
 
 def _share(text: str) -> float:

@@ -37,16 +37,22 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     its content; any mix may be in one file, plain or gzip. A directory is read with all
     below it. What a log does not say can be stated; what nobody states is reported as not
     known.
+
+    A profile that `profile` wrote, or a report of mpiP or IPM's XML, is shown by itself.
     """
     from fabricgauge import settings
     from fabricgauge.app.conclude import reference_curves
     from fabricgauge.app.import_logs import import_logs, judge
+    from fabricgauge.app.profile import is_profile
     from fabricgauge.cli.progress import Troubles
     from fabricgauge.cli.show import require_format, show
     from fabricgauge.files.reading import shown
     from fabricgauge.judge.thresholds import thresholds_from
     from fabricgauge.store.run_directory import RunDirectory
 
+    if len(logs) == 1 and (path := Path(logs[0])).is_file() and is_profile(path):
+        _import_profile(path, options)
+        return
     require_format(options["format"])
     said = settings.load()
     thresholds = thresholds_from(said.thresholds, said.thresholds_origin)
@@ -62,6 +68,25 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     judged = judge(directory, thresholds, told, against)
     printing = Printing(options["format"], options["fail_on"], options["to"])
     ctx.exit(show(judged, directory.path, printing))
+
+
+def _import_profile(path: Path, options: dict[str, Any]) -> None:
+    """An application's profile instead of a suite's output: it is shown, and not judged."""
+    from fabricgauge import settings
+    from fabricgauge.app.profile import imported
+    from fabricgauge.cli.show import printer
+    from fabricgauge.report.content.profile import KIND
+    from fabricgauge.store.run_directory import RunDirectory
+
+    print_report = printer(KIND, options["format"], options["to"])
+    directory = RunDirectory.create(options["output"] or settings.run_root())
+    try:
+        found = imported(path, directory)
+    except BaseException:
+        directory.discard(copies=True)
+        raise
+    directory.finish()
+    print_report(found, run_directory=str(directory.path))
 
 
 def _placed(sources: "tuple[Source, ...]", stated: tuple[str, ...]) -> "tuple[Source, ...]":

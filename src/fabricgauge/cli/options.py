@@ -36,7 +36,7 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]
             self.fail(str(error), param, ctx)
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
     """``90``, ``90s``, ``10m``, ``2h`` in seconds."""
     match = _TIME.fullmatch(text.strip())
     if not match or float(match[1]) <= 0:
@@ -241,7 +241,7 @@ measure_options = together(
 fabric_options = together(
     ppn_option,
     click.option(
-        "--budget", type=Parsed("time", _seconds), metavar="TIME",
+        "--budget", type=Parsed("time", seconds), metavar="TIME",
         help="Time for all of it, e.g. 90s, 10m, 2h: fewer samples, then fewer pairs.",
     ),
     click.option(

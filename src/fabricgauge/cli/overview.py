@@ -11,6 +11,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "collect": ("collect", "Judge what the job of an earlier submit has left."),
     "import": ("import_", "Judge what other suites measured: OSU, IMB, perftest, iperf3, ..."),
     "compare": ("compare", "Hold B against A: runs, other suites' logs, published results."),
+    "profile": ("profile", "Run an application and tell what it sends by MPI."),
+    "scale": ("scale", "Launch an application on 1, 2, 4, … nodes: speed-up, path proof."),
     "report": ("report", "Show or judge again a stored run."),
     "discover": ("discover", "Show nodes, interfaces, networks and their ceilings."),
     "doctor": ("doctor", "Say what is wrong with them, with evidence and remedy."),

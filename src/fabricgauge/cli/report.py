@@ -41,7 +41,21 @@ def report(
     if pattern and pattern not in PAIR_PATTERNS:
         raise UsageError(f"no pattern {pattern!r}; there is {', '.join(PAIR_PATTERNS)}")
     directory = find(output or settings.run_root(), run)
+    if _shown_as_profile(directory.path, printing["format"], printing["to"]):
+        return
     said = settings.load()
     thresholds = thresholds_from(said.thresholds, said.thresholds_origin)
     judged = conclude(load(directory), thresholds, reference_curves(against))
     ctx.exit(show(judged, directory.path, Printing(**printing), pattern))
+
+
+def _shown_as_profile(place: Path, name: str, to: Path | None) -> bool:
+    """Whether the directory holds an application's profile, which is then printed."""
+    from fabricgauge.app.profile import is_profile, profiles_at, require_recorded
+    from fabricgauge.cli.show import printer
+    from fabricgauge.report.content.profile import KIND
+
+    if not is_profile(place):
+        return False
+    printer(KIND, name, to)(require_recorded(profiles_at(place), 0), run_directory=str(place))
+    return True

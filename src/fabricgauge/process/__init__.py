@@ -6,6 +6,7 @@ or outlived this program, can be found.
 """
 
 from fabricgauge.process.children import ChildGroup
+from fabricgauge.process.foreground import run_in_foreground
 from fabricgauge.process.marks import MARKER, end_marked
 from fabricgauge.process.run import Completed, run
 from fabricgauge.process.stream import ProgramStream
@@ -17,4 +18,5 @@ __all__ = [
     "ProgramStream",
     "end_marked",
     "run",
+    "run_in_foreground",
 ]

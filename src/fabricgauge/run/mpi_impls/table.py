@@ -56,6 +56,18 @@ def command(
         *_pin(mpi_impl, launch),
         *engine_options,
     )
+    return started(mpi, launch, access, program)
+
+
+def started(
+    mpi: Mpi, launch: PlannedLaunch, access: HostAccess, program: tuple[str, ...]
+) -> LaunchCommand:
+    """The command that starts ``program`` on each rank of ``launch``, by whoever starts ranks.
+
+    Raises:
+        CannotRun: no module knows this MPI.
+    """
+    mpi_impl = mpi_impl_of(mpi)
     own = launcher_of(access.launcher) if access.launcher in LAUNCHERS else None  # a lab has none
     if own is not None and own.starts is not None:
         made = own.starts(mpi_impl, mpi, launch, access, program)

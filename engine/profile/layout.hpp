@@ -1,0 +1,43 @@
+// What a rank records, as it lies in memory and in files: docs/reference/profile-format.md.
+//
+// A rank's memory is a shared mapping of a file, so that the kernel keeps it however the rank ends.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace fabricgauge {
+
+constexpr char magic[8] = {'F', 'G', 'P', 'R', 'O', 'F', '1', '\n'};
+
+// More kinds of calls × sizes × communicators than any program seen has by a factor of ten.
+constexpr std::uint32_t most_cells = 4096;
+
+struct ProfileHeader {
+    char format[8];
+    std::uint32_t rank, size;
+    std::uint32_t node;  // the least rank of MPI_COMM_WORLD on the same node
+    std::uint32_t finalized;
+    std::uint32_t cells, peers, names_bytes;  // what follows
+    std::uint32_t pid;
+    std::int64_t started_utc_ns, wall_ns;
+    std::uint64_t overhead_ps;  // of one recorded call
+    std::atomic<std::uint64_t> lost;  // calls for which no cell was left
+    char host[64], library[96], program[96];
+};
+
+// A call, a power of two of its size, where the other side is, how many ranks, in which region.
+struct Cell {
+    std::atomic<std::uint64_t> key, calls, bytes, time_ns;
+};
+
+// By rank of MPI_COMM_WORLD: what this rank sent it. In a file of all ranks only those with any.
+struct Peer {
+    std::atomic<std::uint64_t> rank, messages, bytes;
+};
+
+static_assert(sizeof(ProfileHeader) == 8 + 8 * 4 + 2 * 8 + 2 * 8 + 256);
+static_assert(sizeof(Cell) == 32 && sizeof(Peer) == 24);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+}  // namespace fabricgauge

@@ -1,0 +1,150 @@
+#include "recorder.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace fabricgauge {
+
+Recorder recorder;
+
+namespace {
+
+constexpr int calls_to_time = 20'000;
+constexpr unsigned bucket_none = 63;
+
+// 0 for nothing, k for 2^(k-1) up to 2^k - 1.
+unsigned bucket(std::uint64_t size) noexcept {
+    if (size == no_size) return bucket_none;
+    return size == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(size));
+}
+
+// The highest bit tells a key from a cell that is free.
+std::uint64_t key_of(const Observed& seen, std::uint8_t region) noexcept {
+    return std::uint64_t{1} << 63 | std::uint64_t{region} << 48 | std::uint64_t{seen.call} << 40 |
+           std::uint64_t{bucket(seen.size)} << 34 |
+           std::uint64_t{static_cast<std::uint8_t>(seen.place)} << 32 | seen.ranks;
+}
+
+void copy(char* to, std::size_t room, const char* text) { std::snprintf(to, room, "%s", text); }
+
+void read_name(char* to, std::size_t room) {
+    char path[4096] = "";
+    const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = '\0';
+    const char* last = std::strrchr(path, '/');
+    copy(to, room, last ? last + 1 : path);
+}
+
+}  // namespace
+
+void Recorder::open(const char* folder, std::uint32_t rank, std::uint32_t size, bool threaded,
+                    const std::string& names) {
+    threaded_ = threaded;
+    length_ = sizeof(ProfileHeader) + most_cells * sizeof(Cell) + size * sizeof(Peer) +
+              names.size();
+    char host[64] = "";
+    gethostname(host, sizeof host - 1);
+    std::snprintf(file_, sizeof file_, "%s/%s.%d.rank", folder, host, static_cast<int>(getpid()));
+    int file = *folder ? ::open(file_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+    if (file >= 0 && ftruncate(file, static_cast<off_t>(length_)) != 0) {
+        ::close(file);
+        unlink(file_);
+        file = -1;
+    }
+    if (file < 0) file_[0] = '\0';
+    const int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+    void* memory = mmap(nullptr, length_, PROT_READ | PROT_WRITE, flags, file, 0);
+    if (file >= 0) ::close(file);
+    if (memory == MAP_FAILED) return;
+    auto* header = static_cast<ProfileHeader*>(memory);
+    cells_ = reinterpret_cast<Cell*>(header + 1);
+    peers_ = reinterpret_cast<Peer*>(cells_ + most_cells);
+    std::memcpy(header->format, magic, sizeof magic);
+    header->rank = rank;
+    header->size = size;
+    header->cells = most_cells;
+    header->peers = size;
+    header->names_bytes = static_cast<std::uint32_t>(names.size());
+    std::memcpy(static_cast<void*>(peers_ + size), names.data(), names.size());
+    header->pid = static_cast<std::uint32_t>(getpid());
+    timespec at;
+    clock_gettime(CLOCK_REALTIME, &at);
+    header->started_utc_ns = static_cast<std::int64_t>(at.tv_sec) * 1'000'000'000 + at.tv_nsec;
+    copy(header->host, sizeof header->host, host);
+    read_name(header->program, sizeof header->program);
+    began_ns_ = now_ns();
+    header_ = header;
+}
+
+void Recorder::close(bool kept_elsewhere) {
+    if (!header_) return;
+    if (kept_elsewhere && *file_) unlink(file_);
+    header_ = nullptr;  // the mapping stays: a thread may still be adding
+}
+
+void Recorder::enter_region(int level) noexcept {
+    paused_ = level == 0;
+    if (level >= 2 && level <= 0x7fff) region_ = static_cast<std::uint8_t>(level > 255 ? 255 : level);
+    else if (level != 0) region_ = 0;
+}
+
+// One thread alone needs no locked operation, which would take longer than all the rest.
+void Recorder::raise(std::atomic<std::uint64_t>& sum, std::uint64_t by) const noexcept {
+    if (threaded_) sum.fetch_add(by, std::memory_order_relaxed);
+    else sum.store(sum.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+// Open addressing: the key's place, or the next free one. None where every place is taken.
+Cell* Recorder::cell_of(std::uint64_t key) noexcept {
+    const std::uint64_t first = key * 0x9e3779b97f4a7c15u >> 52;  // Knuth's multiplicative hashing
+    static_assert(most_cells == 1 << 12, "the hash has as many bits as there are cells");
+    for (std::uint32_t step = 0; step < most_cells; ++step) {
+        Cell& cell = cells_[(first + step) & (most_cells - 1)];
+        std::uint64_t there = cell.key.load(std::memory_order_relaxed);
+        if (there == key) return &cell;
+        if (there == 0 && (cell.key.compare_exchange_strong(there, key) || there == key))
+            return &cell;
+    }
+    return nullptr;
+}
+
+void Recorder::add(const Observed& seen, std::int64_t began_ns, std::int64_t ended_ns) noexcept {
+    Cell* cell = cell_of(key_of(seen, region_));
+    if (!cell) {
+        raise(header_->lost, 1);
+        return;
+    }
+    raise(cell->calls, 1);
+    raise(cell->bytes, seen.bytes);
+    raise(cell->time_ns, static_cast<std::uint64_t>(ended_ns - began_ns));
+    header_->wall_ns = ended_ns - began_ns_;
+    if (seen.peer < 0 || seen.peer >= header_->size) return;
+    Peer& peer = peers_[seen.peer];
+    peer.rank.store(static_cast<std::uint64_t>(seen.peer), std::memory_order_relaxed);
+    raise(peer.messages, 1);
+    raise(peer.bytes, seen.bytes);
+}
+
+std::uint64_t Recorder::overhead_ps() {
+    alignas(64) static Cell scratch[most_cells];
+    ProfileHeader unused{};
+    Recorder other;
+    other.header_ = &unused;
+    other.cells_ = scratch;
+    other.threaded_ = threaded_;
+    Observed seen;
+    seen.size = 8;
+    const std::int64_t began = now_ns();
+    for (int call = 0; call < calls_to_time; ++call) {
+        const std::int64_t at = now_ns();
+        other.add(seen, at, now_ns());
+    }
+    return static_cast<std::uint64_t>(now_ns() - began) * 1000 / calls_to_time;
+}
+
+}  // namespace fabricgauge

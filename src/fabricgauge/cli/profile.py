@@ -1,0 +1,68 @@
+"""``fabricgauge profile``: what an application sends by MPI."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fabricgauge.cli import options as of
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED,
+                metavar="-- COMMAND...")  # fmt: skip
+@click.option("--mpi", metavar="NAME|MPICXX", default="",
+              help="The program's MPI; default: the one that it is linked with.")  # fmt: skip
+@click.option("--print-env", is_flag=True,
+              help="Print the variables to set in a job script, start nothing.")  # fmt: skip
+@of.output_option()
+@of.format_option("profile")
+@of.to_option
+@of.quiet_option()
+@click.pass_context
+def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> None:
+    """Run an application and tell what it sends by MPI.
+
+    COMMAND is what starts it, e.g. `mpirun -n 4 app`, `srun app` or a script. A library is
+    loaded into each rank (LD_PRELOAD), which records every call: time, size of messages, to whom,
+    and whether over the network. The program need not be built anew.
+
+    The report follows the program's own output, and `report` shows it again. The exit status is the
+    program's; 3 if nothing was recorded.
+    """
+    from fabricgauge import settings
+    from fabricgauge.app import profile as app
+    from fabricgauge.cli.progress import bar
+    from fabricgauge.cli.show import page, printer
+    from fabricgauge.report.content.profile import KIND
+    from fabricgauge.store.run_directory import RunDirectory
+
+    print_report = printer(KIND, options["format"], options["to"])
+    root: Path = options["output"] or settings.run_root()
+    directory = RunDirectory.create(root)
+    if options["print_env"]:
+        _print_variables(command, options["mpi"], directory)
+        return
+    with bar(options["quiet"]) as progress:
+        try:
+            found, status = app.profiled(command, options["mpi"], directory, progress)
+            first = app.require_recorded(found, status)
+        except BaseException:
+            directory.discard()
+            raise
+    directory.write_bytes("report.html", page(KIND, first).encode())
+    directory.finish()
+    print_report(first, run_directory=str(directory.path))
+    click.echo(f"Shown again by: fabricgauge report {directory.path}", err=True)
+    ctx.exit(status)
+
+
+def _print_variables(command: tuple[str, ...], named: str, directory: Any) -> None:
+    """What a job script exports, and how its profile is read afterwards."""
+    from fabricgauge.app import profile as app
+
+    mpi = app.mpi_under(command, named)
+    for name, value in app.variables(mpi, directory.raw(app.FOLDER).absolute()).items():
+        click.echo(f"export {name}={shlex.quote(value)}")
+    click.echo(f"# afterwards: fabricgauge report {shlex.quote(str(directory.path))}")

@@ -1,0 +1,185 @@
+"""An application's mix of messages by the measured curves of two stacks.
+
+The lower bound has no contention: messages follow each other as in a one-way stream, collectives
+take what they took when nothing else ran. The upper one has each message wait for its half round
+trip on both ends, while all ranks of its node send as well. Interpolation is linear in the
+logarithms of size and time, between measured sizes only. That compute and communication overlap, or
+that ranks wait for late ones, is in no curve: what is predicted is a bound, as LogGOPSim's is
+(T. Hoefler, T. Schneider, A. Lumsdaine, HPDC 2010).
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.model.application import ApplicationProfile, CallMix
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.prediction import Bounds, PredictedMix, Prediction, Span, Winner
+from fabricgauge.model.suite import SuiteCurve
+
+#: Beyond the largest measured size the rate there is taken to go on up to this factor.
+FARTHEST = 4.0
+#: A winner needs curves for this share of the calls between nodes.
+ENOUGH = 0.95
+
+#: Low, value and high of a time in seconds.
+Times = NDArray[np.float64]
+
+#: Of what a rank sends by itself.
+_MESSAGES = ("PointToPoint", "Starting", "OneSided")
+
+
+class _Stack(msgspec.Struct, frozen=True):
+    """Times by size, of each pattern and number of ranks (0 for a pair)."""
+
+    curves: dict[tuple[str, int], dict[int, Times]]
+
+    def at(self, pattern: str, ranks: int, size: float) -> Times | None:
+        """The time at a size, None where nothing near was measured."""
+        known = self.curves.get((pattern, ranks))
+        if not known:
+            return None
+        sizes = np.array(sorted(known), float)
+        if size > FARTHEST * sizes[-1]:
+            return None
+        if size > sizes[-1]:
+            farther: Times = known[int(sizes[-1])] * float(size / max(sizes[-1], 1.0))
+            return farther
+        places, logs = np.log2(sizes + 1), np.log([known[int(one)] for one in sizes])
+        found = [float(np.interp(math.log2(size + 1), places, column)) for column in logs.T]
+        times: Times = np.exp(np.array(found))
+        return times
+
+
+def _stack(curves: Iterable[SuiteCurve]) -> _Stack:
+    """Of several curves of one kind (directions, networks) the median one at each size."""
+    found: dict[tuple[str, int], dict[int, list[Times]]] = {}
+    for one in curves:
+        if one.pattern is None or one.settings.get("load"):
+            continue
+        key = (one.pattern, 0 if one.pattern in ("latency", "bandwidth") else one.ranks or 0)
+        for point in one.points:
+            size = point.message_bytes or 0
+            if point.estimate.value > 0:
+                time = _time(point.estimate, size, one.quantity == "bandwidth")
+                found.setdefault(key, {}).setdefault(size, []).append(time)
+    return _Stack({
+        key: {size: np.median(times, axis=0) for size, times in sizes.items()}
+        for key, sizes in found.items()
+    })  # fmt: skip
+
+
+def _time(estimate: Estimate, size: int, is_rate: bool) -> Times:
+    ends = np.array([estimate.low, estimate.value, estimate.high])
+    return size / ends[::-1] if is_rate else ends
+
+
+class _Layout(msgspec.Struct, frozen=True):
+    """How many nodes and ranks a profile has; ``beside`` is how many ranks share a node."""
+
+    nodes: int
+    ranks: int
+
+    @property
+    def beside(self) -> int:
+        return max(1, self.ranks // max(1, self.nodes))
+
+
+def predicted(
+    profile: ApplicationProfile, a_name: str, a: Iterable[SuiteCurve], b_name: str,
+    b: Iterable[SuiteCurve], cautions: Sequence[str] = (),
+) -> Prediction:  # fmt: skip
+    """The mix on both stacks; only what both have a curve for is counted."""
+    stacks, layout = (_stack(a), _stack(b)), _Layout(profile.nodes, profile.size)
+    rows: list[PredictedMix] = []
+    sums = [np.zeros((2, 3)), np.zeros((2, 3))]
+    without: Counter[str] = Counter()
+    between = [one for one in profile.mix if _is_between(one)]
+    for one in between:
+        size = _size(one)
+        each = [_bounds(stack, one, size, layout) for stack in stacks]
+        if each[0] is None or each[1] is None:
+            without[f"{one.call} of {one.ranks} ranks at {size:,.0f} B"] += one.calls
+            continue
+        on_a, on_b = (one.calls * found for found, _ in (each[0], each[1]))
+        sums[0] += on_a
+        sums[1] += on_b
+        rows.append(
+            PredictedMix(
+                one.call, one.least_bytes, one.calls, _bounded(on_a), _bounded(on_b), each[0][1]
+            )
+        )
+    calls = sum(one.calls for one in between)
+    covered = 1.0 - sum(without.values()) / calls if calls else 0.0
+    least, most = (_ratio(sums[1][which], sums[0][which]) for which in (0, 1))
+    return Prediction(
+        program=profile.program, a_name=a_name, b_name=b_name, ranks=profile.size,
+        a=_bounded(sums[0]), b=_bounded(sums[1]), least_ratio=least, most_ratio=most,
+        winner=_winner((least, most), covered), covered=covered,
+        rows=tuple(sorted(rows, key=lambda one: -abs(one.a.most.value - one.b.most.value))),
+        left_out=tuple(f"{what}: {count:,} calls" for what, count in without.most_common()),
+        cautions=tuple(cautions),
+    )  # fmt: skip
+
+
+def _is_between(one: CallMix) -> bool:
+    """Whether it sends to other nodes; waiting for that is not counted again."""
+    if one.side != "other nodes":
+        return False
+    return one.kind == "Collective" or (one.kind in _MESSAGES and one.least_bytes is not None)
+
+
+def _size(one: CallMix) -> float:
+    """One message's mean size; of an alltoall that of a pair."""
+    each = one.bytes / max(1, one.calls)
+    return each / one.ranks if "lltoall" in one.call and one.ranks else each
+
+
+def _bounds(
+    stack: _Stack, one: CallMix, size: float, layout: _Layout
+) -> tuple[NDArray[np.float64], str] | None:
+    """Both bounds of one call (rows) with their intervals (columns), and where they are from."""
+    wait = stack.at("latency", 0, size)
+    if one.kind == "Collective":
+        pattern = one.call.lower()
+        own = stack.at(pattern, one.ranks, size)
+        if own is not None:
+            return np.array([own, own]), f"{pattern} of {one.ranks} ranks, as measured"
+        if wait is None:
+            return None
+        # A tree has the fewest steps one after the other, a ring there and back the most.
+        steps = max(1, math.ceil(math.log2(max(2, layout.nodes))))
+        return np.array([steps * wait, 2 * (one.ranks - 1) * wait]), "latency, in steps"
+    if wait is None:
+        return None
+    stream = stack.at("bandwidth", 0, size) if size >= 1 else None
+    follow = wait if stream is None else np.minimum(wait, stream)
+    shared = (layout.beside - 1) * (follow if stream is None else stream)
+    return np.array([follow, 2 * (wait + shared)]), "latency and one-way stream"
+
+
+def _span(times: Times) -> Span:
+    low, value, high = map(float, times)
+    return Span(low, value, high)
+
+
+def _bounded(times: NDArray[np.float64]) -> Bounds:
+    return Bounds(_span(times[0]), _span(times[1]))
+
+
+def _ratio(b: Times, a: Times) -> Span:
+    if not a[1]:
+        return Span(0.0, 1.0, math.inf)
+    return Span(float(b[0] / a[2]), float(b[1] / a[1]), float(b[2] / a[0]))
+
+
+def _winner(ratios: Sequence[Span], covered: float) -> Winner:
+    if covered < ENOUGH:
+        return "undecided"
+    if all(one.low > 1.0 for one in ratios):
+        return "a"
+    return "b" if all(one.high < 1.0 for one in ratios) else "undecided"

@@ -1,0 +1,55 @@
+"""The profiling library, built once for each MPI and each state of its sources."""
+
+import hashlib
+import shlex
+from pathlib import Path
+
+from fabricgauge import process
+from fabricgauge.engines.build import DEFINITIONS
+from fabricgauge.engines.cache import cache_folder, keep_folder, workshop
+from fabricgauge.engines.find import ASK_TIMEOUT_S
+from fabricgauge.engines.sources import FLAGS, identity_of, run_all, source_folder
+from fabricgauge.files.ownership import not_own
+from fabricgauge.model.engine import Mpi
+from fabricgauge.model.errors import CannotRun
+
+LIBRARY = "libfabricgauge-profile.so"
+
+#: It comes into programs that have no MPI and another C++ library, so that it needs neither. Its
+#: memory of each thread is reached at once, since it is there from a program's start.
+OWN_FLAGS = (
+    "-fPIC", "-shared", "-ftls-model=initial-exec", "-static-libstdc++", "-static-libgcc",
+    "-Wl,--exclude-libs,ALL",
+)  # fmt: skip
+#: Words of an MPI's wrapper that link with that MPI.
+_LINKING = ("-l", "-L", "-Wl")
+
+
+def profile_library(mpi: Mpi) -> Path:
+    """The library for programs of that MPI: the kept one if nothing has changed, else a new one.
+
+    Raises:
+        CannotRun: this installation has no sources, or the compiler refused them.
+    """
+    folder = source_folder() / "profile"
+    units, headers = sorted(folder.glob("*.cpp")), sorted(folder.glob("*.hpp"))
+    content = hashlib.sha256(b"".join(one.read_bytes() for one in (*units, *headers))).hexdigest()
+    calling = [*_compiler(mpi), *FLAGS, *DEFINITIONS, *OWN_FLAGS]
+    identity = identity_of([str(mpi.mpicxx), mpi.kind, mpi.version, content, *calling])
+    place = cache_folder() / f"profile-{identity}" / LIBRARY
+    if place.exists() and not not_own(place, or_roots=True):
+        return place
+    with workshop() as made:
+        run_all([[*calling, *map(str, units), "-o", str(made / LIBRARY)]], mpi.env)
+        keep_folder(made, place.parent)
+    return place
+
+
+def _compiler(mpi: Mpi) -> list[str]:
+    """The wrapper's compiler with its words, without those that link."""
+    argument = "--showme" if mpi.kind == "openmpi" else "-show"
+    asked = process.run([str(mpi.mpicxx), argument], timeout_s=ASK_TIMEOUT_S, env=mpi.env)
+    words = shlex.split(asked.stdout)
+    if asked.exit_code != 0 or not words:
+        raise CannotRun(f"{mpi.mpicxx} {argument} does not say which compiler it calls")
+    return [word for word in words if not word.startswith(_LINKING)]

@@ -1,0 +1,186 @@
+"""What the profiling library leaves, docs/reference/profile-format.md: one blob for each rank.
+
+A file of all ranks is such blobs one after the other. A rank that never came to MPI_Finalize left
+its own, with room for more; what is empty in it has key 0.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, get_args
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.model.application import (
+    ApplicationProfile,
+    CallKind,
+    CallMix,
+    Ending,
+    PeerTraffic,
+    RankProfile,
+    Side,
+)
+from fabricgauge.model.errors import CannotRun
+
+MAGIC = b"FGPROF1\n"
+
+_HEADER = np.dtype([
+    ("format", "S8"), ("rank", "<u4"), ("size", "<u4"), ("node", "<u4"), ("ending", "<u4"),
+    ("cells", "<u4"), ("peers", "<u4"), ("names_bytes", "<u4"), ("pid", "<u4"),
+    ("started_utc_ns", "<i8"), ("wall_ns", "<i8"), ("overhead_ps", "<u8"), ("lost", "<u8"),
+    ("host", "S64"), ("library", "S96"), ("program", "S96"),
+])  # fmt: skip
+_CELL = np.dtype([("key", "<u8"), ("calls", "<u8"), ("bytes", "<u8"), ("time_ns", "<u8")])
+_PEER = np.dtype([("rank", "<u8"), ("messages", "<u8"), ("bytes", "<u8")])
+
+_ENDINGS: tuple[Ending, ...] = ("lost", "finalized", "aborted")
+_SIDES: tuple[Side, ...] = ("unknown", "same node", "other nodes")
+_WITHOUT_SIZE = 63
+#: As many cells has a rank's own memory, full or not.
+_ROOM = 4096
+
+#: Of which collectives a rank's own part must leave its node, and how much of it. ``shared``: the
+#: ranks of a node can combine theirs. What a root alone sends cannot be told from its receivers'.
+_LEAVES: dict[str, str] = {
+    "Allgather": "whole", "Allgatherv": "whole", "Alltoall": "whole", "Alltoallv": "whole",
+    "Alltoallw": "whole", "Allreduce": "shared", "Reduce_scatter": "shared",
+    "Reduce_scatter_block": "shared",
+}  # fmt: skip
+
+Array = NDArray[Any]
+
+
+class _Blob(msgspec.Struct, frozen=True):
+    header: Any
+    cells: Array
+    peers: Array
+    names: str
+
+
+def profiles_of(contents: Iterable[bytes]) -> tuple[ApplicationProfile, ...]:
+    """The profiles that files hold, the one with the most calls first.
+
+    A command may start several programs. Ranks' own files belong together where they tell the same
+    program, number of ranks and minute of start.
+
+    Raises:
+        CannotRun: a file is not of this format, or is cut off.
+    """
+    found: dict[tuple[bytes, int, int], list[_Blob]] = defaultdict(list)
+    whole: list[list[_Blob]] = []
+    for content in contents:
+        blobs = list(_blobs(content))
+        if int(blobs[0].header["cells"]) != _ROOM:
+            whole.append(blobs)
+            continue
+        of = blobs[0].header
+        minute = int(of["started_utc_ns"]) // 60_000_000_000
+        near = next((key for key in found if key[:2] == (of["program"], int(of["size"]))
+                     and abs(key[2] - minute) <= 1), None)  # fmt: skip
+        found[near or (of["program"], int(of["size"]), minute)] += blobs
+    made = [_profile(blobs) for blobs in (*whole, *found.values())]
+    return tuple(sorted(made, key=lambda one: -sum(rank.calls for rank in one.ranks)))
+
+
+def _blobs(content: bytes) -> Iterable[_Blob]:
+    place = 0
+    while place < len(content) or not place:
+        header = _part(content, place, _HEADER, 1)[0]
+        if header["format"] != MAGIC.rstrip(b"\0"):
+            raise CannotRun("this is no profile: one begins with FGPROF1")
+        place += _HEADER.itemsize
+        cells = _part(content, place, _CELL, int(header["cells"]))
+        place += cells.nbytes
+        peers = _part(content, place, _PEER, int(header["peers"]))
+        place += peers.nbytes
+        length = int(header["names_bytes"])
+        names = _part(content, place, np.dtype("S1"), length).tobytes().decode("ascii", "replace")
+        place += length
+        yield _Blob(header, cells[cells["key"] > 0], peers[peers["messages"] > 0], names)
+
+
+def _part(content: bytes, place: int, kind: np.dtype[Any], count: int) -> Array:
+    if place + count * kind.itemsize > len(content):
+        raise CannotRun(
+            f"a profile is cut off: it has {len(content):,} bytes, and more are announced at byte"
+            f" {place:,}"
+        )
+    return np.frombuffer(content, kind, count, place)
+
+
+def _profile(blobs: Sequence[_Blob]) -> ApplicationProfile:
+    first = blobs[0].header
+    names = next((one.names for one in blobs if one.names), "").splitlines()
+    calls = [tuple(line.split(" ", 1)) for line in names]
+    if not calls or not all(len(one) == 2 and one[1] in get_args(CallKind) for one in calls):
+        raise CannotRun("a profile does not name its calls: its first rank's part is missing")
+    nodes = Counter(int(one.header["node"]) for one in blobs)
+    ranks = tuple(
+        _rank(one, calls, nodes[int(one.header["node"])])
+        for one in sorted(blobs, key=lambda one: int(one.header["rank"]))
+    )
+    peers = sorted(
+        (
+            PeerTraffic(int(one.header["rank"]), *map(int, row))
+            for one in blobs
+            for row in one.peers
+        ),
+        key=lambda one: (-one.bytes, one.origin, one.target),
+    )
+    return ApplicationProfile(
+        program=_text(first["program"]), library=_text(first["library"]), size=int(first["size"]),
+        started_utc_s=int(first["started_utc_ns"]) * 1e-9,
+        overhead_s=float(np.median([int(one.header["overhead_ps"]) for one in blobs])) * 1e-12,
+        ranks=ranks, mix=_mix(blobs, calls), peers=tuple(peers),
+    )  # fmt: skip
+
+
+def _text(name: bytes) -> str:
+    return " ".join(name.decode("utf-8", "replace").split())
+
+
+def _fields(key: int, calls: Sequence[tuple[str, ...]]) -> Mapping[str, Any]:
+    """What a key says, docs/reference/profile-format.md."""
+    number, bucket = key >> 40 & 0xFF, key >> 34 & 0x3F
+    if number >= len(calls):
+        raise CannotRun(f"a profile has call {number} of {len(calls)}: it is damaged")
+    least = None if bucket == _WITHOUT_SIZE else 1 << bucket >> 1
+    return {
+        "call": calls[number][0], "kind": calls[number][1], "least_bytes": least,
+        "side": _SIDES[min(key >> 32 & 3, 2)], "ranks": key & 0xFFFFFFFF,
+        "region": key >> 48 & 0xFF,
+    }  # fmt: skip
+
+
+def _mix(blobs: Sequence[_Blob], calls: Sequence[tuple[str, ...]]) -> tuple[CallMix, ...]:
+    every = np.concatenate([one.cells for one in blobs])
+    keys, places = np.unique(every["key"], return_inverse=True)
+    sums = {name: np.zeros(len(keys)) for name in ("calls", "bytes", "time_ns")}
+    for name, total in sums.items():
+        np.add.at(total, places, every[name].astype(float))
+    mix = (
+        CallMix(**_fields(int(key), calls), calls=int(n), bytes=int(moved), time_s=ns * 1e-9)
+        for key, n, moved, ns in zip(keys, *sums.values(), strict=True)
+    )
+    return tuple(sorted(mix, key=lambda one: (-one.time_s, one.call, one.least_bytes or 0)))
+
+
+def _rank(blob: _Blob, calls: Sequence[tuple[str, ...]], beside: int) -> RankProfile:
+    header, sent, left = blob.header, 0, 0.0
+    for cell in blob.cells:
+        of, moved = _fields(int(cell["key"]), calls), int(cell["bytes"])
+        away = of["side"] == "other nodes"
+        if of["kind"] in ("PointToPoint", "Starting", "OneSided"):
+            is_sent = not of["call"].endswith("Get") and of["call"] != "Rget"
+            sent += moved * is_sent
+            left += moved * (is_sent and away)
+        elif away and (how := _LEAVES.get(of["call"].removeprefix("I").capitalize())):
+            share = 1 - beside / of["ranks"] if of["call"].endswith(("all", "allv", "allw")) else 1
+            left += moved * share / (beside if how == "shared" else 1)
+    return RankProfile(
+        rank=int(header["rank"]), node=int(header["node"]), host=_text(header["host"]),
+        wall_s=int(header["wall_ns"]) * 1e-9, mpi_s=float(blob.cells["time_ns"].sum()) * 1e-9,
+        calls=int(blob.cells["calls"].sum()), sent_bytes=sent, left_node_bytes=int(left),
+        ending=_ENDINGS[min(int(header["ending"]), 2)], lost_calls=int(header["lost"]),
+    )  # fmt: skip

@@ -1,0 +1,35 @@
+"""A program of the user's own, with this terminal as its own."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+
+from fabricgauge.model.errors import ToolMissing
+
+
+def run_in_foreground(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Run a program to its end; its input and output are this process's own.
+
+    ``env`` is added to this process's environment. An interrupt goes to the program, which decides
+    what comes of it. Returns the exit status; that of a shell, 128 and the signal's number, where a
+    signal ended it.
+
+    Raises:
+        ToolMissing: the program does not exist or is not executable.
+    """
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        child = subprocess.Popen(
+            list(argv),
+            env={**os.environ, **env},
+            preexec_fn=lambda: signal.signal(signal.SIGINT, before),
+        )
+        status = child.wait()
+    except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+        raise ToolMissing(
+            f"cannot start {argv[0]}: {error.strerror}; install it or name its path"
+        ) from error
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return status if status >= 0 else 128 - status

@@ -1,0 +1,207 @@
+"""What an application sends: the time in MPI, the calls, the sizes, the ranks, the peers."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import msgspec
+import numpy as np
+
+from fabricgauge.model.application import ApplicationProfile, CallMix, RankProfile
+from fabricgauge.report import document as doc
+from fabricgauge.report.interface import Kind, Records, Setting, identified
+from fabricgauge.words.figures import amount, duration, percent, size
+from fabricgauge.words.sentences import counted, listed
+
+VERSION = "1.0"
+
+#: Rows of a terminal, and of a page.
+MOST = {doc.TEXT: 12, doc.PAGE: 200}
+
+HOW = (
+    "A message is counted where it is sent: calls that receive or wait have time and no bytes. Time"
+    " in MPI includes waiting for other ranks. A size class is named by its smallest size, and is"
+    " below twice that."
+)
+
+COLUMNS = (
+    "call", "kind", "least_bytes", "side", "ranks", "region", "calls", "bytes", "time_s"
+)  # fmt: skip
+
+
+def data(profile: ApplicationProfile, _setting: Setting) -> dict[str, object]:
+    """The whole of it, with what follows from it."""
+    return {
+        **identified("fabricgauge-profile", VERSION),
+        "headline": headline(profile),
+        "complete": profile.complete,
+        "wall_s": profile.wall_s,
+        "mpi_share": profile.mpi_share,
+        "overhead_share": profile.overhead_share,
+        "profile": profile,
+    }
+
+
+def records(profile: ApplicationProfile, _setting: Setting) -> Records:
+    return Records(COLUMNS, (msgspec.structs.astuple(one) for one in profile.mix))
+
+
+def headline(profile: ApplicationProfile) -> str:
+    sent = sum(one.sent_bytes for one in profile.ranks)
+    what = (
+        f"{profile.program} on {counted(profile.size, 'rank')}, {counted(profile.nodes, 'node')}:"
+        f" {percent(profile.mpi_share)} of {duration(profile.wall_s)} in MPI, {amount(sent)} in"
+        " messages"
+    )
+    if profile.complete:
+        return what
+    endings = {one.ending for one in profile.ranks}
+    how = "called MPI_Abort" if "aborted" in endings else "never came to MPI_Finalize"
+    seen = "" if len(profile.ranks) == profile.size else f"; {len(profile.ranks)} of them were kept"
+    return f"{what}; it {how}, and this is what was recorded until then{seen}"
+
+
+def document(profile: ApplicationProfile, _setting: Setting) -> doc.Report:
+    """The share of time first, then which calls, which sizes, which ranks, to whom."""
+    overhead = (
+        f"Recording took {duration(profile.overhead_s)} a call, as measured at the start:"
+        f" {percent(profile.overhead_share)} of the run."
+    )
+    return doc.Report(
+        word="PROFILE" if profile.complete else "BROKEN OFF",
+        tone="" if profile.complete else "warn",
+        headline=headline(profile),
+        title="fabricgauge profile", about=f"fabricgauge · {profile.program} · {profile.library}",
+        under=(doc.Paragraph(overhead),) if profile.overhead_s else (),
+        sections=tuple(_sections(profile)),
+        closing="KiB is 2¹⁰ and MiB 2²⁰ bytes; MB is 10⁶.",
+    )  # fmt: skip
+
+
+def _sections(profile: ApplicationProfile) -> Iterator[doc.Section]:
+    lost = sum(one.lost_calls for one in profile.ranks)
+    notes = (
+        *profile.notes,
+        *(
+            (f"{lost:,} calls found no room in their ranks' memory and are left out",)
+            if lost
+            else ()
+        ),
+    )
+    yield doc.Section("notes", "Before you believe it", (doc.Items(notes),))
+    every_s = sum(one.wall_s for one in profile.ranks) or 1.0
+    yield _calls(profile, every_s)
+    yield _sizes(profile, every_s)
+    yield _regions(profile, every_s)
+    yield _ranks(profile.ranks)
+    yield _peers(profile)
+    yield doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),))
+
+
+def _rows_of(
+    mix: Iterable[CallMix], key: Callable[[CallMix], tuple[object, ...]]
+) -> dict[tuple[object, ...], list[CallMix]]:
+    found: dict[tuple[object, ...], list[CallMix]] = defaultdict(list)
+    for one in mix:
+        found[key(one)].append(one)
+    return found
+
+
+def _limit(what: str) -> doc.RowLimit:
+    return doc.RowLimit(f"and {{count}} more {what}; the JSON report has all", MOST)
+
+
+def _figures(some: Sequence[CallMix], every_s: float) -> tuple[str, ...]:
+    calls, moved = sum(one.calls for one in some), sum(one.bytes for one in some)
+    time_s = sum(one.time_s for one in some)
+    away = sum(one.bytes for one in some if one.side == "other nodes")
+    return (
+        f"{calls:,}", amount(moved) if moved else "–", percent(away / moved) if moved else "–",
+        duration(time_s), percent(time_s / every_s),
+    )  # fmt: skip
+
+
+_FIGURES = doc.heads(">calls", ">bytes", ">to other nodes", ">time, all ranks", ">of the run")
+
+
+def _calls(profile: ApplicationProfile, every_s: float) -> doc.Section:
+    found = _rows_of(profile.mix, lambda one: (one.call, one.ranks))
+    ordered = sorted(found.items(), key=lambda item: -sum(one.time_s for one in item[1]))
+    rows = tuple(
+        (f"MPI_{some[0].call}", str(some[0].ranks or "–"), *_figures(some, every_s))
+        for _, some in ordered
+    )
+    columns = (*doc.heads("call", ">of ranks"), *_FIGURES)
+    table = doc.Table(columns, rows, limit=_limit("calls"))
+    return doc.Section("calls", "Calls, by the time in them", (table,))
+
+
+def _sizes(profile: ApplicationProfile, every_s: float) -> doc.Section:
+    sized = [one for one in profile.mix if one.least_bytes is not None]
+    found = _rows_of(sized, lambda one: (one.least_bytes, one.kind))
+    ordered = sorted(found.values(), key=lambda some: (some[0].least_bytes or 0, some[0].kind))
+    rows = tuple(
+        (
+            f"from {size(some[0].least_bytes or 0)}", _KINDS.get(some[0].kind, some[0].kind),
+            *_figures(some, every_s),
+        )
+        for some in ordered
+    )  # fmt: skip
+    columns = (*doc.heads("=size of a message", "kind"), *_FIGURES)
+    table = doc.Table(columns, rows, limit=doc.RowLimit("and {count} more sizes", {doc.TEXT: 40}))
+    return doc.Section("sizes", "Sizes of messages", (table,))
+
+
+_KINDS = {
+    "PointToPoint": "point to point", "Starting": "persistent", "Collective": "collective",
+    "OneSided": "one-sided", "Persistent": "persistent",
+}  # fmt: skip
+
+
+def _regions(profile: ApplicationProfile, every_s: float) -> doc.Section:
+    found = _rows_of(profile.mix, lambda one: (one.region,))
+    ordered = sorted(found.values(), key=lambda some: some[0].region)
+    rows = tuple(
+        (str(some[0].region or "outside of any"), *_figures(some, every_s)) for some in ordered
+    )
+    table = doc.Table((*doc.heads("region"), *_FIGURES), rows if len(rows) > 1 else ())
+    return doc.Section("regions", "Regions, as MPI_Pcontrol names them", (table,))
+
+
+def _ranks(ranks: Sequence[RankProfile]) -> doc.Section:
+    """The ranks with the least, the middle and the most time in MPI: what one waits, others do."""
+    if not ranks:
+        return doc.Section("ranks", "Ranks", ())
+    ordered = sorted(ranks, key=lambda one: one.mpi_s / (one.wall_s or 1.0))
+    places = dict.fromkeys((0, len(ordered) // 2, len(ordered) - 1))
+    shares = np.array([one.mpi_s / (one.wall_s or 1.0) for one in ranks])
+    words = dict(zip(places, ("least in MPI", "middle", "most in MPI"), strict=False))
+    rows = tuple(
+        (
+            words[place], str(one.rank), one.host, percent(one.mpi_s / (one.wall_s or 1.0)),
+            duration(one.wall_s), amount(one.sent_bytes), one.ending,
+        )
+        for place in places for one in (ordered[place],)
+    )  # fmt: skip
+    columns = doc.heads("", ">rank", "host", ">in MPI", ">run", ">sent", "ended")
+    said = f"Time in MPI is {percent(float(shares.min()))} to {percent(float(shares.max()))} of a"
+    said += f" rank's time. Hosts: {listed(sorted({one.host for one in ranks}))}."
+    return doc.Section("ranks", "Ranks", (doc.Paragraph(said), doc.Table(columns, rows)))
+
+
+def _peers(profile: ApplicationProfile) -> doc.Section:
+    node = {one.rank: one.node for one in profile.ranks}
+    total = sum(one.bytes for one in profile.peers) or 1
+    rows = tuple(
+        (
+            f"{one.origin} → {one.target}",
+            "same node" if node.get(one.origin) == node.get(one.target) else "other nodes",
+            f"{one.messages:,}", amount(one.bytes), percent(one.bytes / total),
+        )
+        for one in profile.peers
+    )  # fmt: skip
+    columns = doc.heads("=from → to", "side", ">messages", ">bytes", ">share")
+    table = doc.Table(columns, rows, limit=_limit("pairs"))
+    return doc.Section("peers", "Who sends to whom, most bytes first", (table,))
+
+
+KIND = Kind("profile", document, data, records)

@@ -1,0 +1,145 @@
+"""Programs under the profiling library: each call counted, and what is left of those that break."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.app.commands import PROGRAM
+from tests.engines.launched import EACH_MPI, engine_for
+
+from fabricgauge.model.engine import Mpi
+
+SOURCES = Path(__file__).parents[1] / "profiled"
+pytestmark = [pytest.mark.engine]
+
+Ran = tuple[int, dict[str, Any], str]
+
+
+@pytest.fixture(scope="module", params=EACH_MPI)
+def mpi(request: pytest.FixtureRequest) -> Mpi:
+    return engine_for(request.param).mpi
+
+
+@pytest.fixture(scope="module")
+def built(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """``built(name)`` compiles a program of ``tests/profiled``."""
+    folder = tmp_path_factory.mktemp("profiled")
+
+    def build(name: str) -> Path:
+        program = folder / name
+        if not program.exists():
+            source = SOURCES / f"{name}.cpp"
+            argv = [str(mpi.mpicxx), "-O1", str(source), "-o", str(program)]
+            subprocess.run(argv, check=True, capture_output=True)
+        return program
+
+    return build
+
+
+def profiled(where: Path, mpi: Mpi, ranks: int, *program: str) -> Ran:
+    """Exit status, the JSON report, standard error."""
+    report = where / "report.json"
+    local = ["--oversubscribe"] if mpi.kind == "openmpi" else []
+    launch = [str(mpi.mpiexec), *local, "-n", str(ranks), *program]
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = subprocess.run(
+        [PROGRAM, "profile", "-q", "-o", str(where), "--mpi", str(mpi.mpicxx), "--format", "json",
+         "--to", str(report), "--", *launch],
+        capture_output=True, text=True, timeout=60, env={**os.environ, **root},
+    )  # fmt: skip
+    content = json.loads(report.read_text()) if report.exists() else {}
+    return done.returncode, content, done.stderr
+
+
+def of(report: dict[str, Any], call: str) -> list[dict[str, Any]]:
+    return [one for one in report["profile"]["mix"] if one["call"] == call]
+
+
+def test_every_call_is_counted_with_its_bytes(
+    tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]
+) -> None:
+    status, report, said = profiled(tmp_path, mpi, 3, str(built("calls")))
+    assert status == 0, said
+    assert report["complete"]
+    (isend,) = of(report, "Isend")
+    assert (isend["calls"], isend["bytes"], isend["least_bytes"]) == (30, 30 * 400, 256)
+    assert isend["side"] == "same node"
+    (allreduce,) = of(report, "Allreduce")
+    assert (allreduce["calls"], allreduce["bytes"]) == (30, 30 * 32)
+    (gathered,) = of(report, "Allgatherv")
+    assert (gathered["calls"], gathered["bytes"]) == (3, 3 * 12)
+    (bcast,) = of(report, "Bcast")
+    assert (bcast["region"], bcast["bytes"]) == (2, 3 * 8000)
+    (started,) = of(report, "Start")
+    assert (started["calls"], started["bytes"]) == (9, 9 * 28)
+    (put,) = of(report, "Put")
+    assert (put["calls"], put["bytes"]) == (3, 3 * 64)
+    assert not of(report, "Barrier"), "MPI_Pcontrol(0) stops the recording"
+    (nobody,) = of(report, "Send")
+    assert (nobody["calls"], nobody["bytes"]) == (3, 0), "MPI_PROC_NULL sends nothing"
+    # Ranks 0 and 2 are half of three, rank 1 is alone.
+    assert sorted(one["ranks"] for one in of(report, "Gather")) == [1, 2]
+
+
+def test_peers_are_those_of_the_ring(
+    tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]
+) -> None:
+    _, report, said = profiled(tmp_path, mpi, 3, str(built("calls")))
+    pairs = {(one["origin"], one["target"]): one for one in report["profile"]["peers"]}
+    assert set(pairs) == {(0, 1), (1, 2), (2, 0)}, said
+    assert {one["messages"] for one in pairs.values()} == {14}
+    assert {one["bytes"] for one in pairs.values()} == {10 * 400 + 3 * 28 + 64}
+
+
+@pytest.mark.parametrize("how", ["crash", "kill", "abort"])
+def test_what_was_recorded_outlives_a_program_that_breaks(
+    tmp_path: Path, mpi: Mpi, built: Callable[[str], Path], how: str
+) -> None:
+    status, report, said = profiled(tmp_path, mpi, 2, str(built("broken")), how)
+    assert status != 0, said
+    assert not report["complete"]
+    assert sum(one["calls"] for one in of(report, "Send")) == 5
+    endings = {one["rank"]: one["ending"] for one in report["profile"]["ranks"]}
+    assert endings[1] == ("aborted" if how == "abort" else "lost")
+
+
+def test_a_fork_changes_nothing(tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]) -> None:
+    status, report, said = profiled(tmp_path, mpi, 2, str(built("broken")), "fork")
+    assert status == 0, said
+    assert report["complete"]
+    assert sum(one["calls"] for one in of(report, "Send")) == 5
+
+
+def test_a_program_without_mpi_is_told(tmp_path: Path, mpi: Mpi) -> None:
+    status, report, said = profiled(tmp_path, mpi, 2, "true")
+    assert (status, report) == (3, {})
+    assert "no rank came to MPI_Init" in said
+
+
+def test_a_static_program_is_told(tmp_path: Path) -> None:
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("there is no compiler")
+    source, program = tmp_path / "plain.c", tmp_path / "plain"
+    source.write_text("int main(void) { return 0; }\n")
+    argv = [compiler, "-static", str(source), "-o", str(program)]
+    subprocess.run(argv, check=True, capture_output=True)
+    argv = [str(PROGRAM), "profile", "-q", "-o", str(tmp_path / "runs"), "--", str(program)]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3
+    assert "linked statically" in done.stderr
+    assert not list((tmp_path / "runs").iterdir()), "nothing is left of what recorded nothing"
+
+
+def test_report_shows_a_profile_again(
+    tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]
+) -> None:
+    _, report, _ = profiled(tmp_path, mpi, 2, str(built("calls")))
+    argv = [str(PROGRAM), "report", "-o", str(tmp_path), "--format", "json"]
+    again = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    assert json.loads(again.stdout)["profile"] == report["profile"], again.stderr
