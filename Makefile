@@ -21,7 +21,7 @@ QUICK := HYPOTHESIS_PROFILE=quick
 # Debian packages: what the main job needs, what the tests need besides, what the benchmarks need.
 RUN_PACKAGES  := iproute2 util-linux g++
 TEST_PACKAGES := busybox clang cmake chromium ethtool ibverbs-providers ibverbs-utils iperf3 \
-                 iputils-ping libibverbs-dev libmpich-dev libnm0 libopenmpi-dev libsimgrid-dev mpich munge netpipe-mpich2 \
+                 iputils-ping libfabric-dev libibverbs-dev libmpich-dev libnm0 libopenmpi-dev libsimgrid-dev mpich munge netpipe-mpich2 \
                  netpipe-openmpi netpipe-tcp netplan.io openmpi-bin openssh-client \
                  openssh-server perftest qemu-system-x86 shellcheck slurm-client slurmctld slurmd \
                  strace

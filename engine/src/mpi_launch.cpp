@@ -3,11 +3,11 @@
 #include <cstdio>
 
 #include "fabricgauge/pin.hpp"
+#include "mpi_beside.hpp"
 #include "mpi_collectives.hpp"
 #include "mpi_group.hpp"
 #include "mpi_running.hpp"
 #include "mpi_traffic.hpp"
-#include "mpi_verbs.hpp"
 
 namespace fabricgauge {
 
@@ -18,9 +18,14 @@ int complain(const std::exception& error) {
 }
 
 int run_mpi_launch(int argc, char** argv, const Options& options) {
-    const std::string interface = pin(options.pin);
-    if (options.verbs) return run_verbs_launch(argc, argv, options, interface);
-    return run_session<MpiTransport>(argc, argv, options, interface);
+    const LocalAddress own = pin(options.pin);
+    switch (options.transport) {
+        case Carrier::sockets: return run_sockets_launch(argc, argv, options, own);
+        case Carrier::ofi: return run_ofi_launch(argc, argv, options, own);
+        case Carrier::verbs: return run_verbs_launch(argc, argv, options, own);
+        case Carrier::mpi: break;
+    }
+    return run_session<MpiTransport>(argc, argv, options, own.interface);
 }
 
 }  // namespace fabricgauge

@@ -79,6 +79,12 @@ void MpiTransport::receive_control(void* data, std::int64_t bytes, int peer) {
             "MPI_Recv");
 }
 
+bool MpiTransport::has_control(int peer) const {
+    int found = 0;
+    require(MPI_Iprobe(peer, control_tag, world(), &found, MPI_STATUS_IGNORE), "MPI_Iprobe");
+    return found != 0;
+}
+
 void MpiTransport::barrier() { require(MPI_Barrier(world()), "MPI_Barrier"); }
 
 std::vector<std::string> MpiTransport::gather(const std::string& text) {

@@ -114,6 +114,8 @@ public:
 
     void send_control(const void* data, std::int64_t bytes, int peer);
     void receive_control(void* data, std::int64_t bytes, int peer);
+    // Whether one has come, so that it is received at once.
+    bool has_control(int peer) const;
 
     void barrier();
     std::vector<std::string> gather(const std::string& text);

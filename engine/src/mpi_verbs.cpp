@@ -1,4 +1,4 @@
-#include "mpi_verbs.hpp"
+#include "mpi_beside.hpp"
 
 #include "fabricgauge/rdma_ports.hpp"
 
@@ -22,13 +22,13 @@ std::optional<Subnet> subnet_of(const std::string& text) {
 
 }  // namespace
 
-int run_verbs_launch(int argc, char** argv, const Options& options, const std::string& interface) {
-    const VerbsOptions& asked = *options.verbs;
+int run_verbs_launch(int argc, char** argv, const Options& options, const LocalAddress& own) {
+    const VerbsOptions& asked = options.verbs;
     const RdmaPort port = choose_port(read_rdma_ports(), asked.ports);
     const Gid gid = choose_gid(port, asked.gid_index, subnet_of(asked.gid_subnet));
     const VerbsLibrary library = load_verbs();
     const VerbsDevice device(library, port, gid, asked);
-    return run_session<VerbsTransport<MpiTransport>>(argc, argv, options, interface, device);
+    return run_session<VerbsTransport<MpiTransport>>(argc, argv, options, own.interface, device);
 }
 
 }  // namespace fabricgauge
@@ -37,7 +37,7 @@ int run_verbs_launch(int argc, char** argv, const Options& options, const std::s
 
 namespace fabricgauge {
 
-int run_verbs_launch(int, char**, const Options&, const std::string&) {
+int run_verbs_launch(int, char**, const Options&, const LocalAddress&) {
     throw RdmaError("this engine was built without verbs: install their header (Debian's"
                     " libibverbs-dev, Red Hat's rdma-core-devel) and build it again:"
                     " fabricgauge engine build");

@@ -48,22 +48,38 @@ int whole_in(const std::string& text, std::int64_t least, std::int64_t most) {
     return static_cast<int>(*value);
 }
 
-void set_transport(Options& options, const std::string& name) {
-    if (name != "verbs" && name != "mpi") expected(name, "mpi or verbs");
-    if (name == "verbs") options.verbs.emplace();
+Carrier carrier_in(const std::string& text) {
+    for (const Carrier carrier : {Carrier::mpi, Carrier::sockets, Carrier::ofi, Carrier::verbs})
+        if (text == name_of(carrier)) return carrier;
+    expected(text, "mpi, sockets, ofi or verbs");
 }
 
-// Of a launch over verbs, which --transport makes it before.
+// An option of one carrier, which --transport names before it.
+void require_carrier(const Options& options, Carrier carrier) {
+    if (options.transport != carrier)
+        throw OptionsError(std::string("it needs --transport ") + name_of(carrier) + " before it");
+}
+
 VerbsOptions& verbs_of(Options& options) {
-    if (!options.verbs) throw OptionsError("it needs --transport verbs before it");
-    return *options.verbs;
+    require_carrier(options, Carrier::verbs);
+    return options.verbs;
+}
+
+OfiOptions& ofi_of(Options& options) {
+    require_carrier(options, Carrier::ofi);
+    return options.ofi;
+}
+
+bool tagged_in(const std::string& text) {
+    if (text != "tagged" && text != "plain") expected(text, "tagged or plain");
+    return text == "tagged";
 }
 
 std::vector<std::string> names_in(const std::string& text) {
     std::vector<std::string> names;
     std::istringstream list(text);
     for (std::string name; std::getline(list, name, ',');) names.push_back(name);
-    if (names.empty()) expected(text, "ports like mlx5_0:1");
+    if (names.empty()) expected(text, "names, separated by commas");
     return names;
 }
 
@@ -89,7 +105,10 @@ const std::map<std::string, Setter>& valued_options() {
          [](Options& o, auto& v) { o.pin.interface_variables.push_back(variable_name(v)); }},
         {"--grace", [](Options& o, auto& v) { o.grace_s = seconds(v); }},
         {"--output", [](Options& o, auto& v) { o.output = v; }},
-        {"--transport", set_transport},
+        {"--transport", [](Options& o, auto& v) { o.transport = carrier_in(v); }},
+        {"--provider", [](Options& o, auto& v) { ofi_of(o).provider = v; }},
+        {"--domain", [](Options& o, auto& v) { ofi_of(o).domains = names_in(v); }},
+        {"--messages", [](Options& o, auto& v) { ofi_of(o).tagged = tagged_in(v); }},
         {"--rdma-ports", [](Options& o, auto& v) { verbs_of(o).ports = names_in(v); }},
         {"--queue-pair", [](Options& o, auto& v) { verbs_of(o).queue_pair = kind_in(v); }},
         {"--queue-pairs", [](Options& o, auto& v) { verbs_of(o).queue_pairs = whole_in(v, 1, 16'384); }},
@@ -125,6 +144,16 @@ void set_valued(Options& options, const std::string& name, const std::string& va
 
 }  // namespace
 
+const char* name_of(Carrier carrier) noexcept {
+    switch (carrier) {
+        case Carrier::mpi: return "mpi";
+        case Carrier::sockets: return "sockets";
+        case Carrier::ofi: return "ofi";
+        case Carrier::verbs: return "verbs";
+    }
+    return "";
+}
+
 const char* name_of(QueuePairKind kind) noexcept {
     switch (kind) {
         case QueuePairKind::rc: return "rc";
@@ -154,6 +183,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
     }
     if (options.pin.subnet.empty() && !options.pin.interface_variables.empty())
         throw OptionsError("--interface-env needs --pin SUBNET");
+    if (options.pin.subnet.empty() && options.transport == Carrier::sockets)
+        throw OptionsError("--transport sockets needs --pin SUBNET: the network that is meant");
     return options;
 }
 

@@ -1,5 +1,7 @@
 #include "fabricgauge/pair_limits.hpp"
 
+#include <optional>
+
 namespace fabricgauge {
 
 namespace {
@@ -34,6 +36,23 @@ std::string beyond_threads(const Case& measured, const std::string& thread_level
            ": start the engine with --thread-multiple; if it was, this MPI does not have it";
 }
 
+// What a transport beside MPI needs for the pattern; nothing has the other patterns.
+std::optional<Abilities> needed_by(Pattern pattern) {
+    switch (pattern) {
+        case Pattern::latency:
+        case Pattern::bandwidth:
+        case Pattern::bidirectional_bandwidth:
+        case Pattern::ping_ping: return Abilities::messages;
+        case Pattern::put_latency:
+        case Pattern::put_bandwidth:
+        case Pattern::get_latency:
+        case Pattern::get_bandwidth: return Abilities::one_sided;
+        case Pattern::fetch_and_op_latency:
+        case Pattern::compare_and_swap_latency: return Abilities::atomics;
+        default: return std::nullopt;
+    }
+}
+
 }  // namespace
 
 std::string beyond_pair(const Case& measured, const std::string& thread_level) {
@@ -43,6 +62,17 @@ std::string beyond_pair(const Case& measured, const std::string& thread_level) {
                " is not one-sided: leave out epoch=" + name_of(measured.epoch);
     const std::string size = beyond_size(measured);
     return size.empty() ? beyond_threads(measured, thread_level) : size;
+}
+
+std::string beyond_abilities(const Case& measured, Abilities abilities, const std::string& who) {
+    const std::optional<Abilities> needed = needed_by(measured.pattern);
+    if (needed == Abilities::atomics && abilities < Abilities::atomics)
+        return who + " have no atomic operations here";
+    if (!needed || abilities < *needed)
+        return who + " have no " + name_of(measured.pattern) + ": measure it over MPI";
+    if (measured.epoch != Epoch::flush && is_one_sided(measured.pattern))
+        return who + " have no epoch=" + name_of(measured.epoch) + ": leave it out";
+    return beyond_pair(measured, "MPI_THREAD_SINGLE");
 }
 
 }  // namespace fabricgauge

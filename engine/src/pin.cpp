@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "fabricgauge/number.hpp"
@@ -25,6 +26,13 @@ bool address_is_in(const Subnet& subnet, const sockaddr* address) {
         return subnet.contains(v6->sin6_addr.s6_addr, 16);
     }
     return false;
+}
+
+LocalAddress of_entry(const ifaddrs& entry) {
+    LocalAddress found{entry.ifa_name, {}, sizeof(sockaddr_in)};
+    if (entry.ifa_addr->sa_family == AF_INET6) found.octets = sizeof(sockaddr_in6);
+    std::memcpy(&found.address, entry.ifa_addr, found.octets);
+    return found;
 }
 
 std::string this_host() {
@@ -63,28 +71,28 @@ bool Subnet::contains(const std::uint8_t* address, std::size_t octets) const noe
     return true;
 }
 
-std::optional<std::string> interface_in(const Subnet& subnet) {
+std::optional<LocalAddress> address_in(const Subnet& subnet) {
     ifaddrs* list = nullptr;
     if (getifaddrs(&list) != 0) return std::nullopt;
     const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
     for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next)
-        if (address_is_in(subnet, entry->ifa_addr)) return entry->ifa_name;
+        if (address_is_in(subnet, entry->ifa_addr)) return of_entry(*entry);
     return std::nullopt;
 }
 
-std::string pin(const PinOptions& options) {
-    if (options.subnet.empty()) return "";
+LocalAddress pin(const PinOptions& options) {
+    if (options.subnet.empty()) return {};
     const std::optional<Subnet> subnet = Subnet::parse(options.subnet);
     if (!subnet)
         throw OptionsError("--pin: '" + options.subnet +
                            "' is not understood; expected a subnet like 10.0.0.0/24");
-    const std::optional<std::string> interface = interface_in(*subnet);
-    if (!interface)
+    const std::optional<LocalAddress> own = address_in(*subnet);
+    if (!own)
         throw PinError("no interface of " + this_host() + " has an address in " + options.subnet +
                        "; give the subnet of a network that every node is on");
     for (const std::string& variable : options.interface_variables)
-        setenv(variable.c_str(), interface->c_str(), 1);
-    return *interface;
+        setenv(variable.c_str(), own->interface.c_str(), 1);
+    return *own;
 }
 
 }  // namespace fabricgauge

@@ -18,22 +18,6 @@ namespace {
 
 constexpr unsigned char established = 1;  // TCP_ESTABLISHED of the kernel's net/tcp_states.h
 
-// Address and port as host:port, an IPv6 address in brackets; empty for another family.
-std::string text_of(const sockaddr_storage& address) {
-    char host[INET6_ADDRSTRLEN] = "";
-    if (address.ss_family == AF_INET) {
-        const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
-        inet_ntop(AF_INET, &v4.sin_addr, host, sizeof host);
-        return std::string(host) + ":" + std::to_string(ntohs(v4.sin_port));
-    }
-    if (address.ss_family == AF_INET6) {
-        const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
-        inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof host);
-        return "[" + std::string(host) + "]:" + std::to_string(ntohs(v6.sin6_port));
-    }
-    return "";
-}
-
 std::string local_of(int descriptor) {
     sockaddr_storage address{};
     socklen_t length = sizeof address;
@@ -88,6 +72,21 @@ std::optional<SocketState> state_of(int descriptor) {
 double seconds(std::int64_t microseconds) { return static_cast<double>(microseconds) * 1e-6; }
 
 }  // namespace
+
+std::string text_of(const sockaddr_storage& address) {
+    char host[INET6_ADDRSTRLEN] = "";
+    if (address.ss_family == AF_INET) {
+        const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+        inet_ntop(AF_INET, &v4.sin_addr, host, sizeof host);
+        return std::string(host) + ":" + std::to_string(ntohs(v4.sin_port));
+    }
+    if (address.ss_family == AF_INET6) {
+        const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+        inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof host);
+        return "[" + std::string(host) + "]:" + std::to_string(ntohs(v6.sin6_port));
+    }
+    return "";
+}
 
 Seen<Sockets> read_sockets(const std::string& descriptors) {
     Sockets found;

@@ -12,41 +12,19 @@ namespace fabricgauge {
 
 namespace {
 
-constexpr const char* one_thread = "MPI_THREAD_SINGLE";
-
 std::string said(std::int64_t number) { return std::to_string(number); }
-
-std::string beyond_operations(const Case& measured, const VerbsLimits& limits) {
-    switch (measured.pattern) {
-        case Pattern::latency:
-        case Pattern::bandwidth:
-        case Pattern::bidirectional_bandwidth:
-        case Pattern::ping_ping:
-        case Pattern::put_latency:
-        case Pattern::put_bandwidth:
-        case Pattern::get_latency:
-        case Pattern::get_bandwidth: return "";
-        case Pattern::fetch_and_op_latency:
-        case Pattern::compare_and_swap_latency:
-            return limits.atomics != 0 ? "" : "a device of the launch has no atomic operations";
-        default:
-            return "verbs have no " + std::string(name_of(measured.pattern)) + ": measure it over MPI";
-    }
-}
 
 }  // namespace
 
 std::string beyond_verbs(const Case& measured, const VerbsLimits& limits,
                          const VerbsOptions& options) {
     const QueuePairKind kind = options.queue_pair;
-    std::string lacking = beyond_operations(measured, limits);
-    if (lacking.empty()) lacking = beyond_pair(measured, one_thread);
+    const Abilities can = limits.atomics != 0 ? Abilities::atomics : Abilities::one_sided;
+    const std::string lacking = beyond_abilities(measured, can, "verbs");
     if (!lacking.empty()) return lacking;
     if (is_one_sided(measured.pattern) && kind != QueuePairKind::rc)
         return std::string("queue pairs of the kind ") + name_of(kind) +
                " tell of no arrival: one-sided operations need rc";
-    if (measured.epoch != Epoch::flush)
-        return std::string("verbs have no epoch=") + name_of(measured.epoch) + ": leave it out";
     if (measured.message_bytes > limits.message_bytes)
         return std::string("the devices carry messages of up to ") + said(limits.message_bytes) +
                " B by " + name_of(kind);

@@ -28,6 +28,10 @@ public:
         }
         arrived_.notify_one();
     }
+    bool empty() {
+        const std::lock_guard lock(mutex_);
+        return waiting_.empty();
+    }
     Bytes pop() {
         std::unique_lock lock(mutex_);
         arrived_.wait(lock, [this] { return !waiting_.empty(); });
@@ -170,6 +174,7 @@ public:
         wire_.payload_bytes[rank_] += bytes;
         wire_.control[1 - rank_].push(Bytes(begin, begin + bytes));
     }
+    bool has_control(int) { return !wire_.control[rank_].empty(); }
     void receive_control(void* data, std::int64_t bytes, int) {
         const Bytes message = wire_.control[rank_].pop();
         if (bytes > 0) std::memcpy(data, message.data(), message.size());

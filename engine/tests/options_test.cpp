@@ -46,8 +46,8 @@ int main() {
         expect_refused({"--pin", "10.0.0.0/8", "--interface-env=A=B"}, "environment variable");
     });
     check::test("options of verbs follow the transport that they belong to", [] {
-        check::expect(!parse_options({"--transport", "mpi"}).verbs.has_value());
-        const VerbsOptions verbs = *parse_options({"--transport", "verbs", "--rdma-ports", "a:1,b:1", "--inline", "0",
+        check::expect(parse_options({"--transport", "mpi"}).transport == Carrier::mpi);
+        const VerbsOptions verbs = parse_options({"--transport", "verbs", "--rdma-ports", "a:1,b:1", "--inline", "0",
                                                    "--path-mtu=1024", "--queue-pair", "ud", "--queue-pairs", "4",
                                                    "--gid-index", "3", "--signal-interval", "1"})
                                         .verbs;
@@ -58,10 +58,21 @@ int main() {
         check::expect_equal(verbs.queue_pairs, 4);
         check::expect_equal(*verbs.gid_index, 3);
         expect_refused({"--inline", "0"}, "--inline: it needs --transport verbs");
-        expect_refused({"--transport", "tcp"}, "mpi or verbs");
+        expect_refused({"--transport", "tcp"}, "mpi, sockets, ofi or verbs");
         expect_refused({"--transport", "verbs", "--path-mtu", "1500"}, "512, 1024");
         expect_refused({"--transport", "verbs", "--queue-pair", "dc"}, "rc, uc or ud");
         expect_refused({"--transport", "verbs", "--traffic-class", "256"}, "from 0 to 255");
+    });
+    check::test("options of libfabric follow it, and sockets need a network", [] {
+        const OfiOptions ofi = parse_options({"--transport", "ofi", "--provider", "tcp;ofi_rxm",
+                                              "--domain=eth0,eth1", "--messages", "plain"})
+                                   .ofi;
+        check::expect_equal(ofi.provider, "tcp;ofi_rxm");
+        check::expect_equal(ofi.domains.back(), "eth1");
+        check::expect(!*ofi.tagged);
+        expect_refused({"--provider", "tcp"}, "--provider: it needs --transport ofi");
+        expect_refused({"--transport", "ofi", "--messages", "x"}, "tagged or plain");
+        expect_refused({"--transport", "sockets"}, "needs --pin SUBNET");
     });
     return check::outcome();
 }

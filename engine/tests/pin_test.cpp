@@ -35,13 +35,13 @@ int main() {
             check::expect(!Subnet::parse(text));
     });
     check::test("the loopback interface is found and its name exported", [] {
-        check::expect_equal(pin({"127.0.0.0/8", {"FABRICGAUGE_TEST_INTERFACE"}}), "lo");
+        check::expect_equal(pin({"127.0.0.0/8", {"FABRICGAUGE_TEST_INTERFACE"}}).interface, "lo");
         check::expect_equal(std::string(std::getenv("FABRICGAUGE_TEST_INTERFACE")), "lo");
     });
     check::test("a subnet that is on no interface is an error that names it", [] {
         check::expect_error<PinError>([] { pin({"203.0.113.0/24", {}}); }, "203.0.113.0/24");
         check::expect_error<OptionsError>([] { pin({"203.0.113.0", {}}); }, "expected a subnet");
     });
-    check::test("nothing to pin is no interface", [] { check::expect_equal(pin({}), ""); });
+    check::test("nothing to pin is no interface", [] { check::expect_equal(pin({}).interface, ""); });
     return check::outcome();
 }

@@ -2,51 +2,16 @@
 
 #include "fabricgauge/verbs_transport.hpp"
 
-#include <thread>
-
 #include "check.hpp"
-#include "fabricgauge/clock.hpp"
-#include "fabricgauge/measuring.hpp"
 #include "fake_verbs.hpp"
 #include "linked_pairs.hpp"
-#include "loopback.hpp"
+#include "rank_pair.hpp"
 
 using namespace fabricgauge;
 
 namespace {
 
-// Control messages of two threads, with the little that the transport gathers.
-struct Control : loopback::Transport {
-    Control(loopback::Wire& wire, int rank) : Transport(wire, rank), all(wire) {}
-
-    std::vector<std::string> gather(const std::string& text) {
-        if (rank() == 1) {
-            push(0, text);
-            return {};
-        }
-        return {text, pop()};
-    }
-    void broadcast(std::string& text) {
-        if (rank() == 0) push(1, text);
-        else text = pop();
-    }
-    void push(int to, const std::string& text) {
-        const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
-        all.tokens[to].push({begin, begin + text.size()});
-    }
-    std::string pop() {
-        const loopback::Bytes bytes = all.tokens[rank()].pop();
-        return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-    }
-
-    loopback::Wire& all;
-};
-
 using Transport = VerbsTransport<Control>;
-
-Case with(Pattern pattern, std::int64_t bytes, std::int64_t window = 1) {
-    return {"a", pattern, bytes, window, 0, 1, 0.2};
-}
 
 VerbsOptions few(int interval) {
     VerbsOptions options;
@@ -54,37 +19,11 @@ VerbsOptions few(int interval) {
     return options;
 }
 
-// What both sides of a case do; returns what the origin found.
 OriginResult measure(const Case& measured, const Precision& precision, const VerbsOptions& options) {
     const VerbsLibrary library = fake_verbs::library();
     const VerbsDevice device(library, fake_verbs::port(), fake_verbs::port().gids.front(), options);
-    loopback::Wire wire;
-    OriginResult found;
-    const auto side = [&](int rank) {
-        Transport transport(device, wire, rank);
-        std::byte* const window =
-            is_one_sided(measured.pattern)
-                ? transport.open_window(measured.sample_payload_bytes(), 0, 1, Epoch::flush)
-                : nullptr;
-        Messages messages(measured, precision.check_data, window);
-        transport.open_pair(measured, messages);
-        // As a launch has it: both sides are ready before one begins.
-        transport.fence();
-        if (rank == 0)
-            found = measure_as_origin(transport, MonotonicClock{}, messages, measured, precision);
-        else
-            measure_as_target(transport, messages, measured, precision.check_data);
-        transport.fence();
-        transport.close_pair();
-    };
-    std::thread target(side, 1);
-    side(0);
-    target.join();
-    return found;
+    return measure_pair<Transport>(measured, precision, device);
 }
-
-constexpr Precision plain{0.01, 0.95, 200, 20e-9, false};
-constexpr Precision checking{0.01, 0.95, 50, 20e-9, true};
 
 constexpr Pattern patterns[] = {Pattern::latency,       Pattern::bandwidth,
                                 Pattern::bidirectional_bandwidth, Pattern::ping_ping,

@@ -8,7 +8,7 @@ from fabricgauge.model.measurement import UsedPort, UsedVerbs, VerbsConnection
 from fabricgauge.report.formats import report
 
 PORT = UsedPort(0, "mlx5_0", 1, "Ethernet", 3, "::ffff:10.0.0.1", "RoCE v2", 0, 4096, "22.31.1014")
-USED = UsedVerbs("verbs", "/lib/libibverbs.so.1", "rc", 4096, 220, 64, 0, 0, (PORT,))
+USED = UsedVerbs("/lib/libibverbs.so.1", "rc", 4096, 220, 64, 0, 0, (PORT,))
 MADE = VerbsConnection(1, 16, 0.25, 0.125, 2_000_000, 65_536, 3e-3, 1e-3)
 
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "fabricgauge/messages.hpp"
+#include "fabricgauge/ofi_options.hpp"
 #include "fabricgauge/verbs_options.hpp"
 
 namespace fabricgauge {
@@ -23,6 +23,11 @@ struct PinOptions {
     std::vector<std::string> interface_variables;
 };
 
+// What carries the data of a pair; MPI has the rest in any case.
+enum class Carrier { mpi, sockets, ofi, verbs };
+
+const char* name_of(Carrier carrier) noexcept;
+
 struct Options {
     StoppingOptions stopping;
     PinOptions pin;
@@ -31,7 +36,9 @@ struct Options {
     PingPongBuffers buffers = PingPongBuffers::shared;
     double grace_s = 10.0;
     std::string output;  // empty: standard output
-    std::optional<VerbsOptions> verbs;  // else MPI carries the data
+    Carrier transport = Carrier::mpi;
+    VerbsOptions verbs;  // heeded by its carrier only
+    OfiOptions ofi;      // the same
     bool version = false;
 };
 

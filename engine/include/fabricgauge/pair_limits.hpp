@@ -11,4 +11,10 @@ namespace fabricgauge {
 // launch by its name in the MPI standard, like MPI_THREAD_SINGLE.
 std::string beyond_pair(const Case& measured, const std::string& thread_level);
 
+// What a transport beside MPI can do; each has those before it.
+enum class Abilities { messages, one_sided, atomics };
+
+// The same for such a transport, which `who` names in the plural.
+std::string beyond_abilities(const Case& measured, Abilities abilities, const std::string& who);
+
 }  // namespace fabricgauge

@@ -1,6 +1,8 @@
 // Finding the interface that a launch is to be pinned to, and telling MPI through its environment.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -25,8 +27,14 @@ private:
     int bits_ = 0;
 };
 
-// The name of this node's first interface with an address in the subnet.
-std::optional<std::string> interface_in(const Subnet& subnet);
+struct LocalAddress {
+    std::string interface;
+    sockaddr_storage address{};  // without a port
+    socklen_t octets = 0;
+};
+
+// This node's first address in the subnet.
+std::optional<LocalAddress> address_in(const Subnet& subnet);
 
 // The subnet is on no interface of this node.
 class PinError : public std::runtime_error {
@@ -34,9 +42,9 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-// Sets the variables and returns the interface's name, empty when nothing is pinned. To be called
-// before MPI starts. Throws OptionsError for a text that is no subnet, PinError where no interface
-// has an address in it.
-std::string pin(const PinOptions& options);
+// Sets the variables and returns the address in the subnet, an empty one when nothing is pinned. To be
+// called before MPI starts. Throws OptionsError for a text that is no subnet, PinError where no
+// interface has an address in it.
+LocalAddress pin(const PinOptions& options);
 
 }  // namespace fabricgauge

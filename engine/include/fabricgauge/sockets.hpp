@@ -1,6 +1,8 @@
 // The TCP connections of this process, as the kernel's TCP_INFO describes them.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -9,6 +11,9 @@
 #include "fabricgauge/seen.hpp"
 
 namespace fabricgauge {
+
+// Address and port as host:port, an IPv6 address in brackets; empty for another family.
+std::string text_of(const sockaddr_storage& address);
 
 // `remote` is empty where the state is of several connections.
 struct SocketState {

@@ -1,23 +1,20 @@
 // The message layer over verbs: data of a pair go through queue pairs of their own, which each case
-// makes anew; addresses, control messages and all else go through `Control`, another message layer.
+// makes anew.
 //
 // Ordinary messages are sends and receives, a put is an RDMA write, a get an RDMA read. A latency by
 // messages is half of the round trip; of a one-sided operation it is the time until its completion.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "fabricgauge/case_list.hpp"
 #include "fabricgauge/json.hpp"
-#include "fabricgauge/messages.hpp"
+#include "fabricgauge/pair_transport.hpp"
 #include "fabricgauge/verbs_pair.hpp"
 
 namespace fabricgauge {
@@ -48,15 +45,12 @@ struct VerbsCosts {
 std::int64_t resident_bytes();
 
 template <typename Control>
-class VerbsTransport : public Control {
+class VerbsTransport : public PairTransport<Control> {
 public:
-    // Cases of one pair alone; all others go by without.
-    static constexpr bool pairs_only = true;
-
     // Collective. What is left goes to Control.
     template <typename... Rest>
     explicit VerbsTransport(const VerbsDevice& device, Rest&... rest)
-        : Control(rest...), device_(device), limits_(limits_of_all()) {}
+        : PairTransport<Control>(rest...), device_(device), limits_(this->least_of_all(device.limits())) {}
 
     std::string beyond(const Case& measured) const { 
         return beyond_verbs(measured, limits_, device_.options());
@@ -78,28 +72,20 @@ public:
         return json.text();
     }
 
-    std::byte* open_window(std::int64_t bytes, int, int target, Epoch) {
-        if (this->rank() == target) window_.emplace(bytes);
-        return window_ ? window_->data() : nullptr;
-    }
-    void close_window() { window_.reset(); }
-    void reserve(std::int64_t) {}
-
     // Of the two ranks of the case.
     void open_pair(const Case& measured, const Messages& messages) {
-        const bool at_origin = this->rank() == measured.origin;
-        const int peer = at_origin ? measured.target : measured.origin;
-        const Buffer& memory = window_ ? *window_ : messages.memory();
+        const int peer = this->peer_in(measured);
+        const Buffer& memory = this->memory_of(messages);
         spread_ = has_window(measured.pattern) ? queue_pairs() : 1;
         costs_ = {};
         costs_.registered_bytes = memory.bytes();
         costs_.register_s =
             time_of([&] { memory_ = VerbsMemory(device_, memory.data(), memory.bytes()); });
         const std::int64_t resident = resident_bytes();
-        const Arrivals arrivals = arrivals_of(measured, messages.slots(), at_origin);
+        const Arrivals arrivals = arrivals_of(measured, messages.slots(), this->at_origin(measured));
         costs_.create_s = time_of([&] { create(window_slots(measured), arrivals, peer); });
         costs_.resident_bytes = resident_bytes() - resident;
-        const std::vector<VerbsAddress> others = exchange(memory, at_origin, peer);
+        const std::vector<VerbsAddress> others = exchange(memory, peer);
         costs_.connect_s = time_of([&] {
             for (std::size_t i = 0; i < pairs_.size(); ++i) pairs_[i]->connect(others[i]);
         });
@@ -140,23 +126,8 @@ public:
     void flush(int) {
         for (std::int64_t i = 0; i < spread_; ++i) pair(i).await_posted();
     }
-    void sync_window() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
 private:
-    VerbsLimits limits_of_all() {
-        VerbsLimits least = device_.limits();
-        const auto* const own = reinterpret_cast<const char*>(&least);
-        for (const std::string& text : this->gather(std::string(own, sizeof least))) {
-            VerbsLimits one;
-            std::memcpy(&one, text.data(), sizeof one);
-            least = least.least(one);
-        }
-        std::string all(reinterpret_cast<const char*>(&least), sizeof least);
-        this->broadcast(all);
-        std::memcpy(&least, all.data(), sizeof least);
-        return least;
-    }
-
     template <typename Action>
     static double time_of(Action&& action) {
         const auto began = std::chrono::steady_clock::now();
@@ -182,24 +153,18 @@ private:
         turn_ = 0;
     }
 
-    std::vector<VerbsAddress> exchange(const Buffer& memory, bool first, int peer) {
+    std::vector<VerbsAddress> exchange(const Buffer& memory, int peer) {
         std::vector<VerbsAddress> own;
         for (const auto& one : pairs_) {
             own.push_back(one->address());
             own.back().window = reinterpret_cast<std::uint64_t>(memory.data());
             own.back().window_key = memory_.remote_key();
         }
-        std::vector<VerbsAddress> others(own.size());
-        const auto bytes = static_cast<std::int64_t>(own.size() * sizeof(VerbsAddress));
-        if (first) this->send_control(own.data(), bytes, peer);
-        this->receive_control(others.data(), bytes, peer);
-        if (!first) this->send_control(own.data(), bytes, peer);
-        return others;
+        return this->swap_with(peer, own);
     }
 
     const VerbsDevice& device_;
     VerbsLimits limits_;
-    std::optional<Buffer> window_;
     VerbsMemory memory_;
     std::vector<std::unique_ptr<VerbsPair>> pairs_;  // end before the memory that they use
     std::int64_t spread_ = 1;                        // so many of them carry the window

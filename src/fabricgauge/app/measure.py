@@ -23,7 +23,7 @@ from fabricgauge.plan.search import Group, search_cases
 from fabricgauge.process import MARKER
 from fabricgauge.run.launch import Running, case_lines, printed
 from fabricgauge.run.mpi_impls.table import command
-from fabricgauge.run.verbs import over_verbs
+from fabricgauge.run.transports import beside_mpi
 from fabricgauge.sim.simulate import prepared
 
 #: How long a case may stay silent past its budget before its launch is given up.
@@ -63,8 +63,8 @@ def measure(context: RunContext, launches: tuple[PlannedLaunch, ...]) -> None:
 def planned_command(context: RunContext, launch: PlannedLaunch) -> LaunchCommand:
     """The command that makes a launch; nothing is started."""
     options = launch_options(context.plan, launch)
-    if context.plan.transport and launch.ports:
-        launch, words = over_verbs(context.plan.transport, context.fabric, launch)
+    if context.plan.transport:
+        launch, words = beside_mpi(context.plan.transport, context.fabric, launch)
         options = (*options, *words)
     simulation = context.target.simulation
     if simulation is not None:

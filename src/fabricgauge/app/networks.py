@@ -9,7 +9,7 @@ from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Network
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.plan.plan import Targets
-from fabricgauge.run.verbs import is_of_verbs
+from fabricgauge.run.transports import carries, needs_ports
 from fabricgauge.words.sentences import listed
 
 #: Which MPI may not speak: many Ethernet adapters have RDMA ports that nobody uses.
@@ -29,7 +29,7 @@ def targets(request: MeasurementRequest, fabric: Fabric, place: tuple[str, ...])
         return ((None, Skipped("MPI was left its own choice of network")),)
     usable = fabric.ip_networks if request.tool else fabric.networks
     if request.transport:
-        usable = tuple(network for network in fabric.networks if is_of_verbs(network))
+        usable = tuple(one for one in fabric.networks if carries(request.transport, one))
     joining = [network for network in usable if not _absent(network, place)]
     if not joining and fabric.unreached:
         raise CannotRun(_no_network(fabric))
@@ -38,14 +38,14 @@ def targets(request: MeasurementRequest, fabric: Fabric, place: tuple[str, ...])
     for name in request.network:
         if name not in known:
             there = ", ".join(network.name for network in joining) or "none"
-            kind = " of RDMA ports" * bool(request.transport)
+            kind = " of RDMA ports" * needs_ports(request.transport)
             raise UsageError(
                 f"no network{kind} {name!r} joins {' and '.join(place)}; there is: {there}"
             )
-    if request.transport and not joining:
+    if needs_ports(request.transport) and not joining:
         raise UsageError(
-            f"--transport verbs needs RDMA ports, one on each node and alike: none join"
-            f" {' and '.join(place)}; leave it out to measure over MPI"
+            f"--transport {request.transport} needs RDMA ports, one on each node and alike: none"
+            f" join {' and '.join(place)}; leave it out to measure over MPI"
         )
     if not joining:
         raise CannotRun(_no_network(fabric))

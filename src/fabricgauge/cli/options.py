@@ -188,9 +188,10 @@ ssh_config_option = click.option(
     help="Configuration for ssh instead of your own.",
 )  # fmt: skip
 transport_option = click.option(
-    "--transport", type=Parsed("transport", lazily("run.verbs", "known_transport")),
-    metavar="mpi|verbs[:KEY=VALUE,…]",
-    help="What carries messages: MPI, or verbs by RDMA ports, e.g. verbs:gid-index=3,inline=0.",
+    "--transport", type=Parsed("transport", lazily("run.transports", "known_transport")),
+    metavar="mpi|sockets|ofi|verbs[:KEY=VALUE,…]",
+    help="What carries messages: MPI, TCP sockets, libfabric (ofi:provider=tcp) or verbs by RDMA"
+    " ports (verbs:gid-index=3,inline=0).",
 )  # fmt: skip
 rank_order_option = click.option(
     "--rank-order", cls=Renamed, formerly="--place", type=Parsed("nodes", _listed(str)),

@@ -61,13 +61,14 @@ def digest(folder: Path) -> str:
     return content.hexdigest()
 
 
-#: Where a distribution puts the header of verbs: with it the engine has that transport.
+#: Where a distribution puts the headers of transports: with its header the engine has one.
 VERBS_HEADER = Path("/usr/include/infiniband/verbs.h")
+OFI_HEADER = Path("/usr/include/rdma/fabric.h")
 
 
 def identity_of(parts: Sequence[str]) -> str:
-    """What a build depends on, as 16 hexadecimal digits; the header may be there or not."""
-    every = [*parts, str(VERBS_HEADER.exists())]
+    """What a build depends on, as 16 hexadecimal digits; a header may be there or not."""
+    every = [*parts, str(VERBS_HEADER.exists()), str(OFI_HEADER.exists())]
     return hashlib.sha256(json.dumps(every).encode()).hexdigest()[:16]
 
 

@@ -14,7 +14,7 @@ from fabricgauge.model.pattern import Epoch, Load, variant
 from fabricgauge.model.pattern import Pattern as Pattern
 from fabricgauge.model.together import Round, Together
 
-FORMAT_VERSION = "2.4"
+FORMAT_VERSION = "2.5"
 
 NO_SEGMENTS = Skipped("records before format 2.1 do not count segments")
 NO_LINK = Skipped("loopback has no link, and records before format 2.2 tell of none")
@@ -47,14 +47,42 @@ class UsedPort(msgspec.Struct, frozen=True):
         return f"{self.device}:{self.port}"
 
 
-class UsedVerbs(msgspec.Struct, frozen=True):
+class UsedSockets(msgspec.Struct, frozen=True, tag_field="name", tag="sockets"):
+    """Between which addresses, one of each rank, a launch's TCP connections went."""
+
+    addresses: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"TCP sockets between {' and '.join(self.addresses)}"
+
+
+class UsedOfi(msgspec.Struct, frozen=True, tag_field="name", tag="ofi"):
+    """What libfabric says itself that it used, by which domain (its name of a device) of each rank.
+
+    ``completion`` is what a put's completion tells: ``delivery``, or no more than ``transmit``.
+    """
+
+    library: str
+    version: str
+    provider: str
+    endpoint: Literal["RDM", "MSG"]
+    messages: Literal["tagged", "plain"]
+    completion: Literal["delivery", "transmit"]
+    inject_bytes: int
+    domains: tuple[str, ...]
+
+    def __str__(self) -> str:
+        domains = ", ".join(dict.fromkeys(self.domains))
+        return f"libfabric {self.version}, provider {self.provider} by {domains}"
+
+
+class UsedVerbs(msgspec.Struct, frozen=True, tag_field="name", tag="verbs"):
     """How a launch used verbs, by which ports of its ranks; MPI was its control plane then.
 
     Messages of up to ``inline_bytes`` were copied as they were posted; of ``signal_interval`` sends
     one told of its completion.
     """
 
-    name: str
     library: str
     queue_pair: str
     path_mtu_bytes: int
@@ -88,7 +116,7 @@ class Header(msgspec.Struct, frozen=True, tag_field="record", tag="header"):
     timer: Timer
     simulated: bool = False
     libraries: tuple[str, ...] = ()
-    transport: UsedVerbs | None = None
+    transport: UsedSockets | UsedOfi | UsedVerbs | None = None
 
 
 class Placement(msgspec.Struct, frozen=True, tag_field="record", tag="placement"):

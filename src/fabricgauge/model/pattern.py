@@ -3,6 +3,8 @@
 The names are those of docs/reference/engine-output.md, where each one's sample is defined.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal, get_args
 
 PairPattern = Literal[
@@ -51,10 +53,15 @@ ONE_SIDED_PATTERNS: frozenset[str] = frozenset({
 #: Several threads of each rank take part; they need MPI_THREAD_MULTIPLE.
 THREADED_PATTERNS: frozenset[str] = frozenset({"threads_latency", "threads_bandwidth"})
 
-#: What a transport of verbs can do. They complete a one-sided operation by itself, as a flush does.
-VERBS_PATTERNS: frozenset[str] = frozenset({
-    "latency", "bandwidth", "bidirectional_bandwidth", "ping_ping", "put_latency", "put_bandwidth",
-    "get_latency", "get_bandwidth", "fetch_and_op_latency", "compare_and_swap_latency",
+_MESSAGES = frozenset({"latency", "bandwidth", "bidirectional_bandwidth", "ping_ping"})
+_MEMORY = frozenset({
+    "put_latency", "put_bandwidth", "get_latency", "get_bandwidth", "fetch_and_op_latency",
+    "compare_and_swap_latency",
+})  # fmt: skip
+#: What each transport beside MPI can do. It completes a one-sided operation by itself, as a flush
+#: does.
+TRANSPORT_PATTERNS: Mapping[str, frozenset[str]] = MappingProxyType({
+    "sockets": _MESSAGES, "ofi": _MESSAGES | _MEMORY, "verbs": _MESSAGES | _MEMORY,
 })  # fmt: skip
 
 #: A whole round trip passes in a sample, of which it is half.

@@ -115,7 +115,8 @@ class Plan(msgspec.Struct, frozen=True):
     """A whole run: launches in the order in which they are to be started.
 
     ``tool`` is the suite whose programs measure; ``engine`` is our own, ``import`` is none.
-    ``transport`` is what carries the engine's data: empty for MPI, else words of ``run.verbs``.
+    ``transport`` is what carries the engine's data: empty for MPI, else words of
+    ``run.transports``.
     """
 
     profile: str

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 import msgspec
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.pattern import VERBS_PATTERNS
+from fabricgauge.model.pattern import TRANSPORT_PATTERNS
 
 #: ``lab`` of a cluster that is made for this run and removed afterwards.
 OWN_LAB = "(own)"
@@ -19,7 +19,7 @@ class MeasurementRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     ``budget`` and ``case_budget`` are seconds, ``sizes`` are bytes, ``half_width`` is relative.
     ``nodes`` is the size of a lab that is made for this run. ``rank_order`` names a node for each
     rank. ``patterns`` are words of ``plan.asked`` or patterns of many ranks. ``transport`` is
-    empty for MPI, else words of ``run.verbs``. ``resume`` names a stored run.
+    empty for MPI, else words of ``run.transports``. ``resume`` names a stored run.
     """
 
     nodelist: str = ""
@@ -131,25 +131,25 @@ def _conditions(
     yield sim, ("mpi",), "{} has no effect on --sim, which has SimGrid's own MPI"
     reason = "{} belongs to a simulated cluster; name one with --sim"
     yield not (sim or stored), ("sim_fault", "sim_seed", "sim_noise"), reason
-    verbs = bool(request.transport)
+    carrier = request.transport.partition(":")[0]
     yield sim, ("transport",), "{} has no effect on --sim, which has SimGrid's own MPI"
-    yield verbs, ("unpinned",), "{} leaves MPI its choice; --transport verbs names ports by itself"
-    reason = "{} verbs measures one pair: name two nodes with -w, and one rank on each"
+    reason = f"{{}} leaves MPI its choice; --transport {carrier} uses the network that is meant"
+    yield bool(carrier), ("unpinned",), reason
+    reason = f"{{}} {carrier} measures one pair: name two nodes with -w, and one rank on each"
     yield ranks > 2, ("transport",), reason
-    beyond = [word for word in request.patterns if not _of_verbs(word)]
-    reason = (
-        f"{{}}: verbs have no {', '.join(beyond)}; they have {', '.join(sorted(VERBS_PATTERNS))}"
-    )
-    yield verbs and bool(beyond), ("patterns",), reason
+    can = TRANSPORT_PATTERNS.get(carrier, frozenset())
+    beyond = [word for word in request.patterns if not _is_among(can, word)]
+    reason = f"{{}}: {carrier} have no {', '.join(beyond)}; they have {', '.join(sorted(can))}"
+    yield bool(carrier and beyond), ("patterns",), reason
     # Two ranks are one pair: there is nobody to compare it with.
     yield ranks == 2, ("concurrent",), "{} has no effect on two ranks: they are one pair"
     yield ranks == 2, ("topology",), "{} has no effect on two ranks: groups need more nodes"
 
 
-def _of_verbs(word: str) -> bool:
-    """Whether verbs can do what a word of ``plan.asked`` names."""
+def _is_among(patterns: Collection[str], word: str) -> bool:
+    """Whether what a word of ``plan.asked`` names is one of them, without an epoch of its own."""
     name, _, rest = word.partition(":")
-    return name in VERBS_PATTERNS and rest in ("", "flush")
+    return name in patterns and rest in ("", "flush")
 
 
 def option(field: str) -> str:

@@ -9,7 +9,7 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.run.verbs import known_transport, over_verbs
+from fabricgauge.run.transports import beside_mpi, known_transport
 
 PLACE = ("c1", "c2")
 ASKED = MeasurementRequest(transport="verbs")
@@ -32,8 +32,13 @@ def test_mpi_is_the_usual_transport() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("tcp", "there is mpi, verbs"),
-        ("mpi:inline=0", "there is mpi, verbs"),
+        ("tcp", "there is mpi, sockets, ofi, verbs, and ofi:KEY=VALUE,… and verbs:KEY=VALUE,…"),
+        ("mpi:inline=0", "there is mpi, sockets"),
+        ("sockets:port=1", "there is mpi, sockets"),
+        ("ofi:inline=0", "no key 'inline'; there is provider, domain, messages"),
+        ("ofi:provider=", "expected a name like tcp;ofi_rxm"),
+        ("ofi:provider=-x", "expected a name like tcp;ofi_rxm"),
+        ("ofi:messages=both", "expected one of tagged, plain"),
         ("verbs:", "no key ''"),
         ("verbs:window=3", "no key 'window'; there is queue-pair, queue-pairs, gid-index"),
         ("verbs:inline", "'inline' is not understood; expected a number from 0 to 65536"),
@@ -51,7 +56,7 @@ def test_what_is_not_known_is_refused_with_what_there_is(text: str, told: str) -
 
 def test_mpi_goes_over_the_addresses_beside_the_ports() -> None:
     fabric = alike(rdma_nodes.ROCE)
-    launch, words = over_verbs("verbs:inline=0", fabric, launch_on(fabric, "roce"))
+    launch, words = beside_mpi("verbs:inline=0", fabric, launch_on(fabric, "roce"))
     subnet = next(one.subnet for one in fabric.ip_networks)
     assert (launch.subnet, launch.ports) == (subnet, ())
     assert words == (
@@ -62,7 +67,7 @@ def test_mpi_goes_over_the_addresses_beside_the_ports() -> None:
 
 def test_without_addresses_mpi_has_its_own_choice() -> None:
     fabric = alike(rdma_nodes.OPA)
-    launch, words = over_verbs("verbs", fabric, launch_on(fabric, "omni-path"))
+    launch, words = beside_mpi("verbs", fabric, launch_on(fabric, "omni-path"))
     assert (launch.network, launch.subnet, launch.ports) == (None, None, ())
     assert words == ("--transport", "verbs", "--rdma-ports", "hfi1_0:1")
 
