@@ -64,6 +64,11 @@ def run_root() -> Path:
     return place("XDG_DATA_HOME") / "runs"
 
 
+def path_root() -> Path:
+    """Where traced paths of calls are kept."""
+    return place("XDG_DATA_HOME") / "paths"
+
+
 def load(files: tuple[Path, ...] | None = None) -> Settings:
     """Read the files that exist, in order of growing precedence.
 

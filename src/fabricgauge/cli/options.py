@@ -49,7 +49,7 @@ def lazily(module: str, function: str) -> Callable[[str], Any]:
     return lambda text: getattr(importlib.import_module(f"fabricgauge.{module}"), function)(text)
 
 
-def _listed(each: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
+def listed(each: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
     """What ``each`` makes of the words between commas."""
     return lambda text: tuple(map(each, text.split(","))) if text else ()
 
@@ -194,7 +194,7 @@ transport_option = click.option(
     " ports (verbs:gid-index=3,inline=0).",
 )  # fmt: skip
 rank_order_option = click.option(
-    "--rank-order", cls=Renamed, formerly="--place", type=Parsed("nodes", _listed(str)),
+    "--rank-order", cls=Renamed, formerly="--place", type=Parsed("nodes", listed(str)),
     metavar="NODES", help="The node of each rank, in order, e.g. c2,c1.",
 )  # fmt: skip
 ppn_option = click.option(
@@ -210,6 +210,14 @@ network_options = together(
     click.option("--unpinned", is_flag=True, help="Leave MPI its own choice of network."),
 )  # fmt: skip
 
+sizes_option = click.option(
+    "--sizes", type=Parsed("list", listed(lazily("settings", "size_bytes"))),
+    metavar="LIST", help="Message sizes, e.g. 0,8,64K,4MiB.",
+)  # fmt: skip
+mpi_option = click.option(
+    "--mpi", metavar="NAME|MPICXX", help="mpich, openmpi, or the path of an mpicxx."
+)
+
 #: How much is measured, and with which MPI.
 measure_options = together(
     click.option(
@@ -217,14 +225,11 @@ measure_options = together(
         show_default=True, help="How much to measure: 1, 3 or 5 launches.",
     ),
     click.option(
-        "--patterns", type=Parsed("list", _listed(lazily("plan.asked", "known_word"))),
+        "--patterns", type=Parsed("list", listed(lazily("plan.asked", "known_word"))),
         metavar="LIST",
         help="Patterns, e.g. latency,put_latency:fence,threads_latency:4; default: five of them.",
     ),
-    click.option(
-        "--sizes", type=Parsed("list", _listed(lazily("settings", "size_bytes"))),
-        metavar="LIST", help="Message sizes, e.g. 0,8,64K,4MiB.",
-    ),
+    sizes_option,
     click.option("--launches", type=click.IntRange(1, 1000), help="Launches for each network."),
     click.option(
         "--half-width", type=click.FloatRange(0.0001, 0.5),
@@ -235,7 +240,7 @@ measure_options = together(
         help="Seconds for one case.",
     ),
     click.option("--check-data", is_flag=True, help="Verify every byte received."),
-    click.option("--mpi", metavar="NAME|MPICXX", help="mpich, openmpi, or the path of an mpicxx."),
+    mpi_option,
 )  # fmt: skip
 
 #: Ranks on each node, time, and what concerns many nodes.

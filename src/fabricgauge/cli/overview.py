@@ -13,6 +13,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "compare": ("compare", "Hold B against A: runs, other suites' logs, published results."),
     "profile": ("profile", "Run an application and tell what it sends by MPI."),
     "scale": ("scale", "Launch an application on 1, 2, 4, … nodes: speed-up, path proof."),
+    "path": ("path", "Count what one MPI call executes; say what differs between two."),
     "report": ("report", "Show or judge again a stored run."),
     "discover": ("discover", "Show nodes, interfaces, networks and their ceilings."),
     "doctor": ("doctor", "Say what is wrong with them, with evidence and remedy."),

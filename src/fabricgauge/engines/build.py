@@ -49,7 +49,7 @@ def build(mpi: Mpi, *, force: bool = False, compiler: str = "") -> Engine:
         CannotRun: the compiler refused the sources.
     """
     env = _calling(mpi, compiler)
-    version = _first_line(mpi.mpicxx, "--version", env)
+    version = first_line(mpi.mpicxx, "--version", env)
     wanted = Engine(Path(PROGRAM), mpi, _identity(mpi, version, env), FLAGS, version)
     return kept_or_made(wanted, lambda folder: [_compile(mpi, folder, env, version)], force=force)
 
@@ -71,10 +71,10 @@ def _identity(mpi: Mpi, compiler: str, env: Mapping[str, str]) -> str:
 
 def _link_line(mpi: Mpi, env: Mapping[str, str]) -> str:
     """What the wrapper calls: the compiler with all its words."""
-    return _first_line(mpi.mpicxx, "--showme" if mpi.kind == "openmpi" else "-show", env)
+    return first_line(mpi.mpicxx, "--showme" if mpi.kind == "openmpi" else "-show", env)
 
 
-def _first_line(mpicxx: Path, argument: str, env: Mapping[str, str]) -> str:
+def first_line(mpicxx: Path, argument: str, env: Mapping[str, str]) -> str:
     asked = process.run([str(mpicxx), argument], timeout_s=ASK_TIMEOUT_S, env=env)
     if asked.exit_code != 0 or not asked.stdout.strip():
         said = asked.stderr.strip().splitlines() or ["it said nothing"]

@@ -147,10 +147,14 @@ class Plots(msgspec.Struct, frozen=True, tag=True):
 
 
 class ShareBar(msgspec.Struct, frozen=True, tag=True):
-    """Shares of a whole: text and share of each part, and whether it is what it should be."""
+    """Shares of a whole: text and share of each part, and whether it is what it should be.
+
+    Parts that are ``alike`` are only told apart. What the shares lack to 1 stays empty.
+    """
 
     label: str
     parts: tuple[tuple[str, float, bool], ...]
+    alike: bool = False
     on: Medium = PAGE
 
 

@@ -19,6 +19,7 @@ FORMATS: dict[str, Format] = {
         Format("markdown", ".md", "a page for an issue tracker", "document", markdown.render),
         Format("junit", ".xml", "a test case per verdict, for CI systems", "suite", junit.render),
         Format("prometheus", ".prom", "for the textfile collector", "gauges", prometheus.render),
+        Format("listing", ".txt", "in order, as Intel SDE lists it", "listing", data.text),
         Format("osu", ".out", "in the layout of the OSU suite", "layout", layouts.osu),
         Format("imb", ".out", "in the layout of the Intel MPI Benchmarks", "layout", layouts.imb),
     )

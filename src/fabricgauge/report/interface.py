@@ -106,7 +106,8 @@ class Kind(Generic[Subject]):
 
     ``document`` is for people; ``data`` is the whole of it for the JSON format, ``records`` are
     the rows of the CSV format, ``suite`` is for CI systems, ``gauges`` for a collector, ``layout``
-    for programs that read other suites, ``tables`` are rows on each table of others' logs.
+    for programs that read other suites, ``tables`` are rows on each table of others' logs,
+    ``listing`` is text in the layout of another tool.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Kind(Generic[Subject]):
     gauges: Callable[[Subject, Setting], Iterable[Gauge]] | None = None
     layout: Callable[[Subject, Setting], Layout] | None = None
     tables: Callable[[Subject, Setting], Records] | None = None
+    listing: Callable[[Subject, Setting], str] | None = None
 
 
 class Format(msgspec.Struct, frozen=True):

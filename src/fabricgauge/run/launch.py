@@ -30,6 +30,7 @@ MEANING = {
     74: "the engine's records could not be written",
     TIMEOUT_STATUS: "a case went past its time budget and the launch was given up",
     76: "a call of the MPI library failed",
+    77: "the system does not permit it",
     124: "the launch went past its limit of time and was ended",
     126: "the program that starts the ranks may not be executed",
     127: "the program that starts the ranks was not found",
@@ -41,9 +42,9 @@ MEANING = {
 FOOTER = '{"record":"footer"'
 FAREWELL_S = 5.0
 
-#: How the engine's own lines on standard error begin. It writes one only when it gives
+#: How our own programs' lines on standard error begin. They write one only when they give
 #: up, and where one rank did so the launcher may wait for the others without end.
-ENGINE_SAYS = "fabricgauge-engine:"
+ENGINE_SAYS = ("fabricgauge-engine:", "fabricgauge-path:")
 HOPELESS_S = 5.0
 
 #: Lines of standard error to quote, and how much of its end to look at.

@@ -36,6 +36,11 @@ def _plain(value: object) -> object:
     raise NotImplementedError(f"no JSON for {type(value)}")
 
 
+def text(lines: str, _setting: Setting) -> str:
+    """Text with its tabs; whatever else a terminal could obey is spelled out."""
+    return "\n".join("\t".join(map(visible, one.split("\t"))) for one in lines.split("\n"))
+
+
 def table(records: Records, _setting: Setting) -> str:
     """A heading and a row per record; RFC 4180 but for the line ends, which are LF."""
     page = io.StringIO()

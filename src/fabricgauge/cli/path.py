@@ -1,0 +1,126 @@
+"""``fabricgauge path``: what one call of MPI executes, and what differs between two stacks."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fabricgauge.cli import options as of
+
+USUAL_SIZES = (4,)
+
+
+@click.group(invoke_without_command=True)
+@click.option(
+    "--calls",
+    type=of.Parsed("list", of.listed(of.lazily("app.call_paths", "operation"))),
+    metavar="LIST",
+    default="send,recv",
+    show_default=True,
+    help="What to trace: send, recv, recv-late (the message comes while it waits), isend, irecv,"
+    " put, get, and on 2 or more ranks bcast, allreduce, barrier:4.",
+)
+@of.sizes_option
+@click.option(
+    "--repeats",
+    type=click.IntRange(1, 1000),
+    default=20,
+    show_default=True,
+    help="Warm calls to trace of each.",
+)
+@click.option(
+    "--limit",
+    type=of.Parsed("time", of.seconds),
+    default="60s",
+    show_default=True,
+    metavar="TIME",
+    help="End a launch after that time; what it traced until then is kept.",
+)
+@of.mpi_option
+@of.nodelist_option
+@of.lab_option("Trace on a virtual cluster on this machine: NAME, or one made for this.")
+@of.launcher_option
+@of.ssh_config_option
+@click.option(
+    "--network",
+    multiple=True,
+    metavar="NAME",
+    help="Way between the ranks: node (both on one, MPI's own choice), loopback (TCP within one),"
+    " or a network; default: node, and each network that joins the first two nodes.",
+)
+@of.output_option("Where traced paths are kept; default: $XDG_DATA_HOME/fabricgauge/paths.")
+@of.format_option("call_paths")
+@of.to_option
+@of.quiet_option("Print the result only, no progress.")
+@click.pass_context
+def path(ctx: click.Context, /, **options: Any) -> None:
+    """Count what one MPI call executes: instructions, functions, cache lines, locks.
+
+    A call is stepped through from its first instruction to its return, on MPI's own unmodified
+    libraries: once cold, then warm. No root, no hardware counter and no privilege is needed.
+    x86-64 only.
+
+    Exit status: 0 if every call was traced, 3 if one was not or not as often as asked for.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    from fabricgauge import settings
+    from fabricgauge.app import call_paths as app
+    from fabricgauge.app.target import located
+    from fabricgauge.cli.progress import bar
+    from fabricgauge.cli.show import page, printer
+    from fabricgauge.report.content.call_paths import KIND
+    from fabricgauge.store.run_directory import RunDirectory
+
+    print_report = printer(KIND, options["format"], options["to"])
+    sizes = options["sizes"] or USUAL_SIZES
+    study = app.Study(options["calls"], sizes, options["repeats"], options["limit"])
+    request = of.request_of({**options, "sizes": None})
+    with (
+        bar(options["quiet"]) as progress,
+        located(request, settings.load(), (), None, progress) as target,
+    ):
+        directory = RunDirectory.create(options["output"] or settings.path_root())
+        try:
+            made, interrupted = app.trace(study, target, directory)
+        except BaseException:
+            if directory.empty:
+                directory.discard()
+            raise
+        progress.close()
+    directory.write_bytes("report.html", page(KIND, made).encode())
+    if not interrupted:
+        directory.finish()
+    print_report(made)
+    click.echo(f"Traced paths {directory.path}", err=True)
+    incomplete = any(one.problem for one in made.paths) or not made.paths
+    ctx.exit(130 if interrupted else 3 if incomplete else 0)
+
+
+@path.command()
+@click.argument("a")
+@click.argument("b")
+@of.output_option("Where traced paths are kept; default: $XDG_DATA_HOME/fabricgauge/paths.")
+@of.format_option("call_path_changes")
+@of.to_option
+@click.pass_context
+def compare(
+    ctx: click.Context, a: str, b: str, output: Path | None, format: str, to: Path | None
+) -> None:
+    """Say what differs between the paths of A and B.
+
+    A and B are each a directory of traced paths, an identity or its beginning, or `latest`.
+    Libraries are matched by name without version, functions by name.
+
+    Exit status: 0, or 3 if A and B have no call in common.
+    """
+    from fabricgauge import settings
+    from fabricgauge.app.call_paths import stored_paths
+    from fabricgauge.cli.show import printer
+    from fabricgauge.compare.call_paths import compare_paths
+    from fabricgauge.report.content.call_path_changes import KIND
+
+    print_report, root = printer(KIND, format, to), output or settings.path_root()
+    found = compare_paths(stored_paths(root, a), stored_paths(root, b))
+    print_report(found)
+    ctx.exit(0 if found.changes else 3)

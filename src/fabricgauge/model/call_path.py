@@ -1,0 +1,108 @@
+"""The instruction path of MPI calls: what one call did, and what many calls have in common."""
+
+import msgspec
+
+FORMAT, VERSION = "fabricgauge-call-paths", "1.0"
+
+
+class Uses(msgspec.Struct, frozen=True):
+    """How many distinct lines of 64 bytes, or pages, were used; each counts once.
+
+    ``load`` were only read as data, ``code_load`` read and executed, and so on.
+    """
+
+    load: int
+    store: int
+    load_store: int
+    code: int
+    code_load: int
+    code_store: int
+    code_load_store: int
+
+    @property
+    def total(self) -> int:
+        return sum(getattr(self, name) for name in self.__struct_fields__)
+
+
+class ObjectSum(msgspec.Struct, frozen=True):
+    """What ran in one library or program; ``lines`` are all that this touched."""
+
+    object: str
+    instructions: int
+    lines: int
+
+
+class FunctionSum(msgspec.Struct, frozen=True):
+    """The same of one function. One without a name is called by where it begins: ``+0x1b40``."""
+
+    object: str
+    function: str
+    instructions: int
+    lines: int
+
+
+class TracedCall(msgspec.Struct, frozen=True, tag_field="record", tag="traced_call"):
+    """One call, from its first instruction to its return.
+
+    ``number`` counts a launch's traced calls; 0 is cold. ``segments`` are places in ``functions``
+    with a number of instructions each, in order. ``polled`` instructions only repeated what was
+    done just before, in ``poll_rounds`` rounds: they are in no other figure. ``new_lines`` are
+    those that the traced call before did not touch. ``cut`` says that the call was longer than what
+    is recorded. ``branches`` are conditional, ``signals`` were delivered meanwhile.
+    """
+
+    operation: str
+    message_bytes: int
+    number: int
+    instructions: int
+    polled: int
+    poll_rounds: int
+    cut: bool
+    signals: int
+    calls: int
+    branches: int
+    locked: int
+    lines: Uses
+    new_lines: int
+    pages: Uses
+    system_calls: dict[str, int]
+    objects: tuple[ObjectSum, ...]
+    functions: tuple[FunctionSum, ...]
+    segments: tuple[tuple[int, int], ...]
+
+
+class CallPath(msgspec.Struct, frozen=True):
+    """One operation at one size, on one way between the ranks.
+
+    ``way`` is ``node`` (the ranks share one), ``loopback`` or a network's name. ``calls`` are the
+    warm ones: numbers of instructions with how many calls had it, ascending. ``usual`` is a warm
+    call that had the most frequent number, None where none was traced: ``problem`` then says why,
+    and also where fewer than were asked for were traced.
+    """
+
+    operation: str
+    message_bytes: int
+    ranks: int
+    way: str
+    calls: tuple[tuple[int, int], ...] = ()
+    usual: TracedCall | None = None
+    cold: TracedCall | None = None
+    problem: str = ""
+
+    @property
+    def traced(self) -> int:
+        return sum(count for _, count in self.calls)
+
+
+class CallPaths(msgspec.Struct, frozen=True):
+    """All paths of one run, with the MPI and what else was in force."""
+
+    format: str
+    version: str
+    identity: str
+    started_utc: str
+    mpi: str
+    nodes: tuple[str, ...]
+    environment: dict[str, str]
+    paths: tuple[CallPath, ...]
+    virtual: bool = False

@@ -1,0 +1,225 @@
+"""What calls of MPI execute: each call in a row, then its libraries, functions and cache lines."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from fabricgauge.model.call_path import CallPath, CallPaths, TracedCall, Uses
+from fabricgauge.report import document as doc
+from fabricgauge.report.interface import Kind, Records, Setting
+from fabricgauge.words.figures import percent, size
+from fabricgauge.words.sentences import counted
+
+#: Functions that a page of text names; the rest is summed up.
+_MOST_FUNCTIONS = 12
+
+_HOW = (
+    "Each call is stepped through from its first instruction to its return. The usual number is the"
+    " most frequent one of the warm calls. Rounds of polling that only repeat the one before are"
+    " left out. A function without a name in its file is called by where it begins in it."
+)
+_WAYS = {"node": "within a node", "loopback": "over TCP within a node"}
+#: Whether there is a path, and whether all are whole.
+_VERDICTS: dict[tuple[bool, bool], tuple[str, doc.Tone]] = {
+    (True, True): ("TRACED", "pass"), (True, False): ("INCOMPLETE", "warn"),
+    (False, True): ("NOTHING", "inconclusive"),
+}  # fmt: skip
+#: The columns of Intel SDE's footprint, as published tables of such paths have them.
+_FOOTPRINT = ("LOAD", "STORE", "LD+ST", "CODE", "CD+LD", "CD+ST", "C+L+S")
+
+
+def data(paths: CallPaths, _setting: Setting) -> CallPaths:
+    """The whole of it; it is the run's ``paths.json``."""
+    return paths
+
+
+COLUMNS = (
+    "operation", "message_bytes", "ranks", "way", "object", "function", "instructions",
+    "cache_lines",
+)  # fmt: skip
+
+
+def records(paths: CallPaths, _setting: Setting) -> Records:
+    """A row for each function of the usual call of each path."""
+    rows = (
+        (one.operation, one.message_bytes, one.ranks, one.way, f.object, f.function,
+         f.instructions, f.lines)
+        for one in paths.paths if one.usual for f in one.usual.functions
+    )  # fmt: skip
+    return Records(COLUMNS, rows)
+
+
+def listing(paths: CallPaths, _setting: Setting) -> str:
+    """Each call in order, function by function, then its footprint: the layout of Intel SDE."""
+    return "\n".join("\n".join(_listed(one, paths.mpi)) for one in paths.paths) + "\n"
+
+
+def document(paths: CallPaths, setting: Setting) -> doc.Report:
+    whole = [one for one in paths.paths if one.usual and not one.problem]
+    word, tone = _VERDICTS[bool(paths.paths), len(whole) == len(paths.paths)]
+    virtual = "Virtual cluster on one machine: loads and stores are the same as on real nodes, the"
+    virtual += " network's part is that of TCP."
+    return doc.Report(
+        word, tone, _headline(paths), f"Instruction paths of {paths.mpi}",
+        f"{paths.mpi} on {', '.join(paths.nodes[:4])}",
+        (_overview(paths), *_sections(paths.paths), _how(paths)),
+        provisos=(virtual,) * paths.virtual,
+    )  # fmt: skip
+
+
+def called(path: CallPath) -> str:
+    """``send of 4 B``, ``barrier on 4 ranks``."""
+    ranks = f" on {path.ranks} ranks" if path.ranks > 2 else ""
+    sized = f" of {size(path.message_bytes)}" if path.operation != "barrier" else ""
+    return f"{path.operation}{sized}{ranks}"
+
+
+def title(path: CallPath) -> str:
+    """``send of 4 B, within a node``."""
+    return f"{called(path)}, {_WAYS.get(path.way, f'over {path.way}')}"
+
+
+def named(function: str, object_: str) -> str:
+    """``libmpi.so.12:MPI_Send``."""
+    return f"{object_}:{function}"
+
+
+def _headline(paths: CallPaths) -> str:
+    first = next((one for one in paths.paths if one.usual), None)
+    if first is None or first.usual is None:
+        return f"No call of {paths.mpi} could be traced"
+    return (
+        f"{paths.mpi}: a warm {title(first)}, executes {first.usual.instructions:,} instructions"
+        f" and touches {first.usual.lines.total:,} cache lines"
+    )
+
+
+def _overview(paths: CallPaths) -> doc.Section:
+    columns = doc.heads(
+        "=call", "way", ">instruc-\ntions", ">calls\nalike", ">fewest", ">most", ">cold",
+        ">cache\nlines", ">new", ">calls", ">locked", ">branch-\nes", ">polled", "~system calls",
+    )  # fmt: skip
+    rows = tuple(
+        (doc.Cell(called(one), link=f"path-{n}"), _WAYS.get(one.way, one.way), *_row(one))
+        for n, one in enumerate(paths.paths, 1)
+    )
+    problems = tuple(f"{title(one)}: {one.problem}" for one in paths.paths if one.problem)
+    blocks = (doc.Table(columns, rows, tight=True), doc.Items(problems))
+    return doc.Section("calls", "Calls", blocks, nav="Calls")
+
+
+def _row(path: CallPath) -> tuple[doc.Said, ...]:
+    one, cold = path.usual, f"{path.cold.instructions:,}" if path.cold else "·"
+    if one is None:
+        return ("·", f"0 of {path.traced}", "·", "·", cold, *("·",) * 7)
+    alike = dict(path.calls)[one.instructions]
+    return (
+        doc.Cell(f"{one.instructions:,}{'+' * one.cut}", strong=True),
+        f"{alike} of {path.traced}", f"{path.calls[0][0]:,}", f"{path.calls[-1][0]:,}", cold,
+        f"{one.lines.total:,}", f"{one.new_lines:,}", str(one.calls), str(one.locked),
+        str(one.branches), f"{one.polled:,}" if one.polled else "", _system_calls(one),
+    )  # fmt: skip
+
+
+def _system_calls(call: TracedCall) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(call.system_calls.items()))
+
+
+def _sections(paths: Iterable[CallPath]) -> Iterator[doc.Section]:
+    for number, one in enumerate(paths, 1):
+        if one.usual is not None:
+            yield doc.Section(f"path-{number}", title(one), tuple(_told(one, one.usual)))
+
+
+def _told(path: CallPath, call: TracedCall) -> Iterator[doc.Block]:
+    objects = sorted(call.objects, key=lambda one: -one.instructions)
+    yield from _bars(call)
+    rows = tuple(
+        (one.object, f"{one.instructions:,}", _share(one.instructions, call), f"{one.lines:,}")
+        for one in objects
+    )
+    total = ("all", f"{call.instructions:,}", "", f"{call.lines.total:,}")
+    heads = doc.heads("library", ">instructions", ">share", ">cache lines")
+    yield doc.Table(heads, (*rows, total), total=True)
+    functions = sorted(call.functions, key=lambda one: -one.instructions)
+    limit = doc.RowLimit(
+        "and {count} more; --format listing has all of them, in order",
+        dict.fromkeys((doc.SCREEN, doc.TRACKER), _MOST_FUNCTIONS),
+    )
+    cells: tuple[tuple[doc.Said, ...], ...] = tuple(
+        (named(one.function, one.object), f"{one.instructions:,}",
+         _share(one.instructions, call), f"{one.lines:,}")
+        for one in functions
+    )  # fmt: skip
+    heads = doc.heads("~function", ">instructions", ">share", ">cache lines")
+    note = counted(len(functions), "function")
+    yield doc.Fold("Functions", note, (doc.Table(heads, cells, limit=limit),), open=True)
+    heads = doc.figures("", *_FOOTPRINT, "all", "NEW")
+    new = {"lines": f"{call.new_lines:,}", "pages": ""}
+    cells = tuple(
+        (name, *_footprint(uses), f"{uses.total:,}", new[name])
+        for name, uses in (("lines", call.lines), ("pages", call.pages))
+    )
+    yield doc.Fold("Cache lines and pages", "by how they are used", (doc.Table(heads, cells),))
+    yield doc.Fold(
+        "In order", "function by function", (doc.Lines(tuple(_in_order(call))),), on=doc.PAGE
+    )
+    spread = ", ".join(f"{count} × {number:,}" for number, count in path.calls)
+    yield doc.Paragraph(f"instructions of {counted(path.traced, 'warm call')}: {spread}")
+
+
+def _share(instructions: int, call: TracedCall) -> str:
+    return percent(instructions / call.instructions) if call.instructions else ""
+
+
+def _footprint(uses: Uses) -> tuple[str, ...]:
+    return tuple(f"{getattr(uses, name):,}" for name in uses.__struct_fields__)
+
+
+def _bars(call: TracedCall) -> Iterator[doc.Block]:
+    """A bar of all libraries, and of each library one of its functions, in order of first use."""
+    yield doc.ShareBar(
+        "all", tuple((one.object, one.instructions / call.instructions, True)
+                     for one in call.objects),
+        alike=True,
+    )  # fmt: skip
+    for one in call.objects:
+        inside = [f for f in call.functions if f.object == one.object]
+        yield doc.ShareBar(
+            one.object,
+            tuple((f"{f.function} {f.instructions:,}", f.instructions / one.instructions, True)
+                  for f in inside),
+            alike=True,
+        )  # fmt: skip
+
+
+def _in_order(call: TracedCall) -> Iterator[str]:
+    """``object:function<TAB>instructions``, with a sum each time that another object begins."""
+    for object_, group in groupby(call.segments, lambda one: call.functions[one[0]].object):
+        total = 0
+        for place, instructions in group:
+            yield f"{named(call.functions[place].function, object_)}\t{instructions}"
+            total += instructions
+        yield f"{object_}\t{total}"
+    yield f"Totals\t{call.instructions}"
+
+
+def _listed(path: CallPath, mpi: str) -> Iterator[str]:
+    yield f"{title(path)}: {mpi}"
+    if path.usual is None:
+        yield path.problem
+        return
+    yield from _in_order(path.usual)
+    yield "# ===== CACHE LINES ====="
+    yield "# " + "".join(f"{head:>8}" for head in (*_FOOTPRINT, "ALL", "NEW"))
+    lines = path.usual.lines
+    figures = (*_footprint(lines), f"{lines.total:,}", f"{path.usual.new_lines:,}")
+    yield "  " + "".join(f"{figure:>8}" for figure in figures)
+    yield ""
+
+
+def _how(paths: CallPaths) -> doc.Section:
+    known = doc.FactList(tuple(paths.environment.items()), on=doc.PAGE)
+    return doc.Section("how", "How to read this", (doc.Paragraph(_HOW, kind="soft"), known))
+
+
+KIND = Kind("call_paths", document, data, records, listing=listing)

@@ -1,0 +1,53 @@
+"""Programs and libraries that are traced in tests, and what starts them."""
+
+import subprocess
+from pathlib import Path
+
+from fabricgauge.engines.find import embedded_mpi
+from fabricgauge.engines.path_programs import PathPrograms, path_programs
+from fabricgauge.model.call_path import TracedCall
+from fabricgauge.model.host_access import LaunchCommand
+from fabricgauge.model.run import Ended
+from fabricgauge.parse.call_path import traced_call
+from fabricgauge.run.launch import Running
+
+
+def programs() -> PathPrograms:
+    return path_programs(embedded_mpi())
+
+
+def preloaded(folder: Path, source: str) -> dict[str, str]:
+    """The environment in which a library of ``source`` comes before MPI's own."""
+    (folder / "planted.c").write_text(f"#include <mpi.h>\n{source}")
+    library = folder / "libplanted.so"
+    mpicc = embedded_mpi().mpicxx.with_name("mpicc")
+    subprocess.run(
+        [mpicc, "-O1", "-shared", "-fPIC", folder / "planted.c", "-o", library], check=True
+    )
+    return {"LD_PRELOAD": str(library)}
+
+
+def started(
+    folder: Path, programs: PathPrograms, operation: str, *, sizes: str = "4", calls: int = 20,
+    limit_s: int = 30, env: dict[str, str] | None = None, before: tuple[str, ...] = (),
+) -> tuple[list[TracedCall], Ended]:  # fmt: skip
+    """The calls that a launch of two ranks of the embedded MPI traced, and how it ended.
+
+    ``env`` is set for the ranks alone; ``before`` stands before the tracer.
+    """
+    variables = [f"{name}={value}" for name, value in (env or {}).items()]
+    words = (
+        programs.mpi.mpiexec, "-launcher", "fork", "-n", 2, *before, "env", *variables,
+        programs.tracer, "--limit", limit_s, "--", programs.calls, operation, sizes, 50, calls,
+    )  # fmt: skip
+    folder.mkdir(exist_ok=True)
+    running = Running(
+        LaunchCommand(tuple(map(str, words)), {}), "", folder / "raw" / "launch", silent_s=60.0,
+        marker=f"test/{folder}",
+    )  # fmt: skip
+    traced = [call for line in running if (call := traced_call(line))]
+    return traced, running.ended()
+
+
+def warm(calls: list[TracedCall]) -> list[TracedCall]:
+    return [call for call in calls if call.number]

@@ -1,0 +1,146 @@
+"""The tracer counts what others count, finds what is planted, and ends whatever happens."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.engines.path_samples import preloaded, programs, started, warm
+
+from fabricgauge.engines.path_programs import PathPrograms
+
+pytestmark = pytest.mark.engine
+
+#: A function of 100 instructions, with its return, before each send: a call, and 99 of nothing.
+PLANTED = """
+__asm__(".text\\n.globl planted_path\\n.type planted_path,@function\\nplanted_path:\\n"
+        ".rept 99\\nnop\\n.endr\\nret\\n.size planted_path,.-planted_path\\n");
+void planted_path(void);
+int MPI_Send(const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c) {
+  planted_path();
+  return PMPI_Send(b, n, t, to, tag, c);
+}
+"""
+
+#: What becomes of rank 0 in its 61st send.
+BREAKING = """
+#include <signal.h>
+#include <unistd.h>
+int MPI_Send(const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c) {
+  static int calls;
+  if (calls++ == 60) { BREAKS; }
+  return PMPI_Send(b, n, t, to, tag, c);
+}
+"""
+
+#: Refuses ptrace with EPERM from then on, as a container's seccomp profile does (seccomp(2)).
+FORBIDDING = """
+import ctypes, os, struct, sys
+rules = [(0x20, 0, 0, 0), (0x15, 0, 1, 101), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7FFF0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
+filter = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(rules), ctypes.addressof(code)))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, filter, 0, 0) == 0
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.fixture(scope="module")
+def built() -> PathPrograms:
+    return programs()
+
+
+def usual(instructions: list[int]) -> int:
+    return max(set(instructions), key=instructions.count)
+
+
+def test_callgrind_counts_the_same_send(built: PathPrograms, tmp_path: Path) -> None:
+    """Callgrind's sum of 200 more sends, divided by them: those before them cancel out."""
+    # Valgrind's processor is one with AVX2: libc is told to take the functions of that one.
+    alike = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-ERMS,-FSRM"}
+    calls, _ = started(tmp_path, built, "send", env=alike)
+    traced = [one.instructions for one in warm(calls)]
+    sums = [_callgrind(built, calls, tmp_path, alike) for calls in (20, 220)]
+    assert len(traced) == 20
+    assert (sums[1] - sums[0]) / 200 == usual(traced)
+
+
+def _callgrind(built: PathPrograms, calls: int, folder: Path, env: dict[str, str]) -> int:
+    out = folder / f"callgrind-{calls}"
+    watched = (
+        "valgrind", "--tool=callgrind", "--toggle-collect=PMPI_Send", f"--callgrind-out-file={out}",
+        str(built.calls), "send", "4", "50", str(calls),
+    )  # fmt: skip
+    other = (":", str(built.calls), "send", "4", "50", str(calls))
+    ranks = (str(built.mpi.mpiexec), "-launcher", "fork", "-n", "1", *watched, other[0], "-n", "1")
+    variables = [word for name, value in env.items() for word in ("-genv", name, value)]
+    subprocess.run(
+        [ranks[0], *variables, *ranks[1:], *other[1:]], check=True, timeout=100, capture_output=True
+    )
+    found = re.search(r"^(?:summary|totals): (\d+)", out.read_text(), re.MULTILINE)
+    assert found, out.read_text()[-500:]
+    return int(found[1])
+
+
+def test_a_planted_function_of_100_instructions_is_found_exactly(
+    built: PathPrograms, tmp_path: Path
+) -> None:
+    planted_env = preloaded(tmp_path, PLANTED)
+    plain = warm(started(tmp_path / "plain", built, "send")[0])
+    more = warm(started(tmp_path / "more", built, "send", env=planted_env)[0])
+    assert len(plain) == len(more) == 20
+    for call in more:
+        (planted,) = [one for one in call.functions if one.function == "planted_path"]
+        assert (planted.object, planted.instructions) == ("libplanted.so", 100)
+        # 99 bytes of code and the return: two lines of 64 bytes, or three; and the stack's line.
+        assert 2 <= planted.lines <= 4
+    in_mpi = [
+        usual([sum(o.instructions for o in c.objects if "planted" not in o.object) for c in calls])
+        for calls in (plain, more)
+    ]
+    assert in_mpi[0] == in_mpi[1]
+
+
+@pytest.mark.parametrize(
+    ("breaks", "limit_s", "says"),
+    [
+        ("MPI_Abort(c, 5)", 30, "exit status 5"),
+        ("raise(SIGSEGV)", 30, "exit status 139"),
+        ("for (;;) pause()", 3, "the time limit has passed"),
+    ],
+)
+def test_a_rank_that_breaks_ends_the_launch_and_what_was_traced_is_told(
+    built: PathPrograms, tmp_path: Path, breaks: str, limit_s: int, says: str
+) -> None:
+    env = preloaded(tmp_path, BREAKING.replace("BREAKS", breaks))
+    calls, ended = started(tmp_path, built, "send", limit_s=limit_s, env=env)
+    assert ended.status == "broken"
+    assert says in ended.message
+    # Of the 60 calls one is cold, 50 are unwatched. MPI_Abort itself may be traced until it is cut.
+    assert len([one for one in warm(calls) if not one.cut]) == 9
+
+
+def test_where_ptrace_is_forbidden_it_says_so_and_what_to_do(
+    built: PathPrograms, tmp_path: Path
+) -> None:
+    forbid = tmp_path / "forbid.py"
+    forbid.write_text(FORBIDDING)
+    calls, ended = started(tmp_path, built, "send", before=(sys.executable, str(forbid)))
+    assert (calls, ended.status) == ([], "broken")
+    assert "does not let a program trace its own child" in ended.message
+    assert "SYS_PTRACE" in ended.message
+
+
+def test_a_killed_launcher_leaves_nothing_behind(built: PathPrograms) -> None:
+    words = (str(built.tracer), "--limit", "60", "--", "sleep", "60")
+    launcher = subprocess.Popen(
+        [sys.executable, "-c", "import subprocess, sys; subprocess.run(sys.argv[1:])", *words],
+        stdout=subprocess.PIPE, env={"PMI_RANK": "0", "PATH": os.environ["PATH"]},
+    )  # fmt: skip
+    assert launcher.stdout is not None
+    assert b"path_header" in launcher.stdout.readline()  # the tracer traces
+    launcher.kill()
+    # The pipe ends once neither the tracer nor what it traces holds it any more.
+    assert launcher.communicate(timeout=20)[0] == b""
