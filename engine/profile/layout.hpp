@@ -20,7 +20,8 @@ struct ProfileHeader {
     std::uint32_t finalized;
     std::uint32_t cells, peers, names_bytes;  // what follows
     std::uint32_t pid;
-    std::int64_t started_utc_ns, wall_ns;
+    std::int64_t started_utc_ns;
+    std::atomic<std::int64_t> wall_ns;
     std::uint64_t overhead_ps;  // of one recorded call
     std::atomic<std::uint64_t> lost;  // calls for which no cell was left
     char host[64], library[96], program[96];

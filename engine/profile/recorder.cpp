@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -89,8 +89,7 @@ void Recorder::close(bool kept_elsewhere) {
 
 void Recorder::enter_region(int level) noexcept {
     paused_ = level == 0;
-    if (level >= 2 && level <= 0x7fff) region_ = static_cast<std::uint8_t>(level > 255 ? 255 : level);
-    else if (level != 0) region_ = 0;
+    if (level != 0) region_ = static_cast<std::uint8_t>(level >= 2 ? std::min(level, 255) : 0);
 }
 
 // One thread alone needs no locked operation, which would take longer than all the rest.
@@ -122,7 +121,7 @@ void Recorder::add(const Observed& seen, std::int64_t began_ns, std::int64_t end
     raise(cell->calls, 1);
     raise(cell->bytes, seen.bytes);
     raise(cell->time_ns, static_cast<std::uint64_t>(ended_ns - began_ns));
-    header_->wall_ns = ended_ns - began_ns_;
+    header_->wall_ns.store(ended_ns - began_ns_, std::memory_order_relaxed);
     if (seen.peer < 0 || seen.peer >= header_->size) return;
     Peer& peer = peers_[seen.peer];
     peer.rank.store(static_cast<std::uint64_t>(seen.peer), std::memory_order_relaxed);

@@ -42,7 +42,7 @@ public:
     // What the adding of one call takes here and now, clock included.
     std::uint64_t overhead_ps();
 
-    bool is_on() const noexcept { return header_ != nullptr && !paused_; }
+    bool is_on() const noexcept { return header_ != nullptr && !paused_.load(std::memory_order_relaxed); }
     void enter_region(int level) noexcept;
 
     ProfileHeader& header() noexcept { return *header_; }
@@ -59,8 +59,8 @@ private:
     std::size_t length_ = 0;
     std::int64_t began_ns_ = 0;
     bool threaded_ = true;
-    bool paused_ = false;
-    std::uint8_t region_ = 0;
+    std::atomic<bool> paused_{false};
+    std::atomic<std::uint8_t> region_{0};
     char file_[512] = "";
 };
 

@@ -34,7 +34,7 @@ def built(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str],
         program = folder / name
         if not program.exists():
             source = SOURCES / f"{name}.cpp"
-            argv = [str(mpi.mpicxx), "-O1", str(source), "-o", str(program)]
+            argv = [str(mpi.mpicxx), "-O1", "-pthread", str(source), "-o", str(program)]
             subprocess.run(argv, check=True, capture_output=True)
         return program
 
@@ -96,6 +96,18 @@ def test_peers_are_those_of_the_ring(
     assert {one["bytes"] for one in pairs.values()} == {10 * 400 + 3 * 28 + 64}
 
 
+def test_threads_lose_no_call(
+    tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]
+) -> None:
+    status, report, said = profiled(tmp_path, mpi, 2, str(built("threads")))
+    if status == 77:
+        pytest.skip("this MPI has no MPI_THREAD_MULTIPLE")
+    assert status == 0, said
+    assert sum(one["calls"] for one in of(report, "Sendrecv")) == 2 * 4 * 500
+    assert sum(one["bytes"] for one in of(report, "Sendrecv")) == 2 * 4 * 500 * 4
+    assert sum(one["calls"] for one in of(report, "Barrier")) == 2 * 4 * 5
+
+
 @pytest.mark.parametrize("how", ["crash", "kill", "abort"])
 def test_what_was_recorded_outlives_a_program_that_breaks(
     tmp_path: Path, mpi: Mpi, built: Callable[[str], Path], how: str
@@ -134,6 +146,24 @@ def test_a_static_program_is_told(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert "linked statically" in done.stderr
     assert not list((tmp_path / "runs").iterdir()), "nothing is left of what recorded nothing"
+
+
+@pytest.mark.parametrize("how", [1, 2, 3])
+def test_fortran_is_counted_once_by_each_of_its_interfaces(tmp_path: Path, mpi: Mpi, how: int) -> None:
+    compiler = shutil.which(f"mpif90.{mpi.kind}")
+    if mpi.embedded or compiler is None:
+        pytest.skip("this MPI has no Fortran")
+    program = str(tmp_path / "fortran")
+    argv = [compiler, "-cpp", "-fallow-argument-mismatch", f"-DHOW={how}",
+            str(SOURCES / "fortran.f90"), "-o", program]  # fmt: skip
+    subprocess.run(argv, check=True, capture_output=True)
+    status, report, said = profiled(tmp_path, mpi, 2, program)
+    assert status == 0, said
+    (send,) = of(report, "Send")
+    assert (send["calls"], send["bytes"]) == (1, 400)
+    assert sum(one["calls"] for one in of(report, "Recv")) == 1
+    (allreduce,) = of(report, "Allreduce")
+    assert (allreduce["calls"], allreduce["bytes"]) == (4, 800)
 
 
 def test_report_shows_a_profile_again(

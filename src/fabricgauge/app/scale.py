@@ -23,7 +23,7 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.run import Ended, Launch, Run
-from fabricgauge.model.scaled import Scaled, ScaleLaunch
+from fabricgauge.model.scaled import SCALED, Scaled, ScaleLaunch
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.varied import Design, Factor
 from fabricgauge.model.verdict import Verdict
@@ -121,7 +121,7 @@ def scaled(
         what.argv, network.network or "MPI's own choice", made, tuple(launches),
         points_of(made, launches, what.ppn), _notes(target, fabric, what), complete,
     )  # fmt: skip
-    directory.write("scale.json", found)
+    directory.write(SCALED, found)
     return found, interrupted
 
 
@@ -189,7 +189,9 @@ def _result(
     block: int, arm: int, ranks: tuple[str, ...], ended: Ended, found: ApplicationProfile | None,
     verdicts: tuple[Verdict, ...],
 ) -> ScaleLaunch:  # fmt: skip
-    why = Skipped(ended.message or "nothing was recorded: no rank came to MPI_Finalize")
+    aborted = [one.rank for one in found.ranks if one.ending == "aborted"] if found else []
+    said = ended.message or "nothing was recorded: no rank came to MPI_Finalize"
+    why = Skipped(f"rank {aborted[0]} called MPI_Abort; {said}" if aborted else said)
     fine = ended.status == "ok" and found is not None and found.complete
     return ScaleLaunch(
         block, arm, ranks, "ok" if fine else "broken", "" if fine else why.reason,

@@ -1,12 +1,15 @@
 """``fabricgauge report``: show a stored run, or judge it again."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fabricgauge.cli import options as of
 from fabricgauge.cli.options import Printing
+
+if TYPE_CHECKING:
+    from fabricgauge.store.run_directory import RunDirectory
 
 
 @click.command()
@@ -41,7 +44,7 @@ def report(
     if pattern and pattern not in PAIR_PATTERNS:
         raise UsageError(f"no pattern {pattern!r}; there is {', '.join(PAIR_PATTERNS)}")
     directory = find(output or settings.run_root(), run)
-    if _shown_as_profile(directory.path, printing["format"], printing["to"]):
+    if _shown_as_application(directory, printing["format"], printing["to"]):
         return
     said = settings.load()
     thresholds = thresholds_from(said.thresholds, said.thresholds_origin)
@@ -49,13 +52,19 @@ def report(
     ctx.exit(show(judged, directory.path, Printing(**printing), pattern))
 
 
-def _shown_as_profile(place: Path, name: str, to: Path | None) -> bool:
-    """Whether the directory holds an application's profile, which is then printed."""
+def _shown_as_application(directory: "RunDirectory", name: str, to: Path | None) -> bool:
+    """Whether the directory holds an application's profile or scaling, which is then printed."""
     from fabricgauge.app.profile import is_profile, profiles_at, require_recorded
     from fabricgauge.cli.show import printer
-    from fabricgauge.report.content.profile import KIND
+    from fabricgauge.model.scaled import SCALED, Scaled
+    from fabricgauge.report.content import profile, scale
 
-    if not is_profile(place):
+    place = directory.path
+    if (place / SCALED).exists():
+        printer(scale.KIND, name, to)(directory.read(SCALED, Scaled), run_directory=str(place))
+    elif is_profile(place):
+        found = require_recorded(profiles_at(place), 0)
+        printer(profile.KIND, name, to)(found, run_directory=str(place))
+    else:
         return False
-    printer(KIND, name, to)(require_recorded(profiles_at(place), 0), run_directory=str(place))
     return True

@@ -12,6 +12,9 @@ from fabricgauge.stats.repeats import of_repeats
 #: That of the design which is how many nodes an arm has: always the last.
 NODES = "nodes"
 
+#: Sentences that a point quotes: placement and path, and a launch that differs.
+MOST_SAID = 3
+
 _WORST_FIRST = list(Outcome)
 
 
@@ -64,7 +67,8 @@ def _outcome(launches: Sequence[ScaleLaunch], nodes: int) -> tuple[Outcome, str]
     said = [verdict for one in launches for verdict in one.verdicts]
     key: Callable[[Outcome], int] = _WORST_FIRST.index
     worst = min((one.outcome for one in said), key=key, default=Outcome.SKIPPED)
-    summary = next((one.summary for one in said if one.outcome is worst), "")
+    told = dict.fromkeys(one.summary for one in said if one.outcome is worst)
+    summary = "; ".join(list(told)[:MOST_SAID])
     if worst is Outcome.INVALID:
         return worst, summary
     if broken is not None:

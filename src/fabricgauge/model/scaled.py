@@ -8,6 +8,10 @@ from fabricgauge.model.varied import Design
 from fabricgauge.model.verdict import Outcome, Verdict
 
 
+#: The file of a run directory that holds it.
+SCALED = "scale.json"
+
+
 class ScaleLaunch(msgspec.Struct, frozen=True):
     """One start of the application. ``arm`` is its place in the design, ``wall_s`` that between
     MPI_Init and MPI_Finalize of the slowest rank; a reason where the launch has none.

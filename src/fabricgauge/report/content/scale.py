@@ -95,6 +95,9 @@ def headline(scaled: Scaled) -> str:
 
 
 def _setting_of(scaled: Scaled, point: ScalePoint) -> str:
+    """Its levels; of several factors each with its name."""
+    if len(point.levels) == 1:
+        return point.levels[0]
     names = (one.name for one in scaled.design.factors)
     return ", ".join(f"{name}={level}" for name, level in zip(names, point.levels, strict=False))
 
@@ -127,7 +130,7 @@ def _sections(scaled: Scaled) -> Iterator[doc.Section]:
         for one in scaled.points
     )  # fmt: skip
     columns = (
-        *(doc.heads("setting") if varied else ()),
+        *(doc.heads(_varied(scaled)) if varied else ()),
         *doc.heads(">nodes", ">ranks", ">time", ">±", ">speed-up", ">±", ">efficiency", ">±",
                    ">in MPI", "path"),
     )  # fmt: skip
@@ -144,6 +147,11 @@ def _sections(scaled: Scaled) -> Iterator[doc.Section]:
     blocks = (doc.Items(tuple(said)), doc.Items(tuple(lines)[:24]))
     yield doc.Section("path", "Where it ran, and what carried it", blocks)
     yield doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),))
+
+
+def _varied(scaled: Scaled) -> str:
+    names = [one.name for one in scaled.design.factors[:-1]]
+    return names[0] if len(names) == 1 else "setting"
 
 
 def _said(one: Estimate | Skipped, words: Callable[[float], str]) -> tuple[str, str]:
