@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "arguments.hpp"
-#include "call_names.hpp"
 #include "groups.hpp"
 #include "recorder.hpp"
 #include "weak.hpp"

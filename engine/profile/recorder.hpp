@@ -66,4 +66,7 @@ private:
 
 extern Recorder recorder;
 
+// The names of all recorded calls with their kinds, a line each, as a profile has them.
+std::string call_names();
+
 }  // namespace fabricgauge

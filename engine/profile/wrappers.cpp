@@ -10,7 +10,6 @@
 #include <tuple>
 
 #include "arguments.hpp"
-#include "call_names.hpp"
 #include "calls.hpp"
 #include "groups.hpp"
 #include "recorder.hpp"

@@ -96,9 +96,7 @@ def test_peers_are_those_of_the_ring(
     assert {one["bytes"] for one in pairs.values()} == {10 * 400 + 3 * 28 + 64}
 
 
-def test_threads_lose_no_call(
-    tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]
-) -> None:
+def test_threads_lose_no_call(tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]) -> None:
     status, report, said = profiled(tmp_path, mpi, 2, str(built("threads")))
     if status == 77:
         pytest.skip("this MPI has no MPI_THREAD_MULTIPLE")
@@ -149,7 +147,9 @@ def test_a_static_program_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", [1, 2, 3])
-def test_fortran_is_counted_once_by_each_of_its_interfaces(tmp_path: Path, mpi: Mpi, how: int) -> None:
+def test_fortran_is_counted_once_by_each_of_its_interfaces(
+    tmp_path: Path, mpi: Mpi, how: int
+) -> None:
     compiler = shutil.which(f"mpif90.{mpi.kind}")
     if mpi.embedded or compiler is None:
         pytest.skip("this MPI has no Fortran")

@@ -186,11 +186,3 @@ def require_recorded(profiles: tuple[ApplicationProfile, ...], status: int) -> A
         f"no rank came to MPI_Init (exit status {status}): the program has no MPI or ended before"
         " it, is linked statically, or its launcher does not hand LD_PRELOAD on to other nodes"
     )
-
-
-def require_program(argv: Sequence[str]) -> None:
-    """Raises:
-    UsageError: there is no command.
-    """
-    if not argv:
-        raise UsageError("name a command behind --, e.g. fabricgauge profile -- mpirun -n 4 app")

@@ -47,10 +47,10 @@ def records(profile: ApplicationProfile, _setting: Setting) -> Records:
 
 def headline(profile: ApplicationProfile) -> str:
     sent = sum(one.sent_bytes for one in profile.ranks)
+    messages = f", {amount(sent)} in messages" if profile.source == "fabricgauge" else ""
     what = (
         f"{profile.program} on {counted(profile.size, 'rank')}, {counted(profile.nodes, 'node')}:"
-        f" {percent(profile.mpi_share)} of {duration(profile.wall_s)} in MPI, {amount(sent)} in"
-        " messages"
+        f" {percent(profile.mpi_share)} of {duration(profile.wall_s)} in MPI{messages}"
     )
     if profile.complete:
         return what
@@ -113,9 +113,11 @@ def _limit(what: str) -> doc.RowLimit:
 def _figures(some: Sequence[CallMix], every_s: float) -> tuple[str, ...]:
     calls, moved = sum(one.calls for one in some), sum(one.bytes for one in some)
     time_s = sum(one.time_s for one in some)
-    away = sum(one.bytes for one in some if one.side == "other nodes")
+    known = [one for one in some if one.side != "unknown"]
+    away = sum(one.bytes for one in known if one.side == "other nodes")
+    told = moved and moved == sum(one.bytes for one in known)
     return (
-        f"{calls:,}", amount(moved) if moved else "–", percent(away / moved) if moved else "–",
+        f"{calls:,}", amount(moved) if moved else "–", percent(away / moved) if told else "–",
         duration(time_s), percent(time_s / every_s),
     )  # fmt: skip
 
