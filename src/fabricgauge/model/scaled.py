@@ -7,7 +7,6 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.varied import Design
 from fabricgauge.model.verdict import Outcome, Verdict
 
-
 #: The file of a run directory that holds it.
 SCALED = "scale.json"
 
