@@ -80,15 +80,22 @@ public:
 private:
     // Enough that both ways are undisturbed once, even on a busy node; 32 of some µs.
     static constexpr int exchanges = 32;
+    // Where frames are lost an answer takes as long as TCP's timer, 200 ms and more: fewer will do.
+    static constexpr int fewest_exchanges = 8;
+    static constexpr std::int64_t longest_search_ns = 50'000'000;
     static constexpr int most_partners = 3;
     static constexpr std::int64_t shortest_renewal_ns = 2'000'000;
     static constexpr std::int64_t longest_renewal_ns = 1'000'000'000;
 
     ClockOffset ask(int peer) {
         OffsetSearch search;
-        for (int i = 0; i < exchanges; ++i) {
+        const std::int64_t first_ns = clock_.now_ns();
+        char more = 1;
+        for (int i = 1; more != 0; ++i) {
             const std::int64_t began_ns = clock_.now_ns();
-            signal(transport_, peer);
+            const bool late = i >= fewest_exchanges && began_ns - first_ns > longest_search_ns;
+            more = i < exchanges && !late ? 1 : 0;
+            transport_.send_control(&more, sizeof more, peer);
             std::int64_t other_ns = 0;
             transport_.receive_control(&other_ns, sizeof other_ns, peer);
             search.add(began_ns, other_ns, clock_.now_ns());
@@ -108,10 +115,11 @@ private:
         return seen.at_ns + seen.offset_ns - to_common(seen.at_ns);
     }
 
-    // Tells the peer this rank's readings, as `told` makes them.
+    // Tells the peer this rank's readings, as `told` makes them, as often as it asks.
     void answer(int peer, const ClockModel& told) {
-        for (int i = 0; i < exchanges; ++i) {
-            await_signal(transport_, peer);
+        char more = 1;
+        while (more != 0) {
+            transport_.receive_control(&more, sizeof more, peer);
             const std::int64_t now_ns = told.to_other(clock_.now_ns());
             transport_.send_control(&now_ns, sizeof now_ns, peer);
         }
