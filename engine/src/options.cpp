@@ -89,10 +89,32 @@ QueuePairKind kind_in(const std::string& text) {
     expected(text, "rc, uc or ud");
 }
 
+MessagesBy way_in(const std::string& text) {
+    for (const MessagesBy way : {MessagesBy::send, MessagesBy::write_imm, MessagesBy::write})
+        if (text == name_of(way)) return way;
+    expected(text, "send, write-imm or write");
+}
+
+bool yes_in(const std::string& text) {
+    if (text != "yes" && text != "no") expected(text, "yes or no");
+    return text == "yes";
+}
+
 int mtu_in(const std::string& text) {
     for (const int mtu : {256, 512, 1024, 2048, 4096})
         if (text == std::to_string(mtu)) return mtu;
     expected(text, "256, 512, 1024, 2048 or 4096");
+}
+
+void require_verifiable(const VerbsOptions& verbs) {
+    const bool by_sends = verbs.messages_by == MessagesBy::send;
+    if (verbs.messages_by == MessagesBy::write)
+        throw OptionsError("--check-data cannot verify --messages-by write: the last byte of a"
+                           " message is what tells of it; take write-imm");
+    if (verbs.shared_receives && verbs.queue_pairs > 1 && by_sends)
+        throw OptionsError("--check-data cannot verify sends of several queue pairs with"
+                           " --shared-receives: no message has a place of its own; take"
+                           " --messages-by write-imm");
 }
 
 const std::map<std::string, Setter>& valued_options() {
@@ -112,6 +134,8 @@ const std::map<std::string, Setter>& valued_options() {
         {"--rdma-ports", [](Options& o, auto& v) { verbs_of(o).ports = names_in(v); }},
         {"--queue-pair", [](Options& o, auto& v) { verbs_of(o).queue_pair = kind_in(v); }},
         {"--queue-pairs", [](Options& o, auto& v) { verbs_of(o).queue_pairs = whole_in(v, 1, 16'384); }},
+        {"--shared-receives", [](Options& o, auto& v) { verbs_of(o).shared_receives = yes_in(v); }},
+        {"--messages-by", [](Options& o, auto& v) { verbs_of(o).messages_by = way_in(v); }},
         {"--gid-index", [](Options& o, auto& v) { verbs_of(o).gid_index = whole_in(v, 0, 255); }},
         {"--gid-subnet", [](Options& o, auto& v) { verbs_of(o).gid_subnet = v; }},
         {"--inline", [](Options& o, auto& v) { verbs_of(o).inline_bytes = whole_in(v, 0, 65'536); }},
@@ -163,6 +187,15 @@ const char* name_of(QueuePairKind kind) noexcept {
     return "";
 }
 
+const char* name_of(MessagesBy way) noexcept {
+    switch (way) {
+        case MessagesBy::send: return "send";
+        case MessagesBy::write_imm: return "write-imm";
+        case MessagesBy::write: return "write";
+    }
+    return "";
+}
+
 Options parse_options(const std::vector<std::string>& arguments) {
     Options options;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -185,6 +218,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
         throw OptionsError("--interface-env needs --pin SUBNET");
     if (options.pin.subnet.empty() && options.transport == Carrier::sockets)
         throw OptionsError("--transport sockets needs --pin SUBNET: the network that is meant");
+    if (options.check_data && options.transport == Carrier::verbs) require_verifiable(options.verbs);
     return options;
 }
 

@@ -53,7 +53,8 @@ VerbsLimits VerbsLimits::least(const VerbsLimits& other) const noexcept {
             std::min(message_bytes, other.message_bytes),
             std::min(requests, other.requests),
             std::min(reads, other.reads),
-            std::min(atomics, other.atomics)};
+            std::min(atomics, other.atomics),
+            std::min(shared_receives, other.shared_receives)};
 }
 
 VerbsDevice::VerbsDevice(const VerbsLibrary& library, const RdmaPort& port, const Gid& gid,
@@ -102,7 +103,8 @@ VerbsLimits VerbsDevice::find_limits() {
             options_.queue_pair == QueuePairKind::ud ? asked : attributes_.max_msg_sz,
             known_.max_qp_wr,
             std::min(known_.max_qp_rd_atom, known_.max_qp_init_rd_atom),
-            known_.atomic_cap == IBV_ATOMIC_NONE ? 0 : 1};
+            known_.atomic_cap == IBV_ATOMIC_NONE ? 0 : 1,
+            known_.max_srq > 0 ? known_.max_srq_wr : 0};
 }
 
 // What a queue pair grants; one that is asked for and not granted is an error.
@@ -149,6 +151,19 @@ VerbsMemory::VerbsMemory(const VerbsDevice& device, std::byte* memory, std::int6
         throw RdmaError(with_reason("the device " + device.port().device + " cannot register " +
                                         std::to_string(bytes) + " B of memory",
                                     errno) + locked_memory_limit());
+}
+
+SharedReceives share_receives(const VerbsDevice& device, std::int64_t receives) {
+    ibv_srq_init_attr asked{};
+    asked.attr.max_wr = static_cast<std::uint32_t>(std::max<std::int64_t>(receives, 1));
+    asked.attr.max_sge = 2;
+    SharedReceives queue(device.verbs().create_srq(device.domain(), &asked),
+                         device.verbs().destroy_srq);
+    if (queue == nullptr)
+        throw RdmaError(with_reason("the device " + device.port().device + " has no shared queue of " +
+                                        std::to_string(receives) + " receives",
+                                    errno));
+    return queue;
 }
 
 }  // namespace fabricgauge

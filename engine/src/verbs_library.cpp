@@ -43,6 +43,8 @@ VerbsLibrary load_verbs(const char* name) {
     bind(library, verbs.create_qp, "ibv_create_qp");
     bind(library, verbs.modify_qp, "ibv_modify_qp");
     bind(library, verbs.destroy_qp, "ibv_destroy_qp");
+    bind(library, verbs.create_srq, "ibv_create_srq");
+    bind(library, verbs.destroy_srq, "ibv_destroy_srq");
     bind(library, verbs.create_ah, "ibv_create_ah");
     bind(library, verbs.destroy_ah, "ibv_destroy_ah");
     bind(library, verbs.wc_status_str, "ibv_wc_status_str");

@@ -57,14 +57,18 @@ std::int64_t receives_for(const Arrivals& arrivals) noexcept {
 
 VerbsPair::VerbsPair(const VerbsDevice& device, const VerbsLimits& limits, const VerbsMemory& memory,
                      const VerbsPlan& plan, int peer)
-    : device_(device), kind_(device.options().queue_pair), peer_(peer), path_mtu_bytes_(limits.path_mtu_bytes), reads_(limits.reads),
+    : device_(device), kind_(device.options().queue_pair),
+      by_(device.options().messages_by), peer_(peer), path_mtu_bytes_(limits.path_mtu_bytes), reads_(limits.reads),
       inline_bytes_(limits.inline_bytes),
       signal_interval_(device.options().signal_interval), burst_(plan.burst),
-      depth_(std::min(limits.requests, std::max(burst_, 2 * signal_interval_))) {
+      depth_(std::min(limits.requests, std::max(burst_, 2 * signal_interval_))),
+      arrivals_(plan.arrivals), shared_(plan.shared) {
     // Else a full queue would hold no send whose completion is told.
     signal_interval_ = std::min(signal_interval_, std::max<std::int64_t>(1, depth_ / 2));
     sequence_ = std::random_device{}() & last_sequence;
     prepare(plan.arrivals, memory.local_key());
+    if (by_ == MessagesBy::write && arrivals_.count > 0)
+        arrivals_.data[arrivals_.bytes - 1] = std::byte{flag_};
     create(limits);
     place_.lkey = memory.local_key();
     request_.sg_list = &place_;
@@ -83,7 +87,9 @@ void VerbsPair::prepare(const Arrivals& arrivals, std::uint32_t local_key) {
     }
     for (std::size_t i = 0; i < messages; ++i) {
         const auto number = static_cast<std::int64_t>(i);
-        const bool empty = number == arrivals.count || arrivals.bytes == 0;
+        // Where receives are shared, another queue pair's message may take that of the empty one.
+        const std::int64_t slot = shared_ != nullptr && number == arrivals.count ? 0 : number;
+        const bool empty = slot >= arrivals.count || arrivals.bytes == 0;
         ibv_sge* const places = &places_[2 * i];
         receives_[i].wr_id = identity(VerbsOperation::receive, number);
         receives_[i].sg_list = datagrams ? places : places + 1;
@@ -92,7 +98,7 @@ void VerbsPair::prepare(const Arrivals& arrivals, std::uint32_t local_key) {
             places[0] = {reinterpret_cast<std::uint64_t>(headers_.data()), header_bytes,
                          headers_memory_.local_key()};
         if (!empty)
-            places[1] = {reinterpret_cast<std::uint64_t>(arrivals.data + number * arrivals.stride),
+            places[1] = {reinterpret_cast<std::uint64_t>(arrivals.data + slot * arrivals.stride),
                          static_cast<std::uint32_t>(arrivals.bytes), local_key};
     }
 }
@@ -108,9 +114,12 @@ void VerbsPair::create(const VerbsLimits& limits) {
     asked.send_cq = asked.recv_cq = completions_.get();
     asked.qp_type = type_of(kind_);
     asked.cap.max_send_wr = static_cast<std::uint32_t>(depth_);
-    asked.cap.max_recv_wr = static_cast<std::uint32_t>(std::max<std::int64_t>(receives, 1));
     asked.cap.max_send_sge = 1;
-    asked.cap.max_recv_sge = 2;
+    asked.srq = shared_;
+    if (shared_ == nullptr) {
+        asked.cap.max_recv_wr = static_cast<std::uint32_t>(std::max<std::int64_t>(receives, 1));
+        asked.cap.max_recv_sge = 2;
+    }
     asked.cap.max_inline_data = static_cast<std::uint32_t>(limits.inline_bytes);
     pair_ = {verbs.create_qp(device_.domain(), &asked), verbs.destroy_qp};
     if (pair_ == nullptr) throw RdmaError(with_reason("ibv_create_qp failed" + where(), errno));
@@ -135,6 +144,9 @@ VerbsAddress VerbsPair::address() const noexcept {
     own.sequence = sequence_;
     std::memcpy(own.gid, device_.gid().octets.data(), sizeof own.gid);
     own.lid = device_.lid();
+    own.messages = reinterpret_cast<std::uint64_t>(arrivals_.data);
+    own.stride = arrivals_.stride;
+    own.count = arrivals_.count;
     return own;
 }
 

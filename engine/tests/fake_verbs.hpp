@@ -14,10 +14,18 @@
 
 namespace fake_verbs {
 
+using Receives = std::deque<std::pair<std::uint64_t, ibv_sge>>;  // where payload goes
+
+struct Shared : ibv_srq {
+    Receives receives;
+};
+
 struct Pair : ibv_qp {
     std::uint32_t other = 0;
     bool broken = false;
-    std::deque<std::pair<std::uint64_t, ibv_sge>> receives;  // where the payload goes
+    Receives own;
+
+    Receives& receives() { return srq == nullptr ? own : static_cast<Shared*>(srq)->receives; }
 };
 
 struct Completions : ibv_cq {
@@ -30,6 +38,7 @@ struct World {
     std::map<std::uint32_t, ibv_mr*> regions;
     std::uint32_t next = 100;
     std::int64_t told = 0;     // completions of sends
+    std::int64_t told_receives = 0;
     std::int64_t inlined = 0;  // sends whose data were copied as they were posted
     std::uint32_t most_inline = 256;
     std::function<void(std::byte*, std::size_t)> damage = [](std::byte*, std::size_t) {};
@@ -55,8 +64,8 @@ inline void complete(ibv_cq* queue, std::uint64_t identity, ibv_wc_status status
 inline void fail(Pair& pair, std::uint64_t identity, ibv_wc_status status) {
     complete(pair.send_cq, identity, status);
     pair.broken = true;
-    for (const auto& [receive, place] : pair.receives) complete(pair.recv_cq, receive, IBV_WC_WR_FLUSH_ERR);
-    pair.receives.clear();
+    for (const auto& [receive, place] : pair.own) complete(pair.recv_cq, receive, IBV_WC_WR_FLUSH_ERR);
+    pair.own.clear();
 }
 
 inline bool is_open(std::uint64_t address, std::size_t bytes, std::uint32_t key) {
@@ -74,13 +83,14 @@ inline ibv_wc_status deliver(const ibv_send_wr& request, const ibv_sge& place) {
     auto* const there = reinterpret_cast<std::byte*>(request.wr.rdma.remote_addr);
     switch (request.opcode) {
         case IBV_WR_SEND: {
-            if (to.receives.empty()) return IBV_WC_RNR_RETRY_EXC_ERR;
-            const auto [identity, into] = to.receives.front();
-            to.receives.pop_front();
+            if (to.receives().empty()) return IBV_WC_RNR_RETRY_EXC_ERR;
+            const auto [identity, into] = to.receives().front();
+            to.receives().pop_front();
             if (bytes > into.length) return IBV_WC_REM_INV_REQ_ERR;
             auto* const target = reinterpret_cast<std::byte*>(into.addr);
             if (bytes > 0) std::memmove(target, data, bytes);
             world().damage(target, bytes);
+            ++world().told_receives;
             complete(to.recv_cq, identity, IBV_WC_SUCCESS);
             return IBV_WC_SUCCESS;
         }
@@ -89,6 +99,17 @@ inline ibv_wc_status deliver(const ibv_send_wr& request, const ibv_sge& place) {
             if (bytes > 0) std::memcpy(there, data, bytes);
             world().damage(there, bytes);
             return IBV_WC_SUCCESS;
+        case IBV_WR_RDMA_WRITE_WITH_IMM: {
+            if (bytes > 0 && !is_open(request.wr.rdma.remote_addr, bytes, request.wr.rdma.rkey)) break;
+            if (to.receives().empty()) return IBV_WC_RNR_RETRY_EXC_ERR;
+            const std::uint64_t identity = to.receives().front().first;
+            to.receives().pop_front();
+            if (bytes > 0) std::memmove(there, data, bytes);
+            world().damage(there, bytes);
+            ++world().told_receives;
+            complete(to.recv_cq, identity, IBV_WC_SUCCESS);
+            return IBV_WC_SUCCESS;
+        }
         case IBV_WR_RDMA_READ:
             if (!is_open(request.wr.rdma.remote_addr, bytes, request.wr.rdma.rkey)) break;
             if (bytes > 0) std::memcpy(data, there, bytes);
@@ -130,12 +151,19 @@ inline int post_send(ibv_qp* given, ibv_send_wr* request, ibv_send_wr**) {
     return 0;
 }
 
+inline int post_shared_receive(ibv_srq* given, ibv_recv_wr* request, ibv_recv_wr**) {
+    const std::lock_guard lock(world().mutex);
+    static_cast<Shared*>(given)->receives.emplace_back(
+        request->wr_id, request->num_sge == 0 ? ibv_sge{} : request->sg_list[0]);
+    return 0;
+}
+
 inline int post_receive(ibv_qp* given, ibv_recv_wr* request, ibv_recv_wr**) {
     const std::lock_guard lock(world().mutex);
     auto& pair = *static_cast<Pair*>(given);
     // The first place of a datagram is its header's.
     const int headers = pair.qp_type == IBV_QPT_UD ? 1 : 0;
-    pair.receives.emplace_back(
+    pair.own.emplace_back(
         request->wr_id, request->num_sge == headers ? ibv_sge{} : request->sg_list[headers]);
     return 0;
 }
@@ -170,6 +198,7 @@ inline ibv_qp* create_pair(ibv_pd*, ibv_qp_init_attr* asked) {
     pair->send_cq = asked->send_cq;
     pair->recv_cq = asked->recv_cq;
     pair->qp_type = asked->qp_type;
+    pair->srq = asked->srq;
     pair->qp_num = world().next++;
     world().pairs[pair->qp_num] = pair;
     return pair;
@@ -197,12 +226,15 @@ inline int query_device(ibv_context*, ibv_device_attr* attributes) {
     attributes->max_qp_wr = 1000;
     attributes->max_qp_rd_atom = attributes->max_qp_init_rd_atom = 16;
     attributes->atomic_cap = IBV_ATOMIC_HCA;
+    attributes->max_srq = 1;
+    attributes->max_srq_wr = 1000;
     return 0;
 }
 
 inline fabricgauge::VerbsLibrary library() {
     context().ops.post_send = post_send;
     context().ops.post_recv = post_receive;
+    context().ops.post_srq_recv = post_shared_receive;
     context().ops.poll_cq = poll;
     fabricgauge::VerbsLibrary verbs;
     verbs.path = "/fake/libibverbs.so.1";
@@ -238,6 +270,12 @@ inline fabricgauge::VerbsLibrary library() {
         delete static_cast<Pair*>(pair);
         return 0;
     };
+    verbs.create_srq = [](ibv_pd*, ibv_srq_init_attr*) -> ibv_srq* {
+        auto* const queue = new Shared();
+        queue->context = &context();
+        return queue;
+    };
+    verbs.destroy_srq = [](ibv_srq* queue) { delete static_cast<Shared*>(queue); return 0; };
     verbs.create_ah = [](ibv_pd*, ibv_ah_attr*) { return new ibv_ah{}; };
     verbs.destroy_ah = [](ibv_ah* handle) { delete handle; return 0; };
     verbs.wc_status_str = [](ibv_wc_status status) -> const char* {

@@ -59,6 +59,18 @@ int main() {
         check::expect_equal(*verbs.gid_index, 3);
         expect_refused({"--inline", "0"}, "--inline: it needs --transport verbs");
         expect_refused({"--transport", "tcp"}, "mpi, sockets, ofi or verbs");
+        expect_refused({"--transport", "verbs", "--messages-by", "read"}, "write-imm");
+        const std::vector<std::string> checked{"--transport", "verbs", "--check-data"};
+        const auto with = [&](std::vector<std::string> more) {
+            more.insert(more.begin(), checked.begin(), checked.end());
+            return more;
+        };
+        expect_refused(with({"--messages-by", "write"}), "take write-imm");
+        const auto shared = with({"--shared-receives", "yes", "--queue-pairs", "2"});
+        expect_refused(shared, "no message has a place of its own");
+        std::vector<std::string> placed = shared;
+        placed.insert(placed.end(), {"--messages-by", "write-imm"});
+        check::expect(parse_options(placed).verbs.messages_by == MessagesBy::write_imm);
         expect_refused({"--transport", "verbs", "--path-mtu", "1500"}, "512, 1024");
         expect_refused({"--transport", "verbs", "--queue-pair", "dc"}, "rc, uc or ud");
         expect_refused({"--transport", "verbs", "--traffic-class", "256"}, "from 0 to 255");

@@ -64,6 +64,29 @@ int main() {
                 check::expect_equal(measure(measured, checking, options).mismatch.found, 0);
             }
     });
+    check::test("messages go by writes that receives tell of, each to its place", [] {
+        for (const QueuePairKind kind : {QueuePairKind::rc, QueuePairKind::uc})
+            for (const Pattern pattern : patterns) {
+                if (is_one_sided(pattern)) continue;
+                VerbsOptions options = few(3);
+                options.queue_pair = kind;
+                options.queue_pairs = has_window(pattern) ? 2 : 1;
+                options.messages_by = MessagesBy::write_imm;
+                const Case measured = with(pattern, 64, has_window(pattern) ? 6 : 1);
+                check::expect_equal(measure(measured, checking, options).mismatch.found, 0);
+            }
+    });
+    check::test("a message by a write is told by its last byte", [] {
+        VerbsOptions options = few(3);
+        options.messages_by = MessagesBy::write;
+        // More messages than the last byte can count.
+        const Precision many{0.01, 0.95, 600, 20e-9, false};
+        for (const std::int64_t bytes : {1, 8, 1000}) {
+            fake_verbs::world().told_receives = 0;
+            check::expect(measure(with(Pattern::latency, bytes), many, options).recorder.samples() >= 600);
+            check::expect_equal(fake_verbs::world().told_receives, 0);
+        }
+    });
     check::test("a window is spread over several queue pairs", [] {
         for (const Pattern pattern : patterns) {
             VerbsOptions options = few(3);
@@ -72,6 +95,21 @@ int main() {
             check::expect_equal(measure(measured, checking, options).mismatch.found, 0);
             check::expect(measure(measured, plain, options).recorder.samples() > 0);
         }
+    });
+    check::test("queue pairs share their receives", [] {
+        for (const MessagesBy way : {MessagesBy::send, MessagesBy::write_imm})
+            for (const int pairs : {1, 4}) {
+                VerbsOptions options = few(3);
+                options.shared_receives = true;
+                options.queue_pairs = pairs;
+                options.messages_by = way;
+                const Precision& precision = way == MessagesBy::send && pairs > 1 ? plain : checking;
+                for (const Pattern pattern : {Pattern::bandwidth, Pattern::bidirectional_bandwidth}) {
+                    const OriginResult found = measure(with(pattern, 64, 12), precision, options);
+                    check::expect(found.recorder.samples() > 0);
+                    check::expect_equal(found.mismatch.found, 0);
+                }
+            }
     });
     check::test("a corrupted byte is found", [] {
         fake_verbs::world().damage = [](std::byte* data, std::size_t bytes) {
@@ -129,7 +167,7 @@ int main() {
         check::expect_error<TransportError>([&] { pair.other.await(1); }, "remote access error");
     });
     check::test("what verbs cannot do is said", [] {
-        const VerbsLimits limits{1024, 0, 1 << 20, 100, 1, 0};
+        const VerbsLimits limits{1024, 0, 1 << 20, 100, 1, 0, 0};
         const auto says = [&](const Case& measured, const std::string& part) {
             check::expect(beyond_verbs(measured, limits).find(part) != std::string::npos);
         };
@@ -146,6 +184,18 @@ int main() {
                       std::string::npos);
         check::expect(beyond_verbs(with(Pattern::bandwidth, 8, 8), limits, other)
                           .find("evenly over 3") != std::string::npos);
+        other = VerbsOptions();
+        other.messages_by = MessagesBy::write;
+        check::expect_equal(beyond_verbs(with(Pattern::latency, 8), limits, other), "");
+        for (const Case& one : {with(Pattern::latency, 0), with(Pattern::bandwidth, 8, 8)})
+            check::expect(beyond_verbs(one, limits, other).find("write-imm") != std::string::npos);
+        other.queue_pair = QueuePairKind::ud;
+        check::expect(beyond_verbs(with(Pattern::latency, 8), limits, other)
+                          .find("datagrams are sends") != std::string::npos);
+        other = VerbsOptions();
+        other.shared_receives = true;
+        check::expect(beyond_verbs(with(Pattern::latency, 8), limits, other)
+                          .find("no receives that queue pairs share") != std::string::npos);
         Case fenced = with(Pattern::put_latency, 8);
         fenced.epoch = Epoch::fence;
         says(fenced, "verbs have no epoch=fence");

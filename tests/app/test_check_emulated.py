@@ -66,6 +66,31 @@ def test_mpi_over_verbs_is_named_and_the_device_counts_it(
 
 @pytest.mark.slow
 @pytest.mark.skipif(not MPICH.exists(), reason="Debian's MPICH is not installed")
+def test_tcp_instead_of_the_ports_is_invalid_and_named(
+    roce_lab: LabState, check: Callable[..., Checked], tmp_path: Path
+) -> None:
+    """A site's wrapper around the launcher overrides what the launch asks UCX for."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    forced = "UCX_TLS=tcp,self UCX_NET_DEVICES=eth0"
+    for name, text in {
+        "mpicxx": f'exec {MPICH} "$@"',
+        "mpiexec": f'{forced} exec /usr/bin/mpiexec.mpich "$@"',
+    }.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    checked = check(
+        "--lab", roce_lab.name, "--mpi", str(folder / "mpicxx"), "--network", "roce",
+        "--launches", "1", *FEW,
+    )  # fmt: skip
+    assert checked.status == 3, checked.text
+    assert checked.outcomes("path") == {"INVALID"}
+    told = "the bytes that c1 sent crossed eth0, not rxe0:1; the MPI says that tcp/eth0 carried"
+    assert told in checked.words("path")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not MPICH.exists(), reason="Debian's MPICH is not installed")
 def test_a_check_on_rdma_ports_passes_by_its_path(
     roce_lab: LabState, check: Callable[..., Checked], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.app.commands import Checked
+from tests.app.commands import Checked, fabricgauge
 
 from fabricgauge.engines.sources import VERBS_HEADER, source_folder
 from fabricgauge.lab.host_access import entry
@@ -117,6 +117,69 @@ def test_a_window_goes_by_many_queue_pairs_and_their_making_is_told(
         assert isinstance(made, list)
         assert [(one["rank"], one["queue_pairs"]) for one in made] == [(0, 64), (1, 64)]
         assert all(one["create_s"] > 0 and one["register_s"] > 0 for one in made)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("asked", "patterns", "checks"),
+    [
+        ("messages-by=write-imm", "latency,bandwidth", ("--check-data",)),
+        ("messages-by=write", "latency", ()),
+        ("shared-receives=yes,queue-pairs=4,messages-by=write-imm", "bandwidth", ("--check-data",)),
+    ],
+)
+def test_messages_are_writes_where_that_is_asked_for(
+    asked: str, patterns: str, checks: tuple[str, ...],
+    roce_lab: LabState, check: Callable[..., Checked],
+) -> None:  # fmt: skip
+    before = counted(roce_lab, "c2")
+    checked = check(
+        "--lab", roce_lab.name, "--network", "roce", "--transport", f"verbs:{asked}", *checks,
+        "--launches", "1", "--case-budget", "0.2", "--patterns", patterns, "--sizes", "8,64K",
+    )  # fmt: skip
+    assert {one["status"] for one in records(checked, "case")} == {"ok"}, checked.text
+    assert checked.outcomes("data") == ({"PASS"} if checks else {"SKIPPED"})
+    (header,) = records(checked, "header")
+    assert isinstance(header["transport"], dict)
+    assert f"messages-by={header['transport']['messages_by']}" in asked
+    # rxe counts a message where a receive is used up.
+    received = counted(roce_lab, "c2")["rdma_recvs"] - before["rdma_recvs"]
+    assert (received == 0) == (asked == "messages-by=write")
+
+
+@pytest.mark.slow
+def test_registering_memory_is_told_by_size(
+    roce_lab: LabState, check: Callable[..., Checked]
+) -> None:
+    sizes = (4096, 1 << 20, 16 << 20)
+    checked = check(
+        "--lab", roce_lab.name, "--network", "roce", "--transport", "verbs", "--launches", "1",
+        "--case-budget", "0.1", "--patterns", "put_latency", "--sizes", ",".join(map(str, sizes)),
+    )  # fmt: skip
+    made = [one for case in records(checked, "case") for one in case["connections"]]  # type: ignore[attr-defined]
+    at_target = [one for one in made if one["rank"] == 1]
+    assert [one["registered_bytes"] for one in at_target] == list(sizes), checked.text
+    for one in at_target:
+        least, most = one["register_bounds_s"]
+        assert 0 < least <= one["register_s"] <= most
+    assert at_target[0]["registrations"] == 9
+
+
+@pytest.mark.slow
+def test_path_mtus_and_inline_limits_are_swept_by_one_command(
+    roce_lab: LabState, tmp_path: Path
+) -> None:
+    mtus = ",".join(f"verbs:path-mtu={mtu}\\,inline=64" for mtu in (256, 1024, 4096))
+    done = fabricgauge(
+        "compare", "--lab", roce_lab.name, "--network", "roce", "-o", str(tmp_path),
+        "--vary", f"transport={mtus}", "--patterns", "latency", "--sizes", "64,64K",
+        "--case-budget", "0.05", "--launches", "2", "--format", "json",
+    )  # fmt: skip
+    assert json.loads(done.stdout)["varied"]["finding"] == "undecided", done.stderr
+    used = {
+        json.loads(one.read_text())["roce"] for one in tmp_path.rglob("transports.json")
+    }  # fmt: skip
+    assert {one.split("path MTU ")[1].split()[0] for one in used} == {"256", "1024", "4096"}
 
 
 @pytest.mark.slow

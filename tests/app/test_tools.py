@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,8 @@ pytestmark = [pytest.mark.lab]
 
 #: Intel MPI's run-time with IMB has its own environment: it shares file names with MPICH.
 INTEL = Path(os.environ.get("FABRICGAUGE_TEST_IMPI", Path(__file__).parents[2] / ".venv-impi"))
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "perftest" / "4.5--send-lat-inf-rows.out"
 
 
 def needs(program: str) -> None:
@@ -119,6 +122,31 @@ def test_a_cable_pulled_while_iperf3_streams_is_named_and_the_rest_resumed(
     assert not again.path.name.endswith(".partial"), again.text
 
 
+#: A server that takes a connection, and a client that prints a recorded table and ends well.
+_INF_ROWS = f"""#!{sys.executable}
+import pathlib, socket, sys
+if sys.argv[-1].startswith("10."):
+    print(pathlib.Path({str(FIXTURE)!r}).read_text())
+    print("Correlation coefficient r^2: 0.664213 < 0.9", file=sys.stderr)
+else:
+    socket.create_server(("", int(sys.argv[-1]))).accept()
+"""
+
+
+def test_rows_of_inf_are_refused_though_perftest_ends_well(
+    check: Callable[..., Checked], tmp_path: Path
+) -> None:
+    planted = tmp_path / "tools" / "ib_send_lat"
+    planted.parent.mkdir()
+    planted.write_text(_INF_ROWS)
+    planted.chmod(0o755)
+    checked = check("--lab", "--tool", "perftest", "--tool-path", str(planted.parent))
+    assert checked.status == 3, checked.text
+    told = checked.words("completeness")
+    assert "2 rows of ib_send_lat without a figure, such as: 128 5 inf inf inf" in told
+    assert "perftest could not calibrate its clock" in told
+
+
 def test_perftest_without_a_device_ends_in_its_own_words(check: Callable[..., Checked]) -> None:
     needs("ib_send_bw")
     checked = check("--lab", "--tool", "perftest")
@@ -128,7 +156,13 @@ def test_perftest_without_a_device_ends_in_its_own_words(check: Callable[..., Ch
 
 @pytest.mark.parametrize(
     ("words", "status", "told"),
-    [(("--tool", "papyrus"), 2, "papyrus"), (("--tool", "nccl-tests"), 3, "nccl-tests")],
+    [
+        (("--tool", "papyrus"), 2, "papyrus"),
+        (("--tool", "nccl-tests"), 3, "nccl-tests"),
+        (("--tool", "iperf3:inline=8"), 2, "does not heed inline; it has no keys"),
+        (("--tool", "perftest:signal-interval=8"), 2, "there is queue-pair, path-mtu, gid-index"),
+        (("--tool", "perftest:queue-pair=xrc"), 2, "expected one of rc, uc, ud"),
+    ],
 )
 def test_a_suite_that_cannot_be_run_is_named(
     words: tuple[str, ...], status: int, told: str

@@ -151,6 +151,19 @@ def test_bytes_on_the_interface_of_another_network_are_invalid() -> None:
     assert planted.outcomes(found.verdicts, "path") == {Outcome.INVALID}
 
 
+@pytest.mark.parametrize("split", [{"eth0": 1.0}, {}], ids=["tcp", "shared memory"])
+def test_what_took_the_messages_instead_of_the_ports_is_named(split: Split) -> None:
+    """As UCX falls back where it may: to TCP, or to memory of one node."""
+    run = checked(alike(nodes.HDR), "infiniband", 11e-6, 2e9, split, tcp=bool(split))
+    used = "tcp/eth0" if split else "sysv/memory"
+    run = msgspec.structs.replace(run, environment={"carried by, over infiniband": used})
+    found = judged(run)
+    assert found.overall is Outcome.INVALID
+    (path,) = by_rule(found.verdicts, "path")
+    assert path.outcome is Outcome.INVALID
+    assert f"the MPI says that {used} carried its messages" in path.summary
+
+
 @pytest.mark.parametrize(("tcp", "outcome"), [(False, Outcome.PASS), (True, Outcome.INVALID)])
 def test_frames_of_a_port_may_count_on_its_interface_but_tcp_is_no_rdma(
     tcp: bool, outcome: Outcome

@@ -45,6 +45,11 @@ def test_levels_of_a_variable_may_be_anything() -> None:
     assert factor(r"env:UCX_TLS=tcp\,self,rc\,self\,sm").levels == ("tcp,self", "rc,self,sm")
 
 
+def test_a_transport_s_own_commas_stay_in_its_level() -> None:
+    levels = ("verbs:path-mtu=256,inline=0", "mpi")
+    assert factor(r"transport=verbs:path-mtu=256\,inline=0,mpi").levels == levels
+
+
 def test_an_empty_level_leaves_a_variable_as_it_is() -> None:
     assert factor("env:UCX_RNDV_THRESH=,8K").levels == (AS_IT_IS, "8K")
     with pytest.raises(UsageError, match="a level is empty"):

@@ -20,6 +20,7 @@ struct VerbsLimits {
     std::int64_t requests = 0;  // of one queue
     std::int64_t reads = 0;     // reads and atomics that may be under way at once
     std::int64_t atomics = 0;   // 0: it has none
+    std::int64_t shared_receives = 0;  // of one queue that queue pairs share; 0: it has none
 
     VerbsLimits least(const VerbsLimits& other) const noexcept;
 };
@@ -80,6 +81,12 @@ public:
 private:
     std::unique_ptr<ibv_mr, int (*)(ibv_mr*)> region_{nullptr, nullptr};
 };
+
+// A queue of receives that queue pairs share.
+using SharedReceives = std::unique_ptr<ibv_srq, int (*)(ibv_srq*)>;
+
+// Throws RdmaError.
+SharedReceives share_receives(const VerbsDevice& device, std::int64_t receives);
 
 ibv_qp_type type_of(QueuePairKind kind) noexcept;
 std::int64_t bytes_of(ibv_mtu mtu) noexcept;

@@ -31,6 +31,8 @@ struct VerbsLibrary {
     ibv_qp* (*create_qp)(ibv_pd* domain, ibv_qp_init_attr* attributes) = nullptr;
     int (*modify_qp)(ibv_qp* pair, ibv_qp_attr* attributes, int mask) = nullptr;
     int (*destroy_qp)(ibv_qp* pair) = nullptr;
+    ibv_srq* (*create_srq)(ibv_pd* domain, ibv_srq_init_attr* attributes) = nullptr;
+    int (*destroy_srq)(ibv_srq* queue) = nullptr;
     ibv_ah* (*create_ah)(ibv_pd* domain, ibv_ah_attr* attributes) = nullptr;
     int (*destroy_ah)(ibv_ah* handle) = nullptr;
     const char* (*wc_status_str)(ibv_wc_status status) = nullptr;

@@ -19,9 +19,17 @@ enum class QueuePairKind { rc, uc, ud };
 
 const char* name_of(QueuePairKind kind) noexcept;
 
+// How a message gets to its receiver: by a send; by a write that a posted receive tells of; or by a
+// write whose last byte the receiver looks at.
+enum class MessagesBy { send, write_imm, write };
+
+const char* name_of(MessagesBy way) noexcept;
+
 struct VerbsOptions {
     QueuePairKind queue_pair = QueuePairKind::rc;
     int queue_pairs = 1;             // of a case, for its window
+    bool shared_receives = false;    // one queue of receives for all queue pairs of a case
+    MessagesBy messages_by = MessagesBy::send;
     std::vector<std::string> ports;  // device:port; the first that a node has
     std::optional<int> gid_index;
     std::string gid_subnet;

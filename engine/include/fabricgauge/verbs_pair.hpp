@@ -7,8 +7,12 @@
 //
 // Of the sends every `signal_interval`-th and the last of a window tell of their completion; a
 // completion stands for all sends before it, since those of one queue end in their order.
+//
+// Messages may go by RDMA writes instead, each into the memory that its receive has. Where no receive
+// tells of a write, both sides count their messages together, and the last byte holds the count.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -41,16 +45,21 @@ struct VerbsAddress {
     std::uint64_t window;
     std::uint32_t window_key;
     std::uint16_t lid;
+    std::uint64_t messages;  // where the first one of an operation belongs
+    std::int64_t stride;
+    std::int64_t count;
 };
 
 enum class VerbsOperation : std::uint64_t { send, write, read, fetch_and_add, compare_and_swap, receive };
 
 const char* name_of(VerbsOperation operation) noexcept;
 
-// `burst` is how many messages or operations are started before they are waited for.
+// `burst` is how many messages or operations are started before they are waited for. Receives go to
+// the queue that is `shared`, if there is one: then another queue pair's message may take them.
 struct VerbsPlan {
     std::int64_t burst;
     Arrivals arrivals;
+    ibv_srq* shared = nullptr;
 };
 
 class VerbsPair {
@@ -65,11 +74,17 @@ public:
 
     // A message by itself; its memory is free when an answer to it has come.
     void send(const std::byte* data, std::int64_t bytes) {
-        post(VerbsOperation::send, IBV_WR_SEND, data, bytes, false);
+        if (by_ == MessagesBy::write) raise_flag(data, bytes);
+        carry(data, bytes, false);
+    }
+    // The next one that comes, which belongs to `data`.
+    void receive(const std::byte* data, std::int64_t bytes) {
+        if (by_ == MessagesBy::write) await_flag(data, bytes);
+        else await(1);
     }
     // A message of a window.
     void stream(const std::byte* data, std::int64_t bytes) {
-        post(VerbsOperation::send, IBV_WR_SEND, data, bytes, ends_burst());
+        carry(data, bytes, ends_burst());
         streamed_ = posted_;
     }
     void await_streamed() {
@@ -130,6 +145,32 @@ private:
         return true;
     }
 
+    void carry(const std::byte* data, std::int64_t bytes, bool last) {
+        if (by_ == MessagesBy::send) return post(VerbsOperation::send, IBV_WR_SEND, data, bytes, last);
+        aim_at_message(bytes);
+        const bool told = by_ == MessagesBy::write_imm;
+        post(VerbsOperation::write, told ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE, data, bytes, last);
+    }
+    // An empty one belongs nowhere.
+    void aim_at_message(std::int64_t bytes) noexcept {
+        request_.wr.rdma.remote_addr = other_.messages + static_cast<std::uint64_t>(place_there_ * other_.stride);
+        request_.wr.rdma.rkey = other_.window_key;
+        if (bytes > 0) place_there_ = place_there_ + 1 < other_.count ? place_there_ + 1 : 0;
+    }
+    // The data are the case's own, and none are checked where this is done.
+    void raise_flag(const std::byte* data, std::int64_t bytes) noexcept {
+        const_cast<std::byte*>(data)[bytes - 1] = std::byte{++flag_};
+    }
+    void await_flag(const std::byte* data, std::int64_t bytes) {
+        const auto* const last = reinterpret_cast<const std::atomic<std::uint8_t>*>(data + bytes - 1);
+        ++flag_;
+        for (int looks = 1; last->load(std::memory_order_acquire) != flag_; ++looks)
+            if (looks % patience == 0) {
+                poll();
+                give_way();
+            }
+    }
+
     void aim(std::int64_t displacement) noexcept {
         request_.wr.rdma.remote_addr = other_.window + static_cast<std::uint64_t>(displacement);
         request_.wr.rdma.rkey = other_.window_key;
@@ -164,7 +205,9 @@ private:
 
     void post_receive(std::uint64_t place) {
         ibv_recv_wr* refused = nullptr;
-        const int error = ibv_post_recv(pair_.get(), &receives_[place], &refused);
+        ibv_recv_wr* const receive = &receives_[place];
+        const int error = shared_ == nullptr ? ibv_post_recv(pair_.get(), receive, &refused)
+                                             : ibv_post_srq_recv(shared_, receive, &refused);
         if (error != 0) fail_post(VerbsOperation::receive, error);
         ++posted_receives_;
     }
@@ -181,7 +224,8 @@ private:
             const std::uint64_t number = done[i].wr_id & number_mask;
             if (operation_of(done[i].wr_id) == VerbsOperation::receive) {
                 ++received_;
-                post_receive(number);
+                // One that another queue pair posted may have a higher number.
+                post_receive(number < receives_.size() ? number : 0);
             } else {
                 completed_ = static_cast<std::int64_t>(number) + 1;
             }
@@ -203,6 +247,7 @@ private:
 
     const VerbsDevice& device_;
     QueuePairKind kind_;
+    MessagesBy by_;
     int peer_;
     std::int64_t path_mtu_bytes_;
     std::int64_t reads_;
@@ -210,6 +255,8 @@ private:
     std::int64_t signal_interval_;
     std::int64_t burst_;
     std::int64_t depth_;
+    Arrivals arrivals_;
+    ibv_srq* shared_;
     std::vector<ibv_sge> places_;  // of each receive two: a datagram's header, and what it carries
     std::vector<ibv_recv_wr> receives_;  // those of one operation
     Buffer headers_{0};
@@ -229,6 +276,8 @@ private:
     std::int64_t awaited_ = 0;
     std::int64_t received_ = 0;
     std::int64_t posted_receives_ = 0;
+    std::int64_t place_there_ = 0;
+    std::uint8_t flag_ = 0;
     int empty_ = 0;
 };
 

@@ -28,15 +28,26 @@ Arrivals arrivals_of(const Case& measured, const Slots& slots, bool at_origin);
 // What of them comes by the n-th of `spread` queue pairs; the first has the acknowledgement.
 Arrivals share_of(const Arrivals& arrivals, std::int64_t n, std::int64_t spread);
 
+// Readings of one thing: their median, and the least and the most of them.
+struct Readings {
+    double median_s = 0.0;
+    double least_s = 0.0;
+    double most_s = 0.0;
+};
+
+Readings readings_of(std::vector<double> times_s);
+
 // What the making of a case's queue pairs took on one rank. `resident_bytes` is by how much the
-// process grew; what kernel and adapter keep is not in it.
+// process grew; what kernel and adapter keep is not in it. The memory was registered and released
+// `registrations` times.
 struct VerbsCosts {
     double create_s = 0.0;
     double connect_s = 0.0;
     std::int64_t resident_bytes = 0;
     std::int64_t registered_bytes = 0;
-    double register_s = 0.0;
-    double release_s = 0.0;
+    int registrations = 0;
+    Readings registering;
+    Readings releasing;
 
     std::string json(int rank, int queue_pairs) const;
 };
@@ -62,6 +73,8 @@ public:
         JsonWriter json;
         json.begin_object().member("name", "verbs").member("library", device_.verbs().path);
         json.member("queue_pair", name_of(options.queue_pair));
+        json.member("messages_by", name_of(options.messages_by));
+        json.member("shared_receives", options.shared_receives);
         json.member("path_mtu_bytes", limits_.path_mtu_bytes);
         json.member("inline_bytes", limits_.inline_bytes);
         json.member("signal_interval", options.signal_interval);
@@ -78,9 +91,8 @@ public:
         const Buffer& memory = this->memory_of(messages);
         spread_ = has_window(measured.pattern) ? queue_pairs() : 1;
         costs_ = {};
-        costs_.registered_bytes = memory.bytes();
-        costs_.register_s =
-            time_of([&] { memory_ = VerbsMemory(device_, memory.data(), memory.bytes()); });
+        time_registration(memory);
+        memory_ = VerbsMemory(device_, memory.data(), memory.bytes());
         const std::int64_t resident = resident_bytes();
         const Arrivals arrivals = arrivals_of(measured, messages.slots(), this->at_origin(measured));
         costs_.create_s = time_of([&] { create(window_slots(measured), arrivals, peer); });
@@ -93,12 +105,13 @@ public:
     // Returns what it all took, as JSON.
     std::string close_pair() {
         pairs_.clear();
-        costs_.release_s = time_of([&] { memory_ = VerbsMemory(); });
+        shared_.reset();
+        memory_ = VerbsMemory();
         return costs_.json(this->rank(), static_cast<int>(queue_pairs()));
     }
 
     void send(const std::byte* data, std::int64_t bytes, int) { pairs_.front()->send(data, bytes); }
-    void receive(std::byte*, std::int64_t, int) { pairs_.front()->await(1); }
+    void receive(std::byte* data, std::int64_t bytes, int) { pairs_.front()->receive(data, bytes); }
     void start_send(std::int64_t, const std::byte* data, std::int64_t bytes, int) {
         next().stream(data, bytes);
     }
@@ -135,6 +148,23 @@ private:
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     }
 
+    // As often as gives a median, unless that is long.
+    void time_registration(const Buffer& memory) {
+        constexpr std::size_t most = 9;
+        constexpr double enough_s = 0.5;
+        std::vector<double> registering, releasing;
+        for (double spent_s = 0.0; registering.size() < most && spent_s < enough_s;) {
+            registering.push_back(
+                time_of([&] { memory_ = VerbsMemory(device_, memory.data(), memory.bytes()); }));
+            releasing.push_back(time_of([&] { memory_ = VerbsMemory(); }));
+            spent_s += registering.back() + releasing.back();
+        }
+        costs_.registered_bytes = memory.bytes();
+        costs_.registrations = static_cast<int>(registering.size());
+        costs_.registering = readings_of(registering);
+        costs_.releasing = readings_of(releasing);
+    }
+
     std::int64_t queue_pairs() const noexcept { return device_.options().queue_pairs; }
     VerbsPair& pair(std::int64_t number) { return *pairs_[static_cast<std::size_t>(number)]; }
     // They take turns, message by message.
@@ -145,10 +175,13 @@ private:
     }
 
     void create(std::int64_t window, const Arrivals& arrivals, int peer) {
+        if (device_.options().shared_receives)
+            shared_ = share_receives(device_, receives_for(arrivals));
         for (std::int64_t i = 0; i < queue_pairs(); ++i) {
             const Arrivals share = i < spread_ ? share_of(arrivals, i, spread_) : Arrivals{};
             pairs_.push_back(std::make_unique<VerbsPair>(device_, limits_, memory_,
-                                                         VerbsPlan{window / spread_, share}, peer));
+                                                         VerbsPlan{window / spread_, share, shared_.get()},
+                                                         peer));
         }
         turn_ = 0;
     }
@@ -166,6 +199,7 @@ private:
     const VerbsDevice& device_;
     VerbsLimits limits_;
     VerbsMemory memory_;
+    SharedReceives shared_{nullptr, nullptr};
     std::vector<std::unique_ptr<VerbsPair>> pairs_;  // end before the memory that they use
     std::int64_t spread_ = 1;                        // so many of them carry the window
     std::int64_t turn_ = 0;

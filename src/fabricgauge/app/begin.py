@@ -149,16 +149,23 @@ def _starts(suite: Suite, progress: Progress) -> tuple[str, ...]:
 
 def _as_used(fabric: Fabric, tool: Tool) -> tuple[Network, ...]:
     """Ethernets as the suite uses them: RDMA over them has other headers than TCP."""
+    if tool.technology == "ethernet":
+        return fabric.networks
     return tuple(
-        msgspec.structs.replace(
-            one,
-            technology=tool.technology,
-            rate_origin=f"{one.rate_origin}; {tool.name} is taken to use it as {tool.technology}",
-        )
-        if one.technology == "ethernet" != tool.technology
-        else one
+        _as_rdma(fabric, tool, one) if one.technology == "ethernet" else one
         for one in fabric.networks
     )
+
+
+def _as_rdma(fabric: Fabric, tool: Tool, network: Network) -> Network:
+    """As the device on its interfaces uses it; where none is known, as the suite commonly does."""
+    member = network.members[0]
+    node = fabric.node(member.node)
+    port = node if isinstance(node, Skipped) else node.port_of(member.interface)
+    is_iwarp = not isinstance(port, Skipped) and port.protocol == "iwarp"
+    technology = "iwarp" if is_iwarp else tool.technology
+    origin = f"{network.rate_origin}; {tool.name} is taken to use it as {technology}"
+    return msgspec.structs.replace(network, technology=technology, rate_origin=origin)
 
 
 def stored_run(root: Path, said: MeasurementRequest) -> tuple[RunDirectory, MeasurementRequest]:

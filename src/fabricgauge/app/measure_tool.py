@@ -12,7 +12,7 @@ from fabricgauge.discover.counters import Counted, counters, shares
 from fabricgauge.evidence.traffic import accounted_bytes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.fabric import Fabric, Member
 from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.model.measurement import NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.plan import PlannedLaunch
@@ -21,9 +21,9 @@ from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import Found, read
 from fabricgauge.parse.tasks import is_telling, placement
 from fabricgauge.run.mpi_impls.table import mpi_impl_of
-from fabricgauge.run.tools.interface import CLIENT, SERVER
+from fabricgauge.run.tools.interface import CLIENT, DEVICE, PORT, SERVER
 from fabricgauge.run.tools.running import SuiteLaunch, listens, run_suite, telling
-from fabricgauge.words.sentences import listed
+from fabricgauge.words.sentences import counted, listed
 
 #: How long a program may say nothing: some print only at their end.
 SILENT_S = 60.0
@@ -45,22 +45,24 @@ def suite_launch(context: RunContext, launch: PlannedLaunch) -> SuiteLaunch:
     Raises:
         CannotRun: a program is missing, or the stored plan names a start that the suite has not.
     """
-    suite, access = _suite(context), context.target.access
+    suite, access, fabric = _suite(context), context.target.access, context.fabric
     starts = {one.name: one for one in suite.tool.starts(suite.effort)}
     if launch.program not in starts:
         raise CannotRun(f"{suite.tool.name} has no start {launch.program!r:.80}")
     start = starts[launch.program]
-    interfaces, addresses = network_ends(context.fabric, launch)
-    client = _filled(suite, start.client, addresses)
     if suite.tool.kind == "mpi":
         if suite.mpi is None:
             raise CannotRun(f"{suite.tool.name} needs an MPI; name one with --mpi")
-        program = telling(client, interfaces)
+        program = telling(_filled(suite, start.client, {}), pinned_interfaces(fabric, launch))
         return SuiteLaunch(mpi_impl_of(suite.mpi).command(suite.mpi, launch, access, program))
+    ends = _ends(fabric, launch)
+    client, server = (
+        telling(_filled(suite, words, _meant(fabric, ends, end)), {}, rank)
+        for rank, (words, end) in enumerate(zip((start.client, start.server), ends, strict=True))
+    )
     hosts = {host.node: host for host in access.hosts}
     here, there = (hosts[node] for node in launch.nodes)
-    server = telling(_filled(suite, start.server, addresses), {}, rank=1)
-    begun = LaunchCommand(tuple(here.through(telling(client, {}, rank=0))), {})
+    begun = LaunchCommand(tuple(here.through(client)), {})
     listening = LaunchCommand(tuple(there.through(server)), {})
     return SuiteLaunch(begun, listening, tuple(there.through(listens(start.port))))
 
@@ -71,8 +73,15 @@ def _suite(context: RunContext) -> Suite:
     return context.target.suite
 
 
-def network_ends(fabric: Fabric, launch: PlannedLaunch) -> tuple[dict[str, str], dict[str, str]]:
-    """Interfaces by host name, and the two ends' addresses, in the launch's network.
+def pinned_interfaces(fabric: Fabric, launch: PlannedLaunch) -> dict[str, str]:
+    """The nodes' interfaces in the launch's network by host name; empty without a network."""
+    names = {one.name: one.hostname for one in fabric.nodes}
+    ends = _ends(fabric, launch) if launch.network else ()
+    return {names[one.node]: one.interface for one in ends}
+
+
+def _ends(fabric: Fabric, launch: PlannedLaunch) -> tuple[Member, ...]:
+    """The nodes' interfaces in the launch's network.
 
     Where no network is meant a pair still needs an address: the first that joins it gives one.
     """
@@ -80,19 +89,27 @@ def network_ends(fabric: Fabric, launch: PlannedLaunch) -> tuple[dict[str, str],
         if launch.network not in (None, network.name):
             continue
         members = [network.member(node) for node in launch.nodes]
-        ends = [one for one in members if not isinstance(one, Skipped)]
+        ends = tuple(one for one in members if not isinstance(one, Skipped))
         if len(ends) == len(members):
-            hosts = {one.name: one.hostname for one in fabric.nodes}
-            pinned = {hosts[one.node]: one.interface for one in ends} if launch.network else {}
-            return pinned, {CLIENT: ends[0].ip, SERVER: ends[1].ip}
+            return ends
     raise CannotRun(f"{listed(launch.nodes)} are not both in {launch.network or 'any network'}")
 
 
-def _filled(suite: Suite, words: Sequence[str], addresses: dict[str, str]) -> tuple[str, ...]:
+def _meant(fabric: Fabric, ends: Sequence[Member], own: Member) -> dict[str, str]:
+    """What the words of a start stand for at one of two ends."""
+    node = fabric.node(own.node)
+    port = node if isinstance(node, Skipped) else node.port_of(own.interface)
+    device = {} if isinstance(port, Skipped) else {DEVICE: port.device, PORT: str(port.number)}
+    return {CLIENT: ends[0].ip, SERVER: ends[1].ip, **device}
+
+
+def _filled(suite: Suite, words: Sequence[str], meant: dict[str, str]) -> tuple[str, ...]:
     program = suite.programs.get(words[0])
     if program is None:
         raise CannotRun(f"{words[0]} of {suite.tool.name} was not found on this machine")
-    return (str(program), *(addresses.get(word, word) for word in words[1:]))
+    if DEVICE in words and DEVICE not in meant:
+        raise CannotRun(f"{words[0]}: no RDMA device is on an interface of the network")
+    return (str(program), *(meant.get(word, word) for word in words[1:]))
 
 
 def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
@@ -104,7 +121,7 @@ def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
         started = suite_launch(context, launch)
         before = counters(context.target.access, launch.nodes)
         ended, lines = run_suite(started, raw, silent_s=silent_s, marker=marker)
-        ended = _without_figures(_keep(context, launch, lines, ended, before), ended)
+        ended = _with_figures(launch, _keep(context, launch, lines, ended, before), ended)
         ended = explained(context.target.access, context.fabric, launch.network, ended)
     except CannotRun as error:
         ended = Ended("broken", None, str(error), (), 0.0)
@@ -121,7 +138,7 @@ def _keep(
     lines: Sequence[str],
     ended: Ended,
     before: dict[str, Counted],
-) -> tuple[SuiteCurve, ...]:
+) -> tuple[Found, ...]:
     """Store what a start said: placement, curves, lines not understood, counters around."""
     source = f"{launch.program}, launch {launch.number}"
     told = [found for line in lines if (found := placement(line)) is not None]
@@ -129,18 +146,32 @@ def _keep(
     said = [_whole(one, ended) for one in read(suite_lines, source)]
     curves = [one for one in said if isinstance(one, SuiteCurve)]
     after = counters(context.target.access, launch.nodes)
-    counted = around(launch, told, before, after, accounted_bytes(curves))
-    counted = msgspec.structs.replace(counted, polls=_suite(context).tool.polls)
-    context.keep(launch, (*told, *said, counted))
-    return tuple(curves)
+    surroundings = around(launch, told, before, after, accounted_bytes(curves))
+    surroundings = msgspec.structs.replace(surroundings, polls=_suite(context).tool.polls)
+    context.keep(launch, (*told, *said, surroundings))
+    return tuple(said)
 
 
-def _without_figures(curves: Sequence[SuiteCurve], ended: Ended) -> Ended:
-    """A program may end with status 0 and have measured nothing, as iperf3 -J does."""
-    if ended.status != "ok" or any(one.points for one in curves):
+def _with_figures(launch: PlannedLaunch, said: Sequence[Found], ended: Ended) -> Ended:
+    """A program may end with status 0 and have measured nothing, as iperf3 -J does, or printed
+    rows of ``inf``, as perftest does where it cannot calibrate its clock.
+    """
+    if ended.status != "ok":
         return ended
-    said = [failure.text for one in curves for failure in one.failures]
-    message = f"the program measured nothing{'; it said: ' + said[0] if said else ''}"
+    curves = [one for one in said if isinstance(one, SuiteCurve)]
+    failed = {failure.line: failure for one in curves for failure in one.failures}
+    odd = [one for one in failed.values() if one.trouble == "not a number"]
+    if not any(one.points for one in curves):
+        first = f"; it said: {next(iter(failed.values())).text}" if failed else ""
+        message = f"the program measured nothing{first}"
+    elif odd:
+        rows, cells = counted(len(odd), "row"), " ".join(odd[0].text.split())
+        told = [f"; {one.reason} ({one.text})" for one in said if isinstance(one, UnparsedLine)]
+        message = (
+            f"{rows} of {launch.program} without a figure, such as: {cells}{''.join(told[:1])}"
+        )
+    else:
+        return ended
     return msgspec.structs.replace(ended, status="broken", message=message)
 
 

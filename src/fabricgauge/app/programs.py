@@ -13,6 +13,7 @@ from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.run.tools.find import programs
 from fabricgauge.run.tools.interface import Effort, Tool
 from fabricgauge.run.tools.table import EFFORTS, TOOLS
+from fabricgauge.run.transports import VERBS, known_transport, values_of
 
 
 class Suite(msgspec.Struct, frozen=True):
@@ -68,16 +69,21 @@ def suite_for(request: MeasurementRequest, progress: Progress) -> Suite:
     """The suite that ``--tool`` names, with its programs and the MPI they need.
 
     Raises:
-        UsageError: no such suite, or no MPI of the kind that was asked for.
+        UsageError: no such suite, key or value, or no MPI of the kind that was asked for.
         ToolMissing: none of its programs is there.
         CannotRun: no MPI that could start them.
     """
     progress.stage(f"finding {request.tool}")
-    tool = TOOLS.get(request.tool)
+    name, colon, said = request.tool.partition(":")
+    tool = TOOLS.get(name)
     if tool is None:
-        raise UsageError(f"no suite {request.tool!r} can be run; there is {', '.join(TOOLS)}")
+        raise UsageError(f"no suite {name!r} can be run; there is {', '.join(TOOLS)}")
+    verbs = values_of(known_transport(f"{VERBS}:{said}")) if colon else {}
+    if unknown := [key for key in verbs if key not in tool.keys]:
+        there = f"there is {', '.join(tool.keys)}" if tool.keys else "it has no keys"
+        raise UsageError(f"--tool {name} does not heed {', '.join(unknown)}; {there}")
     found = programs(tool, (Path(request.tool_path).resolve(),) if request.tool_path else ())
-    effort = EFFORTS[request.profile]
+    effort = msgspec.structs.replace(EFFORTS[request.profile], verbs=verbs)
     if request.parallel:
         effort = msgspec.structs.replace(effort, streams=request.parallel)
     mpi = None

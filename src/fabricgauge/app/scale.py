@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.app.measure_tool import around, network_ends
+from fabricgauge.app.measure_tool import around, pinned_interfaces
 from fabricgauge.app.networks import targets
 from fabricgauge.app.profile import FOLDER, FOLDER_VARIABLE, mpi_under, read_profiles
 from fabricgauge.app.target import Target, about, discovered
@@ -211,7 +211,7 @@ def _command(
         if name.startswith(ENVIRONMENT) and level != AS_IT_IS
     ]
     record = (f"LD_PRELOAD={what.library}", f"{FOLDER_VARIABLE}={kept}")
-    interfaces = network_ends(fabric, launch)[0] if is_pinned(launch) else {}
+    interfaces = pinned_interfaces(fabric, launch) if is_pinned(launch) else {}
     program = telling(("env", *record, *variables, *what.argv), interfaces)
     access = msgspec.structs.replace(target.access, bind=said.get("bind", ""))
     return SuiteLaunch(started(what.mpi, launch, access, program))

@@ -16,6 +16,7 @@ from fabricgauge.app.target import Target
 from fabricgauge.compare.varying import varied
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.pattern import THREADED_PATTERNS, TOURNAMENT_PATTERNS
+from fabricgauge.model.request import applicable
 from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Design, Factor, Varied
 from fabricgauge.plan.asked import ALL_PATTERNS
@@ -24,6 +25,7 @@ from fabricgauge.plan.plan import is_pair
 from fabricgauge.plan.profiles import Profile, profile_of
 from fabricgauge.run.mpi_impls.interface import is_pinned
 from fabricgauge.run.mpi_impls.table import mpi_impl_of
+from fabricgauge.run.transports import known_transport
 from fabricgauge.store.run_directory import PARTIAL, RunDirectory, find
 from fabricgauge.store.run_files import About, load
 
@@ -145,7 +147,11 @@ def _require_same(run: RunDirectory, target: Target) -> None:
 
 
 def _target_of(design: Design, arm: Sequence[str], target: Target) -> Target:
-    """The target with the engine, the binding and the variables of an arm."""
+    """The target with the engine, the transport, the binding and the variables of an arm.
+
+    Raises:
+        UsageError: there is no such MPI or transport, or it has no effect on what is asked for.
+    """
     said = {one.name: level for one, level in zip(design.factors, arm, strict=True)}
     compiler = said.get("compiler", "")
     mpi = said.get("mpi", target.request.mpi)
@@ -156,7 +162,9 @@ def _target_of(design: Design, arm: Sequence[str], target: Target) -> Target:
         if name.startswith(ENVIRONMENT) and level != AS_IT_IS
     )
     access = msgspec.structs.replace(target.access, bind=said.get("bind", ""), variables=variables)
-    return msgspec.structs.replace(target, engine=engine, access=access)
+    carried = known_transport(said.get("transport", target.request.transport) or "mpi")
+    request = applicable(msgspec.structs.replace(target.request, transport=carried))
+    return msgspec.structs.replace(target, request=request, engine=engine, access=access)
 
 
 def run(

@@ -96,6 +96,11 @@ class Node(msgspec.Struct, frozen=True, tag="node", omit_defaults=True):
                 return as_interface(port)
         return Skipped(f"{self.name} has no interface {name}")
 
+    def port_of(self, interface: str) -> RdmaPort | Skipped:
+        """The RDMA port on an interface."""
+        found = (one for one in self.rdma_ports if one.interface == interface)
+        return next(found, Skipped(f"no RDMA device is on {self.name}:{interface}"))
+
     def adapter_of(self, name: str) -> Adapter | Skipped:
         """The adapter that an interface or an RDMA port is on."""
         device = name.partition(":")[0]

@@ -80,7 +80,7 @@ class UsedVerbs(msgspec.Struct, frozen=True, tag_field="name", tag="verbs"):
     """How a launch used verbs, by which ports of its ranks; MPI was its control plane then.
 
     Messages of up to ``inline_bytes`` were copied as they were posted; of ``signal_interval`` sends
-    one told of its completion.
+    one told of its completion. ``messages_by`` is ``send``, ``write-imm`` or ``write``.
     """
 
     library: str
@@ -91,10 +91,15 @@ class UsedVerbs(msgspec.Struct, frozen=True, tag_field="name", tag="verbs"):
     traffic_class: int
     service_level: int
     ports: tuple[UsedPort, ...]
+    messages_by: str = "send"
+    shared_receives: bool = False
 
     def __str__(self) -> str:
         ports = ", ".join(dict.fromkeys(f"{p.name} (GID {p.gid_index})" for p in self.ports))
-        return f"verbs {self.queue_pair.upper()} by {ports}, path MTU {self.path_mtu_bytes} B"
+        by = f", messages by {self.messages_by}" if self.messages_by != "send" else ""
+        shared = ", receives shared" if self.shared_receives else ""
+        mtu = self.path_mtu_bytes
+        return f"verbs {self.queue_pair.upper()} by {ports}, path MTU {mtu} B{by}{shared}"
 
 
 class Header(msgspec.Struct, frozen=True, tag_field="record", tag="header"):
@@ -271,6 +276,8 @@ class VerbsConnection(msgspec.Struct, frozen=True):
     """What one rank's queue pairs of a case took to make, and its memory to register and release.
 
     ``resident_bytes`` is by how much the process grew; what kernel and adapter keep is not in it.
+    ``register_s`` and ``release_s`` are medians of ``registrations`` readings, whose least and most
+    are their bounds. Earlier engines took one reading and told no bounds.
     """
 
     rank: int
@@ -281,6 +288,9 @@ class VerbsConnection(msgspec.Struct, frozen=True):
     registered_bytes: int
     register_s: float
     release_s: float
+    registrations: int = 1
+    register_bounds_s: tuple[float, ...] = ()
+    release_bounds_s: tuple[float, ...] = ()
 
 
 class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):

@@ -107,7 +107,7 @@ def _conditions(
     request: MeasurementRequest, ranks: int
 ) -> Iterator[tuple[bool, Collection[str], str]]:
     """When fields have no effect; {} stands for the option's name in the reason."""
-    tool, sim, lab = request.tool, bool(request.sim), bool(request.lab)
+    tool, sim, lab = request.tool.partition(":")[0], bool(request.sim), bool(request.lab)
     stored, launcher = bool(request.resume), request.launcher
     yield stored, _PLANNED, "--resume takes {} from the run; leave it out"
     # With --tool another suite's programs measure one pair of nodes.

@@ -130,6 +130,10 @@ class Launch(msgspec.Struct, frozen=True):
         return named or (self.nodes if self.imported else ())
 
 
+#: A fact of a run's environment is called so, with a network's name behind it.
+CARRIED_BY = "carried by, over "
+
+
 class Run(msgspec.Struct, frozen=True):
     """Everything that judging and reporting need to know of one run.
 
@@ -147,3 +151,7 @@ class Run(msgspec.Struct, frozen=True):
     complete: bool
     notes: tuple[str, ...] = ()
     preflight: tuple[Finding, ...] = ()
+
+    def carried_by(self, network: str) -> str:
+        """What the launches of a network said that they used; empty where nobody said it."""
+        return self.environment.get(f"{CARRIED_BY}{network}", "")

@@ -38,6 +38,8 @@ KEYS: Mapping[str, Mapping[str, range | tuple[str, ...] | str]] = MappingProxyTy
         "signal-interval": range(1, 65_537),
         "traffic-class": range(256),
         "service-level": range(16),
+        "messages-by": ("send", "write-imm", "write"),
+        "shared-receives": ("yes", "no"),
     },
 })  # fmt: skip
 
@@ -74,14 +76,14 @@ def _require(name: str, word: str) -> None:
         raise UsageError(f"{name}: {word!r} is not understood; expected {expected}")
 
 
-def _words(transport: str) -> dict[str, str]:
-    """The values by their keys."""
+def values_of(transport: str) -> dict[str, str]:
+    """The values by their keys, of a transport that is known."""
     said = transport.partition(":")[2]
     return dict(word.split("=", 1) for word in said.split(",")) if said else {}
 
 
 def _provider(transport: str) -> str:
-    return _words(transport).get("provider", "").partition(";")[0]
+    return values_of(transport).get("provider", "").partition(";")[0]
 
 
 def needs_ports(transport: str) -> bool:
@@ -101,7 +103,7 @@ def beside_mpi(
     transport: str, fabric: Fabric, launch: PlannedLaunch
 ) -> tuple[PlannedLaunch, tuple[str, ...]]:
     """The launch as MPI is to make it, and what the engine is told of the transport."""
-    name, said = transport.partition(":")[0], _words(transport)
+    name, said = transport.partition(":")[0], values_of(transport)
     words = ["--transport", name]
     if launch.ports:
         beside = _beside(fabric, launch)

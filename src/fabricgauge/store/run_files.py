@@ -12,7 +12,7 @@ from fabricgauge.model.finding import Finding
 from fabricgauge.model.measurement import Footer, Header, Measurement, Placement
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.request import MeasurementRequest, of_earlier_version
-from fabricgauge.model.run import Around, Ended, Launch, Run
+from fabricgauge.model.run import CARRIED_BY, Around, Ended, Launch, Run
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.model.together import Round
 from fabricgauge.store.run_directory import RunDirectory
@@ -177,7 +177,7 @@ def _if_there(directory: RunDirectory, name: str, kind: type[_T], missing: _T) -
 
 
 def _way_facts(ways: dict[str, str]) -> dict[str, str]:
-    return {f"carried by, over {network}": said for network, said in ways.items()}
+    return {f"{CARRIED_BY}{network}": said for network, said in ways.items()}
 
 
 def _library_facts(hashes: dict[str, str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fabricgauge.engines.find import intel_mpi, mpi_of
@@ -29,6 +30,39 @@ def test_iperf3_measures_both_directions_and_many_streams() -> None:
     starts = {start.name: start.client for start in TOOLS["iperf3"].starts(EFFORTS["quick"])}
     options = set().union(*map(set, starts.values()))
     assert {"-R", "-P", "4", "--bidir", "-J", CLIENT} <= options
+
+
+def perftest(**verbs: str) -> dict[str, str]:
+    """The clients of perftest's starts by name."""
+    keys = {key.replace("_", "-"): value for key, value in verbs.items()}
+    effort = msgspec.structs.replace(EFFORTS["quick"], verbs=keys)
+    return {start.name: " ".join(start.client) for start in TOOLS["perftest"].starts(effort)}
+
+
+def test_perftest_connects_by_the_address_and_has_every_program() -> None:
+    starts = perftest()
+    assert {*starts} == {*TOOLS["perftest"].programs, "ib_send_bw, both directions"}
+    assert starts["ib_read_lat"] == f"ib_read_lat -a -R -F -n 10 -p 18515 {SERVER}"
+    assert starts["ib_atomic_bw"] == f"ib_atomic_bw -R -F -n 10 -p 18515 {SERVER}"
+    assert starts["ib_send_bw, both directions"].endswith(f"-b {SERVER}")
+
+
+@pytest.mark.parametrize(("kind", "verbs"), [("uc", {"send", "write"}), ("ud", {"send"})])
+def test_perftest_does_what_a_kind_of_queue_pair_can(kind: str, verbs: set[str]) -> None:
+    starts = perftest(queue_pair=kind)
+    assert {name.split("_")[1] for name in starts} == verbs
+    assert all(f"-c {kind.upper()}" in start for start in starts.values())
+    # The connection manager of RDMA knows no UC.
+    assert all(("-R" in start) == (kind == "ud") for start in starts.values())
+
+
+def test_perftest_is_told_what_each_program_heeds() -> None:
+    starts = perftest(inline="0", queue_pairs="4", gid_index="3")
+    assert "-d @device -i @port" in starts["ib_read_bw"]
+    assert "-q 4 -x 3" in starts["ib_read_bw"]
+    assert "-I" not in starts["ib_read_bw"]
+    assert "-I 0 -x 3" in starts["ib_write_lat"]
+    assert "-q" not in starts["ib_write_lat"]
 
 
 def executable(path: Path, text: str = "#!/bin/sh\n") -> Path:

@@ -63,10 +63,12 @@ def judge(subject: Subject) -> Said | Skipped:
     # What decides comes first; of thousands of nodes not everything is told.
     lines = tuple(dict.fromkeys(line for one in (*decisive, *found) for line in one.evidence))
     left = len(lines) - MOST_LINES
+    used = subject.run.carried_by(subject.name) if outcome is Outcome.INVALID else ""
+    by = f"; the MPI says that {used} carried its messages" if used else ""
     more = (f"{left:,} more such lines follow from the counters in results.jsonl",)
     return Said(
         outcome,
-        decisive[0].summary if decisive else "no counters were read: the path is unproven",
+        decisive[0].summary + by if decisive else "no counters were read: the path is unproven",
         min(shares, key=lambda one: one.value, default=None),
         subject.threshold("path.share") if shares else None,
         (*lines[:MOST_LINES], *(more if left > 0 else ())),

@@ -1,7 +1,8 @@
 """What queue pairs and registered memory took, of a launch whose data went over verbs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from fabricgauge.model.measurement import VerbsConnection
 from fabricgauge.model.run import Launch
 from fabricgauge.report import document as doc
 from fabricgauge.words.figures import amount, duration
@@ -11,8 +12,9 @@ _HEADS = (
     ">registered in", ">released in",
 )  # fmt: skip
 _SAID = (
-    "What each case's queue pairs and its memory took on either side, outside of what is timed; one"
-    " reading each. What kernel and adapter keep for a queue pair is not in the process."
+    "What each case's queue pairs and its memory took on either side, outside of what is timed."
+    " Registering and releasing are medians, with the least and the most; all else is one reading."
+    " What kernel and adapter keep for a queue pair is not in the process."
 )
 
 
@@ -22,10 +24,50 @@ def connections(launch: Launch) -> Iterator[doc.Block]:
         (
             measured.case, str(one.rank), str(one.queue_pairs), duration(one.create_s),
             duration(one.connect_s), amount(one.resident_bytes), amount(one.registered_bytes),
-            duration(one.register_s), duration(one.release_s),
+            _within(one.register_s, one.register_bounds_s),
+            _within(one.release_s, one.release_bounds_s),
         )
         for measured in launch.measurements for one in measured.connections
     )  # fmt: skip
-    if rows:
-        yield doc.Paragraph(_SAID)
-        yield doc.Table(doc.heads(*_HEADS), rows)
+    if not rows:
+        return
+    yield doc.Paragraph(_SAID)
+    yield doc.Table(doc.heads(*_HEADS), rows)
+    made = [one for measured in launch.measurements for one in measured.connections]
+    most = max(made, key=lambda one: one.queue_pairs)
+    if most.queue_pairs >= ENOUGH_TO_DIVIDE:
+        yield from _at_scale(most)
+
+
+def _within(median_s: float, bounds_s: tuple[float, ...]) -> str:
+    between = f" ({' to '.join(map(duration, bounds_s))})" if bounds_s else ""
+    return f"{duration(median_s)}{between}"
+
+
+#: One queue pair grows a process by whole pages, or not at all.
+ENOUGH_TO_DIVIDE = 64
+#: Queue pairs that an adapter holds where each of the ``m`` ranks on each of ``n`` nodes talks to
+#: all others (InfiniBand Architecture Specification Volume 1, 3.2.2 and annex A14 for XRC).
+TRANSPORTS: tuple[tuple[str, str, Callable[[int, int], int]], ...] = (
+    ("reliable or unreliable connections", "M²N", lambda m, n: m * m * n),
+    ("extended reliable connections (XRC)", "MN", lambda m, n: m * n),
+    ("datagrams", "M", lambda m, _: m),
+    ("raw packets", "1", lambda _m, _n: 1),
+)
+_CLUSTERS = ((8, 16), (64, 128), (128, 1024))
+
+
+def _at_scale(measured: VerbsConnection) -> Iterator[doc.Block]:
+    """What an adapter's queue pairs would be, and take, by what one took here; computed."""
+    each = measured.resident_bytes / measured.queue_pairs
+    yield doc.Paragraph(
+        f"Computed: queue pairs of one adapter where all M ranks on each of N nodes talk to each"
+        f" other, and their memory by the {amount(round(each))} that each of"
+        f" {measured.queue_pairs:,} took of the process of rank {measured.rank} here. Queues of"
+        " other lengths take more or less."
+    )
+    heads = doc.heads("transport", "queue pairs", *(f">M = {m:,}, N = {n:,}" for m, n in _CLUSTERS))
+    yield doc.Table(heads, tuple(
+        (name, formula, *(f"{of(m, n):,}, {amount(round(of(m, n) * each))}" for m, n in _CLUSTERS))
+        for name, formula, of in TRANSPORTS
+    ))  # fmt: skip

@@ -1,6 +1,6 @@
 """What a suite's module provides: its programs, and what to start for a profile."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import msgspec
@@ -8,19 +8,24 @@ import msgspec
 #: Words that stand for the addresses of the two ends in the network that is measured.
 SERVER = "@server"
 CLIENT = "@client"
+#: Words that stand for the RDMA device on a node's own interface there, and the device's port.
+DEVICE = "@device"
+PORT = "@port"
 
 
 class Effort(msgspec.Struct, frozen=True):
     """How much one start may take, as the profile has it.
 
     ``stream_s`` is for programs that stream for a set time, ``iterations`` for those that
-    repeat each size; ``streams`` is how many connections share the link at most.
+    repeat each size; ``streams`` is how many connections share the link at most. ``verbs`` is
+    what was asked for after the suite's name, by the keys of ``--transport verbs``.
     """
 
     stream_s: int
     iterations: int
     streams: int
     largest_bytes: int
+    verbs: Mapping[str, str] = {}
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -42,7 +47,8 @@ class Tool(msgspec.Struct, frozen=True):
     """A suite that can be run. ``pair`` programs are a client and a server without MPI.
 
     ``polls`` is whether they keep a processor busy while they wait, as MPI and verbs do.
-    ``technology`` is what they make of an Ethernet: their ceiling is that one's.
+    ``technology`` is what they make of an Ethernet: their ceiling is that one's. ``keys`` are
+    those of ``--transport verbs`` that they heed.
     """
 
     name: str
@@ -53,3 +59,4 @@ class Tool(msgspec.Struct, frozen=True):
     package: str
     polls: bool = True
     technology: str = "ethernet"
+    keys: tuple[str, ...] = ()

@@ -20,11 +20,14 @@ from fabricgauge.run.launch import keep_described, quoted, run_of, tail
 
 READY_S = 15.0
 
-#: Waits a second for a port to be listened on; its only argument is that port as four hex digits.
-#: The state 0A is TCP_LISTEN (linux/net/tcp_states.h).
+#: Waits a second for a port to be listened on; its arguments are that port as four hex digits and
+#: as a decimal number. The state 0A is TCP_LISTEN (linux/net/tcp_states.h). A program that waits
+#: for RDMA connections alone listens to no socket: `rdma` of iproute2 lists it.
 _LISTENS = (
+    "PATH=$PATH:/usr/sbin:/sbin; "
     "n=0; while [ $n -lt 10 ]; do for f in /proc/net/tcp /proc/net/tcp6; do "
     '[ -r $f ] && grep -q ":$1 [0-9A-F]*:0000 0A" $f && exit 0; done; '
+    'rdma resource show cm_id 2>/dev/null | grep -q "state LISTEN .*:$2 " && exit 0; '
     "sleep 0.1; n=$((n+1)); done; exit 1"
 )
 
@@ -70,7 +73,7 @@ class SuiteLaunch(msgspec.Struct, frozen=True):
 
 def listens(port: int) -> tuple[str, ...]:
     """The argv that waits on a node until ``port`` is listened on."""
-    return ("/bin/sh", "-c", _LISTENS, "listens", f"{port:04X}")
+    return ("/bin/sh", "-c", _LISTENS, "listens", f"{port:04X}", str(port))
 
 
 def run_suite(

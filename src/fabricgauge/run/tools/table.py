@@ -5,8 +5,10 @@ The options are those of the suites' own manuals: OSU's README 7.4; Intel MPI Be
 of nccl-tests 2.13; NPtcp(1) of 3.7.2.
 """
 
+from collections.abc import Iterator, Mapping
+
 from fabricgauge.model.plan import BACK
-from fabricgauge.run.tools.interface import CLIENT, SERVER, Effort, Start, Tool
+from fabricgauge.run.tools.interface import CLIENT, DEVICE, PORT, SERVER, Effort, Start, Tool
 
 #: Of iperf3 not its own 5201, which another server may have; NPtcp's own is 5002, and the server
 #: of 3.7.2 ignores the option for it.
@@ -17,7 +19,17 @@ LARGEST_STREAMED_BYTES = 1 << 20
 LARGEST_NCCL_BYTES = 128 << 20
 
 _OSU = ("osu_latency", "osu_bw", "osu_bibw", "osu_put_latency", "osu_put_bw")
-_PERFTEST = ("ib_send_lat", "ib_send_bw", "ib_write_lat", "ib_write_bw")
+_PERFTEST = tuple(
+    f"ib_{verb}_{kind}" for verb in ("send", "write", "read", "atomic") for kind in ("lat", "bw")
+)
+#: What a connection of each kind can do (InfiniBand Architecture Specification, table 25).
+_VERBS_OF = {"rc": ("send", "write", "read", "atomic"), "uc": ("send", "write"), "ud": ("send",)}
+#: perftest's option for a key, and the programs that have it: part of their names.
+_PERFTEST_OPTIONS = {
+    "queue-pair": ("-c", ("ib_",)), "path-mtu": ("-m", ("ib_",)), "gid-index": ("-x", ("ib_",)),
+    "service-level": ("-S", ("ib_",)), "traffic-class": ("--tclass", ("ib_",)),
+    "queue-pairs": ("-q", ("_bw",)), "inline": ("-I", ("ib_send", "ib_write")),
+}  # fmt: skip
 _NCCL = ("sendrecv_perf", "all_reduce_perf")
 
 
@@ -49,15 +61,32 @@ def _imb(effort: Effort) -> tuple[Start, ...]:
 def _perftest(effort: Effort) -> tuple[Start, ...]:
     """``-R`` connects through the RDMA connection manager, so that the address of the measured
     network chooses the device; ``-F`` goes on although the processor's clock is governed.
+
+    The manager knows no UC and chooses the GID by itself: there ``-d`` and ``-i`` name the port.
     """
+    kind = effort.verbs.get("queue-pair", "rc")
+    by_manager = kind != "uc" and "gid-index" not in effort.verbs
     iterations = str(max(effort.iterations, 5))  # fewer are refused
-    said = ("-a", "-R", "-F", "-n", iterations, "-p", str(PERFTEST_PORT))
-    servers: dict[str, tuple[str, ...]] = {program: (program, *said) for program in _PERFTEST}
-    servers["ib_send_bw, both directions"] = ("ib_send_bw", *said, "-b")
+    said = (*(("-R",) if by_manager else ("-d", DEVICE, "-i", PORT)), "-F", "-n", iterations)
+    servers: dict[str, tuple[str, ...]] = {}
+    for program in _PERFTEST:
+        verb = program.split("_")[1]
+        if verb in _VERBS_OF[kind]:
+            sizes = () if verb == "atomic" else ("-a",)
+            asked = _asked(program, effort.verbs)
+            servers[program] = (program, *sizes, *said, *asked, "-p", str(PERFTEST_PORT))
+    servers["ib_send_bw, both directions"] = (*servers["ib_send_bw"], "-b")
     return tuple(
         Start(name, (*server, SERVER), server, PERFTEST_PORT, least_s=1.0)
         for name, server in servers.items()
     )
+
+
+def _asked(program: str, verbs: Mapping[str, str]) -> Iterator[str]:
+    for key, value in verbs.items():
+        option, programs = _PERFTEST_OPTIONS[key]
+        if any(part in program for part in programs):
+            yield from (option, value.upper() if key == "queue-pair" else value)
 
 
 def _iperf3(effort: Effort) -> tuple[Start, ...]:
@@ -115,7 +144,10 @@ TOOLS: dict[str, Tool] = {
             ("/opt/intel/oneapi/mpi/latest/bin", "/opt/intel/oneapi/mpi/latest/benchmarks/imb"),
             _imb, "intel-oneapi-mpi, or impi-rt from PyPI",
         ),
-        Tool("perftest", "pair", _PERFTEST, (), _perftest, "perftest", technology="roce-v2"),
+        Tool(
+            "perftest", "pair", _PERFTEST, (), _perftest, "perftest", technology="roce-v2",
+            keys=tuple(_PERFTEST_OPTIONS),
+        ),
         Tool("iperf3", "pair", ("iperf3",), (), _iperf3, "iperf3", polls=False),
         Tool(
             "nccl-tests", "mpi", _NCCL,
