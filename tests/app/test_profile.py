@@ -17,6 +17,12 @@ from fabricgauge.model.engine import Mpi
 SOURCES = Path(__file__).parents[1] / "profiled"
 pytestmark = [pytest.mark.engine]
 
+#: What the MPI itself decides is tried with each; all else with one.
+of_one_mpi = pytest.mark.parametrize("mpi", ["embedded"], indirect=True)
+with_fortran = pytest.mark.parametrize(
+    "mpi", ["openmpi", pytest.param("mpich", marks=pytest.mark.slow)], indirect=True
+)
+
 Ran = tuple[int, dict[str, Any], str]
 
 
@@ -84,14 +90,8 @@ def test_every_call_is_counted_with_its_bytes(
     assert (nobody["calls"], nobody["bytes"]) == (3, 0), "MPI_PROC_NULL sends nothing"
     # Ranks 0 and 2 are half of three, rank 1 is alone.
     assert sorted(one["ranks"] for one in of(report, "Gather")) == [1, 2]
-
-
-def test_peers_are_those_of_the_ring(
-    tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]
-) -> None:
-    _, report, said = profiled(tmp_path, mpi, 3, str(built("calls")))
     pairs = {(one["origin"], one["target"]): one for one in report["profile"]["peers"]}
-    assert set(pairs) == {(0, 1), (1, 2), (2, 0)}, said
+    assert set(pairs) == {(0, 1), (1, 2), (2, 0)}
     assert {one["messages"] for one in pairs.values()} == {14}
     assert {one["bytes"] for one in pairs.values()} == {10 * 400 + 3 * 28 + 64}
 
@@ -106,6 +106,7 @@ def test_threads_lose_no_call(tmp_path: Path, mpi: Mpi, built: Callable[[str], P
     assert sum(one["calls"] for one in of(report, "Barrier")) == 2 * 4 * 5
 
 
+@of_one_mpi
 @pytest.mark.parametrize("how", ["crash", "kill", "abort"])
 def test_what_was_recorded_outlives_a_program_that_breaks(
     tmp_path: Path, mpi: Mpi, built: Callable[[str], Path], how: str
@@ -118,6 +119,7 @@ def test_what_was_recorded_outlives_a_program_that_breaks(
     assert endings[1] == ("aborted" if how == "abort" else "lost")
 
 
+@of_one_mpi
 def test_a_fork_changes_nothing(tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]) -> None:
     status, report, said = profiled(tmp_path, mpi, 2, str(built("broken")), "fork")
     assert status == 0, said
@@ -125,6 +127,7 @@ def test_a_fork_changes_nothing(tmp_path: Path, mpi: Mpi, built: Callable[[str],
     assert sum(one["calls"] for one in of(report, "Send")) == 5
 
 
+@of_one_mpi
 def test_a_program_without_mpi_is_told(tmp_path: Path, mpi: Mpi) -> None:
     status, report, said = profiled(tmp_path, mpi, 2, "true")
     assert (status, report) == (3, {})
@@ -146,7 +149,8 @@ def test_a_static_program_is_told(tmp_path: Path) -> None:
     assert not list((tmp_path / "runs").iterdir()), "nothing is left of what recorded nothing"
 
 
-@pytest.mark.parametrize("how", [1, 2, 3])
+@with_fortran
+@pytest.mark.parametrize("how", [1, pytest.param(2, marks=pytest.mark.slow), 3])
 def test_fortran_is_counted_once_by_each_of_its_interfaces(
     tmp_path: Path, mpi: Mpi, how: int
 ) -> None:
@@ -166,6 +170,7 @@ def test_fortran_is_counted_once_by_each_of_its_interfaces(
     assert (allreduce["calls"], allreduce["bytes"]) == (4, 800)
 
 
+@of_one_mpi
 def test_report_shows_a_profile_again(
     tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]
 ) -> None:

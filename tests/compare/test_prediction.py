@@ -85,6 +85,18 @@ def test_a_collective_takes_its_own_curve_at_that_many_ranks() -> None:
     assert found.b.least.value < found.b.most.value, "without a curve of its own: bounds by steps"
 
 
+def test_beyond_the_sizes_of_the_latency_a_stream_is_added() -> None:
+    small = (curve("latency", {0: 10e-6, 8: 12e-6}), SLOW[1])
+    found = predicted(profile(mix("Send", 1024, 1)), "a", small, "b", small)
+    assert found.a.most.value == pytest.approx(2 * (12e-6 + 1024 / 100e6))
+
+
+def test_below_the_sizes_of_a_stream_alone_there_is_no_answer() -> None:
+    large = [curve("bandwidth", {1 << 20: 117e6}, "bandwidth"), curve("latency", {8: 10e-6})]
+    found = predicted(profile(mix("Send", 20_000, 5)), "a", large, "b", large)
+    assert (found.rows, found.covered) == ((), 0.0)
+
+
 def test_sizes_far_beyond_the_curves_have_no_answer() -> None:
     app = profile(mix("Send", 1 << 24, 99), mix("Send", 8, 1))
     found = predicted(app, "a", SLOW, "b", FAST)

@@ -10,7 +10,7 @@ from fabricgauge.app.networks import targets
 from fabricgauge.app.profile import FOLDER, FOLDER_VARIABLE, mpi_under, read_profiles
 from fabricgauge.app.target import Target, about, discovered
 from fabricgauge.ceiling.technologies import ceilings
-from fabricgauge.compare.scaling import NODES, points_of
+from fabricgauge.compare.scaling import NODES, with_points
 from fabricgauge.discover.counters import counters
 from fabricgauge.engines.profiler import profile_library
 from fabricgauge.judge.interface import Context
@@ -23,7 +23,7 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.run import Ended, Launch, Run
-from fabricgauge.model.scaled import SCALED, Scaled, ScaleLaunch
+from fabricgauge.model.scaled import SCALED, Scaled, ScaleLaunch, ScaleRun
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.varied import Design, Factor
 from fabricgauge.model.verdict import Verdict
@@ -117,12 +117,21 @@ def scaled(
     except KeyboardInterrupt:
         interrupted = True
     complete = len(launches) == sum(map(len, made.order))
-    found = Scaled(
-        what.argv, network.network or "MPI's own choice", made, tuple(launches),
-        points_of(made, launches, what.ppn), _notes(target, fabric, what), complete,
+    own = network.network or "MPI's own choice"
+    run = ScaleRun(
+        what.argv, own, what.ppn, made, tuple(launches), _notes(fabric), complete
     )  # fmt: skip
-    directory.write(SCALED, found)
-    return found, interrupted
+    directory.write(SCALED, run)
+    return with_points(run), interrupted
+
+
+def stored(directory: RunDirectory) -> Scaled:
+    """What a run's directory tells of an earlier scaling.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    return with_points(directory.read(SCALED, ScaleRun))
 
 
 def _said(made: Design, arm: int) -> str:
@@ -131,7 +140,7 @@ def _said(made: Design, arm: int) -> str:
     )
 
 
-def _notes(target: Target, fabric: Fabric, what: Application) -> tuple[str, ...]:
+def _notes(fabric: Fabric) -> tuple[str, ...]:
     virtual = "measured in a lab: the nodes share this machine's processors, so that more nodes are"
     virtual += " not more of them; the figures describe this machine"
     return (virtual,) if fabric.virtual else ()

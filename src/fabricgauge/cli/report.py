@@ -55,13 +55,14 @@ def report(
 def _shown_as_application(directory: "RunDirectory", name: str, to: Path | None) -> bool:
     """Whether the directory holds an application's profile or scaling, which is then printed."""
     from fabricgauge.app.profile import is_profile, profiles_at, require_recorded
+    from fabricgauge.app.scale import stored
     from fabricgauge.cli.show import printer
-    from fabricgauge.model.scaled import SCALED, Scaled
+    from fabricgauge.model.scaled import SCALED
     from fabricgauge.report.content import profile, scale
 
     place = directory.path
     if (place / SCALED).exists():
-        printer(scale.KIND, name, to)(directory.read(SCALED, Scaled), run_directory=str(place))
+        printer(scale.KIND, name, to)(stored(directory), run_directory=str(place))
     elif is_profile(place):
         found = require_recorded(profiles_at(place), 0)
         printer(profile.KIND, name, to)(found, run_directory=str(place))

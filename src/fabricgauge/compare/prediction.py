@@ -23,6 +23,8 @@ from fabricgauge.model.suite import SuiteCurve
 
 #: Beyond the largest measured size the rate there is taken to go on up to this factor.
 FARTHEST = 4.0
+#: Below the smallest measured size, which must be one of these, nothing gets faster.
+SMALL_BYTES = 8
 #: A winner needs curves for this share of the calls between nodes.
 ENOUGH = 0.95
 
@@ -44,7 +46,7 @@ class _Stack(msgspec.Struct, frozen=True):
         if not known:
             return None
         sizes = np.array(sorted(known), float)
-        if size > FARTHEST * sizes[-1]:
+        if size > FARTHEST * sizes[-1] or (size < sizes[0] and sizes[0] > SMALL_BYTES):
             return None
         if size > sizes[-1]:
             farther: Times = known[int(sizes[-1])] * float(size / max(sizes[-1], 1.0))
@@ -53,6 +55,14 @@ class _Stack(msgspec.Struct, frozen=True):
         found = [float(np.interp(math.log2(size + 1), places, column)) for column in logs.T]
         times: Times = np.exp(np.array(found))
         return times
+
+    def half_round_trip(self, size: float) -> Times | None:
+        """As measured; of sizes beyond those the largest one's and what a stream takes."""
+        own, known = self.at("latency", 0, size), self.curves.get(("latency", 0))
+        if own is not None or not known:
+            return own
+        stream = self.at("bandwidth", 0, size)
+        return None if stream is None else known[max(known)] + stream
 
 
 def _stack(curves: Iterable[SuiteCurve]) -> _Stack:
@@ -143,7 +153,7 @@ def _bounds(
     stack: _Stack, one: CallMix, size: float, layout: _Layout
 ) -> tuple[NDArray[np.float64], str] | None:
     """Both bounds of one call (rows) with their intervals (columns), and where they are from."""
-    wait = stack.at("latency", 0, size)
+    wait = stack.half_round_trip(size)
     if one.kind == "Collective":
         pattern = one.call.lower()
         own = stack.at(pattern, one.ranks, size)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.scaled import ScaleLaunch, ScalePoint
+from fabricgauge.model.scaled import Scaled, ScaleLaunch, ScalePoint, ScaleRun
 from fabricgauge.model.varied import Design
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.stats.repeats import of_repeats
@@ -18,13 +18,15 @@ MOST_SAID = 3
 _WORST_FIRST = list(Outcome)
 
 
-def points_of(design: Design, launches: Sequence[ScaleLaunch], ppn: int) -> tuple[ScalePoint, ...]:
-    """A point for each arm, in the order of the design.
+def with_points(run: ScaleRun) -> Scaled:
+    """What was launched, with a point for each arm in the order of the design.
 
     What is not valid is no figure: its point has a reason instead, and so has a point whose
     reference has no figure.
     """
-    return tuple(_point(design, arm, launches, ppn) for arm in range(len(design.arms)))
+    points = (_point(run.design, arm, run.launches, run.ppn) for arm in range(len(run.design.arms)))
+    known = {name: getattr(run, name) for name in ScaleRun.__struct_fields__}
+    return Scaled(**known, points=tuple(points))
 
 
 def _point(design: Design, arm: int, launches: Sequence[ScaleLaunch], ppn: int) -> ScalePoint:

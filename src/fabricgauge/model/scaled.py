@@ -53,13 +53,20 @@ class ScalePoint(msgspec.Struct, frozen=True):
     mpi_share: Estimate | Skipped
 
 
-class Scaled(msgspec.Struct, frozen=True):
-    """All of it. ``factors`` of the design are what was varied, then the number of nodes."""
+class ScaleRun(msgspec.Struct, frozen=True):
+    """What was launched. ``factors`` of the design are what was varied, then the number of nodes;
+    ``ppn`` is how many ranks a node has."""
 
     program: tuple[str, ...]
     network: str
+    ppn: int
     design: Design
     launches: tuple[ScaleLaunch, ...]
-    points: tuple[ScalePoint, ...]
     notes: tuple[str, ...] = ()
     complete: bool = True
+
+
+class Scaled(ScaleRun, frozen=True, kw_only=True):
+    """The same with what follows from it."""
+
+    points: tuple[ScalePoint, ...]
