@@ -10,13 +10,16 @@
 #include <string>
 #include <vector>
 
-#include "arguments.hpp"
 #include "groups.hpp"
 #include "recorder.hpp"
 #include "weak.hpp"
 
 namespace fabricgauge {
 namespace {
+
+// MPICH's MPI_MAX_LIBRARY_VERSION_STRING, the longest: another MPI than this one may fill it.
+constexpr std::size_t longest_version = 8192;
+static_assert(longest_version >= MPI_MAX_LIBRARY_VERSION_STRING);
 
 constexpr std::uint32_t ended_well = 1, ended_by_abort = 2;
 
@@ -37,7 +40,7 @@ bool is_of_this_mpi(char* version) {
 }
 
 void begin(bool threaded) {
-    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    char version[longest_version] = "";
     if (!is_of_this_mpi(version)) {
         std::fprintf(stderr, "fabricgauge-profile: nothing is recorded: it was built for another MPI"
                              " than %.60s; name the program's with --mpi\n", version);
@@ -153,26 +156,33 @@ extern "C" int MPI_Pcontrol(const int level, ...) {
 
 #ifdef OPEN_MPI
 #define IN_FORTRAN(name) mpi_##name##_
+#define REAL(name) pmpi_##name##_
 #else
 #define IN_FORTRAN(name) mpi_##name##_f08_
+#define REAL(name) pmpir_##name##_f08_
 #endif
 
 extern "C" {
+void REAL(init)(MPI_Fint*) __attribute__((weak));
+void REAL(init_thread)(MPI_Fint*, MPI_Fint*, MPI_Fint*) __attribute__((weak));
+void REAL(finalize)(MPI_Fint*) __attribute__((weak));
+void REAL(abort)(MPI_Fint*, MPI_Fint*, MPI_Fint*) __attribute__((weak));
+
 void IN_FORTRAN(init)(MPI_Fint* error) {
-    const int status = MPI_Init(nullptr, nullptr);
-    if (error) *error = status;
+    REAL(init)(error);
+    if (!error || *error == MPI_SUCCESS) fabricgauge::begin(false);
 }
 void IN_FORTRAN(init_thread)(MPI_Fint* required, MPI_Fint* provided, MPI_Fint* error) {
-    const int status = MPI_Init_thread(nullptr, nullptr, *required, provided);
-    if (error) *error = status;
+    REAL(init_thread)(required, provided, error);
+    if (!error || *error == MPI_SUCCESS) fabricgauge::begin(*provided == MPI_THREAD_MULTIPLE);
 }
 void IN_FORTRAN(finalize)(MPI_Fint* error) {
-    const int status = MPI_Finalize();
-    if (error) *error = status;
+    fabricgauge::gather();
+    REAL(finalize)(error);
 }
 void IN_FORTRAN(abort)(MPI_Fint* communicator, MPI_Fint* code, MPI_Fint* error) {
-    const int status = MPI_Abort(fabricgauge::communicator(communicator), *code);
-    if (error) *error = status;
+    fabricgauge::aborting();
+    REAL(abort)(communicator, code, error);
 }
 void IN_FORTRAN(pcontrol)(MPI_Fint* level) { fabricgauge::recorder.enter_region(*level); }
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from tests.app.commands import PROGRAM
-from tests.engines.launched import EACH_MPI, engine_for
+from tests.engines.launched import EACH_MPI, MPIS
 
+from fabricgauge.app.profile import variables
+from fabricgauge.engines.find import describe_mpi, embedded_mpi
 from fabricgauge.model.engine import Mpi
 
 SOURCES = Path(__file__).parents[1] / "profiled"
@@ -23,12 +25,19 @@ with_fortran = pytest.mark.parametrize(
     "mpi", ["openmpi", pytest.param("mpich", marks=pytest.mark.slow)], indirect=True
 )
 
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
 Ran = tuple[int, dict[str, Any], str]
 
 
 @pytest.fixture(scope="module", params=EACH_MPI)
 def mpi(request: pytest.FixtureRequest) -> Mpi:
-    return engine_for(request.param).mpi
+    wrapper = MPIS[request.param]
+    if wrapper is None:
+        return embedded_mpi()
+    if not wrapper.exists():
+        pytest.skip(f"{wrapper} is not installed")
+    return describe_mpi(wrapper)
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +61,10 @@ def profiled(where: Path, mpi: Mpi, ranks: int, *program: str) -> Ran:
     report = where / "report.json"
     local = ["--oversubscribe"] if mpi.kind == "openmpi" else []
     launch = [str(mpi.mpiexec), *local, "-n", str(ranks), *program]
-    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     done = subprocess.run(
         [PROGRAM, "profile", "-q", "-o", str(where), "--mpi", str(mpi.mpicxx), "--format", "json",
          "--to", str(report), "--", *launch],
-        capture_output=True, text=True, timeout=60, env={**os.environ, **root},
+        capture_output=True, text=True, timeout=60, env={**os.environ, **AS_ROOT},
     )  # fmt: skip
     content = json.loads(report.read_text()) if report.exists() else {}
     return done.returncode, content, done.stderr
@@ -125,6 +133,28 @@ def test_a_fork_changes_nothing(tmp_path: Path, mpi: Mpi, built: Callable[[str],
     assert status == 0, said
     assert report["complete"]
     assert sum(one["calls"] for one in of(report, "Send")) == 5
+
+
+@with_fortran
+def test_the_library_of_another_mpi_harms_nothing(tmp_path: Path, mpi: Mpi) -> None:
+    """The program runs to its end as it would without it."""
+    compiler = shutil.which(f"mpif90.{mpi.kind}")
+    if compiler is None:
+        pytest.skip("this MPI has no Fortran")
+    program = str(tmp_path / "fortran")
+    argv = [compiler, "-cpp", "-DHOW=2", str(SOURCES / "fortran.f90"), "-o", program]
+    subprocess.run(argv, check=True, capture_output=True)
+    other = MPIS["mpich" if mpi.kind == "openmpi" else "openmpi"]
+    assert other is not None
+    folder, local = tmp_path / "kept", ["--oversubscribe"] if mpi.kind == "openmpi" else []
+    folder.mkdir()
+    set_ = ["env", *(f"{k}={v}" for k, v in variables(describe_mpi(other), folder).items())]
+    done = subprocess.run(
+        [str(mpi.mpiexec), *local, "-n", "2", *set_, program], capture_output=True, text=True,
+        timeout=60, env={**os.environ, **AS_ROOT},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert not list(folder.iterdir())
 
 
 @of_one_mpi

@@ -184,5 +184,6 @@ def require_recorded(profiles: tuple[ApplicationProfile, ...], status: int) -> A
         return msgspec.structs.replace(first, notes=(*first.notes, note)) if others else first
     raise CannotRun(
         f"no rank came to MPI_Init (exit status {status}): the program has no MPI or ended before"
-        " it, is linked statically, or its launcher does not hand LD_PRELOAD on to other nodes"
+        " it, is linked statically, is of another MPI than --mpi names, or its launcher does not"
+        " hand LD_PRELOAD on to other nodes"
     )

@@ -2,12 +2,13 @@
 
 import hashlib
 import shlex
+import shutil
 from pathlib import Path
 
 from fabricgauge import process
 from fabricgauge.engines.build import DEFINITIONS
 from fabricgauge.engines.cache import cache_folder, keep_folder, workshop
-from fabricgauge.engines.find import ASK_TIMEOUT_S
+from fabricgauge.engines.find import ASK_TIMEOUT_S, embedded_mpi
 from fabricgauge.engines.sources import FLAGS, identity_of, run_all, source_folder
 from fabricgauge.files.ownership import not_own
 from fabricgauge.model.engine import Mpi
@@ -31,6 +32,8 @@ def profile_library(mpi: Mpi) -> Path:
     Raises:
         CannotRun: this installation has no sources, or the compiler refused them.
     """
+    if mpi.kind == "intelmpi" and not _has_compiler(mpi):
+        mpi = embedded_mpi()  # a run-time alone, or no icpx; both have MPICH's ABI
     folder = source_folder() / "profile"
     units, headers = sorted(folder.glob("*.cpp")), sorted(folder.glob("*.hpp"))
     content = hashlib.sha256(b"".join(one.read_bytes() for one in (*units, *headers))).hexdigest()
@@ -43,6 +46,10 @@ def profile_library(mpi: Mpi) -> Path:
         run_all([[*calling, *map(str, units), "-o", str(made / LIBRARY)]], mpi.env)
         keep_folder(made, place.parent)
     return place
+
+
+def _has_compiler(mpi: Mpi) -> bool:
+    return mpi.mpicxx.exists() and shutil.which(_compiler(mpi)[0]) is not None
 
 
 def _compiler(mpi: Mpi) -> list[str]:
