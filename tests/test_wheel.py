@@ -64,7 +64,6 @@ def lowest() -> list[str]:
     return [one.replace(">=", "==") for one in wanted]
 
 
-@pytest.mark.alone
 @pytest.mark.lab
 @pytest.mark.engine
 @pytest.mark.parametrize("versions", [pytest.param("lowest", marks=pytest.mark.slow), "newest"])

@@ -205,7 +205,7 @@ ASKED = ("'squeue'", "'sacct'")
 
 
 @pytest.mark.parametrize(
-    "strings", [slice(6), pytest.param(slice(6, None), marks=pytest.mark.slow)]
+    "strings", [slice(3), pytest.param(slice(3, None), marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize(("verb", "mode"), CASES)
 def test_nothing_outside_is_started_read_or_changed(

@@ -23,7 +23,7 @@ READ = (
 LONGEST_S = 400
 #: What a page measures is judged, and takes its time.
 MEASURED = [pytest.mark.alone, pytest.mark.slow]
-MEASURING = frozenset({"check", "compare", "doctor", "submit"})
+MEASURING = frozenset({"check", "compare", "doctor", "scale", "submit"})
 RUN_DIRECTORY = (ROOT / "docs/reference/run-directory.md").read_text(encoding="utf-8")
 
 
@@ -148,16 +148,18 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
     someone.leave()
 
 
-def measures(page: Path) -> bool:
-    """Whether a page has something judged that is measured between namespaces."""
+def marks_of(page: Path) -> list[pytest.MarkDecorator]:
+    """Apart and slow is what is judged and measured between namespaces; slow what is simulated."""
     doing = steps(page.read_text(encoding="utf-8"))
     argvs = [argv for step in doing if isinstance(step, Commands) for argv in step.argvs]
-    return any(argv[1] in MEASURING and "--lab" in argv for argv in argvs)
+    if any(argv[1] in MEASURING and "--lab" in argv for argv in argvs):
+        return MEASURED
+    return [pytest.mark.slow] * any("--sim" in argv for argv in argvs)
 
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(one, marks=MEASURED * measures(one), id=name(one)) for one in READ],
+    [pytest.param(one, marks=marks_of(one), id=name(one)) for one in READ],
 )
 def test_the_pages_commands_end_as_it_says(page: Path, reader: Reader) -> None:
     doing = list(steps(page.read_text(encoding="utf-8")))
