@@ -101,3 +101,27 @@ def test_a_comparison_that_is_broken_off_is_finished_later(lab: Lab, tmp_path: P
     (effect,) = json.loads(done.stdout)["varied"]["effects"]
     assert [one["blocks"] for one in effect["sizes"]] == [4]
     assert directory.with_suffix("").is_dir()
+
+
+@pytest.mark.slow
+def test_layers_of_one_network_are_held_against_each_other(lab: Lab, tmp_path: Path) -> None:
+    layers = "transport=sockets,ofi:provider=tcp;ofi_rxm,mpi"
+    status, found, said = compared(tmp_path, lab(), *FEW, "--vary", layers)
+    assert status in (0, 1, 3), said
+    ledger = found["varied"]["layers"]
+    assert [one["level"] for one in ledger[:3]] == ["sockets", "ofi:provider=tcp;ofi_rxm", "mpi"]
+    assert {one["message_bytes"] for one in ledger} == {8, 1024}
+    assert [one["added"] is None for one in ledger[:3]] == [True, False, False]
+    ways = [json.loads(one.read_text()) for one in tmp_path.rglob("transports.json")]
+    told = " ".join(way for one in ways for way in one.values())
+    assert "TCP sockets between" in told
+    assert "provider tcp;ofi_rxm by eth0" in told
+
+
+def test_what_no_transport_can_do_is_refused_before_anything_is_measured(
+    lab: Lab, tmp_path: Path
+) -> None:
+    words = ("--patterns", "put_latency", "--vary", "transport=mpi,sockets")
+    status, _, said = compared(tmp_path, lab(), *words)
+    assert (status, "sockets have no put_latency" in said) == (2, True), said
+    assert not list(tmp_path.iterdir())

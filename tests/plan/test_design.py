@@ -62,3 +62,10 @@ def test_too_many_combinations_and_factors_twice_are_refused() -> None:
         design(many, 8, 1)
     with pytest.raises(UsageError, match="twice"):
         design([many[0], many[0]], 8, 1)
+
+
+def test_layers_have_a_factor_and_providers_are_of_one_transport() -> None:
+    layers = factor(r"transport=sockets,ofi:provider=tcp\,domain=eth0,mpi")
+    assert layers.levels == ("sockets", "ofi:provider=tcp,domain=eth0", "mpi")
+    with pytest.raises(UsageError, match="vary transport or provider"):
+        design([layers, factor("provider=tcp,shm")], 8, 1)

@@ -56,6 +56,7 @@ public:
         pair_.emplace(domain_, memory.data(), memory.bytes(), window_slots(measured), peer,
                       this->rank() > peer);
         pair_->join(this->swap_with(peer, std::vector{pair_->address()}).front());
+        meet(peer);
     }
     std::string close_pair() {
         pair_.reset();
@@ -106,6 +107,14 @@ public:
     void flush(int) { pair_->await_started(); }
 
 private:
+    // Providers connect with the first message, which takes them milliseconds: no sample is to have it.
+    void meet(int peer) {
+        const bool first = this->rank() < peer;
+        if (first) send(nullptr, 0, peer);
+        receive(nullptr, 0, peer);
+        if (!first) send(nullptr, 0, peer);
+    }
+
     // Calls of libfabric between two looks for a control message, which take MPI longer.
     static constexpr int looks_at_control = 64;
 

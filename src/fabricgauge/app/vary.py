@@ -1,6 +1,6 @@
 """A comparison by measuring: the arms of a design take turns, block by block."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 import msgspec
@@ -16,7 +16,7 @@ from fabricgauge.app.target import Target
 from fabricgauge.compare.varying import varied
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.pattern import THREADED_PATTERNS, TOURNAMENT_PATTERNS
-from fabricgauge.model.request import applicable
+from fabricgauge.model.request import MeasurementRequest, applicable
 from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Design, Factor, Varied
 from fabricgauge.plan.asked import ALL_PATTERNS
@@ -25,12 +25,15 @@ from fabricgauge.plan.plan import is_pair
 from fabricgauge.plan.profiles import Profile, profile_of
 from fabricgauge.run.mpi_impls.interface import is_pinned
 from fabricgauge.run.mpi_impls.table import mpi_impl_of
-from fabricgauge.run.transports import known_transport
+from fabricgauge.run.transports import OFI, known_transport
 from fabricgauge.store.run_directory import PARTIAL, RunDirectory, find
 from fabricgauge.store.run_files import About, load
 
 #: What people call a suite of compilers, and its C++ compiler.
 COMPILERS = {"gcc": "g++", "clang": "clang++", "intel": "icpx", "nvhpc": "nvc++", "aocc": "clang++"}
+
+#: The usual ones where layers are held against each other.
+LAYERED_PATTERNS = ("latency", "bandwidth", "bidirectional_bandwidth")
 
 _DESIGN = "design.json"
 
@@ -150,11 +153,12 @@ def _target_of(design: Design, arm: Sequence[str], target: Target) -> Target:
     """The target with the engine, the transport, the binding and the variables of an arm.
 
     Raises:
-        UsageError: there is no such MPI or transport, or it has no effect on what is asked for.
+        UsageError: there is no such transport, or it cannot have what is asked for.
     """
     said = {one.name: level for one, level in zip(design.factors, arm, strict=True)}
+    request = _request_of(said, target.request, len(target.ranks))
     compiler = said.get("compiler", "")
-    mpi = said.get("mpi", target.request.mpi)
+    mpi = said.get("mpi", request.mpi)
     engine = engine_for(mpi, target.progress, COMPILERS.get(compiler, compiler))
     variables = tuple(
         (name.removeprefix(ENVIRONMENT), level)
@@ -162,9 +166,22 @@ def _target_of(design: Design, arm: Sequence[str], target: Target) -> Target:
         if name.startswith(ENVIRONMENT) and level != AS_IT_IS
     )
     access = msgspec.structs.replace(target.access, bind=said.get("bind", ""), variables=variables)
-    carried = known_transport(said.get("transport", target.request.transport) or "mpi")
-    request = applicable(msgspec.structs.replace(target.request, transport=carried))
     return msgspec.structs.replace(target, request=request, engine=engine, access=access)
+
+
+def _request_of(
+    said: Mapping[str, str], request: MeasurementRequest, ranks: int
+) -> MeasurementRequest:
+    """What an arm measures: patterns that every transport has, unless others are named."""
+    if "provider" in said:
+        transport = known_transport(f"{OFI}:provider={said['provider']}")
+    elif "transport" in said:
+        transport = known_transport(said["transport"])
+    else:
+        return request
+    patterns = request.patterns or LAYERED_PATTERNS
+    changed = msgspec.structs.replace(request, transport=transport, patterns=patterns)
+    return applicable(changed, ranks)
 
 
 def run(

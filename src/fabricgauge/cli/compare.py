@@ -26,9 +26,10 @@ _vary_options = of.together(
     click.option(
         "--vary", multiple=True, metavar="FACTOR=A,B",
         type=of.Parsed("factor", of.lazily("plan.design", "factor")),
-        help="Measure A and B in turns: mpi=openmpi,mpich, compiler=gcc,clang, bind=core,none,"
-        " transport=mpi,verbs, env:NAME=X,Y with \\, for a comma in X, an empty X for NAME as it"
-        " is; several are combined.",
+        help="Measure A and B in turns: mpi=openmpi,mpich, transport=sockets,ofi,mpi,"
+        " provider=tcp,shm (of ofi), compiler=gcc,clang, bind=core,none,"
+        " env:NAME=X,Y with \\, for a comma in X, an empty X for NAME as it is; several are"
+        " combined.",
     ),
     of.nodelist_option,
     of.exclude_option,

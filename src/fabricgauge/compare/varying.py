@@ -7,9 +7,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from fabricgauge.compare.layers import LAYERED, layers
 from fabricgauge.compare.permuted import FEWEST_BLOCKS, Effects, effects_of
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
+from fabricgauge.model.varied import Column as Column
 from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Influence, Varied
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.stats.curves import suite_curves
@@ -28,14 +30,6 @@ AS_OF_A_RUN: dict[Influence, Outcome] = {
 }
 
 Floats = NDArray[np.float64]
-
-
-class Column(msgspec.Struct, frozen=True):
-    """A figure of every launch: one size of one curve."""
-
-    title: str
-    quantity: Quantity
-    message_bytes: int | None
 
 
 def least_blocks(factors: Sequence[Factor]) -> int:
@@ -93,13 +87,18 @@ def from_figures(
         effects=effects,
         ranking=_ranking(design, effects),
         notes=tuple(notes),
+        layers=layers(design, columns, logs),
     )
 
 
 def figures(design: Design, runs: Sequence[Run]) -> tuple[tuple[Column, ...], Floats]:
     """Logarithms of all figures, (arms, blocks, columns); NaN where there is none."""
+    one_network = all(len({launch.network for launch in run.plan.launches}) == 1 for run in runs)
+    # Layers use a network by its addresses or by its ports, which are networks of two names.
+    named = not (one_network and any(one.name in LAYERED for one in design.factors))
     found = [
-        [_of_block(run, block, design.blocks) for block in range(design.blocks)] for run in runs
+        [_of_block(run, block, design.blocks, named) for block in range(design.blocks)]
+        for run in runs
     ]
     columns = tuple(dict.fromkeys(column for arm in found for one in arm for column in one))
     logs = np.full((len(runs), design.blocks, len(columns)), np.nan)
@@ -109,13 +108,17 @@ def figures(design: Design, runs: Sequence[Run]) -> tuple[tuple[Column, ...], Fl
     return columns, logs
 
 
-def _of_block(run: Run, block: int, blocks: int) -> Mapping[Column, float]:
+def _of_block(run: Run, block: int, blocks: int, named: bool) -> Mapping[Column, float]:
     each = len(run.plan.launches) // blocks
     numbers = {one.number for one in run.plan.launches[block * each : (block + 1) * each]}
     launches = tuple(one for one in run.launches if one.number in numbers)
     curves = suite_curves(msgspec.structs.replace(run, launches=launches))
     return {
-        Column(_titled(curve.title, curve.settings), curve.quantity, point.message_bytes): value
+        Column(
+            _titled(curve.title, curve.settings) if named else curve.title,
+            curve.quantity,
+            point.message_bytes,
+        ): value
         for curve in curves
         for point in curve.points
         if (value := point.estimate.value) > 0

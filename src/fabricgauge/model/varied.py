@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 
 
@@ -33,6 +34,14 @@ class Design(msgspec.Struct, frozen=True):
     @property
     def blocks(self) -> int:
         return len(self.order)
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A figure of every launch: one size of one curve."""
+
+    title: str
+    quantity: Quantity
+    message_bytes: int | None
 
 
 class Effect(msgspec.Struct, frozen=True):
@@ -88,11 +97,28 @@ class CurveEffect(msgspec.Struct, frozen=True):
         )
 
 
+class Layer(msgspec.Struct, frozen=True):
+    """One layer at one size of one curve, in s or bytes/s: medians over the blocks.
+
+    ``added`` is the difference to the layer that was named before it, block by block; None of the
+    first one.
+    """
+
+    title: str
+    quantity: Quantity
+    message_bytes: int | None
+    level: str
+    figure: Estimate
+    added: Estimate | None
+
+
 Influence = Literal["worse", "different", "no difference", "undecided"]
 
 
 class Varied(msgspec.Struct, frozen=True):
     """All effects. ``ranking`` are the factors, that with the largest clear effect first.
+
+    ``layers`` are those of a factor whose levels stand on each other.
 
     ``tolerance`` is by how much of the first level's figure a level may be worse. ``notes`` say
     what was not measured, or of which arm the figures cannot be believed.
@@ -105,3 +131,4 @@ class Varied(msgspec.Struct, frozen=True):
     effects: tuple[CurveEffect, ...]
     ranking: tuple[tuple[str, float], ...]
     notes: tuple[str, ...]
+    layers: tuple[Layer, ...] = ()

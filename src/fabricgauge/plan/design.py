@@ -12,7 +12,7 @@ from fabricgauge.model.varied import Design, Factor
 #: Beyond that a comparison of all combinations takes hours.
 MOST_ARMS = 64
 ENVIRONMENT = "env:"
-KNOWN = ("mpi", "compiler", "bind", "transport", f"{ENVIRONMENT}NAME")
+KNOWN = ("mpi", "transport", "provider", "compiler", "bind", f"{ENVIRONMENT}NAME")
 BINDINGS = ("core", "none")
 
 
@@ -55,11 +55,13 @@ def design(factors: Sequence[Factor], blocks: int, seed: int) -> Design:
     """All combinations, in each of ``blocks`` in another order.
 
     Raises:
-        UsageError: a factor twice, or more combinations than can be measured.
+        UsageError: a factor twice, two that exclude each other, or too many combinations.
     """
     names = [one.name for one in factors]
     if len(set(names)) < len(names):
         raise UsageError(f"--vary names {max(names, key=names.count)} twice")
+    if {"transport", "provider"} <= set(names):
+        raise UsageError("--vary provider is of --transport ofi; vary transport or provider")
     arms = tuple(product(*(one.levels for one in factors)))
     if len(arms) > MOST_ARMS:
         raise UsageError(f"{len(arms)} combinations are more than {MOST_ARMS}; vary fewer at once")

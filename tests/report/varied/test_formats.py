@@ -8,7 +8,8 @@ from math import nan
 import msgspec
 import pytest
 
-from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Varied
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Layer, Varied
 from fabricgauge.report.content.changes import sweeps_of
 from fabricgauge.report.content.varied import KIND, compared
 from fabricgauge.report.formats import formats_of
@@ -149,3 +150,31 @@ def test_a_value_of_unknown_effect_is_left_out_of_a_sweep() -> None:
     first = msgspec.structs.replace(found.effects[0], whole=unknown)
     (picture,) = sweeps_of(msgspec.structs.replace(found, effects=(first, *found.effects[1:])))
     assert picture.series[0].column("x") == [0.0, 2.0]
+
+
+def layer(level: str, size: int, time_s: float, added_s: float | None) -> Layer:
+    def around(value: float) -> Estimate:
+        return Estimate(value, 0.9 * value, 1.1 * value, 0.96, 9, 9)
+
+    added = None if added_s is None else around(added_s)
+    return Layer("half round trip", "time", size, level, around(time_s), added)
+
+
+def test_layers_are_told_with_what_each_adds_to_the_one_before() -> None:
+    ledger = tuple(
+        layer(*one)
+        for one in (
+            ("sockets", 8, 10e-6, None), (HOSTILE, 8, 12e-6, 2e-6), ("mpi", 8, 11e-6, -1e-6),
+            ("sockets", 64, 11e-6, None), (HOSTILE, 64, 13e-6, 2e-6), ("mpi", 64, 12e-6, -1e-6),
+        )
+    )  # fmt: skip
+    terminal = FORMATS["terminal"](varied(layers=ledger), Setting(width=120))
+    assert "What each layer adds" in terminal
+    assert "12 µs" in terminal
+    assert "+2 µs" in terminal
+    assert "−1 µs" in terminal
+    assert "\x1b[31m" not in terminal
+    page = FORMATS["html"](varied(layers=ledger), Setting())
+    assert "What each layer adds" in page
+    assert "<script>alert(1)" not in page
+    assert "What each layer adds" not in FORMATS["html"](varied(), Setting())

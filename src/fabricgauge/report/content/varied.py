@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 from fabricgauge.model.varied import CurveEffect, Effect, Influence, Varied
 from fabricgauge.report import document as doc
+from fabricgauge.report.content import layers
 from fabricgauge.report.content.changes import interval, over_sizes, sweeps_of
 from fabricgauge.report.interface import Kind, Records, Setting, identified
 from fabricgauge.words.figures import at, percent, signed, size
 from fabricgauge.words.sentences import counted
 
-VERSION = "1.0"
+VERSION = "1.1"
 
 #: How each finding is shown, and what it means.
 FINDINGS: dict[Influence, tuple[doc.Tone, str]] = {
@@ -102,6 +103,7 @@ def _sections(varied: Varied) -> Iterator[doc.Section]:
     more = "and {count} more notes; the HTML report has them"
     limit = doc.RowLimit(more, {doc.SCREEN: MOST_NOTES})
     yield doc.Section("notes", "Before you believe it", (doc.Items(notes, limit=limit),))
+    yield from layers.section(varied)
     yield _effects(varied)
     said = "Each value against the first one, with its interval: all sizes together, and those"
     said += " sizes whose change is least likely chance."

@@ -1,0 +1,99 @@
+"""What each layer takes, and what it adds to the one named before it: table and plots."""
+
+from collections.abc import Iterator, Sequence
+
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
+from fabricgauge.model.varied import Layer, Varied
+from fabricgauge.report import document as doc
+from fabricgauge.report.picture import (
+    Mark,
+    Picture,
+    PlotCurve,
+    canvas_text,
+    estimate_mark,
+    level,
+    shortened,
+)
+from fabricgauge.words.figures import size
+
+LONGEST_LABEL = 40
+
+_SAID = (
+    "Medians over the blocks, with intervals of 95 % where there are enough of them. What a layer"
+    " adds is the difference to the layer named before it, block by block: more time, or less"
+    " bandwidth. A layer that polls less, or gathers messages, may add less than nothing."
+)
+
+
+def section(varied: Varied) -> Iterator[doc.Section]:
+    """The ledger; nothing where no layers were varied."""
+    titles = tuple(dict.fromkeys(one.title for one in varied.layers))
+    if titles:
+        blocks = tuple(block for title in titles for block in _blocks(varied.layers, title))
+        yield doc.Section("layers", "What each layer adds", blocks, intro=_SAID)
+
+
+def _blocks(layers: Sequence[Layer], title: str) -> Iterator[doc.Block]:
+    own = [one for one in layers if one.title == title]
+    yield doc.Paragraph(title)
+    yield doc.drawn(_pictures(own))
+    heads = doc.heads("size", "layer", ">median", ">interval", ">adds", ">interval")
+    yield doc.Table(heads, tuple(map(_row, own)))
+
+
+def _row(one: Layer) -> tuple[str, ...]:
+    sized = "–" if one.message_bytes is None else size(one.message_bytes)
+    added = ("–", "") if one.added is None else _words(one.added, one.quantity, "+")
+    return (sized, one.level, *_words(one.figure, one.quantity), *added)
+
+
+def _words(of: Estimate, quantity: Quantity, sign: str = "") -> tuple[str, str]:
+    """Figure and interval, in µs or MB/s."""
+    factor, unit = _unit(quantity)
+    value, low, high = (
+        f"{one * factor:{sign}.4g}".replace("-", "−") for one in (of.value, of.low, of.high)
+    )
+    return f"{value} {unit}", f"{low} to {high}" if of.supported else "no interval"
+
+
+def _unit(quantity: Quantity) -> tuple[float, str]:
+    return (1e6, "µs") if quantity in LESS_IS_BETTER else (1e-6, "MB/s")
+
+
+def _pictures(layers: Sequence[Layer]) -> Iterator[Picture]:
+    """Each layer over the sizes, then what each adds; sizes alone have a place."""
+    sized = [one for one in layers if one.message_bytes is not None]
+    levels = tuple(dict.fromkeys(one.level for one in sized))
+    unit = _unit(layers[0].quantity)[1]
+    each = _drawn(sized, levels, added=False)
+    yield Picture("Each layer", unit, unit == "µs", each)
+    adds = _drawn(sized, levels[1:], added=True)
+    ends = [end for one in adds for mark in one.marks for end in (mark.low, mark.high)]
+    most = max(map(abs, ends), default=0.0)
+    if most:
+        nothing = level("nothing", adds, 0.0)
+        yield Picture(
+            "What each layer adds", unit, False, adds, nothing, span=(-1.1 * most, 1.1 * most)
+        )
+
+
+def _drawn(layers: Sequence[Layer], levels: Sequence[str], *, added: bool) -> tuple[PlotCurve, ...]:
+    curves = (
+        PlotCurve(
+            shortened(canvas_text(name), LONGEST_LABEL),
+            [mark for one in layers if one.level == name for mark in _mark(one, added)],
+        )
+        for name in levels
+    )
+    return tuple(one for one in curves if one.marks)
+
+
+def _mark(one: Layer, added: bool) -> Iterator[Mark]:
+    of = one.added if added else one.figure
+    if of is not None and one.message_bytes is not None:
+        factor, _ = _unit(one.quantity)
+        words = _words(of, one.quantity, "+" if added else "")
+        yield estimate_mark(
+            one.message_bytes, of, factor, *words, canvas_text(one.level), f"{of.launches} blocks"
+        )
