@@ -21,11 +21,12 @@ QUICK := HYPOTHESIS_PROFILE=quick
 # Debian packages: what the main job needs, what the tests need besides, what the benchmarks need.
 RUN_PACKAGES  := iproute2 util-linux g++
 TEST_PACKAGES := busybox clang cmake chromium ethtool ibverbs-providers ibverbs-utils iperf3 \
-                 iputils-ping libfabric-dev libibverbs-dev libmpich-dev libnm0 libopenmpi-dev libsimgrid-dev libzydis-dev mpich munge netpipe-mpich2 \
-                 netpipe-openmpi netpipe-tcp netplan.io openmpi-bin openssh-client \
+                 iputils-ping libfabric-dev libibverbs-dev libmpich-dev libnm0 libopenmpi-dev \
+                 libsimgrid-dev libzydis-dev mpich munge netpipe-mpich2 netpipe-openmpi netpipe-tcp \
+                 netplan.io openmpi-bin openssh-client \
                  openssh-server perftest qemu-system-x86 shellcheck slurm-client slurmctld slurmd \
                  strace valgrind
-BENCH_PACKAGES :=
+BENCH_PACKAGES := libfabric-bin
 
 .PHONY: check test test-all dev fuzz ready bench install install-test packages lint unit clean
 

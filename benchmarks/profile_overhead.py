@@ -11,6 +11,7 @@ import random
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -38,11 +39,11 @@ def seconds(mpi: Mpi, ranks: int, argv: list[str], recorded: bool, threads: str 
     return float(done.stdout) if SOURCE.stem in argv[0] else wall_s
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rounds", type=int, default=10)
     options.add_argument("app", nargs="*")
-    asked = options.parse_args()
+    asked = options.parse_args(arguments)
     mpi = embedded_mpi()
     with tempfile.TemporaryDirectory() as folder:
         program = str(Path(folder) / SOURCE.stem)

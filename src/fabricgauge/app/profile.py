@@ -109,8 +109,17 @@ def read_profiles(place: Path) -> tuple[ApplicationProfile, ...]:
     Raises:
         CannotRun: a file is no profile, or it cannot be read.
     """
-    files = [place] if place.is_file() else sorted(f for s in SUFFIXES for f in place.glob(s))
+    files = [place] if place.is_file() else _written(place)
     return profiles_of(map(_content, files)) if files else ()
+
+
+def _written(folder: Path) -> list[Path]:
+    return sorted(file for suffix in SUFFIXES for file in folder.glob(suffix))
+
+
+def recorded(directory: RunDirectory) -> bool:
+    """Whether a rank left anything in a run's directory."""
+    return bool(_written(directory.raw(FOLDER)))
 
 
 def _content(file: Path) -> bytes:

@@ -1,11 +1,16 @@
 """``fabricgauge path``: what one call of MPI executes, and what differs between two stacks."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fabricgauge.cli import options as of
+
+if TYPE_CHECKING:
+    from fabricgauge.model.call_path import CallPaths
+    from fabricgauge.store.run_directory import RunDirectory
 
 USUAL_SIZES = (4,)
 
@@ -64,15 +69,28 @@ def path(ctx: click.Context, /, **options: Any) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
+    from fabricgauge.cli.show import page, printer
+    from fabricgauge.report.content.call_paths import KIND
+
+    print_report = printer(KIND, options["format"], options["to"])
+    directory, made, interrupted = _traced(options)
+    directory.write_bytes("report.html", page(KIND, made).encode())
+    if not interrupted:
+        directory.finish()
+    print_report(made)
+    click.echo(f"Traced paths {directory.path}", err=True)
+    incomplete = any(one.problem for one in made.paths) or not made.paths
+    ctx.exit(130 if interrupted else 3 if incomplete else 0)
+
+
+def _traced(options: Mapping[str, Any]) -> "tuple[RunDirectory, CallPaths, bool]":
+    """Where the paths are kept, what they are, and whether it was interrupted."""
     from fabricgauge import settings
     from fabricgauge.app import call_paths as app
     from fabricgauge.app.target import located
     from fabricgauge.cli.progress import bar
-    from fabricgauge.cli.show import page, printer
-    from fabricgauge.report.content.call_paths import KIND
     from fabricgauge.store.run_directory import RunDirectory
 
-    print_report = printer(KIND, options["format"], options["to"])
     sizes = options["sizes"] or USUAL_SIZES
     study = app.Study(options["calls"], sizes, options["repeats"], options["limit"])
     request = of.request_of({**options, "sizes": None})
@@ -82,19 +100,11 @@ def path(ctx: click.Context, /, **options: Any) -> None:
     ):
         directory = RunDirectory.create(options["output"] or settings.path_root())
         try:
-            made, interrupted = app.trace(study, target, directory)
+            return directory, *app.trace(study, target, directory)
         except BaseException:
             if directory.empty:
                 directory.discard()
             raise
-        progress.close()
-    directory.write_bytes("report.html", page(KIND, made).encode())
-    if not interrupted:
-        directory.finish()
-    print_report(made)
-    click.echo(f"Traced paths {directory.path}", err=True)
-    incomplete = any(one.problem for one in made.paths) or not made.paths
-    ctx.exit(130 if interrupted else 3 if incomplete else 0)
 
 
 @path.command()

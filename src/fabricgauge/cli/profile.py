@@ -49,7 +49,10 @@ def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> 
             found, status = app.profiled(command, options["mpi"], directory, progress)
             first = app.require_recorded(found, status)
         except BaseException:
-            directory.discard()
+            if app.recorded(directory):
+                click.echo(f"What was recorded is kept in {directory.path}", err=True)
+            else:
+                directory.discard()
             raise
     directory.write_bytes("report.html", page(KIND, first).encode())
     directory.finish()

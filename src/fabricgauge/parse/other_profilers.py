@@ -152,9 +152,6 @@ def ipm_profile(text: str) -> ApplicationProfile:
     ranks += ended()
     if not ranks:
         raise CannotRun("IPM's XML was expected: it has no task")
-    mix = [
-        _mix(name.removeprefix("MPI_"), len(ranks), count, moved, time_s)
-        for name, (count, moved, time_s) in sums.items()
-    ]
+    mix = [_mix(name.removeprefix("MPI_"), len(ranks), *one) for name, one in sums.items()]
     note = "read from IPM: it counts the bytes of receiving calls too, and tells no sizes or peers"
     return _made("IPM", program, tuple(sorted(ranks, key=lambda one: one.rank)), mix, (note,))

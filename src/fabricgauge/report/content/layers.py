@@ -64,11 +64,12 @@ def _unit(quantity: Quantity) -> tuple[float, str]:
 def _pictures(layers: Sequence[Layer]) -> Iterator[Picture]:
     """Each layer over the sizes, then what each adds; sizes alone have a place."""
     sized = [one for one in layers if one.message_bytes is not None]
-    levels = tuple(dict.fromkeys(one.level for one in sized))
+    # The last one first, so that a layer has one colour though the first one adds nothing.
+    levels = tuple(dict.fromkeys(one.level for one in sized))[::-1]
     unit = _unit(layers[0].quantity)[1]
     each = _drawn(sized, levels, added=False)
     yield Picture("Each layer", unit, unit == "µs", each)
-    adds = _drawn(sized, levels[1:], added=True)
+    adds = _drawn(sized, levels[:-1], added=True)
     ends = [end for one in adds for mark in one.marks for end in (mark.low, mark.high)]
     most = max(map(abs, ends), default=0.0)
     if most:
