@@ -29,6 +29,16 @@ HOW = (
     " proved around each launch, as in check."
 )
 
+#: What the word tells: of the launches, never of how well the program scales.
+MEANING = {
+    Outcome.PASS: "PASS means: every launch came to its end, ran where it was meant to and used the"
+    " network that was meant. It does not judge the speed-up.",
+    Outcome.INVALID: "INVALID means: a launch ran elsewhere than meant, or another network carried"
+    " its bytes. Its time is left out.",
+    Outcome.INCONCLUSIVE: "INCONCLUSIVE means: a launch is missing or broke, or where it ran and"
+    " what carried it could not be proved.",
+}
+
 COLUMNS = (
     "setting", "nodes", "ranks", "outcome", "time_s", "time_low_s", "time_high_s", "speedup",
     "speedup_low", "speedup_high", "efficiency", "efficiency_low", "efficiency_high", "mpi_share",
@@ -110,7 +120,8 @@ def document(scaled: Scaled, _setting: Setting) -> doc.Report:
     return doc.Report(
         word=outcome.value, tone=_TONES[outcome], headline=headline(scaled),
         title="fabricgauge scale", about=f"fabricgauge · {about}",
-        under=(doc.Paragraph(about, on=doc.TEXT),), sections=tuple(_sections(scaled)),
+        under=(doc.Paragraph(MEANING[outcome]), doc.Paragraph(about, on=doc.TEXT)),
+        sections=tuple(_sections(scaled)),
     )  # fmt: skip
 
 
