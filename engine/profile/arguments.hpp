@@ -43,8 +43,8 @@ inline MPI_Win window(const MPI_Win* handle) { return *handle; }
 
 template <class T>
 std::uint64_t bytes_of(T datatype) {
-    int size = 0;
-    PMPI_Type_size(type(datatype), &size);
+    MPI_Count size = 0;
+    PMPI_Type_size_x(type(datatype), &size);
     return size > 0 ? static_cast<std::uint64_t>(size) : 0;
 }
 
@@ -122,6 +122,7 @@ template <int I, int T>
 struct Summed {
     template <class Arguments>
     static void set(Observed& seen, const Arguments& all, const Group* group) {
+        if (group && group->is_inter) return;  // counts are of one side's ranks, which is not told
         std::uint64_t sum = 0;
         for (int rank = 0; group && rank < group->size; ++rank)
             sum += static_cast<std::uint64_t>(std::get<I>(all)[rank]);
@@ -133,7 +134,7 @@ struct MeanOf {
     template <class Arguments>
     static void set(Observed& seen, const Arguments& all, const Group* group) {
         Summed<I, T>::set(seen, all, group);
-        if (group) seen.size = seen.bytes / static_cast<std::uint64_t>(group->size);
+        if (group && seen.size != no_size) seen.size = seen.bytes / static_cast<std::uint64_t>(group->size);
     }
 };
 template <int I, int T>
@@ -146,6 +147,7 @@ struct MeanOfTypes {
             using Handle = std::remove_cv_t<std::remove_reference_t<decltype(datatype)>>;
             constexpr bool in_c = std::is_same_v<Handle, MPI_Datatype>;
             const auto count = static_cast<std::uint64_t>(std::get<I>(all)[rank]);
+            if (count == 0) continue;  // the type need not be one
             if constexpr (in_c) seen.bytes += count * bytes_of(datatype);
             else seen.bytes += count * bytes_of(&datatype);
         }
@@ -156,7 +158,7 @@ template <int I, int T>
 struct OwnPart {
     template <class Arguments>
     static void set(Observed& seen, const Arguments& all, const Group* group) {
-        if (!group || group->rank < 0) return;
+        if (!group || group->rank < 0 || group->is_inter) return;
         const auto count = static_cast<std::uint64_t>(std::get<I>(all)[group->rank]);
         seen.size = seen.bytes = count * bytes_of(std::get<T>(all));
     }
@@ -166,6 +168,11 @@ template <int R, class AtRoot, class Elsewhere>
 struct ByRoot {
     template <class Arguments>
     static void set(Observed& seen, const Arguments& all, const Group* group) {
+        // Of an intercommunicator the root is in the other group, and sends or receives there.
+        if (group && group->is_inter) {
+            if (rank_in(std::get<R>(all)) >= 0) Elsewhere::set(seen, all, group);
+            return;
+        }
         const bool is_root = group && rank_in(std::get<R>(all)) == group->rank;
         if (is_root) AtRoot::set(seen, all, group);
         else if (group && rank_in(std::get<R>(all)) >= 0) Elsewhere::set(seen, all, group);

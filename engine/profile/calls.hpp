@@ -24,6 +24,7 @@
     X(Ssend_init, ssend_init, 7, Persistent, (Counted<1, 2>), To<3>, Within<5>)                    \
     X(Bsend_init, bsend_init, 7, Persistent, (Counted<1, 2>), To<3>, Within<5>)                    \
     X(Rsend_init, rsend_init, 7, Persistent, (Counted<1, 2>), To<3>, Within<5>)                    \
+    X(Recv_init, recv_init, 7, Persistent, Unsized, Anybody, Within<5>)                            \
     X(Recv, recv, 7, PointToPoint, Unsized, Anybody, Within<5>)                                    \
     X(Irecv, irecv, 7, PointToPoint, Unsized, Anybody, Within<5>)                                  \
     X(Mrecv, mrecv, 5, PointToPoint, Unsized, Anybody, Nowhere)                                    \

@@ -44,6 +44,7 @@ Group make<Communicator>(MPI_Comm communicator) {
     Group made = of_group(members);
     PMPI_Group_free(&members);
     PMPI_Comm_rank(communicator, &made.rank);
+    made.is_inter = is_inter != 0;
     return made;
 }
 

@@ -10,7 +10,7 @@ namespace fabricgauge {
 
 struct Group {
     int size = 0, rank = -1;      // rank is this one's in it, the local one of an intercommunicator
-    bool spans_nodes = false;
+    bool spans_nodes = false, is_inter = false;
     std::vector<std::int32_t> world;  // by rank: that in MPI_COMM_WORLD, negative outside of it
 };
 

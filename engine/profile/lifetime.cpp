@@ -23,6 +23,9 @@ static_assert(longest_version >= MPI_MAX_LIBRARY_VERSION_STRING);
 
 constexpr std::uint32_t ended_well = 1, ended_by_abort = 2;
 
+// Whether the program's MPI is the one that this library was built for; all ranks agree.
+bool is_ours = false;
+
 const char* folder() {
     const char* said = std::getenv("FABRICGAUGE_PROFILE");
     return said ? said : "";
@@ -46,13 +49,14 @@ void begin(bool threaded) {
                              " than %.60s; name the program's with --mpi\n", version);
         return;
     }
+    is_ours = true;
     int rank = 0, size = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
     know_nodes();
     recorder.open(folder(), static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(size),
                   threaded, call_names());
-    if (!recorder.is_on()) return;
+    if (!recorder.is_open()) return;
     ProfileHeader& header = recorder.header();
     header.node = own_node();
     header.overhead_ps = recorder.overhead_ps();
@@ -97,7 +101,11 @@ bool write_file(const std::vector<char>& content) {
 
 // All ranks' records into one file. Where that fails each rank's own file stays.
 void gather() {
-    if (!recorder.is_on()) return;
+    if (!is_ours) return;
+    int all = recorder.is_open();
+    PMPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (recorder.is_open()) recorder.end();
+    if (!all) return;
     ProfileHeader& header = recorder.header();
     // MPICH 5 may return from MPI_Abort, and the launcher's kill comes later.
     if (header.finalized != ended_by_abort) header.finalized = ended_well;
@@ -121,7 +129,7 @@ void gather() {
 }
 
 void aborting() {
-    if (recorder.is_on()) recorder.header().finalized = ended_by_abort;
+    if (recorder.is_open()) recorder.header().finalized = ended_by_abort;
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ void Recorder::open(const char* folder, std::uint32_t rank, std::uint32_t size, 
     gethostname(host, sizeof host - 1);
     std::snprintf(file_, sizeof file_, "%s/%s.%d.rank", folder, host, static_cast<int>(getpid()));
     int file = *folder ? ::open(file_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
-    if (file >= 0 && ftruncate(file, static_cast<off_t>(length_)) != 0) {
+    // With room on the disk: without it the first write there would end the program.
+    if (file >= 0 && posix_fallocate(file, 0, static_cast<off_t>(length_)) != 0) {
         ::close(file);
         unlink(file_);
         file = -1;
@@ -90,7 +91,8 @@ void Recorder::close(bool kept_elsewhere) {
 
 void Recorder::enter_region(int level) noexcept {
     paused_ = level == 0;
-    if (level != 0) region_ = static_cast<std::uint8_t>(level >= 2 ? std::min(level, 255) : 0);
+    if (level >= 2) region_ = static_cast<std::uint8_t>(std::min(level, 255));
+    else if (level < 0) region_ = 0;
 }
 
 // One thread alone needs no locked operation, which would take longer than all the rest.
@@ -122,7 +124,7 @@ void Recorder::add(const Observed& seen, std::int64_t began_ns, std::int64_t end
     raise(cell->calls, 1);
     raise(cell->bytes, seen.bytes);
     raise(cell->time_ns, static_cast<std::uint64_t>(ended_ns - began_ns));
-    header_->wall_ns.store(ended_ns - began_ns_, std::memory_order_relaxed);
+    if (ended_ns != 0) header_->wall_ns.store(ended_ns - began_ns_, std::memory_order_relaxed);
     if (seen.peer < 0 || seen.peer >= header_->size) return;
     Peer& peer = peers_[seen.peer];
     peer.rank.store(static_cast<std::uint64_t>(seen.peer), std::memory_order_relaxed);

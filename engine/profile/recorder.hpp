@@ -35,6 +35,8 @@ public:
     // Memory for `size` ranks and the calls' `names`: a new file in `folder`, or memory alone where there can be none.
     void open(const char* folder, std::uint32_t rank, std::uint32_t size, bool threaded,
               const std::string& names);
+    // The program's time ends here.
+    void end() noexcept { header_->wall_ns.store(now_ns() - began_ns_, std::memory_order_relaxed); }
     // Ends the recording; the file is removed where others have what it holds.
     void close(bool kept_elsewhere);
 
@@ -42,6 +44,8 @@ public:
     // What the adding of one call takes here and now, clock included.
     std::uint64_t overhead_ps();
 
+    // Whether there is anything to record into; paused or not.
+    bool is_open() const noexcept { return header_ != nullptr; }
     bool is_on() const noexcept { return header_ != nullptr && !paused_.load(std::memory_order_relaxed); }
     void enter_region(int level) noexcept;
 

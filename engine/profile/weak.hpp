@@ -9,6 +9,7 @@
 
 FABRICGAUGE_WEAK(PMPI_Abort)
 FABRICGAUGE_WEAK(PMPI_Allgather)
+FABRICGAUGE_WEAK(PMPI_Allreduce)
 FABRICGAUGE_WEAK(PMPI_Bcast)
 FABRICGAUGE_WEAK(PMPI_Comm_free)
 FABRICGAUGE_WEAK(PMPI_Comm_group)
@@ -27,7 +28,7 @@ FABRICGAUGE_WEAK(PMPI_Group_size)
 FABRICGAUGE_WEAK(PMPI_Group_translate_ranks)
 FABRICGAUGE_WEAK(PMPI_Init)
 FABRICGAUGE_WEAK(PMPI_Init_thread)
-FABRICGAUGE_WEAK(PMPI_Type_size)
+FABRICGAUGE_WEAK(PMPI_Type_size_x)
 FABRICGAUGE_WEAK(PMPI_Win_get_group)
 
 #ifdef OPEN_MPI
@@ -40,5 +41,6 @@ FABRICGAUGE_WEAK(ompi_mpi_comm_world)
 FABRICGAUGE_WEAK(ompi_mpi_group_null)
 FABRICGAUGE_WEAK(ompi_mpi_info_null)
 FABRICGAUGE_WEAK(ompi_mpi_int)
+FABRICGAUGE_WEAK(ompi_mpi_op_min)
 FABRICGAUGE_WEAK(ompi_mpi_win_null)
 #endif

@@ -98,7 +98,8 @@ public:
             seen_ = started(value_of(std::get<0>(all)));
             seen_.call = static_cast<std::uint8_t>(Row::call);
         }
-        if constexpr (Row::call == Call::Startall) add_started(all, Row::call);
+        if constexpr (Row::call == Call::Startall)
+            if (recorder.is_on()) add_started(all, Row::call);
         began_ns_ = now_ns();
     }
     Recording(const Recording&) = delete;
@@ -123,7 +124,7 @@ private:
 
 template <class Row, class Real, class... Arguments>
 auto recorded(Real real, Arguments... arguments) {
-    if (!recorder.is_on()) return real(arguments...);
+    if (!recorder.is_open()) return real(arguments...);
     const std::tuple<Arguments...> all(arguments...);
     const Recording<Row, std::tuple<Arguments...>> recording(all);
     return real(arguments...);

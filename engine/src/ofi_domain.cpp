@@ -1,4 +1,4 @@
-#if __has_include(<rdma/fabric.h>)
+#if __has_include(<rdma/fabric.h>) && !defined(FABRICGAUGE_SIMULATED)
 
 #include "fabricgauge/ofi_domain.hpp"
 
@@ -112,8 +112,10 @@ OfiDomain::Info OfiDomain::ask(const LocalAddress& own, fi_ep_type type, const W
     hints->caps = wanted.capabilities;
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = type;
-    hints->domain_attr->mr_mode = memory_modes;
+    // A side that listens has no endpoint yet to which memory could be bound.
+    hints->domain_attr->mr_mode = type == FI_EP_MSG ? memory_modes & ~FI_MR_ENDPOINT : memory_modes;
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
+    hints->domain_attr->control_progress = hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
     hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
     hints->tx_attr->op_flags = wanted.completion;
     if (!options_.provider.empty()) hints->fabric_attr->prov_name = strdup(options_.provider.c_str());
@@ -126,6 +128,9 @@ OfiDomain::Info OfiDomain::ask(const LocalAddress& own, fi_ep_type type, const W
 // What has IP addresses has the own one, or it would take another network. The provider of the exact
 // name is meant: tcp is also the lower layer of tcp;ofi_rxm.
 bool OfiDomain::fits(const fi_info& info, bool elsewhere) const {
+    // Its connections keep no message that comes before its receive is posted.
+    if (info.ep_attr->type == FI_EP_MSG && std::strcmp(info.fabric_attr->prov_name, "verbs") == 0)
+        return false;
     if (elsewhere && has_ip_addresses(info)) return false;
     if (!options_.provider.empty() && options_.provider != info.fabric_attr->prov_name) return false;
     return options_.domains.empty() ||

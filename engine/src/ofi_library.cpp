@@ -1,4 +1,5 @@
-#if __has_include(<rdma/fabric.h>)
+// SimGrid has a macro with the name of a member of libfabric's.
+#if __has_include(<rdma/fabric.h>) && !defined(FABRICGAUGE_SIMULATED)
 
 #include "fabricgauge/ofi_library.hpp"
 

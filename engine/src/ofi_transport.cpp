@@ -1,4 +1,4 @@
-#if __has_include(<rdma/fabric.h>)
+#if __has_include(<rdma/fabric.h>) && !defined(FABRICGAUGE_SIMULATED)
 
 #include "fabricgauge/ofi_transport.hpp"
 

@@ -14,7 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fabricgauge.cli.verbs import cli
-from fabricgauge.report.formats import FORMATS
+from fabricgauge.report.content import run as runs
+from fabricgauge.report.formats import FORMATS, formats_of
 
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
 BUNDLES = sorted(path.parent.name for path in RUNS.glob("*/bundle.json"))
@@ -75,8 +76,8 @@ def test_a_stored_run_is_judged_as_on_its_day(case: str) -> None:
 def test_a_stored_run_is_shown_in_every_format_and_left_as_it_is(case: str, tmp_path: Path) -> None:
     run = tmp_path / stored(case).name
     shutil.copytree(stored(case), run)
-    for name, row in FORMATS.items():
-        written = tmp_path / f"{name}{row.suffix}"
+    for name in formats_of(runs.KIND):
+        written = tmp_path / f"{name}{FORMATS[name].suffix}"
         done = fabricgauge("report", str(run), "--format", name, "--to", str(written))
         assert done.exit_code == expected(case)["exit"], name
         assert written.stat().st_size, name

@@ -14,9 +14,11 @@ from tests.report import fabric_sample, sample
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
-from fabricgauge.report.formats import FORMATS, report
+from fabricgauge.report.content import run
+from fabricgauge.report.formats import formats_of, report
 from fabricgauge.report.interface import Setting
 
+FORMATS = formats_of(run.KIND)
 NODES = fabric_sample.names(8)
 JUDGED = fabric_sample.judged(NODES)
 HOSTILE = ("<script>alert(1)</script>", "c2\x1b[2J\n PASS ", "=HYPERLINK(1)", '"; $(x) \\')

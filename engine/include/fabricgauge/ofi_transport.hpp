@@ -67,7 +67,7 @@ public:
     // while it waits for the others' word.
     void receive_control(void* data, std::int64_t bytes, int peer) {
         if (pair_)
-            for (int looks = 0; looks % looks_at_control != 0 || !Control::has_control(peer); ++looks)
+            for (unsigned looks = 0; looks % looks_at_control != 0 || !Control::has_control(peer); ++looks)
                 pair_->advance();
         Control::receive_control(data, bytes, peer);
     }
@@ -113,6 +113,9 @@ private:
         if (first) send(nullptr, 0, peer);
         receive(nullptr, 0, peer);
         if (!first) send(nullptr, 0, peer);
+        // That message may lie with the provider until the provider is called again.
+        if (first) this->send_control(nullptr, 0, peer);
+        else receive_control(nullptr, 0, peer);
     }
 
     // Calls of libfabric between two looks for a control message, which take MPI longer.

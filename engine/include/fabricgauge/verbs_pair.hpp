@@ -164,7 +164,7 @@ private:
     void await_flag(const std::byte* data, std::int64_t bytes) {
         const auto* const last = reinterpret_cast<const std::atomic<std::uint8_t>*>(data + bytes - 1);
         ++flag_;
-        for (int looks = 1; last->load(std::memory_order_acquire) != flag_; ++looks)
+        for (unsigned looks = 1; last->load(std::memory_order_acquire) != flag_; ++looks)
             if (looks % patience == 0) {
                 poll();
                 give_way();

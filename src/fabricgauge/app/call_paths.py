@@ -207,6 +207,8 @@ def _with_problem(path: CallPath, wanted: int, ended: Ended) -> CallPath:
     """Why a path has fewer calls than were asked for."""
     if path.usual is not None and not path.usual.instructions:
         problem = "the call ran outside of the functions that were watched"
+    elif path.usual is not None and path.usual.cut:
+        problem = "the call is longer than what is recorded: the numbers are of its beginning alone"
     elif path.traced < wanted:
         problem = ended.message or "the program ended before it had made all calls"
         problem = f"{path.traced} of {wanted} calls were traced: {problem}"

@@ -69,7 +69,7 @@ def node_counts(text: str) -> tuple[int, ...]:
         UsageError: something in it is no number of nodes.
     """
     words = [one.strip() for one in text.split(",")]
-    if not all(one.isdigit() and 0 < int(one) <= 1 << 20 for one in words):
+    if not all(one.isdecimal() and 0 < int(one) <= 1 << 20 for one in words):
         raise UsageError(f"{text!r} are no numbers of nodes; write e.g. 1,2,4")
     return tuple(map(int, words))
 
@@ -179,12 +179,13 @@ def _launched(
             command, raw, silent_s=what.silent_s, marker=f"{directory.identity}/{raw.name}"
         )
         after = counters(target.access, used)
+        found = next(iter(read_profiles(kept)), None)
     except CannotRun as error:
         why = Skipped(str(error))
         return ScaleLaunch(block, arm, ranks, "broken", str(error), why, why)
-    found = next(iter(read_profiles(kept)), None)
     told = [one for line in lines if (one := placed(line)) is not None]
-    payload = tuple(one.left_node_bytes for one in found.ranks) if found else (0,) * len(ranks)
+    left = {one.rank: one.left_node_bytes for one in found.ranks} if found else {}
+    payload = tuple(left.get(rank, 0) for rank in range(len(ranks)))
     own = Launch(
         number, launch.network, ranks, None, tuple(told), (), ended,
         curves=_curve(what, found), around=around(launch, told, before, after, payload),

@@ -98,6 +98,8 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
             raise UsageError("--vary measures what it compares; leave A and B out")
         if only:
             raise UsageError("--only narrows a comparison of A and B; with --vary use --patterns")
+        if options["mix"]:
+            raise UsageError("--mix predicts for A and B; it has no effect on --vary")
         ctx.exit(_vary(ctx, options, root, _share(options["tolerance"] or "0%")))
     tolerance = _share(options["tolerance"] or "5%")
     if options["mix"] and a and b:

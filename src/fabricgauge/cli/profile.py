@@ -25,8 +25,9 @@ def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> 
     """Run an application and tell what it sends by MPI.
 
     COMMAND is what starts it, e.g. `mpirun -n 4 app`, `srun app` or a script. A library is
-    loaded into each rank (LD_PRELOAD), which records every call: time, size of messages, to whom,
-    and whether over the network. The program need not be built anew.
+    loaded into each rank (LD_PRELOAD), which records the calls that send, receive, wait or
+    synchronise: time, size of messages, to whom, and whether over the network. The program need
+    not be built anew.
 
     The report follows the program's own output, and `report` shows it again. The exit status is the
     program's; 3 if nothing was recorded.
@@ -40,10 +41,10 @@ def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> 
 
     print_report = printer(KIND, options["format"], options["to"])
     root: Path = options["output"] or settings.run_root()
-    directory = RunDirectory.create(root)
     if options["print_env"]:
-        _print_variables(command, options["mpi"], directory)
+        _print_variables(command, options["mpi"], root)
         return
+    directory = RunDirectory.create(root)
     with bar(options["quiet"]) as progress:
         try:
             found, status = app.profiled(command, options["mpi"], directory, progress)
@@ -61,11 +62,13 @@ def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> 
     ctx.exit(status)
 
 
-def _print_variables(command: tuple[str, ...], named: str, directory: Any) -> None:
+def _print_variables(command: tuple[str, ...], named: str, root: Path) -> None:
     """What a job script exports, and how its profile is read afterwards."""
     from fabricgauge.app import profile as app
+    from fabricgauge.store.run_directory import RunDirectory
 
     mpi = app.mpi_under(command, named)
+    directory = RunDirectory.create(root)
     for name, value in app.variables(mpi, directory.raw(app.FOLDER).absolute()).items():
         click.echo(f"export {name}={shlex.quote(value)}")
     click.echo(f"# afterwards: fabricgauge report {shlex.quote(str(directory.path))}")

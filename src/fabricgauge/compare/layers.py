@@ -53,7 +53,7 @@ def median(figures: Floats) -> Estimate | None:
 
 def _rank(count: int) -> tuple[int, float]:
     """How many figures lie outside of the interval at each end, and how sure that is."""
-    tails = np.cumsum([comb(count, k) for k in range(count)]) / 2.0**count
+    tails = np.cumsum([comb(count, k) / (1 << count) for k in range(count)])
     fine = np.flatnonzero(1.0 - 2.0 * tails >= CONFIDENCE)
     outside = int(fine[-1]) if fine.size else 0
     return outside, float(1.0 - 2.0 * tails[outside])

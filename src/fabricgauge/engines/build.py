@@ -108,7 +108,14 @@ def _compile(mpi: Mpi, folder: Path, env: Mapping[str, str], version: str) -> Pa
 def _without_mpi(mpi: Mpi, env: Mapping[str, str]) -> list[str]:
     """How the wrapper calls its compiler, without the words that name the MPI."""
     compiler, *words = shlex.split(_link_line(mpi, env))
-    return [compiler, *(word for word in words if word.startswith(CODE_FLAGS)), *FLAGS]
+    kept = (word for word in words if word.startswith(CODE_FLAGS) or _has_transport(word))
+    return [compiler, *kept, *FLAGS]
+
+
+def _has_transport(word: str) -> bool:
+    """A folder with a transport's headers: all of the engine must see it, or it does not link."""
+    headers = ("rdma/fabric.h", "infiniband/verbs.h")
+    return word.startswith("-I") and any((Path(word[2:]) / one).exists() for one in headers)
 
 
 def _core_identity(calling: Sequence[str], version: str) -> str:

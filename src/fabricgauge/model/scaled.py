@@ -37,9 +37,9 @@ class ScalePoint(msgspec.Struct, frozen=True):
     """One number of nodes under one setting, over all blocks.
 
     ``speedup`` is against the fewest nodes of the same setting, block by block; ``efficiency`` is
-    that divided by how many times the nodes are. ``outcome`` is the worst of its launches'
-    placement and path. Intervals are from the least to the largest of the blocks, at the confidence
-    that order statistics give the median.
+    that divided by the factor by which the number of nodes grew. ``outcome`` is the worst of its
+    launches' placement and path. Intervals are from the least to the largest of the blocks, at the
+    confidence that order statistics give the median.
     """
 
     levels: tuple[str, ...]

@@ -41,11 +41,11 @@ _WITHOUT_SIZE = 63
 _ROOM = 4096
 
 #: Of which collectives a rank's own part must leave its node, and how much of it. ``shared``: the
-#: ranks of a node can combine theirs. What a root alone sends cannot be told from its receivers'.
+#: ranks of a node can combine theirs. What a root alone sends cannot be told from its receivers',
+#: nor where an alltoallv's unequal parts go.
 _LEAVES: dict[str, str] = {
-    "Allgather": "whole", "Allgatherv": "whole", "Alltoall": "whole", "Alltoallv": "whole",
-    "Alltoallw": "whole", "Allreduce": "shared", "Reduce_scatter": "shared",
-    "Reduce_scatter_block": "shared",
+    "Allgather": "whole", "Allgatherv": "whole", "Alltoall": "whole", "Allreduce": "shared",
+    "Reduce_scatter": "shared", "Reduce_scatter_block": "shared",
 }  # fmt: skip
 
 Array = NDArray[Any]
@@ -175,8 +175,13 @@ def _rank(blob: _Blob, calls: Sequence[tuple[str, ...]], beside: int) -> RankPro
             is_sent = not of["call"].endswith("Get") and of["call"] != "Rget"
             sent += moved * is_sent
             left += moved * (is_sent and away)
-        elif away and (how := _LEAVES.get(of["call"].removeprefix("I").capitalize())):
-            share = 1 - beside / of["ranks"] if of["call"].endswith(("all", "allv", "allw")) else 1
+        elif (
+            away
+            and of["ranks"] > 1
+            and (how := _LEAVES.get(of["call"].removeprefix("I").capitalize()))
+        ):
+            parts = of["call"].endswith(("all", "catter", "block"))  # some for ranks beside it
+            share = 1 - min(beside, of["ranks"] - 1) / of["ranks"] if parts else 1
             left += moved * share / (beside if how == "shared" else 1)
     return RankProfile(
         rank=int(header["rank"]), node=int(header["node"]), host=_text(header["host"]),

@@ -4,6 +4,7 @@ Sources: mpiP 3.5 User Guide, "mpiP Output"; the XML that IPM 2.0 writes, as its
 recorded test output has it. Lines that say something else are passed over.
 """
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -28,10 +29,11 @@ _KINDS: tuple[tuple[str, CallKind], ...] = (
     (r"", "Making"),
 )
 
-_TASK = re.compile(r"^\s*(\d+)\s+([\d.e+-]+)\s+([\d.e+-]+)\s+[\d.e+-]+\s*$")
+_NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d{1,2})?"
+_TASK = re.compile(rf"^\s*(\d+)\s+({_NUMBER})\s+({_NUMBER})\s+{_NUMBER}\s*$")
 _HOST = re.compile(r"^@ MPI Task Assignment\s*:\s*(\d+) (\S+)")
-_SITE = re.compile(r"^(\w+)\s+(\d+)\s+(\d+|\*)\s+(\d+)\s+([\d.e+-]+)\s+([\d.e+-]+)\s+([\d.e+-]+)"
-                   r"(?:\s+([\d.e+-]+))?")  # fmt: skip
+_SITE = re.compile(rf"^(\w+)\s+(\d+)\s+(\d+|\*)\s+(\d+)\s+({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})"
+                   rf"(?:\s+({_NUMBER}))?")  # fmt: skip
 _COMMAND = re.compile(r"^@ Command\s*: (\S+)")
 
 
@@ -144,6 +146,8 @@ def ipm_profile(text: str) -> ApplicationProfile:
                 perf = (float(said["wtime"]), float(said["mtime"]))
             elif said["name"].startswith("MPI_"):
                 count, moved, time_s = int(said["count"]), float(said["bytes"]), float(inner)
+                if not (math.isfinite(moved) and math.isfinite(time_s)):
+                    raise ValueError("its number is none")
                 calls += count
                 before = sums.get(said["name"], (0, 0.0, 0.0))
                 sums[said["name"]] = (before[0] + count, before[1] + moved, before[2] + time_s)

@@ -25,8 +25,13 @@ def run_in_foreground(argv: Sequence[str], env: Mapping[str, str]) -> int:
             env={**os.environ, **env},
             preexec_fn=lambda: signal.signal(signal.SIGINT, before),
         )
-        status = child.wait()
-    except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+        try:
+            status = child.wait()
+        except BaseException:  # a signal to this process ends its child as well
+            child.terminate()
+            child.wait()
+            raise
+    except OSError as error:
         raise ToolMissing(
             f"cannot start {argv[0]}: {error.strerror}; install it or name its path"
         ) from error

@@ -64,7 +64,7 @@ def judge(subject: Subject) -> Said | Skipped:
     lines = tuple(dict.fromkeys(line for one in (*decisive, *found) for line in one.evidence))
     left = len(lines) - MOST_LINES
     used = subject.run.carried_by(subject.name) if outcome is Outcome.INVALID else ""
-    by = f"; the MPI says that {used} carried its messages" if used else ""
+    by = f"; by its own word {used} carried the messages" if used else ""
     more = (f"{left:,} more such lines follow from the counters in results.jsonl",)
     return Said(
         outcome,

@@ -20,9 +20,10 @@ from fabricgauge.words.figures import size
 LONGEST_LABEL = 40
 
 _SAID = (
-    "Medians over the blocks, with intervals of 95 % where there are enough of them. What a layer"
-    " adds is the difference to the layer named before it, block by block: more time, or less"
-    " bandwidth. A layer that polls less, or gathers messages, may add less than nothing."
+    "Medians over the blocks, with intervals of 90 % or more where there are blocks enough. The"
+    " column adds has the difference to the layer named before, block by block. A longer time and a"
+    " lower bandwidth (−) are what a layer costs. One that polls less, or gathers messages, may"
+    " gain."
 )
 
 
@@ -30,14 +31,16 @@ def section(varied: Varied) -> Iterator[doc.Section]:
     """The ledger; nothing where no layers were varied."""
     titles = tuple(dict.fromkeys(one.title for one in varied.layers))
     if titles:
-        blocks = tuple(block for title in titles for block in _blocks(varied.layers, title))
+        # The last one first, so that a layer has one colour though the first one adds nothing.
+        levels = varied.design.factors[0].levels[::-1]
+        blocks = tuple(b for title in titles for b in _blocks(varied.layers, title, levels))
         yield doc.Section("layers", "What each layer adds", blocks, intro=_SAID)
 
 
-def _blocks(layers: Sequence[Layer], title: str) -> Iterator[doc.Block]:
+def _blocks(layers: Sequence[Layer], title: str, levels: Sequence[str]) -> Iterator[doc.Block]:
     own = [one for one in layers if one.title == title]
     yield doc.Paragraph(title)
-    yield doc.drawn(_pictures(own))
+    yield doc.drawn(_pictures(own, levels))
     heads = doc.heads("size", "layer", ">median", ">interval", ">adds", ">interval")
     yield doc.Table(heads, tuple(map(_row, own)))
 
@@ -61,11 +64,9 @@ def _unit(quantity: Quantity) -> tuple[float, str]:
     return (1e6, "µs") if quantity in LESS_IS_BETTER else (1e-6, "MB/s")
 
 
-def _pictures(layers: Sequence[Layer]) -> Iterator[Picture]:
+def _pictures(layers: Sequence[Layer], levels: Sequence[str]) -> Iterator[Picture]:
     """Each layer over the sizes, then what each adds; sizes alone have a place."""
     sized = [one for one in layers if one.message_bytes is not None]
-    # The last one first, so that a layer has one colour though the first one adds nothing.
-    levels = tuple(dict.fromkeys(one.level for one in sized))[::-1]
     unit = _unit(layers[0].quantity)[1]
     each = _drawn(sized, levels, added=False)
     yield Picture("Each layer", unit, unit == "µs", each)

@@ -174,15 +174,15 @@ def _ranks(ranks: Sequence[RankProfile]) -> doc.Section:
     if not ranks:
         return doc.Section("ranks", "Ranks", ())
     ordered = sorted(ranks, key=lambda one: one.mpi_s / (one.wall_s or 1.0))
-    places = dict.fromkeys((0, len(ordered) // 2, len(ordered) - 1))
+    last = len(ordered) - 1
+    words = {len(ordered) // 2: "middle", last: "most in MPI", 0: "least in MPI"}
     shares = np.array([one.mpi_s / (one.wall_s or 1.0) for one in ranks])
-    words = dict(zip(places, ("least in MPI", "middle", "most in MPI"), strict=False))
     rows = tuple(
         (
             words[place], str(one.rank), one.host, percent(one.mpi_s / (one.wall_s or 1.0)),
             duration(one.wall_s), amount(one.sent_bytes), one.ending,
         )
-        for place in places for one in (ordered[place],)
+        for place in sorted(words) for one in (ordered[place],)
     )  # fmt: skip
     columns = doc.heads("", ">rank", "host", ">in MPI", ">run", ">sent", "ended")
     said = f"Time in MPI is {percent(float(shares.min()))} to {percent(float(shares.max()))} of a"

@@ -24,9 +24,9 @@ _TONES: dict[Outcome, doc.Tone] = {
 HOW = (
     "Launches take turns: in each block every setting and number of nodes has one, in an order"
     " drawn by lot. Time is that from MPI_Init to MPI_Finalize of the slowest rank. Speed-up is"
-    " against the fewest nodes within the same block; efficiency is that divided by how many times"
-    " the nodes are. An interval goes from the least block to the largest. Placement and path are"
-    " proved around each launch, as in check."
+    " against the fewest nodes within the same block; efficiency is that divided by the factor by"
+    " which the number of nodes grew. An interval goes from the least block to the largest."
+    " Placement and path are proved around each launch, as in check."
 )
 
 #: What the word tells: of the launches, never of how well the program scales.
