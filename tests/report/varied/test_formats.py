@@ -168,13 +168,15 @@ def test_layers_are_told_with_what_each_adds_to_the_one_before() -> None:
             ("sockets", 64, 11e-6, None), (HOSTILE, 64, 13e-6, 2e-6), ("mpi", 64, 12e-6, -1e-6),
         )
     )  # fmt: skip
-    terminal = FORMATS["terminal"](varied(layers=ledger), Setting(width=120))
+    factors = (Factor("transport", ("sockets", HOSTILE, "mpi")),)
+    made = varied(layers=ledger, design=msgspec.structs.replace(DESIGN, factors=factors))
+    terminal = FORMATS["terminal"](made, Setting(width=120))
     assert "What each layer adds" in terminal
     assert "12 µs" in terminal
     assert "+2 µs" in terminal
     assert "−1 µs" in terminal
     assert "\x1b[31m" not in terminal
-    page = FORMATS["html"](varied(layers=ledger), Setting())
+    page = FORMATS["html"](made, Setting())
     assert "What each layer adds" in page
     assert "<script>alert(1)" not in page
     assert "What each layer adds" not in FORMATS["html"](varied(), Setting())
