@@ -57,6 +57,9 @@ def test_the_interval_of_a_median_is_made_of_order_statistics() -> None:
     # The second of nine lies below the median with all but 2 %: 1 - 2 (1 + 9) / 512.
     assert (nine.value, nine.low, nine.high) == (5.0, 2.0, 8.0)
     assert nine.confidence == pytest.approx(1 - 20 / 512)
+    many = median(np.arange(65.0))
+    assert many is not None
+    assert (many.value, many.low, many.high) == (32.0, 24.0, 40.0)
     three = median(np.array([1.0, 2.0, 3.0]))
     assert three is not None
     assert not three.supported

@@ -72,6 +72,14 @@ def test_what_must_leave_a_node_counts_no_more_than_that() -> None:
     assert [one.sent_bytes for one in found.ranks] == [24] * 4
 
 
+def test_a_small_communicator_of_large_nodes_claims_no_less_than_nothing() -> None:
+    """Both ranks of a node, in an alltoall of two ranks that spans nodes: half of it leaves."""
+    cells = [(key(2, 10, 2, 2), 1, 20, 1)]
+    content = b"".join(blob(rank, cells, size=2, names=NAMES * (not rank)) for rank in range(2))
+    (found,) = profiles_of([content])
+    assert [one.left_node_bytes for one in found.ranks] == [10, 10]
+
+
 def test_ranks_own_files_of_a_broken_run_are_one_profile() -> None:
     cells = [(key(0, 8, 1, 2), 1, 8, 1)]
     files = [blob(rank, cells, ending=2 * rank, room=4096) for rank in (1, 0)]

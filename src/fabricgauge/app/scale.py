@@ -116,12 +116,13 @@ def scaled(
                     target.progress.trouble(one.message)
     except KeyboardInterrupt:
         interrupted = True
-    complete = len(launches) == sum(map(len, made.order))
-    own = network.network or "MPI's own choice"
-    run = ScaleRun(
-        what.argv, own, what.ppn, made, tuple(launches), _notes(fabric), complete
-    )  # fmt: skip
-    directory.write(SCALED, run)
+    finally:
+        own = network.network or "MPI's own choice"
+        complete = len(launches) == sum(map(len, made.order))
+        run = ScaleRun(
+            what.argv, own, what.ppn, made, tuple(launches), _notes(fabric), complete
+        )  # fmt: skip
+        directory.write(SCALED, run)
     return with_points(run), interrupted
 
 
