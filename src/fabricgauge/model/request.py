@@ -131,8 +131,17 @@ def _conditions(
     yield sim, ("mpi",), "{} has no effect on --sim, which has SimGrid's own MPI"
     reason = "{} belongs to a simulated cluster; name one with --sim"
     yield not (sim or stored), ("sim_fault", "sim_seed", "sim_noise"), reason
-    carrier = request.transport.partition(":")[0]
     yield sim, ("transport",), "{} has no effect on --sim, which has SimGrid's own MPI"
+    yield from _of_transport(request, ranks)
+    # Two ranks are one pair: there is nobody to compare it with.
+    yield ranks == 2, ("concurrent",), "{} has no effect on two ranks: they are one pair"
+    yield ranks == 2, ("topology",), "{} has no effect on two ranks: groups need more nodes"
+
+
+def _of_transport(
+    request: MeasurementRequest, ranks: int
+) -> Iterator[tuple[bool, Collection[str], str]]:
+    carrier = request.transport.partition(":")[0]
     reason = f"{{}} leaves MPI its choice; --transport {carrier} uses the network that is meant"
     yield bool(carrier), ("unpinned",), reason
     reason = f"{{}} {carrier} measures one pair: name two nodes with -w, and one rank on each"
@@ -141,9 +150,6 @@ def _conditions(
     beyond = [word for word in request.patterns if not _is_among(can, word)]
     reason = f"{{}}: {carrier} have no {', '.join(beyond)}; they have {', '.join(sorted(can))}"
     yield bool(carrier and beyond), ("patterns",), reason
-    # Two ranks are one pair: there is nobody to compare it with.
-    yield ranks == 2, ("concurrent",), "{} has no effect on two ranks: they are one pair"
-    yield ranks == 2, ("topology",), "{} has no effect on two ranks: groups need more nodes"
 
 
 def _is_among(patterns: Collection[str], word: str) -> bool:

@@ -117,6 +117,16 @@ _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 _ELEMENT = re.compile(r"<(task|host|perf|cmdline|func)\b([^>]*)>\s*([^<]*)")
 
 
+def _added(sums: dict[str, tuple[int, float, float]], said: dict[str, str], time_s: float) -> int:
+    """Add one call's row to the sums by name; how many calls it tells of."""
+    count, moved = int(said["count"]), float(said["bytes"])
+    if not (math.isfinite(moved) and math.isfinite(time_s)):
+        raise ValueError("its number is none")
+    before = sums.get(said["name"], (0, 0.0, 0.0))
+    sums[said["name"]] = (before[0] + count, before[1] + moved, before[2] + time_s)
+    return count
+
+
 def ipm_profile(text: str) -> ApplicationProfile:
     """IPM's XML: what each task says, one after the other.
 
@@ -145,12 +155,7 @@ def ipm_profile(text: str) -> ApplicationProfile:
             elif name == "perf":
                 perf = (float(said["wtime"]), float(said["mtime"]))
             elif said["name"].startswith("MPI_"):
-                count, moved, time_s = int(said["count"]), float(said["bytes"]), float(inner)
-                if not (math.isfinite(moved) and math.isfinite(time_s)):
-                    raise ValueError("its number is none")
-                calls += count
-                before = sums.get(said["name"], (0, 0.0, 0.0))
-                sums[said["name"]] = (before[0] + count, before[1] + moved, before[2] + time_s)
+                calls += _added(sums, said, float(inner))
         except (KeyError, ValueError) as error:
             raise CannotRun(f"IPM's XML: a {name} is not understood: {error}") from error
     ranks += ended()
