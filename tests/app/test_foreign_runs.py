@@ -174,7 +174,7 @@ def test_one_file_that_others_may_write_is_enough(directory: RunDirectory, name:
 
 def test_a_start_that_a_stored_plan_names_and_the_suite_has_not_is_said() -> None:
     suite = SimpleNamespace(tool=TOOLS["osu"], effort=Effort(1, 1, 1, 1))
-    context: Any = SimpleNamespace(target=SimpleNamespace(suite=suite, access=None))
+    context: Any = SimpleNamespace(target=SimpleNamespace(suite=suite, access=None), fabric=None)
     launch = PlannedLaunch(1, None, None, ("a", "b"), (), program="/evil/osu_latency")
     with pytest.raises(CannotRun, match="osu has no start '/evil/osu_latency'"):
         suite_launch(context, launch)

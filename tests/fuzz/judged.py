@@ -12,7 +12,8 @@ from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended, Launch, Run
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import Found
-from fabricgauge.report.formats import FORMATS, report
+from fabricgauge.report.content import run
+from fabricgauge.report.formats import formats_of, report
 
 NETWORKS = (
     "1GbE", "25GbE mtu=9000", "100GbE roce-v2 mtu=4096", "10GbE iwarp", "edr", "ndr", "opa100",
@@ -48,7 +49,7 @@ def complaints(found: Sequence[Found], random: Random) -> Iterator[str]:
     for verdict in judged.verdicts:
         if "could not be applied" in verdict.summary:
             yield f"rule {verdict.rule} on {network!r}: {verdict.summary[:200]}"
-    for name in FORMATS:
+    for name in formats_of(run.KIND):
         try:
             report(judged, name).encode()
         except Exception as error:
