@@ -75,6 +75,14 @@ inline bool is_open(std::uint64_t address, std::size_t bytes, std::uint32_t key)
     return address >= begin && address + bytes <= begin + found->second->length;
 }
 
+// As an adapter writes: each byte once, and the last one when all others are there. A receiver may
+// look for it, and send from the same memory at once; memcpy may write a byte twice.
+inline void write_in_order(std::byte* there, const std::byte* data, std::size_t bytes) {
+    if (bytes == 0) return;
+    std::memcpy(there, data, bytes - 1);
+    reinterpret_cast<std::atomic<std::byte>*>(there + bytes - 1)->store(data[bytes - 1]);
+}
+
 inline ibv_wc_status deliver(const ibv_send_wr& request, const ibv_sge& place) {
     Pair& from = *world().pairs.at(place.lkey >> 16);
     Pair& to = *world().pairs.at(from.qp_type == IBV_QPT_UD ? request.wr.ud.remote_qpn : from.other);
@@ -96,7 +104,7 @@ inline ibv_wc_status deliver(const ibv_send_wr& request, const ibv_sge& place) {
         }
         case IBV_WR_RDMA_WRITE:
             if (!is_open(request.wr.rdma.remote_addr, bytes, request.wr.rdma.rkey)) break;
-            if (bytes > 0) std::memcpy(there, data, bytes);
+            write_in_order(there, data, bytes);
             world().damage(there, bytes);
             return IBV_WC_SUCCESS;
         case IBV_WR_RDMA_WRITE_WITH_IMM: {
