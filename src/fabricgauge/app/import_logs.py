@@ -10,6 +10,7 @@ import msgspec
 
 from fabricgauge import __version__
 from fabricgauge.app.conclude import conclude, leave
+from fabricgauge.app.nccl_dumps import by_folder, joined, may_be_dump, read_dump
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.read_files import found_in
 from fabricgauge.app.refused import Refused, refusal
@@ -85,10 +86,13 @@ def import_logs(
 ) -> None:
     """Read every source into the run; one that cannot be read does not end the others.
 
+    Dumps of NCCL are evidence of the logs that are in the same folder.
+
     Raises:
         CannotRun: not one figure was found; the message says of each file what it seems to be,
             the line, and what was expected there.
     """
+    sources = _with_dumps(sources, directory, progress)
     stated = {one.network.name: one.network for one in sources if one.network is not None}
     fabric = Fabric(nodes=(), unreached=(), networks=tuple(stated.values()))
     plan = Plan("import", Stopping(0.0, 0.0), False, (), tool="import")
@@ -104,6 +108,37 @@ def import_logs(
     run_files.append_launches(directory, map(_started, count(1), sources))
     if len(refused) == len(sources):
         raise CannotRun(f"{refusal(refused)}; `fabricgauge import --help` lists the suites")
+
+
+def _with_dumps(
+    sources: Sequence[Source], directory: RunDirectory, progress: Progress
+) -> Sequence[Source]:
+    """The logs, each with the dumps beside it; a dump that cannot be read stays a source."""
+    dumps, logs = {}, []
+    for source in sources:
+        path = source.path
+        if path is None or not may_be_dump(path, source.within):
+            logs.append(source)
+        elif isinstance(dump := read_dump(path, source.name, source.within), UnparsedLine):
+            progress.trouble(f"{source.name}: {dump.reason}")
+            logs.append(msgspec.structs.replace(source, found=(dump,)))
+        else:
+            dumps[path] = dump
+            directory.copy_raw("nccl-dumps", path, source.within, LARGEST_COPY_BYTES)
+    if dumps and not logs:
+        raise CannotRun(
+            f"{next(iter(dumps.values())).source} is a dump of NCCL: it holds no figures; import"
+            " the log of nccl-tests beside it as well"
+        )
+    beside = by_folder(dumps)
+    return [
+        msgspec.structs.replace(
+            one, found=joined(one.found, beside.get(one.path.parent.absolute(), ()))
+        )
+        if one.path
+        else one
+        for one in logs
+    ]
 
 
 def judge(

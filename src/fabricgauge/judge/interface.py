@@ -16,7 +16,12 @@ _PRECEDENCE = list(Outcome)
 
 def worst(outcomes: Iterable[Outcome], *, empty: Outcome) -> Outcome:
     """The outcome that takes precedence (see ``Outcome``), ``empty`` if there is none."""
-    return min(outcomes, key=_PRECEDENCE.index, default=empty)
+    return min(outcomes, key=worst_first, default=empty)
+
+
+def worst_first(outcome: Outcome) -> int:
+    """The place of an outcome in the order of precedence."""
+    return _PRECEDENCE.index(outcome)
 
 
 def by_network(said: Iterable[tuple[str, Outcome]]) -> set[Outcome]:

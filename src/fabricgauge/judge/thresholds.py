@@ -41,6 +41,11 @@ _ROWS: tuple[tuple[str, float, str, str], ...] = (
      " both directions wait for each other's acknowledgements"),
     ("fraction.both_warn", 0.75, "share",
      "a soft band below fraction.both_pass; half duplex gives 50 %"),
+    ("fraction.bus_pass", 0.85, "share",
+     "sound clusters reach 88-96 % of nominal adapters in an all-reduce: 46-48 GB/s of 50 by one"
+     " adapter (nccl-tests#290), 357 of 400 by eight (RCCL 2.22)"),
+    ("fraction.bus_warn", 0.70, "share",
+     "a soft band below fraction.bus_pass, as wide as its margin"),
     ("fraction.from", SUSTAINED_BYTES, "bytes",
      "from 64 KiB on the wire and not the software sets the pace"),
     ("pairs.once", 0.75, "share", "a single pass shows no fault that takes less than a quarter"),
@@ -116,6 +121,7 @@ def thresholds_from(mapping: Mapping[str, object], origin: str) -> Thresholds:
     for less, more in (
         ("fraction.warn", "fraction.pass"),
         ("fraction.both_warn", "fraction.both_pass"),
+        ("fraction.bus_warn", "fraction.bus_pass"),
         ("asymmetry.warn", "asymmetry.fail"),
     ):
         if limits[less].value > limits[more].value:

@@ -12,6 +12,7 @@ import msgspec
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.nccl import NcclEvidence
 
 Quantity = Literal["time", "bandwidth", "message_rate", "bus_bandwidth", "overlap"]
 
@@ -99,7 +100,8 @@ class LogEvidence(msgspec.Struct, frozen=True):
     ``link_type`` is ``Ethernet`` or ``IB``, ``mtu_bytes`` the RDMA connection's, ``devices``
     adapters or accelerators by name, ``provider`` libfabric's or NCCL's name of the transport,
     ``library`` the MPI or NCCL with its version. ``data_checked`` tells that the suite compared
-    what arrived with what was sent; wrong data are failures.
+    what arrived with what was sent; wrong data are failures. ``nccl`` is what NCCL or RCCL told of
+    its own choice.
     """
 
     rank_hosts: tuple[str, ...] = ()
@@ -111,6 +113,7 @@ class LogEvidence(msgspec.Struct, frozen=True):
     provider: str = ""
     library: str = ""
     data_checked: bool = False
+    nccl: NcclEvidence | None = None
 
     @property
     def technology(self) -> tuple[str, str]:

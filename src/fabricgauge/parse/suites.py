@@ -23,6 +23,7 @@ from fabricgauge.parse.lines import (
     split_label,
     text_of,
 )
+from fabricgauge.parse.nccl.library import LibrarySaid
 from fabricgauge.parse.table import SHOWN_CHARACTERS
 
 #: Outputs of more ranks or hosts in one file are read as if they were one's.
@@ -66,9 +67,10 @@ def _ended(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
-    main = LogStream()
+    library = LibrarySaid()
+    main = LogStream(library=library)
     streams: dict[str, LogStream] = {"": main}
-    number = 0
+    number, begun = 0, False
     for block in blocks:
         text, place = text_of(block), 0
         unended = 0 if text.endswith("\n") else number + text.count("\n") + 1
@@ -87,7 +89,11 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
                     labelled = _label_in(line)
                     if labelled is not None:
                         stream, line = _behind(labelled, line, streams)
+                message = "NCCL " in line and library.take(line)
+                if message and begun and not (stream.reading or stream.in_object):
+                    continue  # another rank of a program that is being read
                 found = stream.line(LogLine(number, line, number != unended))
+                begun = begun or stream.reading
                 if found:
                     yield from found
             place = end
@@ -111,7 +117,7 @@ def _behind(
     if label not in streams:
         if len(streams) >= MOST_LABELS:
             return main, rest
-        streams[label] = LogStream(main.launch.copy())
+        streams[label] = LogStream(main.launch.copy(), main.library)
     return streams[label], rest
 
 
@@ -212,16 +218,23 @@ class UnparsedRun:
 class LogStream:
     """What one rank or host wrote: at most one reader and one JSON object are open.
 
-    Lines come in their order; each goes to the reader of the suite that began last.
+    Lines come in their order; each goes to the reader of the suite that began last. ``library`` is
+    the file's: one library tells of all its ranks.
     """
 
-    def __init__(self, launch: Launch | None = None) -> None:
+    def __init__(self, launch: Launch | None = None, library: LibrarySaid | None = None) -> None:
         self.launch = launch or Launch()
+        self.library = library or LibrarySaid()
         self._place = -1
         self._reader: SuiteReader | None = None
         self._object: Collector | None = None
         self._unparsed = UnparsedRun()
         self._rows_of_reader: Callable[[int, str, int], int] | None = None
+
+    @property
+    def reading(self) -> bool:
+        """Whether a suite's output has begun."""
+        return self._reader is not None
 
     @property
     def in_object(self) -> bool:
@@ -292,9 +305,10 @@ class LogStream:
     def _told(self, found: Iterable[SuiteCurve]) -> Sequence[SuiteCurve]:
         """Curves, with what is known of the start of their program."""
         curves = tuple(found)
-        if self.launch:
-            for curve in curves:
+        for curve in curves:
+            if self.launch:
                 self.launch.add_to(curve)
+            self.library.add_to(curve)
         return curves
 
     def _hand_over(self, reader: SuiteReader, line: LogLine) -> Sequence[Found]:
@@ -329,7 +343,9 @@ class LogStream:
         for dialect in JSON_DIALECTS:
             if dialect.recognised(text):
                 yield from self._close()
-                yield from dialect.read(text, collector.first.number, self._unparsed.report)
+                yield from self._told(
+                    dialect.read(text, collector.first.number, self._unparsed.report)
+                )
                 yield from self._unparsed.told()
                 return
         # What only looked like an object is read as the lines that it is.

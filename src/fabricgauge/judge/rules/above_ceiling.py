@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from fabricgauge.judge import bus
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.streams import unlike
 from fabricgauge.judge.subject import Subject
@@ -43,6 +44,8 @@ class _Excess(NamedTuple):
 @of_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
     ceiling = subject.ceiling
+    if (collective := bus.above(subject)) is not None:
+        return collective
     if isinstance(ceiling, Skipped):
         return ceiling
     each = _excesses(subject, ceiling)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.judge import causes, host
+from fabricgauge.judge.bus import bus_words
 from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.rules import cache_shape
 from fabricgauge.judge.streams import (
@@ -62,13 +63,14 @@ _STATE_RDMA = 'state what RDMA used it as, e.g. --network "100GbE roce", "10GbE 
 
 @of_networks(ID)
 def judge(subject: Subject) -> Words:
+    collectives = list(bus_words(subject))
     if isinstance(subject.ceiling, Skipped):
-        return subject.ceiling
+        return collectives or subject.ceiling
     other = [one.name for one in subject.series if unlike(subject, one)]
     one_way = streams(subject, "bandwidth", "put_bandwidth", "get_bandwidth")
     one_way = one_way or streams(subject, "latency")
     both = streams(subject, "bidirectional_bandwidth") if one_way else ()
-    said = [_said(stream, one_way) for stream in one_way + both]
+    said = [*(_said(stream, one_way) for stream in one_way + both), *collectives]
     if other:
         tables = sentences.counted(len(other), "table")
         told = f"{tables} of RDMA cannot be held against a ceiling for TCP"

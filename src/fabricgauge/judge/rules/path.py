@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from fabricgauge.judge.interface import Said, of_networks, worst
+from fabricgauge.judge import nccl
+from fabricgauge.judge.interface import Said, of_networks, worst, worst_first
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Moved
@@ -56,7 +57,7 @@ def judge(subject: Subject) -> Said | Skipped:
         return _of_logs(subject)
     if subject.run.fabric.simulated:
         return Skipped("simulated: no network carried anything, so there is no path to prove")
-    found = _findings(subject)
+    found = (*_findings(subject), *nccl.words(subject))
     outcome = worst((one.outcome for one in found), empty=Outcome.INCONCLUSIVE)
     decisive = [one for one in found if one.outcome is outcome]
     shares = [one.figure for one in found if one.figure is not None]
@@ -73,12 +74,21 @@ def judge(subject: Subject) -> Said | Skipped:
         subject.threshold("path.share") if shares else None,
         (*lines[:MOST_LINES], *(more if left > 0 else ())),
         decisive[0].cause if decisive else "",
-        "" if outcome is Outcome.PASS else _PIN_PORTS if subject.of_ports else _PIN,
+        "" if outcome is Outcome.PASS else _remedy(subject, decisive),
     )
 
 
+def _remedy(subject: Subject, decisive: Sequence[Said]) -> str:
+    if decisive and decisive[0].remedy:
+        return decisive[0].remedy
+    return _PIN_PORTS if subject.of_ports else _PIN
+
+
 def _of_logs(subject: Subject) -> Said | Skipped:
-    """Where a log says itself that it is of another kind of network than was stated."""
+    """Where a log says itself that it is of another kind of network than was stated.
+
+    What NCCL says of its own choice is believed, and not proved.
+    """
     network = subject.network
     stated = "" if isinstance(network, Skipped) else network.technology
     expected = _LINK_TYPES.get(stated, "")
@@ -97,6 +107,8 @@ def _of_logs(subject: Subject) -> Said | Skipped:
                 cause="the log is of another network than the one that was stated",
                 remedy='state the one that it says, e.g. --network "100GbE roce" or edr',
             )
+    if found := list(nccl.words(subject)):
+        return min(found, key=lambda one: worst_first(one.outcome))
     return Skipped(
         "not known: the logs hold no interface counters, so the figures alone must speak"
     )

@@ -6,7 +6,6 @@ rccl-tests (src/common.cu): the printf formats of the report's head.
 
 import re
 from dataclasses import dataclass, field
-from typing import Literal
 
 from fabricgauge.model.suite import LogEvidence
 from fabricgauge.parse.interface import LogLine
@@ -31,15 +30,11 @@ _THREADS = re.compile(r"# nThread \d+ nGpus \d+ minBytes (?P<least>\d+) maxBytes
 _COUNTED = re.compile(
     r"(?P<name>warmup iters|agg iters|iters|validation|graph|unalign): (?P<n>\d+)"
 )
-_LIBRARY = re.compile(r"\b(?P<name>[NR]CCL) version (?P<version>[\w.+-]+)")
-_TRANSPORT = re.compile(r"NCCL INFO .* via NET/(?P<net>\w+)")
+_LIBRARY = re.compile(r"\b(?P<name>[NR]CCL) version ?:? (?P<version>[\w.+-]+)")
 _REST = re.compile(
     r"# Reducing maxBytes to (?P<most>\d+) due to memory limitation"
     r"|rccl-tests: Version (?P<version>\S+)|# Blocking Enabled: (?P<how>.*\S)"
 )
-
-#: NCCL's own plugins by their names in ``via NET/…``; of others only the name is known.
-_CARRIERS: dict[str, Literal["tcp", "rdma"]] = {"IB": "rdma", "IBext": "rdma", "Socket": "tcp"}
 
 
 @dataclass
@@ -59,7 +54,6 @@ class NcclFacts:
     rank_hosts: list[str] = field(default_factory=list)
     devices: dict[str, None] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
-    carrier: str = ""
 
     def begin(self, line: LogLine) -> None:
         """Note the first line of the output."""
@@ -113,12 +107,6 @@ class NcclFacts:
         elif number or name == "warmup iters":
             self.settings[name] = str(number)
 
-    def take_network(self, text: str) -> None:
-        """What a message of the library tells of the way between hosts: ``via NET/IB/0``."""
-        match = _TRANSPORT.search(text) if " via NET/" in text else None
-        if match:
-            self.carrier = match["net"]
-
     def heading(self, more: dict[str, str]) -> SuiteHeading:
         """The heading of a table, with ``more`` settings than the output's own."""
         library = next((name for name in ("nccl", "rccl") if name in self.settings), "")
@@ -126,12 +114,10 @@ class NcclFacts:
         told = {
             "device": ", ".join(self.devices),
             "groups": f"{groups}, each figure is one group's" if groups > 1 else "",
-            "network": self.carrier,
         }
         evidence = LogEvidence(
             rank_hosts=tuple(self.rank_hosts) if 1 < self.ranks <= MOST_RANKS else (),
             devices=tuple(self.devices),
-            provider=self.carrier,
             library=f"{library.upper()} {self.settings[library]}" if library else "",
             data_checked=self.settings.get("validation") == "on",
         )
@@ -139,7 +125,7 @@ class NcclFacts:
             suite=self.suite, version=self.version, benchmark=self.program or UNNAMED,
             title=self.title or f"output of {self.suite}", first_line=self.first_line,
             ranks=self.ranks or None,
-            transport=_CARRIERS.get(self.carrier, ""), settings={**self.settings, **told, **more},
+            settings={**self.settings, **told, **more},
             hosts=tuple(dict.fromkeys(self.rank_hosts)), evidence=evidence,
         )  # fmt: skip
 

@@ -21,6 +21,7 @@ _PROSE = re.compile(
     r"|# Writing JSON output|# skipping json|# Errors with asterisks|# Testing \d+ cycle"
     r"|# NCCL Tests compiled with|# \(B\)|# +\(B\)|# Collective test concluded|\.\.\.$"
     r"| *\.\. \S+ pid \d+: Test failure|# Launch mode"
+    r"|(?:HIP version|ROCm version|Hostname|Librccl path) +: "
 )
 _FRONT = re.compile(r"\s*\d+\s+\d+\s+[a-z]")
 _OUTPUT_BEGINS = re.compile(r"# nccl-tests version |# Collective test starting|# nThread ")
@@ -39,7 +40,6 @@ class NcclReader:
         text = line.text.strip()
         message = "] NCCL " in text or "NCCL WARN" in text
         if message or _FRONT.match(text):
-            self._facts.take_network(text)
             alone = message and not _FRONT.match(text) and _NOISE.search(text)
             return () if alone else self._row(line, text)
         return self._between_rows(line, text)

@@ -1,0 +1,203 @@
+"""What NCCL's and RCCL's own words say of the path: sockets, GPUDirect RDMA, idle adapters."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from fabricgauge.judge.interface import Said
+from fabricgauge.judge.subject import Subject
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.medium import FLOORS
+from fabricgauge.model.nccl import NcclAdapter, NcclEvidence
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.verdict import Outcome
+from fabricgauge.words import sentences
+
+#: Beginnings of interfaces of RDMA adapters: IPoIB, and HPE's name for Slingshot's.
+_RDMA_INTERFACES = ("ib", "hsn")
+#: Variables that turn RDMA off, with the value that does (NCCL's documentation, "Environment").
+_TURNED_OFF = {"NCCL_IB_DISABLE": "1", "NCCL_NET": "Socket"}
+
+_SOCKETS = (
+    "find why NCCL has no RDMA adapter or plugin (its reasons are in the evidence): drivers and"
+    " /dev/infiniband in the container, the plugin's library in LD_LIBRARY_PATH, NCCL_IB_DISABLE,"
+    " NCCL_NET, NCCL_IB_HCA"
+)
+_DIRECT = (
+    "load nvidia-peermem (AMD: a kernel with peer memory or dma-buf), turn ACS off between GPU and"
+    " adapter, put both below one PCIe switch; NCCL_NET_GDR_LEVEL says how far apart they may be"
+)
+_ADAPTERS = (
+    "look at NCCL_IB_HCA, at each adapter's link, and at which GPUs the ranks have; with"
+    " NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH NCCL says how it chose"
+)
+_ALONE = (
+    "each rank ran alone: nccl-tests was built without MPI, or was started without mpirun",
+    "build it with `make clean; make MPI=1 MPI_HOME=…` and start it with mpirun or srun",
+)
+_LOCAL = "the ranks share a node, or NCCL takes several containers for one (NCCL_HOSTID)"
+
+
+def words(subject: Subject) -> Iterator[Said]:
+    """What each table of nccl-tests and rccl-tests gives away, one word after the other."""
+    tables = {(one.source, one.first_line): one for one in subject.curves if _is_nccl(one)}
+    for curve in tables.values():
+        where = f"{curve.source}:{curve.first_line}"
+        if curve.ranks == 1:
+            outcome = Outcome.INVALID if subject.claimed else Outcome.WARN
+            told = f"{where}: one rank alone on one GPU: no byte crossed any network"
+            yield Said(outcome, told, None, None, (), *_ALONE)
+        elif curve.evidence.nccl is not None:
+            yield from _of_library(subject, curve, curve.evidence.nccl, where)
+
+
+def _is_nccl(curve: SuiteCurve) -> bool:
+    return curve.suite in ("nccl-tests", "rccl-tests")
+
+
+def _of_library(
+    subject: Subject, curve: SuiteCurve, said: NcclEvidence, where: str
+) -> Iterator[Said]:
+    evidence = tuple(_evidence(said, where))
+    if said.sockets:
+        yield _sockets(subject, said, where, evidence)
+    elif said.crossing:
+        found = [*_without_gpudirect(said, where), *_idle(curve, said, where)]
+        yield from (
+            Said(one.outcome, one.summary, None, None, evidence, one.cause, one.remedy)
+            for one in found or (Said(Outcome.PASS, f"{where}: {_by(said)}, by NCCL's own word"),)
+        )
+    elif said.ways:
+        yield from _inside(subject, curve, said, where, evidence)
+
+
+def _evidence(said: NcclEvidence, where: str) -> Iterator[str]:
+    connections: Counter[str] = Counter()
+    for way in said.ways:
+        direct = ", GPUDirect RDMA" if way.direct else ""
+        of = f" by {_name(said, way.node, way.adapter)}{direct}" if way.adapter is not None else ""
+        connections[f"{way.node}: {way.via}{of}"] += way.connections
+    for told, count in sorted(connections.items())[:16]:
+        yield f"{where}: {told}, {sentences.counted(count, 'connection')}"
+    yield from (f"{where}: NCCL says: {one}" for one in (*said.reasons, *said.warnings))
+
+
+def _name(said: NcclEvidence, node: str, index: int | None) -> str:
+    known = (one.name for one in said.adapters if (one.node, one.index) == (node, index))
+    return next(known, f"adapter {index}")
+
+
+def _by(said: NcclEvidence) -> str:
+    """``NET/IB by mlx5_0:1 and mlx5_1:1 with GPUDirect RDMA``."""
+    vias = dict.fromkeys(way.via for way in said.crossing)
+    names = dict.fromkeys(_name(said, way.node, way.adapter) for way in said.crossing)
+    direct = " with GPUDirect RDMA" if all(way.direct for way in said.crossing) else ""
+    return f"{sentences.listed(list(vias))} by {sentences.listed(list(names))}{direct}"
+
+
+def _sockets(subject: Subject, said: NcclEvidence, where: str, evidence: tuple[str, ...]) -> Said:
+    network = subject.network
+    floor = "" if isinstance(network, Skipped) else FLOORS.get(network.technology, "")
+    there = dict.fromkeys(one.name for one in said.adapters if _is_rdma(one))
+    interfaces = dict.fromkeys(_name(said, way.node, way.adapter) for way in said.crossing)
+    by = f" by {sentences.listed(list(interfaces))}"
+    told = f"{where}: NCCL sent by sockets (TCP{by if interfaces else ''}), not by RDMA"
+    if floor == "tcp":
+        return Said(Outcome.PASS, f"{told}, as the stated network is for TCP", None, None, evidence)
+    off = [f"{name}={said.variables.get(name)} was set" for name, value in _TURNED_OFF.items()
+           if said.variables.get(name) == value]  # fmt: skip
+    cause = sentences.listed(off or list(said.reasons)[:2]) or "NCCL does not say why"
+    if floor:
+        told += f", which {subject.name} was stated for"
+    elif there:
+        names = sentences.listed(list(there), 4)
+        told += f", although RDMA adapters are there ({names})"
+    outcome = Outcome.INVALID if floor or there else Outcome.WARN
+    return Said(outcome, told, None, None, evidence, cause, _SOCKETS)
+
+
+def _is_rdma(adapter: NcclAdapter) -> bool:
+    return bool(adapter.link) or adapter.name.startswith(_RDMA_INTERFACES)
+
+
+def _without_gpudirect(said: NcclEvidence, where: str) -> Iterator[Said]:
+    staged = [way for way in said.crossing if not way.direct]
+    if not staged:
+        return
+    names = dict.fromkeys(f"{way.node}:{_name(said, way.node, way.adapter)}" for way in staged)
+    why = [one for one in (*said.reasons, *said.warnings) if "GPU Direct" in one or "GDR" in one]
+    able = _able(said)
+    lacks = any("no module" in one for one in why)
+    told = f"{where}: no GPUDirect RDMA by {sentences.listed(list(names), 4)}"
+    yield Said(
+        Outcome.FAIL if able or lacks else Outcome.WARN,
+        f"{told}: bytes go through host memory",
+        cause=sentences.listed(why[:2]) or (able or "NCCL gave no reason in this log"),
+        remedy=_DIRECT,
+    )  # fmt: skip
+
+
+def _able(said: NcclEvidence) -> str:
+    """Whether a dump says that a GPU and an adapter of a node can do it."""
+    for dump in said.dumps:
+        able = {one.kind for one in dump.devices if one.direct}
+        if able == {"gpu", "net"}:
+            return f"{dump.source} says that GPU and adapter can do it"
+    return ""
+
+
+def _idle(curve: SuiteCurve, said: NcclEvidence, where: str) -> Iterator[Said]:
+    """Adapters of a node that no connection uses, of the kind of those that are used.
+
+    With as many GPUs as adapters each has one to use; designs share an adapter by two GPUs at the
+    most, so fewer than half as many adapters as GPUs is a fault. A job on a part of a node's GPUs
+    leaves other GPUs' adapters alone, which is told.
+    """
+    hosts = Counter(curve.evidence.rank_hosts)
+    for node in dict.fromkeys(one.node for one in said.adapters if one.link):
+        mine = {one.index: one for one in said.adapters if one.node == node and one.link}
+        used = {way.adapter or 0 for way in said.crossing if way.node == node}
+        if (
+            not used or not used <= mine.keys()
+        ):  # adapters that NCCL joined have numbers of their own
+            continue
+        links = {mine[index].link for index in used}
+        idle = [one.name for index, one in mine.items() if index not in used and one.link in links]
+        if not idle:
+            continue
+        gpus = hosts.get(node) or said.local_ranks or 1
+        enough = min(len(used) + len(idle), (gpus + 1) // 2)
+        carried = sentences.listed([one.name for index, one in mine.items() if index in used])
+        yield Said(
+            Outcome.FAIL if len(used) < enough else Outcome.WARN,
+            f"{where}: on {node} all of {sentences.counted(gpus, 'GPU')} goes by {carried};"
+            f" nothing goes by {sentences.listed(idle, 8)}",
+            cause="NCCL was told to leave them out, their links are down, or they are other GPUs'",
+            remedy=_ADAPTERS,
+        )  # fmt: skip
+
+
+def _inside(
+    subject: Subject, curve: SuiteCurve, said: NcclEvidence, where: str, evidence: tuple[str, ...]
+) -> Iterator[Said]:
+    vias = sentences.listed(list(dict.fromkeys(way.via for way in said.ways)))
+    network = subject.network
+    memory = not isinstance(network, Skipped) and FLOORS.get(network.technology) == "memory"
+    stated = {node for launch in subject.launches for node in launch.nodes}
+    several = len(set(curve.evidence.rank_hosts) | stated) > 1
+    if said.multi_node_nvlink:
+        yield Said(Outcome.PASS, f"{where}: NVLink joins the nodes ({vias}), by NCCL's own word")
+    elif several or (subject.claimed and not memory):
+        told = f"{where}: no connection left a node: all went by {vias}"
+        yield Said(Outcome.INVALID, told, None, None, evidence, _LOCAL, "start ranks on both nodes")
+    elif memory and any(way.via == "SHM" for way in said.ways):
+        told = f"{where}: GPUs exchanged by host memory (SHM), not by {subject.name}"
+        remedy = "see `nvidia-smi topo -p2p r`, NCCL_P2P_DISABLE, NCCL_P2P_LEVEL"
+        yield Said(Outcome.INVALID, told, None, None, evidence, "no peer access was used", remedy)
+    else:
+        yield Said(Outcome.PASS, f"{where}: inside a node by {vias}, by NCCL's own word")
+
+
+def offload(curves: Sequence[SuiteCurve]) -> str:
+    """``SHARP`` or ``NVLS`` where the library says so: more may arrive than the wire carries."""
+    said = (one.evidence.nccl for one in curves)
+    return next((one.offloaded for one in said if one and one.offloaded), "")
