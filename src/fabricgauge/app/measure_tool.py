@@ -1,10 +1,13 @@
 """Starts another suite's programs one by one, with counters and placement around each."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 
 from fabricgauge.app.measure import broken_by
+from fabricgauge.app.nccl_dumps import joined, may_be_dump, read_dump
 from fabricgauge.app.notes import explained
 from fabricgauge.app.programs import Suite
 from fabricgauge.app.run_context import RunContext
@@ -15,13 +18,15 @@ from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric, Member
 from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.model.measurement import NodeCounters, Placement, ProcessorUse
+from fabricgauge.model.nccl import NcclDump
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Around, Ended
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
+from fabricgauge.parse.nccl.troubles import WITHOUT_MPI, meaning
 from fabricgauge.parse.suites import Found, read
 from fabricgauge.parse.tasks import is_telling, placement
 from fabricgauge.run.mpi_impls.table import mpi_impl_of
-from fabricgauge.run.tools.interface import CLIENT, DEVICE, PORT, SERVER
+from fabricgauge.run.tools.interface import CLIENT, DEVICE, FOLDER, PORT, SERVER
 from fabricgauge.run.tools.running import SuiteLaunch, listens, run_suite, telling
 from fabricgauge.words.sentences import counted, listed
 
@@ -53,7 +58,8 @@ def suite_launch(context: RunContext, launch: PlannedLaunch) -> SuiteLaunch:
     if suite.tool.kind == "mpi":
         if suite.mpi is None:
             raise CannotRun(f"{suite.tool.name} needs an MPI; name one with --mpi")
-        program = telling(_filled(suite, start.client, {}), pinned_interfaces(fabric, launch))
+        words = (*_variables(context, launch), *_filled(suite, start.client, {}))
+        program = telling(words, pinned_interfaces(fabric, launch))
         return SuiteLaunch(mpi_impl_of(suite.mpi).command(suite.mpi, launch, access, program))
     ends = _ends(fabric, launch)
     client, server = (
@@ -65,6 +71,17 @@ def suite_launch(context: RunContext, launch: PlannedLaunch) -> SuiteLaunch:
     begun = LaunchCommand(tuple(here.through(client)), {})
     listening = LaunchCommand(tuple(there.through(server)), {})
     return SuiteLaunch(begun, listening, tuple(there.through(listens(start.port))))
+
+
+def _variables(context: RunContext, launch: PlannedLaunch) -> tuple[str, ...]:
+    """``env`` and what the suite's library is to tell, in front of each rank's program."""
+    folder = str(context.directory.raw(context.name(launch)).absolute())
+    told = [
+        f"{name}={value.replace(FOLDER, folder)}"
+        for name, value in _suite(context).tool.variables
+        if name not in os.environ
+    ]
+    return ("env", *told) if told else ()
 
 
 def _suite(context: RunContext) -> Suite:
@@ -143,7 +160,8 @@ def _keep(
     source = f"{launch.program}, launch {launch.number}"
     told = [found for line in lines if (found := placement(line)) is not None]
     suite_lines = (line.encode() for line in lines if not is_telling(line))
-    said = [_whole(one, ended) for one in read(suite_lines, source)]
+    dumps = tuple(_dumps(context.directory.raw(context.name(launch))))
+    said = [_whole(one, ended) for one in joined(read(suite_lines, source), dumps)]
     curves = [one for one in said if isinstance(one, SuiteCurve)]
     after = counters(context.target.access, launch.nodes)
     surroundings = around(launch, told, before, after, accounted_bytes(curves))
@@ -152,16 +170,28 @@ def _keep(
     return tuple(said)
 
 
+def _dumps(folder: Path) -> Iterator[NcclDump]:
+    """What NCCL left of its topology and graphs in a start's folder."""
+    for path in sorted(folder.glob("*.xml")):
+        if may_be_dump(path, folder):
+            dump = read_dump(path, path.name, folder)
+            if isinstance(dump, NcclDump):
+                yield dump
+
+
 def _with_figures(launch: PlannedLaunch, said: Sequence[Found], ended: Ended) -> Ended:
     """A program may end with status 0 and have measured nothing, as iperf3 -J does, or printed
     rows of ``inf``, as perftest does where it cannot calibrate its clock.
     """
     if ended.status != "ok":
-        return ended
+        return _with_meaning(said, ended)
     curves = [one for one in said if isinstance(one, SuiteCurve)]
     failed = {failure.line: failure for one in curves for failure in one.failures}
+    alone = len(launch.nodes) > 1 and any(one.ranks == 1 for one in curves)
     odd = [one for one in failed.values() if one.trouble == "not a number"]
-    if not any(one.points for one in curves):
+    if alone:
+        message = WITHOUT_MPI
+    elif not any(one.points for one in curves):
         first = f"; it said: {next(iter(failed.values())).text}" if failed else ""
         message = f"the program measured nothing{first}"
     elif odd:
@@ -173,6 +203,20 @@ def _with_figures(launch: PlannedLaunch, said: Sequence[Found], ended: Ended) ->
     else:
         return ended
     return msgspec.structs.replace(ended, status="broken", message=message)
+
+
+def _with_meaning(said: Sequence[Found], ended: Ended) -> Ended:
+    """What broke it, in a sentence, where its own words are known."""
+    told = (one.cut_off if isinstance(one, SuiteCurve) else one.text for one in said)
+    warned = (
+        warning
+        for one in said
+        if isinstance(one, SuiteCurve) and one.evidence.nccl
+        for warning in one.evidence.nccl.warnings
+    )
+    why = next(filter(None, map(meaning, (*told, *warned, ended.message))), "")
+    message = f"{ended.message}; {why}" if why else ended.message
+    return msgspec.structs.replace(ended, message=message)
 
 
 def _whole(found: Found, ended: Ended) -> Found:

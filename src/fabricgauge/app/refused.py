@@ -71,8 +71,13 @@ def _reason(file: Refused) -> str:
     seems = f" seems to be {table.suite} ({table.benchmark})"
     if line is not None and line.reason != FOREIGN:
         return f"{seems}{_of_line(line)}"
-    failed = next((f"line {one.line}: {one.text}" for one in table.failures), "")
-    return f"{seems}, line {table.first_line}: {failed or table.cut_off or 'no row follows'}"
+    failed = next(iter(table.failures), None)
+    # A sign that quotes the line that broke the program says what it means as well.
+    if failed is None or failed.text in table.cut_off:
+        told = table.cut_off
+    else:
+        told = f"line {failed.line}: {failed.text}"
+    return f"{seems}, line {table.first_line}: {told or 'no row follows'}"
 
 
 def _of_line(line: UnparsedLine) -> str:

@@ -21,6 +21,9 @@ from fabricgauge.words.port_counters import kind_of, own_octets, own_packets
 
 _TROUBLE = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")
 
+#: Suites of collectives: each of two ranks sends the message at least once.
+COLLECTIVE_SUITES = ("nccl-tests", "rccl-tests")
+
 #: Of what a link counts when it goes away and comes back, the rule ``links`` tells.
 LINK_COUNTS = frozenset({"link_downed", "link_error_recovery"})
 
@@ -237,6 +240,7 @@ def accounted_bytes(curves: Sequence[SuiteCurve]) -> tuple[int, int]:
             if one.message_bytes is not None
         )
         both = curve.directions == 2 or curve.pattern in LATENCY_PATTERNS - {"put_latency"}
+        both = both or curve.suite in COLLECTIVE_SUITES
         for rank in (0, 1) if both else (0 if curve.origin == 0 else 1,):
             key = (curve.source, curve.first_line, rank)
             most[key] = max(sent, most.get(key, 0))

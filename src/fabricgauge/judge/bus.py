@@ -92,10 +92,9 @@ def _wire(subject: Subject, curve: SuiteCurve) -> tuple[float | None, str]:
     if not isinstance(subject.ceiling, Skipped):
         technology = "" if isinstance(subject.network, Skipped) else subject.network.technology
         if curve.transport == "rdma" and FLOORS.get(technology) == "tcp":
-            return None, (
-                f"NCCL used RDMA on what is stated as a network for TCP ({subject.name}); state"
-                ' e.g. --network "100GbE roce"'
-            )
+            told = f"NCCL used RDMA on {subject.name}, whose ceiling is that of TCP"
+            hint = '; state it, e.g. --network "100GbE roce"' if subject.imported else ""
+            return None, told + hint
         return subject.ceiling.payload_bytes_per_s, subject.name
     rates = _told_rates(curve.evidence.nccl)
     if rates:

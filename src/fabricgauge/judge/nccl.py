@@ -10,8 +10,10 @@ from fabricgauge.model.medium import FLOORS
 from fabricgauge.model.nccl import NcclAdapter, NcclEvidence
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.words import sentences
+from fabricgauge.words import figures, sentences
 
+#: Below this share of the payload an adapter's counters did not move.
+MOVED_AT_ALL = 0.5
 #: Beginnings of interfaces of RDMA adapters: IPoIB, and HPE's name for Slingshot's.
 _RDMA_INTERFACES = ("ib", "hsn")
 #: Variables that turn RDMA off, with the value that does (NCCL's documentation, "Environment").
@@ -195,6 +197,28 @@ def _inside(
         yield Said(Outcome.INVALID, told, None, None, evidence, "no peer access was used", remedy)
     else:
         yield Said(Outcome.PASS, f"{where}: inside a node by {vias}, by NCCL's own word")
+
+
+def unconfirmed(subject: Subject) -> Iterator[Said]:
+    """Adapters that NCCL names and whose own counters did not move with the payload."""
+    for launch, seen in zip(subject.launches, subject.evidence.launches, strict=True):
+        said = next((one.evidence.nccl for one in launch.curves if one.evidence.nccl), None)
+        hosts = {one.rank: one.host for one in launch.placements}
+        for moved in seen.moved if said else ():
+            node = hosts.get(moved.rank, moved.node)
+            ways = [one for one in said.crossing if one.node == node] if said else []
+            names = dict.fromkeys(_name(said, node, one.adapter) for one in ways) if said else {}
+            counted = [name for name in names if name in moved.sent_bytes]
+            sent = sum(moved.sent_bytes[name] for name in counted)
+            if counted and sent < MOVED_AT_ALL * moved.payload_bytes:
+                yield Said(
+                    Outcome.INVALID,
+                    f"launch {launch.number}: NCCL names {sentences.listed(counted)} on"
+                    f" {moved.node}, whose counters moved by {figures.amount(sent)} of"
+                    f" {figures.amount(moved.payload_bytes)}",
+                    cause="the bytes took another way, or the driver counts elsewhere",
+                    remedy="look at the counters of all adapters in results.jsonl",
+                )  # fmt: skip
 
 
 def offload(curves: Sequence[SuiteCurve]) -> str:

@@ -46,7 +46,8 @@ def test_the_interface_is_that_of_this_host_alone() -> None:
     told = placement(lines[0])
     assert told is not None
     assert (told.interface, told.host) == ("eth7", platform.node())
-    assert {"FI_TCP_IFACE=eth7", "UCX_NET_DEVICES=eth7"} <= set(lines)
+    assert {"FI_TCP_IFACE=eth7", "UCX_NET_DEVICES=eth7", "NCCL_SOCKET_IFNAME==eth7"} <= set(lines)
+    assert not [line for line in lines if line.startswith("NCCL_IB_HCA")]
 
 
 def test_a_host_that_is_not_named_gets_no_interface() -> None:

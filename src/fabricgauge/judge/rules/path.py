@@ -57,7 +57,7 @@ def judge(subject: Subject) -> Said | Skipped:
         return _of_logs(subject)
     if subject.run.fabric.simulated:
         return Skipped("simulated: no network carried anything, so there is no path to prove")
-    found = (*_findings(subject), *nccl.words(subject))
+    found = (*_findings(subject), *nccl.words(subject), *nccl.unconfirmed(subject))
     outcome = worst((one.outcome for one in found), empty=Outcome.INCONCLUSIVE)
     decisive = [one for one in found if one.outcome is outcome]
     shares = [one.figure for one in found if one.figure is not None]

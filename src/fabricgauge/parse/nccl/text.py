@@ -7,6 +7,7 @@ from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.nccl.facts import PROGRAM, NcclFacts
 from fabricgauge.parse.nccl.rows import USUAL, NcclLayout, NcclTables, form_of, layout_of
+from fabricgauge.parse.nccl.troubles import meaning
 
 _SUM = re.compile(r"#? *(?P<what>Out of bounds values|Avg bus bandwidth) *: *(?P<rest>.*\S)")
 #: ``host:pid:thread [device] NCCL INFO``; a figure may stand right before the host's name.
@@ -14,7 +15,7 @@ _NOISE = re.compile(
     r"[A-Za-z][\w.-]{0,63}:\d+:\d+ \[\d+\].{0,200}?NCCL (?:INFO|WARN|TRACE|ERROR)"
     r"|NCCL (?:INFO|WARN) "
 )
-_FAILURE = re.compile(r": Test (?:(?P<timeout>timeout)|(?:NCCL|CUDA|CU) failure) ?.*")
+_FAILURE = re.compile(r": Test (?:(?P<timeout>timeout)|(?:NCCL|CUDA|CU|HIP) failure) ?.*")
 _ERROR = re.compile(r"# error: \S")
 _PROSE = re.compile(
     r"#+ *$|# Using devices|# Parallel Init Enabled|# Per-Iteration Report|# GPU memory usage"
@@ -130,7 +131,8 @@ class NcclReader:
         if match:
             self._tables.failed(line, "timeout" if match["timeout"] else "other")
             self._facts.started = True
-            self._stopped = f"the program stopped: {text[:200]}"
+            why = meaning(text)
+            self._stopped = f"the program stopped: {text[:200]}" + (f"; {why}" if why else "")
             return True
         if _ERROR.match(text):
             if not self._closed:

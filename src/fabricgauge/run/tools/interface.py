@@ -11,6 +11,8 @@ CLIENT = "@client"
 #: Words that stand for the RDMA device on a node's own interface there, and the device's port.
 DEVICE = "@device"
 PORT = "@port"
+#: A word that stands for the folder of a start's raw output.
+FOLDER = "@folder"
 
 
 class Effort(msgspec.Struct, frozen=True):
@@ -48,7 +50,8 @@ class Tool(msgspec.Struct, frozen=True):
 
     ``polls`` is whether they keep a processor busy while they wait, as MPI and verbs do.
     ``technology`` is what they make of an Ethernet: their ceiling is that one's. ``keys`` are
-    those of ``--transport verbs`` that they heed.
+    those of ``--transport verbs`` that they heed. ``variables`` are set for each rank, unless the
+    user has set them.
     """
 
     name: str
@@ -60,3 +63,4 @@ class Tool(msgspec.Struct, frozen=True):
     polls: bool = True
     technology: str = "ethernet"
     keys: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()

@@ -39,7 +39,9 @@ _LISTENS = (
 _SCRIPT = (
     "r=${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$1}}}; shift; h=$(uname -n); i=; "
     'while [ "$1" != -- ]; do case $1 in "$h="*) i=${1#*=} ;; esac; shift; done; shift; '
-    '[ -z "$i" ] || export FI_TCP_IFACE="$i" UCX_NET_DEVICES="$i"; '
+    'd=$(ls "/sys/class/net/${i:-.}/device/infiniband" 2>/dev/null | head -n 1); '
+    '[ -z "$i" ] || export FI_TCP_IFACE="$i" UCX_NET_DEVICES="$i" NCCL_SOCKET_IFNAME="=$i"; '
+    '[ -z "$d" ] || export NCCL_IB_HCA="=$d"; '
     "b=; read -r b </proc/sys/kernel/random/boot_id; n=$(readlink /proc/self/ns/net); "
     "c=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/$$/status); "
     "p=$(cut -d ' ' -f 39 /proc/$$/stat); "
@@ -57,7 +59,8 @@ def telling(
     """The argv that tells its placement and then becomes ``program``.
 
     ``interfaces`` are those of the measured network by host name; MPI's TCP is bound to
-    them. Empty leaves MPI its own choice. ``rank`` counts where no MPI gives one.
+    them, and NCCL to them and to their RDMA devices. Empty leaves MPI its own choice. ``rank``
+    counts where no MPI gives one.
     """
     pairs = tuple(f"{host}={interface}" for host, interface in sorted(interfaces.items()))
     return ("/bin/sh", "-c", _SCRIPT, "fabricgauge-rank", str(rank), *pairs, "--", *program)

@@ -8,7 +8,16 @@ of nccl-tests 2.13; NPtcp(1) of 3.7.2.
 from collections.abc import Iterator, Mapping
 
 from fabricgauge.model.plan import BACK
-from fabricgauge.run.tools.interface import CLIENT, DEVICE, PORT, SERVER, Effort, Start, Tool
+from fabricgauge.run.tools.interface import (
+    CLIENT,
+    DEVICE,
+    FOLDER,
+    PORT,
+    SERVER,
+    Effort,
+    Start,
+    Tool,
+)
 
 #: Of iperf3 not its own 5201, which another server may have; NPtcp's own is 5002, and the server
 #: of 3.7.2 ignores the option for it.
@@ -31,6 +40,12 @@ _PERFTEST_OPTIONS = {
     "queue-pairs": ("-q", ("_bw",)), "inline": ("-I", ("ib_send", "ib_write")),
 }  # fmt: skip
 _NCCL = ("sendrecv_perf", "all_reduce_perf")
+#: NCCL's documentation, "Environment Variables"; a dump that it cannot write it leaves out.
+_NCCL_TELLS = (
+    ("NCCL_DEBUG", "INFO"), ("NCCL_DEBUG_SUBSYS", "INIT,NET,GRAPH,TUNING,ENV"),
+    ("NCCL_TOPO_DUMP_FILE", f"{FOLDER}/nccl-topology.xml"),
+    ("NCCL_GRAPH_DUMP_FILE", f"{FOLDER}/nccl-graph.xml"),
+)  # fmt: skip
 
 
 def _osu(effort: Effort) -> tuple[Start, ...]:
@@ -152,7 +167,7 @@ TOOLS: dict[str, Tool] = {
         Tool(
             "nccl-tests", "mpi", _NCCL,
             ("/opt/nccl-tests/build", "/usr/local/nccl-tests/build", "~/nccl-tests/build"),
-            _nccl, "nccl-tests, built with MPI=1",
+            _nccl, "nccl-tests, built with MPI=1", variables=_NCCL_TELLS,
         ),
         Tool("netpipe", "pair", ("NPtcp",), (), _netpipe, "netpipe-tcp", polls=False),
     )
