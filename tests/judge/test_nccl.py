@@ -5,11 +5,15 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.judge.test_imported import run
+from tests.judge.test_tool_launches import around, counted, launch
+from tests.judge.test_tool_launches import run as tool_run
+from tests.parse.nccl.test_dumps import GRAPH
 
 from fabricgauge.ceiling.stated import stated_network
 from fabricgauge.ceiling.technologies import ceiling
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.judged import RunVerdicts
 from fabricgauge.model.nccl import NcclAdapter, NcclDump, NcclEvidence, NcclWay
 from fabricgauge.model.suite import SuiteCurve
@@ -118,6 +122,47 @@ def test_a_dump_that_says_that_both_can_makes_it_a_failure(able: bytes, outcome:
     assert verdict(telling(curves(GDR), one), "path").outcome is outcome
 
 
+def test_what_a_dump_says_of_devices_stands_in_the_evidence() -> None:
+    one = msgspec.structs.replace(said(GDR), dumps=(dump(b"1"), dump_of(GRAPH, "graph.xml")))
+    evidence = verdict(telling(curves(GDR), one), "path").evidence
+    assert "topology.xml: GPU 0 (81:00.0): NUMA node 0, GPUDirect RDMA" in evidence
+    assert "topology.xml: adapter 0 (mlx5_0): NUMA node 0, 100 Gb/s, GPUDirect RDMA" in evidence
+    assert any(line.startswith("graph.xml: graph 0: 2 channels by adapters 0 and 3,")
+               for line in evidence)  # fmt: skip
+
+
+@pytest.mark.parametrize(("port_bytes", "outcome"), [(0, Outcome.INVALID), (None, Outcome.PASS)])
+def test_counters_that_contradict_nccl_make_the_path_invalid(
+    port_bytes: int | None, outcome: Outcome
+) -> None:
+    """The interface carried the payload; the adapter that NCCL names did not count any of it."""
+    sent = around()
+    if port_bytes is not None:
+        port = {"mlx5_0:1": counted(port_bytes)}
+        sent = msgspec.structs.replace(
+            sent,
+            counters=tuple(
+                msgspec.structs.replace(
+                    one, before={**one.before, "mlx5_0:1": counted(0)}, after={**one.after, **port}
+                )
+                for one in sent.counters
+            ),
+        )
+    names = {"n1": "c1", "n2": "c2"}
+    library = said(GDR)
+    library = msgspec.structs.replace(
+        library,
+        ways=tuple(msgspec.structs.replace(w, node=names[w.node]) for w in library.ways),
+        adapters=tuple(msgspec.structs.replace(a, node=names[a.node]) for a in library.adapters),
+    )
+    one = launch(1, telling(curves(GDR), library)[0], "all_reduce_perf", around=sent)
+    found = judgement(Context(tool_run(one), {"1GbE": Skipped("no ceiling")})).verdicts
+    path = next(each for each in found if each.rule == "path")
+    assert path.outcome is outcome, path.summary
+    if outcome is Outcome.INVALID:
+        assert "NCCL names mlx5_0:1 on c1, whose counters moved by 0 B of 500" in path.summary
+
+
 def with_adapters(gpus: int, adapters: int, used: int) -> tuple[SuiteCurve, ...]:
     """The recorded sixteen ranks as so many GPUs on each node, with adapters of which some work."""
     found, ways = [], []
@@ -219,7 +264,7 @@ def test_sharp_and_nvls_may_exceed_the_wire() -> None:
     helped = NcclEvidence(nvls_channels=16, channels=16)
     of = telling(curves(ABOVE), helped)
     assert verdict(of, "above-ceiling", "ndr rails=4").outcome is not Outcome.INVALID
-    assert "NVLS reduces on the way" in verdict(of, "fraction", "ndr rails=4").summary
+    assert "NVLS may reduce on the way" in verdict(of, "fraction", "ndr rails=4").summary
 
 
 def test_rates_that_the_dump_tells_are_a_ceiling_where_no_network_is_stated() -> None:

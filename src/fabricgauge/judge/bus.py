@@ -166,7 +166,7 @@ def _said(subject: Subject, one: BusRate) -> Said:
     outcome, cause, remedy, more = Outcome.PASS, "", "", ""
     helped = offload([one.curve])
     if one.share > 1.0 + subject.limit("above-ceiling.tolerance"):
-        more = f"; {helped} reduces on the way" if helped else _unlike_a_ring(one)
+        more = f"; {helped} may reduce on the way" if helped else _unlike_a_ring(one)
         if not helped and exceeds(subject, one):
             outcome, cause, remedy = Outcome.WARN, _ABOVE, "see above-ceiling"
     elif one.share < enough:

@@ -7,11 +7,13 @@ from fabricgauge.judge.interface import Said
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.medium import FLOORS
-from fabricgauge.model.nccl import NcclAdapter, NcclEvidence
+from fabricgauge.model.nccl import NcclAdapter, NcclDevice, NcclEvidence
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.words import figures, sentences
 
+#: Ways, and devices of a dump, that stand in the evidence.
+MOST_LINES = 16
 #: Below this share of the payload an adapter's counters did not move.
 MOVED_AT_ALL = 0.5
 #: Beginnings of interfaces of RDMA adapters: IPoIB, and HPE's name for Slingshot's.
@@ -78,9 +80,30 @@ def _evidence(said: NcclEvidence, where: str) -> Iterator[str]:
         direct = ", GPUDirect RDMA" if way.direct else ""
         of = f" by {_name(said, way.node, way.adapter)}{direct}" if way.adapter is not None else ""
         connections[f"{way.node}: {way.via}{of}"] += way.connections
-    for told, count in sorted(connections.items())[:16]:
+    for told, count in sorted(connections.items())[:MOST_LINES]:
         yield f"{where}: {told}, {sentences.counted(count, 'connection')}"
     yield from (f"{where}: NCCL says: {one}" for one in (*said.reasons, *said.warnings))
+
+    for dump in said.dumps:
+        yield from (f"{dump.source}: {_device(one)}" for one in dump.devices[:MOST_LINES])
+        for graph in dump.graphs:
+            by = sentences.listed([str(index) for index in graph.adapters]) or "none"
+            between = figures.rate(graph.inter_bytes_per_s)
+            yield (
+                f"{dump.source}: graph {graph.identity}: {graph.channels} channels by adapters"
+                f" {by}, {between} between nodes ({graph.inter})"
+            )
+
+
+def _device(one: NcclDevice) -> str:
+    """``adapter 0 (mlx5_0): NUMA node 1, 200 Gb/s, GPUDirect RDMA``."""
+    facts = [f"NUMA node {one.numa}"] if one.numa >= 0 else []
+    facts += [figures.link_rate(one.rate_bit_s)] if one.rate_bit_s else []
+    facts += [one.pcie] if one.pcie else []
+    facts += [sentences.counted(one.links, "link") + " to other GPUs"] if one.links else []
+    facts += ["GPUDirect RDMA" if one.direct else "no GPUDirect RDMA"]
+    kind = "GPU" if one.kind == "gpu" else "adapter"
+    return f"{kind} {one.index} ({one.name}): {', '.join(facts)}"
 
 
 def _name(said: NcclEvidence, node: str, index: int | None) -> str:
