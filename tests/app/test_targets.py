@@ -6,12 +6,13 @@ from tests import rdma_nodes
 from tests.discover.test_ports import alike
 from tests.judge import planted
 
-from fabricgauge.app.begin import differences
+from fabricgauge.app.begin import as_used, differences
 from fabricgauge.app.networks import targets, unjoined
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Member, Network, Unreached
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.run.tools.table import TOOLS
 
 PLACE = ("c1", "c2")
 PLAN = Plan(
@@ -98,3 +99,13 @@ def test_a_suite_of_others_is_given_networks_of_addresses_alone() -> None:
     request = MeasurementRequest(tool="iperf3")
     found = targets(request, alike(rdma_nodes.HDR), PLACE)
     assert [one.name for one, _ in found if one] == ["10.20.0.0/24"]
+
+
+def test_an_ethernet_with_rdma_devices_is_roce_to_nccl_and_without_is_tcp() -> None:
+    nccl, perftest = TOOLS["nccl-tests"], TOOLS["perftest"]
+    roce, plain = alike(rdma_nodes.ROCE), Fabric(
+        (planted.node(1), planted.node(2)), (), (planted.network(),)
+    )  # fmt: skip
+    assert "roce-v2" in {one.technology for one in as_used(roce, nccl) if one.subnet}
+    assert {one.technology for one in as_used(plain, nccl)} == {"ethernet"}
+    assert {one.technology for one in as_used(plain, perftest)} == {"roce-v2"}

@@ -117,7 +117,7 @@ def begin(
         found,
         unjoined=unjoined(request, target.declared, found, ranks),
         topology=target.topology,
-        networks=_as_used(found, target.suite.tool) if target.suite else found.networks,
+        networks=as_used(found, target.suite.tool) if target.suite else found.networks,
     )
     what, planned = about(target), _planned(target, chosen, culprits, profile)
     write_beginning(directory, what, fabric, planned)
@@ -147,7 +147,7 @@ def _starts(suite: Suite, progress: Progress) -> tuple[str, ...]:
     return tuple(one.name for one in starts if one.client[0] in suite.programs)
 
 
-def _as_used(fabric: Fabric, tool: Tool) -> tuple[Network, ...]:
+def as_used(fabric: Fabric, tool: Tool) -> tuple[Network, ...]:
     """Ethernets as the suite uses them: RDMA over them has other headers than TCP."""
     if tool.technology == "ethernet":
         return fabric.networks
@@ -158,10 +158,15 @@ def _as_used(fabric: Fabric, tool: Tool) -> tuple[Network, ...]:
 
 
 def _as_rdma(fabric: Fabric, tool: Tool, network: Network) -> Network:
-    """As the device on its interfaces uses it; where none is known, as the suite commonly does."""
+    """As the device on its interfaces uses it; where none is known, as the suite commonly does.
+
+    One that takes TCP where there is no device leaves an Ethernet as it is.
+    """
     member = network.members[0]
     node = fabric.node(member.node)
     port = node if isinstance(node, Skipped) else node.port_of(member.interface)
+    if isinstance(port, Skipped) and tool.if_device:
+        return network
     is_iwarp = not isinstance(port, Skipped) and port.protocol == "iwarp"
     technology = "iwarp" if is_iwarp else tool.technology
     origin = f"{network.rate_origin}; {tool.name} is taken to use it as {technology}"

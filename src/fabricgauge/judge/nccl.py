@@ -132,7 +132,7 @@ def _sockets(subject: Subject, said: NcclEvidence, where: str, evidence: tuple[s
            if said.variables.get(name) == value]  # fmt: skip
     cause = sentences.listed(off or list(said.reasons)[:2]) or "NCCL does not say why"
     if floor:
-        told += f", which {subject.name} was stated for"
+        told += f", which {subject.name} is meant for"
     elif there:
         names = sentences.listed(list(there), 4)
         told += f", although RDMA adapters are there ({names})"

@@ -49,9 +49,10 @@ class Tool(msgspec.Struct, frozen=True):
     """A suite that can be run. ``pair`` programs are a client and a server without MPI.
 
     ``polls`` is whether they keep a processor busy while they wait, as MPI and verbs do.
-    ``technology`` is what they make of an Ethernet: their ceiling is that one's. ``keys`` are
-    those of ``--transport verbs`` that they heed. ``variables`` are set for each rank, unless the
-    user has set them.
+    ``technology`` is what they make of an Ethernet: their ceiling is that one's. With
+    ``if_device`` they do so where an RDMA device is on the interface, else they use TCP. ``keys``
+    are those of ``--transport verbs`` that they heed. ``variables`` are set for each rank, unless
+    the user has set them.
     """
 
     name: str
@@ -62,5 +63,6 @@ class Tool(msgspec.Struct, frozen=True):
     package: str
     polls: bool = True
     technology: str = "ethernet"
+    if_device: bool = False
     keys: tuple[str, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()

@@ -167,7 +167,8 @@ TOOLS: dict[str, Tool] = {
         Tool(
             "nccl-tests", "mpi", _NCCL,
             ("/opt/nccl-tests/build", "/usr/local/nccl-tests/build", "~/nccl-tests/build"),
-            _nccl, "nccl-tests, built with MPI=1", variables=_NCCL_TELLS,
+            _nccl, "nccl-tests, built with MPI=1", technology="roce-v2", if_device=True,
+            variables=_NCCL_TELLS,
         ),
         Tool("netpipe", "pair", ("NPtcp",), (), _netpipe, "netpipe-tcp", polls=False),
     )
