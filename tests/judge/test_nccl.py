@@ -15,7 +15,7 @@ from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.judged import RunVerdicts
-from fabricgauge.model.nccl import NcclAdapter, NcclDump, NcclEvidence, NcclWay
+from fabricgauge.model.nccl import NcclAdapter, NcclDump, NcclEvidence, NcclRank, NcclWay
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.parse.nccl.dumps import dump_of
@@ -169,7 +169,9 @@ def with_adapters(gpus: int, adapters: int, used: int) -> tuple[SuiteCurve, ...]
     for node in ("n1", "n2"):
         found += [NcclAdapter(node, at, f"mlx5_{at}:1", "IB") for at in range(adapters)]
         ways += [NcclWay(node, "NET/IB", at, True, 4, "channel 00") for at in range(used)]
-    of = telling(curves(SIXTEEN), NcclEvidence("IB", "", tuple(found), tuple(ways)))
+    ranks = (NcclRank(at, at % gpus, "", f"n{1 + at // gpus}") for at in range(2 * gpus))
+    said = NcclEvidence("IB", "", tuple(found), tuple(ways), tuple(ranks))
+    of = telling(curves(SIXTEEN), said)
     hosts = ("n1",) * gpus + ("n2",) * gpus
     replace = msgspec.structs.replace
     return tuple(replace(one, evidence=replace(one.evidence, rank_hosts=hosts)) for one in of)
@@ -185,6 +187,14 @@ def test_idle_adapters_are_named(gpus: int, adapters: int, used: int, outcome: O
     assert path.outcome is outcome
     if used < adapters:
         assert f"mlx5_{adapters - 1}:1" in path.summary or "more" in path.summary
+
+
+def test_a_log_of_some_ranks_alone_names_no_idle_adapter() -> None:
+    of = with_adapters(8, 8, 1)
+    one = of[0].evidence.nccl
+    assert one is not None
+    partial = msgspec.structs.replace(one, ranks=one.ranks[:1])
+    assert verdict(telling(of, partial), "path").outcome is Outcome.PASS
 
 
 def test_an_idle_adapter_of_another_kind_is_another_network() -> None:

@@ -175,9 +175,11 @@ def _idle(curve: SuiteCurve, said: NcclEvidence, where: str) -> Iterator[Said]:
 
     With as many GPUs as adapters each has one to use; designs share an adapter by two GPUs at the
     most, so fewer than half as many adapters as GPUs is a fault. A job on a part of a node's GPUs
-    leaves other GPUs' adapters alone, which is told.
+    leaves other GPUs' adapters alone, which is told. Of a node whose ranks did not all tell nothing
+    is said.
     """
     hosts = Counter(curve.evidence.rank_hosts)
+    told = Counter(rank.node for rank in said.ranks)
     for node in dict.fromkeys(one.node for one in said.adapters if one.link):
         mine = {one.index: one for one in said.adapters if one.node == node and one.link}
         used = {way.adapter or 0 for way in said.crossing if way.node == node}
@@ -190,6 +192,8 @@ def _idle(curve: SuiteCurve, said: NcclEvidence, where: str) -> Iterator[Said]:
         if not idle:
             continue
         gpus = hosts.get(node) or said.local_ranks or 1
+        if told[node] < gpus:
+            continue
         enough = min(len(used) + len(idle), (gpus + 1) // 2)
         carried = sentences.listed([one.name for index, one in mine.items() if index in used])
         yield Said(
