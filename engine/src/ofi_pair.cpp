@@ -116,7 +116,7 @@ OfiAddress OfiPair::address() const {
 void OfiPair::join(const OfiAddress& other) {
     other_ = other;
     if (domain_.provider() != other.provider)
-        throw TransportError("rank " + std::to_string(peer_) + " has libfabric's provider " +
+        throw TransportError("libfabric: rank " + std::to_string(peer_) + " has the provider " +
                              other.provider + ", this one " + domain_.provider() +
                              ": name the one that is meant");
     if (listener_) return accept();
@@ -166,13 +166,13 @@ void OfiPair::fail_completion() {
     char text[128] = "";
     fi_cq_strerror(completions_.get(), error.prov_errno, error.err_data, text, sizeof text);
     throw TransportError(domain_.library().with_reason(
-        std::string("the ") + operation_of(error.flags) + where() + " failed", error.err) +
+        std::string("libfabric: the ") + operation_of(error.flags) + where() + " failed", error.err) +
         " (" + std::to_string(error.err) + ", provider's " + std::to_string(error.prov_errno) + ": " +
         text + ")");
 }
 
 void OfiPair::fail(const std::string& what, std::int64_t error) const {
-    throw TransportError(domain_.library().with_reason(what + where() + " failed", error));
+    throw TransportError(domain_.library().with_reason("libfabric: " + what + where() + " failed", error));
 }
 
 std::string OfiPair::where() const {

@@ -224,7 +224,7 @@ std::string VerbsPair::where() const {
 }
 
 void VerbsPair::fail_post(VerbsOperation operation, int error) const {
-    throw TransportError(with_reason(std::string("the ") + name_of(operation) + " rank " +
+    throw TransportError(with_reason(std::string("verbs: the ") + name_of(operation) + " rank " +
                                          std::to_string(peer_) + " by " + device_.port().name() +
                                          " cannot be started",
                                      error));
@@ -240,7 +240,7 @@ void VerbsPair::fail_completion(const ibv_wc& failed) {
     const std::string flushed = cause.status == IBV_WC_WR_FLUSH_ERR
                                     ? "; rank " + std::to_string(peer_) + " saw the cause"
                                     : "";
-    throw TransportError(std::string("the ") + name_of(operation_of(cause.wr_id)) + " rank " +
+    throw TransportError(std::string("verbs: the ") + name_of(operation_of(cause.wr_id)) + " rank " +
                          std::to_string(peer_) + " by " + device_.port().name() + " failed: " +
                          device_.verbs().wc_status_str(cause.status) + " (status " +
                          std::to_string(cause.status) + ", vendor's " +

@@ -157,8 +157,8 @@ int main() {
         Linked pair;
         for (int i = 0; i < 3; ++i) pair.one.stream(pair.buffer.data(), 8);
         check::expect_error<TransportError>([&] { pair.one.await_posted(); },
-                                            "the send to rank 1 by fake0:1 failed: RNR retry counter"
-                                            " exceeded");
+                                            "verbs: the send to rank 1 by fake0:1 failed: RNR"
+                                            " retry counter exceeded");
     });
     check::test("what was flushed is told by its cause", [] {
         Linked pair;

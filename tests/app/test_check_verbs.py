@@ -183,22 +183,29 @@ def test_path_mtus_and_inline_limits_are_swept_by_one_command(
 
 
 @pytest.mark.slow
-def test_planted_errors_are_named_and_nothing_hangs(roce_lab: LabState, tmp_path: Path) -> None:
-    folder, program = source_folder(), tmp_path / "planted"
-    used = ("verbs_*", "rdma_ports", "pin", "options", "number", "messages", "json", "data_pattern",
-            "pair_limits", "case_list", "pattern")  # fmt: skip
-    sources = [str(file) for one in used for file in sorted((folder / "src").glob(f"{one}.cpp"))]
-    planted = str(folder / "tests" / "planted_verbs.cpp")
-    command = ["g++", "-O1", "-std=c++17", f"-I{folder / 'include'}", planted, *sources, "-ldl"]
-    subprocess.run([*command, "-o", str(program)], check=True)
-    for what, told in {
-        "nothing": "all went well",
-        "wrong-key": "the RDMA write to rank 1 by rxe0:1 failed: remote access error",
-        "no-receive": "the send to rank 1 by rxe0:1 failed: RNR retry counter exceeded",
-        "corrupted": "first mismatch at 77",
-    }.items():
-        ran = subprocess.run(
-            [*entry(roce_lab, "c1"), str(program), what],
-            capture_output=True, check=True, text=True, timeout=60,
-        )  # fmt: skip
-        assert told in ran.stdout, what
+@pytest.mark.parametrize(
+    ("planted", "patterns", "size", "rule", "told"),
+    [
+        ("corrupted:3", "latency", "4096", "data", "offset 1000"),
+        ("wrong-key:3", "put_latency", "4096", "completeness",
+         "verbs: the RDMA write to rank 1 by rxe0:1 failed: remote access error"),
+        ("no-receive:3", "latency", "4096", "completeness",
+         "by rxe0:1 failed: RNR retry counter exceeded"),
+    ],
+)  # fmt: skip
+def test_planted_faults_are_named_and_nothing_hangs(
+    planted: str, patterns: str, size: str, rule: str, told: str,
+    roce_lab: LabState, tmp_path: Path,
+) -> None:  # fmt: skip
+    library, source = tmp_path / "faulty_verbs.so", source_folder() / "tests" / "faulty_verbs.c"
+    built = ["cc", "-Wall", "-Werror", "-shared", "-fPIC", "-o", str(library), str(source)]
+    subprocess.run([*built, "-Wl,--no-as-needed", "-libverbs", "-ldl"], check=True)
+    ran = fabricgauge(
+        "check", "-o", str(tmp_path), "--lab", roce_lab.name, "--network", "roce",
+        "--transport", "verbs", "--check-data", "--launches", "1", "--case-budget", "0.2",
+        "--patterns", patterns, "--sizes", size,
+        timeout_s=120, LD_PRELOAD=str(library), IBV_PLANTED_FAULT=planted,
+    )  # fmt: skip
+    checked = Checked(ran, tmp_path)
+    assert ran.returncode == (1 if rule == "data" else 3), checked.text
+    assert told in checked.words(rule), checked.text

@@ -83,7 +83,7 @@ def test_a_launch_that_ends_well_has_nothing_to_say(tmp_path: Path) -> None:
         ("exit 70", "broken", ("fault of its own",)),
         ("exit 71", "broken", ("no memory",)),
         ("exit 74", "broken", ("could not be written",)),
-        ("exit 76", "broken", ("MPI library failed",)),
+        ("exit 76", "broken", ("call of MPI, or of the transport beside it, failed",)),
         ("exit 75", "timeout", ("time budget",)),
         ("exit 3", "broken", ("broke off", "exit status 3")),
         ("kill -9 $$", "broken", ("SIGKILL",)),

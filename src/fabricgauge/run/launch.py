@@ -29,7 +29,7 @@ MEANING = {
     71: "a node had no memory or no thread left for the engine",
     74: "the engine's records could not be written",
     TIMEOUT_STATUS: "a case went past its time budget and the launch was given up",
-    76: "a call of the MPI library failed",
+    76: "a call of MPI, or of the transport beside it, failed",
     77: "the system does not permit it",
     124: "the launch went past its limit of time and was ended",
     126: "the program that starts the ranks may not be executed",
