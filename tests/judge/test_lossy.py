@@ -10,11 +10,12 @@ from tests.judge import planted
 from tests.judge import planted_fabric as many
 
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.judging import unclear
+from fabricgauge.judge.judging import losing, unclear
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.localise.detect import localise
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Lost, NetworkEvidence, RunEvidence
+from fabricgauge.model.pairs import FabricResult
 from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Outcome, Verdict
 
@@ -146,17 +147,21 @@ def test_whoever_is_named_loses_with_each_partner_and_others_do_not(
             assert all(shares(*way) > 0.0024 for kind in kinds for way in ways[kind])
 
 
-def asked(*shares: float) -> set[tuple[str, str]]:
-    """Who is to send alone, where four nodes sent these shares again among all pairs."""
+def context_of(*shares: float) -> Context:
+    """Four nodes that sent these shares again among all pairs."""
     launch = many.launch(4, many.rounds(4))
     run = many.run(launch)
     names = dict(zip(launch.nodes, shares, strict=False))
     evidence = RunEvidence((NetworkEvidence("net1", sent_again=names),))
     pairs = localise(run.launches, Topology())
-    context = Context(run, {"net1": planted.ceiling()}, DEFAULTS, pairs, evidence)
+    return Context(run, {"net1": planted.ceiling()}, DEFAULTS, pairs, evidence)
+
+
+def asked(*shares: float) -> set[tuple[str, str]]:
+    """Who is to send alone, where four nodes sent these shares again among all pairs."""
     return {
         (each.one, each.other)
-        for one in unclear(context)
+        for one in unclear(context_of(*shares))
         if not isinstance(one.meetings, Skipped)
         for each in one.meetings
     }
@@ -177,3 +182,17 @@ def test_few_losses_ask_nobody() -> None:
     assert not asked(0.0, 0.0, 0.0, 0.0)
     assert not asked(0.001, 0.002, 0.001, 0.0)
     assert not asked()
+
+
+def test_losses_account_for_what_is_slow_beside_them() -> None:
+    assert losing(context_of(0.0027, 0.0030, 0.0091, 0.0039)) == {"net1"}
+    assert losing(context_of(0.0010, 0.0010, 0.0012, 0.0011)) == frozenset()
+
+
+@pytest.mark.parametrize(("share", "found"), [(0.02, {"net1"}), (BACKGROUND, set())])
+def test_so_do_those_of_one_way_of_two_nodes(share: float, found: set[str]) -> None:
+    lost = (Lost("c1", "c2", round(share * SEGMENTS), SEGMENTS),)
+    evidence = RunEvidence((NetworkEvidence("net1", lost=lost),))
+    run = planted.run()
+    context = Context(run, {"net1": planted.ceiling()}, DEFAULTS, FabricResult(), evidence)
+    assert losing(context) == found

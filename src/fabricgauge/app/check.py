@@ -7,7 +7,7 @@ from fabricgauge.app.groups import further, holds_culprit, rechecks, so_far
 from fabricgauge.app.measure import measure, planned_command
 from fabricgauge.app.measure_tool import measure_with_tool, suite_launch
 from fabricgauge.app.run_context import RunContext
-from fabricgauge.judge.judging import below_pass, doubtful
+from fabricgauge.judge.judging import below_pass, doubtful, losing
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.host_access import LaunchCommand
@@ -96,7 +96,11 @@ def _measure_doubtful(context: RunContext) -> None:
     """Once more before it is believed: what disturbed a single case does not come back."""
     if context.left():
         return
-    for launch in doubtful(so_far(context)):
+    judged = so_far(context)
+    lossy = losing(judged)
+    for launch in doubtful(judged):
+        if launch.network in lossy:
+            continue
         many = sentences.counted(len(launch.cases), "case")
         where = named(launch.network)
         why = "a curve dips, or one direction is slower"
@@ -107,8 +111,10 @@ def _explain_low_figures(context: RunContext) -> None:
     """Where a network stays below its ceiling, measure what its host does without one."""
     run = context.run
     of_ports = {network.name for network in run.fabric.networks if network.of_ports}
-    for name in below_pass(so_far(context)):
-        if name in of_ports:  # loopback is TCP's: it says nothing of an adapter
+    judged = so_far(context)
+    known = of_ports | losing(judged)  # loopback is TCP's: it says nothing of an adapter
+    for name in below_pass(judged):
+        if name in known:
             continue
         why = "is below its ceiling: measuring what the host does without it"
         context.progress.stage(f"{name} {why}")

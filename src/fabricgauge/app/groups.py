@@ -11,7 +11,7 @@ from fabricgauge.app.target import Target
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.doctor.reachability import Dead, left_out, partner
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.judging import unclear
+from fabricgauge.judge.judging import losing, unclear
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import UsageError
@@ -127,7 +127,8 @@ def so_far(context: RunContext) -> Context:
 def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped]]:
     """Each network on which somebody is suspected, with a launch or the reason for none.
 
-    Where the suspects' streams are not measured again, those of whom a rule is in doubt are.
+    Where the suspects' streams are not measured again, those of whom a rule is in doubt are. One
+    launch shows who loses frames, and of what is lost no latency has to be measured twice.
     """
     run, suspected = context.run, context.fabric_result().rechecks
     streams = {
@@ -136,7 +137,9 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
         if not isinstance(one.meetings, Skipped)
         and any(each.quantity == "bandwidth" for each in one.meetings)
     }
-    doubted = (one for one in unclear(so_far(context)) if one.network not in streams)
+    judged = so_far(context)
+    doubted = (one for one in unclear(judged) if one.network not in streams)
+    lossy = losing(judged)
     number = max(launch.number for launch in run.plan.launches)
     limits = ceilings(run.fabric.networks)
     networks = {one.name: one for one in run.fabric.networks}
@@ -145,7 +148,7 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
             yield one.network, one.meetings
             continue
         rate = rate_of(limits.get(one.network, Skipped("MPI chose the network")))
-        for _ in range(one.launches):
+        for _ in range(1 if one.network in lossy else one.launches):
             number += 1
             network = networks.get(one.network)
             yield one.network, recheck_launch(number, network, one.meetings, one.nodes, rate)

@@ -129,6 +129,11 @@ def unclear(context: Context) -> tuple[Recheck, ...]:
     return tuple(filter(None, asked))
 
 
+def losing(context: Context) -> frozenset[str]:
+    """The networks that lose so much that nothing else has to explain what is slow there."""
+    return frozenset(subject.name for subject in context.subjects if lossy.loses(subject))
+
+
 def deciding(run: Run) -> tuple[str, ...]:
     """The rules without whose pass (or warning) nothing was shown."""
     if run.fabric.simulated:
