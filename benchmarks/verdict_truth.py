@@ -22,6 +22,7 @@ from typing import Literal
 
 import msgspec
 from benchmarks.tables import heading, table
+from benchmarks.truth_cases import CASES, Case, odd_node
 
 from fabricgauge import process
 
@@ -38,22 +39,6 @@ HEADS: tuple[Said, ...] = (
 )  # fmt: skip
 
 
-class Case(msgspec.Struct, frozen=True):
-    """A fault, as words for ``fabricgauge lab``; ``{odd}`` is the odd node, ``{ip}`` its address.
-
-    ``when`` says whether it is there before the check, comes in its first launch, or comes and
-    goes from then on. ``pair`` says that the culprit is the pair of c1 and the odd node; ``also``
-    is a second fault, with the pair that it breaks. ``fewest`` nodes are needed.
-    """
-
-    name: str
-    plant: tuple[str, ...] = ()
-    when: Literal["before", "in the first launch", "on and off"] = "before"
-    pair: bool = False
-    also: tuple[tuple[str, ...], str] = ((), "")
-    fewest: int = 2
-
-
 class Run(msgspec.Struct, frozen=True):
     """What one check said; ``named`` are nodes, and pairs as ``c1-c3``."""
 
@@ -68,66 +53,6 @@ class Run(msgspec.Struct, frozen=True):
     named: tuple[str, ...]
     wall_s: float
     load: float
-
-
-#: Drops what would begin a TCP connection to a port that is not a system's own.
-_NO_SYN = (
-    "12,40 0 0 12,21 0 9 2048,48 0 0 23,21 0 7 6,177 0 0 14,80 0 0 27,69 0 4 2,69 3 0 16,"
-    "72 0 0 16,53 0 1 1024,6 0 0 2,6 0 0 4294967295"
-)
-_OF_NODE = (
-    'for p in /proc/[0-9]*; do test "$(readlink $p/ns/net)" = "$(readlink /proc/self/ns/net)"'
-)
-_STOP = (
-    f"{_OF_NODE} && grep -aq fabricgauge-engin[e] $p/cmdline && kill -STOP ${{p#/proc/}}; done;"
-    " true"
-)
-
-
-def _fault(words: str) -> tuple[str, ...]:
-    return ("fault", *words.split())
-
-
-def _unreached(node: str, ip: str) -> tuple[str, ...]:
-    return ("exec", node, "--", "ip", "route", "add", "blackhole", ip)
-
-
-CASES = (
-    Case("healthy"),
-    Case("rate 25 %", _fault("rate {odd} net1 250M")),
-    Case("rate 50 %", _fault("rate {odd} net1 500M")),
-    Case("rate 80 %", _fault("rate {odd} net1 800M")),
-    Case("rate 90 %", _fault("rate {odd} net1 900M")),
-    Case("rate 10 %", _fault("rate {odd} net1 100M")),
-    Case("receives 50 %", _fault("rate-in {odd} net1 500M")),
-    Case("sends 50 %", _fault("rate-out {odd} net1 500M")),
-    Case("own port 5 %", _fault("port-rate {odd} net1 50M")),
-    Case("loss 1 %", _fault("loss {odd} net1 1")),
-    Case("loss 2 %", _fault("loss {odd} net1 2")),
-    Case("MTU 1400", _fault("mtu {odd} net1 1400")),
-    Case("dead node", _fault("link-down {odd} net1")),
-    Case("dead pair", _unreached("c1", "{ip}"), pair=True),
-    Case("dead pair, other way", _unreached("{odd}", "10.77.0.11"), pair=True),
-    Case("two dead pairs", _unreached("c1", "{ip}"), pair=True,
-         also=(_unreached("c2", "10.77.0.14"), "c2-c4"), fewest=4),
-    Case(
-        "wrong ARP entry",
-        ("exec", "c1", "--", "ip", "neigh", "add", "{ip}", "lladdr", "02:00:00:00:00:99",
-         "dev", "eth0"),
-        pair=True,
-    ),
-    Case("duplicate address", _fault("address {odd} net1 10.77.0.11/24"), pair=True),
-    Case(
-        "high ports filtered",
-        ("exec", "{odd}", "--", "sh", "-c",
-         "tc qdisc add dev eth0 clsact && tc filter add dev eth0 ingress protocol all "
-         f"bpf direct-action bytecode '{_NO_SYN}'"),
-    ),
-    Case("dies in mid-run", _fault("link-down {odd} net1"), "in the first launch"),
-    Case("rank stopped in mid-run", ("exec", "{odd}", "--", "sh", "-c", _STOP),
-         "in the first launch"),
-    Case("link flaps", _fault("link-down {odd} net1"), "on and off"),
-)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -208,21 +133,22 @@ def _of_healthy(run: Run) -> Said:
     return "right" if run.overall == "PASS" else "missed"
 
 
-def odd_node(nodes: int) -> str:
-    """The node that a fault is planted on."""
-    return "c2" if nodes == 2 else "c3"
-
-
 def _run(case: Case, nodes: int, busy: bool, repeat: int) -> Run:
-    with _lab(nodes) as lab, tempfile.TemporaryDirectory() as root, _loops(2 if busy else 0):
+    with (
+        _lab(nodes, case.two_networks) as lab,
+        tempfile.TemporaryDirectory() as root,
+        _loops(2 if busy else 0),
+    ):
         odd = odd_node(nodes)
-        words = [word.replace("{odd}", odd).replace("{ip}", f"10.77.0.1{odd[1]}")
-                 for word in case.plant]  # fmt: skip
+        words, second = (
+            [word.replace("{odd}", odd).replace("{ip}", f"10.77.0.1{odd[1]}") for word in fault]
+            for fault in (case.plant, case.also[0])
+        )
         if words and case.when == "before":
-            for fault in filter(None, (words, case.also[0])):
+            for fault in filter(None, (words, second)):
                 _tell(lab, fault)
         load, started = os.getloadavg()[0], time.monotonic()
-        argv = (PROGRAM, "check", "--lab", lab, "-q", "-o", root)
+        argv = (PROGRAM, "check", "--lab", lab, "--network", "net1", "-q", "-o", root)
         with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:
             if case.when != "before":
                 _wait(child, lambda: any(Path(root).glob("*/raw/launch-*")))
@@ -285,10 +211,11 @@ def _wait(child: "subprocess.Popen[bytes]", is_so: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def _lab(nodes: int) -> Iterator[str]:
+def _lab(nodes: int, two_networks: bool) -> Iterator[str]:
     name = f"truth-{os.getpid()}"
+    networks = ("--network", "net1:1G", "--network", "net2:1G") if two_networks else ()
     subprocess.run(
-        [PROGRAM, "lab", "up", "--name", name, "--nodes", str(nodes)], check=True,
+        [PROGRAM, "lab", "up", "--name", name, "--nodes", str(nodes), *networks], check=True,
         stdout=subprocess.DEVNULL,
     )  # fmt: skip
     try:

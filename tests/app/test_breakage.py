@@ -84,6 +84,36 @@ def test_a_route_by_another_network_is_named_without_a_launch(
     assert [(one.kind, one.nodes) for one in told.dead] == [("node", ("c1",))]
 
 
+def test_a_route_that_all_nodes_have_wrong_names_each_of_them(
+    context: RunContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = ("c1:eth0 and c2:eth0", "packets to net1 leave by eth1")
+    both = ("c1", "c2")
+    wrong = Finding("reverse-path", Severity.FAIL, *said, (), "", "ip route get", both, "net1")
+    found = (Checked("reverse-path", "", (wrong,)),)
+    monkeypatch.setattr(breakage, "diagnosis", lambda _: Diagnosis(found, both, ("net1",), 0.0, {}))
+    two = msgspec.structs.replace(LAUNCH, nodes=both)
+    told = why(context, broken(launch=two, began=False), never)
+    assert [(one.where, one.what) for one in told.findings] == [said]
+    assert [one.nodes for one in told.dead] == [("c1",), ("c2",)]
+
+
+WRONG_NAME = Finding("names", Severity.FAIL, "c3", "takes head for 10.77.0.99", (), "", "", ("c3",))
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [({"began": False}, ["c3"]), ({"began": True}, []), ({"began": False, "exit_code": 127}, [])],
+)
+def test_a_wrong_name_breaks_a_launch_that_never_began(
+    context: RunContext, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], named: list[str]
+) -> None:
+    monkeypatch.setattr(breakage, "wrong_names", lambda *_: (WRONG_NAME,))
+    told = asked(context, broken(**changes))
+    assert [one.where for one in told.findings] == named
+    assert all((one.check, one.network) == ("launch", "net1") for one in told.findings)
+
+
 def test_two_culprits_are_found_by_launches(context: RunContext) -> None:
     found = asked(context, broken(), ("c4",), ("c1", "c3"))
     assert {frozenset(one.nodes) for one in found.findings} == {

@@ -50,6 +50,33 @@ def test_two_nodes_that_cannot_connect_are_named_without_a_launch(lab: Lab, tmp_
     assert not list(run.path.glob("raw/launch-*"))
 
 
+def test_a_route_of_both_nodes_over_another_network_is_the_headline(
+    lab: Lab, tmp_path: Path
+) -> None:
+    name = lab("--nodes", "2", "--network", "net1:1G", "--network", "net2:1G")
+    for node, other in (("c1", "10.77.0.12"), ("c2", "10.77.0.11")):
+        route = ("ip", "route", "add", f"{other}/32", "dev", "eth1")
+        fabricgauge("lab", "exec", "--name", name, node, "--", *route)
+    done = fabricgauge("check", "--lab", name, "--network", "net1", "-o", str(tmp_path))
+    run = Checked(done, tmp_path)
+    assert run.status == 1, run.text
+    first = " ".join(done.stdout.split("\n\n")[0].split())
+    assert "FAIL net1, c1:eth0 and c2:eth0: packets to net1 leave by eth1" in first
+    assert "c2:eth0 10.77.0.12 is in net1; 10.77.0.11 is reached by eth1" in run.words("launch")
+
+
+def test_a_wrong_hosts_entry_that_keeps_the_launcher_from_a_node_is_named(
+    lab: Lab, fault: Callable[..., None], tmp_path: Path
+) -> None:
+    name = lab("--nodes", "2")
+    fault(name, "hosts", "c1", "net1", "head=10.77.0.99")
+    run = checked(name, tmp_path)
+    assert run.status == 1, run.text
+    assert run.outcomes("launch") == {"FAIL"}
+    assert "c1: takes head and head-net1 for 10.77.0.99" in run.text
+    assert "c1: getent says head is 10.77.0.99" in run.words("launch")
+
+
 #: Sends a signal to the rank of a node: nodes of a lab share /proc, but not the network namespace.
 SIGNAL_RANK = (
     'here=$(readlink /proc/self/ns/net); for p in /proc/[0-9]*; do'

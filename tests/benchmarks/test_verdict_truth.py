@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.verdict_truth import CASES, Run, judged, main
+from benchmarks.truth_cases import CASES
+from benchmarks.verdict_truth import Run, judged, main
 
 
 def said(case: str, exit_status: int, *named: str, nodes: int = 4, overall: str = "FAIL") -> Run:
@@ -29,6 +30,8 @@ def said(case: str, exit_status: int, *named: str, nodes: int = 4, overall: str 
         (said("dead pair", 1, "c1-c3"), "right"),
         (said("dead pair", 1, "c3"), "also others"),
         (said("two dead pairs", 1, "c1-c3", "c2-c4"), "right"),
+        (said("route by another network", 1, "c1", "c3"), "right"),
+        (said("route by another network", 1, "c1", "c4"), "somebody else"),
         (said("two dead pairs", 1, "c1-c3", "c2-c3"), "also others"),
     ],
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from fabricgauge.app.connectivity import tried
-from fabricgauge.app.doctor import diagnosis
+from fabricgauge.app.doctor import diagnosis, wrong_names
 from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.survey import surveyed
@@ -45,13 +45,14 @@ class Breakage(msgspec.Struct, frozen=True):
 class Broken(msgspec.Struct, frozen=True):
     """A launch that broke; ``lost`` is what its nodes, or their ranks, were found to be, by node.
 
-    ``said`` is what launcher and ranks printed.
+    ``said`` is what launcher and ranks printed; ``began`` is whether ranks had come to measure.
     """
 
     launch: PlannedLaunch
     exit_code: int | None
     lost: dict[str, str]
     said: str
+    began: bool = True
 
 
 def why(context: RunContext, broken: Broken, breaks: Callable[[Group], bool]) -> Breakage:
@@ -67,7 +68,7 @@ def why(context: RunContext, broken: Broken, breaks: Callable[[Group], bool]) ->
         of_states(broken)
         or _of_connections(context, broken)
         or of_words(broken)
-        or _of_survey(context, launch)
+        or _of_survey(context, broken)
         or _of_search(context, broken, breaks)
     )
 
@@ -120,19 +121,30 @@ def _of_connections(context: RunContext, broken: Broken) -> Breakage | None:
     return Breakage(tuple(findings), tuple(here))
 
 
-def _of_survey(context: RunContext, launch: PlannedLaunch) -> Breakage | None:
-    """What the nodes' own settings have wrong about the network, such as a route by another one."""
+def _of_survey(context: RunContext, broken: Broken) -> Breakage | None:
+    """What the nodes' own settings have wrong: a route by another network, or a name.
+
+    A launcher connects nodes by their names before a rank begins; ranks need none.
+    """
+    launch, target = broken.launch, context.target
     context.progress.stage("asking the nodes for their settings")
-    inventories, fabric = surveyed(context.target.access, context.target.declared)
-    found = diagnosis(Preflight(fabric, inventories))
+    inventories, fabric = surveyed(target.access, target.declared)
+    every = diagnosis(Preflight(fabric, inventories)).findings
+    found = [one for one in every if one.network == launch.network]
+    if not (broken.began or broken.exit_code in _NOT_BY_NETWORK or any(map(_fails, found))):
+        context.progress.stage("asking the nodes for each other's names")
+        found += wrong_names(target.access, target.declared)
     here = [
-        msgspec.structs.replace(one, check=CHECK)
-        for one in found.findings
-        if one.severity is Severity.FAIL and one.network == launch.network
-        if set(one.nodes) < set(launch.nodes)
+        msgspec.structs.replace(one, check=CHECK, network=launch.network or "")
+        for one in found
+        if _fails(one) and set(one.nodes) <= set(launch.nodes)
     ]
     nodes = dict.fromkeys(node for one in here for node in one.nodes)
     return Breakage(tuple(here), tuple(_dead((node,)) for node in nodes)) if here else None
+
+
+def _fails(one: Finding) -> bool:
+    return one.severity is Severity.FAIL
 
 
 def _of_search(context: RunContext, broken: Broken, breaks: Callable[[Group], bool]) -> Breakage:

@@ -1,5 +1,6 @@
 """The preflight: ask the nodes, let them try each other, and let the checks look."""
 
+import platform
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -10,11 +11,13 @@ from fabricgauge.app.survey import read_bundle, surveyed
 from fabricgauge.discover.likeness.classes import classes
 from fabricgauge.discover.trials import try_out
 from fabricgauge.doctor.checks import CHECKS
+from fabricgauge.doctor.checks.names import NAMES
 from fabricgauge.doctor.examining import examine
+from fabricgauge.lab.spec import HEAD
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Network
-from fabricgauge.model.finding import Diagnosis
+from fabricgauge.model.finding import Diagnosis, Finding
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.preflight import Preflight
@@ -66,6 +69,20 @@ def diagnose(
     if "connect" in wanted:
         preflight = _connected(preflight, asked.access, stage, keep)
     return diagnosis(_with(preflight, inventories, asked.head), asked.checks)
+
+
+def head_of(access: HostAccess) -> str:
+    """The name of the machine where ``mpiexec`` is started."""
+    return HEAD if access.launcher == "lab" else platform.node()
+
+
+def wrong_names(access: HostAccess, declared: tuple[DeclaredNetwork, ...]) -> tuple[Finding, ...]:
+    """What nodes and the head take each other's names for, where it is wrong."""
+    head = head_of(access)
+    asked = DoctorRequest(
+        access, declared, (), (NAMES.id,), 0.0, "" if head in access.nodes else head
+    )
+    return diagnose(asked, lambda _: None).findings
 
 
 def _connected(

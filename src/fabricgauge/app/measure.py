@@ -117,7 +117,7 @@ def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
         if gave_up:
             ended = msgspec.structs.replace(ended, status="timeout", message=gave_up)
         if ended.status != "ok":
-            ended = _blamed(context, launch, ended, watch.lost)
+            ended = _blamed(context, launch, ended, watch)
     except BaseException as error:
         with suppress(StoreError):  # a full disk may be what brought us here
             context.close(launch, broken_by(error, running.ended()), strange)
@@ -160,16 +160,14 @@ class _Watch:
         return bool(self.lost)
 
 
-def _blamed(
-    context: RunContext, launch: PlannedLaunch, ended: Ended, lost: dict[str, str]
-) -> Ended:
+def _blamed(context: RunContext, launch: PlannedLaunch, ended: Ended, watch: _Watch) -> Ended:
     """The end of a launch that broke, with what changed since discovery and who broke it."""
     if context.target.simulation is not None:
         return ended
     said = printed(context.directory.raw(context.name(launch)))
     ended = explained(context.target.access, context.fabric, launch.network, ended)
     context.progress.stage(f"launch {launch.number} broke: looking for who broke it")
-    broken = Broken(launch, ended.exit_code, lost, said)
+    broken = Broken(launch, ended.exit_code, watch.lost, said, watch.started)
     found = why(context, broken, partial(_breaks, context, launch))
     if not found.findings:
         context.progress.trouble(ended.message)

@@ -1,6 +1,5 @@
 """``fabricgauge doctor``: what is wrong with the network, before anything is measured."""
 
-import platform
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -66,9 +65,8 @@ def exit_status(found: "Diagnosis") -> int:
 
 def _diagnosed(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
     from fabricgauge import settings
-    from fabricgauge.app.doctor import DoctorRequest, diagnose, diagnose_bundle
+    from fabricgauge.app.doctor import DoctorRequest, diagnose, diagnose_bundle, head_of
     from fabricgauge.app.target import reached
-    from fabricgauge.lab.spec import HEAD
     from fabricgauge.model.request import applicable
 
     request, declared = of.request_of(options), settings.load().networks
@@ -77,8 +75,7 @@ def _diagnosed(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
         return diagnose_bundle(options["bundle"], declared, options["networks"], checks)
     told = sys.stderr.isatty() and not options["quiet"]
     with reached(applicable(request)) as (access, known):
-        head = HEAD if access.launcher == "lab" else platform.node()
-        head = head if options["head"] else ""
+        head = head_of(access) if options["head"] else ""
         networks, seconds = options["networks"], options["seconds"]
         asked = DoctorRequest(access, (*known, *declared), networks, checks, seconds, head)
         return diagnose(asked, lambda text: click.echo(text, err=True) if told else None)
