@@ -25,13 +25,15 @@ from fabricgauge.engines.build import build
 from fabricgauge.engines.find import embedded_mpi
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, FabricgaugeError
-from fabricgauge.model.measurement import Times
+from fabricgauge.model.measurement import Measurement, Times
 
 LOOPBACK = "127.0.0.0/8"
 SIZES = (8, 1024, 65536, 1 << 20)
 PROVIDERS = ("tcp", "tcp;ofi_rxm", "shm")
 BUDGET_S = 20.0
 TIMEOUT_S = 60.0
+#: With less payload what else uses the loopback may exceed it.
+ENOUGH_BYTES = 1 << 20
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -93,7 +95,7 @@ def _trial(engine: Engine, provider: str, size: int, trips: int, number: int) ->
 def _ours(engine: Engine, provider: str, size: int, trips: int) -> Times:
     pinned = () if provider == "shm" else ("--pin", LOOPBACK)
     words = (*pinned, "--transport", "ofi", "--provider", provider, "--messages", "plain")
-    return _half_round_trip(engine, shared_memory(), size, trips, words)
+    return _half_round_trip(engine, shared_memory(), provider, size, trips, words)
 
 
 def _mpi(engine: Engine, provider: str, size: int, trips: int) -> Times | None:
@@ -101,19 +103,35 @@ def _mpi(engine: Engine, provider: str, size: int, trips: int) -> Times | None:
            "MPIR_CVAR_CH4_NETMOD": "ofi"}  # fmt: skip
     place = msgspec.structs.replace(shared_memory(), env={engine.mpi.kind: own})
     try:
-        return _half_round_trip(engine, place, size, trips, ())
+        return _half_round_trip(engine, place, provider, size, trips, ())
     except CannotRun:
         return None
 
 
 def _half_round_trip(
-    engine: Engine, place: Place, size: int, trips: int, words: Sequence[str]
+    engine: Engine, place: Place, provider: str, size: int, trips: int, words: Sequence[str]
 ) -> Times:
+    """Raises:
+    CannotRun: the bytes did not go the provider's way.
+    """
     samples = ("--iterations", str(trips), "--separate-buffers")
     (measured,), _ = run_engine(
         engine, place, [latency_case("trial", size, BUDGET_S)], (*words, *samples)
     )
+    payload, crossed = sum(measured.payload_sent_bytes), _loopback_bytes(measured)
+    if provider == "shm" and crossed >= payload >= ENOUGH_BYTES:
+        raise CannotRun("the bytes crossed the loopback, not shared memory")
+    if provider != "shm" and crossed < payload:
+        raise CannotRun("the bytes did not cross the loopback")
     return times_of(measured)
+
+
+def _loopback_bytes(measured: Measurement) -> int:
+    return sum(
+        one.after["lo"].tx_bytes - one.before["lo"].tx_bytes
+        for one in measured.counters
+        if "lo" in one.after
+    )
 
 
 def _pingpong(engine: Engine, provider: str, size: int, trips: int) -> float:

@@ -1,11 +1,20 @@
 """What each layer adds to the one named before it, on figures whose answer is known."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from tests import rdma_nodes
+from tests.discover.test_ports import alike
+from tests.judge import planted
 
 from fabricgauge.compare.layers import layers, median
-from fabricgauge.compare.varying import from_figures
+from fabricgauge.compare.varying import from_figures, varied
+from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Column, Design, Factor
+from fabricgauge.store import run_files
+from fabricgauge.store.run_directory import RunDirectory
 
 BLOCKS = 9
 COLUMNS = (Column("half round trip", "time", 8), Column("half round trip", "time", 1024))
@@ -64,3 +73,53 @@ def test_the_interval_of_a_median_is_made_of_order_statistics() -> None:
     assert three is not None
     assert not three.supported
     assert median(np.array([np.nan])) is None
+
+
+def stored(folder: Path, of: Fabric, network: str, *interfaces: str, tcp: bool) -> Run:
+    """A run whose bytes crossed these interfaces, as it is read from its directory."""
+    split = {one: 1 / len(interfaces) for one in interfaces}
+    cases = [planted.measurement(one, split=split) for one in planted.samples()]
+    launches = tuple(planted.launch(cases, number, network) for number in (1, 2, 3))
+    made = planted.run(launches if tcp else planted.without_sockets(launches), of=of)
+    directory = RunDirectory.create(folder)
+    about = run_files.About(made.started_utc, made.command, {})
+    run_files.write_beginning(directory, about, made.fabric, made.plan)
+    for one in made.launches:
+        run_files.append_records(directory, one.number, 1, one.placements)
+        run_files.append_records(directory, one.number, 1, one.measurements)
+        started = run_files.Started(one.number, 1, one.network, one.nodes, one.ended, ())
+        run_files.append_launch(directory, started)
+    directory.finish()
+    return run_files.load(directory)
+
+
+@pytest.mark.parametrize(
+    ("cards", "first", "second", "told"),
+    [
+        (None, ("net1", "eth0"), ("net1", "eth0"), ""),
+        (None, ("net1", "eth0"), ("net2", "eth1"),
+         "at c1 the bytes of mpi crossed eth1, those before it eth0"),
+        (None, ("net1", "eth0", "eth1"), ("net1", "eth0", "eth1"),
+         "at c1 the bytes of sockets crossed eth0 and eth1"),
+        (None, ("net1", "lo"), ("net1", "eth0"),
+         "at c1 the bytes of mpi crossed eth0, those before it lo"),
+        (rdma_nodes.ROCE, ("10.30.0.0/24", "ens1f0np0"), ("roce", "mlx5_0:1"), ""),
+        (rdma_nodes.HDR, ("10.20.0.0/24", "ib0"), ("infiniband", "mlx5_0:1"), ""),
+        (rdma_nodes.NDR, ("infiniband-rail1", "mlx5_0:1"), ("infiniband-rail2", "mlx5_1:1"),
+         "at c1 the bytes of mpi crossed mlx5_1, those before it mlx5_0"),
+    ],
+)  # fmt: skip
+def test_a_ledger_is_made_of_runs_that_crossed_one_wire_alone(
+    cards: tuple[rdma_nodes.Card, ...] | None,
+    first: tuple[str, ...], second: tuple[str, ...], told: str, tmp_path: Path,
+) -> None:  # fmt: skip
+    of = alike(cards) if cards else planted.fabric()
+    runs = [
+        stored(tmp_path / f"{arm}", of, network, *wires, tcp=":" not in wires[0])
+        for arm, (network, *wires) in enumerate((first, second))
+    ]
+    factor, arms = Factor("transport", ("sockets", "mpi")), (("sockets",), ("mpi",))
+    found = varied(Design((factor,), arms, (), ((0, 1),) * 3, 1), runs, 0.0)
+    assert bool(found.layers) is not bool(told), found.notes
+    assert [note.split(": ", 1)[1] for note in found.notes] == ([told] if told else [])
+    assert found.effects

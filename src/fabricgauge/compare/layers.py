@@ -1,21 +1,28 @@
 """What each layer of a stack adds to the one that was named before it, at each size of each curve.
 
 Medians over blocks, with the interval that two of their order statistics make, whatever the
-figures' distribution is (Conover, Practical Nonparametric Statistics, section 3.2).
+figures' distribution is (Conover, Practical Nonparametric Statistics, section 3.2). Only what
+crossed one wire is put in a ledger: else a difference is the wire's as well.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fabricgauge.evidence.gathering import evidence
+from fabricgauge.evidence.wires import wires
 from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Column, Design, Layer
+from fabricgauge.words.sentences import listed
 
 #: Factors whose levels are layers: each carries the data of the one above it.
 LAYERED = ("transport", "provider")
 CONFIDENCE = 0.95
+
+_NONE = "there is no ledger of layers, which must cross one wire"
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +37,29 @@ def layers(design: Design, columns: Sequence[Column], logs: Floats) -> tuple[Lay
         for place, column in enumerate(columns)
         for layer in _of_column(design, column, figures[..., place])
     )
+
+
+def not_one_wire(design: Design, runs: Sequence[Run], *, by_name: bool) -> str:
+    """Which arm's run crossed several wires, or another than the first one's; else empty.
+
+    ``by_name`` is whether networks of one name are held against each other.
+    """
+    levels = [level for (level,) in design.arms]
+    first: dict[tuple[str | None, str], frozenset[str]] = {}
+    for level, run in zip(levels, runs, strict=True):
+        for network, used in wires(run.fabric, evidence(run)).items():
+            for node, here in used.items():
+                base = first.setdefault((network if by_name else "", node), here)
+                crossed = f"at {node} the bytes of {level} crossed {_words(here)}"
+                if here != base:
+                    return f"{_NONE}: {crossed}, those before it {_words(base)}"
+                if len(here) != 1:
+                    return f"{_NONE}: {crossed}"
+    return ""
+
+
+def _words(crossed: Iterable[str]) -> str:
+    return listed(sorted(crossed)) or "no interface that counts"
 
 
 def _of_column(design: Design, column: Column, figures: Floats) -> Iterator[Layer]:

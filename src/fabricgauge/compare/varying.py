@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.compare.layers import LAYERED, layers
+from fabricgauge.compare.layers import LAYERED, layers, not_one_wire
 from fabricgauge.compare.permuted import FEWEST_BLOCKS, Effects, effects_of
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
@@ -60,6 +60,8 @@ def varied(
     """
     columns, logs = figures(design, runs)
     found = from_figures(design, columns, logs, tolerance, notes)
+    if found.layers and (why := not_one_wire(design, runs, by_name=not _one_network(runs))):
+        found = msgspec.structs.replace(found, layers=(), notes=(*found.notes, why))
     if believed or found.finding == "worse":
         return found
     return msgspec.structs.replace(found, finding="undecided")
@@ -93,9 +95,8 @@ def from_figures(
 
 def figures(design: Design, runs: Sequence[Run]) -> tuple[tuple[Column, ...], Floats]:
     """Logarithms of all figures, (arms, blocks, columns); NaN where there is none."""
-    one_network = all(len({launch.network for launch in run.plan.launches}) == 1 for run in runs)
     # Layers use a network by its addresses or by its ports, which are networks of two names.
-    named = not (one_network and any(one.name in LAYERED for one in design.factors))
+    named = not (_one_network(runs) and any(one.name in LAYERED for one in design.factors))
     found = [
         [_of_block(run, block, design.blocks, named) for block in range(design.blocks)]
         for run in runs
@@ -106,6 +107,10 @@ def figures(design: Design, runs: Sequence[Run]) -> tuple[tuple[Column, ...], Fl
         for block, figures in enumerate(blocks):
             logs[arm, block] = [np.log(figures.get(column, np.nan)) for column in columns]
     return columns, logs
+
+
+def _one_network(runs: Sequence[Run]) -> bool:
+    return all(len({launch.network for launch in run.plan.launches}) == 1 for run in runs)
 
 
 def _of_block(run: Run, block: int, blocks: int, named: bool) -> Mapping[Column, float]:
