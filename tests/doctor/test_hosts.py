@@ -149,7 +149,8 @@ def test_redirecting_bridges_count_where_gpus_and_adapters_are() -> None:
 
 def test_far_adapters_are_a_note() -> None:
     far = only(with_gpus(clean(), "SYS", ""))
-    assert (far.check, far.where, far.severity) == ("numa", "c2:mlx5_0", Severity.NOTE)
+    assert (far.check, far.where, far.severity) == ("gpu", "c2", Severity.NOTE)
+    assert any("numa: c2:mlx5_0: no GPU is on its socket" in line for line in far.evidence)
 
     def moved(one: Inventory) -> Inventory:
         adapters = (one.adapters[0], msgspec.structs.replace(one.adapters[1], numa_node=1))

@@ -73,6 +73,7 @@ pci_functions() {
         done
         linked driver "$path/driver"
         value "driver_version: " "$path/driver/module/version"
+        value "iommu_type: " "$path/iommu_group/type"
         linked physfn "$path/physfn"
         children net "$path"/net/* "$path"/virtio*/net/*
         children infiniband "$path"/infiniband/*
@@ -197,6 +198,7 @@ stacks() {
 # each (NVIDIA Driver Persistence, r570): it is asked last, and with more patience.
 gpus() {
     [ -e /proc/driver/nvidia/version ] || return
+    shown nvidia-driver "$(head -n 1 /proc/driver/nvidia/version)"
     patience=$TOOL_S
     TOOL_S=$FIRST_GPU_S
     tool nvidia-smi --query-gpu=index,name,pci.bus_id --format=csv

@@ -62,6 +62,7 @@ EXPLAINED_BY: dict[str, frozenset[str]] = {
     ),
     "names": frozenset({"addresses", "members"}),
     "counters": frozenset({"link", "mtu"}),
+    "numa": frozenset({"gpu"}),
 }
 
 #: Faults that need not share a network with what follows from them.

@@ -16,13 +16,18 @@ from fabricgauge.model.fabric import Interface, Node
 
 
 class Gpu(msgspec.Struct, frozen=True):
-    """One GPU; ``links_bit_s`` are its NVLinks' rates per direction, one for each that is up."""
+    """One GPU; ``links_bit_s`` are its NVLinks' rates per direction, one for each that is up.
+
+    ``pcie_now`` is slower than the slot while the GPU is idle; its number of lanes is not.
+    """
 
     index: int
     product: str
     bus: str
     numa_node: int | Skipped
     links_bit_s: tuple[float, ...]
+    pcie_now: PcieLink | Skipped = Skipped("no source told its PCI Express link")
+    pcie_capable: PcieLink | Skipped = Skipped("no source told its PCI Express link")
 
 
 class Nearness(msgspec.Struct, frozen=True):

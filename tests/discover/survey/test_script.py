@@ -49,7 +49,11 @@ ROCE_PORT = {
     "ports/1/gid_attrs/types/1": "RoCE v2", "ports/1/gid_attrs/ndevs/0": "ens1f0np0",
     "ports/1/lid": "0x0",
 }  # fmt: skip
-H100 = {"vendor": "0x10de", "device": "0x2330", "class": "0x030200", "numa_node": "1"}
+H100 = {
+    "vendor": "0x10de", "device": "0x2330", "class": "0x030200", "numa_node": "1",
+    "current_link_speed": "2.5 GT/s PCIe", "current_link_width": "16",
+    "max_link_speed": "32.0 GT/s PCIe", "max_link_width": "16", "iommu_group/type": "identity",
+}  # fmt: skip
 CONSOLE = {"vendor": "0x1a03", "device": "0x2000", "class": "0x030000", "numa_node": "0"}
 
 
@@ -160,6 +164,9 @@ def test_a_roce_port_has_an_interface_and_no_lid(equipped: Inventory) -> None:
 @in_a_namespace
 def test_a_consoles_display_is_no_gpu_and_a_bridge_no_adapter(equipped: Inventory) -> None:
     assert [gpu.bus for gpu in equipped.gpus] == ["0000:db:00.0"]
+    (gpu,) = equipped.gpus
+    assert (gpu.pcie_now, gpu.pcie_capable) == (PcieLink(2.5, 16), PcieLink(32.0, 16))
+    assert equipped.facts["iommu type of 0000:db:00.0"] == "identity"
     assert len(equipped.adapters) == 3
 
 

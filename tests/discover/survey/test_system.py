@@ -161,3 +161,22 @@ NAMES = st.sampled_from(
 def test_no_text_is_a_crash(sections: dict[str, str]) -> None:
     facts = system_parts(sections).facts
     assert all(isinstance(value, str) for value in facts.values())
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            "NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023",
+            "535.129.03",
+        ),
+        (
+            "NVIDIA UNIX Open Kernel Module for x86_64  555.58.02  Release Build  (dvs-builder@h)",
+            "555.58.02 open",
+        ),
+        ("NVIDIA UNIX Open Kernel Module for aarch64  TempVersion  Release Build", None),
+    ],
+)
+def test_the_gpus_driver_says_whether_it_is_the_open_one(line: str, told: str | None) -> None:
+    facts = system_parts({"nvidia-driver": f"NVRM version: {line}"}).facts
+    assert facts.get("nvidia driver") == told

@@ -51,7 +51,14 @@ def pci_parts(sections: dict[str, str]) -> Parts:
         numbers = f"{vendor}:{device}"
         if is_gpu(vendor, device_class):
             product = f"{GPU_VENDORS.get(vendor, '')} {numbers}".strip()
-            gpus.append(Gpu(len(gpus), product, bus, numa_node(values, bus), ()))
+            gpus.append(
+                Gpu(
+                    len(gpus), product, bus, numa_node(values, bus), (),
+                    pcie_link(bus, values, "current"), pcie_link(bus, values, "max"),
+                )
+            )  # fmt: skip
+            if kind := values.get("iommu_type"):
+                facts[f"iommu type of {bus}"] = kind[:20]
         elif values.get("class", "").startswith(("0x02", "0x0c06")):
             product = numbers if vendor and device else ""
             adapters.append(

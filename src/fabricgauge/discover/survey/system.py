@@ -17,7 +17,7 @@ Facts = dict[str, str]
 #: a figure of the section counts in bytes, where the fact is in bytes.
 #: df -kP: blocks of 1024 bytes in the second column (POSIX.1-2017, df). os-release(5): values may
 #: stand in quotes. Of each interface's and RDMA device's IOMMU group; their names are never the
-#: same.
+#: same. /proc/driver/nvidia/version: NVIDIA's open modules say that they are (from 515 on).
 _PATTERNS = (
     ("limits", r"^Max open files +(\d{1,19}|unlimited) ", "max open files", r"\1", 0),
     ("memory", r"^MemTotal: +(\d{1,15}) kB$", "memory bytes", r"\1", 1024),
@@ -28,6 +28,10 @@ _PATTERNS = (
      r"iommu type of \1", r"\2", 0),
     ("machine", r"\A\s*(?!none\s*\Z)([\w-]{1,60})\s*\Z", "virtual machine", r"\1", 0),
     ("hypervisor", r"\A\s*(\S+)\s*\Z", "virtual machine", r"\1", 0),
+    ("nvidia-driver", r"^NVRM version: NVIDIA UNIX (?!Open)\S+ +Kernel Module +(\d[\d.]{2,20})",
+     "nvidia driver", r"\1", 0),
+    ("nvidia-driver", r"^NVRM version: NVIDIA UNIX Open Kernel Module for \S+ +(\d[\d.]{2,20})",
+     "nvidia driver", r"\1 open", 0),
     ("user", r"\A([0-9]{1,10})\Z", "user id", r"\1", 0),
     ("interface-settings",
      r"\./([^/\s]+)/(rp_filter|arp_ignore|arp_announce|arp_filter):(-?\d{1,4})",

@@ -8,6 +8,7 @@ from fabricgauge.doctor.checks.counters import COUNTERS
 from fabricgauge.doctor.checks.echoes import MTU, PING
 from fabricgauge.doctor.checks.firewall import FIREWALL
 from fabricgauge.doctor.checks.gids import GIDS
+from fabricgauge.doctor.checks.gpus import GPU
 from fabricgauge.doctor.checks.hardware import ACS, DRIVER, NUMA, PCIE
 from fabricgauge.doctor.checks.hosts import GOVERNOR, IOMMU, IRQS, LIMITS, REACH, THP
 from fabricgauge.doctor.checks.likeness import CLOCKS, LIKENESS
@@ -20,5 +21,5 @@ from fabricgauge.doctor.checks.subnets import MEMBERS, SUBNETS
 CHECKS: tuple[Check, ...] = (
     REACH, DRIVER, LINK, PORT, RATE, RDMA_RATE, GIDS, PCIE, IPOIB, MTU, ADDRESSES, MEMBERS, SUBNETS,
     ARP, REVERSE_PATH, FIREWALL, NAMES, PING, CONNECT, CARRIED, COUNTERS, CLOCKS, LIMITS, GOVERNOR,
-    THP, IOMMU, ACS, NUMA, IRQS, LIKENESS,
+    THP, IOMMU, ACS, GPU, NUMA, IRQS, LIKENESS,
 )  # fmt: skip

@@ -198,7 +198,8 @@ IOMMU_FAST_BIT_S = 10e9
 
 def _iommu(seen: KnownNode) -> Iterator[Finding]:
     """By the command line, where the kernel does not say what it does."""
-    fast = seen.has_rdma or any(rate(one) >= IOMMU_FAST_BIT_S for one in seen.node.interfaces)
+    fast = seen.has_rdma or bool(seen.inventory.gpus)
+    fast = fast or any(rate(one) >= IOMMU_FAST_BIT_S for one in seen.node.interfaces)
     types, words = _types(seen), seen.fact(COMMAND_LINE).split()
     told = [
         f"{seen.name}: {listed(names)}: {kind}, {TRANSLATING[kind]}"
@@ -215,17 +216,21 @@ def _iommu(seen: KnownNode) -> Iterator[Finding]:
 
 
 def _types(seen: KnownNode) -> dict[str, str]:
-    """What the kernel does for each fast port and RDMA device; empty where it does not say so."""
+    """What the kernel does for each fast port, RDMA device and GPU; empty where it does not say."""
     fast = [one.name for one in seen.node.interfaces if rate(one) >= IOMMU_FAST_BIT_S]
     rdma = [name for one in seen.adapters for name in one.rdma_devices]
     rdma += [one.device for one in seen.inventory.rdma_ports]
-    return {name: told for name in (*fast, *rdma) if (told := seen.fact(f"iommu type of {name}"))}
+    buses = {f"GPU {gpu.index}": gpu.bus for gpu in seen.inventory.gpus if gpu.bus}
+    every = {name: name for name in (*fast, *rdma)} | buses
+    facts = {name: seen.fact(f"iommu type of {where}") for name, where in every.items()}
+    return {name: told for name, told in facts.items() if told}
 
 
 IOMMU = Check(
     "iommu",
-    "No IOMMU translates the addresses of fast adapters",
-    "Translating each buffer costs processors and bandwidth; strict mode does so at each packet.",
+    "No IOMMU translates the addresses of fast adapters and GPUs",
+    "Translating each buffer costs processors and bandwidth; strict mode does so at each packet."
+    " GPUs and adapters no longer reach each other directly.",
     lambda cluster: [seen for seen in cluster.nodes if COMMAND_LINE in seen.facts or _types(seen)],
     "no node says its IOMMU's groups or its kernel's command line",
     each(_iommu),
