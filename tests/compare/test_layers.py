@@ -60,6 +60,19 @@ def test_other_factors_are_no_layers() -> None:
     assert from_figures(design("bind"), COLUMNS, logs(), 0.0).layers == ()
 
 
+@pytest.mark.parametrize(
+    ("levels", "are_layers"),
+    [
+        (("verbs", "ofi:provider=verbs;ofi_rxm", "mpi"), True),
+        (("sockets", "ofi:provider=tcp", "ofi:provider=tcp;ofi_rxm"), True),
+        (("verbs:path-mtu=256", "verbs:path-mtu=4096", "mpi"), False),
+        (("sockets", "ofi:provider=tcp,messages=plain", "ofi:messages=tagged,provider=tcp"), False),
+    ],
+)
+def test_settings_of_one_layer_are_no_layers(levels: tuple[str, ...], are_layers: bool) -> None:
+    assert bool(layers(design(levels=levels), COLUMNS, logs())) is are_layers
+
+
 def test_the_interval_of_a_median_is_made_of_order_statistics() -> None:
     nine = median(np.arange(1.0, 10.0))
     assert nine is not None

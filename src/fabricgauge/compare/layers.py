@@ -15,7 +15,7 @@ from fabricgauge.evidence.gathering import evidence
 from fabricgauge.evidence.wires import wires
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.run import Run
-from fabricgauge.model.varied import Column, Design, Layer
+from fabricgauge.model.varied import Column, Design, Factor, Layer
 from fabricgauge.words.sentences import listed
 
 #: Factors whose levels are layers: each carries the data of the one above it.
@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 def layers(design: Design, columns: Sequence[Column], logs: Floats) -> tuple[Layer, ...]:
     """Of a design with such a factor alone; ``logs`` are logarithms, (arms, blocks, columns)."""
-    if len(design.factors) != 1 or design.factors[0].name not in LAYERED:
+    if len(design.factors) != 1 or not _are_layers(design.factors[0]):
         return ()
     figures = np.exp(logs)
     return tuple(
@@ -37,6 +37,18 @@ def layers(design: Design, columns: Sequence[Column], logs: Floats) -> tuple[Lay
         for place, column in enumerate(columns)
         for layer in _of_column(design, column, figures[..., place])
     )
+
+
+def _are_layers(factor: Factor) -> bool:
+    """Whether no two levels are one layer with other settings, as ``verbs:path-mtu=256`` is."""
+    layers = {_layer_of(level) for level in factor.levels}
+    return factor.name in LAYERED and len(layers) == len(factor.levels)
+
+
+def _layer_of(level: str) -> tuple[str, ...]:
+    """A transport without its settings, but with its provider."""
+    name, _, settings = level.partition(":")
+    return name, *(one for one in settings.split(",") if one.startswith("provider="))
 
 
 def not_one_wire(design: Design, runs: Sequence[Run], *, by_name: bool) -> str:
