@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge import __version__
+from fabricgauge.app import gpu_topology
 from fabricgauge.app.conclude import conclude, leave
 from fabricgauge.app.nccl_dumps import by_folder, joined, may_be_dump, read_dump
 from fabricgauge.app.progress import Progress
@@ -86,13 +87,13 @@ def import_logs(
 ) -> None:
     """Read every source into the run; one that cannot be read does not end the others.
 
-    Dumps of NCCL are evidence of the logs that are in the same folder.
+    Dumps of NCCL and printouts of nvidia-smi are evidence of the logs in the same folder.
 
     Raises:
         CannotRun: not one figure was found; the message says of each file what it seems to be,
             the line, and what was expected there.
     """
-    sources = _with_dumps(sources, directory, progress)
+    sources = _with_topology(_with_dumps(sources, directory, progress), directory)
     stated = {one.network.name: one.network for one in sources if one.network is not None}
     fabric = Fabric(nodes=(), unreached=(), networks=tuple(stated.values()))
     plan = Plan("import", Stopping(0.0, 0.0), False, (), tool="import")
@@ -134,6 +135,30 @@ def _with_dumps(
     return [
         msgspec.structs.replace(
             one, found=joined(one.found, beside.get(one.path.parent.absolute(), ()))
+        )
+        if one.path
+        else one
+        for one in logs
+    ]
+
+
+def _with_topology(sources: Sequence[Source], directory: RunDirectory) -> Sequence[Source]:
+    """The logs, each with what nvidia-smi says beside it; without a log, printouts stay sources."""
+    told = {
+        one.path: (one.name, parts)
+        for one in sources
+        if one.path and (parts := gpu_topology.read_printout(one.path, one.within))
+    }
+    logs = [one for one in sources if one.path not in told]
+    if not told or not logs:
+        return sources
+    for one in sources:
+        if one.path in told:
+            directory.copy_raw("nvidia-smi", one.path, one.within, LARGEST_COPY_BYTES)
+    beside = gpu_topology.by_folder(told)
+    return [
+        msgspec.structs.replace(
+            one, found=gpu_topology.joined(one.found, beside.get(one.path.parent.absolute()))
         )
         if one.path
         else one

@@ -76,7 +76,7 @@ def table_verdict(part: Run, verdicts: Sequence[Verdict], outcome: Outcome) -> T
 def _decides(verdict: Verdict, launch: Launch) -> bool:
     """Whether the table holds what `fraction` judges: a ping-pong only where it fills the link."""
     one_way = any(one.pattern in _ONE_WAY and one.quantity == "bandwidth" for one in launch.curves)
-    if any(one.quantity == "bus_bandwidth" for one in launch.curves):
+    if any(one.quantity == "bus_bandwidth" or one.evidence.gpu_pairs for one in launch.curves):
         return verdict.about.kind == "stream"
     shared = all(one.pairs > 1 for one in launch.curves)
     known = verdict.about.kind == "stream" or not shared

@@ -46,6 +46,13 @@ _ROWS: tuple[tuple[str, float, str, str], ...] = (
      " adapter (nccl-tests#290), 357 of 400 by eight (RCCL 2.22)"),
     ("fraction.bus_warn", 0.70, "share",
      "a soft band below fraction.bus_pass, as wide as its margin"),
+    ("fraction.gpu_pass", 0.70, "share",
+     "sound NVLinks reach 77-94 % of their rate (H100 370 of 478 GB/s, A100 276 of 300), PCIe below"
+     " a switch 84 % (26.3 of 31.5 GB/s, nvbandwidth#50)"),
+    ("fraction.gpu_warn", 0.60, "share", "a soft band below fraction.gpu_pass"),
+    ("fraction.gpu_like", 0.90, "share",
+     "sound ways that are joined alike differ by 1 % over NVLink, by 4 % between sockets"),
+    ("fraction.gpu_like_fail", 0.75, "share", "one of four links is gone"),
     ("fraction.from", SUSTAINED_BYTES, "bytes",
      "from 64 KiB on the wire and not the software sets the pace"),
     ("pairs.once", 0.75, "share", "a single pass shows no fault that takes less than a quarter"),
@@ -122,6 +129,8 @@ def thresholds_from(mapping: Mapping[str, object], origin: str) -> Thresholds:
         ("fraction.warn", "fraction.pass"),
         ("fraction.both_warn", "fraction.both_pass"),
         ("fraction.bus_warn", "fraction.bus_pass"),
+        ("fraction.gpu_warn", "fraction.gpu_pass"),
+        ("fraction.gpu_like_fail", "fraction.gpu_like"),
         ("asymmetry.warn", "asymmetry.fail"),
     ):
         if limits[less].value > limits[more].value:

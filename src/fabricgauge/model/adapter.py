@@ -15,6 +15,11 @@ class PcieLink(msgspec.Struct, frozen=True, tag="pcie"):
     gt_s: float
     lanes: int
 
+    @property
+    def data_bit_s(self) -> float:
+        """Per direction: 8b/10b up to 5 GT/s, 128b/130b above (Base Specification 3.0)."""
+        return self.gt_s * 1e9 * self.lanes * (0.8 if self.gt_s <= 5 else 128 / 130)
+
 
 class LinkModes(msgspec.Struct, frozen=True, tag="modes"):
     """What a port can, offers and hears from its partner; rates in bit/s, ascending."""

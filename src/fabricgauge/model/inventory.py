@@ -30,6 +30,14 @@ class Gpu(msgspec.Struct, frozen=True):
     pcie_capable: PcieLink | Skipped = Skipped("no source told its PCI Express link")
 
 
+class GpuLink(msgspec.Struct, frozen=True):
+    """What is between two GPUs, in nvidia-smi's words: NV4 (four NVLinks), PIX, PXB, …, SYS."""
+
+    gpu: int
+    other: int
+    word: str
+
+
 class Nearness(msgspec.Struct, frozen=True):
     """How far a GPU is from an adapter, in nvidia-smi's words: PIX, PXB, PHB, NODE, SYS."""
 

@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.gpu_pairs import GpuPairs
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.nccl import NcclEvidence
 
@@ -101,7 +102,7 @@ class LogEvidence(msgspec.Struct, frozen=True):
     adapters or accelerators by name, ``provider`` libfabric's or NCCL's name of the transport,
     ``library`` the MPI or NCCL with its version. ``data_checked`` tells that the suite compared
     what arrived with what was sent; wrong data are failures. ``nccl`` is what NCCL or RCCL told of
-    its own choice.
+    its own choice, ``gpu_pairs`` the matrix of nvbandwidth between GPUs of a node.
     """
 
     rank_hosts: tuple[str, ...] = ()
@@ -114,6 +115,7 @@ class LogEvidence(msgspec.Struct, frozen=True):
     library: str = ""
     data_checked: bool = False
     nccl: NcclEvidence | None = None
+    gpu_pairs: GpuPairs | None = None
 
     @property
     def technology(self) -> tuple[str, str]:

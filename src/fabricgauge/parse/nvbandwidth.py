@@ -21,7 +21,8 @@ from typing import Any
 
 import msgspec
 
-from fabricgauge.model.suite import Besides, SuiteCurve, Trouble
+from fabricgauge.model.gpu_pairs import GpuPairs
+from fabricgauge.model.suite import Besides, LogEvidence, SuiteCurve, Trouble
 from fabricgauge.parse.interface import Dialect, JsonDialect, LogLine, Report
 from fabricgauge.parse.json_text import Elements, joined, value
 from fabricgauge.parse.lines import figure_of
@@ -32,6 +33,11 @@ _GB = "GB = 10^9 bytes (nvbandwidth)"
 #: As of 1,024 GPUs in one clique; memory stays bounded.
 _MOST_CELLS = 1 << 20
 _MOST_DEVICES = 1 << 12
+#: GPUs of one node whose matrix is kept cell by cell.
+_MOST_GPUS = 64
+
+#: Tests that measure one way between two GPUs of a node at a time.
+_ONE_WAY = re.compile(r"device_to_device_memcpy_(?:read|write)_(?:ce|sm)")
 
 
 class NvbandwidthFacts(msgspec.Struct):
@@ -41,9 +47,11 @@ class NvbandwidthFacts(msgspec.Struct):
     settings: dict[str, str] = {}
     devices: dict[str, None] = {}
     hosts: dict[str, None] = {}
+    buses: list[str] = []
 
-    def add_device(self, device: str, host: str | None) -> None:
-        if len(self.devices) < _MOST_DEVICES:
+    def add_device(self, device: str, host: str | None, bus: str | None) -> None:
+        if len(self.devices) < _MOST_DEVICES and len(self.buses) < _MOST_DEVICES:
+            self.buses += [bus] if bus else []
             self.devices.setdefault(device)
             self.hosts.update({host: None} if host else {})
 
@@ -63,6 +71,7 @@ def curves(
     description: str = "",
     summed: str = "",
     cut_off: str = "",
+    facts: NvbandwidthFacts | None = None,
 ) -> tuple[SuiteCurve, ...]:
     """One test's curve: the figure of its whole matrix, or a failure.
 
@@ -80,6 +89,9 @@ def curves(
     if len(measured) > 1:
         told = {"cells": str(len(measured)), "sum of all cells": summed}
         heading = msgspec.structs.replace(heading, settings=heading.settings | told)
+    if facts and is_square and _ONE_WAY.fullmatch(heading.benchmark):
+        pairs = _pairs(matrix, description, facts)
+        heading = msgspec.structs.replace(heading, evidence=LogEvidence(gpu_pairs=pairs))
     table = SuiteTable(heading, (column(description),))
     if line is None:
         return table.curves(cut_off)
@@ -91,6 +103,17 @@ def curves(
         extremes: dict[Besides, float] = {"minimum": min(measured), "maximum": max(measured)}
         table.row(line, None, (median(measured),), (extremes,))
     return table.curves(cut_off)
+
+
+def _pairs(
+    matrix: Sequence[Sequence[float | None]], description: str, facts: NvbandwidthFacts
+) -> GpuPairs | None:
+    """The matrix by the GPU that bytes leave; None where it is not whole, or of a whole clique."""
+    if not matrix or len(matrix) > _MOST_GPUS or any(len(row) != len(matrix) for row in matrix):
+        return None
+    rows = matrix if "->" in description else [*zip(*matrix, strict=True)]
+    rates = tuple(tuple(None if one is None else one * 1e9 for one in row) for row in rows)
+    return GpuPairs(rates, tuple(facts.buses), tuple(facts.devices))
 
 
 def column(description: str) -> SuiteColumn:
@@ -125,7 +148,7 @@ _SETTING = re.compile(
 )
 _DEVICE = re.compile(
     r"(?:Device \d+: |Process +\d+ \((?P<host>\S+)\): device \d+: ?)"
-    r"(?P<device>.*?)(?: \([\da-f:]+\))?$"
+    r"(?P<device>.*?)(?: \((?P<bus>[\da-f:]+)\))?$"
 )
 _WRONG_DATA = re.compile(r"Invalid value when checking the pattern")
 _ERROR = re.compile(r"(?i:error): |\[?(?:CUDA|NVML)_ERROR|ASSERT in expression|\[cuda\w+\] ")
@@ -193,7 +216,7 @@ class NvbandwidthReader:
             if match["value"].strip():
                 facts.settings[name] = match["value"].strip()
         elif match := _DEVICE.match(text):
-            facts.add_device(match["device"], match["host"])
+            facts.add_device(match["device"], match["host"], match["bus"])
         elif above and re.fullmatch(r"[A-Za-z0-9][\w.-]*", text):
             facts.hosts.setdefault(text)
         else:
@@ -245,7 +268,7 @@ class NvbandwidthReader:
         found = curves(
             self._heading(self._name, self._description, self._described_at),
             self._corrupt or self._last, "corrupt" if self._corrupt else None,
-            self._rows, self._description, summed, cut_off,
+            self._rows, self._description, summed, cut_off, self._facts,
         )  # fmt: skip
         self._done = True
         self._begin_matrix("", 0)
@@ -269,7 +292,9 @@ DIALECT = Dialect(
 
 _JSON_BEGINS = re.compile(r'\s*\{\s*"nvbandwidth"\s*:')
 _FACTS = ("CUDA Runtime Version", "Driver Version", "git_version")
-_JSON_DEVICE = re.compile(r"\d+: (?P<device>.*?)(?: \([\da-f:]+\))?(?:: \((?P<host>[^()]+)\))?$")
+_JSON_DEVICE = re.compile(
+    r"\d+: (?P<device>.*?)(?: \((?P<bus>[\da-f:]+)\))?(?:: \((?P<host>[^()]+)\))?$"
+)
 
 
 def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
@@ -300,7 +325,7 @@ def _facts(text: str) -> NvbandwidthFacts:
     facts = NvbandwidthFacts(version.lstrip("v") if isinstance(version, str) else "", settings)
     for element in Elements(text, "GPU Device list"):
         if match := _JSON_DEVICE.match(str(element.value)):
-            facts.add_device(match["device"], match["host"])
+            facts.add_device(match["device"], match["host"], match["bus"])
     return facts
 
 
@@ -319,7 +344,8 @@ def _curves(
         words = f"{found.get('status', 'no status')} {found.get('error', '')}"
         trouble = "corrupt" if "pattern" in words else "other"
         line = LogLine(line.number, words)
-    return curves(heading, line, trouble, matrix, description, str(found.get("sum", "")))
+    summed = str(found.get("sum", ""))
+    return curves(heading, line, trouble, matrix, description, summed, facts=facts)
 
 
 JSON_DIALECT = JsonDialect(SUITE, _JSON_BEGINS.match, read)

@@ -2,7 +2,7 @@ import pytest
 from tests.discover.printouts.reading import parse, raw, read
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.inventory import Nearness
+from fabricgauge.model.inventory import GpuLink, Nearness, PcieLink
 
 
 def test_gpus_are_listed_with_their_bus() -> None:
@@ -63,3 +63,21 @@ def test_nvlinks_are_per_direction_and_dead_ones_do_not_count() -> None:
     first, second = read("nvidia-smi", "550--nvlink").gpus
     assert first.links_bit_s == (26.562 * 8e9,) * 3
     assert (second.product, second.links_bit_s) == ("NVIDIA H100 PCIe", ())
+
+
+def test_what_is_between_gpus_is_told_and_one_printout_may_hold_all() -> None:
+    text = "".join(raw("nvidia-smi", f"550--{part}") for part in ("topo", "nvlink", "query"))
+    parts = parse("nvidia-smi", text)
+    assert parts.gpu_links == (GpuLink(0, 1, "NV18"), GpuLink(1, 0, "NV18"))
+    assert parts.nearness == read("nvidia-smi", "550--topo").nearness
+    assert len(parts.gpus) == 6
+    assert {gpu.bus for gpu in parts.gpus if gpu.bus} == {"0000:19:00.0", "0000:9b:00.0"}
+
+
+def test_the_slot_is_told_where_it_was_asked_for() -> None:
+    (gpu,) = parse(
+        "nvidia-smi",
+        "index, name, pci.bus_id, pcie.link.gen.max, pcie.link.width.max\n"
+        "0, NVIDIA L4, 00000000:01:00.0, 4, 16\n",
+    ).gpus
+    assert gpu.pcie_capable == PcieLink(16.0, 16)

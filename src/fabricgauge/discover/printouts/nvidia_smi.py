@@ -6,11 +6,13 @@ As drivers 470 to 570 print them. Each of the three says a part: GPUs are to be 
 
 import re
 
+import msgspec
+
 from fabricgauge.discover.printouts import figures, pci
 from fabricgauge.discover.printouts.lines import lines, unrecognised
 from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.inventory import Gpu, Nearness
+from fabricgauge.model.inventory import Gpu, GpuLink, Nearness, PcieLink
 
 TOOL = "nvidia-smi"
 
@@ -19,15 +21,10 @@ _COLUMNS = ("index", "name", "pci.bus_id")
 
 
 def parse(text: str, argument: str = "") -> Parts:
-    """GPUs, their nearness to adapters or their NVLinks; the printout shows which it is."""
-    gpus = _linked(text)
-    if gpus:
-        return Parts(gpus=gpus)
+    """GPUs, what is between them and adapters, NVLinks; a printout may hold several of these."""
     found = _topology(text)
-    if found.gpus or found.nearness:
-        return found
-    gpus = _queried(text)
-    return Parts(gpus=gpus, troubles=unrecognised(TOOL, text, gpus))
+    gpus = (*found.gpus, *_queried(text), *_linked(text))
+    return msgspec.structs.replace(found, gpus=gpus, troubles=unrecognised(TOOL, text, gpus))
 
 
 def _queried(text: str) -> tuple[Gpu, ...]:
@@ -43,12 +40,28 @@ def _queried(text: str) -> tuple[Gpu, ...]:
         bus = pci.address(row.get("pci.bus_id", ""))
         if isinstance(index, int) and (bus or row.get("name")) and len(cells) == len(columns):
             unsaid = Skipped("nvidia-smi tells it with topo -m")
-            found.append(Gpu(index, row.get("name", ""), bus or "", unsaid, ()))
+            found.append(
+                Gpu(index, row.get("name", ""), bus or "", unsaid, (), pcie_capable=_pcie(row))
+            )
     return tuple(found)
+
+
+#: GT/s of a lane by generation (PCI Express Base Specification 6.0).
+_GENERATIONS = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
+
+
+def _pcie(row: dict[str, str]) -> PcieLink | Skipped:
+    """What GPU and slot can do together, where the columns for it were asked for."""
+    generation = figures.whole(row.get("pcie.link.gen.max", ""), "the generation", most=6)
+    lanes = figures.whole(row.get("pcie.link.width.max", ""), "the width", most=32)
+    if isinstance(generation, Skipped) or isinstance(lanes, Skipped) or not generation or not lanes:
+        return Skipped("nvidia-smi was not asked for pcie.link.gen.max and pcie.link.width.max")
+    return PcieLink(_GENERATIONS[generation], lanes)
 
 
 _SEQUENCE = re.compile(r"\x1b\[[0-9;]{0,16}m")
 _GPU = re.compile(r"GPU([0-9]{1,4})")
+_NVLINKS = re.compile(r"NV[0-9]{1,3}")
 _NIC = re.compile(r"(NIC[0-9]{1,4}): (.+)")
 
 #: SOC is what drivers before 384 called SYS.
@@ -74,18 +87,24 @@ def _topology(text: str) -> Parts:
             rows.append((int(first[1]), words[1:]))
         elif nic:
             legend[nic[1]] = nic[2]
-    gpus, nearness = [], []
+    gpus, nearness, links = [], [], []
     for index, cells in rows:
         after = cells[len(columns) :]  # the second; 0-1 where the GPU is near to several nodes
         text = after[1] if numa and len(after) > 1 else ""
         node = figures.whole(text, "the NUMA affinity", most=1 << 16)
         gpus.append(Gpu(index, "", "", node, ()))
+        links += [
+            GpuLink(index, int(other[1]), _DISTANCES.get(cell, cell))
+            for column, cell in zip(columns, cells, strict=False)
+            if (other := _GPU.fullmatch(column))
+            and (cell in _DISTANCES or _NVLINKS.fullmatch(cell))
+        ]
         nearness += [
             Nearness(index, legend.get(column, column), _DISTANCES[cell])
             for column, cell in zip(columns, cells, strict=False)
             if not _GPU.fullmatch(column) and cell in _DISTANCES
         ]
-    return Parts(gpus=tuple(gpus), nearness=tuple(nearness))
+    return Parts(gpus=tuple(gpus), nearness=tuple(nearness), gpu_links=tuple(links))
 
 
 _LINKS_OF = re.compile(r"GPU ([0-9]{1,4}): ")

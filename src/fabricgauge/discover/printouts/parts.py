@@ -10,7 +10,16 @@ from typing import Any
 import msgspec
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.inventory import Adapter, Gpu, Nearness, RdmaPort, Route, RoutingRule, Stack
+from fabricgauge.model.inventory import (
+    Adapter,
+    Gpu,
+    GpuLink,
+    Nearness,
+    RdmaPort,
+    Route,
+    RoutingRule,
+    Stack,
+)
 
 
 class Parts(msgspec.Struct, frozen=True):
@@ -23,6 +32,7 @@ class Parts(msgspec.Struct, frozen=True):
     rdma_ports: tuple[RdmaPort, ...] = ()
     gpus: tuple[Gpu, ...] = ()
     nearness: tuple[Nearness, ...] = ()
+    gpu_links: tuple[GpuLink, ...] = ()
     routes: tuple[Route, ...] = ()
     rules: tuple[RoutingRule, ...] = ()
     tables: tuple[Route, ...] = ()

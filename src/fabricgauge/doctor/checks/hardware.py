@@ -108,12 +108,6 @@ def _pcie(_: Cluster, every: list[tuple[KnownNode, Adapter, PcieLink]]) -> Itera
             yield from _pcie_findings(seen, adapter, now, common)
 
 
-def data_bit_s(link: PcieLink) -> float:
-    """Data rate per direction: 8b/10b up to 5 GT/s, 128b/130b above (Base Specification 3.0)."""
-    coding = 0.8 if link.gt_s <= 5 else 128 / 130
-    return link.gt_s * 1e9 * link.lanes * coding
-
-
 def _in_use(seen: KnownNode, adapter: Adapter) -> bool:
     interfaces, ports = seen.on(adapter)
     return any(one.addresses for one in interfaces) or any(o.state == "ACTIVE" for o in ports)
@@ -136,13 +130,13 @@ def _pcie_findings(
     """Less than the adapter can, or in a slot that is less than those of like adapters. A slot that
     suffices, and is no less than those, was bought so."""
     capable, odd, what = adapter.pcie_capable, False, ""
-    if isinstance(common, PcieLink) and data_bit_s(now) < data_bit_s(common):
+    if isinstance(common, PcieLink) and now.data_bit_s < common.data_bit_s:
         odd, what = True, f"the others at {_pcie_name(common)}"
     if isinstance(capable, PcieLink) and (now.lanes < capable.lanes or now.gt_s < capable.gt_s):
         what = f"capable of {_pcie_name(capable)}"
     if not what:
         return
-    carried, port = PAYLOAD_SHARE * data_bit_s(now), _port_bit_s(seen, adapter)
+    carried, port = PAYLOAD_SHARE * now.data_bit_s, _port_bit_s(seen, adapter)
     unknown = not port and _in_use(seen, adapter)
     bus = told(adapter.bus, "adapter")
     against = f", its port {link_rate(port)}" if port else ""

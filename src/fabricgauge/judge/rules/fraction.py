@@ -6,6 +6,7 @@ import msgspec
 
 from fabricgauge.judge import causes, host
 from fabricgauge.judge.bus import bus_words
+from fabricgauge.judge.gpu_pairs import pair_words
 from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.rules import cache_shape
 from fabricgauge.judge.streams import (
@@ -63,7 +64,7 @@ _STATE_RDMA = 'state what RDMA used it as, e.g. --network "100GbE roce", "10GbE 
 
 @of_networks(ID)
 def judge(subject: Subject) -> Words:
-    collectives = list(bus_words(subject))
+    collectives = [*bus_words(subject), *pair_words(subject)]
     if isinstance(subject.ceiling, Skipped):
         return collectives or subject.ceiling
     other = [one.name for one in subject.series if unlike(subject, one)]

@@ -1,0 +1,159 @@
+"""nvbandwidth's matrices beside what nvidia-smi says joins the GPUs; slow ways are planted."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.app.commands import Checked, fabricgauge
+from tests.judge.test_imported import run
+
+from fabricgauge.app import gpu_topology
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.judging import judgement
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.parse.suites import read
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+H100 = (FIXTURES / "nvbandwidth" / "recorded-0.4--eight-h100.out").read_text()
+A6000 = (FIXTURES / "nvbandwidth" / "recorded-0.8--six-a6000.out").read_text()
+TOPOLOGY = (FIXTURES / "nvidia-smi" / "550--h100-gpus.out").read_text()
+#: What joins the six GPUs of the published matrix is not published: made up after its figures.
+TWO_SWITCHES = "\tGPU0\tGPU1\tGPU2\tGPU3\tGPU4\tGPU5\tCPU Affinity\tNUMA Affinity\n" + "".join(
+    f"GPU{row}\t"
+    + "\t".join(" X " if row == n else "PIX" if row // 3 == n // 3 else "SYS" for n in range(6))
+    + f"\t0-63\t{row // 3}\n"
+    for row in range(6)
+)
+QUERY = "index, name, pci.bus_id, pcie.link.gen.max, pcie.link.width.max\n" + "".join(
+    f"{n}, NVIDIA RTX A6000, 00000000:{n + 1:02X}:00.0, 4, 16\n" for n in range(6)
+)
+Judge = Callable[..., Verdict]
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Judge:
+    """The verdict on the first matrix of a log, with printouts beside it."""
+
+    def judge(log: str, *printouts: str) -> Verdict:
+        told = {}
+        for number, text in enumerate(printouts):
+            path = tmp_path / f"printout-{number}"
+            path.write_text(text)
+            parts = gpu_topology.read_printout(path)
+            assert parts, text
+            told[path] = (path.name, parts)
+        topology = gpu_topology.by_folder(told).get(tmp_path.absolute())
+        found = gpu_topology.joined(read([log.encode()], "log"), topology)
+        curves = [one for one in found if isinstance(one, SuiteCurve)]
+        verdicts = judgement(Context(run(curves[0], network=None), {})).verdicts
+        return next(one for one in verdicts if one.rule == "fraction")
+
+    return judge
+
+
+def test_sound_nvlinks_pass_by_their_lowest_way(judged: Judge) -> None:
+    said = judged(H100, TOPOLOGY)
+    assert said.outcome is Outcome.PASS
+    assert said.summary.startswith("all 56 ways between GPUs: the lowest, GPU 0 → GPU 6 (NV18)")
+    assert said.figure is not None and said.figure.value == pytest.approx(370.26 / (18 * 26.562))
+    assert said.evidence == (
+        "NV18 of 478,116 MB/s each way: 56 ways, 370,260 MB/s to 372,960 MB/s, median 370,900 MB/s",
+    )
+
+
+def test_a_slow_pair_is_named(judged: Judge) -> None:
+    """By the figure of a fault that the source of the matrix quotes."""
+    slow = H100.replace("1    370.90       N/A", "1    162.45       N/A")
+    said = judged(slow, TOPOLOGY)
+    assert said.outcome is Outcome.FAIL
+    assert said.summary == (
+        "1 of 56 ways between GPUs slow; GPU 1 → GPU 0 (NV18): 162,450 MB/s of 478,116 MB/s,"
+        " 34.0 % of what joins them"
+    )
+    assert "nvlink -s" in said.remedy
+
+
+def test_the_gpu_of_all_slow_ways_is_named(judged: Judge) -> None:
+    row = next(line for line in H100.splitlines() if line.startswith("4    "))
+    said = judged(H100.replace(row, row.replace("37", "30")), TOPOLOGY)
+    assert said.outcome is Outcome.WARN
+    assert said.summary.startswith("7 of 56 ways between GPUs slow, all of GPU 4; GPU 4 → GPU ")
+
+
+def test_the_printed_rate_of_a_link_goes_before_the_products(judged: Judge) -> None:
+    links = "".join(
+        f"GPU {n}: NVIDIA H100 80GB HBM3 (UUID: GPU-{n})\n\t Link 0: 50 GB/s\n" for n in range(8)
+    )
+    assert judged(H100, TOPOLOGY, links).outcome is Outcome.FAIL
+
+
+def test_an_arrow_to_the_left_turns_rows_and_columns(judged: Judge) -> None:
+    slow = H100.replace("1    370.90       N/A", "1    162.45       N/A").replace(
+        "GPU(row) -> GPU(column)", "GPU(row) <- GPU(column)"
+    )
+    assert "GPU 0 → GPU 1" in judged(slow, TOPOLOGY).summary
+
+
+def test_pcie_below_a_switch_and_between_sockets_are_told_apart(judged: Judge) -> None:
+    said = judged(A6000, TWO_SWITCHES, QUERY)
+    assert said.outcome is Outcome.PASS
+    assert said.evidence[0].startswith("PIX of 31,508 MB/s each way: 12 ways")
+    slow = A6000.replace(" 3     21.82     21.82", " 3     21.82     16.00")
+    said = judged(slow, TWO_SWITCHES, QUERY)
+    assert said.outcome is Outcome.FAIL
+    assert "GPU 3 → GPU 1 (SYS): 16,000 MB/s" in said.summary
+    narrow = QUERY.replace("4, 16", "3, 16")
+    assert judged(A6000, TWO_SWITCHES, narrow).outcome is Outcome.WARN  # more than gen 3 carries
+
+
+def test_an_unknown_product_is_judged_beside_like_ways_only(judged: Judge) -> None:
+    assert judged(H100.replace("H100 80GB HBM3", "X1"), TOPOLOGY).outcome is Outcome.PASS
+    slow = H100.replace("1    370.90       N/A", "1    162.45       N/A")
+    said = judged(slow.replace("H100 80GB HBM3", "X1"), TOPOLOGY)
+    assert said.outcome is Outcome.FAIL
+    assert "43.8 % of the usual rate of such ways" in said.summary
+
+
+def test_places_on_the_bus_match_numbers_that_differ(judged: Judge) -> None:
+    log = A6000.replace(
+        "\nmemcpy CE",
+        "".join(f"Device {n}: NVIDIA RTX A6000 (00000000:{6 - n:02x}:00)\n" for n in range(6))
+        + "\nmemcpy CE",
+    ).replace(" 0       N/A     26.34", " 0       N/A     13.00")
+    said = judged(log, TWO_SWITCHES, QUERY)
+    assert "GPU 0 → GPU 1 (PIX): 13,000 MB/s" in said.summary
+
+
+def test_without_a_printout_or_with_that_of_others_nothing_is_judged(judged: Judge) -> None:
+    said = judged(H100)
+    assert (said.outcome, said.summary) == (
+        Outcome.SKIPPED, "what is between the GPUs is not known",
+    )  # fmt: skip
+    assert "nvidia-smi topo -m" in said.remedy
+    assert "6: which are which is not known" in judged(H100, TWO_SWITCHES).summary
+
+
+def test_a_log_that_holds_the_matrix_is_no_printout(tmp_path: Path) -> None:
+    (tmp_path / "both").write_text(TOPOLOGY + H100)
+    assert gpu_topology.read_printout(tmp_path / "both") is None
+
+
+def test_import_joins_what_is_in_one_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "nvb.log").write_text(H100.replace("1    370.90       N/A", "1    162.45       N/A"))
+    (folder / "topo.txt").write_text(TOPOLOGY)
+    done = fabricgauge("import", str(folder), "-o", str(tmp_path / "runs"))
+    checked = Checked(done, tmp_path / "runs")
+    assert checked.status == 1, checked.text
+    assert "GPU 1 → GPU 0" in checked.words("fraction")
+    assert (checked.path / "raw" / "nvidia-smi" / "topo.txt").read_text() == TOPOLOGY
+    (folder / "nvb.log").write_text(H100)
+    assert fabricgauge("import", str(folder), "-o", str(tmp_path / "runs")).returncode == 0
+
+
+def test_a_printout_alone_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "topo.txt").write_text(TOPOLOGY)
+    done = fabricgauge("import", str(tmp_path / "topo.txt"), "-o", str(tmp_path / "runs"))
+    assert done.returncode in (2, 3)
