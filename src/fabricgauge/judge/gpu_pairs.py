@@ -7,6 +7,7 @@ count.
 
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 from statistics import median
 from typing import NamedTuple
 
@@ -90,10 +91,14 @@ def _said(subject: Subject, curve: SuiteCurve, pairs: GpuPairs) -> Said:
         return Said(Outcome.SKIPPED, ways.reason, remedy=_TELL)
     judged = [(_outcome(subject, way), way) for way in ways]
     outcome = worst((one for one, _ in judged), empty=Outcome.SKIPPED)
-    slow = sorted((way for one, way in judged if one is not Outcome.PASS), key=_by_share)
+    slow = sorted((way for one, way in judged if one is not Outcome.PASS), key=attrgetter("share"))
     # Where all is well, the way that is lowest by what joins it stands for all.
-    lowest = slow[0] if slow else min(ways, key=_by_share)
-    above = [one for one in ways if one.ceiling and one.share > 1 + _tolerance(subject)]
+    lowest = slow[0] if slow else min(ways, key=attrgetter("share"))
+    above = [
+        one
+        for one in ways
+        if one.ceiling and one.share > 1 + subject.limit("above-ceiling.tolerance")
+    ]
     counted = sentences.counted(len(ways), "way")
     of = f"{figures.percent(lowest.share)} of what joins them"
     if not lowest.ceiling:
@@ -105,7 +110,7 @@ def _said(subject: Subject, curve: SuiteCurve, pairs: GpuPairs) -> Said:
         cause, remedy = _SLOW
     elif above:
         outcome, (cause, remedy) = Outcome.WARN, _ABOVE
-        summary = f"more than what joins them: {max(above, key=_by_share).told}"
+        summary = f"more than what joins them: {max(above, key=attrgetter('share')).told}"
     return Said(
         outcome, summary,
         Figure(lowest.share, "share", f"GPU {lowest.origin} → GPU {lowest.target}, {lowest.word}"),
@@ -117,14 +122,6 @@ def _said(subject: Subject, curve: SuiteCurve, pairs: GpuPairs) -> Said:
             source=f"{curve.source}:{curve.first_line} {curve.benchmark}",
         ),
     )  # fmt: skip
-
-
-def _tolerance(subject: Subject) -> float:
-    return subject.limit("above-ceiling.tolerance")
-
-
-def _by_share(way: GpuWay) -> float:
-    return way.share
 
 
 def _outcome(subject: Subject, way: GpuWay) -> Outcome:

@@ -30,11 +30,10 @@ from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 SUITE = "nvbandwidth"
 _GB = "GB = 10^9 bytes (nvbandwidth)"
-#: As of 1,024 GPUs in one clique; memory stays bounded.
+#: As of 1,024 GPUs in one clique.
 _MOST_CELLS = 1 << 20
 _MOST_DEVICES = 1 << 12
-#: GPUs of one node whose matrix is kept cell by cell.
-_MOST_GPUS = 64
+_MOST_GPUS = 64  # of one node, whose matrix is kept cell by cell
 
 #: Tests that measure one way between two GPUs of a node at a time.
 _ONE_WAY = re.compile(r"device_to_device_memcpy_(?:read|write)_(?:ce|sm)")
