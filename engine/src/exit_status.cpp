@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "fabricgauge/case_list.hpp"
+#include "fabricgauge/device_memory.hpp"
 #include "fabricgauge/options.hpp"
 #include "fabricgauge/output.hpp"
 #include "fabricgauge/pin.hpp"
@@ -25,7 +26,8 @@ Failure failure_of(const std::exception& error) {
     const std::string text = error.what();
     if (is<OptionsError>(error)) return {exit_options, text};
     if (is<CaseListError>(error)) return {exit_case_list, text};
-    if (is<PinError>(error) || is<RdmaError>(error) || is<OfiError>(error)) return {exit_no_interface, text};
+    if (is<PinError>(error) || is<RdmaError>(error) || is<OfiError>(error) || is<DeviceError>(error))
+        return {exit_no_interface, text};
     if (is<OutputError>(error)) return {exit_output, text};
     if (is<TransportError>(error)) return {exit_mpi, text};
     if (is<std::bad_alloc>(error))

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <utility>
 
 namespace fabricgauge {
 
@@ -60,10 +61,19 @@ std::int64_t thread_bytes(const Case& measured, bool check, PingPongBuffers buff
 
 }  // namespace
 
-Buffer::Buffer(std::int64_t bytes) : bytes_(std::max<std::int64_t>(bytes, 1)) {
+Buffer::Buffer(std::int64_t bytes, DeviceMemory* device)
+    : bytes_(std::max<std::int64_t>(bytes, 1)), data_(nullptr, Free{device}) {
+    if (device != nullptr) {
+        data_.reset(device->allocate(bytes_, fresh));
+        return;
+    }
     const auto size = static_cast<std::size_t>(bytes_);
     data_.reset(static_cast<std::byte*>(::operator new(size, std::align_val_t{page_bytes})));
     std::memset(data_.get(), fresh, size);
+}
+
+std::int64_t slots_bytes(const Case& measured, bool check, PingPongBuffers buffers) noexcept {
+    return threads_of(measured) * thread_bytes(measured, check, buffers);
 }
 
 std::int64_t window_slots(const Case& measured) noexcept {
@@ -76,16 +86,20 @@ std::int64_t payload_of_operation_bytes(const Case& measured) noexcept {
 
 Messages::Messages(const Case& measured, bool check, std::byte* window_memory,
                    PingPongBuffers buffers)
+    : Messages(measured, check, buffers,
+               Buffer(window_memory != nullptr ? 0 : slots_bytes(measured, check, buffers))) {
+    if (window_memory == nullptr) return;
+    at_window_ = true;
+    // As memory_ is filled, so that compare-and-swap finds what it compares with.
+    std::memset(window_memory, fresh, static_cast<std::size_t>(bytes_ * count_));
+    threads_ = {{{window_memory, window_memory, window_memory, bytes_, bytes_}, window_memory,
+                 nullptr}};
+}
+
+Messages::Messages(const Case& measured, bool check, PingPongBuffers buffers, Buffer memory)
     : pattern_(measured.pattern), bytes_(measured.message_bytes), count_(window_slots(measured)),
-      at_window_(window_memory != nullptr),
-      memory_(at_window_ ? 0 : threads_of(measured) * thread_bytes(measured, check, buffers)) {
-    if (at_window_) {
-        // As memory_ is filled, so that compare-and-swap finds what it compares with.
-        std::memset(window_memory, fresh, static_cast<std::size_t>(bytes_ * count_));
-        threads_.push_back({{window_memory, window_memory, window_memory, bytes_, bytes_},
-                            window_memory, nullptr});
-        return;
-    }
+      at_window_(false), memory_(std::move(memory)) {
+    if (check && memory_.device() != nullptr) copy_.emplace(memory_.bytes());
     for (std::int64_t thread = 0; thread < threads_of(measured); ++thread)
         threads_.push_back(
             places_in(memory_.data() + thread * thread_bytes(measured, check, buffers), measured,
@@ -106,26 +120,35 @@ Messages::Places Messages::places_in(std::byte* memory, const Case& measured, bo
     return places;
 }
 
-void Messages::fill(Author author, std::uint64_t sample) noexcept {
+std::byte* Messages::on_host(const std::byte* place) const noexcept {
+    // The host's own memory may be a window, outside of memory_.
+    return copy_ ? copy_->data() + (place - memory_.data()) : const_cast<std::byte*>(place);
+}
+
+void Messages::fill(Author author, std::uint64_t sample) {
     const auto bytes = static_cast<std::size_t>(bytes_);
     std::uint64_t place = 0;
     for (const Places& thread : threads_) {
         for (std::int64_t slot = 0; slot < count_ && thread.filled != nullptr; ++slot, ++place)
-            fill_pattern(thread.filled + slot * thread.slots.out_stride, bytes,
+            fill_pattern(on_host(thread.filled) + slot * thread.slots.out_stride, bytes,
                          pattern_seed(author, sample, place));
+        if (copy_ && thread.filled != nullptr && bytes_ > 0)
+            memory_.device()->to_device(thread.filled, on_host(thread.filled), bytes_ * count_);
         if (thread.compared != nullptr)
             fill_pattern(thread.compared, bytes, pattern_seed(Author::target, sample, 0));
     }
 }
 
-void Messages::verify(Author author, std::uint64_t sample, int rank, Mismatch& found) noexcept {
+void Messages::verify(Author author, std::uint64_t sample, int rank, Mismatch& found) {
     if (at_window_ && adds(pattern_)) take_away(Author::target, sample);
     std::int64_t place = 0;
     for (const Places& thread : threads_) {
+        if (copy_ && bytes_ > 0)
+            memory_.device()->to_host(on_host(thread.slots.in), thread.slots.in, bytes_ * count_);
         for (std::int64_t slot = 0; slot < count_ && found.found == 0; ++slot, ++place) {
             const std::uint64_t seed =
                 pattern_seed(author, sample, static_cast<std::uint64_t>(place));
-            const std::byte* const data = thread.slots.incoming(slot);
+            const std::byte* const data = on_host(thread.slots.incoming(slot));
             const auto offset = first_mismatch(data, static_cast<std::size_t>(bytes_), seed);
             if (!offset) continue;
             found = {1, static_cast<std::int64_t>(*offset), static_cast<std::int64_t>(sample),

@@ -18,6 +18,8 @@ int complain(const std::exception& error) {
 }
 
 int run_mpi_launch(int argc, char** argv, const Options& options) {
+    if (Host::simulated && options.memory.on_device())
+        throw OptionsError("--memory: simulated ranks have host memory only");
     const LocalAddress own = pin(options.pin);
     switch (options.transport) {
         case Carrier::sockets: return run_sockets_launch(argc, argv, options, own);

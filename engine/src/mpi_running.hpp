@@ -11,6 +11,7 @@
 #include "fabricgauge/exit_status.hpp"
 #include "fabricgauge/launch.hpp"
 #include "host.hpp"
+#include "mpi_gpu_support.hpp"
 #include "mpi_launch.hpp"
 #include "mpi_transport.hpp"
 
@@ -18,26 +19,55 @@ namespace fabricgauge {
 
 template <typename Transport>
 void run_cases(Transport& transport, const std::vector<Case>& cases, const Options& options,
-               const std::string& interface) {
+               DeviceMemory* device, const std::string& interface) {
     const ClockQuality clock = Host::clock_quality();
     const StoppingOptions& stop = options.stopping;
     const LaunchSettings settings{{stop.relative_half_width, stop.confidence, stop.iterations,
                                    clock.overhead_s, options.check_data},
-                                  clock, options.buffers, options.grace_s, interface};
+                                  clock, options.buffers, {options.memory, device}, options.grace_s, interface};
     const auto output = transport.rank() == 0 ? std::make_unique<Output>(options.output) : nullptr;
     Launch<Transport, Host>(transport, output.get(), settings).run(cases);
 }
 
+// What this rank lacks for memory on a device, else empty.
+inline std::string missing_for_memory(const std::vector<Case>& cases, const PairMemory& memory,
+                                      const OpenedDevice& opened, int rank) {
+    for (const Case& one : cases) {
+        const bool takes_part = rank == one.origin || rank == one.target;
+        if (!takes_part || memory.at(one, rank) == MemoryKind::host) continue;
+        return opened.memory ? missing_gpu_support(*opened.memory) : opened.missing;
+    }
+    return "";
+}
+
+// Collective, before the first message: every rank throws what the lowest one lacks.
 template <typename Transport>
-int read_and_run(Transport& transport, const Options& options, const std::string& interface) {
+void require_memory(Transport& transport, const std::vector<Case>& cases, const Options& options,
+                    const OpenedDevice& opened) {
+    if (!options.memory.on_device()) return;
+    std::string first;
+    for (const std::string& one : transport.gather(missing_for_memory(
+             cases, {options.memory, opened.memory.get()}, opened, transport.rank())))
+        if (first.empty()) first = one;
+    transport.broadcast(first);
+    if (!first.empty()) throw MissingDevice(first);
+}
+
+template <typename Transport>
+int read_and_run(Transport& transport, const Options& options, const OpenedDevice& opened,
+                 const std::string& interface) {
     std::string text;
     if (transport.rank() == 0) text = read_case_list(std::cin);
     transport.broadcast(text);
     try {
-        run_cases(transport, parse_case_list(text), options, interface);
+        const std::vector<Case> cases = parse_case_list(text);
+        require_memory(transport, cases, options, opened);
+        run_cases(transport, cases, options, opened.memory.get(), interface);
         return 0;
     } catch (const CaseListError& error) {
         return transport.rank() == 0 ? complain(error) : exit_case_list;
+    } catch (const MissingDevice& error) {
+        return transport.rank() == 0 ? complain(error) : exit_no_interface;
     }
 }
 
@@ -45,10 +75,12 @@ int read_and_run(Transport& transport, const Options& options, const std::string
 template <typename Transport, typename... Rest>
 int run_session(int argc, char** argv, const Options& options, const std::string& interface,
                 const Rest&... rest) {
+    // Before MPI has started, so that its message layer (UCX) sees the device that is current.
+    const OpenedDevice opened(options.memory);
     MpiSession session(&argc, &argv, options.thread_multiple);
     try {
         Transport transport(rest...);
-        return session.finish_with(read_and_run(transport, options, interface));
+        return session.finish_with(read_and_run(transport, options, opened, interface));
     } catch (const std::exception& error) {
         MpiTransport::abort(complain(error));
     }

@@ -65,6 +65,32 @@ VerbsOptions& verbs_of(Options& options) {
     return options.verbs;
 }
 
+MemoryKind kind_of_memory(const std::string& text) {
+    for (const MemoryKind kind :
+         {MemoryKind::host, MemoryKind::cuda, MemoryKind::hip, MemoryKind::managed})
+        if (text == name_of(kind)) return kind;
+    expected(text, "host, cuda, hip or managed");
+}
+
+// "cuda" is both ends, "cuda,host" origin and target.
+void set_memory(MemoryOptions& memory, const std::string& text) {
+    const std::size_t comma = text.find(',');
+    memory.origin = kind_of_memory(text.substr(0, comma));
+    memory.target = comma == std::string::npos ? memory.origin : kind_of_memory(text.substr(comma + 1));
+    const bool one_host = memory.origin == MemoryKind::host || memory.target == MemoryKind::host;
+    if (!one_host && memory.origin != memory.target)
+        expected(text, "the same kind of device memory at both ends, or host memory at one");
+}
+
+void require_mpi_for_memory(const Options& options) {
+    if (options.memory.device && !options.memory.on_device())
+        throw OptionsError("--device needs --memory cuda, hip or managed");
+    if (options.memory.on_device() && options.transport != Carrier::mpi)
+        throw OptionsError(std::string("--memory ") + name_of(options.memory.device_kind()) +
+                           " needs --transport mpi: the engine's own " + name_of(options.transport) +
+                           " send from host memory");
+}
+
 OfiOptions& ofi_of(Options& options) {
     require_carrier(options, Carrier::ofi);
     return options.ofi;
@@ -126,6 +152,8 @@ const std::map<std::string, Setter>& valued_options() {
         {"--interface-env",
          [](Options& o, auto& v) { o.pin.interface_variables.push_back(variable_name(v)); }},
         {"--grace", [](Options& o, auto& v) { o.grace_s = seconds(v); }},
+        {"--memory", [](Options& o, auto& v) { set_memory(o.memory, v); }},
+        {"--device", [](Options& o, auto& v) { o.memory.device = whole_in(v, 0, 1023); }},
         {"--output", [](Options& o, auto& v) { o.output = v; }},
         {"--transport", [](Options& o, auto& v) { o.transport = carrier_in(v); }},
         {"--provider", [](Options& o, auto& v) { ofi_of(o).provider = v; }},
@@ -218,6 +246,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
         throw OptionsError("--interface-env needs --pin SUBNET");
     if (options.pin.subnet.empty() && options.transport == Carrier::sockets)
         throw OptionsError("--transport sockets needs --pin SUBNET: the network that is meant");
+    require_mpi_for_memory(options);
     if (options.check_data && options.transport == Carrier::verbs) require_verifiable(options.verbs);
     return options;
 }

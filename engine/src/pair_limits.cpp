@@ -64,6 +64,14 @@ std::string beyond_pair(const Case& measured, const std::string& thread_level) {
     return size.empty() ? beyond_threads(measured, thread_level) : size;
 }
 
+std::string beyond_memory(const Case& measured, const MemoryOptions& memory) {
+    const bool messages = family_of(measured.pattern) == Family::pair &&
+                          !is_one_sided(measured.pattern) && !is_threaded(measured.pattern);
+    if (!memory.on_device() || messages) return "";
+    return std::string(name_of(measured.pattern)) + " has host memory only: leave out --memory " +
+           name_of(memory.device_kind());
+}
+
 std::string beyond_abilities(const Case& measured, Abilities abilities, const std::string& who) {
     const std::optional<Abilities> needed = needed_by(measured.pattern);
     if (needed == Abilities::atomics && abilities < Abilities::atomics)

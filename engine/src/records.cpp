@@ -68,6 +68,12 @@ void write_list(JsonWriter& json, const char* name, const std::vector<RankReport
     json.end_array();
 }
 
+void write_list_if_any(JsonWriter& json, const char* name, const std::vector<RankReport>& reports,
+                       std::string RankReport::*part) {
+    for (const RankReport& report : reports)
+        if (!(report.*part).empty()) return write_list(json, name, reports, part);
+}
+
 // Only what differs from what a case is without being told.
 void write_settings(JsonWriter& json, const Case& measured) {
     if (measured.load != Load::none) json.member("load", name_of(measured.load));
@@ -86,7 +92,8 @@ void write_column(JsonWriter& json, const char* name, const std::vector<PairTime
 }  // namespace
 
 std::string header_record(const MpiVersion& mpi, int ranks, const ClockDescription& clock,
-                          const std::vector<std::string>& libraries, const std::string& transport) {
+                          const std::vector<std::string>& libraries, const std::string& transport,
+                          const MemoryOptions& memory) {
     JsonWriter json;
     json.begin_object().member("record", "header").member("format", "fabricgauge-engine");
     json.member("version", format_version).member("engine", engine_version);
@@ -99,6 +106,19 @@ std::string header_record(const MpiVersion& mpi, int ranks, const ClockDescripti
     for (const std::string& path : libraries) json.value(path);
     json.end_array();
     if (!transport.empty()) json.key("transport").raw(transport);
+    if (memory.on_device()) {
+        json.key("memory").begin_object().member("origin", name_of(memory.origin));
+        json.member("target", name_of(memory.target)).end_object();
+    }
+    json.end_object();
+    return json.text();
+}
+
+std::string memory_of_rank(int rank, MemoryKind kind, const DeviceMemory* device) {
+    JsonWriter json;
+    json.begin_object().member("rank", rank).member("kind", name_of(kind));
+    if (device != nullptr)
+        json.member("device", device->device_name()).member("number", device->device_number());
     json.end_object();
     return json.text();
 }
@@ -131,18 +151,18 @@ std::string unmeasured_members(bool check_requested) {
 std::string pack(const RankReport& report) {
     return std::to_string(report.payload_sent_bytes) + separator + report.counters + separator +
            report.sockets + separator + report.processors + separator + report.measured + separator + report.together +
-           separator + report.connection;
+           separator + report.connection + separator + report.memory;
 }
 
 RankReport unpack(const std::string& text) {
-    std::string parts[7];
+    std::string parts[8];
     std::size_t begin = 0;
     for (std::string& part : parts) {
         const std::size_t end = text.find(separator, begin);
         part = text.substr(begin, end == std::string::npos ? end : end - begin);
         begin = end == std::string::npos ? text.size() : end + 1;
     }
-    return {std::stoll(parts[0]), parts[1], parts[2], parts[3], parts[4], parts[5], parts[6]};
+    return {std::stoll(parts[0]), parts[1], parts[2], parts[3], parts[4], parts[5], parts[6], parts[7]};
 }
 
 std::string case_record(const Case& measured, const Outcome& outcome, const std::string& members,
@@ -161,11 +181,8 @@ std::string case_record(const Case& measured, const Outcome& outcome, const std:
     write_list(json, "sockets", reports, &RankReport::sockets);
     write_list(json, "processors", reports, &RankReport::processors);
     write_settings(json, measured);
-    for (const RankReport& report : reports)
-        if (!report.connection.empty()) {
-            write_list(json, "connections", reports, &RankReport::connection);
-            break;
-        }
+    write_list_if_any(json, "connections", reports, &RankReport::connection);
+    write_list_if_any(json, "memory", reports, &RankReport::memory);
     if (!reports.empty() && !reports.front().together.empty())
         json.key("together").raw(reports.front().together);
     json.end_object();

@@ -7,6 +7,7 @@
 
 #include "check.hpp"
 #include "fabricgauge/case_list.hpp"
+#include "fabricgauge/device_memory.hpp"
 #include "fabricgauge/options.hpp"
 #include "fabricgauge/output.hpp"
 #include "fabricgauge/pin.hpp"
@@ -30,9 +31,10 @@ int main() {
         check::expect_equal(failure_of(OutputError(refused, "x")).status, exit_output);
         check::expect_equal(failure_of(std::system_error(refused, "thread")).status, exit_system);
     });
-    check::test("what is not on a node is one cause, an interface or an RDMA port", [] {
+    check::test("what is not on a node is one cause, an interface, an RDMA port or a device", [] {
         check::expect_equal(failure_of(PinError("x")).status, exit_no_interface);
         check::expect_equal(failure_of(RdmaError("x")).status, exit_no_interface);
+        check::expect_equal(failure_of(DeviceError("x")).status, exit_no_interface);
     });
     check::test("too little memory is said in words", [] {
         check::expect(failure_of(std::bad_alloc()).text.find("out of memory") == 0);

@@ -45,6 +45,20 @@ int main() {
         expect_refused({"--interface-env", "A"}, "needs --pin");
         expect_refused({"--pin", "10.0.0.0/8", "--interface-env=A=B"}, "environment variable");
     });
+    check::test("memory is named for both ends, or for origin and target", [] {
+        check::expect(!parse_options({"--memory", "host"}).memory.on_device());
+        const MemoryOptions both = parse_options({"--memory", "cuda", "--device=3"}).memory;
+        check::expect(both.origin == MemoryKind::cuda && both.target == MemoryKind::cuda);
+        check::expect_equal(*both.device, 3);
+        const MemoryOptions one = parse_options({"--memory=host,hip"}).memory;
+        check::expect(one.origin == MemoryKind::host && one.target == MemoryKind::hip);
+        check::expect(one.device_kind() == MemoryKind::hip);
+        expect_refused({"--memory", "gpu"}, "--memory: 'gpu' is not understood");
+        expect_refused({"--memory", "cuda,"}, "--memory: ''");
+        expect_refused({"--memory", "cuda,hip"}, "the same kind of device memory at both ends");
+        expect_refused({"--device", "0"}, "--device needs --memory");
+        expect_refused({"--memory", "cuda", "--transport", "verbs"}, "--memory cuda needs --transport mpi");
+    });
     check::test("options of verbs follow the transport that they belong to", [] {
         check::expect(parse_options({"--transport", "mpi"}).transport == Carrier::mpi);
         const VerbsOptions verbs = parse_options({"--transport", "verbs", "--rdma-ports", "a:1,b:1", "--inline", "0",

@@ -16,7 +16,8 @@ bool mentions(const std::string& text, const std::string& part) {
 
 int main() {
     check::test("a rank's report survives the way to rank 0", [] {
-        const RankReport back = unpack(pack({42, "", "[]", "{\"rank\":0}", "", "{}", "{\"queue_pairs\":1}"}));
+        const RankReport back = unpack(pack({42, "", "[]", "{\"rank\":0}", "", "{}", "{\"queue_pairs\":1}",
+                                              "{\"kind\":\"host\"}"}));
         check::expect_equal(back.payload_sent_bytes, 42);
         check::expect_equal(back.counters, "");
         check::expect_equal(back.sockets, "[]");
@@ -24,6 +25,7 @@ int main() {
         check::expect_equal(back.measured, "");
         check::expect_equal(back.together, "{}");
         check::expect_equal(back.connection, "{\"queue_pairs\":1}");
+        check::expect_equal(back.memory, "{\"kind\":\"host\"}");
     });
     check::test("a case without samples has no times", [] {
         const std::string record = case_record(latency, {"skipped", "why"}, unmeasured_members(true), {});

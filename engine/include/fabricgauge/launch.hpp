@@ -40,6 +40,7 @@
 #include "fabricgauge/feasibility.hpp"
 #include "fabricgauge/neighbours.hpp"
 #include "fabricgauge/output.hpp"
+#include "fabricgauge/pair_limits.hpp"
 #include "fabricgauge/part.hpp"
 #include "fabricgauge/placement.hpp"
 #include "fabricgauge/records.hpp"
@@ -52,6 +53,7 @@ struct LaunchSettings {
     Precision precision;
     ClockQuality clock;
     PingPongBuffers buffers;
+    PairMemory memory;
     double grace_s;
     std::string interface;
 };
@@ -64,7 +66,7 @@ public:
         : transport_(transport), output_(output), settings_(settings),
           placement_(Host::placement()), node_(meet_neighbours()),
           evidence_(transport.rank(), placement_.host, node_.lowest),
-          part_(transport, clock_, settings.precision, settings.buffers, nodes_, *this) {}
+          part_(transport, clock_, settings.precision, settings.buffers, settings.memory, nodes_, *this) {}
 
     void run(const std::vector<Case>& cases) {
         const std::int64_t began_ns = clock_.now_ns();
@@ -114,7 +116,7 @@ private:
     void announce() {
         write(header_record(transport_.version(), transport_.ranks(),
                             {Host::Clock::name, settings_.clock, Host::simulated},
-                            Host::libraries(), transport_.description()));
+                            Host::libraries(), transport_.description(), settings_.memory.options));
         JsonWriter own;
         write_placement(own, transport_.rank(), placement_, settings_.interface);
         for (const std::string& record : transport_.gather(own.text())) write(record);
@@ -123,10 +125,12 @@ private:
     void run_case(const Case& measured) {
         std::string missing = missing_ranks(measured, transport_.ranks());
         if (missing.empty()) missing = transport_.beyond(measured);
+        if (missing.empty()) missing = beyond_memory(measured, settings_.memory.options);
         if (!missing.empty()) return write_unmeasured(measured, {"skipped", missing});
         guard(measured);
         const std::string lacking = agree_on_memory(measured);
         if (!lacking.empty()) {
+            part_.release_device_memory();
             watchdog_.disarm();
             return write_unmeasured(measured, {"failed", lacking});
         }
@@ -179,10 +183,11 @@ private:
 
     // The reason of the lowest rank that has too little memory, known to every rank.
     std::string agree_on_memory(const Case& measured) {
-        const std::string own = missing_memory(
+        std::string own = missing_memory(
             part_.memory_bytes(measured),
             memory_available_bytes().value_or(std::numeric_limits<std::int64_t>::max()),
             node_.on_node, placement_.host);
+        if (own.empty()) own = part_.reserve_device_memory(measured);
         std::string first;
         for (const std::string& reason : transport_.gather(own))
             if (first.empty()) first = reason;

@@ -10,22 +10,29 @@
 
 #include "fabricgauge/case_list.hpp"
 #include "fabricgauge/data_pattern.hpp"
+#include "fabricgauge/device_memory.hpp"
 
 namespace fabricgauge {
 
 constexpr std::int64_t page_bytes = 4096;
 
-// Page-aligned memory, every page of it touched.
+// Page-aligned memory of the host, or memory of a device; every page of it touched.
 class Buffer {
 public:
-    explicit Buffer(std::int64_t bytes);
+    explicit Buffer(std::int64_t bytes, DeviceMemory* device = nullptr);
     std::byte* data() const noexcept { return data_.get(); }
     std::int64_t bytes() const noexcept { return bytes_; }
+    // Null where it is the host's.
+    DeviceMemory* device() const noexcept { return data_.get_deleter().device; }
 
 private:
     struct Free {
+        DeviceMemory* device;
         void operator()(std::byte* data) const noexcept {
-            ::operator delete(data, std::align_val_t{page_bytes});
+            if (device != nullptr)
+                device->release(data);
+            else
+                ::operator delete(data, std::align_val_t{page_bytes});
         }
     };
     std::int64_t bytes_;
@@ -60,6 +67,8 @@ public:
     // check, a ping-pong has separate buffers, and what comes back is what the target received.
     Messages(const Case& measured, bool check, std::byte* window_memory,
              PingPongBuffers buffers = PingPongBuffers::shared);
+    // In memory of as many bytes as slots_bytes says.
+    Messages(const Case& measured, bool check, PingPongBuffers buffers, Buffer memory);
 
     // Of one thread; others than the threads patterns have one.
     const Slots& slots(int thread = 0) const noexcept {
@@ -70,11 +79,11 @@ public:
     const Buffer& memory() const noexcept { return memory_; }
 
     // What the author sends in the sample or, at the target of one-sided operations, what its
-    // window holds before it.
-    void fill(Author author, std::uint64_t sample) noexcept;
+    // window holds before it. Throws DeviceError, as verify does, if a copy from or to a device fails.
+    void fill(Author author, std::uint64_t sample);
     // What the author sent in the sample, where it is to have arrived. `found` keeps the first
     // mismatch of the case.
-    void verify(Author author, std::uint64_t sample, int rank, Mismatch& found) noexcept;
+    void verify(Author author, std::uint64_t sample, int rank, Mismatch& found);
 
 private:
     struct Places {
@@ -86,15 +95,20 @@ private:
     static Places places_in(std::byte* memory, const Case& measured, bool check,
                             PingPongBuffers buffers) noexcept;
     void take_away(Author author, std::uint64_t sample) noexcept;
+    // Where the host fills and verifies what lies at a place of memory_: there, or in copy_.
+    std::byte* on_host(const std::byte* place) const noexcept;
 
     Pattern pattern_;
     std::int64_t bytes_;
     std::int64_t count_;  // messages of a thread
     bool at_window_;
     Buffer memory_;
+    std::optional<Buffer> copy_;  // on the host, of memory of a device that is checked
     std::vector<Places> threads_;
 };
 
+// Of all slots of a rank, each kind on pages of its own.
+std::int64_t slots_bytes(const Case& measured, bool check, PingPongBuffers buffers) noexcept;
 // Largest amount of memory that one rank needs for a case.
 std::int64_t memory_needed_bytes(const Case& measured, bool check,
                                  PingPongBuffers buffers = PingPongBuffers::shared) noexcept;

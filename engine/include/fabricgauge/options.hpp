@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fabricgauge/device_memory.hpp"
 #include "fabricgauge/messages.hpp"
 #include "fabricgauge/ofi_options.hpp"
 #include "fabricgauge/verbs_options.hpp"
@@ -34,6 +35,7 @@ struct Options {
     bool check_data = false;
     bool thread_multiple = false;
     PingPongBuffers buffers = PingPongBuffers::shared;
+    MemoryOptions memory;
     double grace_s = 10.0;
     std::string output;  // empty: standard output
     Carrier transport = Carrier::mpi;

@@ -4,12 +4,16 @@
 #include <string>
 
 #include "fabricgauge/case_list.hpp"
+#include "fabricgauge/device_memory.hpp"
 
 namespace fabricgauge {
 
 // Empty if the case can run; else why not, and what to do. `thread_level` is what MPI grants the
 // launch by its name in the MPI standard, like MPI_THREAD_SINGLE.
 std::string beyond_pair(const Case& measured, const std::string& thread_level);
+
+// Empty if the case can have its buffers there; device memory is for two-sided messages of one pair.
+std::string beyond_memory(const Case& measured, const MemoryOptions& memory);
 
 // What a transport beside MPI can do; each has those before it.
 enum class Abilities { messages, one_sided, atomics };

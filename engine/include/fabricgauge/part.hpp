@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fabricgauge/case_list.hpp"
@@ -19,21 +21,47 @@
 
 namespace fabricgauge {
 
+// Where a rank's buffers of a pair lie; `device` is null where it has none.
+struct PairMemory {
+    MemoryOptions options;
+    DeviceMemory* device = nullptr;
+
+    // Of a rank that is one of the pair's two.
+    MemoryKind at(const Case& measured, int rank) const noexcept {
+        return rank == measured.origin ? options.origin : options.target;
+    }
+};
+
 template <typename Transport, typename Clock, typename Progress>
 class Part {
 public:
     Part(Transport& transport, const Clock& clock, const Precision& precision,
-         PingPongBuffers buffers, const std::vector<int>& nodes, Progress& progress)
+         PingPongBuffers buffers, const PairMemory& memory, const std::vector<int>& nodes,
+         Progress& progress)
         : transport_(transport), clock_(clock), precision_(precision), buffers_(buffers),
-          nodes_(nodes), progress_(progress), common_(transport, clock) {}
+          memory_(memory), nodes_(nodes), progress_(progress), common_(transport, clock) {}
 
-    // Memory that this rank needs for the case.
+    // Why this rank's device has no room for the case, else empty; what it has is kept for take().
+    std::string reserve_device_memory(const Case& measured) {
+        if (family_of(measured.pattern) != Family::pair || !on_device(measured)) return "";
+        try {
+            reserved_.emplace(slots_bytes(measured, precision_.check_data, buffers_),
+                              memory_.device);
+            return "";
+        } catch (const DeviceError& error) {
+            return error.what();
+        }
+    }
+    void release_device_memory() { reserved_.reset(); }
+
+    // Host memory that this rank needs for the case.
     std::int64_t memory_bytes(const Case& measured) const {
         const bool check = precision_.check_data;
         const int members = members_of(measured, transport_.ranks());
         switch (family_of(measured.pattern)) {
             case Family::pair:
-                return in_pair(measured) ? memory_needed_bytes(measured, check, buffers_) : 0;
+                if (!in_pair(measured) || (on_device(measured) && !check)) return 0;
+                return memory_needed_bytes(measured, check, buffers_);
             case Family::concurrent_pairs:
                 return concurrent_memory_bytes(measured, members, check, buffers_);
             case Family::collective:
@@ -59,6 +87,16 @@ private:
         return transport_.rank() == measured.origin || transport_.rank() == measured.target;
     }
 
+    bool on_device(const Case& measured) const {
+        return in_pair(measured) && memory_.at(measured, transport_.rank()) != MemoryKind::host;
+    }
+
+    Messages messages_of(const Case& measured, std::byte* window) {
+        if (reserved_)
+            return {measured, precision_.check_data, buffers_, *std::exchange(reserved_, {})};
+        return {measured, precision_.check_data, window, buffers_};
+    }
+
     template <typename Around>
     void take_in_pair(const Case& measured, RankReport& report, Around&& around) {
         std::byte* const window = open_window(measured);
@@ -66,7 +104,11 @@ private:
         if (!in_pair(measured)) {
             around([&] { transport_.await_release(measured.origin); });
         } else {
-            Messages messages(measured, precision_.check_data, window, buffers_);
+            Messages messages = messages_of(measured, window);
+            if (memory_.options.on_device())
+                report.memory = memory_of_rank(transport_.rank(),
+                                               memory_.at(measured, transport_.rank()),
+                                               messages.memory().device());
             transport_.open_pair(measured, messages);
             around([&] { exchange(measured, messages, report); });
             report.connection = transport_.close_pair();
@@ -158,6 +200,8 @@ private:
     const Clock& clock_;
     const Precision& precision_;
     PingPongBuffers buffers_;
+    const PairMemory& memory_;
+    std::optional<Buffer> reserved_;  // of the device, for the case to come
     const std::vector<int>& nodes_;
     Progress& progress_;
     SynchronisedClock<Transport, Clock> common_;

@@ -8,6 +8,7 @@
 #include "fabricgauge/case_list.hpp"
 #include "fabricgauge/clock.hpp"
 #include "fabricgauge/data_pattern.hpp"
+#include "fabricgauge/device_memory.hpp"
 #include "fabricgauge/recorder.hpp"
 #include "fabricgauge/stopping.hpp"
 
@@ -26,10 +27,12 @@ struct ClockDescription {
 };
 
 // Libraries are those that rank 0 has loaded once MPI has started. `transport` is what carries the data
-// where that is not MPI, as JSON.
+// where that is not MPI, as JSON. `memory` is named where an end is not in host memory.
 std::string header_record(const MpiVersion& mpi, int ranks, const ClockDescription& clock,
                           const std::vector<std::string>& libraries,
-                          const std::string& transport = "");
+                          const std::string& transport = "", const MemoryOptions& memory = {});
+// What a rank's end of a pair is made of; `device` is null in host memory.
+std::string memory_of_rank(int rank, MemoryKind kind, const DeviceMemory* device);
 std::string footer_record(std::size_t cases, double wall_s);
 
 // What became of a case. `reason` is empty for "ok".
@@ -63,6 +66,7 @@ struct RankReport {
     std::string measured;
     std::string together;
     std::string connection;
+    std::string memory = {};
 };
 
 // One text that can be sent between ranks, and back.

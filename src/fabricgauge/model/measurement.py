@@ -9,12 +9,13 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.memory import EndsMemory, RankMemory
 from fabricgauge.model.pattern import LATENCY_PATTERNS as LATENCY_PATTERNS
 from fabricgauge.model.pattern import Epoch, Load, variant
 from fabricgauge.model.pattern import Pattern as Pattern
 from fabricgauge.model.together import Round, Together
 
-FORMAT_VERSION = "2.5"
+FORMAT_VERSION = "2.6"
 
 NO_SEGMENTS = Skipped("records before format 2.1 do not count segments")
 NO_LINK = Skipped("loopback has no link, and records before format 2.2 tell of none")
@@ -107,7 +108,8 @@ class Header(msgspec.Struct, frozen=True, tag_field="record", tag="header"):
 
     ``simulated`` says that no network carried anything: the figures are a simulator's.
     ``libraries`` are the real paths of what rank 0 had loaded once MPI had started. ``transport``
-    is what carried the data where that was not MPI.
+    is what carried the data where that was not MPI, ``memory`` where the buffers of a pair's ends
+    lay where that was not host memory alone.
     """
 
     format: str
@@ -122,6 +124,7 @@ class Header(msgspec.Struct, frozen=True, tag_field="record", tag="header"):
     simulated: bool = False
     libraries: tuple[str, ...] = ()
     transport: UsedSockets | UsedOfi | UsedVerbs | None = None
+    memory: EndsMemory | None = None
 
 
 class Placement(msgspec.Struct, frozen=True, tag_field="record", tag="placement"):
@@ -303,7 +306,8 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     and control included, which the counters are held against. It counts only what goes to
     other nodes' ranks in the cases of many ranks, and is 0 for collectives, whose algorithm
     decides what is sent. ``sockets`` are the connections of each rank, in rank order.
-    ``together`` is what a case of many ranks adds, ``connections`` what one over verbs does.
+    ``together`` is what a case of many ranks adds, ``connections`` what one over verbs does,
+    ``memory`` what one with an end in device memory does, of the pair's ranks.
     """
 
     case: str
@@ -334,6 +338,7 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     epoch: Epoch = "flush"
     threads: int = 1
     connections: tuple[VerbsConnection, ...] = ()
+    memory: tuple[RankMemory, ...] = ()
 
     @property
     def variant(self) -> str:
