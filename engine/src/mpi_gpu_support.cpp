@@ -69,7 +69,7 @@ std::string missing_gpu_support(const DeviceMemory& device) {
     if (answers.yes || intel_offloads(library)) return "";
     const std::string why = answers.no.empty()
                                 ? "it has no function that tells"
-                                : "its " + answers.no + " says 0";
+                                : "it answers no to " + answers.no;
     const std::string mend = library.find("Intel") != std::string::npos
                                  ? "; set I_MPI_OFFLOAD=1, or use another MPI"
                                  : "; use an MPI that is built for this GPU, with that switched on";

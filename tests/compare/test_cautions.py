@@ -1,5 +1,6 @@
 """What makes a comparison doubtful is said beside it."""
 
+import msgspec
 from tests.compare.simulated import operand
 from tests.compare.test_comparing import means
 
@@ -18,3 +19,12 @@ def test_a_latency_that_no_network_has_is_told_of() -> None:
 
 def test_a_believable_latency_is_not_doubted() -> None:
     assert "memory" not in cautions(0.93e-6)
+
+
+def test_buffers_that_lay_elsewhere_are_told_of() -> None:
+    a = means({8: 12e-6, 1024: 14e-6})
+    b = msgspec.structs.replace(a, settings={**a.settings, "memory": "cuda,host"})
+    for one, other, told in ((a, b, True), (b, b, False)):
+        done = compare(operand("a"), [one], operand("b"), [other], 0.05)
+        notes = " ".join(note for pair in done.pairs for note in pair.notes)
+        assert ("A's buffers lay in host memory, B's in cuda,host memory" in notes) == told

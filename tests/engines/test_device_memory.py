@@ -199,7 +199,7 @@ def test_an_mpi_that_is_not_gpu_aware_is_refused(
     monkeypatch.setenv("LD_LIBRARY_PATH", str(stand_ins))
     why = refused(engine, "--memory", "cuda,host")
     assert "does not say that it is GPU-aware for cuda memory" in why
-    assert "MPIX_Query_cuda_support says 0" in why or "MPIX_GPU_query_support says 0" in why
+    assert "it answers no to MPIX_Query_cuda_support" in why
 
 
 def test_a_case_that_the_device_has_no_room_for_fails_and_the_launch_goes_on(

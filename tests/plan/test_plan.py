@@ -92,6 +92,14 @@ def test_a_pair_s_default_is_every_size_of_five_patterns() -> None:
     assert launch.nodes == ("c1", "c2")
 
 
+def test_a_pair_with_device_memory_is_measured_by_what_can_have_it() -> None:
+    request = MeasurementRequest(memory="cuda,host", device=1)
+    made = plan(request, ("c1", "c2"), ((network("a"), UNKNOWN),))
+    assert (made.memory, made.device) == ("cuda,host", 1)
+    patterns = {case.pattern for case in made.launches[0].cases}
+    assert patterns == {"latency", "bandwidth", "bidirectional_bandwidth"}
+
+
 @pytest.mark.parametrize("budget_s", [30.0, 60.0, 120.0])
 def test_a_named_time_holds_for_a_pair_and_takes_samples_not_sizes(budget_s: float) -> None:
     targets = ((network("a"), UNKNOWN), (network("b"), UNKNOWN))

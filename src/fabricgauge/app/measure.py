@@ -85,6 +85,8 @@ def launch_options(plan: Plan, launch: PlannedLaunch) -> tuple[str, ...]:
         "--confidence", str(plan.stopping.confidence),
         "--grace", str(GRACE_S),
         *(("--check-data",) if plan.check_data else ()),
+        *(("--memory", plan.memory) if plan.memory else ()),
+        *(("--device", str(plan.device)) if plan.device is not None else ()),
         *(("--thread-multiple",) if all(map(threaded, launch.cases)) else ()),
     )  # fmt: skip
 

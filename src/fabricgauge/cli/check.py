@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @of.ssh_config_option
 @of.network_options
 @of.transport_option
+@of.memory_options
 @of.rank_order_option
 @of.measure_options
 @of.suite_options

@@ -193,6 +193,19 @@ transport_option = click.option(
     help="What carries messages: MPI, TCP sockets, libfabric (ofi:provider=tcp) or verbs by RDMA"
     " ports (verbs:gid-index=3,inline=0).",
 )  # fmt: skip
+#: Where the buffers lie.
+memory_options = together(
+    click.option(
+        "--memory", type=Parsed("memory", lazily("model.memory", "known_memory")),
+        metavar="KIND|ORIGIN,TARGET",
+        help="Where MPI's buffers lie: host, cuda, hip or managed, or cuda,host for origin and"
+        " target.",
+    ),
+    click.option(
+        "--device", type=click.IntRange(0, 1023), metavar="N",
+        help="The GPU of --memory on every node; default: each rank of a node has the next.",
+    ),
+)  # fmt: skip
 rank_order_option = click.option(
     "--rank-order", cls=Renamed, formerly="--place", type=Parsed("nodes", listed(str)),
     metavar="NODES", help="The node of each rank, in order, e.g. c2,c1.",

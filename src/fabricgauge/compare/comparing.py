@@ -111,6 +111,9 @@ def cautions(pair: Compared) -> Iterator[str]:
         yield f"A measured: {a.what}; B: {b.what}"
     if a.transport and b.transport and a.transport != b.transport:
         yield f"A went over {a.transport}, B over {b.transport}"
+    lay = [one.settings.get("memory", "host") for one in (a, b)]
+    if lay[0] != lay[1]:
+        yield f"A's buffers lay in {lay[0]} memory, B's in {lay[1]} memory"
     yield from _settings(a, b)
     yield from _of_side("A", a)
     yield from _of_side("B", b)
@@ -118,7 +121,7 @@ def cautions(pair: Compared) -> Iterator[str]:
 
 def _settings(a: SuiteCurve, b: SuiteCurve) -> Iterator[str]:
     for key in sorted(a.settings.keys() & b.settings.keys()):
-        if key not in RESULTS and a.settings[key] != b.settings[key]:
+        if key not in {*RESULTS, "memory"} and a.settings[key] != b.settings[key]:
             yield f"{key} is {a.settings[key]} in A, {b.settings[key]} in B"
     if a.ranks is not None and b.ranks is not None and a.ranks != b.ranks:
         yield f"A ran on {a.ranks} ranks, B on {b.ranks}"

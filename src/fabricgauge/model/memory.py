@@ -1,10 +1,40 @@
 """Where the buffers of a pair's two ends lie: in host memory, or on a GPU."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
+from fabricgauge.model.errors import UsageError
+
 MemoryKind = Literal["host", "cuda", "hip", "managed"]
+
+
+KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
+
+
+def known_memory(text: str) -> str:
+    """The memory as ``--memory`` names it, ``KIND`` or ``ORIGIN,TARGET``; empty for the host's.
+
+    Raises:
+        UsageError: there is no such kind, or the ends have two kinds of device memory.
+    """
+    words = tuple(word.strip() for word in text.split(","))
+    if len(words) > 2 or not set(words) <= set(KINDS):
+        raise UsageError(
+            f"no memory {text!r}; there is {', '.join(KINDS)}, for both ends or as ORIGIN,TARGET"
+        )
+    kinds = dict.fromkeys(words)
+    if len([one for one in kinds if one != "host"]) > 1:
+        raise UsageError(f"{text!r}: both ends have the same kind of device memory, or one host's")
+    return "" if set(kinds) == {"host"} else words[0] if len(kinds) == 1 else ",".join(words)
+
+
+def memory_words(memory: str) -> str:
+    """Where the buffers lie, of a word of ``known_memory`` that is not empty."""
+    origin, _, target = memory.partition(",")
+    if target in ("", origin):
+        return f"buffers in {origin} memory at both ends"
+    return f"buffers in {origin} memory at the origin, in {target} memory at the target"
 
 
 class EndsMemory(msgspec.Struct, frozen=True):
@@ -13,8 +43,11 @@ class EndsMemory(msgspec.Struct, frozen=True):
     origin: MemoryKind
     target: MemoryKind
 
+    def __str__(self) -> str:
+        return memory_words(f"{self.origin},{self.target}")
 
-class RankMemory(msgspec.Struct, frozen=True):
+
+class RankMemory(msgspec.Struct, frozen=True, omit_defaults=True):
     """What one rank's buffers of a case lay in.
 
     ``device`` is the name by the driver and ``number`` the driver's number of it on that node; both
@@ -27,4 +60,5 @@ class RankMemory(msgspec.Struct, frozen=True):
     number: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.kind} memory" + (f" of {self.device} {self.number}" if self.device else "")
+        device = f"{self.device} (device {self.number})" if self.device else "host memory"
+        return f"rank {self.rank}: {device}"

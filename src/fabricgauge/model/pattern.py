@@ -64,6 +64,9 @@ TRANSPORT_PATTERNS: Mapping[str, frozenset[str]] = MappingProxyType({
     "sockets": _MESSAGES, "ofi": _MESSAGES | _MEMORY, "verbs": _MESSAGES | _MEMORY,
 })  # fmt: skip
 
+#: Those whose buffers may lie on a GPU, over MPI.
+DEVICE_PATTERNS: frozenset[str] = _MESSAGES | {"persistent_latency", "persistent_bandwidth"}
+
 #: A whole round trip passes in a sample, of which it is half.
 ROUND_TRIP_PATTERNS: frozenset[str] = frozenset({
     "latency", "persistent_latency", "threads_latency",

@@ -116,7 +116,8 @@ class Plan(msgspec.Struct, frozen=True):
 
     ``tool`` is the suite whose programs measure; ``engine`` is our own, ``import`` is none.
     ``transport`` is what carries the engine's data: empty for MPI, else words of
-    ``run.transports``.
+    ``run.transports``. ``memory`` is where its buffers lie: empty for the host's, else a word of
+    ``model.memory``; ``device`` is the GPU's number where one was named.
     """
 
     profile: str
@@ -125,6 +126,8 @@ class Plan(msgspec.Struct, frozen=True):
     launches: tuple[PlannedLaunch, ...]
     tool: str = "engine"
     transport: str = ""
+    memory: str = ""
+    device: int | None = None
 
     @property
     def budget_s(self) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 import msgspec
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.pattern import TRANSPORT_PATTERNS
+from fabricgauge.model.pattern import DEVICE_PATTERNS, TRANSPORT_PATTERNS
 
 #: ``lab`` of a cluster that is made for this run and removed afterwards.
 OWN_LAB = "(own)"
@@ -19,7 +19,8 @@ class MeasurementRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     ``budget`` and ``case_budget`` are seconds, ``sizes`` are bytes, ``half_width`` is relative.
     ``nodes`` is the size of a lab that is made for this run. ``rank_order`` names a node for each
     rank. ``patterns`` are words of ``plan.asked`` or patterns of many ranks. ``transport`` is
-    empty for MPI, else words of ``run.transports``. ``resume`` names a stored run.
+    empty for MPI, else words of ``run.transports``. ``memory`` is empty for the host's, else a word
+    of ``model.memory``. ``resume`` names a stored run.
     """
 
     nodelist: str = ""
@@ -51,6 +52,8 @@ class MeasurementRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     concurrent: int = 0
     check_data: bool = False
     transport: str = ""
+    memory: str = ""
+    device: int | None = None
     resume: str = ""
 
 
@@ -64,9 +67,11 @@ _BESIDE = ("nodes", "ppn", "sim_fault", "sim_seed", "sim_noise")
 #: What the plan of a stored run holds already.
 _PLANNED = (
     "network", "unpinned", "topology", "profile", "patterns", "sizes", "launches", "half_width",
-    "case_budget", "budget", "concurrent", "check_data", "transport",
+    "case_budget", "budget", "concurrent", "check_data", "transport", "memory", "device",
 )  # fmt: skip
-_ENGINE_ONLY = ("patterns", "sizes", "half_width", "case_budget", "check_data", "transport")
+_ENGINE_ONLY = (
+    "patterns", "sizes", "half_width", "case_budget", "check_data", "transport", "memory", "device",
+)  # fmt: skip
 _ENGINE_ONLY_BESIDE = ("budget", "concurrent", "topology", "ppn", "sim")
 
 _DEFAULTS = MeasurementRequest()
@@ -132,7 +137,9 @@ def _conditions(
     reason = "{} belongs to a simulated cluster; name one with --sim"
     yield not (sim or stored), ("sim_fault", "sim_seed", "sim_noise"), reason
     yield sim, ("transport",), "{} has no effect on --sim, which has SimGrid's own MPI"
+    yield sim, ("memory", "device"), "{} has no effect on --sim: simulated nodes have no GPU"
     yield from _of_transport(request, ranks)
+    yield from _of_memory(request, ranks)
     # Two ranks are one pair: there is nobody to compare it with.
     yield ranks == 2, ("concurrent",), "{} has no effect on two ranks: they are one pair"
     yield ranks == 2, ("topology",), "{} has no effect on two ranks: groups need more nodes"
@@ -150,6 +157,21 @@ def _of_transport(
     beyond = [word for word in request.patterns if not _is_among(can, word)]
     reason = f"{{}}: {carrier} have no {', '.join(beyond)}; they have {', '.join(sorted(can))}"
     yield bool(carrier and beyond), ("patterns",), reason
+
+
+def _of_memory(
+    request: MeasurementRequest, ranks: int
+) -> Iterator[tuple[bool, Collection[str], str]]:
+    carrier, memory = request.transport.partition(":")[0], request.memory
+    reason = f"{{}} {memory} is for MPI; --transport {carrier} sends from host memory"
+    yield bool(carrier), ("memory",), reason
+    reason = f"{{}} {memory} measures one pair: name two nodes with -w, and one rank on each"
+    yield ranks > 2, ("memory",), reason
+    yield not memory, ("device",), "{} is the GPU of --memory cuda, hip or managed; name one"
+    beyond = [word for word in request.patterns if word not in DEVICE_PATTERNS]
+    can = ", ".join(sorted(DEVICE_PATTERNS))
+    reason = f"{{}}: --memory {memory} has no {', '.join(beyond)}; it has {can}"
+    yield bool(memory and beyond), ("patterns",), reason
 
 
 def _is_among(patterns: Collection[str], word: str) -> bool:

@@ -18,6 +18,7 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.pattern import (
     COLLECTIVE_PATTERNS,
+    DEVICE_PATTERNS,
     PAIR_PATTERNS,
     THREADED_PATTERNS,
     Pattern,
@@ -141,8 +142,9 @@ def _plan(request: MeasurementRequest, profile: Profile, launches: Iterable[Plan
     numbered = (msgspec.structs.replace(one, number=at) for at, one in enumerate(launches, 1))
     stopping = Stopping(profile.relative_half_width, CONFIDENCE)
     return Plan(
-        profile.name, stopping, request.check_data, tuple(numbered), transport=request.transport
-    )
+        profile.name, stopping, request.check_data, tuple(numbered), transport=request.transport,
+        memory=request.memory, device=request.device,
+    )  # fmt: skip
 
 
 def tool_plan(
@@ -183,7 +185,7 @@ def _turns_of_pair(scope: _Scope, rate: float, available_s: float) -> tuple[_Tur
     """Every launch has the same cases; within a time that was named each case gets less."""
     request, profile = scope.request, scope.profile
     sizes = tuple(dict.fromkeys(request.sizes)) or DEFAULT_SIZES
-    groups = apart(request.patterns or PATTERNS)
+    groups = apart(request.patterns or _usual(request))
     available_s -= start_s(2) * (len(groups) - 1)
     case_s = profile.pair_case_s
     least_s = case_s * LEAST_SHARE_OF_CASE
@@ -192,6 +194,11 @@ def _turns_of_pair(scope: _Scope, rate: float, available_s: float) -> tuple[_Tur
         case_s /= 2
         turn = tuple(cases(words, sizes, case_s, rate) for words in groups)
     return (turn,) * profile.launches
+
+
+def _usual(request: MeasurementRequest) -> tuple[str, ...]:
+    """What is measured of a pair unless other patterns are asked for."""
+    return tuple(one for one in PATTERNS if not request.memory or one in DEVICE_PATTERNS)
 
 
 def _measuring_s(turn: _Turn) -> float:

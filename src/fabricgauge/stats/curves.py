@@ -104,7 +104,9 @@ def suite_curves(run: Run) -> tuple[SuiteCurve, ...]:
     """
     version = next((one.header.engine for one in run.launches if one.header), "")
     own = (
-        of_engine(one, version, run.identity) for one in curves(run) if not is_loopback(one.network)
+        of_engine(one, version, run.identity, run.plan.memory)
+        for one in curves(run)
+        if not is_loopback(one.network)
     )
     together = crowd_curves(run)
     foreign = (_placed(launch, one) for launch in run.launches for one in launch.curves)
@@ -120,8 +122,11 @@ def _placed(launch: Launch, curve: SuiteCurve) -> SuiteCurve:
     return msgspec.structs.replace(curve, hosts=ends)
 
 
-def of_engine(curve: Curve, version: str = "", source: str = "") -> SuiteCurve:
-    """One curve of the engine; ``source`` is the identity of the run that it is from."""
+def of_engine(curve: Curve, version: str = "", source: str = "", memory: str = "") -> SuiteCurve:
+    """One curve of the engine; ``source`` is the identity of the run that it is from.
+
+    ``memory`` is where its buffers lay, a word of ``model.memory``.
+    """
     words = words_of(curve.pattern)
     summed = ", summed" if words.summed else ""
     what = f"{words.sentence}{summed}{f' ({curve.variant})' if curve.variant else ''}"
@@ -140,6 +145,7 @@ def of_engine(curve: Curve, version: str = "", source: str = "") -> SuiteCurve:
         settings={
             "network": curve.network or OWN_CHOICE,
             **({"window": str(*windows)} if len(windows) == 1 and windows != {1} else {}),
+            **({"memory": memory} if memory else {}),
         },
         hosts=(curve.origin_node, curve.target_node),
         source=source,

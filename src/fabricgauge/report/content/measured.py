@@ -8,6 +8,7 @@ import msgspec
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.memory import memory_words
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.conclusion import limit_bytes_s
 from fabricgauge.report.content.curves import (
@@ -52,7 +53,8 @@ def figures(judged: Judged) -> Iterator[doc.Section]:
     """Of each network the usual sizes, and the ends of every other curve."""
     columns = {doc.SCREEN: _ON_SCREEN, doc.TRACKER: tuple(_HEADS)}
     for network in (one for one in networks(judged) if not is_loopback(one)):
-        title = f"{named(network)}; medians, 95 % intervals, share of the ceiling"
+        lie = f"; {memory_words(judged.run.plan.memory)}" if judged.run.plan.memory else ""
+        title = f"{named(network)}{lie}; medians, 95 % intervals, share of the ceiling"
         usual = tuple(
             _usual(judged, curves_of(judged, network, patterns), medium)
             for medium, patterns in columns.items()

@@ -6,6 +6,7 @@ import msgspec
 
 from fabricgauge.model.fabric import Node
 from fabricgauge.model.judged import Judged
+from fabricgauge.model.memory import memory_words
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
@@ -130,6 +131,8 @@ def _environment(judged: Judged) -> doc.Section:
             f" ({sure:g} % interval) or when its time is spent; data"
             f" {'checked' if plan.check_data else 'not checked'}"
         )))  # fmt: skip
+    if plan.memory:
+        told.append(("memory", memory_words(plan.memory)))
     more = "{count} more nodes are in fabric.json and in the JSON report."
     facts = doc.FactList((*told, *sorted(run.environment.items())))
     nodes = doc.first(tuple(map(_node, run.fabric.nodes)), path.MOST_NODES, more)
@@ -161,11 +164,15 @@ def _launch(launch: Launch) -> doc.Fold:
     blocks.append(doc.Lines(tuple(ended.argv)))
     if launch.header:
         head, timer = launch.header, launch.header.timer
+        used = sorted(
+            {str(one) for case in launch.measurements for one in case.memory if one.device}
+        )
+        lie = f" {head.memory} ({'; '.join(used) or 'no GPU was used'})." if head.memory else ""
         blocks.append(doc.Paragraph(
             f"{f'Data over {head.transport}. ' if head.transport else ''}"
             f"Engine {head.engine}, compiled by {head.compiler}; {head.mpi_library} (MPI"
             f" {head.mpi_standard}). Clock {timer.name}: resolution {duration(timer.resolution_s)},"
-            f" overhead {duration(timer.overhead_s)} per reading."
+            f" overhead {duration(timer.overhead_s)} per reading.{lie}"
         ))  # fmt: skip
     elif not launch.curves:
         blocks.append(doc.Paragraph("The engine said nothing.", kind="caution"))

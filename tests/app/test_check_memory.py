@@ -1,0 +1,102 @@
+"""A check with buffers in device memory over a lab, with a stand-in for NVIDIA's driver."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.app.commands import PROGRAM, Checked, fabricgauge
+
+from fabricgauge.engines.sources import source_folder
+
+pytestmark = [pytest.mark.lab, pytest.mark.engine]
+
+BRIEF = ("--launches", "1", "--case-budget", "0.2", "--sizes", "8,64K")
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> dict[str, str]:
+    """Variables that bring the stand-ins to the ranks."""
+    for source, name in (
+        ("stand_in_cuda.c", "libcuda.so.1"),
+        ("stand_in_gpu_aware.c", "gpu_aware.so"),
+        ("corrupting.c", "corrupting.so"),
+    ):
+        path = source_folder() / "tests" / source
+        built = ["cc", "-shared", "-fPIC", "-o", str(tmp_path / name), str(path), "-ldl"]
+        subprocess.run(built, check=True)
+    return {"LD_LIBRARY_PATH": str(tmp_path), "LD_PRELOAD": str(tmp_path / "gpu_aware.so")}
+
+
+def run(tmp_path: Path, variables: dict[str, str], *options: str) -> Checked:
+    ran = subprocess.run(
+        [str(PROGRAM), "check", "-o", str(tmp_path), *BRIEF, *options],
+        capture_output=True, text=True, check=False, env=os.environ | variables,
+    )  # fmt: skip
+    return Checked(ran, tmp_path)
+
+
+def test_report_and_records_tell_where_the_buffers_lay(
+    lab: Callable[..., str], planted: dict[str, str], tmp_path: Path
+) -> None:
+    checked = run(
+        tmp_path, planted, "--lab", lab("--network", "net1:1G"), "--check-data",
+        "--memory", "cuda,host", "--device", "1",
+    )  # fmt: skip
+    assert checked.outcomes("path") == {"PASS"}, checked.text
+    assert checked.outcomes("data") == {"PASS"}
+    where = "buffers in cuda memory at the origin, in host memory at the target"
+    assert f"Measured: net1; {where}; medians" in " ".join(checked.text.split()), checked.text
+    lines = (checked.path / "results.jsonl").read_text().splitlines()
+    records = [json.loads(line)["record"] for line in lines]
+    found = [one for one in records if one["record"] == "case"]
+    assert {one["pattern"] for one in found} == {"latency", "bandwidth", "bidirectional_bandwidth"}
+    assert {one["origin"] for one in found} == {0, 1}
+    for case in found:
+        gpu = {"kind": "cuda", "device": "stand-in GPU of model B", "number": 1}
+        ends: dict[int, dict[str, object]] = {case["origin"]: {**gpu}}
+        ends[case["target"]] = {"kind": "host"}
+        assert case["memory"] == [{"rank": rank, **ends[rank]} for rank in (0, 1)]
+    page = (checked.path / "report.html").read_text()
+    both = "; ".join(f"rank {rank}: stand-in GPU of model B (device 1)" for rank in (0, 1))
+    assert f"{where} ({both})" in page
+
+
+def test_a_corrupted_byte_is_found(
+    lab: Callable[..., str], planted: dict[str, str], tmp_path: Path
+) -> None:
+    preloaded = f"{planted['LD_PRELOAD']}:{tmp_path}/corrupting.so"
+    checked = run(
+        tmp_path, planted | {"LD_PRELOAD": preloaded}, "--lab", lab("--network", "net1:1G"),
+        "--check-data", "--memory", "cuda", "--patterns", "bandwidth", "--mpi", "openmpi",
+    )  # fmt: skip
+    assert checked.outcomes("data") == {"FAIL"}, checked.text
+    assert "received bytes differ from those sent in a message of 64 KiB" in checked.words("data")
+
+
+def test_a_missing_driver_is_told_of_with_its_node(lab: Callable[..., str], tmp_path: Path) -> None:
+    checked = run(
+        tmp_path, {}, "--lab", lab("--network", "net1:1G"), "--memory", "cuda",
+        "--patterns", "latency",
+    )  # fmt: skip
+    assert checked.status not in (0, 1)
+    assert "no libcuda.so.1 on c1: there is no NVIDIA driver" in checked.text
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--memory", "gpu"), "no memory 'gpu'; there is host, cuda, hip, managed"),
+        (("--memory", "cuda", "--transport", "sockets"), "--memory cuda is for MPI"),
+        (("--memory", "cuda", "--patterns", "put_latency"), "--memory cuda has no put_latency"),
+        (("--memory", "cuda", "--tool", "osu"), "--memory is our own engine's"),
+        (("--memory", "cuda", "--sim", "star:2"), "--memory has no effect on --sim"),
+        (("--device", "0"), "--device is the GPU of --memory"),
+    ],
+)
+def test_what_does_not_apply_is_refused(options: tuple[str, ...], why: str) -> None:
+    refused = fabricgauge("check", *options)
+    assert refused.returncode == 2
+    assert why in " ".join(refused.stderr.split())
