@@ -151,6 +151,13 @@ Sockets by_local_address(const Sockets& sockets) {
     return found;
 }
 
+void Losses::add(const Sockets& of_case) noexcept {
+    for (const auto& [inode, state] : of_case) {
+        sent_ += static_cast<double>(state.data_segments);
+        again_ += static_cast<double>(state.retransmitted_segments);
+    }
+}
+
 void write_sockets(JsonWriter& json, const Sockets& sockets) {
     json.begin_array();
     for (const auto& [inode, state] : sockets) {

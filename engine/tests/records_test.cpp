@@ -60,6 +60,9 @@ int main() {
         check::expect(mentions(record, "\"load\":\"incast\""));
         check::expect(!mentions(record, "epoch"));
         check::expect(!mentions(record, "threads"));
+        check::expect(!mentions(record, "losing"));
+        loaded.losing = true;
+        check::expect(mentions(case_record(loaded, {"ok", ""}, unmeasured_members(false), {}), "\"losing\":true"));
     });
     check::test("what a case over verbs took to make is told by both ranks, over MPI by none", [] {
         const auto record_of = [](const std::string& connection) {

@@ -111,5 +111,21 @@ int main() {
         check::expect_equal(sums.at(0).busy_us, 7);
         check::expect_equal(sums.at(1).local, "[fd00::1]:0");
     });
+    check::test("losses are heavy from half a percent, and 20 segments, of all that was sent", [] {
+        const auto sent = [](std::int64_t segments, std::int64_t again) {
+            SocketState state;
+            state.data_segments = segments;
+            state.retransmitted_segments = again;
+            return Sockets{{1, state}};
+        };
+        Losses losses;
+        check::expect(!losses.heavy());
+        losses.add(sent(100, 19));
+        check::expect(!losses.heavy());
+        losses.add(sent(0, 1));
+        check::expect(losses.heavy());
+        losses.add(sent(10'000, 0));
+        check::expect(!losses.heavy());
+    });
     return check::outcome();
 }

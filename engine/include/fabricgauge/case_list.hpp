@@ -43,6 +43,8 @@ struct Case {
     Epoch epoch = Epoch::flush;
     int threads = 1;
     ClockChoice clock = ClockChoice::best;
+    // Not asked for: connections of the launch lost frames, so that the budget was cut.
+    bool losing = false;
 
     // Per sample and direction.
     std::int64_t sample_payload_bytes() const noexcept {

@@ -28,9 +28,11 @@
 #include <cstdio>
 #include <exception>
 #include <limits>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -86,6 +88,11 @@ public:
 private:
     // Other ranks give rank 0, which has the record to write, time to notice first.
     static constexpr double grace_of_others_s = 2.0;
+    static constexpr double share_of_budget_where_lost = 0.25;
+    static constexpr int sizes_for_one_where_lost = 3;
+    static constexpr char spared_reason[] =
+        "frames are lost, so that of a series one size in three is measured";
+    static constexpr char losing = '!', not_losing = '.';
 
     bool is_first() const { return transport_.rank() == 0; }
 
@@ -128,13 +135,34 @@ private:
         if (missing.empty()) missing = beyond_memory(measured, settings_.memory.options);
         if (!missing.empty()) return write_unmeasured(measured, {"skipped", missing});
         guard(measured);
-        const std::string lacking = agree_on_memory(measured);
-        if (!lacking.empty()) {
+        Outcome unmeasured{"failed", agree_before(measured)};
+        if (unmeasured.reason.empty() && is_spared(measured)) unmeasured = {"skipped", spared_reason};
+        if (!unmeasured.reason.empty()) {
             part_.release_device_memory();
             watchdog_.disarm();
-            return write_unmeasured(measured, {"failed", lacking});
+            return write_unmeasured(measured, unmeasured);
         }
-        write_measured(measured, gather_reports(measured));
+        const Case timed = in_time_for(measured);
+        write_measured(timed, gather_reports(timed));
+    }
+
+    // Where frames are lost samples tell of TCP's waiting: more of them would tell the same, and so
+    // would more sizes of a series.
+    bool is_spared(const Case& measured) {
+        if (!losing_) return false;
+        int& met = met_where_lost_[{measured.pattern, measured.origin, measured.target, measured.ranks,
+                                    measured.pairs, measured.load, measured.epoch, measured.threads}];
+        return met++ % sizes_for_one_where_lost != 0;
+    }
+
+    Case in_time_for(const Case& measured) const {
+        Case timed = measured;
+        timed.losing = losing_;
+        if (!losing_) return timed;
+        timed.budget_s *= share_of_budget_where_lost;
+        // Clocks read over such a way agree seldom, and each try waits.
+        if (timed.clock == ClockChoice::best) timed.clock = ClockChoice::barrier;
+        return timed;
     }
 
     // What is left of a launch after a failed call is unknown: the record says so, then all ends.
@@ -159,7 +187,10 @@ private:
             transport_.barrier();
             do_part();
             transport_.barrier();
-            evidence_.after(report, [&](auto seen) { return needed_of(std::move(seen), measured); });
+            evidence_.after(report, [&](auto seen) {
+                losses_.add(seen);
+                return needed_of(std::move(seen), measured);
+            });
             // Nor may the reports be on their way before that.
             transport_.barrier();
         });
@@ -181,18 +212,23 @@ private:
         return needed;
     }
 
-    // The reason of the lowest rank that has too little memory, known to every rank.
-    std::string agree_on_memory(const Case& measured) {
+    // The reason of the lowest rank that has too little memory, known to every rank, as is whether
+    // any rank's connections have lost much.
+    std::string agree_before(const Case& measured) {
         std::string own = missing_memory(
             part_.memory_bytes(measured),
             memory_available_bytes().value_or(std::numeric_limits<std::int64_t>::max()),
             node_.on_node, placement_.host);
         if (own.empty()) own = part_.reserve_device_memory(measured);
-        std::string first;
-        for (const std::string& reason : transport_.gather(own))
-            if (first.empty()) first = reason;
-        transport_.broadcast(first);
-        return first;
+        std::string agreed(1, not_losing), first;
+        for (const std::string& told : transport_.gather((losses_.heavy() ? losing : not_losing) + own)) {
+            if (told.front() == losing) agreed.front() = losing;
+            if (first.empty()) first = told.substr(1);
+        }
+        agreed += first;
+        transport_.broadcast(agreed);
+        losing_ = agreed.front() == losing;
+        return agreed.substr(1);
     }
 
     void write_unmeasured(const Case& measured, const Outcome& outcome) {
@@ -257,6 +293,10 @@ private:
     Neighbours node_;
     typename Host::Evidence evidence_;
     typename Host::Watchdog watchdog_;
+    Losses losses_;
+    bool losing_ = false;  // whether any rank's were heavy before this case
+    // How many sizes of each series came up meanwhile.
+    std::map<std::tuple<Pattern, int, int, int, int, Load, Epoch, int>, int> met_where_lost_;
     const Case* guarded_ = nullptr;  // what the watchdog's last words are about
     Part<Transport, typename Host::Clock, Launch> part_;
 };

@@ -40,6 +40,8 @@ constexpr double longest_lead_in_s = 1e-3;
 // The first iteration is thrown away unless samples are as long as this; then it counts as the
 // first block, which may turn out to be warm-up like any other.
 constexpr double shortest_first_sample_s = 1e-2;
+// Where frames are lost one message in some tens waits 0.2 s: the first block shows it to the budget.
+constexpr std::int64_t longest_first_block = 16;
 
 template <typename Transport, typename Clock, typename Running>
 class OriginPart {
@@ -91,8 +93,9 @@ private:
         double measured_s = 0.0;
         while (result.stop == Stop::none) {
             const std::int64_t taken = recorder.samples() + recorder.samples_waiting();
+            const std::int64_t length = taken == 0 ? std::min(block, longest_first_block) : block;
             const std::int64_t samples = std::max<std::int64_t>(
-                1, iterations_.clip(block * kept_channels(), taken) / kept_channels());
+                1, iterations_.clip(length * kept_channels(), taken) / kept_channels());
             const double round_s =
                 round(result, samples, result.batch, sample_s < longest_lead_in_s);
             keep(result, samples, result.batch);

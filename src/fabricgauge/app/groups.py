@@ -128,7 +128,7 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
     """Each network on which somebody is suspected, with a launch or the reason for none.
 
     Where the suspects' streams are not measured again, those of whom a rule is in doubt are. One
-    launch shows who loses frames, and of what is lost no latency has to be measured twice.
+    launch of streams shows who loses frames, and that accounts for the latencies.
     """
     run, suspected = context.run, context.fabric_result().rechecks
     streams = {
@@ -148,7 +148,9 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
             yield one.network, one.meetings
             continue
         rate = rate_of(limits.get(one.network, Skipped("MPI chose the network")))
-        for _ in range(1 if one.network in lossy else one.launches):
+        loses = one.network in lossy
+        meetings = tuple(each for each in one.meetings if each.quantity == "bandwidth" or not loses)
+        for _ in range(1 if loses else one.launches):
             number += 1
             network = networks.get(one.network)
-            yield one.network, recheck_launch(number, network, one.meetings, one.nodes, rate)
+            yield one.network, recheck_launch(number, network, meetings, one.nodes, rate)

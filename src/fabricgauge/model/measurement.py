@@ -307,7 +307,8 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     other nodes' ranks in the cases of many ranks, and is 0 for collectives, whose algorithm
     decides what is sent. ``sockets`` are the connections of each rank, in rank order.
     ``together`` is what a case of many ranks adds, ``connections`` what one over verbs does,
-    ``memory`` what one with an end in device memory does, of the pair's ranks.
+    ``memory`` what one with an end in device memory does, of the pair's ranks. ``losing`` says
+    that connections of the launch had lost frames, so that a quarter of the budget was used.
     """
 
     case: str
@@ -339,6 +340,7 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     threads: int = 1
     connections: tuple[VerbsConnection, ...] = ()
     memory: tuple[RankMemory, ...] = ()
+    losing: bool = False
 
     @property
     def variant(self) -> str:

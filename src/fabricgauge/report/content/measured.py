@@ -183,7 +183,7 @@ def _case_row(judged: Judged, curve: Curve, point: CurvePoint, rated: bool) -> t
         percent(rate.value / limit) if rate and limit else "",
     )
     tails = [one.times.p999_s for one in records if one.times and one.samples >= P999_SAMPLES]
-    stops = Counter(one.stop or one.status for one in records).items()
+    stops = Counter(map(_stopped_by, records)).items()
     return (
         size(point.message_bytes), str(point.window),
         doc.Cell(microseconds(time.value), strong=True),
@@ -195,6 +195,11 @@ def _case_row(judged: Judged, curve: Curve, point: CurvePoint, rated: bool) -> t
         str(max((one.batch for one in records), default=1)), str(time.launches),
         ", ".join(f"{word} × {count}" if count > 1 else word for word, count in stops),
     )  # fmt: skip
+
+
+def _stopped_by(record: Measurement) -> str:
+    cut = record.losing and record.stop == "budget"
+    return "budget, cut as frames were lost" if cut else record.stop or record.status
 
 
 def _records(judged: Judged, curve: Curve, message_bytes: int) -> list[Measurement]:
