@@ -24,7 +24,7 @@ TIMEOUT_STATUS = 75
 MEANING = {
     64: "the engine did not understand its options",
     65: "the engine did not understand its list of cases",
-    69: "a node lacks what was to be used: an interface, an RDMA port, verbs or a GPU",
+    69: "a node lacks what was to be used: an interface in the subnet, an RDMA port, verbs, a GPU",
     70: "the engine met a fault of its own",
     71: "a node had no memory or no thread left for the engine",
     74: "the engine's records could not be written",
