@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from itertools import permutations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,6 @@ from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.localise.detect import localise
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Lost, NetworkEvidence, RunEvidence
-from fabricgauge.model.pairs import FabricResult
 from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Outcome, Verdict
 
@@ -184,15 +184,13 @@ def test_few_losses_ask_nobody() -> None:
     assert not asked()
 
 
-def test_losses_account_for_what_is_slow_beside_them() -> None:
-    assert losing(context_of(0.0027, 0.0030, 0.0091, 0.0039)) == {"net1"}
-    assert losing(context_of(0.0010, 0.0010, 0.0012, 0.0011)) == frozenset()
-
-
-@pytest.mark.parametrize(("share", "found"), [(0.02, {"net1"}), (BACKGROUND, set())])
-def test_so_do_those_of_one_way_of_two_nodes(share: float, found: set[str]) -> None:
-    lost = (Lost("c1", "c2", round(share * SEGMENTS), SEGMENTS),)
-    evidence = RunEvidence((NetworkEvidence("net1", lost=lost),))
+@pytest.mark.parametrize("told", [False, True])
+def test_what_the_engine_met_accounts_for_what_is_slow_beside_it(told: bool) -> None:
     run = planted.run()
-    context = Context(run, {"net1": planted.ceiling()}, DEFAULTS, FabricResult(), evidence)
-    assert losing(context) == found
+    launch, *rest = run.launches
+    first, *others = launch.measurements
+    met = (msgspec.structs.replace(first, losing=told), *others)
+    run = msgspec.structs.replace(
+        run, launches=(msgspec.structs.replace(launch, measurements=met), *rest)
+    )
+    assert losing(run) == ({launch.network} if told else set())

@@ -146,6 +146,10 @@ private:
         write_measured(timed, gather_reports(timed));
     }
 
+    static bool fills_no_queue(const Case& measured) {
+        return !has_window(measured.pattern) && measured.message_bytes <= 4096;
+    }
+
     // Where frames are lost samples tell of TCP's waiting: more of them would tell the same, and so
     // would more sizes of a series.
     bool is_spared(const Case& measured) {
@@ -188,7 +192,7 @@ private:
             do_part();
             transport_.barrier();
             evidence_.after(report, [&](auto seen) {
-                losses_.add(seen);
+                if (fills_no_queue(measured)) losses_.add(seen);
                 return needed_of(std::move(seen), measured);
             });
             // Nor may the reports be on their way before that.

@@ -49,19 +49,18 @@ inline bool has_carried(const SocketState& state) noexcept {
 // carried, with the rest as of the one that sent most. Those that carried nothing are left out.
 Sockets by_local_address(const Sockets& sockets);
 
-// What the connections of a launch's cases lost so far.
+// What each connection lost while it carried small messages, which fill no queue: where so much is
+// lost TCP waits 0.2 s again and again, and no interval narrows.
 class Losses {
 public:
-    void add(const Sockets& of_case) noexcept;
-    // So much that samples tell of TCP's waiting and no interval narrows (rule "lossy").
-    bool heavy() const noexcept { return again_ >= fewest && again_ >= share * sent_; }
+    void add(const Sockets& of_case);
+    bool heavy() const;
 
 private:
-    static constexpr double fewest = 20.0;
+    static constexpr std::int64_t fewest = 5;
     static constexpr double share = 0.005;
 
-    double sent_ = 0.0;  // segments with payload, those sent again included
-    double again_ = 0.0;
+    Sockets sums_;
 };
 
 void write_sockets(JsonWriter& json, const Sockets& sockets);

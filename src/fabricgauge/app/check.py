@@ -97,7 +97,7 @@ def _measure_doubtful(context: RunContext) -> None:
     if context.left():
         return
     judged = so_far(context)
-    lossy = losing(judged)
+    lossy = losing(context.run)
     for launch in doubtful(judged):
         if launch.network in lossy:
             continue
@@ -112,7 +112,7 @@ def _explain_low_figures(context: RunContext) -> None:
     run = context.run
     of_ports = {network.name for network in run.fabric.networks if network.of_ports}
     judged = so_far(context)
-    known = of_ports | losing(judged)  # loopback is TCP's: it says nothing of an adapter
+    known = of_ports | losing(run)  # loopback is TCP's: it says nothing of an adapter
     for name in below_pass(judged):
         if name in known:
             continue

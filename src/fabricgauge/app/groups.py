@@ -139,7 +139,7 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
     }
     judged = so_far(context)
     doubted = (one for one in unclear(judged) if one.network not in streams)
-    lossy = losing(judged)
+    lossy = losing(run)
     number = max(launch.number for launch in run.plan.launches)
     limits = ceilings(run.fabric.networks)
     networks = {one.name: one for one in run.fabric.networks}

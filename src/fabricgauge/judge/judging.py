@@ -129,9 +129,13 @@ def unclear(context: Context) -> tuple[Recheck, ...]:
     return tuple(filter(None, asked))
 
 
-def losing(context: Context) -> frozenset[str]:
+def losing(run: Run) -> frozenset[str]:
     """The networks that lose so much that nothing else has to explain what is slow there."""
-    return frozenset(subject.name for subject in context.subjects if lossy.loses(subject))
+    return frozenset(
+        launch.network
+        for launch in run.launches
+        if launch.network is not None and any(one.losing for one in launch.measurements)
+    )
 
 
 def deciding(run: Run) -> tuple[str, ...]:

@@ -59,13 +59,6 @@ def judge(subject: Subject) -> Words:
     return [_said(subject, one, beside) for one in lossy]
 
 
-def loses(subject: Subject) -> bool:
-    """Whether so much is lost that it accounts for whatever else is slow there."""
-    shares = subject.evidence.sent_again
-    suspect = max(shares.values(), default=0.0) >= SUSPECT * subject.limit("lossy.share")
-    return suspect or any(_loses(subject, (way,), 1) for way in subject.evidence.lost)
-
-
 def again(subject: Subject) -> Recheck | None:
     """Who is to send alone: among all pairs segments were lost, and nothing tells on which way.
 
