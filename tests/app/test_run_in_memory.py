@@ -10,12 +10,14 @@ import msgspec
 import pytest
 from tests.app.test_measure import ENGINE
 
-from fabricgauge.app import begin, check, conclude, measure, run_context
+from fabricgauge.app import begin, check, conclude, groups, measure, run_context
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.localise import detect
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.host_access import Host, HostAccess, LaunchCommand
+from fabricgauge.model.pairs import FabricResult
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import Ended, Run
 from fabricgauge.store.run_directory import RunDirectory
@@ -157,6 +159,38 @@ def test_where_small_messages_are_lost_a_slower_direction_is_not_measured_again(
     context = begin.begin(target_of(run), RunDirectory.create(tmp_path))
     judged, _ = check.finish(context)
     assert not measured_again(judged.run)
+
+
+@pytest.mark.parametrize("kept", ["latency", "bandwidth"])
+def test_where_small_messages_are_lost_only_streams_of_suspects_are_measured_again(
+    kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = stored("0.1.0--slow-node")
+    run = load(of)
+    first = tuple(one for one in run.plan.launches if one.purpose == "measure")
+    plan = msgspec.structs.replace(run.plan, launches=first)
+    lossy = tuple(
+        msgspec.structs.replace(
+            one,
+            measurements=tuple(
+                msgspec.structs.replace(each, losing=True) for each in one.measurements
+            ),
+        )
+        for one in run.launches
+        if one.purpose == "measure"
+    )
+    replay(run, records_of(of), monkeypatch)
+    context = begin.begin(target_of(run), RunDirectory.create(tmp_path))
+    context.run = msgspec.structs.replace(context.run, plan=plan, launches=lossy)
+    (asked,) = context.fabric_result().rechecks
+    assert not isinstance(asked.meetings, Skipped)
+    meetings = tuple(one for one in asked.meetings if one.quantity == kept)
+    asked = msgspec.structs.replace(asked, meetings=meetings)
+    monkeypatch.setattr(RunContext, "fabric_result", lambda _: FabricResult((), (asked,)))
+    monkeypatch.setattr(groups, "unclear", lambda _: ())
+    launches = [made for _, made in groups.rechecks(context)]
+    assert len(launches) == (kept == "bandwidth")
+    assert meetings
 
 
 def test_the_sizes_around_a_dip_are_measured_again(

@@ -150,7 +150,8 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
         rate = rate_of(limits.get(one.network, Skipped("MPI chose the network")))
         loses = one.network in lossy
         meetings = tuple(each for each in one.meetings if each.quantity == "bandwidth" or not loses)
-        for _ in range(1 if loses else one.launches):
+        launches = 0 if not meetings else 1 if loses else one.launches
+        for _ in range(launches):
             number += 1
             network = networks.get(one.network)
             yield one.network, recheck_launch(number, network, meetings, one.nodes, rate)
