@@ -130,15 +130,16 @@ private:
         if (abroad) result.payload_bytes += done.payload_bytes;
         if (result.mismatch.found == 0) result.mismatch = done.mismatch;
         own.push_back(pair_time(origin, target, done.recorder));
-        if (tells_directions()) own.back().one_way_ps = one_way_ps(own.back());
+        if (tells_directions()) own.back().one_way_ps = one_way_ps(done, target);
         if (abroad) result.payload_bytes += one_way_.take_sent_bytes();
     }
 
-    std::int64_t one_way_ps(const PairTime& time) {
-        const double half_round_trip_s = static_cast<double>(time.median_ps) * 1e-12;
+    // As many as there is time for, with what the round trips waited for frames that were lost.
+    std::int64_t one_way_ps(const OriginResult& done, int target) {
+        const std::int64_t trips = std::max<std::int64_t>(1, done.recorder.samples() * done.batch);
+        const double half_round_trip_s = done.wall_s / 2.0 / static_cast<double>(trips);
         return one_way_.as_origin(
-            time.target,
-            one_way_exchanges(half_round_trip_s, whole_.budget_s, precision_.iterations));
+            target, one_way_exchanges(half_round_trip_s, whole_.budget_s, precision_.iterations));
     }
 
     Transport& transport_;

@@ -81,7 +81,7 @@ private:
     // Enough that both ways are undisturbed once, even on a busy node; 32 of some µs.
     static constexpr int exchanges = 32;
     // Where frames are lost an answer takes as long as TCP's timer, 200 ms and more: fewer will do.
-    static constexpr int fewest_exchanges = 8;
+    static constexpr int fewest_exchanges = 4;
     static constexpr std::int64_t longest_search_ns = 50'000'000;
     static constexpr int most_partners = 3;
     static constexpr std::int64_t shortest_renewal_ns = 2'000'000;

@@ -16,6 +16,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.pairs import Meeting, Recheck
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.run import Run
 from fabricgauge.plan.plan import JointRanks, Targets, plan_groups, rate_of
@@ -127,31 +128,38 @@ def so_far(context: RunContext) -> Context:
 def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped]]:
     """Each network on which somebody is suspected, with a launch or the reason for none.
 
-    Where the suspects' streams are not measured again, those of whom a rule is in doubt are. One
-    launch of streams shows who loses frames, and that accounts for the latencies.
+    Where the suspects' streams are not measured again, those of whom a rule is in doubt are. Where
+    small messages are lost, streams show in one launch who loses frames, and that accounts for the
+    suspects.
     """
     run, suspected = context.run, context.fabric_result().rechecks
-    streams = {
-        one.network
-        for one in suspected
-        if not isinstance(one.meetings, Skipped)
-        and any(each.quantity == "bandwidth" for each in one.meetings)
-    }
-    judged = so_far(context)
-    doubted = (one for one in unclear(judged) if one.network not in streams)
     lossy = losing(run)
+    doubted = {one.network: one for one in unclear(so_far(context))}
+    first = {name: doubted.pop(name) for name in lossy & doubted.keys()}
+    streams = {one.network for one in suspected if _streams(one)}
+    asked = (
+        *first.values(),
+        *(one for one in suspected if one.network not in first),
+        *(one for one in doubted.values() if one.network not in streams),
+    )
     number = max(launch.number for launch in run.plan.launches)
     limits = ceilings(run.fabric.networks)
     networks = {one.name: one for one in run.fabric.networks}
-    for one in (*suspected, *doubted):
+    for one in asked:
         if isinstance(one.meetings, Skipped):
             yield one.network, one.meetings
             continue
         rate = rate_of(limits.get(one.network, Skipped("MPI chose the network")))
         loses = one.network in lossy
-        meetings = tuple(each for each in one.meetings if each.quantity == "bandwidth" or not loses)
+        meetings = _streams(one) if loses else one.meetings
         launches = 0 if not meetings else 1 if loses else one.launches
         for _ in range(launches):
             number += 1
             network = networks.get(one.network)
-            yield one.network, recheck_launch(number, network, meetings, one.nodes, rate)
+            yield one.network, recheck_launch(number, network, meetings, one.nodes, rate, loses)
+
+
+def _streams(asked: Recheck) -> tuple[Meeting, ...]:
+    if isinstance(asked.meetings, Skipped):
+        return ()
+    return tuple(one for one in asked.meetings if one.quantity == "bandwidth")

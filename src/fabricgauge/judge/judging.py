@@ -122,11 +122,16 @@ def unclear(context: Context) -> tuple[Recheck, ...]:
 
     Of a network the first one that asks is heard: what it has measured serves the others.
     """
+    loses = losing(context.run)
     asked = (
-        next(filter(None, (rule.again(subject) for rule in (pairs, lossy))), None)
+        rule.again(subject)
         for subject in context.subjects
+        for rule in ((lossy, pairs) if subject.name in loses else (pairs, lossy))
     )
-    return tuple(filter(None, asked))
+    first: dict[str, Recheck] = {}
+    for one in filter(None, asked):
+        first.setdefault(one.network, one)
+    return tuple(first.values())
 
 
 def losing(run: Run) -> frozenset[str]:
