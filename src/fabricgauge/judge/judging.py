@@ -123,15 +123,12 @@ def unclear(context: Context) -> tuple[Recheck, ...]:
     Of a network the first one that asks is heard: what it has measured serves the others.
     """
     loses = losing(context.run)
+    rules = {True: (lossy, pairs), False: (pairs, lossy)}
     asked = (
-        rule.again(subject)
+        next(filter(None, (rule.again(subject) for rule in rules[subject.name in loses])), None)
         for subject in context.subjects
-        for rule in ((lossy, pairs) if subject.name in loses else (pairs, lossy))
     )
-    first: dict[str, Recheck] = {}
-    for one in filter(None, asked):
-        first.setdefault(one.network, one)
-    return tuple(first.values())
+    return tuple(filter(None, asked))
 
 
 def losing(run: Run) -> frozenset[str]:
