@@ -13,9 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The data counters of a port count words of four octets: InfiniBand Architecture Specification
-// Vol. 1, 16.1.3.5 (PortCounters).
-constexpr std::int64_t octets_per_word = 4;
+// What the data counters of a port count: words of four octets (InfiniBand Architecture Specification
+// Vol. 1, 16.1.3.5, PortCounters). hfi1 counts flits of eight (Linux 6.12,
+// drivers/infiniband/hw/hfi1/mad.c, pma_get_ib_portcounters_ext; opa-ff, FLITS_PER_MB), and alone has a
+// counter of that name.
+std::int64_t octets_per_unit(const fs::path& port) {
+    std::error_code none;
+    return fs::exists(port / "hw_counters" / "TxFlitVL0", none) ? 8 : 4;
+}
 
 Seen<std::int64_t> number_in(const fs::path& file) {
     errno = 0;
@@ -57,8 +62,9 @@ std::map<std::string, std::int64_t> read_names(const fs::path& port) {
 
 InterfaceCounters read_port(const fs::path& counters) {
     InterfaceCounters port;
-    port.rx_bytes = needed(counters / "port_rcv_data") * octets_per_word;
-    port.tx_bytes = needed(counters / "port_xmit_data") * octets_per_word;
+    const std::int64_t unit = octets_per_unit(counters.parent_path());
+    port.rx_bytes = needed(counters / "port_rcv_data") * unit;
+    port.tx_bytes = needed(counters / "port_xmit_data") * unit;
     port.rx_packets = needed(counters / "port_rcv_packets");
     port.tx_packets = needed(counters / "port_xmit_packets");
     port.rx_errors = number_in(counters / "port_rcv_errors");

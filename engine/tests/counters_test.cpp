@@ -50,6 +50,10 @@ int main() {
         // A counter that is not there is no 0.
         check::expect(!found.interfaces.at("mlx5_0:1").tx_dropped.known());
         check::expect(!found.interfaces.at("mlx5_0:1").rx_dropped.known());
+        // hfi1 counts flits of eight octets.
+        fs::create_directories(counters.parent_path() / "hw_counters");
+        std::ofstream(counters.parent_path() / "hw_counters" / "TxFlitVL0") << 1 << "\n";
+        check::expect_equal(read_infiniband(root.string()).interfaces.at("mlx5_0:1").tx_bytes, 200);
         fs::remove(counters / "port_rcv_data");
         const NodeCounters less = read_infiniband(root.string());
         check::expect(less.interfaces.empty());

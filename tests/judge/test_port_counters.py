@@ -96,7 +96,7 @@ def test_congestion_and_retries_under_load_are_named(counter: str, says: str) ->
 
 
 def test_a_few_of_them_are_no_fault() -> None:
-    packets = {"rdma_rx_packets": 10**6, "rdma_tx_packets": 10**6}
+    packets = {"rx_pkts": 10**6, "tx_pkts": 10**6}
     few = counted(risen(np_cnp_sent=900, **packets))
     assert verdict(few, "errors").outcome is Outcome.PASS
     many = counted(risen(np_cnp_sent=1100, **packets))

@@ -1,8 +1,7 @@
 """Interface counters and processor times of all nodes at one moment, as counters.sh prints them.
 
-Fields of ``/proc/stat`` are those of proc_stat(5). InfiniBand's data counters count words
-of 4 octets (InfiniBand Architecture Specification, PortCounters); as the engine does, these
-are handed on as octets.
+Fields of ``/proc/stat`` are those of proc_stat(5). The data counters of a port are handed on as
+octets, as the engine does.
 """
 
 import time
@@ -16,6 +15,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, ProbeError
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.measurement import NO_LINK, InterfaceCounters, LinkReading
+from fabricgauge.words.port_counters import octets_per_unit
 
 TIMEOUT_S = 15.0
 
@@ -75,7 +75,6 @@ def counters(access: HostAccess, nodes: tuple[str, ...]) -> dict[str, Counted]:
     return found
 
 
-WORD_BYTES = 4
 NO_PRESSURE = Skipped("/proc/pressure/cpu could not be read; Linux 4.20 with psi=1 has it")
 NO_COUNTER = Skipped("the kernel keeps no such counter here")
 NO_TICKS = Skipped("/proc/stat told of no processor")
@@ -125,7 +124,8 @@ def parse_counters(node: str, raw: str) -> Counted:
                 if _UNREAD in words[2:6]:
                     absent[words[1]] = "its octets or packets could not be read"
                 else:
-                    interfaces[words[1]] = _interface(words)
+                    unit = octets_per_unit(ports.get(words[1], ())) if words[0] == "port" else 1
+                    interfaces[words[1]] = _interface(words, unit)
             elif words[:1] == ["names"]:
                 told = (word.rpartition("=") for word in words[2:])
                 ports[words[1]] = {n: int(v) for n, _, v in told if n != "lifespan"}
@@ -142,15 +142,14 @@ def parse_counters(node: str, raw: str) -> Counted:
     raise ProbeError(f"{node}: its counters are cut off: their last line is missing")
 
 
-def _interface(words: Sequence[str]) -> InterfaceCounters:
+def _interface(words: Sequence[str], unit: int) -> InterfaceCounters:
+    """``unit`` is how many octets its data counters count as one."""
     kind, name, *figures = words
-    rx_bytes, tx_bytes, rx_packets, tx_packets = map(int, figures[:4])
-    if kind == "port":
-        rx_bytes, tx_bytes = rx_bytes * WORD_BYTES, tx_bytes * WORD_BYTES
+    rx_data, tx_data, rx_packets, tx_packets = map(int, figures[:4])
     rx_errors, tx_errors, rx_dropped, tx_dropped = map(_counter, figures[4:8])
     return InterfaceCounters(
-        rx_bytes, tx_bytes, rx_packets, tx_packets, rx_errors, tx_errors, rx_dropped, tx_dropped,
-        NO_LINK if name == "lo" else _link(kind, figures[8:]),
+        rx_data * unit, tx_data * unit, rx_packets, tx_packets, rx_errors, tx_errors, rx_dropped,
+        tx_dropped, NO_LINK if name == "lo" else _link(kind, figures[8:]),
     )  # fmt: skip
 
 

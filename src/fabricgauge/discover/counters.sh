@@ -17,26 +17,8 @@ counters() {
         done
         printf '\n'
     done
-    for path in /sys/class/infiniband/*/ports/*; do
-        [ -e "$path/counters/port_xmit_data" ] || continue
-        device=${path%/ports/*}
-        printf 'port %s:%s' "${device##*/}" "${path##*/}"
-        for key in port_rcv_data port_xmit_data port_rcv_packets port_xmit_packets \
-            port_rcv_errors port_xmit_discards port_rcv_constraint_errors port_xmit_constraint_errors; do
-            value=-
-            { IFS= read -r value <"$path/counters/$key"; } 2>/dev/null
-            printf ' %s' "$value"
-        done
-        for key in state rate counters/link_downed counters/link_error_recovery; do
-            value=-
-            { IFS= read -r value <"$path/$key"; } 2>/dev/null
-            # "4: ACTIVE", "100 Gb/sec (4X EDR)"
-            case $key in state) value=${value#*: } ;; rate) value=${value%% *} ;; esac
-            printf ' %s' "${value:--}"
-        done
-        printf '\n'
-    done
-    # The names of what went wrong at a port, and of all that its driver counts besides.
+    # The names of what went wrong at a port, and of all that its driver counts besides. They come
+    # first: they tell what its data counters count.
     for path in /sys/class/infiniband/*/ports/*; do
         [ -e "$path" ] || continue
         device=${path%/ports/*}
@@ -49,7 +31,28 @@ counters() {
             "$path/counters/port_xmit_constraint_errors" "$path/counters/VL15_dropped"; do
             value=
             { IFS= read -r value <"$file"; } 2>/dev/null
-            [ -n "$value" ] && printf ' %s=%s' "${file##*/}" "$value"
+            case $value in '' | *[!0-9]*) ;; *) printf ' %s=%s' "${file##*/}" "$value" ;; esac
+        done
+        printf '\n'
+    done
+    for path in /sys/class/infiniband/*/ports/*; do
+        [ -e "$path/counters/port_xmit_data" ] || continue
+        device=${path%/ports/*}
+        printf 'port %s:%s' "${device##*/}" "${path##*/}"
+        for key in port_rcv_data port_xmit_data port_rcv_packets port_xmit_packets \
+            port_rcv_errors port_xmit_discards port_rcv_constraint_errors port_xmit_constraint_errors; do
+            value=-
+            { IFS= read -r value <"$path/counters/$key"; } 2>/dev/null
+            # "N/A (no PMA)": what old kernels say of a driver without the standard's counters.
+            case $value in *[!0-9]*) value=- ;; esac
+            printf ' %s' "$value"
+        done
+        for key in state rate counters/link_downed counters/link_error_recovery; do
+            value=-
+            { IFS= read -r value <"$path/$key"; } 2>/dev/null
+            # "4: ACTIVE", "100 Gb/sec (4X EDR)"
+            case $key in state) value=${value#*: } ;; rate) value=${value%% *} ;; esac
+            printf ' %s' "${value:--}"
         done
         printf '\n'
     done

@@ -4,7 +4,7 @@ The standard's counters are in ``counters`` of a port in /sys/class/infiniband, 
 ``hw_counters``; those of its interface are in ``/sys/class/net`` and ``ethtool -S``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Literal
 
 import msgspec
@@ -25,84 +25,106 @@ class DriverCounters(msgspec.Struct, frozen=True):
     source: str
     octets: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     packets: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    kinds: Mapping[str, CounterKind] = {}
+    kinds: Mapping[CounterKind, str] = {}
 
 
-#: ``counters`` has the octets of mlx5, mlx4 and hfi1, in words of 4 octets (InfiniBand
-#: Architecture Specification Volume 1, 16.1.3.5, PortCounters). Others count octets by names of
-#: their own, or packets alone. siw counts nothing.
+#: ``counters`` has the octets of mlx5, mlx4 and hfi1, in units of ``octets_per_unit``. Others count
+#: octets by names of their own, or packets alone. siw counts nothing. Linux 6.12 is 6.12.117.
 DRIVERS = (
+    DriverCounters("mlx5", "Linux 6.12, drivers/infiniband/hw/mlx5/counters.c"),
     DriverCounters(
-        "mlx5", "Linux 6.16, drivers/infiniband/hw/mlx5/counters.c",
-        (("rdma_rx_bytes",), ("rdma_tx_bytes",)), (("rdma_rx_packets",), ("rdma_tx_packets",)),
-        # Queue pairs that end flush what is left in them.
-        {"out_of_buffer": "drops", "resp_cqe_flush_error": "", "req_cqe_flush_error": "",
-         "rx_icrc_encapsulated": "errors"},
-    ),
-    DriverCounters(
-        "mlx4", "Linux 6.12, drivers/infiniband/hw/mlx4/main.c, diag_device_only",
+        "mlx4", "Linux 6.12, drivers/infiniband/hw/mlx4/main.c, diag_basic and diag_ext",
         kinds={
-            "sq_num_to": "retries", "rq_num_dup": "retries",
-            "sq_num_tree": "errors", "sq_num_rree": "errors", "rq_num_udsdprd": "drops",
-            "num_cqovf": "errors", "sq_num_rae": "errors", "rq_num_rae": "errors",
+            "retries": "sq_num_to rq_num_dup",
+            "errors": "rq_num_lle sq_num_lle rq_num_lqpoe sq_num_lqpoe rq_num_lpe sq_num_lpe"
+            " sq_num_mwbe sq_num_bre sq_num_rire rq_num_rire sq_num_rae rq_num_rae sq_num_roe"
+            " sq_num_tree sq_num_rree",
         },
     ),
     DriverCounters(
-        # The driver fills recoverable_errors with the broadcast packets that it sent.
-        "bnxt_re", "Linux 6.12, drivers/infiniband/hw/bnxt_re/hw_counters.c",
-        (("rx_bytes",), ("tx_bytes",)), (("rx_pkts",), ("tx_pkts",)),
-        {"recoverable_errors": "", "oos_drop_count": "retries", "rx_out_of_buffer": "drops"},
+        "hfi1", "Linux 6.12, drivers/infiniband/hw/hfi1/chip.c, port_cntrs",
+        kinds={
+            "retries": "RcResend RcSeqNak RcDupRew RdmaSeq SeqNak",
+            "errors": "TxUnVLErr TxMMLenErr TxUnderrun TxHdrErr XmitCstrErr RcvCstrErr OtherNak",
+        },
     ),
     DriverCounters(
-        "efa", "Linux 6.12, drivers/infiniband/hw/efa/efa_verbs.c, EFA_DEFINE_STATS",
+        # It fills recoverable_errors with the broadcast packets that it sent; db_fifo_register is
+        # how full a queue of doorbells is.
+        "bnxt_re", "Linux 6.12, drivers/infiniband/hw/bnxt_re/hw_counters.c",
         (("rx_bytes",), ("tx_bytes",)), (("rx_pkts",), ("tx_pkts",)),
+        {
+            "": "recoverable_errors db_fifo_register",
+            "retries": "oos_drop_count",
+            "errors": "res_length_mismatch res_rx_no_perm res_tx_no_perm res_irrq_oflow"
+            " res_unsup_opcode res_unaligned_atomic",
+        },
+    ),
+    DriverCounters(
+        "efa", "Linux 6.12, drivers/infiniband/hw/efa/efa_verbs.c, EFA_DEFINE_PORT_STATS",
+        (("rx_bytes",), ("tx_bytes",)), (("rx_pkts",), ("tx_pkts",)),
+        {"errors": "unresponsive_remote_events impaired_remote_conn_events"},
     ),
     DriverCounters(
         # The adapter itself names them; these are those of its firmware's RoCE.
-        "ionic", "Linux 6.18, drivers/infiniband/hw/ionic/ionic_hw_stats.c; AMD, Pollara counters",
+        "ionic", "AMD, the telemetry of RCCL and node-scraper; Linux 6.18 asks for the names",
         (("rx_rdma_ucast_bytes",), ("tx_rdma_ucast_bytes",)),
         (("rx_rdma_ucast_pkts",), ("tx_rdma_ucast_pkts",)),
-        {"tx_rdma_retx_bytes": "retries", "tx_rdma_retx_pkts": "retries"},
+        {"errors": "resp_rx_outof_atomic"},
     ),
     DriverCounters(
-        "irdma", "Linux 6.12, drivers/infiniband/hw/irdma/verbs.c, irdma_hw_stat_descs",
+        "irdma", "Linux 6.12, drivers/infiniband/hw/irdma/verbs.c, irdma_hw_stat_names",
         (("ip4InOctets", "ip6InOctets"), ("ip4OutOctets", "ip6OutOctets")),
         (("ip4InPkts", "ip6InPkts"), ("ip4OutPkts", "ip6OutPkts")),
     ),
     DriverCounters(
         "hns", "Linux 6.12, drivers/infiniband/hw/hns/hns_roce_main.c, hns_roce_port_stats_descs",
-        packets=(("rx_pkt",), ("tx_pkt",)),
+        packets=(("rx_pkt",), ("tx_pkt",)), kinds={"": "ecn_doorbell"},
     ),
     DriverCounters(
         # Frames of software RDMA count on its interface as well.
         "rxe", "Linux 6.12, drivers/infiniband/sw/rxe/rxe_hw_counters.c",
         packets=(("rcvd_pkts",), ("sent_pkts",)),
-        kinds={"send_err": "errors", "ack_deferred": ""},
     ),
 )  # fmt: skip
 
 _KINDS: dict[str, CounterKind] = {
-    name: kind for driver in DRIVERS for name, kind in driver.kinds.items()
+    name: kind
+    for driver in DRIVERS
+    for kind, names in driver.kinds.items()
+    for name in names.split()
 }
 
 #: Words that say what is counted, in small letters; the first list with one of them decides. What
 #: forward error correction mended is sound at 25 Gb/s a lane and more (IEEE 802.3, clauses 91 and
-#: 119), and a duration is no count.
+#: 119); durations and octets are no events. Queue pairs that end flush what is left in them, and
+#: completions with an error (cqe_err) are those as well.
 _WORDS: tuple[tuple[CounterKind, tuple[str, ...]], ...] = (
     ("errors", ("uncorrect", "exceed", "excd")),
-    ("", ("corrected", "duration")),
+    ("", ("corrected", "duration", "off_time", "us_count", "_bytes", "flush", "cqe_err")),
     ("congestion", ("cnp", "ecn")),
     ("retries", (
-        "retrans", "retry", "rnr", "seq_err", "out_of_seq", "_oos", "dup_req", "duplicate_request",
-        "timeout_err", "missing_resp", "slow_restart",
+        "retrans", "retx", "retry", "rnr", "seq_err", "out_of_seq", "outouf_seq", "_oos", "dup_re",
+        "duplicate_request", "timeout", "missing_resp", "slow_restart",
     )),
-    ("drops", ("drop", "discard", "miss", "no_buffer")),
+    ("drops", ("drop", "discard", "dscd", "miss", "no_buffer", "of_buf", "noroute", "hdrovr")),
     ("pauses", ("pause", "xoff", "xon", "pfc")),
     ("errors", (
         "error", "errs", "crc", "symbol", "fcs", "fifo", "downed", "recovery", "integrity",
-        "overrun", "bad_", "_err",
+        "overrun", "bad_", "_err", "inval", "trunc",
     )),
 )  # fmt: skip
+
+
+def octets_per_unit(counters: Container[str]) -> int:
+    """How many octets one of ``counters/port_rcv_data`` and ``port_xmit_data`` is, of a port with
+    these counters of its driver.
+
+    A word of 4 (InfiniBand Architecture Specification Volume 1, 16.1.3.5, PortCounters). Of hfi1
+    a flit of 8 (Linux 6.12, drivers/infiniband/hw/hfi1/mad.c, pma_get_ib_portcounters_ext; opa-ff,
+    FLITS_PER_MB).
+    """
+    return 8 if "TxFlitVL0" in counters else 4
 
 
 def kind_of(counter: str) -> CounterKind:
