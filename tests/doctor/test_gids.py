@@ -1,7 +1,9 @@
 """GIDs of RoCE ports: which is of version 2, and at which index."""
 
+import pytest
 from tests import rdma_nodes as nodes
 from tests.discover.test_ports import fabric
+from tests.port_trees import DRIVERS, tree
 from tests.rdma_nodes import Card
 
 from fabricgauge.doctor.examining import examine
@@ -70,3 +72,18 @@ def test_a_port_without_version_2_is_named() -> None:
 
 def test_without_a_table_nothing_is_said() -> None:
     assert checked((), ()).skipped is not None
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_of_each_driver_s_tree_a_pair_with_unequal_gids_is_named(driver: str) -> None:
+    """Its table as it is, and where a further address came up before."""
+    said = tree(driver)
+    kinds = sorted(
+        (int(at.rpartition("/")[2]), kind) for at, kind in said.items() if "/types/" in at
+    )
+    if not kinds:
+        pytest.skip("it is no RoCE: it has no table of GIDs with kinds")
+    table: Table = tuple((index, "link" if index < 2 else "", kind) for index, kind in kinds)
+    assert findings(table, table) == ()
+    (found,) = findings(table, LATE)
+    assert found.what == "the index of the GID of RoCE v2 differs between ports: 3 and 5"
