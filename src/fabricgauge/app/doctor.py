@@ -16,7 +16,7 @@ from fabricgauge.doctor.examining import examine
 from fabricgauge.lab.spec import HEAD
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Network
+from fabricgauge.model.fabric import DeclaredNetwork, Fabric
 from fabricgauge.model.finding import Diagnosis, Finding
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.inventory import Inventory
@@ -60,12 +60,11 @@ def diagnose(
     inventories, fabric = surveyed(access, asked.declared)
     if not fabric.nodes and not fabric.unreached:
         raise CannotRun("there is no node to look at; name nodes with -w")
-    networks = _chosen(fabric, asked.networks)
-    fabric = msgspec.structs.replace(fabric, networks=networks)
+    fabric = _chosen(fabric, asked.networks)
     wanted = {trial for check in CHECKS if check.id in asked.checks for trial in check.reads}
     stage("letting them try each other")
     kept = _counted(keep, len(fabric.nodes), stage)
-    preflight = try_out(access, fabric, networks, asked.seconds, keep=kept, wanted=wanted)
+    preflight = try_out(access, fabric, fabric.ip_networks, asked.seconds, keep=kept, wanted=wanted)
     if "connect" in wanted:
         preflight = _connected(preflight, asked.access, stage, keep)
     return diagnosis(_with(preflight, inventories, asked.head), asked.checks)
@@ -133,7 +132,7 @@ def diagnose_bundle(
         CannotRun: no network has one of the names.
     """
     inventories, fabric = read_bundle(path, declared)
-    fabric = msgspec.structs.replace(fabric, networks=_chosen(fabric, networks))
+    fabric = _chosen(fabric, networks)
     untried = dict.fromkeys(UNTRIED, "a bundle was read; nothing was tried")
     return diagnosis(_with(Preflight(fabric, (), untried=untried), inventories), checks)
 
@@ -156,13 +155,15 @@ def diagnosis(preflight: Preflight, checks: Sequence[str] | None = None) -> Diag
     )
 
 
-def _chosen(fabric: Fabric, wanted: Sequence[str]) -> tuple[Network, ...]:
-    """The networks that were named, or all."""
+def _chosen(fabric: Fabric, wanted: Sequence[str]) -> Fabric:
+    """With the networks that were named and those of ports on the same wires, or with all."""
     if not wanted:
-        return fabric.ip_networks
+        return fabric
     found = tuple(one for one in fabric.ip_networks if {one.name, one.subnet} & set(wanted))
     missing = [w for w in wanted if not any(w in (one.name, one.subnet) for one in found)]
     if missing:
         there = ", ".join(network.name for network in fabric.ip_networks) or "none"
         raise CannotRun(f"no network {missing[0]!r} joins these nodes; there is {there}")
-    return found
+    wires = {one.wire for one in found}
+    ports = tuple(one for one in fabric.networks if one.of_ports and one.wire in wires)
+    return msgspec.structs.replace(fabric, networks=(*found, *ports))

@@ -7,9 +7,7 @@ preamble with start delimiter, interpacket gap of 96 bit times); RFC 791, RFC 82
 RoCE: a packet is the RDMA MTU with the headers of a reliable connection's middle packets. The
 RDMA MTU is the largest of 256 to 4096 that fits the interface's MTU; nothing of a VLAN tag.
 Sources: InfiniBand Architecture Specification Volume 1 Annex A16 (RoCE: GRH over Ethernet,
-no LRH and VCRC) and Annex A17 (RoCE v2: IP and UDP in the GRH's place); RFC 768 (UDP). The
-96 bytes kept free for headers: Linux include/rdma/ib_addr.h, iboe_get_mtu (GRH 40, UDP 8,
-BTH 12, XRC 4, atomics 28, ICRC 4).
+no LRH and VCRC) and Annex A17 (RoCE v2: IP and UDP in the GRH's place); RFC 768 (UDP).
 
 iWARP: RDMA writes in frames of their own over TCP. One FPDU fills one TCP segment. Markers are off,
 the CRC field is there whether it is used or not. The adapter's own TCP has no timestamps unless it
@@ -25,7 +23,7 @@ from functools import partial
 import msgspec
 
 from fabricgauge.ceiling.binding import ceiling_of
-from fabricgauge.ceiling.infiniband import BTH_BYTES, ICRC_BYTES, MTUS
+from fabricgauge.ceiling.infiniband import BTH_BYTES, ICRC_BYTES
 from fabricgauge.ceiling.packet import (
     SAME_RATE,
     Packet,
@@ -37,6 +35,7 @@ from fabricgauge.ceiling.packet import (
     wire_step,
 )
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.adapter import KEPT_FREE_BYTES, PATH_MTUS, roce_mtu
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Network
 
@@ -115,10 +114,9 @@ def tcp_payload_step(network: Network) -> CeilingStep:
 
 GRH_BYTES = 40
 UDP_BYTES = 8
-KEPT_FREE_BYTES = 96
 
 #: The smallest MTU of an interface that RDMA fits in.
-LEAST_MTU = MTUS[0] + KEPT_FREE_BYTES
+LEAST_MTU = PATH_MTUS[0] + KEPT_FREE_BYTES
 
 
 def roce_v1(network: Network) -> Ceiling | Skipped:
@@ -138,13 +136,14 @@ def rdma_mtu(network: Network) -> CeilingStep | Skipped:
     never is: it is the interface's.
     """
     mtu = network.mtu_bytes
-    if isinstance(network.stated_mtu_bytes, int) and mtu in MTUS:
+    if isinstance(network.stated_mtu_bytes, int) and mtu in PATH_MTUS:
         return CeilingStep("RDMA MTU", mtu_origin(network), mtu, "bytes")
-    fitting = [one for one in MTUS if one <= mtu - KEPT_FREE_BYTES]
+    fitting = roce_mtu(mtu)
     if not fitting:
         return Skipped(f"{network.name}: MTU {mtu} leaves no room for payload of RDMA")
-    room = f"largest of {MTUS[0]} to {MTUS[-1]} within {mtu} − {KEPT_FREE_BYTES} (headers)"
-    return CeilingStep("RDMA MTU", f"{room}; MTU: {mtu_origin(network)}", fitting[-1], "bytes")
+    sizes = f"{PATH_MTUS[0]} to {PATH_MTUS[-1]}"
+    room = f"largest of {sizes} within {mtu} − {KEPT_FREE_BYTES} (headers)"
+    return CeilingStep("RDMA MTU", f"{room}; MTU: {mtu_origin(network)}", fitting, "bytes")
 
 
 def _roce(network: Network, medium: str, routing: tuple[Part, ...]) -> Ceiling | Skipped:

@@ -35,6 +35,7 @@ from fabricgauge.ceiling.packet import (
     wire_step,
 )
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.adapter import PATH_MTUS
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Network
 
@@ -43,8 +44,7 @@ BTH_BYTES = 12
 ICRC_BYTES = 4
 VCRC_BYTES = 2
 
-#: Path MTUs (Volume 1, 9.2: IB_MTU_256 to IB_MTU_4096).
-MTUS = (256, 512, 1024, 2048, 4096)
+MTUS = PATH_MTUS
 WIDTHS = (1, 2, 4, 8, 12)
 
 _8B10B = CodingShare(8, 10, "8b/10b")

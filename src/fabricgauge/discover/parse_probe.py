@@ -17,10 +17,11 @@ from fabricgauge.discover.iproute import (
     shapers_from_json,
     shapers_from_text,
 )
+from fabricgauge.discover.printouts.infiniband import ibv_devinfo
 from fabricgauge.discover.printouts.lines import pairs
 from fabricgauge.discover.printouts.verbs import RATE
 from fabricgauge.discover.sections import AnswerSection, sections
-from fabricgauge.discover.survey.same import adapters
+from fabricgauge.discover.survey.same import adapters, rdma_ports
 from fabricgauge.discover.survey.sysfs import net_parts, rdma_parts
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
@@ -49,6 +50,9 @@ def node_of(node: str, found: Sections) -> Node:
     hostname, boot_id, net_namespace, cpus, kernel = (_line(node, found, name) for name in names)
     texts = {name: section.text for name, section in found.items()}
     rdma = rdma_parts(texts)
+    verbs = ibv_devinfo(texts.get("ibv_devinfo", ""))
+    ports = [(source, one) for source, parts in (("/sys", rdma), ("ibv_devinfo", verbs))
+             for one in parts.rdma_ports]  # fmt: skip
     functions = (*net_parts(texts).adapters, *rdma.adapters)
     return Node(
         name=node,
@@ -60,7 +64,7 @@ def node_of(node: str, found: Sections) -> Node:
         interfaces=_interfaces(node, found),
         facts=_facts(found),
         adapters=adapters([("/sys", one) for one in functions], []),
-        rdma_ports=rdma.rdma_ports,
+        rdma_ports=rdma_ports(ports, []),
     )
 
 

@@ -96,8 +96,8 @@ class PortEnd(msgspec.Struct, frozen=True):
     def mtu(self) -> tuple[int, bool, bool]:
         """The MTU, whether it is the interface's, and whether it is assumed."""
         port = self.port
-        if isinstance(port.mtu_bytes, int):
-            return port.mtu_bytes, False, False
+        if isinstance(told := port.path_mtu_bytes, int):
+            return told, False, False
         if isinstance(self.interface, Interface) and port.protocol in _BY_INTERFACE:
             return self.interface.mtu_bytes, True, False
         return USUAL_MTU[port.protocol], False, True

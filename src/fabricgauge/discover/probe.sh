@@ -69,6 +69,16 @@ rdma_devices() {
             printf 'netdev: %s\n' "${interface##*/}"
         done
     done
+    path_mtus
+}
+
+# No file has the path MTU in force. Without ib_uverbs the question would load it.
+path_mtus() {
+    set -- /sys/class/infiniband_verbs/uverbs*
+    if [ -e "$1" ] && text=$(timeout 4 ibv_devinfo) && [ -n "$text" ]; then
+        section ibv_devinfo
+        printf '%s\n' "$text"
+    fi
 }
 
 rdma_port() {

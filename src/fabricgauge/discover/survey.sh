@@ -174,7 +174,6 @@ hardware_tools() {
     [ -e "$1" ] || return
     tool rdma -j link
     tool ibstat
-    tool ibv_devinfo -v
     tool opainfo
 }
 

@@ -8,6 +8,19 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 
+#: Path MTUs of InfiniBand and RoCE in bytes (InfiniBand Architecture Specification Volume 1, 9.2).
+PATH_MTUS = (256, 512, 1024, 2048, 4096)
+
+#: What Linux keeps free for headers of RoCE in an interface's MTU: GRH 40, UDP 8, BTH 12, XRC 4,
+#: atomics 28, ICRC 4 (include/rdma/ib_addr.h, iboe_get_mtu).
+KEPT_FREE_BYTES = 96
+
+
+def roce_mtu(interface_mtu_bytes: int) -> int:
+    """The largest path MTU in bytes that RoCE has within an interface's MTU; 0 where none fits."""
+    room = interface_mtu_bytes - KEPT_FREE_BYTES
+    return max((one for one in PATH_MTUS if one <= room), default=0)
+
 
 class PcieLink(msgspec.Struct, frozen=True, tag="pcie"):
     """A PCI Express link: giga-transfers per second of each lane (8.0), and lanes (16)."""
@@ -109,8 +122,22 @@ class RdmaPort(msgspec.Struct, frozen=True):
     gid_types: tuple[str, ...] = ()
     #: The first 16 places of its table that are taken.
     gids: tuple[Gid, ...] = ()
+    #: The largest path MTU that the device has; ``mtu_bytes`` is the one in force.
+    max_mtu_bytes: int | Skipped = Skipped("no source gave the largest MTU")
 
     @property
     def name(self) -> str:
         """``mlx5_0:1``, as its counters are called."""
         return f"{self.device}:{self.number}"
+
+    @property
+    def path_mtu_bytes(self) -> int | Skipped:
+        """The MTU in force, where verbs' figure is that of the link's packets.
+
+        Of Omni-Path it is 4096 at most, also where the port has 10240 (Linux 6.12,
+        drivers/infiniband/hw/hfi1/verbs.c, query_port). iWARP's packets are the interface's.
+        """
+        capped = self.protocol == "omni-path" and self.mtu_bytes == PATH_MTUS[-1]
+        if self.protocol not in ("infiniband", "roce", "omni-path") or capped:
+            return Skipped(f"verbs do not tell the MTU of {self.protocol}")
+        return self.mtu_bytes

@@ -111,6 +111,7 @@ _FIELDS: dict[str, tuple[Callable[[str, str], object], str]] = {
     "lane_bit_s": (_giga, "the speed"),
     "lanes": (_lanes, "the width"),
     "mtu_bytes": (_mtu, "the MTU"),
+    "max_mtu_bytes": (_mtu, "the largest MTU"),
     "guid": (_guid, "the port's GUID"),
     "interface": (lambda text, what: text or figures.unread(text, what), "the interface"),
 }
@@ -130,7 +131,7 @@ LABELS: dict[str, dict[str, str]] = {
     "ibv_devinfo": {
         "state": "state", "physical": "phys_state", "lid": "port_lid", "sm_lid": "sm_lid",
         "lane_bit_s": "active_speed", "lanes": "active_width", "mtu_bytes": "active_mtu",
-        "guid": "GID[  0]",
+        "max_mtu_bytes": "max_mtu", "guid": "GID[  0]",
     },
     "rdma": {
         "state": "state", "physical": "physical_state", "lid": "lid", "sm_lid": "sm_lid",

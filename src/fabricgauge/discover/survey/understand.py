@@ -103,11 +103,12 @@ class PartsSource(msgspec.Struct, frozen=True):
 
 
 def _quick_printouts(quick: Sections) -> dict[str, str]:
-    """What the quick answer holds of ethtool -i, under names of its own.
+    """What the quick answer holds of ethtool -i, under names of its own, and of ibv_devinfo.
 
     Bridges and their like have a driver too, and are no adapters (ethtool -i: bus-info).
     """
-    return {
+    verbs = {key: one.text for key, one in quick.items() if key == "ibv_devinfo"}
+    return verbs | {
         key.replace("ethtool ", "ethtool -i ", 1): section.text
         for key, section in quick.items()
         if key.startswith("ethtool ")

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from fabricgauge.doctor.check import Check, found, untried
+from fabricgauge.doctor.checks.path_mtu import path_ends, path_mtus
 from fabricgauge.doctor.places import Cluster, by_network
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
@@ -120,6 +121,7 @@ PING = Check(
 def _mtus(cluster: Cluster, _: object) -> Iterator[Finding]:
     yield from _different(cluster)
     yield from _mtu_lost(cluster)
+    yield from path_mtus(cluster)
 
 
 def _different(cluster: Cluster) -> Iterator[Finding]:
@@ -188,10 +190,10 @@ def _not_whole(network: Network, who: tuple[str, ...], where: str, lost: list[Pi
 
 MTU = Check(
     "mtu",
-    "All members of a network have one MTU, and packets of that size pass",
+    "All members of a network have one MTU, packets of that size pass, and RDMA ports use it",
     "A packet that is larger than the next hop takes is lost or cut: large messages hang or crawl,"
-    " small ones pass.",
-    lambda cluster: cluster.ends,
+    " small ones pass. Small RDMA packets waste the link on headers.",
+    lambda cluster: (*cluster.ends, *path_ends(cluster)),
     "no network joins these nodes",
     _mtus,
     reads=("echoes", "wholes"),

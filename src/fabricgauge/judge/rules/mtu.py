@@ -5,6 +5,7 @@ from collections import Counter
 from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.adapter import PATH_MTUS
 from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, VerdictSubject
 from fabricgauge.words import sentences
@@ -13,7 +14,7 @@ ID = "mtu"
 TITLE = "All members have the same MTU, and TCP uses it"
 
 #: Networks of which a stated MTU of these sizes is the RDMA MTU.
-RDMA, MTUS = ("infiniband", "roce-v1", "roce-v2"), (256, 512, 1024, 2048, 4096)
+RDMA = ("infiniband", "roce-v1", "roce-v2")
 
 IPV4_BYTES, IPV6_BYTES, TCP_BYTES, TIMESTAMPS_BYTES = 20, 40, 20, 12
 
@@ -34,7 +35,7 @@ def judge(subject: Subject) -> Words:
 def _stated(subject: Subject, network: Network) -> Words:
     """A log that prints another RDMA MTU than was stated: the ceiling is that of the wrong one."""
     stated_bytes = network.mtu_bytes
-    if "mtu" in network.assumed or network.technology not in RDMA or stated_bytes not in MTUS:
+    if "mtu" in network.assumed or network.technology not in RDMA or stated_bytes not in PATH_MTUS:
         return ()
     said = {one.evidence.mtu_bytes for one in subject.curves} - {stated_bytes}
     others = sorted(one for one in said if one is not None)
