@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
@@ -150,21 +149,6 @@ Sockets by_local_address(const Sockets& sockets) {
     Sockets found;
     for (auto& [address, sum] : sums) found[found.size()] = std::move(sum);
     return found;
-}
-
-void Losses::add(const Sockets& of_case) {
-    for (const auto& [inode, state] : of_case) {
-        sums_[inode].data_segments += state.data_segments;
-        sums_[inode].retransmitted_segments += state.retransmitted_segments;
-    }
-}
-
-bool Losses::heavy() const {
-    return std::any_of(sums_.begin(), sums_.end(), [](const auto& one) {
-        const auto sent = static_cast<double>(one.second.data_segments);
-        const std::int64_t again = one.second.retransmitted_segments;
-        return again >= fewest && static_cast<double>(again) >= share * sent;
-    });
 }
 
 void write_sockets(JsonWriter& json, const Sockets& sockets) {

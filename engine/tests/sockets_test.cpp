@@ -111,22 +111,5 @@ int main() {
         check::expect_equal(sums.at(0).busy_us, 7);
         check::expect_equal(sums.at(1).local, "[fd00::1]:0");
     });
-    check::test("losses are heavy from half a percent, and 5 segments, of what one connection sent", [] {
-        const auto sent = [](std::uint64_t inode, std::int64_t segments, std::int64_t again) {
-            SocketState state;
-            state.data_segments = segments;
-            state.retransmitted_segments = again;
-            return Sockets{{inode, state}};
-        };
-        Losses losses;
-        check::expect(!losses.heavy());
-        losses.add(sent(1, 100, 4));
-        losses.add(sent(2, 10'000, 4));
-        check::expect(!losses.heavy());
-        losses.add(sent(1, 0, 1));
-        check::expect(losses.heavy());
-        losses.add(sent(1, 1'000, 0));
-        check::expect(!losses.heavy());
-    });
     return check::outcome();
 }

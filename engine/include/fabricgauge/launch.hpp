@@ -28,11 +28,9 @@
 #include <cstdio>
 #include <exception>
 #include <limits>
-#include <map>
 #include <optional>
 #include <sstream>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -40,6 +38,7 @@
 #include "fabricgauge/case_list.hpp"
 #include "fabricgauge/exit_status.hpp"
 #include "fabricgauge/feasibility.hpp"
+#include "fabricgauge/losses.hpp"
 #include "fabricgauge/neighbours.hpp"
 #include "fabricgauge/output.hpp"
 #include "fabricgauge/pair_limits.hpp"
@@ -88,10 +87,6 @@ public:
 private:
     // Other ranks give rank 0, which has the record to write, time to notice first.
     static constexpr double grace_of_others_s = 2.0;
-    static constexpr double share_of_budget_where_lost = 0.25;
-    static constexpr int sizes_for_one_where_lost = 3;
-    static constexpr char spared_reason[] =
-        "frames are lost, so that of a series one size in three is measured";
     static constexpr char losing = '!', not_losing = '.';
 
     bool is_first() const { return transport_.rank() == 0; }
@@ -136,37 +131,15 @@ private:
         if (!missing.empty()) return write_unmeasured(measured, {"skipped", missing});
         guard(measured);
         Outcome unmeasured{"failed", agree_before(measured)};
-        if (unmeasured.reason.empty() && is_spared(measured)) unmeasured = {"skipped", spared_reason};
+        if (unmeasured.reason.empty() && losses_.spares(measured))
+            unmeasured = {"skipped", Losses::reason};
         if (!unmeasured.reason.empty()) {
             part_.release_device_memory();
             watchdog_.disarm();
             return write_unmeasured(measured, unmeasured);
         }
-        const Case timed = in_time_for(measured);
+        const Case timed = losses_.in_time_for(measured);
         write_measured(timed, gather_reports(timed));
-    }
-
-    static bool fills_no_queue(const Case& measured) {
-        return !has_window(measured.pattern) && measured.message_bytes <= 4096;
-    }
-
-    // Where frames are lost samples tell of TCP's waiting: more of them would tell the same, and so
-    // would more sizes of a series.
-    bool is_spared(const Case& measured) {
-        if (!losing_) return false;
-        int& met = met_where_lost_[{measured.pattern, measured.origin, measured.target, measured.ranks,
-                                    measured.pairs, measured.load, measured.epoch, measured.threads}];
-        return met++ % sizes_for_one_where_lost != 0;
-    }
-
-    Case in_time_for(const Case& measured) const {
-        Case timed = measured;
-        timed.losing = losing_;
-        if (!losing_) return timed;
-        timed.budget_s *= share_of_budget_where_lost;
-        // Clocks read over such a way agree seldom, and each try waits.
-        if (timed.clock == ClockChoice::best) timed.clock = ClockChoice::barrier;
-        return timed;
     }
 
     // What is left of a launch after a failed call is unknown: the record says so, then all ends.
@@ -192,7 +165,7 @@ private:
             do_part();
             transport_.barrier();
             evidence_.after(report, [&](auto seen) {
-                if (fills_no_queue(measured)) losses_.add(seen);
+                losses_.add(measured, seen);
                 return needed_of(std::move(seen), measured);
             });
             // Nor may the reports be on their way before that.
@@ -231,7 +204,7 @@ private:
         }
         agreed += first;
         transport_.broadcast(agreed);
-        losing_ = agreed.front() == losing;
+        losses_.agree(agreed.front() == losing);
         return agreed.substr(1);
     }
 
@@ -298,9 +271,6 @@ private:
     typename Host::Evidence evidence_;
     typename Host::Watchdog watchdog_;
     Losses losses_;
-    bool losing_ = false;  // whether any rank's were heavy before this case
-    // How many sizes of each series came up meanwhile.
-    std::map<std::tuple<Pattern, int, int, int, int, Load, Epoch, int>, int> met_where_lost_;
     const Case* guarded_ = nullptr;  // what the watchdog's last words are about
     Part<Transport, typename Host::Clock, Launch> part_;
 };

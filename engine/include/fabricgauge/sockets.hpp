@@ -49,20 +49,6 @@ inline bool has_carried(const SocketState& state) noexcept {
 // carried, with the rest as of the one that sent most. Those that carried nothing are left out.
 Sockets by_local_address(const Sockets& sockets);
 
-// What each connection lost while it carried small messages, which fill no queue: where so much is
-// lost TCP waits 0.2 s again and again, and no interval narrows.
-class Losses {
-public:
-    void add(const Sockets& of_case);
-    bool heavy() const;
-
-private:
-    static constexpr std::int64_t fewest = 5;
-    static constexpr double share = 0.005;
-
-    Sockets sums_;
-};
-
 void write_sockets(JsonWriter& json, const Sockets& sockets);
 
 }  // namespace fabricgauge
