@@ -26,6 +26,7 @@ from fabricgauge.parse.imb.rows import layout_of
 from fabricgauge.parse.imb.table import ImbTable
 from fabricgauge.parse.interface import LogLine, Report
 from fabricgauge.parse.lines import remembered
+from fabricgauge.parse.rows import Rows
 
 #: Where the lines with # in front belong: the output's head, the command in it, its list of
 #: benchmarks, what stands above a table, or nowhere (after a table).
@@ -105,7 +106,7 @@ class ImbReader:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._table: ImbTable | None = None
-        self._last: LogLine | None = None
+        self._last: LogLine | Rows | None = None
         self._forget()
 
     def _forget(self) -> None:
@@ -140,14 +141,15 @@ class ImbReader:
         rows = None if self._table is None else self._table.rows(number, text, place)
         if rows is None:
             return place
-        self._last = rows.last
+        self._last = rows
         return place + len(rows.text)
 
     def end(self) -> Iterable[SuiteCurve]:
         """The lines are over, or another output begins, without this one's last line."""
         curves = list(self._close(stopped=True))
         if self._output.version and self._output.part != "MT" and self._last is not None:
-            self._tell_missing(self._last, any(curve.cut_off for curve in curves))
+            last = self._last.last if isinstance(self._last, Rows) else self._last
+            self._tell_missing(last, any(curve.cut_off for curve in curves))
         self._forget()
         return curves
 

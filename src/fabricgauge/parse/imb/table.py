@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import compress
+from itertools import chain
 
 import msgspec
 
@@ -60,17 +60,6 @@ _DECIMALS = 2
 _EXPECTED = "a row of an IMB table"
 
 
-class KeptRows(msgspec.Struct, frozen=True, gc=False):
-    """Rows, and what each of them tells of its unit."""
-
-    rows: Rows
-    evidence: Sequence[Allowed | None]
-
-    def singles(self) -> "Iterator[KeptRows]":
-        """Each row by itself."""
-        return map(KeptRows, self.rows.singles(), zip(self.evidence, strict=True))
-
-
 class ImbTable:
     """Rows under one headline; with ``-multi 1`` those of all groups, in turn."""
 
@@ -91,7 +80,9 @@ class ImbTable:
         self._block, self._layout, self._roles = block, layout, layout.roles
         self._headline, self._report = headline, report
         self._benchmark = meaning_of(block.name.removeprefix("Multi-"), output.part, block.mode)
-        self._rows: list[KeptRows | FailedRow] = []
+        self._rows: list[Rows | FailedRow] = []
+        #: What each row tells of its unit, without those that failed.
+        self._evidence: list[Allowed | None] = []
         self._count = self._left_out = 0
         self._torn: FailedRow | None = None
 
@@ -99,7 +90,7 @@ class ImbTable:
         """Take the plain rows that begin at ``place``."""
         rows = self._layout.form.plain(number, text, place)
         if rows is not None:
-            self._keep(self._told(rows), rows.count)
+            self._keep(rows)
         return rows
 
     def take(self, line: LogLine) -> bool:
@@ -107,11 +98,11 @@ class ImbTable:
         rows = self._layout.form.odd(line)
         if rows is None:
             failed = failed_row(line, self._layout)
-            if failed is not None:
-                self._keep(failed, 1)
+            if failed is not None and self._has_room(1):
+                self._rows.append(failed)
             return failed is not None
         if len(rows.columns) == len(self._roles) and (line.ended or not self._is_short(rows)):
-            self._keep(self._told(rows), 1)
+            self._keep(rows)
         elif line.ended:
             self._report(line, _EXPECTED)
         else:
@@ -145,15 +136,30 @@ class ImbTable:
                 self._add(table, self._torn)
             yield from table.curves(self._sign(kept, stopped))
 
-    def _keep(self, rows: KeptRows | FailedRow, count: int) -> None:
-        if self._count < MOST_ROWS:
-            self._count += count
-            self._rows.append(rows)
-        else:
-            self._left_out += count
+    def _keep(self, rows: Rows) -> None:
+        """Keep rows. A bandwidth of 0.00 is none where that is all that rounding left of it."""
+        if not self._has_room(rows.count):
+            return
+        evidence, columns, roles = self._told(rows), [*rows.columns], self._roles
+        place = roles.index("bandwidth") if "bandwidth" in roles else -1
+        if place >= 0 and 0 in columns[place]:
+            columns[place] = [
+                None if not figure and told is not None and DECIMAL in told else figure
+                for figure, told in zip(columns[place], evidence, strict=True)
+            ]
+        if "size" in roles and self._block.threads > 1:
+            place = roles.index("size")
+            columns[place] = [*map(self._share, columns[place])]
+        self._rows.append(Rows(rows.number, rows.text, rows.words, columns))
+        self._evidence += evidence
 
-    def _told(self, rows: Rows) -> KeptRows:
-        return KeptRows(rows, evidence_in(rows, self._roles, self._benchmark, self._output.part))
+    def _has_room(self, count: int) -> bool:
+        is_full = self._count >= MOST_ROWS
+        self._count, self._left_out = self._count + count, self._left_out + count * is_full
+        return not is_full
+
+    def _told(self, rows: Rows) -> list[Allowed | None]:
+        return evidence_in(rows, self._roles, self._benchmark, self._output.part)
 
     def _is_short(self, rows: Rows) -> bool:
         """Whether a row looks as if its last number lacks digits."""
@@ -161,48 +167,36 @@ class ImbTable:
         if role == "unknown" or not word.lstrip("+-")[:1].isdecimal():
             return False
         if role != "rate":
-            before = [each.rows.words[-1] for each in self._rows[-1:] if isinstance(each, KeptRows)]
+            before = [each.words[-1] for each in self._rows[-1:] if isinstance(each, Rows)]
             return decimals(word) < (decimals(before[0]) if before else _DECIMALS)
-        (allowed,) = self._told(rows).evidence
+        (allowed,) = self._told(rows)
         return allowed is not None and not allowed
 
-    def _groups(self) -> Mapping[int | None, Sequence[KeptRows | FailedRow]]:
+    def _groups(self) -> Mapping[int | None, Sequence[Rows | FailedRow]]:
         if "group" not in self._roles:
             return {None: self._rows}
-        place, found = self._roles.index("group"), dict[int | None, list[KeptRows | FailedRow]]()
+        place, found = self._roles.index("group"), dict[int | None, list[Rows | FailedRow]]()
         for each in self._rows:
             if isinstance(each, FailedRow):
                 found.setdefault(each.group, []).append(each)
                 continue
             for row in each.singles():
-                found.setdefault(row.rows.columns[place][0], []).append(row)
+                found.setdefault(row.columns[place][0], []).append(row)
         return found or {None: []}
 
-    def _add(self, table: SuiteTable, each: KeptRows | FailedRow) -> None:
-        """Add rows. A bandwidth of 0.00 is none where that is all that rounding left of it."""
-        if isinstance(each, FailedRow):
+    def _add(self, table: SuiteTable, each: Rows | FailedRow) -> None:
+        if isinstance(each, Rows):
+            table.printed(self._layout.form.cells, each.number, each.text, each.columns)
+        else:
             size = None if each.size is None else self._share(each.size)
             table.failed(each.line, size, each.trouble)
-            return
-        columns, roles = [*each.rows.columns], self._roles
-        place = roles.index("bandwidth") if "bandwidth" in roles else -1
-        if place >= 0 and 0 in columns[place]:
-            columns[place] = [
-                None if not figure and told is not None and DECIMAL in told else figure
-                for figure, told in zip(columns[place], each.evidence, strict=True)
-            ]
-        if "size" in roles and self._block.threads > 1:
-            place = roles.index("size")
-            columns[place] = [*map(self._share, columns[place])]
-        cells = self._layout.form.cells
-        table.printed(cells, each.rows.number, each.rows.text, columns)
 
     def _share(self, size: int) -> int:
         """IMB-MT prints the bytes of all its threads' messages together."""
         threads = self._block.threads
         return size if size % threads else size // threads
 
-    def _sign(self, kept: Sequence[KeptRows | FailedRow], stopped: bool) -> str:
+    def _sign(self, kept: Sequence[Rows | FailedRow], stopped: bool) -> str:
         """The sign that a table was cut off, empty if there is none."""
         output = self._output
         if self._torn is not None:
@@ -213,8 +207,7 @@ class ImbTable:
         sizes = [size for size in failed if size is not None]
         if "size" in self._roles:
             place = self._roles.index("size")
-            good = [each for each in kept if isinstance(each, KeptRows)]
-            sizes += [max(each.rows.columns[place]) for each in good]
+            sizes += [max(each.columns[place]) for each in kept if isinstance(each, Rows)]
         # IMB goes no further in a benchmark after a time-out or where memory does not suffice.
         if not sizes or isinstance(kept[-1], FailedRow) or self._benchmark.one_size:
             return ""
@@ -249,13 +242,15 @@ class ImbTable:
         version, part = self._output.version, self._output.part
         if "bandwidth" not in self._roles:
             return megabyte_of(version, part, ())
-        kept = [each for each in self._rows if isinstance(each, KeptRows)]
-        megabyte = megabyte_of(version, part, [one for each in kept for one in each.evidence])
+        megabyte = megabyte_of(version, part, self._evidence)
         if megabyte.against:
             self._report(self._headline, megabyte.against)
-        for each in kept if megabyte.by_rows else ():
-            against = [one is not None and megabyte.bytes not in one for one in each.evidence]
-            for row in compress(each.rows.singles(), against) if True in against else ():
-                line = LogLine(row.number, row.text)
-                self._report(line, "Mbytes/sec that follow from the row's other figures")
+        told = {each for each in {*self._evidence} if each is not None} if megabyte.by_rows else ()
+        against = [each for each in told if megabyte.bytes not in each]
+        if against:
+            kept = (each.singles() for each in self._rows if isinstance(each, Rows))
+            for row, said in zip(chain.from_iterable(kept), self._evidence, strict=True):
+                if said in against:
+                    line = LogLine(row.number, row.text)
+                    self._report(line, "Mbytes/sec that follow from the row's other figures")
         return megabyte

@@ -19,7 +19,8 @@ from fabricgauge.parse.imb.rows import Role
 from fabricgauge.parse.lines import decimals
 from fabricgauge.parse.rows import Rows
 
-_LEAST_TIME_US = 1e-9
+#: Of what was printed as 0.00.
+_LEAST = 1e-9
 
 
 #: What MB may stand for by one row; rounding alone can explain the difference.
@@ -27,6 +28,7 @@ Allowed = frozenset[float]
 
 DECIMAL = 1e6
 BINARY = float(1 << 20)
+_BINARY_PER_DECIMAL = BINARY / DECIMAL
 
 
 def evidence_in(
@@ -39,31 +41,30 @@ def evidence_in(
     by = _telling(roles, benchmark, part)
     if by is None or "size" not in roles:
         return [None] * rows.count
-    counted = 0 if by == "rate" else benchmark.counted
+    counted = 1 if by == "rate" else benchmark.counted
     bandwidth, other, width = roles.index("bandwidth"), roles.index(by), len(roles)
     figures = zip(
         rows.columns[roles.index("size")],
         rows.columns[bandwidth], _halves(rows.words[bandwidth::width]),
         rows.columns[other], _halves(rows.words[other::width]), strict=True,
     )  # fmt: skip
-    told: list[Allowed | None] = []
+    by_rate, told = by == "rate", list[Allowed | None]()
     for size, printed, half, by_other, other_half in figures:
-        sound = 0 <= printed < math.inf and 0 <= by_other < math.inf
-        if not (size and sound and (by_other or not counted)):
+        if not size or not (0 < by_other < math.inf or (by_other == 0 and by_rate)):
             told.append(None)
             continue
-        least, most = by_other - other_half, by_other + other_half
-        if counted:
-            micro = counted * size * 1e6
-            least, most = micro / most, micro / (least if least > 0 else _LEAST_TIME_US)
+        least = by_other - other_half if by_other > other_half else _LEAST
+        most = by_other + other_half
+        if by_rate:
+            least, most = 1e6 / most, 1e6 / least
+        low, high, moved = (printed - half) * least, (printed + half) * most, counted * size
+        binary = low <= moved / _BINARY_PER_DECIMAL <= high
+        if low <= moved <= high:
+            told.append(_EITHER if binary else _DECIMAL)
+        elif binary:
+            told.append(_BINARY)
         else:
-            least, most = least * size, most * size
-        low, high = printed - half, printed + half
-        decimal = low * DECIMAL <= most and least <= high * DECIMAL
-        fitting = _DECIMAL if decimal else _NEITHER
-        if low * BINARY <= most and least <= high * BINARY:
-            fitting = _EITHER if decimal else _BINARY
-        told.append(fitting)
+            told.append(_NEITHER if 0 <= printed < math.inf else None)
     return told
 
 
