@@ -64,12 +64,12 @@ def _calling(mpi: Mpi, compiler: str) -> dict[str, str]:
 
 def _identity(mpi: Mpi, compiler: str, env: Mapping[str, str]) -> str:
     return identity_of([
-        str(mpi.mpicxx.resolve()), str(mpi.mpicxx), mpi.kind, mpi.version, _link_line(mpi, env),
+        str(mpi.mpicxx.resolve()), str(mpi.mpicxx), mpi.kind, mpi.version, link_line(mpi, env),
         compiler, *FLAGS, *DEFINITIONS, digest(source_folder()),
     ])  # fmt: skip
 
 
-def _link_line(mpi: Mpi, env: Mapping[str, str]) -> str:
+def link_line(mpi: Mpi, env: Mapping[str, str]) -> str:
     """What the wrapper calls: the compiler with all its words."""
     return first_line(mpi.mpicxx, "--showme" if mpi.kind == "openmpi" else "-show", env)
 
@@ -107,7 +107,7 @@ def _compile(mpi: Mpi, folder: Path, env: Mapping[str, str], version: str) -> Pa
 
 def _without_mpi(mpi: Mpi, env: Mapping[str, str]) -> list[str]:
     """How the wrapper calls its compiler, without the words that name the MPI."""
-    compiler, *words = shlex.split(_link_line(mpi, env))
+    compiler, *words = shlex.split(link_line(mpi, env))
     kept = (word for word in words if word.startswith(CODE_FLAGS) or _has_transport(word))
     return [compiler, *kept, *FLAGS]
 

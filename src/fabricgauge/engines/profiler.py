@@ -5,14 +5,12 @@ import shlex
 import shutil
 from pathlib import Path
 
-from fabricgauge import process
-from fabricgauge.engines.build import DEFINITIONS
+from fabricgauge.engines.build import DEFINITIONS, link_line
 from fabricgauge.engines.cache import cache_folder, keep_folder, workshop
-from fabricgauge.engines.find import ASK_TIMEOUT_S, embedded_mpi
+from fabricgauge.engines.find import embedded_mpi
 from fabricgauge.engines.sources import FLAGS, identity_of, run_all, source_folder
 from fabricgauge.files.ownership import not_own
 from fabricgauge.model.engine import Mpi
-from fabricgauge.model.errors import CannotRun
 
 LIBRARY = "libfabricgauge-profile.so"
 
@@ -54,9 +52,4 @@ def _has_compiler(mpi: Mpi) -> bool:
 
 def _compiler(mpi: Mpi) -> list[str]:
     """The wrapper's compiler with its words, without those that link."""
-    argument = "--showme" if mpi.kind == "openmpi" else "-show"
-    asked = process.run([str(mpi.mpicxx), argument], timeout_s=ASK_TIMEOUT_S, env=mpi.env)
-    words = shlex.split(asked.stdout)
-    if asked.exit_code != 0 or not words:
-        raise CannotRun(f"{mpi.mpicxx} {argument} does not say which compiler it calls")
-    return [word for word in words if not word.startswith(_LINKING)]
+    return [word for word in shlex.split(link_line(mpi, mpi.env)) if not word.startswith(_LINKING)]

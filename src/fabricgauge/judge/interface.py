@@ -94,5 +94,4 @@ class Rule(Protocol):
     """
 
     ID: str
-    TITLE: str
     judge: Judge

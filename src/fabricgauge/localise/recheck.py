@@ -101,7 +101,6 @@ def meetings(
         network=network,
         meetings=tuple(Meeting(*pair, *size) for pair, sizes in planned.items() for size in sizes),
         nodes=(*(n for n in order if n in met), *(n for n in met if n not in order)),
-        left_out=tuple(one.names for one in worst_first if one not in chosen),
     )
 
 

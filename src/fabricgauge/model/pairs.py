@@ -225,14 +225,12 @@ class Meeting(msgspec.Struct, frozen=True):
 class Recheck(msgspec.Struct, frozen=True):
     """What to measure again on a network, in this order. ``nodes`` are by rank.
 
-    ``left_out`` are suspects for which there is no room, by name; ``launches`` is how often all
-    of it is measured.
+    ``launches`` is how often all of it is measured.
     """
 
     network: str
     meetings: tuple[Meeting, ...] | Skipped
     nodes: tuple[str, ...] = ()
-    left_out: tuple[tuple[str, ...], ...] = ()
     launches: int = 1
 
 

@@ -13,7 +13,6 @@ from fabricgauge.stats.series import Point, Series
 from fabricgauge.words import figures, patterns
 
 ID = "above-ceiling"
-TITLE = "Nothing is faster than the network can be"
 
 #: Cause and remedy of a figure that is surely above, and of one that may be.
 _SURE = (

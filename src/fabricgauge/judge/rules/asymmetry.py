@@ -18,7 +18,6 @@ from fabricgauge.stats.series import Point, Series
 from fabricgauge.words import figures, patterns, sentences
 
 ID = "asymmetry"
-TITLE = "Both directions are alike"
 
 _REMEDY = (
     "look at the slower direction's sender and receiver in turn: negotiated rate and duplex"

@@ -15,7 +15,6 @@ from fabricgauge.stats.series import Point, Series
 from fabricgauge.words import figures, patterns
 
 ID = "cache-shape"
-TITLE = "Bandwidth saturates with message size, as a medium's does"
 
 #: A peak at smaller messages is a matter of software, not of a cache.
 FROM_BYTES = 16384

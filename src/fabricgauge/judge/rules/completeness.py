@@ -11,7 +11,6 @@ from fabricgauge.model.verdict import Figure, Outcome, Threshold
 from fabricgauge.words import sentences
 
 ID = "completeness"
-TITLE = "Everything that was planned was measured"
 
 _OF_LOGS = "a run or its log was ended early, or the file is none of a suite that can be read"
 _WHOLE_LOGS = "import the whole logs, and only logs; what was read is judged all the same"

@@ -8,7 +8,6 @@ from fabricgauge.model.finding import CONNECT
 from fabricgauge.model.verdict import Outcome, VerdictSubject
 
 ID = CONNECT
-TITLE = "Every node can connect to every other"
 
 
 @of_run(ID)

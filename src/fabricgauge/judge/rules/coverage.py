@@ -8,7 +8,6 @@ from fabricgauge.words import sentences
 from fabricgauge.words.networks import is_loopback
 
 ID = "coverage"
-TITLE = "All nodes and networks were measured"
 
 #: Why nodes were left out or could not be asked, and what to do about it.
 _PLANNED = (

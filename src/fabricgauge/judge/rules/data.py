@@ -8,7 +8,6 @@ from fabricgauge.model.verdict import Outcome
 from fabricgauge.words import figures
 
 ID = "data"
-TITLE = "Received bytes are those that were sent"
 
 _CAUSE = "memory, a network interface or a driver corrupts data, or the MPI's transport does"
 _REMEDY = (

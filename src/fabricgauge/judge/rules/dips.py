@@ -13,7 +13,6 @@ from fabricgauge.stats.series import Point, Series
 from fabricgauge.words import figures, patterns, sentences
 
 ID = "dips"
-TITLE = "Curves have no dips"
 
 _CAUSE = (
     "MPI changes its protocol there (eager to rendezvous, inline to copied), a segment no longer"

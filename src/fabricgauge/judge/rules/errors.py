@@ -11,7 +11,6 @@ from fabricgauge.words import figures, sentences
 from fabricgauge.words.port_counters import kind_of
 
 ID = "errors"
-TITLE = "No interface counted errors, drops or congestion, and next to nothing was sent again"
 
 _COUNTED = (
     "errors: cable, transceiver or port; drops: a receiver or queue that can't keep up",

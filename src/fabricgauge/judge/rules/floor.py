@@ -15,7 +15,6 @@ from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.words import figures, patterns
 
 ID = "floor"
-TITLE = "Latency is not below what the medium allows"
 
 #: Thresholds; RoCE runs on Ethernet as TCP does, so the technology does not tell.
 TCP = "floor.tcp"

@@ -22,7 +22,6 @@ from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.words import figures, patterns, sentences
 
 ID = "fraction"
-TITLE = "A sustained stream reaches the ceiling"
 
 _AGAIN = "measure again with more launches and no other load: fabricgauge check --profile full"
 

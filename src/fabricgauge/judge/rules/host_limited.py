@@ -9,7 +9,6 @@ from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.words import patterns
 
 ID = "host-limited"
-TITLE = "Low figures are not the fault of a host"
 
 _REMEDY = (
     "end other work on the nodes, spread interrupts over the processors (RSS, RPS), raise the"

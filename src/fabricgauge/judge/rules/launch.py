@@ -7,7 +7,6 @@ from fabricgauge.judge.subject import Subject, what_was_left
 from fabricgauge.model.verdict import Outcome, VerdictSubject
 
 ID = "launch"
-TITLE = "No node or pair breaks a launch"
 
 
 @of_networks(ID)

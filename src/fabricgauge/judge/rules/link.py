@@ -13,7 +13,6 @@ from fabricgauge.model.verdict import Outcome, VerdictSubject
 from fabricgauge.words import figures, sentences
 
 ID = "link"
-TITLE = "Every interface has a live link"
 
 #: What a change amounts to, with its cause and remedy; the first that there is decides.
 _MEANINGS: dict[ChangeKind, tuple[Outcome, str, str]] = {

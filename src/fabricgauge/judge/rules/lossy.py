@@ -12,7 +12,6 @@ from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
 from fabricgauge.words import figures
 
 ID = "lossy"
-TITLE = "No node loses frames that others keep"
 
 #: Of two nodes nothing tells which one loses: then the way between them is told.
 FEWEST_NODES = 3

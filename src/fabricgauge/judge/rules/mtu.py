@@ -11,7 +11,6 @@ from fabricgauge.model.verdict import Figure, Outcome, Threshold, VerdictSubject
 from fabricgauge.words import sentences
 
 ID = "mtu"
-TITLE = "All members have the same MTU, and TCP uses it"
 
 #: Networks of which a stated MTU of these sizes is the RDMA MTU.
 RDMA = ("infiniband", "roce-v1", "roce-v2")

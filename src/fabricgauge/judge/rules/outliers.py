@@ -26,7 +26,6 @@ from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject, finding_s
 from fabricgauge.words import figures, sentences
 
 ID = "outliers"
-TITLE = "No node, direction, link or group is slower than its peers"
 
 #: Suspects that are told one by one; the others are counted.
 MOST_SUSPECTS = 6

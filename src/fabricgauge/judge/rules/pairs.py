@@ -22,7 +22,6 @@ from fabricgauge.stats.series import node_of
 from fabricgauge.words import figures, sentences
 
 ID = "pairs"
-TITLE = "Every pair of nodes reaches the ceiling"
 
 #: As far below good pairs a node must be: as `outliers` has it for the least effect of a fault.
 APART = 0.9

@@ -18,7 +18,6 @@ from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.words import figures, sentences
 
 ID = "path"
-TITLE = "The bytes crossed the network that was meant"
 
 #: Lines of evidence of one verdict: eight nodes in three launches.
 MOST_LINES = 48

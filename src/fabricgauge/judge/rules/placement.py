@@ -12,7 +12,6 @@ from fabricgauge.model.verdict import Outcome
 from fabricgauge.words import sentences
 
 ID = "placement"
-TITLE = "Ranks ran on different nodes, as planned"
 
 _ONE_NODE = (
     "both ranks were started on one node, so memory was measured: typically the placement flag"

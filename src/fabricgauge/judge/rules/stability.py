@@ -11,7 +11,6 @@ from fabricgauge.stats.series import Point, Series
 from fabricgauge.words import figures, patterns
 
 ID = "stability"
-TITLE = "The deciding figures are steady"
 
 _CAUSE = "other load on the hosts or the link, power saving, or a run that was too short"
 _REMEDY = "measure again when nodes and network are quiet: fabricgauge check --profile full"
