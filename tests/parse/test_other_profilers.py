@@ -1,4 +1,4 @@
-"""Reports of mpiP and IPM, in the forms of their own documents."""
+"""Reports of mpiP and IPM: recorded ones, and some in the forms of their own documents."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricgauge.model.application import ApplicationProfile
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.parse.other_profilers import ipm_profile, mpip_profile
 
@@ -23,12 +24,6 @@ def test_mpip_s_call_sites_are_rows() -> None:
     assert (send.call, send.calls, send.bytes, send.least_bytes) == ("Send", 80, 480_000, 4096)
     assert send.time_s == pytest.approx(80 * 0.01e-3)
     assert (allreduce.kind, allreduce.calls, allreduce.least_bytes) == ("Collective", 2, None)
-
-
-def test_a_concise_report_of_mpip_says_what_it_lacks() -> None:
-    found = mpip_profile(MPIP.partition("@--- Callsites")[0])
-    assert found.mix == ()
-    assert "only the time in MPI" in found.notes[-1]
 
 
 def test_ipm_s_tasks_are_summed() -> None:
@@ -54,3 +49,74 @@ def test_damage_never_raises_anything_else(place: int, damage: str) -> None:
     for read, text in ((mpip_profile, MPIP), (ipm_profile, IPM)):
         with suppress(CannotRun):
             read(text[:place] + damage + text[place + len(damage) :])
+
+
+def read(name: str) -> str:
+    return next(FIXTURES.glob(f"*/{name}.*[!a]")).read_text()
+
+
+def summed(found: ApplicationProfile, call: str) -> tuple[int, int]:
+    rows = [one for one in found.mix if one.call == call]
+    return sum(one.calls for one in rows), sum(one.bytes for one in rows)
+
+
+def classes(found: ApplicationProfile, call: str) -> set[int | None]:
+    return {one.least_bytes for one in found.mix if one.call == call}
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks"), [("3.5.0--openmpi-three-tasks", 3), ("3.5.0--openmpi-floating", 2)]
+)
+def test_a_report_of_mpip_says_what_its_program_did(name: str, ranks: int) -> None:
+    found = mpip_profile(read(name))
+    assert (found.program, found.size, found.nodes) == ("mixed", ranks, 1)
+    assert summed(found, "Isend") == (50 * ranks, 300_000 * ranks)
+    assert summed(found, "Allreduce") == (20 * ranks, 1280 * ranks)
+    assert summed(found, "Recv")[0] == 50 * ranks + 1
+    assert summed(found, "Put") == (ranks, 64 * ranks)
+    calls, moved = summed(found, "Sendrecv")
+    assert (calls, moved) == (5 * ranks, pytest.approx(1_082_401 * ranks, rel=1e-3))
+    assert classes(found, "Isend") == {4096}
+    assert classes(found, "Put") == {64}
+    assert classes(found, "Sendrecv") == {None}
+    assert sum(one.time_s for one in found.mix) == pytest.approx(
+        sum(one.mpi_s for one in found.ranks), rel=0.03
+    )
+
+
+def test_a_report_of_mpip_without_call_sites_has_its_totals() -> None:
+    found = mpip_profile(read("3.5.0--openmpi-no-sites"))
+    assert summed(found, "Isend") == (100, 0)
+    assert "twenty with most time" in found.notes[-1]
+
+
+def test_a_concise_report_of_mpip_is_refused() -> None:
+    with pytest.raises(CannotRun, match="without -c"):
+        mpip_profile(read("3.5.0--openmpi-concise"))
+
+
+@pytest.mark.parametrize("size", [1 << power for power in range(31)])
+def test_a_power_of_two_is_of_its_own_class_as_mpip_prints_it(size: int) -> None:
+    row = f"Send 5 * 80 {size:.4g} {size:.4g} {size:.4g} {80 * size:.4g}"
+    text = MPIP.replace(
+        next(line for line in MPIP.splitlines() if "4.8e+05" in line and "*" in line), row
+    )
+    assert classes(mpip_profile(text), "Send") == {size}
+
+
+def test_ipm_s_full_log_tells_sizes() -> None:
+    found = ipm_profile(read("2.0.6--openmpi-full"))
+    assert (found.program, found.size, found.nodes) == ("mixed", 3, 1)
+    assert summed(found, "Isend") == (150, 150 * 5120), "IPM keeps three binary digits of 6,000"
+    assert classes(found, "Sendrecv") == {1, 32, 1024, 32768, 1 << 20}
+    assert summed(found, "Sendrecv") == (15, 3 * 1_082_401)
+    assert classes(found, "Recv") == {None}
+    assert sum(one.calls for one in found.mix) == sum(one.calls for one in found.ranks) == 554
+
+
+def test_regions_of_ipm_count_once_and_receives_have_no_bytes() -> None:
+    found = ipm_profile(read("2.0.6--openmpi-regions-terse"))
+    assert summed(found, "Sendrecv")[0] == 15
+    assert summed(found, "Allreduce") == (60, 60 * 64)
+    assert summed(found, "Recv") == (151, 0)
+    assert "IPM_LOG=full" in found.notes[-1]

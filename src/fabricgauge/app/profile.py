@@ -194,5 +194,6 @@ def require_recorded(profiles: tuple[ApplicationProfile, ...], status: int) -> A
     raise CannotRun(
         f"no rank came to MPI_Init (exit status {status}): the program has no MPI or ended before"
         " it, is linked statically, is of another MPI than --mpi names, or its launcher does not"
-        " hand LD_PRELOAD on to other nodes"
+        " hand LD_PRELOAD on to other nodes. If the library says that the profile cannot be"
+        " written, make room or name another place by -o"
     )
