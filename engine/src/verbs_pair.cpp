@@ -17,8 +17,9 @@ namespace {
 // Operations whose receives are posted: the one under way, and the next.
 constexpr std::int64_t operations_ahead = 2;
 
-// 4.096 us x 2^14 = 67 ms until a packet is sent again, seven times; then the peer is lost.
-constexpr std::uint8_t acknowledge_timeout = 14;
+// 4.096 us x 2^17 = 0.54 s until a packet is sent again, seven times; then the peer is lost. UCX waits
+// 1 s; with less a busy software device sends again what was only acknowledged late.
+constexpr std::uint8_t acknowledge_timeout = 17;
 constexpr std::uint8_t retries = 7;
 // Where there is no posted receive the peer asks for 0.64 ms, six times; 7 would be for ever.
 constexpr std::uint8_t not_ready_timer = 12;
