@@ -30,6 +30,7 @@ def configure(home: Path, text: str) -> None:
         (["check", "-w", "--oProxyCommand=x"], "host"),
         (["check", "--lab", "none-such", "--launcher", "local"], "--lab"),
         (["report", "--format", "pdf"], "pdf"),
+        (["path", "--calls", "send", "--transport", "ofi"], "--calls"),
         (["frobnicate"], "frobnicate"),
     ],
 )

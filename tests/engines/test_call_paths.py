@@ -10,6 +10,7 @@ import pytest
 from tests.engines.path_samples import preloaded, programs, started, warm
 
 from fabricgauge.engines.path_programs import PathPrograms
+from fabricgauge.engines.sources import OFI_HEADER
 
 pytestmark = pytest.mark.engine
 
@@ -148,3 +149,29 @@ def test_a_killed_launcher_leaves_nothing_behind(built: PathPrograms) -> None:
     launcher.kill()
     # The pipe ends once neither the tracer nor what it traces holds it any more.
     assert launcher.communicate(timeout=20)[0] == b""
+
+
+@pytest.mark.skipif(not OFI_HEADER.exists(), reason="libfabric-dev is not installed")
+@pytest.mark.parametrize("provider", ["tcp", "shm"])
+def test_calls_of_libfabric_are_counted_with_the_read_that_completes_them(
+    built: PathPrograms, tmp_path: Path, provider: str
+) -> None:
+    """What is copied has no completion to read; both ends' own calls do no MPI."""
+    words = ("--transport", "ofi", "--provider", provider)
+    counted = {}
+    for call in ("fi_tsend", "fi_tinject", "fi_trecv"):
+        calls, ended = started(tmp_path / call, built, call, words=words)
+        traced = warm(calls)
+        assert (ended.status, len(traced)) == ("ok", 20), ended.message
+        assert not [one for c in traced for one in c.objects if one.object.startswith("libmpi")]
+        assert all(any("libfabric" in one.object for one in c.objects) for c in traced)
+        counted[call] = usual([one.instructions for one in traced])
+    assert counted["fi_tinject"] < counted["fi_tsend"]
+
+
+@pytest.mark.skipif(not OFI_HEADER.exists(), reason="libfabric-dev is not installed")
+def test_a_provider_that_is_not_there_is_named(built: PathPrograms, tmp_path: Path) -> None:
+    words = ("--transport", "ofi", "--provider", "none-such")
+    calls, ended = started(tmp_path, built, "fi_tsend", words=words)
+    assert (calls, ended.status) == ([], "broken")
+    assert "no provider none-such" in ended.message

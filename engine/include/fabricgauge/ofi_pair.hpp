@@ -35,18 +35,25 @@ public:
             int peer, bool listens);
 
     OfiAddress address() const;
+    const fid_ep& endpoint() const noexcept { return *endpoint_; }
+    const fid_cq& completions() const noexcept { return *completions_; }
     // With the peer's endpoint, from either side. Throws TransportError.
     void join(const OfiAddress& other);
 
     void start_send(const std::byte* data, std::int64_t bytes) {
+        if (static_cast<std::size_t>(bytes) <= inject_bytes_) inject(data, bytes);
+        else post_send(data, bytes);
+    }
+    void inject(const std::byte* data, std::int64_t bytes) {
         const auto size = static_cast<std::size_t>(bytes);
-        if (size <= inject_bytes_) {
-            start("send", [&] {
-                return tagged_ ? fi_tinject(endpoint_.get(), data, size, to_, tag)
-                               : fi_inject(endpoint_.get(), data, size, to_);
-            });
-            return;
-        }
+        start("send", [&] {
+            return tagged_ ? fi_tinject(endpoint_.get(), data, size, to_, tag)
+                           : fi_inject(endpoint_.get(), data, size, to_);
+        });
+    }
+    // Has a completion, however short it is.
+    void post_send(const std::byte* data, std::int64_t bytes) {
+        const auto size = static_cast<std::size_t>(bytes);
         void* const own = next_context();
         start("send", [&] {
             return tagged_ ? fi_tsend(endpoint_.get(), data, size, key_, to_, tag, own)

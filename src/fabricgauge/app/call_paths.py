@@ -13,18 +13,24 @@ from fabricgauge.engines.path_programs import PathPrograms, path_programs
 from fabricgauge.model.call_path import FORMAT, VERSION, CallPath, CallPaths, TracedCall
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import StoreError, UsageError
+from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Ended
 from fabricgauge.parse.call_path import by_size, call_path, traced_call
 from fabricgauge.run.launch import Running
 from fabricgauge.run.mpi_impls.table import command
+from fabricgauge.run.transports import OFI, VERBS, beside_mpi, needs_ports
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.words.networks import loopback_of
 
 FILE = "paths.json"
 
+#: Calls of what MPI stands on, by what ``--transport`` calls it.
+BELOW_MPI = {OFI: ("fi_tsend", "fi_tinject", "fi_trecv"), VERBS: ("ibv_post_send", "ibv_poll_cq")}
 #: Operations of two ranks, and those of more.
-PAIR_OPERATIONS = ("send", "recv", "recv-late", "isend", "irecv", "put", "get")
+PAIR_OPERATIONS = (
+    "send", "recv", "recv-late", "isend", "irecv", "put", "get", *BELOW_MPI[OFI], *BELOW_MPI[VERBS]
+)  # fmt: skip
 JOINT_OPERATIONS = ("bcast", "allreduce", "barrier")
 #: A barrier sends nothing; the size of its row is 0.
 SIZELESS = ("barrier",)
@@ -65,6 +71,12 @@ def operation(word: str) -> Operation:
     return Operation(name, int(ranks))
 
 
+def carrier_of(one: Operation, asked: str) -> str:
+    """What carries the call: empty for MPI, else what was asked for if it has such a call."""
+    carrier = next((name for name, calls in BELOW_MPI.items() if one.name in calls), "")
+    return asked if carrier and asked.partition(":")[0] == carrier else carrier
+
+
 class Study(msgspec.Struct, frozen=True):
     """What is to be traced: ``calls`` warm calls of each operation at each size.
 
@@ -84,6 +96,9 @@ def trace(study: Study, target: Target, directory: RunDirectory) -> tuple[CallPa
         CannotRun: no MPI or decoder, another processor, or no network joins the nodes.
         UsageError: no such MPI or network.
     """
+    carrier = target.request.transport
+    if carrier and carrier not in {carrier_of(one, carrier) for one in study.operations}:
+        raise UsageError(f"--transport {carrier} has no effect: none of --calls goes over it")
     target.progress.stage("finding the tracer; where there is none yet it is built, once")
     asked = target.request.mpi
     programs = path_programs(named_mpi(asked) if asked else embedded_mpi())
@@ -96,11 +111,11 @@ def trace(study: Study, target: Target, directory: RunDirectory) -> tuple[CallPa
     )  # fmt: skip
     directory.seal("run.json", what)
     interrupted = False
-    for number, (launch, one) in enumerate(_launches(study, target, directory), 1):
+    for number, (launch, one, words) in enumerate(_launches(study, target, directory), 1):
         named = f"{one.name} on {one.ranks} ranks, {way_of(launch)}"
         target.progress.stage(f"launch {number}: {named}")
         try:
-            found = _traced(study, one, launch, programs, target, directory)
+            found = _traced(study, one, launch, words, programs, target, directory)
         except KeyboardInterrupt:
             interrupted = True
             break
@@ -132,27 +147,48 @@ def way_of(launch: PlannedLaunch) -> str:
 
 def _launches(
     study: Study, target: Target, directory: RunDirectory
-) -> Iterator[tuple[PlannedLaunch, Operation]]:
-    """Within the first node, over its loopback where asked for, and over each network."""
+) -> Iterator[tuple[PlannedLaunch, Operation, tuple[str, ...]]]:
+    """Within the first node, over its loopback where asked for, and over each network.
+
+    With each launch go the words that say what carries its calls, none for MPI.
+    """
     nodes, asked = target.access.nodes, target.request.network
     within = [name for name in (NODE, LOOPBACK) if name in asked or (name == NODE and not asked)]
     others = tuple(name for name in asked if name not in (NODE, LOOPBACK))
-    networks = []
+    fabric = Fabric((), (), ())
     if len(nodes) > 1 and (others or not asked):
-        request = msgspec.structs.replace(target.request, network=others)
         fabric = discovered(target, directory, "discover")
-        networks = [network for network, _ in targets(request, fabric, nodes[:2])]
     elif others:
         raise UsageError(f"--network {others[0]} joins nodes, and there is one: name two with -w")
     number = 0
     for one in study.operations:
+        carrier = carrier_of(one, target.request.transport)
         alone = PlannedLaunch(0, None, None, nodes[:1] * one.ranks, ())
         spread = msgspec.structs.replace(alone, nodes=_spread(nodes[:2], one.ranks))
-        launches = [alone if name == NODE else _over_loopback(alone) for name in within]
-        launches += [spread.pinned_to(network) for network in networks]
+        # Verbs have no way of their own within a node.
+        here = () if needs_ports(carrier) else within
+        launches = [alone if name == NODE else _over_loopback(alone) for name in here]
+        if fabric.nodes:
+            request = msgspec.structs.replace(target.request, network=others, transport=carrier)
+            found = targets(request, fabric, nodes[:2])
+            launches += [spread.pinned_to(network) for network, _ in found]
         for launch in launches:
             number += 1
-            yield msgspec.structs.replace(launch, number=number), one
+            numbered = msgspec.structs.replace(launch, number=number)
+            if carrier:
+                yield _beside(carrier, fabric, numbered, one)
+            else:
+                yield numbered, one, ()
+
+
+def _beside(
+    carrier: str, fabric: Fabric, launch: PlannedLaunch, one: Operation
+) -> tuple[PlannedLaunch, Operation, tuple[str, ...]]:
+    """The launch as MPI makes it, and where what carries the calls finds its own address."""
+    made, words = beside_mpi(carrier, fabric, launch)
+    subnet = "127.0.0.0/8" if way_of(launch) == LOOPBACK else made.subnet
+    named = msgspec.structs.replace(made, network=launch.network) if launch.ports else made
+    return named, one, (*words, *(("--pin", subnet) if subnet else ()))
 
 
 def _over_loopback(launch: PlannedLaunch) -> PlannedLaunch:
@@ -168,6 +204,7 @@ def _traced(
     study: Study,
     one: Operation,
     launch: PlannedLaunch,
+    words: tuple[str, ...],
     programs: PathPrograms,
     target: Target,
     directory: RunDirectory,
@@ -176,7 +213,7 @@ def _traced(
     sizes = (0,) if one.name in SIZELESS else study.sizes
     options = (
         "--limit", str(max(1, round(study.limit_s))), "--", str(programs.calls), one.name,
-        ",".join(map(str, sizes)), str(WARM_UP), str(study.calls),
+        ",".join(map(str, sizes)), str(WARM_UP), str(study.calls), *words,
     )  # fmt: skip
     # The tracer takes the engine's place; it knows the same words of pinning.
     engine = Engine(programs.tracer, programs.mpi, "", (), "")

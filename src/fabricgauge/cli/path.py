@@ -23,7 +23,8 @@ USUAL_SIZES = (4,)
     default="send,recv",
     show_default=True,
     help="What to trace: send, recv, recv-late (the message comes while it waits), isend, irecv,"
-    " put, get, and on 2 or more ranks bcast, allreduce, barrier:4.",
+    " put, get, and on 2 or more ranks bcast, allreduce, barrier:4; of libfabric fi_tsend,"
+    " fi_tinject, fi_trecv; of verbs ibv_post_send, ibv_poll_cq.",
 )
 @of.sizes_option
 @click.option(
@@ -42,6 +43,12 @@ USUAL_SIZES = (4,)
     help="End a launch after that time; what it traced until then is kept.",
 )
 @of.mpi_option
+@click.option(
+    "--transport",
+    type=of.Parsed("transport", of.lazily("run.transports", "known_transport")),
+    metavar="ofi|verbs[:KEY=VALUE,…]",
+    help="How calls below MPI are carried, e.g. ofi:provider=shm; they find it themselves without.",
+)
 @of.nodelist_option
 @of.lab_option("Trace on a virtual cluster on this machine: NAME, or one made for this.")
 @of.launcher_option

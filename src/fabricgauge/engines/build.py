@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fabricgauge import process
-from fabricgauge.engines.cache import PROGRAM, cache_folder, keep_folder, kept_or_made
+from fabricgauge.engines.cache import PROGRAM, cache_folder, keep_folder, kept_or_made, workshop
 from fabricgauge.engines.find import ASK_TIMEOUT_S
 from fabricgauge.engines.sources import (
     FLAGS,
@@ -86,23 +86,36 @@ def first_line(mpicxx: Path, argument: str, env: Mapping[str, str]) -> str:
 
 
 def _compile(mpi: Mpi, folder: Path, env: Mapping[str, str], version: str) -> Path:
-    """Compile what knows this MPI, and all else unless another MPI's build left it; then link."""
-    calling, sources = _without_mpi(mpi, env), source_folder()
-    core, made = cache_folder() / f"core-{_core_identity(calling, version)}", folder / "core"
-    made.mkdir()
-    units = translation_units(sources)
-    own = [unit for unit in units if knows_mpi(unit)]
-    others = [unit for unit in units if not knows_mpi(unit)]
-    commands = compilations([str(mpi.mpicxx), *FLAGS, *DEFINITIONS], own, sources, folder)
-    if not all(one.exists() for one in objects(others, core)):
-        commands += compilations(calling, others, sources, made)
-    run_all(commands, env)
-    if any(made.iterdir()):
-        keep_folder(made, core)
-    program = folder / PROGRAM
-    linked = map(str, (*objects(own, folder), *objects(others, core)))
-    run_all([[str(mpi.mpicxx), *FLAGS, *linked, "-o", str(program), *LIBRARIES]], env)
+    """Compile what knows this MPI, and link it with all else."""
+    _, core = compiled_core(mpi, env, version)
+    sources, program = source_folder(), folder / PROGRAM
+    own = [unit for unit in translation_units(sources) if knows_mpi(unit)]
+    calling = [str(mpi.mpicxx), *FLAGS]
+    run_all(compilations([*calling, *DEFINITIONS], own, sources, folder), env)
+    linked = map(str, (*objects(own, folder), *core))
+    run_all([[*calling, *linked, "-o", str(program), *LIBRARIES]], env)
     return program
+
+
+def compiled_core(
+    mpi: Mpi, env: Mapping[str, str], version: str
+) -> tuple[list[str], tuple[Path, ...]]:
+    """The compiler of an MPI's wrapper with its words, and what it made of all that knows no MPI.
+
+    That is compiled unless another program's build left it.
+
+    Raises:
+        CannotRun: the compiler refused the sources.
+    """
+    calling, sources = _without_mpi(mpi, env), source_folder()
+    place = cache_folder() / f"core-{_core_identity(calling, version)}"
+    units = [unit for unit in translation_units(sources) if not knows_mpi(unit)]
+    core = tuple(objects(units, place))
+    if not all(one.exists() for one in core):
+        with workshop() as made:
+            run_all(compilations(calling, units, sources, made), env)
+            keep_folder(made, place)
+    return calling, core
 
 
 def _without_mpi(mpi: Mpi, env: Mapping[str, str]) -> list[str]:
