@@ -110,9 +110,10 @@ std::vector<std::string> names_in(const std::string& text) {
 }
 
 QueuePairKind kind_in(const std::string& text) {
-    for (const QueuePairKind kind : {QueuePairKind::rc, QueuePairKind::uc, QueuePairKind::ud})
+    for (const QueuePairKind kind :
+         {QueuePairKind::rc, QueuePairKind::uc, QueuePairKind::ud, QueuePairKind::xrc})
         if (text == name_of(kind)) return kind;
-    expected(text, "rc, uc or ud");
+    expected(text, "rc, uc, ud or xrc");
 }
 
 MessagesBy way_in(const std::string& text) {
@@ -211,6 +212,7 @@ const char* name_of(QueuePairKind kind) noexcept {
         case QueuePairKind::rc: return "rc";
         case QueuePairKind::uc: return "uc";
         case QueuePairKind::ud: return "ud";
+        case QueuePairKind::xrc: return "xrc";
     }
     return "";
 }
@@ -247,6 +249,9 @@ Options parse_options(const std::vector<std::string>& arguments) {
     if (options.pin.subnet.empty() && options.transport == Carrier::sockets)
         throw OptionsError("--transport sockets needs --pin SUBNET: the network that is meant");
     require_mpi_for_memory(options);
+    if (options.verbs.shared_receives && options.verbs.queue_pair == QueuePairKind::xrc)
+        throw OptionsError("--queue-pair xrc has a shared queue of receives for each connection: leave"
+                           " --shared-receives out");
     if (options.check_data && options.transport == Carrier::verbs) require_verifiable(options.verbs);
     return options;
 }

@@ -2,6 +2,7 @@
 
 #include "fabricgauge/verbs_device.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -27,6 +28,22 @@ std::string locked_memory_limit() {
            " KiB here: raise it";
 }
 
+// It has the functions that made its extended domain, and those beside them. ibv_create_srq_ex and
+// ibv_create_qp_ex are inline as well, but call others of the library by name.
+verbs_context& driver_of(const VerbsDevice& device) { return *verbs_get_ctx(device.context()); }
+
+ibv_srq* create_extended(const VerbsDevice& device, const ibv_srq_attr& size, ibv_cq* completions) {
+    ibv_srq_init_attr_ex asked{};
+    asked.attr = size;
+    asked.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
+                      IBV_SRQ_INIT_ATTR_CQ;
+    asked.srq_type = IBV_SRQT_XRC;
+    asked.pd = device.domain();
+    asked.xrcd = device.extended_domain();
+    asked.cq = completions;
+    return driver_of(device).create_srq_ex(device.context(), &asked);
+}
+
 }  // namespace
 
 std::string with_reason(const std::string& what, int error) {
@@ -34,6 +51,7 @@ std::string with_reason(const std::string& what, int error) {
 }
 
 ibv_qp_type type_of(QueuePairKind kind) noexcept {
+    if (kind == QueuePairKind::xrc) return IBV_QPT_XRC_SEND;
     if (kind == QueuePairKind::ud) return IBV_QPT_UD;
     return kind == QueuePairKind::uc ? IBV_QPT_UC : IBV_QPT_RC;
 }
@@ -63,6 +81,8 @@ VerbsDevice::VerbsDevice(const VerbsLibrary& library, const RdmaPort& port, cons
       domain_(verbs_.alloc_pd(context_.get()), verbs_.dealloc_pd) {
     if (domain_ == nullptr)
         throw RdmaError(with_reason("ibv_alloc_pd of " + port_.device + " failed", errno));
+    query();
+    if (options_.queue_pair == QueuePairKind::xrc) extended_ = open_extended();
     limits_ = find_limits();
 }
 
@@ -86,13 +106,28 @@ VerbsDevice::Context VerbsDevice::open() const {
     return {context, verbs_.close_device};
 }
 
-VerbsLimits VerbsDevice::find_limits() {
+void VerbsDevice::query() {
     const auto number = static_cast<std::uint8_t>(port_.number);
     auto* const shorter = reinterpret_cast<_compat_ibv_port_attr*>(&attributes_);
     if (const int error = verbs_.query_device(context_.get(), &known_); error != 0)
         throw RdmaError(with_reason("ibv_query_device of " + port_.device + " failed", error));
     if (const int error = verbs_.query_port(context_.get(), number, shorter); error != 0)
         throw RdmaError(with_reason("ibv_query_port of " + port_.name() + " failed", error));
+}
+
+// It belongs to no file: only this process's queue pairs share it.
+VerbsDevice::ExtendedDomain VerbsDevice::open_extended() const {
+    if ((known_.device_cap_flags & IBV_DEVICE_XRC) == 0)
+        throw RdmaError("the device " + port_.device + " has no extended reliable connections (XRC):"
+                        " take the queue pair rc");
+    ibv_xrcd_init_attr asked{IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, -1, O_CREAT};
+    ExtendedDomain opened(ibv_open_xrcd(context_.get(), &asked), ibv_close_xrcd);
+    if (opened == nullptr)
+        throw RdmaError(with_reason("ibv_open_xrcd of " + port_.device + " failed", errno));
+    return opened;
+}
+
+VerbsLimits VerbsDevice::find_limits() const {
     const std::int64_t active = bytes_of(attributes_.active_mtu);
     const std::int64_t asked = options_.path_mtu_bytes.value_or(static_cast<int>(active));
     if (asked > active)
@@ -114,10 +149,7 @@ std::int64_t VerbsDevice::inline_limit() const {
     if (completions == nullptr)
         throw RdmaError(with_reason("ibv_create_cq of " + port_.device + " failed", errno));
     const auto granted = [&](std::int64_t bytes) {
-        ibv_qp_init_attr asked{};
-        asked.send_cq = asked.recv_cq = completions.get();
-        asked.qp_type = type_of(options_.queue_pair);
-        asked.cap = {1, 1, 1, 1, static_cast<std::uint32_t>(bytes)};
+        ibv_qp_init_attr asked = queue_pair(completions.get(), 1, 1, bytes);
         ibv_qp* const pair = verbs_.create_qp(domain_.get(), &asked);
         if (pair != nullptr) verbs_.destroy_qp(pair);
         return pair != nullptr;
@@ -131,6 +163,20 @@ std::int64_t VerbsDevice::inline_limit() const {
     for (const std::int64_t bytes : inline_trials)
         if (granted(bytes)) return bytes;
     throw RdmaError(with_reason("ibv_create_qp of " + port_.device + " failed", errno));
+}
+
+// Where connections are extended the queue pair that sends may not have receives.
+ibv_qp_init_attr VerbsDevice::queue_pair(ibv_cq* completions, std::int64_t sends, std::int64_t receives,
+                                         std::int64_t inline_bytes) const noexcept {
+    const bool receives_here = options_.queue_pair != QueuePairKind::xrc;
+    if (!receives_here) receives = 0;
+    ibv_qp_init_attr asked{};
+    asked.qp_type = type_of(options_.queue_pair);
+    asked.send_cq = completions;
+    asked.recv_cq = receives_here ? completions : nullptr;
+    asked.cap = {static_cast<std::uint32_t>(sends), static_cast<std::uint32_t>(receives), 1,
+                 receives > 0 ? 2u : 0u, static_cast<std::uint32_t>(inline_bytes)};
+    return asked;
 }
 
 std::string VerbsDevice::description(int rank) const {
@@ -153,17 +199,30 @@ VerbsMemory::VerbsMemory(const VerbsDevice& device, std::byte* memory, std::int6
                                     errno) + locked_memory_limit());
 }
 
-SharedReceives share_receives(const VerbsDevice& device, std::int64_t receives) {
+SharedReceives share_receives(const VerbsDevice& device, std::int64_t receives, ibv_cq* completions) {
     ibv_srq_init_attr asked{};
     asked.attr.max_wr = static_cast<std::uint32_t>(std::max<std::int64_t>(receives, 1));
     asked.attr.max_sge = 2;
-    SharedReceives queue(device.verbs().create_srq(device.domain(), &asked),
+    SharedReceives queue(completions == nullptr ? device.verbs().create_srq(device.domain(), &asked)
+                                                : create_extended(device, asked.attr, completions),
                          device.verbs().destroy_srq);
     if (queue == nullptr)
         throw RdmaError(with_reason("the device " + device.port().device + " has no shared queue of " +
                                         std::to_string(receives) + " receives",
                                     errno));
     return queue;
+}
+
+QueuePair extended_receiver(const VerbsDevice& device) {
+    ibv_qp_init_attr_ex asked{};
+    asked.qp_type = IBV_QPT_XRC_RECV;
+    asked.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+    asked.xrcd = device.extended_domain();
+    QueuePair pair(driver_of(device).create_qp_ex(device.context(), &asked), device.verbs().destroy_qp);
+    if (pair == nullptr)
+        throw RdmaError(with_reason("the device " + device.port().device + " has no queue pair that"
+                                    " receives by extended connections", errno));
+    return pair;
 }
 
 }  // namespace fabricgauge

@@ -67,10 +67,10 @@ VerbsPair::VerbsPair(const VerbsDevice& device, const VerbsLimits& limits, const
     // Else a full queue would hold no send whose completion is told.
     signal_interval_ = std::min(signal_interval_, std::max<std::int64_t>(1, depth_ / 2));
     sequence_ = std::random_device{}() & last_sequence;
+    create(limits);
     prepare(plan.arrivals, memory.local_key());
     if (by_ == MessagesBy::write && arrivals_.count > 0)
         arrivals_.data[arrivals_.bytes - 1] = std::byte{flag_};
-    create(limits);
     place_.lkey = memory.local_key();
     request_.sg_list = &place_;
     for (std::int64_t ahead = 0; ahead < operations_ahead; ++ahead)
@@ -106,42 +106,48 @@ void VerbsPair::prepare(const Arrivals& arrivals, std::uint32_t local_key) {
 
 void VerbsPair::create(const VerbsLimits& limits) {
     const VerbsLibrary& verbs = device_.verbs();
-    const std::int64_t receives = operations_ahead * static_cast<std::int64_t>(receives_.size());
+    const std::int64_t receives = receives_for(arrivals_);
     completions_ = {verbs.create_cq(device_.context(), static_cast<int>(depth_ + receives + 1),
                                     nullptr, nullptr, 0),
                     verbs.destroy_cq};
     if (completions_ == nullptr) throw RdmaError(with_reason("ibv_create_cq failed" + where(), errno));
-    ibv_qp_init_attr asked{};
-    asked.send_cq = asked.recv_cq = completions_.get();
-    asked.qp_type = type_of(kind_);
-    asked.cap.max_send_wr = static_cast<std::uint32_t>(depth_);
-    asked.cap.max_send_sge = 1;
+    ibv_qp_init_attr asked = device_.queue_pair(
+        completions_.get(), depth_, shared_ == nullptr ? std::max<std::int64_t>(receives, 1) : 0,
+        limits.inline_bytes);
     asked.srq = shared_;
-    if (shared_ == nullptr) {
-        asked.cap.max_recv_wr = static_cast<std::uint32_t>(std::max<std::int64_t>(receives, 1));
-        asked.cap.max_recv_sge = 2;
-    }
-    asked.cap.max_inline_data = static_cast<std::uint32_t>(limits.inline_bytes);
     pair_ = {verbs.create_qp(device_.domain(), &asked), verbs.destroy_qp};
     if (pair_ == nullptr) throw RdmaError(with_reason("ibv_create_qp failed" + where(), errno));
-    initialise();
+    initialise(*pair_);
+    if (kind_ == QueuePairKind::xrc) extend(receives);
 }
 
-void VerbsPair::initialise() {
+void VerbsPair::extend(std::int64_t receives) {
+    extended_receives_ = share_receives(device_, receives, completions_.get());
+    shared_ = extended_receives_.get();
+    extended_receiver_ = extended_receiver(device_);
+    initialise(*extended_receiver_);
+}
+
+void VerbsPair::initialise(ibv_qp& pair) {
     ibv_qp_attr ready{};
     ready.qp_state = IBV_QPS_INIT;
     ready.port_num = static_cast<std::uint8_t>(device_.port().number);
     ready.qkey = datagram_key;
     ready.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-    if (kind_ == QueuePairKind::rc)
+    if (is_reliable(kind_))
         ready.qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
     const int own = kind_ == QueuePairKind::ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
-    modify(ready, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | own, "INIT");
+    modify(pair, ready, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | own, "INIT");
 }
 
-VerbsAddress VerbsPair::address() const noexcept {
+VerbsAddress VerbsPair::address() const {
     VerbsAddress own{};
-    own.queue_pair = pair_->qp_num;
+    own.sender = own.queue_pair = pair_->qp_num;
+    if (extended_receiver_ != nullptr) {
+        own.queue_pair = extended_receiver_->qp_num;
+        if (const int error = ibv_get_srq_num(shared_, &own.receives); error != 0)
+            throw RdmaError(with_reason("ibv_get_srq_num failed" + where(), error));
+    }
     own.sequence = sequence_;
     std::memcpy(own.gid, device_.gid().octets.data(), sizeof own.gid);
     own.lid = device_.lid();
@@ -154,8 +160,13 @@ VerbsAddress VerbsPair::address() const noexcept {
 void VerbsPair::connect(const VerbsAddress& other) {
     other_ = other;
     const ibv_ah_attr way = way_to(other);
-    make_ready_to_receive(other, way);
-    make_ready_to_send();
+    make_ready_to_receive(*pair_, other.queue_pair, way);
+    make_ready_to_send(*pair_);
+    if (extended_receiver_ != nullptr) {
+        make_ready_to_receive(*extended_receiver_, other.sender, way);
+        make_ready_to_send(*extended_receiver_);
+        request_.qp_type.xrc.remote_srqn = other.receives;
+    }
     if (kind_ == QueuePairKind::ud) address_datagrams(other, way);
 }
 
@@ -172,23 +183,25 @@ ibv_ah_attr VerbsPair::way_to(const VerbsAddress& other) const noexcept {
     return way;
 }
 
-void VerbsPair::make_ready_to_receive(const VerbsAddress& other, const ibv_ah_attr& way) {
+// Each side of an extended connection is told what it alone heeds.
+void VerbsPair::make_ready_to_receive(ibv_qp& pair, std::uint32_t other, const ibv_ah_attr& way) {
     ibv_qp_attr to{};
     to.qp_state = IBV_QPS_RTR;
     to.ah_attr = way;
     to.path_mtu = mtu_of(path_mtu_bytes_);
-    to.dest_qp_num = other.queue_pair;
-    to.rq_psn = other.sequence;
+    to.dest_qp_num = other;
+    to.rq_psn = other_.sequence;
     to.max_dest_rd_atomic = reads_at_once(reads_);
     to.min_rnr_timer = not_ready_timer;
     int mask = IBV_QP_STATE;
     if (kind_ != QueuePairKind::ud)
         mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-    if (kind_ == QueuePairKind::rc) mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-    modify(to, mask, "ready to receive");
+    if (pair.qp_type == IBV_QPT_RC || pair.qp_type == IBV_QPT_XRC_RECV)
+        mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    modify(pair, to, mask, "ready to receive");
 }
 
-void VerbsPair::make_ready_to_send() {
+void VerbsPair::make_ready_to_send(ibv_qp& pair) {
     ibv_qp_attr to{};
     to.qp_state = IBV_QPS_RTS;
     to.sq_psn = sequence_;
@@ -197,9 +210,10 @@ void VerbsPair::make_ready_to_send() {
     to.rnr_retry = not_ready_retries;
     to.max_rd_atomic = reads_at_once(reads_);
     int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
-    if (kind_ == QueuePairKind::rc)
-        mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-    modify(to, mask, "ready to send");
+    if (is_reliable(kind_)) mask |= IBV_QP_TIMEOUT;
+    if (pair.qp_type == IBV_QPT_RC || pair.qp_type == IBV_QPT_XRC_SEND)
+        mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+    modify(pair, to, mask, "ready to send");
 }
 
 // A datagram names its receiver by itself.
@@ -209,8 +223,8 @@ void VerbsPair::address_datagrams(const VerbsAddress& other, ibv_ah_attr way) {
     request_.wr.ud = {handle_.get(), other.queue_pair, datagram_key};
 }
 
-void VerbsPair::modify(ibv_qp_attr& attributes, int mask, const char* state) {
-    const int error = device_.verbs().modify_qp(pair_.get(), &attributes, mask);
+void VerbsPair::modify(ibv_qp& pair, ibv_qp_attr& attributes, int mask, const char* state) {
+    const int error = device_.verbs().modify_qp(&pair, &attributes, mask);
     if (error != 0)
         throw RdmaError(with_reason(std::string("a queue pair cannot be made ") + state + where(), error));
 }

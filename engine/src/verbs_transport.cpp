@@ -28,12 +28,12 @@ std::string beyond_verbs(const Case& measured, const VerbsLimits& limits,
     const Abilities can = limits.atomics != 0 ? Abilities::atomics : Abilities::one_sided;
     const std::string lacking = beyond_abilities(measured, can, "verbs");
     if (!lacking.empty()) return lacking;
-    if (is_one_sided(measured.pattern) && kind != QueuePairKind::rc)
+    if (is_one_sided(measured.pattern) && !is_reliable(kind))
         return std::string("queue pairs of the kind ") + name_of(kind) +
-               " tell of no arrival: one-sided operations need rc";
+               " tell of no arrival: one-sided operations need rc or xrc";
     const MessagesBy way = options.messages_by;
     if (way != MessagesBy::send && kind == QueuePairKind::ud)
-        return std::string("datagrams are sends: messages by ") + name_of(way) + " need rc or uc";
+        return std::string("datagrams are sends: messages by ") + name_of(way) + " need rc, uc or xrc";
     const bool is_one_way_message = measured.pattern == Pattern::latency && measured.message_bytes > 0;
     if (way == MessagesBy::write && !is_one_sided(measured.pattern) && !is_one_way_message)
         return "by a write that nothing tells of there is the latency of 1 B and more alone: leave"
@@ -44,10 +44,11 @@ std::string beyond_verbs(const Case& measured, const VerbsLimits& limits,
     if (has_window(measured.pattern) && measured.window % options.queue_pairs != 0)
         return "a window of " + said(measured.window) + " cannot be spread evenly over " +
                said(options.queue_pairs) + " queue pairs";
-    if (options.shared_receives && limits.shared_receives == 0)
+    const bool shares = options.shared_receives || kind == QueuePairKind::xrc;
+    if (shares && limits.shared_receives == 0)
         return "a device of the launch has no receives that queue pairs share";
     const std::int64_t receives = receives_for({nullptr, 0, 0, window_slots(measured), true});
-    const std::int64_t most = options.shared_receives ? limits.shared_receives : limits.requests;
+    const std::int64_t most = shares ? limits.shared_receives : limits.requests;
     if (receives > most)
         return "a window of " + said(measured.window) + " needs " + said(receives) +
                " posted receives, and a queue of these devices holds " + said(most);

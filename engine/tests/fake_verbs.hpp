@@ -1,143 +1,18 @@
-// A device that is not there, for tests: queue pairs of one process, whose messages are copied from
+// A stand-in for a device, for tests: queue pairs of one process, whose messages are copied from
 // thread to thread. It keeps the rules of reliable connections, and does not forgive: a message that
-// finds no posted receive, a wrong key or an address outside ends the queue pair at once.
+// finds no posted receive, a wrong key or an address outside ends the queue pair at once. A state of a
+// queue pair is refused unless it is told exactly what the kernel requires for it.
 #pragma once
 
-#include <atomic>
+#include <cerrno>
 #include <cstring>
-#include <deque>
-#include <functional>
-#include <map>
 #include <mutex>
 
 #include "fabricgauge/verbs_device.hpp"
+#include "fake_verbs_world.hpp"
+#include "queue_pair_states.hpp"
 
 namespace fake_verbs {
-
-using Receives = std::deque<std::pair<std::uint64_t, ibv_sge>>;  // where payload goes
-
-struct Shared : ibv_srq {
-    Receives receives;
-};
-
-struct Pair : ibv_qp {
-    std::uint32_t other = 0;
-    bool broken = false;
-    Receives own;
-
-    Receives& receives() { return srq == nullptr ? own : static_cast<Shared*>(srq)->receives; }
-};
-
-struct Completions : ibv_cq {
-    std::deque<ibv_wc> done;
-};
-
-struct World {
-    std::mutex mutex;
-    std::map<std::uint32_t, Pair*> pairs;
-    std::map<std::uint32_t, ibv_mr*> regions;
-    std::uint32_t next = 100;
-    std::int64_t told = 0;     // completions of sends
-    std::int64_t told_receives = 0;
-    std::int64_t inlined = 0;  // sends whose data were copied as they were posted
-    std::uint32_t most_inline = 256;
-    std::function<void(std::byte*, std::size_t)> damage = [](std::byte*, std::size_t) {};
-};
-
-inline World& world() {
-    static World one;
-    return one;
-}
-
-inline ibv_context& context() {
-    static ibv_context one{};
-    return one;
-}
-
-inline void complete(ibv_cq* queue, std::uint64_t identity, ibv_wc_status status) {
-    ibv_wc done{};
-    done.wr_id = identity;
-    done.status = status;
-    static_cast<Completions*>(queue)->done.push_back(done);
-}
-
-inline void fail(Pair& pair, std::uint64_t identity, ibv_wc_status status) {
-    complete(pair.send_cq, identity, status);
-    pair.broken = true;
-    for (const auto& [receive, place] : pair.own) complete(pair.recv_cq, receive, IBV_WC_WR_FLUSH_ERR);
-    pair.own.clear();
-}
-
-inline bool is_open(std::uint64_t address, std::size_t bytes, std::uint32_t key) {
-    const auto found = world().regions.find(key);
-    if (found == world().regions.end()) return false;
-    const auto begin = reinterpret_cast<std::uint64_t>(found->second->addr);
-    return address >= begin && address + bytes <= begin + found->second->length;
-}
-
-// As an adapter writes: each byte once, and the last one when all others are there. A receiver may
-// look for it, and send from the same memory at once; memcpy may write a byte twice.
-inline void write_in_order(std::byte* there, const std::byte* data, std::size_t bytes) {
-    if (bytes == 0) return;
-    std::memcpy(there, data, bytes - 1);
-    reinterpret_cast<std::atomic<std::byte>*>(there + bytes - 1)->store(data[bytes - 1]);
-}
-
-inline ibv_wc_status deliver(const ibv_send_wr& request, const ibv_sge& place) {
-    Pair& from = *world().pairs.at(place.lkey >> 16);
-    Pair& to = *world().pairs.at(from.qp_type == IBV_QPT_UD ? request.wr.ud.remote_qpn : from.other);
-    auto* const data = reinterpret_cast<std::byte*>(place.addr);
-    const std::size_t bytes = request.num_sge == 0 ? 0 : place.length;
-    auto* const there = reinterpret_cast<std::byte*>(request.wr.rdma.remote_addr);
-    switch (request.opcode) {
-        case IBV_WR_SEND: {
-            if (to.receives().empty()) return IBV_WC_RNR_RETRY_EXC_ERR;
-            const auto [identity, into] = to.receives().front();
-            to.receives().pop_front();
-            if (bytes > into.length) return IBV_WC_REM_INV_REQ_ERR;
-            auto* const target = reinterpret_cast<std::byte*>(into.addr);
-            if (bytes > 0) std::memmove(target, data, bytes);
-            world().damage(target, bytes);
-            ++world().told_receives;
-            complete(to.recv_cq, identity, IBV_WC_SUCCESS);
-            return IBV_WC_SUCCESS;
-        }
-        case IBV_WR_RDMA_WRITE:
-            if (!is_open(request.wr.rdma.remote_addr, bytes, request.wr.rdma.rkey)) break;
-            write_in_order(there, data, bytes);
-            world().damage(there, bytes);
-            return IBV_WC_SUCCESS;
-        case IBV_WR_RDMA_WRITE_WITH_IMM: {
-            if (bytes > 0 && !is_open(request.wr.rdma.remote_addr, bytes, request.wr.rdma.rkey)) break;
-            if (to.receives().empty()) return IBV_WC_RNR_RETRY_EXC_ERR;
-            const std::uint64_t identity = to.receives().front().first;
-            to.receives().pop_front();
-            if (bytes > 0) std::memmove(there, data, bytes);
-            world().damage(there, bytes);
-            ++world().told_receives;
-            complete(to.recv_cq, identity, IBV_WC_SUCCESS);
-            return IBV_WC_SUCCESS;
-        }
-        case IBV_WR_RDMA_READ:
-            if (!is_open(request.wr.rdma.remote_addr, bytes, request.wr.rdma.rkey)) break;
-            if (bytes > 0) std::memcpy(data, there, bytes);
-            return IBV_WC_SUCCESS;
-        default: {
-            if (!is_open(request.wr.atomic.remote_addr, 8, request.wr.atomic.rkey)) break;
-            auto* const target = reinterpret_cast<std::byte*>(request.wr.atomic.remote_addr);
-            std::uint64_t value;
-            std::memcpy(&value, target, 8);
-            std::memcpy(data, &value, 8);
-            if (request.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
-                value += request.wr.atomic.compare_add;
-            else if (value == request.wr.atomic.compare_add)
-                value = request.wr.atomic.swap;
-            std::memcpy(target, &value, 8);
-            return IBV_WC_SUCCESS;
-        }
-    }
-    return IBV_WC_REM_ACCESS_ERR;
-}
 
 inline int post_send(ibv_qp* given, ibv_send_wr* request, ibv_send_wr**) {
     const std::lock_guard lock(world().mutex);
@@ -195,21 +70,44 @@ inline ibv_device** device_list(int* count) {
     return list;
 }
 
-inline ibv_qp* create_pair(ibv_pd*, ibv_qp_init_attr* asked) {
-    if (asked->cap.max_inline_data > world().most_inline) {
-        errno = EINVAL;
-        return nullptr;
-    }
+template <typename Asked>
+ibv_qp* add_pair(const Asked& asked) {
     const std::lock_guard lock(world().mutex);
     auto* const pair = new Pair();
     pair->context = &context();
-    pair->send_cq = asked->send_cq;
-    pair->recv_cq = asked->recv_cq;
-    pair->qp_type = asked->qp_type;
-    pair->srq = asked->srq;
+    pair->send_cq = asked.send_cq;
+    pair->recv_cq = asked.recv_cq;
+    pair->qp_type = asked.qp_type;
+    pair->srq = asked.srq;
     pair->qp_num = world().next++;
     world().pairs[pair->qp_num] = pair;
     return pair;
+}
+
+inline ibv_qp* create_pair(ibv_pd*, ibv_qp_init_attr* asked) {
+    const bool only_sends = asked->qp_type == IBV_QPT_XRC_SEND;
+    const bool receives = asked->recv_cq != nullptr || asked->srq != nullptr || asked->cap.max_recv_wr > 0;
+    if (asked->cap.max_inline_data <= world().most_inline && !(only_sends && receives))
+        return add_pair(*asked);
+    errno = EINVAL;
+    return nullptr;
+}
+
+inline ibv_qp* create_receiver(ibv_context*, ibv_qp_init_attr_ex* asked) {
+    const bool fine = asked->qp_type == IBV_QPT_XRC_RECV && asked->comp_mask == IBV_QP_INIT_ATTR_XRCD &&
+                      asked->xrcd != nullptr;
+    return fine ? add_pair(*asked) : nullptr;
+}
+
+inline ibv_srq* create_extended(ibv_context* of, ibv_srq_init_attr_ex* asked) {
+    if (asked->srq_type != IBV_SRQT_XRC || asked->xrcd == nullptr || asked->cq == nullptr) return nullptr;
+    const std::lock_guard lock(world().mutex);
+    auto* const queue = new Shared();
+    queue->context = of;
+    queue->told = asked->cq;
+    queue->number = world().next++;
+    world().extended[queue->number] = queue;
+    return queue;
 }
 
 inline ibv_mr* register_memory(ibv_pd*, void* memory, std::size_t bytes, int) {
@@ -231,6 +129,7 @@ inline int query_port(ibv_context*, std::uint8_t, _compat_ibv_port_attr* shorter
 }
 
 inline int query_device(ibv_context*, ibv_device_attr* attributes) {
+    attributes->device_cap_flags = world().abilities;
     attributes->max_qp_wr = 1000;
     attributes->max_qp_rd_atom = attributes->max_qp_init_rd_atom = 16;
     attributes->atomic_cap = IBV_ATOMIC_HCA;
@@ -239,7 +138,21 @@ inline int query_device(ibv_context*, ibv_device_attr* attributes) {
     return 0;
 }
 
+inline void extend_driver() {
+    context().abi_compat = __VERBS_ABI_IS_EXTENDED;
+    driver().sz = sizeof(verbs_context);
+    driver().open_xrcd = [](ibv_context* of, ibv_xrcd_init_attr*) { return new ibv_xrcd{of}; };
+    driver().close_xrcd = [](ibv_xrcd* domain) { delete domain; return 0; };
+    driver().create_srq_ex = create_extended;
+    driver().create_qp_ex = create_receiver;
+    driver().get_srq_num = [](ibv_srq* queue, std::uint32_t* number) {
+        *number = static_cast<Shared*>(queue)->number;
+        return 0;
+    };
+}
+
 inline fabricgauge::VerbsLibrary library() {
+    extend_driver();
     context().ops.post_send = post_send;
     context().ops.post_recv = post_receive;
     context().ops.post_srq_recv = post_shared_receive;
@@ -269,6 +182,7 @@ inline fabricgauge::VerbsLibrary library() {
     verbs.destroy_cq = [](ibv_cq* queue) { delete static_cast<Completions*>(queue); return 0; };
     verbs.create_qp = create_pair;
     verbs.modify_qp = [](ibv_qp* pair, ibv_qp_attr* to, int mask) {
+        if (mask != (IBV_QP_STATE | required_for(pair->qp_type, to->qp_state))) return EINVAL;
         if ((mask & IBV_QP_DEST_QPN) != 0) static_cast<Pair*>(pair)->other = to->dest_qp_num;
         return 0;
     };
@@ -283,7 +197,12 @@ inline fabricgauge::VerbsLibrary library() {
         queue->context = &context();
         return queue;
     };
-    verbs.destroy_srq = [](ibv_srq* queue) { delete static_cast<Shared*>(queue); return 0; };
+    verbs.destroy_srq = [](ibv_srq* queue) {
+        const std::lock_guard lock(world().mutex);
+        world().extended.erase(static_cast<Shared*>(queue)->number);
+        delete static_cast<Shared*>(queue);
+        return 0;
+    };
     verbs.create_ah = [](ibv_pd*, ibv_ah_attr*) { return new ibv_ah{}; };
     verbs.destroy_ah = [](ibv_ah* handle) { delete handle; return 0; };
     verbs.wc_status_str = [](ibv_wc_status status) -> const char* {

@@ -86,7 +86,9 @@ int main() {
         placed.insert(placed.end(), {"--messages-by", "write-imm"});
         check::expect(parse_options(placed).verbs.messages_by == MessagesBy::write_imm);
         expect_refused({"--transport", "verbs", "--path-mtu", "1500"}, "512, 1024");
-        expect_refused({"--transport", "verbs", "--queue-pair", "dc"}, "rc, uc or ud");
+        expect_refused({"--transport", "verbs", "--queue-pair", "dc"}, "rc, uc, ud or xrc");
+        expect_refused({"--transport", "verbs", "--queue-pair", "xrc", "--shared-receives", "yes"},
+                       "a shared queue of receives for each connection");
         expect_refused({"--transport", "verbs", "--traffic-class", "256"}, "from 0 to 255");
     });
     check::test("options of libfabric follow it, and sockets need a network", [] {

@@ -64,8 +64,52 @@ int main() {
                 check::expect_equal(measure(measured, checking, options).mismatch.found, 0);
             }
     });
+    check::test("every pattern goes by extended connections, with a queue of receives for each", [] {
+        for (const int pairs : {1, 4})
+            for (const Pattern pattern : patterns) {
+                VerbsOptions options = few(3);
+                options.queue_pair = QueuePairKind::xrc;
+                options.queue_pairs = pairs;
+                const Case measured = with(pattern, 8, has_window(pattern) ? 12 : 1);
+                check::expect(measure(measured, plain, options).recorder.samples() > 0);
+                check::expect_equal(measure(measured, checking, options).mismatch.found, 0);
+            }
+    });
+    check::test("each work request of an extended connection names the peer's queue of receives", [] {
+        VerbsOptions options = few(1);
+        options.queue_pair = QueuePairKind::xrc;
+        const VerbsLibrary& library = Linked::library();
+        const RdmaPort port = fake_verbs::port();
+        LinkedPairs right(library, port, port.gids.front(), options);
+        const VerbsAddress there = right.other.address();
+        check::expect(there.queue_pair != there.sender);
+        const auto& pairs = fake_verbs::world().pairs;
+        check::expect(pairs.at(there.queue_pair)->qp_type == IBV_QPT_XRC_RECV);
+        check::expect(pairs.at(there.sender)->qp_type == IBV_QPT_XRC_SEND);
+        right.one.write(right.buffer.data(), 8, 0);
+        right.one.stream(right.buffer.data(), 8);
+        right.one.await_posted();
+        right.other.await(1);
+        // As if the peer had none: its number is another's, which is gone.
+        fake_verbs::world().extended.erase(there.receives);
+        right.one.write(right.buffer.data(), 8, 0);
+        check::expect_error<TransportError>([&] { right.one.await_posted(); },
+                                            "the RDMA write to rank 1 by fake0:1 failed");
+    });
+    check::test("a device without extended connections is named, with what to take", [] {
+        const VerbsLibrary library = fake_verbs::library();
+        const RdmaPort port = fake_verbs::port();
+        VerbsOptions options;
+        options.queue_pair = QueuePairKind::xrc;
+        const auto open = [&] { VerbsDevice(library, port, port.gids[0], options); };
+        fake_verbs::world().abilities = 0;
+        check::expect_error<RdmaError>(open, "fake0 has no extended reliable connections (XRC): take");
+        fake_verbs::world().abilities = IBV_DEVICE_XRC;
+        fake_verbs::context().abi_compat = nullptr;
+        check::expect_error<RdmaError>(open, "ibv_open_xrcd of fake0 failed");
+    });
     check::test("messages go by writes that receives tell of, each to its place", [] {
-        for (const QueuePairKind kind : {QueuePairKind::rc, QueuePairKind::uc})
+        for (const QueuePairKind kind : {QueuePairKind::rc, QueuePairKind::uc, QueuePairKind::xrc})
             for (const Pattern pattern : patterns) {
                 if (is_one_sided(pattern)) continue;
                 VerbsOptions options = few(3);
@@ -193,9 +237,12 @@ int main() {
         check::expect(beyond_verbs(with(Pattern::latency, 8), limits, other)
                           .find("datagrams are sends") != std::string::npos);
         other = VerbsOptions();
-        other.shared_receives = true;
-        check::expect(beyond_verbs(with(Pattern::latency, 8), limits, other)
-                          .find("no receives that queue pairs share") != std::string::npos);
+        for (const bool shared : {true, false}) {
+            other.shared_receives = shared;
+            check::expect(beyond_verbs(with(Pattern::latency, 8), limits, other)
+                              .find("no receives that queue pairs share") != std::string::npos);
+            other.queue_pair = QueuePairKind::xrc;
+        }
         Case fenced = with(Pattern::put_latency, 8);
         fenced.epoch = Epoch::fence;
         says(fenced, "verbs have no epoch=fence");

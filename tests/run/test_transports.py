@@ -20,7 +20,7 @@ def launch_on(fabric: Fabric, name: str) -> PlannedLaunch:
     return PlannedLaunch(1, None, None, PLACE, ()).pinned_to(network)
 
 
-@pytest.mark.parametrize("text", ["verbs", "verbs:gid-index=3,inline=0", "verbs:path-mtu=4096"])
+@pytest.mark.parametrize("text", ["verbs", "verbs:gid-index=3,inline=0", "verbs:queue-pair=xrc"])
 def test_words_that_are_known_are_kept(text: str) -> None:
     assert known_transport(f" {text} ") == text
 
@@ -43,7 +43,8 @@ def test_mpi_is_the_usual_transport() -> None:
         ("verbs:window=3", "no key 'window'; there is queue-pair, queue-pairs, gid-index"),
         ("verbs:inline", "'inline' is not understood; expected a number from 0 to 65536"),
         ("verbs:path-mtu=1500", "expected one of 256, 512, 1024, 2048, 4096"),
-        ("verbs:queue-pair=dc", "expected one of rc, uc, ud"),
+        ("verbs:queue-pair=srd", "expected one of rc, uc, ud, xrc"),
+        ("verbs:queue-pair=dc", "need the library of one vendor's adapters; take xrc"),
         ("verbs:service-level=16", "from 0 to 15"),
         ("verbs:inline=-1", "not understood"),
     ],

@@ -44,6 +44,12 @@ public:
     bool is_global() const noexcept { return attributes_.link_layer == IBV_LINK_LAYER_ETHERNET; }
     ibv_context* context() const noexcept { return context_.get(); }
     ibv_pd* domain() const noexcept { return domain_.get(); }
+    // Of extended connections; null with other kinds.
+    ibv_xrcd* extended_domain() const noexcept { return extended_.get(); }
+
+    // A queue pair of the launch's kind that sends, and has so many receives of its own.
+    ibv_qp_init_attr queue_pair(ibv_cq* completions, std::int64_t sends, std::int64_t receives,
+                                std::int64_t inline_bytes) const noexcept;
 
     // As JSON.
     std::string description(int rank) const;
@@ -51,9 +57,12 @@ public:
 private:
     using Context = std::unique_ptr<ibv_context, int (*)(ibv_context*)>;
     using Domain = std::unique_ptr<ibv_pd, int (*)(ibv_pd*)>;
+    using ExtendedDomain = std::unique_ptr<ibv_xrcd, int (*)(ibv_xrcd*)>;
 
     Context open() const;
-    VerbsLimits find_limits();
+    void query();
+    ExtendedDomain open_extended() const;
+    VerbsLimits find_limits() const;
     std::int64_t inline_limit() const;
 
     const VerbsLibrary& verbs_;
@@ -62,6 +71,7 @@ private:
     VerbsOptions options_;
     Context context_;
     Domain domain_;
+    ExtendedDomain extended_{nullptr, nullptr};
     ibv_device_attr known_{};
     ibv_port_attr attributes_{};
     VerbsLimits limits_;
@@ -85,9 +95,16 @@ private:
 // A queue of receives that queue pairs share.
 using SharedReceives = std::unique_ptr<ibv_srq, int (*)(ibv_srq*)>;
 
-// Throws RdmaError.
-SharedReceives share_receives(const VerbsDevice& device, std::int64_t receives);
+// Throws RdmaError. Those of extended connections have their own queue of `completions`.
+SharedReceives share_receives(const VerbsDevice& device, std::int64_t receives,
+                              ibv_cq* completions = nullptr);
 
+using QueuePair = std::unique_ptr<ibv_qp, int (*)(ibv_qp*)>;
+
+// Where extended connections of a peer end. Throws RdmaError.
+QueuePair extended_receiver(const VerbsDevice& device);
+
+// Of the queue pair that sends.
 ibv_qp_type type_of(QueuePairKind kind) noexcept;
 std::int64_t bytes_of(ibv_mtu mtu) noexcept;
 ibv_mtu mtu_of(std::int64_t bytes) noexcept;

@@ -13,11 +13,16 @@ constexpr int usual_inline_bytes = 220;
 // As many as a usual window has messages.
 constexpr int usual_signal_interval = 64;
 
-// Reliable connected, unreliable connected, unreliable datagram: only the first sends again what was
-// lost, and tells of the arrival.
-enum class QueuePairKind { rc, uc, ud };
+// Reliable connected, unreliable connected, unreliable datagram, extended reliable connected. An
+// extended connection has a queue pair for each direction; a message names its queue of receives.
+enum class QueuePairKind { rc, uc, ud, xrc };
 
 const char* name_of(QueuePairKind kind) noexcept;
+
+// Whether it sends again what was lost, and tells of the arrival.
+constexpr bool is_reliable(QueuePairKind kind) noexcept {
+    return kind == QueuePairKind::rc || kind == QueuePairKind::xrc;
+}
 
 // How a message gets to its receiver: by a send; by a write that a posted receive tells of; or by a
 // write whose last byte the receiver looks at.

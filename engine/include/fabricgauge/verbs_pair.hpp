@@ -39,7 +39,9 @@ struct Arrivals {
 
 // Where a queue pair is to be found, and the window behind it. Sent between ranks as it is.
 struct VerbsAddress {
-    std::uint32_t queue_pair;
+    std::uint32_t queue_pair;  // that receives
+    std::uint32_t sender;      // another one where connections are extended
+    std::uint32_t receives;    // the number of their queue then
     std::uint32_t sequence;  // number of its first packet
     std::uint8_t gid[16];
     std::uint64_t window;
@@ -68,8 +70,8 @@ public:
     VerbsPair(const VerbsDevice& device, const VerbsLimits& limits, const VerbsMemory& memory,
               const VerbsPlan& plan, int peer);
 
-    VerbsAddress address() const noexcept;
     // Throws RdmaError.
+    VerbsAddress address() const;
     void connect(const VerbsAddress& other);
 
     // A message by itself; its memory is free when an answer to it has come.
@@ -235,12 +237,13 @@ private:
     void give_way() noexcept;
     void create(const VerbsLimits& limits);
     void prepare(const Arrivals& arrivals, std::uint32_t local_key);
-    void initialise();
-    void make_ready_to_receive(const VerbsAddress& other, const ibv_ah_attr& way);
-    void make_ready_to_send();
+    void extend(std::int64_t receives);
+    void initialise(ibv_qp& pair);
+    void make_ready_to_receive(ibv_qp& pair, std::uint32_t other, const ibv_ah_attr& way);
+    void make_ready_to_send(ibv_qp& pair);
     ibv_ah_attr way_to(const VerbsAddress& other) const noexcept;
     void address_datagrams(const VerbsAddress& other, ibv_ah_attr way);
-    void modify(ibv_qp_attr& attributes, int mask, const char* state);
+    void modify(ibv_qp& pair, ibv_qp_attr& attributes, int mask, const char* state);
     [[noreturn]] void fail_post(VerbsOperation operation, int error) const;
     [[noreturn]] void fail_completion(const ibv_wc& failed);
     std::string where() const;
@@ -262,7 +265,9 @@ private:
     Buffer headers_{0};
     VerbsMemory headers_memory_;
     std::unique_ptr<ibv_cq, int (*)(ibv_cq*)> completions_{nullptr, nullptr};
-    std::unique_ptr<ibv_qp, int (*)(ibv_qp*)> pair_{nullptr, nullptr};
+    SharedReceives extended_receives_{nullptr, nullptr};
+    QueuePair extended_receiver_{nullptr, nullptr};
+    QueuePair pair_{nullptr, nullptr};
     std::unique_ptr<ibv_ah, int (*)(ibv_ah*)> handle_{nullptr, nullptr};
     std::uint32_t sequence_;
     VerbsAddress other_{};

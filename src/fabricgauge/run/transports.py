@@ -30,7 +30,7 @@ KEYS: Mapping[str, Mapping[str, range | tuple[str, ...] | str]] = MappingProxyTy
     "sockets": {},
     OFI: {"provider": _NAME, "domain": _NAME, "messages": ("tagged", "plain")},
     VERBS: {
-        "queue-pair": ("rc", "uc", "ud"),
+        "queue-pair": ("rc", "uc", "ud", "xrc"),
         "queue-pairs": range(1, 16_385),
         "gid-index": range(256),
         "inline": range(65_537),
@@ -64,6 +64,11 @@ def _require(name: str, word: str) -> None:
     key, _, value = word.partition("=")
     if key not in KEYS[name]:
         raise UsageError(f"{name} have no key {key!r}; there is {', '.join(KEYS[name])}")
+    if word == "queue-pair=dc":
+        raise UsageError(
+            f"{name}: dynamically connected queue pairs (dc) need the library of one vendor's"
+            " adapters; take xrc, which saves connections as well, or ud"
+        )
     known = KEYS[name][key]
     if isinstance(known, tuple):
         fine, expected = value in known, f"one of {', '.join(known)}"

@@ -47,12 +47,19 @@ def test_perftest_connects_by_the_address_and_has_every_program() -> None:
     assert starts["ib_send_bw, both directions"].endswith(f"-b {SERVER}")
 
 
-@pytest.mark.parametrize(("kind", "verbs"), [("uc", {"send", "write"}), ("ud", {"send"})])
+@pytest.mark.parametrize(
+    ("kind", "verbs"),
+    [
+        ("uc", {"send", "write"}),
+        ("ud", {"send"}),
+        ("xrc", {"send", "write", "read", "atomic"}),
+    ],
+)
 def test_perftest_does_what_a_kind_of_queue_pair_can(kind: str, verbs: set[str]) -> None:
     starts = perftest(queue_pair=kind)
     assert {name.split("_")[1] for name in starts} == verbs
     assert all(f"-c {kind.upper()}" in start for start in starts.values())
-    # The connection manager of RDMA knows no UC.
+    # The connection manager of RDMA knows no UC, and perftest refuses it for XRC.
     assert all(("-R" in start) == (kind == "ud") for start in starts.values())
 
 

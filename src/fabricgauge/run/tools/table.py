@@ -32,7 +32,10 @@ _PERFTEST = tuple(
     f"ib_{verb}_{kind}" for verb in ("send", "write", "read", "atomic") for kind in ("lat", "bw")
 )
 #: What a connection of each kind can do (InfiniBand Architecture Specification, table 25).
-_VERBS_OF = {"rc": ("send", "write", "read", "atomic"), "uc": ("send", "write"), "ud": ("send",)}
+_VERBS_OF = {
+    "rc": ("send", "write", "read", "atomic"), "xrc": ("send", "write", "read", "atomic"),
+    "uc": ("send", "write"), "ud": ("send",),
+}  # fmt: skip
 #: perftest's option for a key, and the programs that have it: part of their names.
 _PERFTEST_OPTIONS = {
     "queue-pair": ("-c", ("ib_",)), "path-mtu": ("-m", ("ib_",)), "gid-index": ("-x", ("ib_",)),
@@ -77,10 +80,11 @@ def _perftest(effort: Effort) -> tuple[Start, ...]:
     """``-R`` connects through the RDMA connection manager, so that the address of the measured
     network chooses the device; ``-F`` goes on although the processor's clock is governed.
 
-    The manager knows no UC and chooses the GID by itself: there ``-d`` and ``-i`` name the port.
+    The manager knows no UC, perftest refuses it for XRC, and it chooses the GID by itself: there
+    ``-d`` and ``-i`` name the port.
     """
     kind = effort.verbs.get("queue-pair", "rc")
-    by_manager = kind != "uc" and "gid-index" not in effort.verbs
+    by_manager = kind not in ("uc", "xrc") and "gid-index" not in effort.verbs
     iterations = str(max(effort.iterations, 5))  # fewer are refused
     said = (*(("-R",) if by_manager else ("-d", DEVICE, "-i", PORT)), "-F", "-n", iterations)
     servers: dict[str, tuple[str, ...]] = {}
