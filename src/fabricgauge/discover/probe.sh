@@ -100,6 +100,24 @@ rdma_port() {
         { IFS= read -r netdev <"$1/gid_attrs/ndevs/$number"; } 2>/dev/null
         printf 'gids: %s %s %s %s\n' "$number" "$gid" "${netdev:--}" "$kind"
     done
+    priorities "$1" "${1%/ports/*}" "${1##*/}"
+}
+
+# priorities PORT DEVICE NUMBER: how RoCE marks its packets, and which marks are lossless. dcb's
+# questions need no privilege. Bonds answer none.
+priorities() {
+    kind='' layer='' line='' netdev=''
+    { IFS= read -r kind <"$2/node_type"; IFS= read -r layer <"$1/link_layer"; } 2>/dev/null
+    case $layer,$kind in Ethernet,1*) ;; *) return ;; esac
+    if [ -r "$2/tc/$3/traffic_class" ]; then # empty where it is unset
+        IFS= read -r line <"$2/tc/$3/traffic_class"
+        printf 'traffic_class: %s\n' "${line:-unset}"
+    fi
+    value "default_roce_tos: " "/sys/kernel/config/rdma_cm/${2##*/}/ports/$3/default_roce_tos"
+    { IFS= read -r netdev <"$1/gid_attrs/ndevs/0"; } 2>/dev/null
+    [ -n "$netdev" ] && has dcb || return
+    timeout 4 dcb -N pfc show dev "$netdev" | sed -n 's/^ *prio-pfc /prio-pfc: /p'
+    timeout 4 dcb -N app show dev "$netdev" | sed -n 's/^ *dscp-prio /dscp-prio: /p'
 }
 
 sys_interface() {

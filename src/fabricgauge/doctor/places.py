@@ -2,7 +2,7 @@
 
 import ipaddress
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -171,6 +171,12 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
     @property
     def networks(self) -> tuple[Network, ...]:
         return self.preflight.fabric.ip_networks
+
+    def ports_in(self, network: Network) -> Iterator[tuple[Node, RdmaPort]]:
+        """The RDMA ports that a network of ports joins, as the quick probe tells of them."""
+        for member in network.members if network.of_ports else ():
+            if isinstance(node := self.preflight.fabric.node(member.node), Node):
+                yield from ((node, one) for one in node.rdma_ports if one.name == member.interface)
 
     @cached_property
     def nodes(self) -> tuple[KnownNode, ...]:

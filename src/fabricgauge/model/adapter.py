@@ -85,6 +85,29 @@ class Gid(msgspec.Struct, frozen=True):
     kind: str
 
 
+class Priorities(msgspec.Struct, frozen=True, tag="priorities"):
+    """How a RoCE port marks its packets, and what its interface does with the marks.
+
+    ``traffic_class`` is the device's, ``cm_tos`` that of rdma_cm's connections, 0 to 255: the octet
+    in the IP header, DSCP above two bits of ECN. ``UNSET`` is a device's without one. ``pfc`` are
+    the priorities with PFC, ``mapped`` a priority behind each DSCP that has one, maybe several.
+    """
+
+    traffic_class: int | str | Skipped
+    cm_tos: int | Skipped
+    pfc: tuple[int, ...] | Skipped
+    mapped: tuple[tuple[int, int], ...]
+
+    def of(self, dscp: int) -> tuple[int, ...]:
+        """The priorities of a DSCP. Without any mapping, its upper three bits: what adapters that
+        trust it begin with. Empty where others are mapped, and this one is not."""
+        return tuple(to for one, to in self.mapped if one == dscp) if self.mapped else (dscp >> 3,)
+
+
+#: A traffic class that nobody gave to the device.
+UNSET = "unset"
+
+
 class RdmaPort(msgspec.Struct, frozen=True):
     """One port of an RDMA device.
 
@@ -124,6 +147,7 @@ class RdmaPort(msgspec.Struct, frozen=True):
     gids: tuple[Gid, ...] = ()
     #: The largest path MTU that the device has; ``mtu_bytes`` is the one in force.
     max_mtu_bytes: int | Skipped = Skipped("no source gave the largest MTU")
+    priorities: Priorities | Skipped = Skipped("no source gave traffic class and priorities")
 
     @property
     def name(self) -> str:

@@ -15,6 +15,7 @@ from fabricgauge.discover.printouts import pci, verbs
 from fabricgauge.discover.printouts.lines import pairs
 from fabricgauge.discover.printouts.parts import Parts, blank_adapter
 from fabricgauge.discover.printouts.pci import DRIVERS, kind_of
+from fabricgauge.discover.printouts.priorities import priorities
 from fabricgauge.discover.sections import every
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Adapter, Gid, Gpu, PcieLink, RdmaPort
@@ -191,6 +192,7 @@ def _port(device: str, number: int, of: dict[str, str], text: str) -> RdmaPort:
         lid=_lid(values, "lid", layer, where), sm_lid=_lid(values, "sm_lid", layer, where),
         interface=values.get("netdev") or Skipped(f"no interface belongs to {where}"),
         subnet_prefix=_prefix(values.get("gid", ""), where),
+        priorities=priorities(values, where) if protocol == "roce" else Skipped("it is not RoCE"),
         pkeys=tuple(one for one in every(text, "pkey") if one != "0x0000"),
         gid_types=tuple(sorted(every(text, "gid_type"))),
         gids=tuple(

@@ -14,12 +14,13 @@ from fabricgauge.doctor.checks.hosts import GOVERNOR, IOMMU, IRQS, LIMITS, REACH
 from fabricgauge.doctor.checks.likeness import CLOCKS, LIKENESS
 from fabricgauge.doctor.checks.links import IPOIB, LINK, PORT
 from fabricgauge.doctor.checks.names import NAMES
+from fabricgauge.doctor.checks.priority import PRIORITY
 from fabricgauge.doctor.checks.rates import RATE, RDMA_RATE
 from fabricgauge.doctor.checks.routes import ARP, REVERSE_PATH
 from fabricgauge.doctor.checks.subnets import MEMBERS, SUBNETS
 
 CHECKS: tuple[Check, ...] = (
-    REACH, DRIVER, LINK, PORT, RATE, RDMA_RATE, GIDS, PCIE, IPOIB, MTU, ADDRESSES, MEMBERS, SUBNETS,
-    ARP, REVERSE_PATH, FIREWALL, NAMES, PING, CONNECT, CARRIED, COUNTERS, CLOCKS, LIMITS, GOVERNOR,
-    THP, IOMMU, ACS, GPU, NUMA, IRQS, LIKENESS,
+    REACH, DRIVER, LINK, PORT, RATE, RDMA_RATE, GIDS, PRIORITY, PCIE, IPOIB, MTU, ADDRESSES,
+    MEMBERS, SUBNETS, ARP, REVERSE_PATH, FIREWALL, NAMES, PING, CONNECT, CARRIED, COUNTERS, CLOCKS,
+    LIMITS, GOVERNOR, THP, IOMMU, ACS, GPU, NUMA, IRQS, LIKENESS,
 )  # fmt: skip

@@ -12,7 +12,7 @@ from fabricgauge.doctor.check import found
 from fabricgauge.doctor.places import Cluster, by_network
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import RdmaPort, roce_mtu
-from fabricgauge.model.fabric import Interface, Member, Network
+from fabricgauge.model.fabric import Interface, Network, Node
 from fabricgauge.model.finding import Command, Finding, Severity
 
 MANAGED = (
@@ -65,27 +65,22 @@ def path_ends(cluster: Cluster) -> tuple[tuple[PathEnd, ...], ...]:
     """The ports whose path MTU is known, by network: each once, though rails are networks too."""
     taken, groups = set[str](), []
     for network in cluster.preflight.fabric.networks:
-        if network.of_ports:
-            known = (_end(cluster, network, member) for member in network.members)
-            ends = tuple(one for one in known if one is not None and one.where not in taken)
-            taken |= {one.where for one in ends}
-            groups.append(ends)
+        known = (_end(network, node, port) for node, port in cluster.ports_in(network))
+        ends = tuple(one for one in known if one is not None and one.where not in taken)
+        taken |= {one.where for one in ends}
+        groups.append(ends)
     return tuple(filter(None, groups))
 
 
-def _end(cluster: Cluster, network: Network, member: Member) -> PathEnd | None:
-    node = cluster.preflight.fabric.node(member.node)
-    if isinstance(node, Skipped):
-        return None
-    port = next((one for one in node.rdma_ports if one.name == member.interface), None)
-    if port is None or isinstance(mtu := port.path_mtu_bytes, Skipped):
+def _end(network: Network, node: Node, port: RdmaPort) -> PathEnd | None:
+    if isinstance(mtu := port.path_mtu_bytes, Skipped):
         return None
     device = port.max_mtu_bytes if isinstance(port.max_mtu_bytes, int) else mtu
     interface = node.interface(str(port.interface))
     room = device
     if port.protocol == "roce":
         room = mtu if isinstance(interface, Skipped) else roce_mtu(interface.mtu_bytes)
-    return PathEnd(network.name, member.node, port, interface, mtu, device, room)
+    return PathEnd(network.name, node.name, port, interface, mtu, device, room)
 
 
 def path_mtus(cluster: Cluster) -> Iterator[Finding]:
