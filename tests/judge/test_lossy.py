@@ -11,11 +11,12 @@ from tests.judge import planted
 from tests.judge import planted_fabric as many
 
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.judging import losing, unclear
+from fabricgauge.judge.judging import judgement, losing, unclear
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.localise.detect import localise
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Lost, NetworkEvidence, RunEvidence
+from fabricgauge.model.pairs import PairFinding
 from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Outcome, Verdict
 
@@ -194,3 +195,30 @@ def test_what_the_engine_met_accounts_for_what_is_slow_beside_it(told: bool) -> 
         run, launches=(msgspec.structs.replace(launch, measurements=met), *rest)
     )
     assert losing(run) == ({launch.network} if told else set())
+
+
+def told_where(loser: str) -> Mapping[tuple[str, tuple[str, ...]], Outcome]:
+    """What ``outliers`` says of a slow way between c1 and c3 of six, where a node loses frames."""
+    launch = many.launch(6, many.rounds(6))
+    run = many.run(launch)
+    lost = tuple(
+        Lost(one, other, round(SEGMENTS * 0.02 * (loser in (one, other))), SEGMENTS)
+        for one, other in permutations(launch.nodes, 2)
+    )
+    found = localise(run.launches, Topology())
+    analysis = next(one for one in found.analyses if one.matrix.quantity == "bandwidth")
+    way = PairFinding(
+        "pair", ("c1", "c3"), "bandwidth", analysis.matrix.message_bytes, -0.9, -0.92, -0.88, 1e-5,
+        2, "fault", ("slower both ways",),
+    )  # fmt: skip
+    slow = msgspec.structs.replace(analysis, findings=(way,))
+    known = RunEvidence((NetworkEvidence("net1", lost=lost),))
+    pairs = msgspec.structs.replace(found, analyses=(slow,))
+    context = Context(run, {"net1": planted.ceiling()}, DEFAULTS, pairs, known)
+    return outcomes(planted.by_rule(judgement(context).verdicts, "outliers"))
+
+
+def test_a_slow_way_of_a_node_that_loses_frames_follows_from_that() -> None:
+    way = ("pair", ("c1", "c3"))
+    assert told_where("c5") == {way: Outcome.INCONCLUSIVE}
+    assert told_where("c3") == {way: Outcome.SKIPPED}

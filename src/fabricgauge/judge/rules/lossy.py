@@ -40,22 +40,25 @@ _Lossy = tuple[Part, tuple[str, ...], tuple[Lost, ...]]
 
 @of_networks(ID)
 def judge(subject: Subject) -> Words:
-    ways = [one for one in subject.evidence.lost if one.segments > 0]
-    nodes = sorted({name for one in ways for name in (one.origin, one.target)})
-    if len(nodes) < FEWEST_NODES:
+    ways = _ways(subject)
+    if len(_ends(ways)) < FEWEST_NODES:
         return [
             _said(subject, ("direction", (way.origin, way.target), (way,)), "")
             for way in ways
             if _loses(subject, (way,), 1)
         ]
-    lossy = [one for node in nodes for one in _of_node(subject, node, ways)]
-    touched = {id(way) for *_, own in lossy for way in own}
-    others = [way for way in ways if id(way) not in touched]
-    if not lossy or not others or _share(others) > OTHERS * subject.limit("lossy.share"):
+    lossy, others = _lossy_nodes(subject, ways)
+    if not lossy:
         said = f"{figures.percent(_share(ways))} of all TCP segments were sent again"
         return Said(Outcome.PASS, f"{said}, no node's more than others'")
     beside = f"; between all others {figures.percent(_share(others))}"
     return [_said(subject, one, beside) for one in lossy]
+
+
+def named(subject: Subject) -> frozenset[str]:
+    """The nodes that lose frames, which accounts for each way that is slow with one of them."""
+    lossy, _ = _lossy_nodes(subject, _ways(subject))
+    return frozenset(name for _, names, _ in lossy for name in names)
 
 
 def again(subject: Subject) -> Recheck | None:
@@ -76,6 +79,27 @@ def again(subject: Subject) -> Recheck | None:
         for other in [node for node in nodes if node != one][:PARTNERS]
     ]
     return streams_alone(subject.pairs[0].matrix, met)
+
+
+def _ways(subject: Subject) -> list[Lost]:
+    return [one for one in subject.evidence.lost if one.segments > 0]
+
+
+def _ends(ways: Iterable[Lost]) -> list[str]:
+    return sorted({name for one in ways for name in (one.origin, one.target)})
+
+
+def _lossy_nodes(subject: Subject, ways: list[Lost]) -> tuple[list[_Lossy], list[Lost]]:
+    """Nodes that lose what others keep, and the others' ways; nobody where those lose as well."""
+    nodes = _ends(ways)
+    if len(nodes) < FEWEST_NODES:
+        return [], ways
+    lossy = [one for node in nodes for one in _of_node(subject, node, ways)]
+    touched = {id(way) for *_, own in lossy for way in own}
+    others = [way for way in ways if id(way) not in touched]
+    if not others or _share(others) > OTHERS * subject.limit("lossy.share"):
+        return [], ways
+    return lossy, others
 
 
 def _said(subject: Subject, found: _Lossy, beside: str) -> Said:

@@ -10,12 +10,13 @@ import msgspec
 from fabricgauge.judge import causes
 from fabricgauge.judge.host import excused, waiting_beside
 from fabricgauge.judge.interface import Said, of_networks
-from fabricgauge.judge.rules import pairs
+from fabricgauge.judge.rules import lossy, pairs
 from fabricgauge.judge.streams import alone
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import (
     LEAST_EFFECT,
+    WAYS,
     PairAnalysis,
     PairFinding,
     Rechecked,
@@ -85,10 +86,13 @@ class Confirmation(msgspec.Struct, frozen=True):
 def judge(subject: Subject) -> Iterator[Said]:
     if not subject.pairs:
         return
-    faults = _slow_parts(subject)
-    suspects = _suspects(subject, faults)
+    loses = lossy.named(subject)
+    slow = _slow_parts(subject)
+    faults = tuple(one for one in slow if one[0].part not in WAYS or not loses & {*one[0].names})
+    suspects = _suspects(subject, faults, loses)
     for one in faults:
         yield _fault(subject, one, faults)
+    yield from (_of_losses(subject, one, loses) for one in slow if one not in faults)
     for finding in (one for each in subject.pairs for one in each.findings):
         if finding.explanation == "oversubscription":
             yield Said(
@@ -100,7 +104,7 @@ def judge(subject: Subject) -> Iterator[Said]:
             )  # fmt: skip
     if suspects:
         yield _suspected(suspects)
-    elif not faults:
+    elif not slow:
         yield _nobody(subject)
 
 
@@ -153,9 +157,22 @@ def _likely(
     return ()
 
 
-def _suspects(subject: Subject, faults: tuple[_SlowPart, ...]) -> tuple[Suspect, ...]:
-    """Those that no fault explains, each once, the most conspicuous first."""
-    named = {name for fault in faults for name in _nodes(subject, fault[0])}
+def _of_losses(subject: Subject, part: _SlowPart, loses: frozenset[str]) -> Said:
+    """A way is slow because one of its ends loses frames: that node is to be named, no way."""
+    worst = part[0]
+    ends = sentences.listed([name for name in worst.names if name in loses])
+    return Said(
+        Outcome.SKIPPED,
+        f"{_effect(worst)}; that follows from the frames that {ends} loses ({lossy.ID})",
+        about=VerdictSubject(worst.part, subject.name, worst.names),
+    )
+
+
+def _suspects(
+    subject: Subject, faults: tuple[_SlowPart, ...], loses: frozenset[str]
+) -> tuple[Suspect, ...]:
+    """Those that no fault and no loss explains, each once, the most conspicuous first."""
+    named = {name for fault in faults for name in _nodes(subject, fault[0])} | loses
     found: dict[tuple[str, tuple[str, ...]], Suspect] = {}
     for analysis in subject.pairs:
         for one in sorted(analysis.suspects, key=lambda one: -abs(one.effect)):

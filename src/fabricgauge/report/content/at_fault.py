@@ -4,7 +4,7 @@ Findings compare peers. Failures of other rules may name somebody without such a
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from fabricgauge.model.judged import Judged
@@ -17,18 +17,23 @@ from fabricgauge.words.figures import percent, signed, size
 from fabricgauge.words.networks import named
 from fabricgauge.words.sentences import counted
 
-Kind = Literal["FAULT", "SUSPECTED", "PROPERTY"]
+Kind = Literal["FAULT", "SUSPECTED", "FOLLOWS", "PROPERTY"]
 
 #: What a screen has at most, and how many findings stand open on a page.
 MOST_FINDINGS, MOST_EVIDENCE, MOST_SUSPECTS = 8, 4, 4
 FIRST_OPEN = 5
-_TONES: dict[Kind, doc.Tone] = {"FAULT": "fail", "SUSPECTED": "inconclusive", "PROPERTY": "warn"}
+_TONES: dict[Kind, doc.Tone] = {
+    "FAULT": "fail", "SUSPECTED": "inconclusive", "FOLLOWS": "skipped", "PROPERTY": "warn",
+}  # fmt: skip
+#: What a finding is where its verdict has an outcome below a failure.
+_KINDS: dict[Outcome, Kind] = {Outcome.INCONCLUSIVE: "SUSPECTED", Outcome.SKIPPED: "FOLLOWS"}
 #: Whom a property of the level between groups concerns: nobody in particular.
 _CROSSING = "all ways between groups"
 #: What is to be known of other kinds than faults.
 _REMARKS: dict[Kind, str] = {
     "FAULT": "",
     "SUSPECTED": "; suspected, but not confirmed",
+    "FOLLOWS": "; that follows from the frames that are lost there",
     "PROPERTY": "; oversubscription: all that crosses at once is slower, which is no defect",
 }
 _LEAST_Q = 1e-4
@@ -38,16 +43,14 @@ def findings(judged: Judged) -> tuple[doc.Judgement, ...]:
     """Everything that is named, faults before oversubscription, the largest effect first."""
     found = [(analysis, one) for analysis in judged.fabric.analyses for one in analysis.findings]
     found.sort(key=lambda pair: (pair[1].explanation != "fault", -abs(pair[1].effect)))
-    doubted = unsure(judged)
-    return tuple(
-        _told(place, analysis, one, doubted) for place, (analysis, one) in enumerate(found)
-    )
+    known = kinds(judged)
+    return tuple(_told(place, analysis, one, known) for place, (analysis, one) in enumerate(found))
 
 
 def _told(
-    place: int, analysis: PairAnalysis, one: PairFinding, doubted: Collection[VerdictSubject]
+    place: int, analysis: PairAnalysis, one: PairFinding, known: Mapping[VerdictSubject, Kind]
 ) -> doc.Judgement:
-    word = kind(analysis, one, doubted)
+    word = kind(analysis, one, known)
     who = called(one.part, one.names) if one.explanation == "fault" else _CROSSING
     what = f"{one.quantity} at {size(one.message_bytes)} is {compared(one.effect)} than the others'"
     low, high = sorted((one.low, one.high))
@@ -65,19 +68,20 @@ def _told(
     )  # fmt: skip
 
 
-def unsure(judged: Judged) -> set[VerdictSubject]:
-    """What verdicts are of that confirm nothing."""
-    return {one.about.thing for one in judged.verdicts if one.outcome is Outcome.INCONCLUSIVE}
+def kinds(judged: Judged) -> dict[VerdictSubject, Kind]:
+    """What those are whom verdicts do not fail."""
+    every = ((one.about.thing, _KINDS.get(one.outcome)) for one in judged.verdicts)
+    return {thing: found for thing, found in every if found}
 
 
-def kind(analysis: PairAnalysis, one: PairFinding, doubted: Collection[VerdictSubject]) -> Kind:
-    """What a finding is, where ``doubted`` is of what verdicts confirm nothing."""
+def kind(analysis: PairAnalysis, one: PairFinding, known: Mapping[VerdictSubject, Kind]) -> Kind:
+    """What a finding is, where ``known`` is what :func:`kinds` tells."""
     if one.explanation != "fault":
         return "PROPERTY"
     # A node's direction is judged together with what else that node does.
     network = named(analysis.matrix.network or None)
     slow = VerdictSubject(one.part, network, one.names).thing
-    return "SUSPECTED" if slow in doubted else "FAULT"
+    return known.get(slow, "FAULT")
 
 
 def compared(effect: float) -> str:
@@ -121,7 +125,7 @@ def faults(judged: Judged) -> Iterator[doc.Section]:
         doc.Items(tuple(summary(judged)), on=doc.TRACKER | doc.PAGE),
     )  # fmt: skip
     title = heading(found, bool(apart))
-    urgent = bool(apart) or any(one.word != "PROPERTY" for one in found)
+    urgent = bool(apart) or any(one.word in ("FAULT", "SUSPECTED") for one in found)
     yield doc.Section("fault", title, blocks, nav="Who is at fault", urgent=urgent)
 
 
@@ -169,10 +173,10 @@ def bad_nodes(judged: Judged) -> dict[str, str]:
         if len(one.about.names) == 1 and one.about.names[0] in nodes:
             why = one.summary.partition(";")[0]
             found.setdefault(one.about.names[0], f"{one.network} {why}")
-    doubted = unsure(judged)
+    known = kinds(judged)
     for analysis in judged.fabric.analyses:
         for slow in analysis.findings:
-            if slow.part in _WAYS and kind(analysis, slow, doubted) == "FAULT":
+            if slow.part in _WAYS and kind(analysis, slow, known) == "FAULT":
                 what = f"{slow.quantity} at {size(slow.message_bytes)} {compared(slow.effect)}"
                 why = f"{analysis.matrix.network} {what}{_WAYS[slow.part]}"
                 found.setdefault(slow.names[0], why)

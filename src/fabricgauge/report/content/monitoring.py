@@ -20,7 +20,7 @@ from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.measurement import LATENCY_PATTERNS
 from fabricgauge.model.pairs import PairAnalysis, Part
 from fabricgauge.model.verdict import Outcome, Verdict, exit_status
-from fabricgauge.report.content.at_fault import kind, unsure
+from fabricgauge.report.content.at_fault import kind, kinds
 from fabricgauge.report.content.conclusion import headline, is_simulated, limit_bytes_s
 from fabricgauge.report.content.curves import pair_curves
 from fabricgauge.report.content.verdicts import ordered, reasons, several
@@ -168,11 +168,9 @@ def _named(judged: Judged) -> Series:
 
     Those that a verdict only suspects are not counted: nobody is to be woken for them.
     """
-    doubted = unsure(judged)
+    known = kinds(judged)
     for one in judged.fabric.analyses:
-        counts = Counter(
-            found.part for found in one.findings if kind(one, found, doubted) == "FAULT"
-        )
+        counts = Counter(found.part for found in one.findings if kind(one, found, known) == "FAULT")
         for part in get_args(Part):
             yield {**_of_matrix(one), "part": part}, float(counts[part])
 
