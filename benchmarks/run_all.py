@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from benchmarks import (
     ablation,
+    beside_perftest,
     collectives,
     engine_instructions,
     fault_detection,
@@ -49,6 +50,7 @@ def main() -> int:
         (engine_instructions.main, ()),
         (half_round_trip.main, suites),
         (layers.main, ()),
+        (beside_perftest.main, ()),
         (message_rate.main, suites),
         (collectives.main, suites),
         (sweep_time.main, suites),
