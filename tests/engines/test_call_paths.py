@@ -121,7 +121,8 @@ def test_a_rank_that_breaks_ends_the_launch_and_what_was_traced_is_told(
 ) -> None:
     env = preloaded(tmp_path, BREAKING.replace("BREAKS", breaks))
     calls, ended = started(tmp_path, built, "send", limit_s=limit_s, env=env)
-    assert ended.status == "broken"
+    # The tracers of both ranks end with a status of their own: that of one or both is the launch's.
+    assert ended.status in ("broken", "timeout")
     assert says in ended.message
     # Of the 60 calls one is cold, 50 are unwatched. MPI_Abort itself may be traced until it is cut.
     assert len([one for one in warm(calls) if not one.cut]) == 9

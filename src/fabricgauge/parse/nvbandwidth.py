@@ -110,6 +110,8 @@ def _pairs(
     """The matrix by the GPU that bytes leave; None where it is not whole, or of a whole clique."""
     if not matrix or len(matrix) > _MOST_GPUS or any(len(row) != len(matrix) for row in matrix):
         return None
+    if any(one is not None and not math.isfinite(one) for row in matrix for one in row):
+        return None
     rows = matrix if "->" in description else [*zip(*matrix, strict=True)]
     rates = tuple(tuple(None if one is None else one * 1e9 for one in row) for row in rows)
     return GpuPairs(rates, tuple(facts.buses), tuple(facts.devices))
