@@ -128,6 +128,7 @@ int main(int argc, char** argv) {
     } catch (const std::exception& error) {
         std::fprintf(stderr, "fabricgauge-path: %s\n", error.what());
         status = fabricgauge::exit_options;
+        usleep(200'000);  // a launcher that is told to abort may drop what was said last
         MPI_Abort(MPI_COMM_WORLD, status);
     }
     MPI_Finalize();
