@@ -64,6 +64,17 @@ def _unrounded(size: float) -> float:
     return size * (1 + _ROUNDED_BY) if size >= _EXACT_BELOW else size
 
 
+#: What is to be known of a report, and besides where it has no sizes.
+_MPIP_NOTES = (
+    "read from mpiP: a row is a call site; it does not tell nodes or peers",
+    "it has no section on call sites (mpiP -d): the twenty with most time alone, no sizes",
+)
+_IPM_NOTES = (
+    "read from IPM: it rounds sizes down by up to a fifth, and does not tell nodes",
+    "it tells no sizes: IPM_LOG=full does",
+)
+
+
 def mpip_profile(text: str) -> ApplicationProfile:
     """A report of mpiP.
 
@@ -94,19 +105,17 @@ def mpip_profile(text: str) -> ApplicationProfile:
                 most, mean, least = map(float, found.group(5, 6, 7))
                 # The least of puts is 0 in 3.5.0, whatever they were.
                 sizes[key] = (most if mean == most else least, most, float(found[8]))
-    if not tasks and "@--- Task Time Statistics" in text:
-        raise CannotRun("mpiP's concise report tells no times of tasks: run it without -c")
     if not tasks:
-        raise CannotRun("an mpiP report was expected: it has no section MPI Time (seconds)")
+        concise = "mpiP's concise report tells no times of tasks: run it without -c"
+        other = "an mpiP report was expected: it has no section MPI Time (seconds)"
+        raise CannotRun(concise if "@--- Task Time Statistics" in text else other)
     mix = []
     for (call, site), (calls, time_s) in times.items():
         least, most, moved = sizes.get((call, site), (0.0, 0.0, 0.0))
         span = (least, most) if (call, site) in sizes else None
         mix.append(_mix(call, len(tasks), calls, moved, time_s, span))
-    note = "read from mpiP: a row is a call site; it does not tell nodes or peers"
-    none = "it has no section on call sites (mpiP -d): the twenty with most time alone, no sizes"
     ranks = tuple(_rank(rank, hosts.get(rank, ""), *tasks[rank]) for rank in sorted(tasks))
-    return _made("mpiP", program, ranks, mix, (note,) if detailed else (note, none))
+    return _made("mpiP", program, ranks, mix, _MPIP_NOTES[: 1 if detailed else 2])
 
 
 def _rank(rank: int, host: str, wall_s: float, mpi_s: float, calls: int = 0) -> RankProfile:
@@ -197,7 +206,5 @@ def ipm_profile(text: str) -> ApplicationProfile:
         _mix(call, len(ranks), *one, None if not size else (size, size))
         for (call, size), one in (sizes or functions).items()
     ]
-    note = "read from IPM: it rounds sizes down by up to a fifth, and does not tell nodes"
-    none = "it tells no sizes: IPM_LOG=full does"
-    notes = (note,) if sizes else (note, none)
+    notes = _IPM_NOTES[: 1 if sizes else 2]
     return _made("IPM", program, tuple(sorted(ranks, key=lambda one: one.rank)), mix, notes)
