@@ -12,6 +12,7 @@ from tests.parse.nccl.test_dumps import GRAPH, TOPOLOGY
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "nccl"
 STAND_IN = Path(__file__).with_name("stand_ins") / "all_reduce_perf"
+OF_MANY = Path(__file__).with_name("stand_ins") / "nccl_of_many.py"
 RECORDED = FIXTURES / "recorded-2.21--ib-gdr.out"
 
 
@@ -26,8 +27,8 @@ def placed(tmp_path: Path, output: str) -> Path:
     return tool
 
 
-def options(tool: Path) -> tuple[str, ...]:
-    return "--lab", "--tool", "nccl-tests", "--tool-path", str(tool), "--mpi", "mpich"
+def options(tool: Path, suite: str = "nccl-tests") -> tuple[str, ...]:
+    return "--lab", "--tool", suite, "--tool-path", str(tool), "--mpi", "mpich"
 
 
 def curves(path: Path) -> list[dict[str, Any]]:
@@ -49,6 +50,98 @@ def test_what_nccl_says_is_asked_for_read_and_held_against_the_counters(
     assert said["variables"]["NCCL_SOCKET_IFNAME"].startswith("=")
     assert said["network"] == "IBext_v8"
     assert [one["source"] for one in said["dumps"]] == ["nccl-topology.xml"]
+
+
+@pytest.mark.lab
+def test_rccl_tests_are_started_and_read_as_nccl_s(
+    check: Callable[..., Checked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = FIXTURES / "recorded-rccl-2.22--sixteen-gpus-silent.out"
+    tool = placed(tmp_path, recorded.read_text())
+    monkeypatch.setenv("FABRICGAUGE_STAND_IN", str(tool / "output.txt"))
+    checked = check(*options(tool, "rccl-tests"))
+    # Sixteen GPUs and 16 GiB are told of; the lab's interfaces carried none of it.
+    assert checked.outcomes("path") == {"INVALID"}, checked.text
+    first = curves(checked.path)[0]
+    assert first["suite"] == "rccl-tests"
+    assert first["evidence"]["nccl"]["variables"]["NCCL_DEBUG"] == "INFO"
+    assert json.loads((checked.path / "plan.json").read_text())["tool"] == "rccl-tests"
+
+
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **said: object) -> Path:
+    """The stand-in for many nodes, and what it is to print."""
+    tool = tmp_path / "tool"
+    tool.mkdir()
+    for name in ("all_reduce_perf", "sendrecv_perf"):
+        shutil.copy(OF_MANY, tool / name)
+    (tool / "told.json").write_text(json.dumps({"gb_s": 2.8, "slow": {}, **said}))
+    monkeypatch.setenv("FABRICGAUGE_STAND_IN", str(tool / "told.json"))
+    return tool
+
+
+def named(checked: Checked) -> set[str]:
+    """Whom outliers says to be at fault."""
+    every = [one for one in checked.verdicts if one["rule"] == "outliers"]
+    return {one["subject"] for one in every if one["outcome"] == "FAIL"}
+
+
+@pytest.mark.lab
+def test_all_pairs_of_four_sound_nodes_and_all_of_them_pass(
+    lab: Callable[..., str], check: Callable[..., Checked], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    tool = told(tmp_path, monkeypatch)
+    checked = check("--lab", lab("--nodes", "4", "--network", "net1:25G"), *options(tool)[1:])
+    assert checked.status == 0, checked.text
+    assert checked.outcomes("outliers") == {"PASS"}
+    plan = json.loads((checked.path / "plan.json").read_text())["launches"]
+    pairs = [tuple(one["nodes"]) for one in plan if one["program"] == "sendrecv_perf"]
+    assert len({frozenset(pair) for pair in pairs}) == 6
+    assert [one["nodes"] for one in plan if one["program"] == "all_reduce_perf"] == [
+        ["c1", "c2", "c3", "c4"]
+    ]
+    assert "sendrecv_perf" in checked.words("fraction")
+    assert "all_reduce_perf" in checked.words("fraction")
+
+
+@pytest.mark.lab
+def test_a_slow_node_among_four_is_measured_again_and_named(
+    lab: Callable[..., str], check: Callable[..., Checked], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    tool = told(tmp_path, monkeypatch, slow={"c3": 0.5})
+    checked = check("--lab", lab("--nodes", "4", "--network", "net1:25G"), *options(tool)[1:])
+    assert checked.status == 1, checked.text
+    assert named(checked) == {"net1, c3, in both directions"}
+    assert "again when measured alone" in checked.words("outliers")
+
+
+@pytest.mark.lab
+@pytest.mark.slow
+def test_a_slow_rail_of_one_node_is_named_and_its_other_rail_is_not(
+    lab: Callable[..., str], check: Callable[..., Checked], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    tool = told(tmp_path, monkeypatch, slow={"c2:eth1": 0.6})
+    rails = ("--network", "net1:25G", "--network", "net2:25G")
+    checked = check("--lab", lab("--nodes", "4", *rails), *options(tool)[1:])
+    assert checked.status == 1, checked.text
+    assert named(checked) == {"net2, c2, in both directions"}
+    assert {one["outcome"] for one in checked.verdicts if one["network"] == "net1"} <= {
+        "PASS", "SKIPPED",
+    }  # fmt: skip
+
+
+@pytest.mark.lab
+def test_a_node_without_a_gpu_is_told_and_the_others_are_measured(
+    lab: Callable[..., str], check: Callable[..., Checked], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    tool = told(tmp_path, monkeypatch, broken=["c4"])
+    checked = check("--lab", lab("--nodes", "4", "--network", "net1:25G"), *options(tool)[1:])
+    assert checked.status == 3, checked.text
+    assert "the driver shows no GPU on this node" in checked.words("completeness")
+    assert "c4" in checked.words("coverage")
 
 
 @pytest.mark.lab

@@ -8,6 +8,7 @@ from tests.judge import planted
 
 from fabricgauge.app.begin import as_used, differences
 from fabricgauge.app.networks import targets, unjoined
+from fabricgauge.app.target import ranks_of
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Member, Network, Unreached
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
@@ -99,6 +100,36 @@ def test_a_suite_of_others_is_given_networks_of_addresses_alone() -> None:
     request = MeasurementRequest(tool="iperf3")
     found = targets(request, alike(rdma_nodes.HDR), PLACE)
     assert [one.name for one, _ in found if one] == ["10.20.0.0/24"]
+
+
+def test_ipoib_is_infiniband_to_nccl_by_the_rail_below_it() -> None:
+    (used,) = (one for one in as_used(alike(rdma_nodes.HDR), TOOLS["rccl-tests"]) if one.subnet)
+    ports = next(one for one in alike(rdma_nodes.HDR).networks if one.of_ports)
+    assert (used.name, used.technology, used.link) == ("10.20.0.0/24", "infiniband", ports.link)
+    assert used.mtu_bytes == ports.mtu_bytes
+    assert [one.interface for one in used.members] == ["ib0", "ib0"]
+    perftest = as_used(alike(rdma_nodes.HDR), TOOLS["perftest"])
+    assert {one.technology for one in perftest if one.subnet} == {"ipoib"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "order", "told"),
+    [
+        ("iperf3", ("c1", "c2", "c3"), "iperf3 measures two nodes, not 3"),
+        ("nccl-tests", ("c1", "c2", "c2"), "name each node once"),
+    ],
+)
+def test_more_nodes_than_a_suite_measures_are_refused(
+    tool: str, order: tuple[str, ...], told: str
+) -> None:
+    with pytest.raises(UsageError, match=told):
+        ranks_of(MeasurementRequest(tool=tool, rank_order=order), ("c1", "c2", "c3"))
+
+
+def test_suites_of_collectives_take_more_than_two_nodes() -> None:
+    nodes = ("c1", "c2", "c3")
+    for tool in ("nccl-tests", "rccl-tests"):
+        assert ranks_of(MeasurementRequest(tool=tool), nodes) == nodes
 
 
 def test_an_ethernet_with_rdma_devices_is_roce_to_nccl_and_without_is_tcp() -> None:

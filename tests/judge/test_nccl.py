@@ -136,31 +136,59 @@ def test_counters_that_contradict_nccl_make_the_path_invalid(
     port_bytes: int | None, outcome: Outcome
 ) -> None:
     """The interface carried the payload; the adapter that NCCL names did not count any of it."""
-    sent = around()
-    if port_bytes is not None:
-        port = {"mlx5_0:1": counted(port_bytes)}
-        sent = msgspec.structs.replace(
-            sent,
-            counters=tuple(
-                msgspec.structs.replace(
-                    one, before={**one.before, "mlx5_0:1": counted(0)}, after={**one.after, **port}
-                )
-                for one in sent.counters
-            ),
-        )
-    names = {"n1": "c1", "n2": "c2"}
-    library = said(GDR)
-    library = msgspec.structs.replace(
-        library,
-        ways=tuple(msgspec.structs.replace(w, node=names[w.node]) for w in library.ways),
-        adapters=tuple(msgspec.structs.replace(a, node=names[a.node]) for a in library.adapters),
-    )
-    one = launch(1, telling(curves(GDR), library)[0], "all_reduce_perf", around=sent)
-    found = judgement(Context(tool_run(one), {"1GbE": Skipped("no ceiling")})).verdicts
-    path = next(each for each in found if each.rule == "path")
+    path = beside_counters({} if port_bytes is None else {"mlx5_0:1": port_bytes})
     assert path.outcome is outcome, path.summary
     if outcome is Outcome.INVALID:
         assert "NCCL names mlx5_0:1 on c1, whose counters moved by 0 B of 500" in path.summary
+
+
+def beside_counters(ports: dict[str, int], rails: int = 1) -> Verdict:
+    """What path says where NCCL named so many adapters, and these counted so much."""
+    sent, library = around(), said(GDR)
+    names = {"n1": "c1", "n2": "c2"}
+    counters = tuple(
+        msgspec.structs.replace(
+            one,
+            before={**one.before, **{name: counted(0) for name in ports}},
+            after={**one.after, **{name: counted(count) for name, count in ports.items()}},
+        )
+        for one in sent.counters
+    )
+    replace = msgspec.structs.replace
+    library = replace(
+        library,
+        ways=tuple(
+            replace(way, node=names[way.node], adapter=at)
+            for way in library.ways for at in range(rails)
+        ),
+        adapters=tuple(
+            replace(one, node=names[one.node], index=at, name=f"mlx5_{at}:1")
+            for one in library.adapters for at in range(rails)
+        ),
+    )  # fmt: skip
+    one = launch(
+        1, telling(curves(GDR), library)[0], "all_reduce_perf",
+        around=replace(sent, counters=counters),
+    )  # fmt: skip
+    found = judgement(Context(tool_run(one), {"1GbE": Skipped("no ceiling")})).verdicts
+    return next(each for each in found if each.rule == "path")
+
+
+def test_one_of_eight_rails_that_stays_idle_fails_by_its_own_counter() -> None:
+    even = 600_000_000 // 8
+    busy = {f"mlx5_{at}:1": even for at in range(8)}
+    assert "next to nothing" not in beside_counters(busy, 8).summary
+    path = beside_counters({**busy, "mlx5_5:1": 4_000}, 8)
+    assert path.outcome is Outcome.FAIL
+    assert "NCCL names 8 adapters on c1; next to nothing crossed mlx5_5:1" in path.summary
+    assert any("mlx5_5:1 sent 4 kB" in line for line in path.evidence), path.evidence
+
+
+def test_all_bytes_over_one_of_eight_rails_name_the_other_seven() -> None:
+    alone = {f"mlx5_{at}:1": 600_000_000 * (at == 0) for at in range(8)}
+    path = beside_counters(alone, 8)
+    assert path.outcome is Outcome.FAIL
+    assert "mlx5_1:1" in path.summary and "mlx5_7:1" in path.summary
 
 
 def with_adapters(gpus: int, adapters: int, used: int) -> tuple[SuiteCurve, ...]:

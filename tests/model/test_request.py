@@ -25,6 +25,7 @@ from fabricgauge.model.request import (
         ({"tool": "iperf3", "ppn": 2}, 2, "--ppn has no effect on a suite"),
         ({"concurrent": 3}, 2, "--concurrent has no effect on two ranks"),
         ({"topology": "file"}, 2, "--topology has no effect on two ranks"),
+        ({"tool": "nccl-tests", "topology": "file"}, 2, "--topology has no effect on two ranks"),
         ({"lab": OWN_LAB, "launcher": "ssh"}, 0, "--lab and --launcher exclude each other"),
         ({"lab": "x", "ssh_config": "file"}, 0, "--ssh-config has no effect on a lab"),
         ({"launcher": "local", "ssh_config": "file"}, 0, "--ssh-config has no effect"),

@@ -1,4 +1,8 @@
+from collections import Counter
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
@@ -6,7 +10,15 @@ from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.plan.outlook import estimated_s
-from fabricgauge.plan.plan import Targets, apart, host_reference, plan, tool_plan
+from fabricgauge.plan.plan import (
+    SUITE_PARTNERS,
+    JointRanks,
+    Targets,
+    apart,
+    host_reference,
+    plan,
+    tool_plan,
+)
 from fabricgauge.plan.profiles import DEFAULT_SIZES, PATTERNS, PROFILES
 
 UNKNOWN = Skipped("no rate")
@@ -120,8 +132,29 @@ def test_a_pair_gets_no_more_than_the_profile_s_time_and_a_time_too_short_is_ref
 
 def test_a_suite_s_programs_alternate_over_networks_as_often_as_the_profile_says() -> None:
     request = MeasurementRequest(profile="standard", tool="iperf3")
-    made = tool_plan(request, ("c1", "c2"), ("there", "back"), (network("a"), None))
+    targets = ((network("a"), UNKNOWN), (None, UNKNOWN))
+    made = tool_plan(request, (JointRanks(("c1", "c2"), targets),), ("there", "back"), "there")
     assert [(one.network, one.program) for one in made.launches] == [
         ("a", "there"), ("a", "back"), (None, "there"), (None, "back"),
     ] * 3  # fmt: skip
     assert made.tool == "iperf3"
+
+
+@given(st.integers(3, 40), st.sampled_from(["quick", "standard"]))
+def test_of_many_nodes_a_suite_measures_pairs_and_then_all_together(
+    count: int, profile: str
+) -> None:
+    nodes = tuple(f"c{number}" for number in range(count))
+    request = MeasurementRequest(profile=profile, tool="nccl-tests")
+    group = JointRanks(nodes, ((network("a"), UNKNOWN),))
+    made = tool_plan(request, (group,), ("pairs", "all"), "pairs").launches
+    rounds = PROFILES[profile].launches
+    assert [one.nodes for one in made if one.program == "all"] == [nodes] * rounds
+    pairs = [one.nodes for one in made if one.program == "pairs"]
+    met = Counter(node for pair in pairs for node in pair)
+    # An odd number of nodes has one that rests in each round.
+    most = min(SUITE_PARTNERS, count - 1 + count % 2) * rounds
+    assert most - rounds * (count % 2) * 2 <= min(met.values())
+    assert max(met.values()) <= most
+    if count <= SUITE_PARTNERS:
+        assert len(set(map(frozenset, pairs))) == count * (count - 1) // 2

@@ -19,7 +19,7 @@ from fabricgauge.doctor.reachability import dead
 from fabricgauge.engines.simgrid import simulated_engine
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, ToolMissing, UsageError
-from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.fabric import Fabric, Member, Network
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.request import MeasurementRequest, place_words, without
 from fabricgauge.model.run import Run
@@ -129,14 +129,15 @@ def begin(
 
 
 def _planned(target: Target, chosen: Targets, culprits: Culprits, profile: Profile | None) -> Plan:
-    """A suite measures a pair: where that is dead, nothing is planned."""
+    """Where a pair that a suite is to measure is dead, nothing is planned."""
     request, ranks = target.request, target.ranks
     groups = joint_ranks(ranks, chosen, culprits)
     if target.suite is None:
         virtual = target.access.virtual
         return plan_groups(request, ranks, groups, virtual=virtual, profile=profile)
-    whole = [network for one in groups if one.ranks == ranks for network, _ in one.targets]
-    return tool_plan(request, ranks, _starts(target.suite, target.progress), whole)
+    of_pairs = target.suite.tool.of_pairs
+    whole = [one for one in groups if one.ranks == ranks or (of_pairs and not one.beside)]
+    return tool_plan(request, whole, _starts(target.suite, target.progress), of_pairs)
 
 
 def _starts(suite: Suite, progress: Progress) -> tuple[str, ...]:
@@ -148,13 +149,35 @@ def _starts(suite: Suite, progress: Progress) -> tuple[str, ...]:
 
 
 def as_used(fabric: Fabric, tool: Tool) -> tuple[Network, ...]:
-    """Ethernets as the suite uses them: RDMA over them has other headers than TCP."""
+    """Networks as the suite uses them: RDMA has other headers than TCP over the same links."""
     if tool.technology == "ethernet":
         return fabric.networks
+    used = {"ethernet": _as_rdma, "ipoib": _as_ports} if tool.if_device else {"ethernet": _as_rdma}
     return tuple(
-        _as_rdma(fabric, tool, one) if one.technology == "ethernet" else one
+        used[one.technology](fabric, tool, one) if one.technology in used else one
         for one in fabric.networks
     )
+
+
+def _as_ports(fabric: Fabric, tool: Tool, network: Network) -> Network:
+    """IPoIB's addresses with the links of the RDMA ports below, where discovery found them."""
+    member = network.members[0]
+    node = fabric.node(member.node)
+    port = node if isinstance(node, Skipped) else node.port_of(member.interface)
+    name = "" if isinstance(port, Skipped) else port.name
+    below = next((one for one in fabric.networks if one.rails == 1 and _has(one, member, name)), None)
+    if below is None:
+        return network
+    return msgspec.structs.replace(
+        below, name=network.name, subnet=network.subnet, members=network.members,
+        stated_mtu_bytes=below.mtu_bytes,
+        rate_origin=f"{below.rate_origin}; {tool.name} is taken to use the ports below IPoIB",
+    )  # fmt: skip
+
+
+def _has(network: Network, member: Member, port: str) -> bool:
+    """Whether a network of ports has that one of the member's node."""
+    return any((one.node, one.interface) == (member.node, port) for one in network.members)
 
 
 def _as_rdma(fabric: Fabric, tool: Tool, network: Network) -> Network:

@@ -53,6 +53,7 @@ def _measure(context: RunContext) -> None:
     """One launch that breaks does not end the others."""
     if context.target.suite is not None:
         measure_with_tool(context, context.left())
+        _measure_suspects(context)
         return
     launches = context.left()
     for _ in range(1 + MOST_FURTHER):
@@ -89,7 +90,8 @@ def _also(context: RunContext, launch: PlannedLaunch, why: str) -> None:
     """Make a launch that nobody planned at the beginning."""
     context.progress.stage(why)
     context.plan_further(launch)
-    measure(context, (launch,))
+    make = measure if context.target.suite is None else measure_with_tool
+    make(context, (launch,))
 
 
 def _measure_doubtful(context: RunContext) -> None:

@@ -150,6 +150,12 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
         if isinstance(one.meetings, Skipped):
             yield one.network, one.meetings
             continue
+        if context.target.suite is not None:
+            program = context.target.suite.tool.of_pairs
+            for pair in dict.fromkeys((each.one, each.other) for each in _streams(one)):
+                number += 1
+                yield one.network, _again(run.plan, one.network, number, pair, program)
+            continue
         rate = rate_of(limits.get(one.network, Skipped("MPI chose the network")))
         loses = one.network in lossy
         meetings = _streams(one) if loses else one.meetings
@@ -158,6 +164,16 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
             number += 1
             network = networks.get(one.network)
             yield one.network, recheck_launch(number, network, meetings, one.nodes, rate, loses)
+
+
+def _again(
+    plan: Plan, network: str, number: int, pair: tuple[str, str], program: str
+) -> PlannedLaunch:
+    """A start of a suite for one pair, on the network as it was planned."""
+    first = next(one for one in plan.launches if (one.network or "") == network)
+    return msgspec.structs.replace(
+        first, number=number, nodes=pair, program=program, purpose="again"
+    )
 
 
 def _streams(asked: Recheck) -> tuple[Meeting, ...]:

@@ -19,9 +19,11 @@ from fabricgauge.model.fabric import Fabric, Member
 from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.model.measurement import NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.nccl import NcclDump
-from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.run import Around, Ended
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
+from fabricgauge.parse.nccl.facts import UNNAMED
+from fabricgauge.parse.nccl.rounds import rounds_of
 from fabricgauge.parse.nccl.troubles import WITHOUT_MPI, meaning
 from fabricgauge.parse.suites import Found, read
 from fabricgauge.parse.tasks import is_telling, placement
@@ -59,7 +61,11 @@ def suite_launch(context: RunContext, launch: PlannedLaunch) -> SuiteLaunch:
         if suite.mpi is None:
             raise CannotRun(f"{suite.tool.name} needs an MPI; name one with --mpi")
         words = (*_variables(context, launch), *_filled(suite, start.client, {}))
-        program = telling(words, pinned_interfaces(fabric, launch))
+        alone = len(set(launch.nodes)) == len(launch.nodes)
+        program = telling(
+            words, pinned_interfaces(fabric, launch),
+            nearest_gpu=alone and bool(suite.tool.of_pairs),
+        )  # fmt: skip
         return SuiteLaunch(mpi_impl_of(suite.mpi).command(suite.mpi, launch, access, program))
     ends = _ends(fabric, launch)
     client, server = (
@@ -161,13 +167,21 @@ def _keep(
     told = [found for line in lines if (found := placement(line)) is not None]
     suite_lines = (line.encode() for line in lines if not is_telling(line))
     dumps = tuple(_dumps(context.directory.raw(context.name(launch))))
-    said = [_whole(one, ended) for one in joined(read(suite_lines, source), dumps)]
+    found = joined(read(suite_lines, source), dumps)
+    said = [_whole(one, launch.program, ended) for one in found]
     curves = [one for one in said if isinstance(one, SuiteCurve)]
+    is_pair = launch.program == _suite(context).tool.of_pairs and _of_many(context.plan)
+    rounds = rounds_of(curves) if is_pair and ended.status == "ok" else ()
     after = counters(context.target.access, launch.nodes)
     surroundings = around(launch, told, before, after, accounted_bytes(curves))
     surroundings = msgspec.structs.replace(surroundings, polls=_suite(context).tool.polls)
-    context.keep(launch, (*told, *said, surroundings))
+    context.keep(launch, (*told, *said, *rounds, surroundings))
     return tuple(said)
+
+
+def _of_many(plan: Plan) -> bool:
+    """Whether more than two nodes are measured, so that pairs are compared with each other."""
+    return len({node for launch in plan.launches for node in launch.nodes}) > 2
 
 
 def _dumps(folder: Path) -> Iterator[NcclDump]:
@@ -219,11 +233,15 @@ def _with_meaning(said: Sequence[Found], ended: Ended) -> Ended:
     return msgspec.structs.replace(ended, message=message)
 
 
-def _whole(found: Found, ended: Ended) -> Found:
-    """A table that looks cut off is whole after all where its program came to its proper end."""
+def _whole(found: Found, program: str, ended: Ended) -> Found:
+    """A table that looks cut off is whole after all where its program came to its proper end.
+
+    nccl-tests before 2.17 does not say which of its programs it is.
+    """
     if isinstance(found, UnparsedLine) or ended.status != "ok":
         return found
-    return msgspec.structs.replace(found, cut_off="")
+    name = program if found.benchmark == UNNAMED else found.benchmark
+    return msgspec.structs.replace(found, benchmark=name, cut_off="")
 
 
 _NOT_OURS = Skipped("a program's own part of its node's processors is not read")

@@ -29,6 +29,7 @@ from fabricgauge.model.topology import Topology
 from fabricgauge.parse.topology import topology_of
 from fabricgauge.run.launchers import LAUNCHERS, launcher_of
 from fabricgauge.run.launchers.nodes import chosen, expand
+from fabricgauge.run.tools.table import TOOLS
 from fabricgauge.settings import Settings
 from fabricgauge.sim.platform import simulated_fabric
 from fabricgauge.sim.simulation import Simulation, simulation
@@ -44,8 +45,8 @@ _OWN_LAB_PREFIX = "check-"
 #: Variables that change what an MPI measures; a launcher hands them on to the ranks.
 TELLING_VARIABLES = (
     "UCX_", "FI_", "MPIR_CVAR_", "MPICH_", "OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "I_MPI_",
-    "HYDRA_", "PSM2_", "LD_LIBRARY_PATH", "LD_PRELOAD", "LOADEDMODULES", "SLURM_JOB_", "SLURM_MPI_",
-    "SLURM_CLUSTER_NAME",
+    "HYDRA_", "PSM2_", "NCCL_", "RCCL_", "CUDA_", "HIP_", "LD_LIBRARY_PATH", "LD_PRELOAD",
+    "LOADEDMODULES", "SLURM_JOB_", "SLURM_MPI_", "SLURM_CLUSTER_NAME",
 )  # fmt: skip
 
 Reached = tuple[HostAccess, tuple[DeclaredNetwork, ...]]
@@ -183,7 +184,7 @@ def ranks_of(request: MeasurementRequest, nodes: tuple[str, ...]) -> tuple[str, 
     """The node of each rank: in the order that was asked for, or all; one node alone has two.
 
     Raises:
-        UsageError: a node that is none of ``nodes``, or not a pair of them for another suite.
+        UsageError: a node that is none of ``nodes``, or more of them than another suite measures.
     """
     for node in request.rank_order:
         if node not in nodes:
@@ -191,12 +192,20 @@ def ranks_of(request: MeasurementRequest, nodes: tuple[str, ...]) -> tuple[str, 
     chosen = request.rank_order or nodes
     if len(chosen) == request.ppn == 1 and not request.rank_order:
         chosen *= 2
-    if request.tool and len(chosen) != 2:
+    if request.tool and len(chosen) > 2 and not _of_many(request.tool):
         raise UsageError(
-            f"a suite of --tool measures two nodes, not {len(chosen)}; name them with -w or"
+            f"{request.tool} measures two nodes, not {len(chosen)}; name them with -w or"
             f" --rank-order, e.g. --rank-order {','.join(nodes[:2])}"
         )
+    if request.tool and len(set(chosen)) < len(chosen) > 2:
+        raise UsageError(f"{request.tool} has one rank on each node; name each node once")
     return tuple(node for node in chosen for _ in range(request.ppn))
+
+
+def _of_many(tool: str) -> bool:
+    """Whether a suite measures more than two nodes; one that is not known is told of later."""
+    known = TOOLS.get(tool.partition(":")[0])
+    return known is None or bool(known.of_pairs)
 
 
 def stated_topology(request: MeasurementRequest) -> Topology:

@@ -296,8 +296,8 @@ sim_options = together(
 suite_options = together(
     click.option(
         "--tool", metavar="SUITE",
-        help="Measure with osu, imb, perftest, iperf3, nccl-tests or netpipe instead. perftest"
-        " heeds keys of --transport verbs, e.g. perftest:queue-pair=ud.",
+        help="Measure with osu, imb, perftest, iperf3, nccl-tests, rccl-tests or netpipe"
+        " instead. perftest heeds keys of --transport verbs, e.g. perftest:queue-pair=ud.",
     ),
     click.option(
         "--tool-path", type=click.Path(file_okay=False, exists=True), metavar="DIR",

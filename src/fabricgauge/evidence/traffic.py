@@ -21,7 +21,7 @@ from fabricgauge.words.port_counters import kind_of, own_octets, own_packets
 
 _TROUBLE = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")
 
-#: Suites of collectives: each of two ranks sends the message at least once.
+#: Suites of collectives: each rank sends the message at least once in those that we start.
 COLLECTIVE_SUITES = ("nccl-tests", "rccl-tests")
 
 #: Of what a link counts when it goes away and comes back, the rule ``links`` tells.
@@ -226,8 +226,8 @@ def _crossing(
     )
 
 
-def accounted_bytes(curves: Sequence[SuiteCurve]) -> tuple[int, int]:
-    """Bytes that ranks 0 and 1 sent at the least, by what the curves say.
+def accounted_bytes(curves: Sequence[SuiteCurve]) -> tuple[int, ...]:
+    """Bytes that each rank sent at the least, by what the curves say: of two, or of a collective's.
 
     A table with two quantities tells of the same messages twice: per table the one that
     accounts for most counts. Windows and warm-up are left out, for no log tells them all.
@@ -239,13 +239,19 @@ def accounted_bytes(curves: Sequence[SuiteCurve]) -> tuple[int, int]:
             for one in curve.points
             if one.message_bytes is not None
         )
-        both = curve.directions == 2 or curve.pattern in LATENCY_PATTERNS - {"put_latency"}
-        both = both or curve.suite in COLLECTIVE_SUITES
-        for rank in (0, 1) if both else (0 if curve.origin == 0 else 1,):
+        if curve.suite in COLLECTIVE_SUITES:
+            ranks: Iterable[int] = range(max(2, curve.ranks or 2))
+        elif curve.directions == 2 or curve.pattern in LATENCY_PATTERNS - {"put_latency"}:
+            ranks = range(2)
+        else:
+            ranks = (0 if curve.origin == 0 else 1,)
+        for rank in ranks:
             key = (curve.source, curve.first_line, rank)
             most[key] = max(sent, most.get(key, 0))
-    first, second = (sum(sent for key, sent in most.items() if key[2] == rank) for rank in (0, 1))
-    return first, second
+    by_rank = Counter[int]()
+    for (_, _, rank), sent in most.items():
+        by_rank[rank] += sent
+    return tuple(by_rank[rank] for rank in range(max(2, 1 + max(by_rank, default=0))))
 
 
 def _streamed(curve: SuiteCurve) -> int:

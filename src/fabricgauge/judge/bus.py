@@ -6,6 +6,7 @@ bounds it. Other algorithms cross them less often, but all have to move a least 
 """
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import NamedTuple
 
 from fabricgauge.judge.interface import Said
@@ -28,6 +29,8 @@ MOST_SIZES = 12
 #: Collectives whose bus bandwidth is that of a ring, in which every byte passes every node.
 _RINGS = ("all_reduce", "all_gather", "reduce_scatter")
 _CHAINS = ("broadcast", "reduce")
+#: What pairs of many nodes are measured with.
+_PAIR = "sendrecv_perf"
 
 _LOW = (
     "adapters, GPUDirect RDMA or the algorithm: see path for what NCCL says; a slow link or a"
@@ -62,7 +65,7 @@ class BusRate(NamedTuple):
 
 def bus_rates(subject: Subject) -> Iterator[BusRate | Skipped]:
     """Each curve of bus bandwidth that can be held against something, or why it cannot."""
-    for curve in subject.curves:
+    for curve in _judged(subject):
         points = [one for one in curve.points if (one.message_bytes or 0) >= _least(subject)]
         if curve.quantity != "bus_bandwidth" or curve.ranks == 1 or not points:
             continue
@@ -77,14 +80,26 @@ def bus_rates(subject: Subject) -> Iterator[BusRate | Skipped]:
             yield BusRate(curve, best, wire * shape[0], wire * shape[1], origin)
 
 
+def _judged(subject: Subject) -> Iterator[SuiteCurve]:
+    """The curves, of many pairs that of the median pair: outliers tells of the slow ones."""
+    of_pairs = []
+    for curve in subject.curves:
+        if not subject.pairs or curve.benchmark != _PAIR:
+            yield curve
+        elif curve.quantity == "bus_bandwidth" and curve.points:
+            of_pairs.append((max(one.estimate.value for one in curve.points), curve))
+    if of_pairs:
+        yield sorted(of_pairs, key=itemgetter(0))[len(of_pairs) // 2][1]
+
+
 def _least(subject: Subject) -> float:
     return subject.limit("fraction.from")
 
 
 def _nodes(subject: Subject, curve: SuiteCurve) -> tuple[str, ...]:
     """The hosts of all ranks; those of a launch of our own are where it was told to start them."""
-    hosts = curve.evidence.rank_hosts
-    return hosts or next((launch.nodes for launch in subject.launches if launch.nodes), ())
+    own = (one.nodes for one in subject.launches if any(curve is each for each in one.curves))
+    return curve.evidence.rank_hosts or next(own, ())
 
 
 def _wire(subject: Subject, curve: SuiteCurve) -> tuple[float | None, str]:

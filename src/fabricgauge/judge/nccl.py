@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from fabricgauge.judge.interface import Said
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.evidence import Moved
 from fabricgauge.model.medium import FLOORS
 from fabricgauge.model.nccl import NcclAdapter, NcclDevice, NcclEvidence
 from fabricgauge.model.suite import SuiteCurve
@@ -16,6 +17,8 @@ from fabricgauge.words import figures, sentences
 MOST_LINES = 16
 #: Below this share of the payload an adapter's counters did not move.
 MOVED_AT_ALL = 0.5
+#: Below this share of an adapter's even part of the payload nothing that counts crossed it.
+IDLE = 0.1
 #: Beginnings of interfaces of RDMA adapters: IPoIB, and HPE's name for Slingshot's.
 _RDMA_INTERFACES = ("ib", "hsn")
 #: Variables that turn RDMA off, with the value that does (NCCL's documentation, "Environment").
@@ -34,8 +37,9 @@ _ADAPTERS = (
     "look at NCCL_IB_HCA, at each adapter's link, and at which GPUs the ranks have; with"
     " NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH NCCL says how it chose"
 )
+_IDLE_CAUSE = "NCCL was told to leave them out, their links are down, or they are other GPUs'"
 _ALONE = (
-    "each rank ran alone: nccl-tests was built without MPI, or was started without mpirun",
+    "each rank ran alone: the program was built without MPI, or was started without mpirun",
     "build it with `make clean; make MPI=1 MPI_HOME=…` and start it with mpirun or srun",
 )
 _LOCAL = "the ranks share a node, or NCCL takes several containers for one (NCCL_HOSTID)"
@@ -200,9 +204,9 @@ def _idle(curve: SuiteCurve, said: NcclEvidence, where: str) -> Iterator[Said]:
             Outcome.FAIL if len(used) < enough else Outcome.WARN,
             f"{where}: on {node} all of {sentences.counted(gpus, 'GPU')} goes by {carried};"
             f" nothing goes by {sentences.listed(idle, 8)}",
-            cause="NCCL was told to leave them out, their links are down, or they are other GPUs'",
+            cause=_IDLE_CAUSE,
             remedy=_ADAPTERS,
-        )  # fmt: skip
+        )
 
 
 def _inside(
@@ -235,17 +239,35 @@ def unconfirmed(subject: Subject) -> Iterator[Said]:
             node = hosts.get(moved.rank, moved.node)
             ways = [one for one in said.crossing if one.node == node] if said else []
             names = dict.fromkeys(_name(said, node, one.adapter) for one in ways) if said else {}
-            counted = [name for name in names if name in moved.sent_bytes]
-            sent = sum(moved.sent_bytes[name] for name in counted)
-            if counted and sent < MOVED_AT_ALL * moved.payload_bytes:
-                yield Said(
-                    Outcome.INVALID,
-                    f"launch {launch.number}: NCCL names {sentences.listed(counted)} on"
-                    f" {moved.node}, whose counters moved by {figures.amount(sent)} of"
-                    f" {figures.amount(moved.payload_bytes)}",
-                    cause="the bytes took another way, or the driver counts elsewhere",
-                    remedy="look at the counters of all adapters in results.jsonl",
-                )  # fmt: skip
+            counted = {name: moved.sent_bytes[name] for name in names if name in moved.sent_bytes}
+            if counted:
+                yield from _against(f"launch {launch.number}", moved, counted)
+
+
+def _against(where: str, moved: Moved, counted: dict[str, int]) -> Iterator[Said]:
+    """What the counters of a node's adapters, in bytes by name, say against NCCL's word."""
+    payload = moved.payload_bytes
+    each = tuple(f"{where}: {moved.node}: {name} sent {figures.amount(sent)} of"
+                 f" {figures.amount(payload)}" for name, sent in counted.items())  # fmt: skip
+    if sum(counted.values()) < MOVED_AT_ALL * payload:
+        yield Said(
+            Outcome.INVALID,
+            f"{where}: NCCL names {sentences.listed(list(counted))} on {moved.node}, whose"
+            f" counters moved by {figures.amount(sum(counted.values()))} of"
+            f" {figures.amount(payload)}",
+            evidence=each,
+            cause="the bytes took another way, or the driver counts elsewhere",
+            remedy="look at the counters of all adapters in results.jsonl",
+        )
+        return
+    least = IDLE * payload / len(counted)
+    if idle := [name for name, sent in counted.items() if sent < least]:
+        yield Said(
+            Outcome.FAIL,
+            f"{where}: NCCL names {sentences.counted(len(counted), 'adapter')} on {moved.node};"
+            f" next to nothing crossed {sentences.listed(idle, 8)}, by their own counters",
+            evidence=each, cause=_IDLE_CAUSE, remedy=_ADAPTERS,
+        )  # fmt: skip
 
 
 def offload(curves: Sequence[SuiteCurve]) -> str:

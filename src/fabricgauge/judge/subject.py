@@ -108,6 +108,11 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
         return not self.imported or not isinstance(self.network, Skipped)
 
     @property
+    def by_suite(self) -> bool:
+        """Whether another suite's programs measured it."""
+        return any(launch.curves for launch in self.launches)
+
+    @property
     def of_ports(self) -> bool:
         """Whether it is a network of RDMA ports."""
         return not isinstance(self.network, Skipped) and self.network.of_ports
@@ -120,7 +125,8 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def series(self) -> tuple[Series, ...]:
         measured = series_of([one for one in self.launches if one.purpose == "measure"])
-        return (*typical_series(self.pairs), *measured)
+        # All pairs of a suite are collectives', which have thresholds of their own.
+        return (*(() if self.by_suite else typical_series(self.pairs)), *measured)
 
     @cached_property
     def again(self) -> tuple[Series, ...]:

@@ -61,15 +61,15 @@ class _Entries(NamedTuple):
 def matrices(launches: Sequence[Launch]) -> tuple[PairMatrix, ...]:
     """One matrix per network, quantity and message size, in the order of first appearance.
 
-    Its nodes are all nodes of the launches in order. Each launch, and each time that
+    Pairs that were measured again are not in it. Its nodes are all nodes of the launches in order. Each launch, and each time that
     a launch makes the same round again, is a pass; passes that measured different pairs share a
     layer of ``repeats``. Several ranks of a node count as one: the median over the pairs of ranks;
     pairs of ranks on one node are left out.
     """
-    made = (node for launch in launches if launch.rounds for node in launch.nodes)
-    names = tuple(dict.fromkeys(made))
+    made = [one for one in launches if one.rounds and one.purpose == "measure"]
+    names = tuple(dict.fromkeys(node for launch in made for node in launch.nodes))
     passes: dict[_Case, list[_Entries]] = {}
-    for launch in launches:
+    for launch in made:
         for key, rounds in _passes(launch):
             passes.setdefault(key, []).append(_entries(launch, names, key[1], rounds))
     return tuple(_matrix(key, names, each) for key, each in passes.items())

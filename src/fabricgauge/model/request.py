@@ -72,7 +72,7 @@ _PLANNED = (
 _ENGINE_ONLY = (
     "patterns", "sizes", "half_width", "case_budget", "check_data", "transport", "memory", "device",
 )  # fmt: skip
-_ENGINE_ONLY_BESIDE = ("budget", "concurrent", "topology", "ppn", "sim")
+_ENGINE_ONLY_BESIDE = ("budget", "concurrent", "ppn", "sim")
 
 _DEFAULTS = MeasurementRequest()
 
@@ -115,9 +115,8 @@ def _conditions(
     tool, sim, lab = request.tool.partition(":")[0], bool(request.sim), bool(request.lab)
     stored, launcher = bool(request.resume), request.launcher
     yield stored, _PLANNED, "--resume takes {} from the run; leave it out"
-    # With --tool another suite's programs measure one pair of nodes.
     yield bool(tool), _ENGINE_ONLY, "{} is our own engine's; a suite of --tool has its own"
-    no_effect = "{} has no effect on a suite of --tool, which runs on a pair"
+    no_effect = "{} has no effect on a suite of --tool, whose starts are its own"
     yield bool(tool), _ENGINE_ONLY_BESIDE, no_effect
     reason = "{} is for the programs of another suite; name one with --tool"
     yield not (tool or stored), ("tool_path", "parallel"), reason

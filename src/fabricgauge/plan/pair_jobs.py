@@ -17,7 +17,7 @@ def pair_plan(template: Plan, nodes: Sequence[str], partners: int = 0, seed: int
     made for the first pair only.
     """
     launches: list[PlannedLaunch] = []
-    for first, second in _meetings(nodes, partners, seed):
+    for first, second in meetings(nodes, partners, seed):
         launches += [
             _of_pair(launch, len(launches) + place, (first, second))
             for place, launch in enumerate(template.launches, start=1)
@@ -50,9 +50,12 @@ def _of_pair(launch: PlannedLaunch, number: int, pair: tuple[str, str]) -> Plann
     return msgspec.structs.replace(launch, number=number, nodes=nodes, network=network)
 
 
-def _meetings(nodes: Sequence[str], partners: int, seed: int) -> Iterator[tuple[str, str]]:
+def meetings(
+    nodes: Sequence[str], partners: int = 0, seed: int = 0, part: int = 0
+) -> Iterator[tuple[str, str]]:
+    """Pairs of nodes in rounds of disjoint ones; ``partners`` and ``part`` as in ``sampled``."""
     there = rounds(len(nodes))
-    chosen = range(there) if not partners else sampled(len(nodes), partners, seed)
+    chosen = range(there) if not partners else sampled(len(nodes), partners, seed, part)
     for number in chosen:
         for first, second in pairs(number, len(nodes)):
             yield nodes[int(first)], nodes[int(second)]

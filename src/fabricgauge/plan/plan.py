@@ -30,6 +30,7 @@ from fabricgauge.plan.asked import ALL_PATTERNS, asked
 from fabricgauge.plan.cases import cases, reference_pair
 from fabricgauge.plan.crowd_cases import crowd_cases
 from fabricgauge.plan.outlook import estimated_s, start_s
+from fabricgauge.plan.pair_jobs import meetings
 from fabricgauge.plan.profiles import DEFAULT_SIZES, MIB, PATTERNS, Profile, profile_of
 from fabricgauge.words.networks import loopback_of
 
@@ -41,6 +42,10 @@ CONFIDENCE = 0.95
 SHARE_TOGETHER = 0.4
 #: Of a pair's cases: within a time that somebody named they get so much less, at most.
 LEAST_SHARE_OF_CASE = 1 / 16
+
+#: Rounds of disjoint pairs in which a suite measures many nodes, since each pair is a start of its
+#: own: up to so many nodes meet all others.
+SUITE_PARTNERS = 8
 
 #: What is measured of a pair whose node was left out of the launch of all: what all pairs are.
 OF_A_PAIR = ("all_pairs_latency", "all_pairs_bandwidth")
@@ -149,15 +154,25 @@ def _plan(request: MeasurementRequest, profile: Profile, launches: Iterable[Plan
 
 def tool_plan(
     request: MeasurementRequest,
-    ranks: Sequence[str],
+    groups: Sequence[JointRanks],
     programs: Sequence[str],
-    networks: Sequence[Network | None],
+    of_pairs: str = "",
 ) -> Plan:
-    """Each of a suite's programs on each network, all as often as the profile has launches."""
+    """Each of a suite's programs on each network, all as often as the profile has launches.
+
+    Of more than two nodes ``of_pairs`` measures one pair after the other, and the others all nodes
+    together.
+    """
     profile = profile_of(request)
     launches = (
-        msgspec.structs.replace(_launch(tuple(ranks), network, ()), program=program)
-        for _, network, program in product(range(profile.launches), networks, programs)
+        msgspec.structs.replace(_launch(ranks, network, ()), program=program)
+        for part, one in product(range(profile.launches), groups)
+        for (network, _), program in product(one.targets, programs)
+        for ranks in (
+            meetings(one.ranks, SUITE_PARTNERS, part=part)
+            if program == of_pairs and len(one.ranks) > 2
+            else (one.ranks,)
+        )
     )
     planned = _plan(request, profile, launches)
     return msgspec.structs.replace(

@@ -217,7 +217,8 @@ def series_of(launches: Sequence[Launch]) -> tuple[Series, ...]:
     found: dict[_Key, _Sizes] = {}
     foreign: dict[_Key, tuple[SuiteCurve, tuple[str, ...]]] = {}
     for launch in launches:
-        for key, message_bytes, sized, one, curve in (*_measured(launch), *_read(launch)):
+        rows = (*_measured(launch), *_read(launch), *_met(launch))
+        for key, message_bytes, sized, one, curve in rows:
             sizes = found.setdefault(key, {})
             sizes.setdefault((message_bytes, sized), []).append(one)
             if curve is not None:
@@ -242,6 +243,18 @@ def _measured(launch: Launch) -> Iterator[_Row]:
             ends = node_of(launch, case.origin), node_of(launch, case.target)
             key = (case.pattern, *ends, "", "", case.variant)
             yield key, case.message_bytes, True, one, None
+
+
+def _met(launch: Launch) -> Iterator[_Row]:
+    """Streams of a pair that another suite measured again: rounds, as those of all pairs are."""
+    for one in launch.rounds if launch.purpose == "again" else ():
+        ways = zip(one.origins, one.targets, one.median_ps, one.samples, strict=True)
+        for origin, target, time_ps, samples in ways:
+            key = ("bandwidth", node_of(launch, origin), node_of(launch, target), "", "", "")
+            ends = (time_ps * 1e-12,) * 3
+            payload = one.message_bytes * one.window
+            seen = Observed(launch.number, *ends, 0.0, samples, payload, None, None)
+            yield key, one.message_bytes, True, seen, None
 
 
 def _read(launch: Launch) -> Iterator[_Row]:

@@ -12,6 +12,15 @@ from fabricgauge.parse.nccl.troubles import meaning
         ("n1: Test HIP failure common.cu:892 'no ROCm-capable device is detected'", "no GPU"),
         ("Test CUDA failure common.cu:1 'CUDA driver version is insufficient for CUDA runtime"
          " version'", "update the driver"),
+        ("n1: Test HIP failure common.cu:1 'HIP driver version is insufficient for runtime version'",
+         "CUDA or ROCm"),
+        ("sendrecv_perf: error while loading shared libraries: libcuda.so.1: cannot open shared"
+         " object file: No such file or directory", "no working driver"),
+        ("sendrecv_perf: error while loading shared libraries: librccl.so.1: cannot open shared"
+         " object file: No such file or directory", "LD_LIBRARY_PATH"),
+        ("Unable to open /dev/kfd read-write: Permission denied", "groups render and video"),
+        ("n1: Test HIP failure common.cu:1 'invalid device function'", "generation of GPU"),
+        ("n1: Test HIP failure common.cu:1 'out of memory'", "memory is full"),
         ("n1:1:2 [0] alloc.h:99 NCCL WARN Cuda failure 2 'out of memory'", "memory is full"),
         ("Test CUDA failure common.cu:1333 'CUDA-capable device(s) is/are busy or unavailable'",
          "another process"),

@@ -2,7 +2,9 @@
 
 import platform
 import subprocess
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -53,6 +55,53 @@ def test_the_interface_is_that_of_this_host_alone() -> None:
 def test_a_host_that_is_not_named_gets_no_interface() -> None:
     lines = said(telling(("env",), {"elsewhere": "eth9"}))
     assert not [line for line in lines if line.startswith(("FI_TCP", "UCX_NET"))]
+
+
+#: Two sockets: GPUs 0 and 1 and an adapter below a bridge of the first, GPU 2 with one of the
+#: second, and an adapter below a bridge without a GPU.
+_DEVICES = {
+    "nvidia": ("pci0000:00/0000:00:01.0/0000:0b:00.0", "pci0000:00/0000:00:02.0/0000:1b:00.0",
+               "pci0000:80/0000:80:01.0/0000:8b:00.0"),
+    "eth0": "pci0000:00/0000:00:02.0/0000:1c:00.0",
+    "eth1": "pci0000:80/0000:80:01.0/0000:8c:00.0",
+    "eth2": "pci0000:c0/0000:c0:01.0/0000:cc:00.0",
+}  # fmt: skip
+
+
+def on(tree: Path, driver: str, interface: str, **env: str) -> list[str]:
+    """What a rank says with the devices above in the place of the machine's own."""
+    for at in _DEVICES["nvidia"]:
+        (tree / "devices" / at).mkdir(parents=True)
+        link = tree / "bus" / "pci" / "drivers" / driver / at.rpartition("/")[2]
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(tree / "devices" / at)
+    adapter = tree / "devices" / str(_DEVICES[interface])
+    (adapter / "infiniband" / "mlx5_7").mkdir(parents=True)
+    (tree / "class" / "net" / interface).mkdir(parents=True)
+    (tree / "class" / "net" / interface / "device").symlink_to(adapter)
+    words = telling(("env",), {platform.node(): interface}, nearest_gpu=True)
+    script = words[2].replace("/sys/", f"{tree}/")
+    return [one for one in said((*words[:2], script, *words[3:]), **env) if "VISIBLE" in one]
+
+
+@pytest.mark.parametrize(
+    ("driver", "interface", "visible"),
+    [
+        ("nvidia", "eth0", ["CUDA_VISIBLE_DEVICES=1"]),
+        ("nvidia", "eth1", ["CUDA_VISIBLE_DEVICES=2"]),
+        ("amdgpu", "eth1", ["HIP_VISIBLE_DEVICES=2"]),
+        ("nvidia", "eth2", []),
+    ],
+)
+def test_a_rank_has_the_gpu_that_is_nearest_to_its_adapter(
+    tmp_path: Path, driver: str, interface: str, visible: list[str]
+) -> None:
+    assert on(tmp_path, driver, interface) == visible
+
+
+def test_whoever_chose_gpus_keeps_them(tmp_path: Path) -> None:
+    chosen = on(tmp_path, "nvidia", "eth0", CUDA_VISIBLE_DEVICES="3,4")
+    assert chosen == ["CUDA_VISIBLE_DEVICES=3,4"]
 
 
 def test_a_line_that_is_cut_off_is_no_placement() -> None:

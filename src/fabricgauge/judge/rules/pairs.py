@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.evidence.placement import unseen_waits, waits
+from fabricgauge.judge.bus import bus_rates
 from fabricgauge.judge.host import accounts_beside, excused, waited
 from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.streams import alone, carry_the_same
@@ -145,9 +146,11 @@ def _told_by_outliers(subject: Subject, pairs: _Pairs) -> set[str]:
 
 
 def _is_alone(subject: Subject, pairs: _Pairs, node: str) -> bool:
-    """Whether the node's pairs were measured one at a time, as they are of three nodes anyway."""
+    """Whether the node's pairs were measured one at a time, as a suite's and those of three nodes
+    are anyway."""
     again = (one for one in subject.again if one.pattern == "bandwidth")
-    return len(pairs.nodes) <= THREE or any(node in one.ends for one in again)
+    few = len(pairs.nodes) <= THREE
+    return few or subject.by_suite or any(node in one.ends for one in again)
 
 
 def _best(subject: Subject) -> _Pairs | Skipped:
@@ -176,6 +179,10 @@ def _best(subject: Subject) -> _Pairs | Skipped:
     known = ((nodes[one], nodes[other]) for one, other in np.argwhere(np.isfinite(best)))
     once = any(len(one.matrix.repeats) == 1 for one in large)
     limit = ONCE if once and any(pair not in again for pair in known) else "fraction.warn"
+    if subject.by_suite:
+        if any(isinstance(one, Skipped) for one in bus_rates(subject)):
+            return Skipped("the suite's figures cannot be held against this network's ceiling")
+        limit = "fraction.bus_warn"
     shares = best / subject.ceiling.payload_bytes_per_s
     low = shares < subject.limit(limit)
     if low.sum() == np.isfinite(shares).sum():

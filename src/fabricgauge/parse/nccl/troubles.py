@@ -8,19 +8,31 @@ import re
 
 #: Signs in a line, and what they mean. The first that fits; NCCL's own words name little.
 _MEANINGS: tuple[tuple[str, str], ...] = (
+    (r"[Uu]nable to open /dev/kfd|/dev/kfd.*(?:denied|No such file)",
+     "the user cannot open AMD's driver: load amdgpu on this node, join the groups render and video,"
+     " or give the container /dev/kfd and /dev/dri"),
+    (r"error while loading shared libraries: (?:libcudart|libnccl|librccl|libamdhip64)",
+     "a library that the program was built with is not found on this node: load its module, or set"
+     " LD_LIBRARY_PATH"),
     (r"no (?:CUDA|ROCm)-capable device is detected|no GPUs? (?:found|detected)",
      "the driver shows no GPU on this node: look at nvidia-smi or rocm-smi, at the container's"
-     " devices and at CUDA_VISIBLE_DEVICES"),
-    (r"CUDA driver version is insufficient|driver version is insufficient for",
-     "the GPU's driver is older than the CUDA that the program was built with: update the driver"),
+     " devices and at CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES"),
+    (r"driver version is insufficient for",
+     "the GPU's driver is older than the CUDA or ROCm that the program was built with: update the"
+     " driver"),
+    (r"libcuda\.so|NVIDIA driver on your system|driver is not (?:loaded|initialized)|Driver/library",
+     "this node has no working driver of the GPU: see whether nvidia-smi or rocm-smi answers, and"
+     " install or load the driver"),
     (r"\bout of memory\b",
-     "the GPU's memory is full: see in nvidia-smi what else holds it, or measure smaller messages"),
+     "the GPU's memory is full: see in nvidia-smi or rocm-smi what else holds it, or measure smaller"
+     " messages"),
     (r"busy or unavailable",
-     "another process holds the GPU: see in nvidia-smi which, and whether its mode is exclusive"),
+     "another process holds the GPU: see in nvidia-smi or rocm-smi which, and whether its mode is"
+     " exclusive"),
     (r"system not yet initialized",
      "the NVLink switches are not set up: start nvidia-fabricmanager on the node"),
     (r"uncorrectable ECC error", "the GPU's memory is faulty: take the node out"),
-    (r"no kernel image is available",
+    (r"no kernel image is available|[Uu]nable to find code object|invalid device function",
      "the program or NCCL was built for another generation of GPU: build it for this one"),
     (r"Duplicate GPU detected|'invalid usage",
      "NCCL was called wrongly, as a rule two ranks with one GPU: start one rank for each GPU, and"
@@ -43,7 +55,7 @@ _SIGNS = tuple((re.compile(sign), meaning) for sign, meaning in _MEANINGS)
 
 #: Every rank prints a table of its own GPU.
 WITHOUT_MPI = (
-    "each rank measured its own GPU alone: nccl-tests was built without MPI; build it with"
+    "each rank measured its own GPU alone: the program was built without MPI; build it with"
     " `make clean; make MPI=1 MPI_HOME=…`"
 )
 

@@ -12,7 +12,8 @@ from fabricgauge.run.tools.interface import Tool
 #: Variables by which environment modules (Lmod, EasyBuild, Spack) and Intel's vars.sh tell
 #: where a package is.
 HOMES = re.compile(
-    r"I_MPI_ROOT|EBROOT(OSU|IMB|PERFTEST|IPERF|NCCL|NETPIPE).*|(OSU|OMB|IMB|NCCL_TESTS)_(DIR|HOME|ROOT)"
+    r"I_MPI_ROOT|EBROOT(OSU|IMB|PERFTEST|IPERF|[NR]CCL|NETPIPE).*"
+    r"|(OSU|OMB|IMB|[NR]CCL_TESTS)_(DIR|HOME|ROOT)"
 )
 
 #: A suite's own folders are at most this deep below its prefix.

@@ -52,7 +52,8 @@ class Tool(msgspec.Struct, frozen=True):
     ``technology`` is what they make of an Ethernet: their ceiling is that one's. With
     ``if_device`` they do so where an RDMA device is on the interface, else they use TCP. ``keys``
     are those of ``--transport verbs`` that they heed. ``variables`` are set for each rank, unless
-    the user has set them.
+    the user has set them. ``of_pairs`` is the start that measures pairs of more than two nodes,
+    while all others take all nodes; a suite without one measures two nodes.
     """
 
     name: str
@@ -66,3 +67,4 @@ class Tool(msgspec.Struct, frozen=True):
     if_device: bool = False
     keys: tuple[str, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
+    of_pairs: str = ""

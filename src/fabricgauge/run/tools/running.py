@@ -31,17 +31,31 @@ _LISTENS = (
     "sleep 0.1; n=$((n+1)); done; exit 1"
 )
 
+#: The GPU nearest to the adapter: the first one below the lowest PCI bridge that both are below.
+#: Numbers are those of the bus, as NVIDIA's CUDA_DEVICE_ORDER=PCI_BUS_ID has them. Whoever set one
+#: of the variables chose otherwise.
+_NEAREST_GPU = (
+    "v=$CUDA_VISIBLE_DEVICES$HIP_VISIBLE_DEVICES$ROCR_VISIBLE_DEVICES; "
+    'k=; p=$(readlink -f "/sys/class/net/$i/device"); '
+    'while p=${p%/*}; [ -n "$d" ] && [ -z "$v" ] && case $p in */pci*) ;; *) false ;; esac; do '
+    "for k in nvidia amdgpu; do n=0; for f in /sys/bus/pci/drivers/$k/*:*; do "
+    'case $(readlink -f "$f") in "$p"/*) v=$n; break 2 ;; esac; n=$((n+1)); done; done; done; '
+    '[ -z "$d" ] || case $k-$v in nvidia-?*) export CUDA_DEVICE_ORDER=PCI_BUS_ID '
+    'CUDA_VISIBLE_DEVICES="$v" ;; amdgpu-?*) export HIP_VISIBLE_DEVICES="$v" ;; esac'
+)
+
 #: What every rank or end of a program runs first: it says where it is, in the very launch that
 #: measures, as the engine's ranks do; then the program takes its place.
-#: Its arguments: the rank where no MPI tells it, HOST=INTERFACE for each node,
-#: ``--``, and the program with its arguments. All are data: none is read as shell text.
+#: Its arguments: the rank where no MPI tells it, HOST=INTERFACE for each node, ``gpu`` to take
+#: one GPU, the nearest, ``--``, and the program with its arguments. All are data: none is read as shell text.
 #: Variables: PMI_RANK of MPICH and Intel MPI, OMPI_COMM_WORLD_RANK of Open MPI.
 _SCRIPT = (
-    "r=${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$1}}}; shift; h=$(uname -n); i=; "
-    'while [ "$1" != -- ]; do case $1 in "$h="*) i=${1#*=} ;; esac; shift; done; shift; '
+    "r=${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$1}}}; shift; h=$(uname -n); i=; g=; "
+    'while [ "$1" != -- ]; do case $1 in "$h="*) i=${1#*=} ;; gpu) g=1 ;; esac; shift; done; shift; '
     'd=$(ls "/sys/class/net/${i:-.}/device/infiniband" 2>/dev/null | head -n 1); '
     '[ -z "$i" ] || export FI_TCP_IFACE="$i" UCX_NET_DEVICES="$i" NCCL_SOCKET_IFNAME="=$i"; '
     '[ -z "$d" ] || export NCCL_IB_HCA="=$d"; '
+    f'[ -z "$g" ] || {{ {_NEAREST_GPU}; }}; '
     "b=; read -r b </proc/sys/kernel/random/boot_id; n=$(readlink /proc/self/ns/net); "
     "c=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/$$/status); "
     "p=$(cut -d ' ' -f 39 /proc/$$/stat); "
@@ -54,15 +68,21 @@ _SCRIPT = (
 
 
 def telling(
-    program: Sequence[str], interfaces: Mapping[str, str], rank: int = 0
+    program: Sequence[str],
+    interfaces: Mapping[str, str],
+    rank: int = 0,
+    *,
+    nearest_gpu: bool = False,
 ) -> tuple[str, ...]:
     """The argv that tells its placement and then becomes ``program``.
 
     ``interfaces`` are those of the measured network by host name; MPI's TCP is bound to
     them, and NCCL to them and to their RDMA devices. Empty leaves MPI its own choice. ``rank``
-    counts where no MPI gives one.
+    counts where no MPI gives one. With ``nearest_gpu`` the program sees no GPU but the one that is
+    nearest to its RDMA device, where one is below the same PCI bridge.
     """
     pairs = tuple(f"{host}={interface}" for host, interface in sorted(interfaces.items()))
+    pairs += ("gpu",) if nearest_gpu else ()
     return ("/bin/sh", "-c", _SCRIPT, "fabricgauge-rank", str(rank), *pairs, "--", *program)
 
 

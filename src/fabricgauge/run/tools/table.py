@@ -2,7 +2,7 @@
 
 The options are those of the suites' own manuals: OSU's README 7.4; Intel MPI Benchmarks User Guide
 2021.x, "Command-Line Control"; README and man pages of perftest 4.5; iperf3(1) of 3.12; the README
-of nccl-tests 2.13; NPtcp(1) of 3.7.2.
+of nccl-tests 2.13, whose options rccl-tests has too; NPtcp(1) of 3.7.2.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,8 +42,10 @@ _PERFTEST_OPTIONS = {
     "service-level": ("-S", ("ib_",)), "traffic-class": ("--tclass", ("ib_",)),
     "queue-pairs": ("-q", ("_bw",)), "inline": ("-I", ("ib_send", "ib_write")),
 }  # fmt: skip
+#: The first measures pairs where there are more than two nodes.
 _NCCL = ("sendrecv_perf", "all_reduce_perf")
-#: NCCL's documentation, "Environment Variables"; a dump that it cannot write it leaves out.
+#: NCCL's documentation, "Environment Variables", names that RCCL has kept; a dump that it cannot
+#: write it leaves out.
 _NCCL_TELLS = (
     ("NCCL_DEBUG", "INFO"), ("NCCL_DEBUG_SUBSYS", "INIT,NET,GRAPH,TUNING,ENV"),
     ("NCCL_TOPO_DUMP_FILE", f"{FOLDER}/nccl-topology.xml"),
@@ -168,11 +170,14 @@ TOOLS: dict[str, Tool] = {
             keys=tuple(_PERFTEST_OPTIONS),
         ),
         Tool("iperf3", "pair", ("iperf3",), (), _iperf3, "iperf3", polls=False),
-        Tool(
-            "nccl-tests", "mpi", _NCCL,
-            ("/opt/nccl-tests/build", "/usr/local/nccl-tests/build", "~/nccl-tests/build"),
-            _nccl, "nccl-tests, built with MPI=1", technology="roce-v2", if_device=True,
-            variables=_NCCL_TELLS,
+        *(
+            Tool(
+                name, "mpi", _NCCL,
+                (f"/opt/{name}/build", f"/usr/local/{name}/build", f"~/{name}/build"),
+                _nccl, f"{name}, built with MPI=1", technology="roce-v2", if_device=True,
+                variables=_NCCL_TELLS, of_pairs=_NCCL[0],
+            )
+            for name in ("nccl-tests", "rccl-tests")
         ),
         Tool("netpipe", "pair", ("NPtcp",), (), _netpipe, "netpipe-tcp", polls=False),
     )
