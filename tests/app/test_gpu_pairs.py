@@ -1,5 +1,6 @@
 """nvbandwidth's matrices beside what nvidia-smi says joins the GPUs; slow ways are planted."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,6 +30,23 @@ QUERY = "index, name, pci.bus_id, pcie.link.gen.max, pcie.link.width.max\n" + ""
     f"{n}, NVIDIA RTX A6000, 00000000:{n + 1:02X}:00.0, 4, 16\n" for n in range(6)
 )
 Judge = Callable[..., Verdict]
+HIVES = (FIXTURES / "rocm-smi" / "recorded--eight-gpus-two-hives.out").read_text()
+
+
+def of_amd(product: str = "AMD Instinct MI300X", slow: tuple[int, int] = (-1, -1)) -> str:
+    """A matrix as rocm-bandwidth-test prints it, of the GPUs of the recorded topology; its figures
+    are made up after published ones: 48 GB/s by one link of an MI300X, 22 between sockets."""
+    def cell(row: int, column: int) -> str:
+        rate = 48.0 if row // 4 == column // 4 else 22.0
+        return "900.0" if row == column else str(rate / 2 if (row, column) == slow else rate)
+
+    devices = [f"          Device: {n},  {product},  GPU-{n},  {n + 5:02x}:0.0" for n in range(8)]
+    table = [f"          {row}  " + "  ".join(cell(row, n) for n in range(8)) for row in range(8)]
+    return "\n".join([
+        "          RocmBandwidthTest Version: 2.6.0", *devices,
+        "          Unidirectional copy peak bandwidth GB/s",
+        "          D/D  " + "  ".join(map(str, range(8))), *table, "",
+    ])  # fmt: skip
 
 
 @pytest.fixture
@@ -134,6 +152,28 @@ def test_without_a_printout_or_with_that_of_others_nothing_is_judged(judged: Jud
     assert "6: which are which is not known" in judged(H100, TWO_SWITCHES).summary
 
 
+def test_amd_s_ways_are_judged_by_link_and_weight(judged: Judge) -> None:
+    said = judged(of_amd(), HIVES)
+    assert said.outcome is Outcome.PASS, said.summary
+    assert said.evidence[0].startswith("XGMI 15 of 64,000 MB/s each way: 24 ways")
+    assert said.evidence[1].startswith("PCIE 72")
+
+
+@pytest.mark.parametrize(("slow", "word"), [((1, 2), "XGMI 15"), ((6, 0), "PCIE 72")])
+def test_a_slow_way_between_amd_s_gpus_is_named(
+    judged: Judge, slow: tuple[int, int], word: str
+) -> None:
+    said = judged(of_amd(slow=slow), HIVES)
+    assert said.outcome is Outcome.FAIL
+    assert f"GPU {slow[0]} → GPU {slow[1]} ({word})" in said.summary
+
+
+def test_links_of_unknown_number_are_not_compared(judged: Judge) -> None:
+    said = judged(of_amd("AMD Instinct MI250X"), HIVES)
+    assert said.outcome is Outcome.SKIPPED
+    assert "how many links" in said.summary
+
+
 def test_a_log_that_holds_the_matrix_is_no_printout(tmp_path: Path) -> None:
     (tmp_path / "both").write_text(TOPOLOGY + H100)
     assert gpu_topology.read_printout(tmp_path / "both") is None
@@ -157,3 +197,65 @@ def test_a_printout_alone_is_refused(tmp_path: Path) -> None:
     (tmp_path / "topo.txt").write_text(TOPOLOGY)
     done = fabricgauge("import", str(tmp_path / "topo.txt"), "-o", str(tmp_path / "runs"))
     assert done.returncode in (2, 3)
+
+
+#: Prints the file of its own name in the folder of this host, as far as there is one.
+STAND_IN = """#!/bin/sh
+cat "$(dirname "$0")/$(uname -n).$(basename "$0")" || exit 3
+"""
+
+
+@pytest.mark.lab
+def test_each_node_s_program_is_started_and_its_slow_way_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / "tool"
+    tool.mkdir()
+    for name in ("nvbandwidth", "nvidia-smi"):
+        (tool / name).write_text(STAND_IN)
+        (tool / name).chmod(0o755)
+    for node in ("c1", "c2"):
+        (tool / f"{node}.nvidia-smi").write_text(TOPOLOGY)
+    (tool / "c1.nvbandwidth").write_text(H100)
+    (tool / "c2.nvbandwidth").write_text(H100.replace("1    370.90", "1    162.45"))
+    monkeypatch.setenv("PATH", f"{tool}:{os.environ['PATH']}")
+    asked = ("check", "--lab", "--tool", "nvbandwidth", "-o", str(tmp_path / "runs"))
+    checked = Checked(fabricgauge(*asked), tmp_path / "runs")
+    assert checked.status == 1, checked.text
+    failed = [v for v in checked.verdicts if v["rule"] == "fraction" and v["outcome"] == "FAIL"]
+    assert len(failed) == 1 and "GPU 1 → GPU 0" in failed[0]["summary"]
+    assert "c2/nvbandwidth.out" in str(failed[0])
+
+    (tool / "c1.nvbandwidth").unlink()
+    done = fabricgauge(*asked)
+    assert "c1: nvbandwidth broke off (exit status 3)" in " ".join(done.stderr.split())
+    assert done.returncode == 1, done.stderr
+
+
+@pytest.mark.lab
+def test_amd_s_program_beside_rocm_smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = tmp_path / "tool"
+    tool.mkdir()
+    for name, said in (("rocm-bandwidth-test", of_amd()), ("rocm-smi", HIVES)):
+        (tool / name).write_text(STAND_IN)
+        (tool / name).chmod(0o755)
+        for node in ("c1", "c2"):
+            (tool / f"{node}.{name}").write_text(said)
+    monkeypatch.setenv("PATH", f"{tool}:{os.environ['PATH']}")
+    asked = ("check", "--lab", "--tool", "rocm-bandwidth-test", "-o", str(tmp_path / "runs"))
+    checked = Checked(fabricgauge(*asked), tmp_path / "runs")
+    assert checked.status == 0, checked.text
+    assert "PCIE 72" in checked.words("fraction")
+
+
+def test_an_option_of_networks_is_refused(tmp_path: Path) -> None:
+    done = fabricgauge("check", "-w", "c1", "--tool", "nvbandwidth", "--network", "net1")
+    assert done.returncode == 2
+    assert "--network has no effect on nvbandwidth" in " ".join(done.stderr.split())
+
+
+def test_a_missing_program_is_told(tmp_path: Path) -> None:
+    asked = ("check", "--launcher", "local", "--tool", "nvbandwidth", "-o", str(tmp_path))
+    done = fabricgauge(*asked, PATH="/usr/bin:/bin")
+    assert done.returncode == 3, done.stderr
+    assert "nvbandwidth broke off (exit status 127)" in " ".join(done.stderr.split())

@@ -1,4 +1,5 @@
-"""What nvidia-smi printed beside a log of nvbandwidth: told by its content, and joined to it."""
+"""What nvidia-smi or rocm-smi printed beside a log of copies between GPUs: told by its content, and
+joined to it."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.discover.printouts import nvidia_smi
+from fabricgauge.discover.printouts import nvidia_smi, rocm_smi
 from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.discover.survey.same import gpus
 from fabricgauge.files.reading import opened
@@ -17,22 +18,28 @@ from fabricgauge.parse.suites import Found
 _LARGEST_BYTES = 1 << 20
 _HEAD_BYTES = 512
 
-#: How the printouts of topo -m, nvlink -s and --query-gpu=index,… begin.
-_BEGINS = re.compile(r"\s*(?:\x1b\[4m)?\s*(?:GPU0\s|GPU 0: .{1,80}\(UUID|index, )")
+#: How nvidia-smi's printouts of topo -m, nvlink -s and --query-gpu=index,… begin, and rocm-smi's.
+_BEGINS = re.compile(
+    r"\s*(?:\x1b\[4m)?\s*(?:GPU0\s|GPU 0: .{1,80}\(UUID|index, |(?P<rocm>=+ ROCm System Manage))"
+)
+
+#: What a file with figures has in it; such a file is no printout.
+_FIGURES = re.compile(r"nvbandwidth Version|RocmBandwidthTest Version")
 
 
 def read_printout(path: Path, within: Path | None = None) -> Parts | None:
-    """What a printout of nvidia-smi says of GPUs; None of any other file."""
+    """What a printout of either tool says of GPUs; None of any other file."""
     try:
         with opened(path, within) as file:
             head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
-            if not _BEGINS.match(head):
+            begins = _BEGINS.match(head)
+            if not begins:
                 return None
             text = head + file.read(_LARGEST_BYTES).decode("utf-8", "replace")
     except OSError:
         return None
-    parts = nvidia_smi.parse(text)
-    return None if "nvbandwidth Version" in text or not parts.gpus else parts
+    parts = rocm_smi.parse(text) if begins["rocm"] else nvidia_smi.parse(text)
+    return None if _FIGURES.search(text) or not parts.gpus else parts
 
 
 def by_folder(printouts: Mapping[Path, tuple[str, Parts]]) -> dict[Path, GpuTopology]:

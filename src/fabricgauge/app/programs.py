@@ -77,7 +77,8 @@ def suite_for(request: MeasurementRequest, progress: Progress) -> Suite:
     name, colon, said = request.tool.partition(":")
     tool = TOOLS.get(name)
     if tool is None:
-        raise UsageError(f"no suite {name!r} can be run; there is {', '.join(TOOLS)}")
+        there = f"{', '.join(TOOLS)}; inside nodes nvbandwidth and rocm-bandwidth-test"
+        raise UsageError(f"no suite {name!r} can be run; there is {there}")
     verbs = values_of(known_transport(f"{VERBS}:{said}")) if colon else {}
     if unknown := [key for key in verbs if key not in tool.keys]:
         there = f"there is {', '.join(tool.keys)}" if tool.keys else "it has no keys"

@@ -1,6 +1,7 @@
 """``fabricgauge check``: the main job."""
 
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from fabricgauge.cli.options import Printing
 
 if TYPE_CHECKING:
     from fabricgauge.app.run_context import RunContext
+    from fabricgauge.model.request import MeasurementRequest
     from fabricgauge.model.suite import SuiteCurve
     from fabricgauge.model.verdict import Strictness
 
@@ -60,6 +62,7 @@ def check(
     from fabricgauge import settings
     from fabricgauge.app.begin import opened
     from fabricgauge.app.conclude import reference_curves
+    from fabricgauge.app.node_gpus import PROGRAMS
     from fabricgauge.cli.progress import bar
     from fabricgauge.cli.show import require_format
 
@@ -67,6 +70,8 @@ def check(
     request, root = of.request_of(asked), output or settings.run_root()
     require_format(format)
     curves = reference_curves(against)
+    if request.tool in PROGRAMS:
+        ctx.exit(_between_gpus(request, root, Printing(format, fail_on), curves, dry_run, quiet))
     with (
         bar(quiet) as progress,
         opened(request, said, files, root, progress, dry_run) as context,
@@ -89,6 +94,37 @@ def _check(context: "RunContext", printing: Printing, curves: "tuple[SuiteCurve,
         command = shlex.join(["fabricgauge", "check", "--resume", str(path)])
         click.echo(f"What was measured is kept. Measure the rest with: {command}", err=True)
     return 130 if interrupted else status
+
+
+def _between_gpus(
+    request: "MeasurementRequest", root: Path, printing: Printing,
+    curves: "tuple[SuiteCurve, ...]", dry_run: bool, quiet: bool,
+) -> int:  # fmt: skip
+    """Inside each node, by a program that copies between its GPUs."""
+    from fabricgauge import settings
+    from fabricgauge.app.import_logs import judge
+    from fabricgauge.app.node_gpus import commands, measure_gpus
+    from fabricgauge.cli.progress import bar
+    from fabricgauge.cli.show import show
+    from fabricgauge.files.reading import shown
+    from fabricgauge.judge.thresholds import thresholds_from
+    from fabricgauge.store.run_directory import RunDirectory
+
+    if dry_run:
+        for command in commands(request):
+            click.echo(command)
+        return 0
+    said = settings.load()
+    directory = RunDirectory.create(root)
+    with bar(quiet) as progress:
+        try:
+            measure_gpus(request, directory, tuple(map(shown, sys.argv)), progress)
+        except BaseException:
+            directory.discard(copies=True)
+            raise
+        thresholds = thresholds_from(said.thresholds, said.thresholds_origin)
+        judged = judge(directory, thresholds, progress, curves)
+    return show(judged, directory.path, printing)
 
 
 def _print_commands(context: "RunContext") -> None:

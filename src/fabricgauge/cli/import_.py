@@ -33,8 +33,8 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     """Read what other suites measured into a run, judge it and report.
 
     Output of OSU, IMB, perftest, iperf, NetPIPE, nccl-tests, nvbandwidth, ucx_perftest,
-    fabtests, mpiGraph, GPCNeT, HPCC, netperf, sockperf and qperf, text or JSON, is told by
-    its content; any mix may be in one file, plain or gzip. A directory is read with all
+    rocm-bandwidth-test, fabtests, mpiGraph, GPCNeT, HPCC, netperf, sockperf and qperf, text
+    or JSON, is told by its content; any mix may be in one file, plain or gzip. A directory is read with all
     below it. What a log does not say can be stated; what nobody states is reported as not
     known.
 

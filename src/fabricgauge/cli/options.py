@@ -297,7 +297,8 @@ suite_options = together(
     click.option(
         "--tool", metavar="SUITE",
         help="Measure with osu, imb, perftest, iperf3, nccl-tests, rccl-tests or netpipe"
-        " instead. perftest heeds keys of --transport verbs, e.g. perftest:queue-pair=ud.",
+        " instead; nvbandwidth and rocm-bandwidth-test measure between the GPUs of each node."
+        " perftest heeds keys of --transport verbs, e.g. perftest:queue-pair=ud.",
     ),
     click.option(
         "--tool-path", type=click.Path(file_okay=False, exists=True), metavar="DIR",

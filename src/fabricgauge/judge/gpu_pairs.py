@@ -1,8 +1,8 @@
-"""GPU to GPU inside a node, way by way, against the NVLinks or the PCI Express between them.
+"""GPU to GPU inside a node, way by way, against the links or the PCI Express between them.
 
 A way is judged by the share of what joins the two GPUs, and beside the ways that are joined alike.
-Through a processor (PHB, NODE, SYS) the share depends on the processor: there like ways alone
-count.
+Through a processor (PHB, NODE, SYS, AMD's PCIE) the share depends on the processor: there like ways
+alone count.
 """
 
 import re
@@ -21,8 +21,9 @@ from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
 from fabricgauge.words import figures, sentences
 
-#: By product: one NVLink in GB/s each way as nvidia-smi nvlink -s prints it, and a lane's GT/s
-#: (NVIDIA's data sheets; NVLink 1 to 5: open-mpi/hwloc#574). All have 16 lanes.
+#: By product: one NVLink in GB/s each way as nvidia-smi nvlink -s prints it, or one link of AMD's
+#: Infinity Fabric, and a lane's GT/s (the vendors' data sheets; NVLink 1 to 5:
+#: open-mpi/hwloc#574). All have 16 lanes.
 _PRODUCTS: tuple[tuple[str, float, float], ...] = (
     (r"P100", 20.0, 8.0),
     (r"V100", 25.781, 8.0),
@@ -32,18 +33,23 @@ _PRODUCTS: tuple[tuple[str, float, float], ...] = (
     (r"H100|H200|H800|H20\b", 26.562, 32.0),
     (r"B100|B200|B300", 53.125, 32.0),
     (r"RTX 50\d\d", 0.0, 32.0),
+    (r"MI300X|MI308X|MI325X", 64.0, 32.0),
+    (r"MI35[05]X", 76.8, 32.0),
 )
+#: Between these GPUs are one to four links, and rocm-smi does not say how many.
+_UNLIKE = re.compile(r"MI250")
 
 #: nvidia-smi's words for ways that no processor is part of (topo -m, legend); NV# as well.
 _DIRECT = frozenset({"PIX", "PXB"})
 
 _TELL = (
-    "put what nvidia-smi topo -m prints on that node into a file beside the log, and import both"
+    "put what nvidia-smi topo -m (AMD: rocm-smi --showtopo) prints on that node into a file beside"
+    " the log, and import both"
 )
 _SLOW = (
-    "a dead or slow NVLink, a PCIe slot below its rate, ACS or an IOMMU between the GPUs",
-    "look at nvidia-smi nvlink -s and -e, nvidia-smi -q (PCIe link) and dmesg on that node; run"
-    " fabricgauge doctor (gpu, acs, iommu); exchange GPUs to see whether the slow way moves along",
+    "a dead or slow link between the GPUs, a PCIe slot below its rate, ACS or an IOMMU between them",
+    "look at nvidia-smi nvlink -s and -e, nvidia-smi -q (PCIe link; AMD: rocm-smi --showxgmierr) and"
+    " dmesg on that node; run fabricgauge doctor (gpu, acs, iommu); exchange GPUs to see whether the slow way moves along",
 )
 _ABOVE = (
     "the GPUs are numbered otherwise, or the printout is of another node",
@@ -68,7 +74,8 @@ class GpuWay(NamedTuple):
 
     @property
     def direct(self) -> bool:
-        return bool(self.ceiling) and (self.word.startswith("NV") or self.word in _DIRECT)
+        linked = self.word.startswith(("NV", "XGMI"))
+        return bool(self.ceiling) and (linked or self.word in _DIRECT)
 
     @property
     def told(self) -> str:
@@ -160,6 +167,8 @@ def _ways(pairs: GpuPairs) -> list[GpuWay] | Skipped:
     if isinstance(numbers, Skipped):
         return numbers
     words = {frozenset((one.gpu, one.other)): one.word for one in topology.links}
+    if any(map(_UNLIKE.search, pairs.products)) and any("XGMI" in one for one in words.values()):
+        return Skipped(f"{topology.source} does not say how many links join two of these GPUs")
     by_index = {gpu.index: gpu for gpu in topology.gpus}
     found = []
     for row, cells in enumerate(pairs.bytes_per_s):
@@ -204,6 +213,8 @@ def _ceiling(word: str, gpu: Gpu, products: tuple[str, ...]) -> float:
     if word.startswith("NV"):
         told = max(gpu.links_bit_s, default=0.0) / 8
         return int(word[2:]) * (told or link * 1e9)
+    if word.startswith("XGMI"):
+        return link * 1e9
     capable = gpu.pcie_capable
     if isinstance(capable, Skipped):
         capable = PcieLink(lane, 16)

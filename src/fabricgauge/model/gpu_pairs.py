@@ -1,4 +1,4 @@
-"""Rates between the GPUs of a node, and what nvidia-smi says is between them."""
+"""Rates between the GPUs of a node, and what nvidia-smi or rocm-smi says is between them."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from fabricgauge.model.inventory import Gpu, GpuLink
 
 
 class GpuTopology(msgspec.Struct, frozen=True):
-    """What nvidia-smi told of one node; ``source`` names the files that it is from."""
+    """What nvidia-smi or rocm-smi told of one node; ``source`` names the files that it is from."""
 
     source: str
     gpus: tuple[Gpu, ...]

@@ -31,7 +31,8 @@ class Gpu(msgspec.Struct, frozen=True):
 
 
 class GpuLink(msgspec.Struct, frozen=True):
-    """What is between two GPUs, in nvidia-smi's words: NV4 (four NVLinks), PIX, PXB, …, SYS."""
+    """What is between two GPUs, in nvidia-smi's words: NV4 (four NVLinks), PIX, PXB, …, SYS; or in
+    rocm-smi's with the way's weight: XGMI 15, PCIE 72."""
 
     gpu: int
     other: int

@@ -18,6 +18,7 @@ from fabricgauge.parse import (
     osu,
     perftest,
     qperf,
+    rocm_bandwidth,
     sockperf,
     ucx,
 )
@@ -32,6 +33,7 @@ DIALECTS: tuple[Dialect, ...] = (
     osu.DIALECT,
     nccl.DIALECT,
     nvbandwidth.DIALECT,
+    rocm_bandwidth.DIALECT,
     imb.DIALECT,
     mrate_table.DIALECT,
     iperf3.DIALECT,

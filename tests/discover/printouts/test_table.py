@@ -33,6 +33,7 @@ from fabricgauge.discover.printouts.table import PARSERS, PrintoutName, parse_na
         ("/sbin/ip -6 -j route show", "ip route", "-6 -j route show"),
         ("nvidia-smi topo -m", "nvidia-smi", "topo -m"),
         ("nvidia-smi-topo-m.txt", "nvidia-smi", "topo-m"),
+        ("rocm-smi --showtopo", "rocm-smi", "--showtopo"),
         ("fi_info-l.txt", "fi_info", "l"),
         ("ucx_info-d.txt", "ucx_info", "d"),
         ("mpiexec.hydra --version", "mpiexec.hydra", "--version"),

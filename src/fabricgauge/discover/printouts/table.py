@@ -15,6 +15,7 @@ from fabricgauge.discover.printouts import (
     nvidia_smi,
     opainfo,
     qcu,
+    rocm_smi,
     routing,
 )
 from fabricgauge.discover.printouts.parts import Parts
@@ -42,6 +43,7 @@ PARSERS: dict[str, Parser] = {
     "qcu64e": qcu.parse,
     "rdma dev": infiniband.rdma,
     "rdma link": infiniband.rdma,
+    "rocm-smi": rocm_smi.parse,
     "ucx_info": mpi.ucx_info,
 }
 
