@@ -142,6 +142,10 @@ def test_a_node_without_a_gpu_is_told_and_the_others_are_measured(
     assert checked.status == 3, checked.text
     assert "the driver shows no GPU on this node" in checked.words("completeness")
     assert "c4" in checked.words("coverage")
+    made = [json.loads(one) for one in (checked.path / "launches.jsonl").read_text().splitlines()]
+    # After three pairs with c4 the all-reduce is made without it.
+    assert made[-1]["nodes"] == ["c1", "c2", "c3"]
+    assert made[-1]["ended"]["status"] == "ok"
 
 
 @pytest.mark.lab

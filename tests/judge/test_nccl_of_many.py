@@ -74,9 +74,10 @@ def measured(shares: Shares, count: int = 4, again: bool = True) -> RunVerdicts:
     pairs = list(combinations(range(count), 2))
     lowest = min(shares(*pair) for pair in pairs)
     made = [launch(1, "all_reduce_perf", tuple(range(count)), lowest * LIMIT)]
-    for purpose in ("measure", "again") if again else ("measure",):
+    purposes: tuple[Purpose, ...] = ("measure", "again") if again else ("measure",)
+    for purpose in purposes:
         made += [
-            launch(len(made) + at, "sendrecv_perf", pair, shares(*pair) * LIMIT, purpose)  # type: ignore[arg-type]
+            launch(len(made) + at, "sendrecv_perf", pair, shares(*pair) * LIMIT, purpose)
             for at, pair in enumerate(pairs, 1)
         ]
     run = planted_fabric.run(*made)

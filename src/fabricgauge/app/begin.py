@@ -165,7 +165,8 @@ def _as_ports(fabric: Fabric, tool: Tool, network: Network) -> Network:
     node = fabric.node(member.node)
     port = node if isinstance(node, Skipped) else node.port_of(member.interface)
     name = "" if isinstance(port, Skipped) else port.name
-    below = next((one for one in fabric.networks if one.rails == 1 and _has(one, member, name)), None)
+    found = (one for one in fabric.networks if one.rails == 1 and _has(one, member, name))
+    below = next(found, None)
     if below is None:
         return network
     return msgspec.structs.replace(

@@ -1,6 +1,7 @@
 """Starts another suite's programs one by one, with counters and placement around each."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -34,15 +35,29 @@ from fabricgauge.words.sentences import counted, listed
 
 #: How long a program may say nothing: some print only at their end.
 SILENT_S = 60.0
+#: A node of many with which so many starts broke, and none ended well, is left out of the rest.
+GIVEN_UP = 3
 
 
 def measure_with_tool(context: RunContext, launches: tuple[PlannedLaunch, ...]) -> None:
     """Make the starts in order; one that breaks does not end the others."""
+    broke, fine = Counter[str](), set[str]()
     for launch in launches:
+        bad = {node for node in launch.nodes if broke[node] >= GIVEN_UP and node not in fine}
+        if bad and _of_many(context.plan):
+            left = tuple(node for node in launch.nodes if node not in bad)
+            if len(left) < 2:
+                told = f"{listed(sorted(bad))} broke {GIVEN_UP} starts: no other is made with it"
+                context.close(launch, Ended("broken", None, told, (), 0.0))
+                continue
+            launch = msgspec.structs.replace(launch, nodes=left)
         where = launch.network or "no network in particular"
         context.progress.stage(f"start {launch.number}: {launch.program} on {where}")
         ended = _one(context, launch)
-        if ended.status != "ok":
+        if ended.status == "ok":
+            fine.update(launch.nodes)
+        else:
+            broke.update(launch.nodes)
             context.progress.trouble(ended.message)
 
 

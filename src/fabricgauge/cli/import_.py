@@ -34,9 +34,9 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
 
     Output of OSU, IMB, perftest, iperf, NetPIPE, nccl-tests, nvbandwidth, ucx_perftest,
     rocm-bandwidth-test, fabtests, mpiGraph, GPCNeT, HPCC, netperf, sockperf and qperf, text
-    or JSON, is told by its content; any mix may be in one file, plain or gzip. A directory is read with all
-    below it. What a log does not say can be stated; what nobody states is reported as not
-    known.
+    or JSON, is told by its content; any mix may be in one file, plain or gzip. A directory
+    is read with all below it. What a log does not say can be stated; what nobody states is
+    reported as not known.
 
     A profile that `profile` wrote, or a report of mpiP or IPM's XML, is shown by itself.
     """

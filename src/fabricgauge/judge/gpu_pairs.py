@@ -47,9 +47,10 @@ _TELL = (
     " the log, and import both"
 )
 _SLOW = (
-    "a dead or slow link between the GPUs, a PCIe slot below its rate, ACS or an IOMMU between them",
-    "look at nvidia-smi nvlink -s and -e, nvidia-smi -q (PCIe link; AMD: rocm-smi --showxgmierr) and"
-    " dmesg on that node; run fabricgauge doctor (gpu, acs, iommu); exchange GPUs to see whether the slow way moves along",
+    "a dead or slow link between the GPUs, a PCIe slot below its rate, ACS or an IOMMU on the way",
+    "look at nvidia-smi nvlink -s and -e, nvidia-smi -q (PCIe link), AMD's rocm-smi --showxgmierr,"
+    " and dmesg on that node; run fabricgauge doctor (gpu, acs, iommu); exchange GPUs to see"
+    " whether the slow way moves along",
 )
 _ABOVE = (
     "the GPUs are numbered otherwise, or the printout is of another node",

@@ -61,10 +61,10 @@ class _Entries(NamedTuple):
 def matrices(launches: Sequence[Launch]) -> tuple[PairMatrix, ...]:
     """One matrix per network, quantity and message size, in the order of first appearance.
 
-    Pairs that were measured again are not in it. Its nodes are all nodes of the launches in order. Each launch, and each time that
+    Its nodes are all nodes of the launches in order. Each launch, and each time that
     a launch makes the same round again, is a pass; passes that measured different pairs share a
     layer of ``repeats``. Several ranks of a node count as one: the median over the pairs of ranks;
-    pairs of ranks on one node are left out.
+    pairs of ranks on one node are left out, and so are launches that measured pairs again.
     """
     made = [one for one in launches if one.rounds and one.purpose == "measure"]
     names = tuple(dict.fromkeys(node for launch in made for node in launch.nodes))

@@ -66,8 +66,9 @@ def table(hosts: list[str], program: str) -> None:
     shares = [told["slow"].get(name, 1.0) for one in hosts for name in (one, f"{one}:{INTERFACE}")]
     bus = told["gb_s"] * min(shares)
     factor = 1.0 if program.startswith("sendrecv") else 2 * (SIZE - 1) / SIZE
-    print(f"# nThread 1 nGpus 1 minBytes {SIZES[0]} maxBytes {SIZES[-1]} step: 2(factor)"
-          " warmup iters: 1 iters: 1 agg iters: 1 validation: 1 graph: 0\n#\n# Using devices")  # fmt: skip
+    sizes = f"minBytes {SIZES[0]} maxBytes {SIZES[-1]} step: 2(factor)"
+    times = "warmup iters: 1 iters: 1 agg iters: 1"
+    print(f"# nThread 1 nGpus 1 {sizes} {times} validation: 1 graph: 0\n#\n# Using devices")
     for rank, host in enumerate(hosts):
         print(f"#  Rank  {rank} Group  0 Pid   {100 + rank} on  {host} device  0 [0x81] stand-in")
     for rank, host in enumerate(hosts):

@@ -12,7 +12,7 @@ from fabricgauge.parse.nccl.troubles import meaning
         ("n1: Test HIP failure common.cu:892 'no ROCm-capable device is detected'", "no GPU"),
         ("Test CUDA failure common.cu:1 'CUDA driver version is insufficient for CUDA runtime"
          " version'", "update the driver"),
-        ("n1: Test HIP failure common.cu:1 'HIP driver version is insufficient for runtime version'",
+        ("Test HIP failure common.cu:1 'HIP driver version is insufficient for runtime version'",
          "CUDA or ROCm"),
         ("sendrecv_perf: error while loading shared libraries: libcuda.so.1: cannot open shared"
          " object file: No such file or directory", "no working driver"),

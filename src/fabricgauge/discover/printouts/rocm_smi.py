@@ -44,7 +44,8 @@ def parse(text: str, argument: str = "") -> Parts:
                 columns = [int(one[1]) for one in found if one]
             else:
                 row = int(first[1])
-                cells |= {(row, other): word for other, word in zip(columns, words[1:], strict=False)}
+                others = zip(columns, words[1:], strict=False)
+                cells |= {(row, other): word for other, word in others}
                 facts.setdefault(row, {})
     gpus = tuple(_gpu(index, facts[index]) for index in sorted(facts))
     return Parts(

@@ -9,8 +9,8 @@ import re
 #: Signs in a line, and what they mean. The first that fits; NCCL's own words name little.
 _MEANINGS: tuple[tuple[str, str], ...] = (
     (r"[Uu]nable to open /dev/kfd|/dev/kfd.*(?:denied|No such file)",
-     "the user cannot open AMD's driver: load amdgpu on this node, join the groups render and video,"
-     " or give the container /dev/kfd and /dev/dri"),
+     "the user cannot open AMD's driver: load amdgpu on this node, join the groups render and"
+     " video, or give the container /dev/kfd and /dev/dri"),
     (r"error while loading shared libraries: (?:libcudart|libnccl|librccl|libamdhip64)",
      "a library that the program was built with is not found on this node: load its module, or set"
      " LD_LIBRARY_PATH"),
@@ -20,12 +20,12 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
     (r"driver version is insufficient for",
      "the GPU's driver is older than the CUDA or ROCm that the program was built with: update the"
      " driver"),
-    (r"libcuda\.so|NVIDIA driver on your system|driver is not (?:loaded|initialized)|Driver/library",
+    (r"libcuda\.so|driver on your system|driver is not (?:loaded|initialized)|Driver/library",
      "this node has no working driver of the GPU: see whether nvidia-smi or rocm-smi answers, and"
      " install or load the driver"),
     (r"\bout of memory\b",
-     "the GPU's memory is full: see in nvidia-smi or rocm-smi what else holds it, or measure smaller"
-     " messages"),
+     "the GPU's memory is full: see in nvidia-smi or rocm-smi what else holds it, or measure"
+     " smaller messages"),
     (r"busy or unavailable",
      "another process holds the GPU: see in nvidia-smi or rocm-smi which, and whether its mode is"
      " exclusive"),

@@ -47,12 +47,13 @@ _NEAREST_GPU = (
 #: What every rank or end of a program runs first: it says where it is, in the very launch that
 #: measures, as the engine's ranks do; then the program takes its place.
 #: Its arguments: the rank where no MPI tells it, HOST=INTERFACE for each node, ``gpu`` to take
-#: one GPU, the nearest, ``--``, and the program with its arguments. All are data: none is read as shell text.
+#: one GPU, the nearest, ``--``, and the program with its arguments. All are data: none is read as
+#: shell text.
 #: Variables: PMI_RANK of MPICH and Intel MPI, OMPI_COMM_WORLD_RANK of Open MPI.
 _SCRIPT = (
     "r=${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$1}}}; shift; h=$(uname -n); i=; g=; "
-    'while [ "$1" != -- ]; do case $1 in "$h="*) i=${1#*=} ;; gpu) g=1 ;; esac; shift; done; shift; '
-    'd=$(ls "/sys/class/net/${i:-.}/device/infiniband" 2>/dev/null | head -n 1); '
+    'while [ "$1" != -- ]; do case $1 in "$h="*) i=${1#*=} ;; gpu) g=1 ;; esac; shift; done; '
+    'shift; d=$(ls "/sys/class/net/${i:-.}/device/infiniband" 2>/dev/null | head -n 1); '
     '[ -z "$i" ] || export FI_TCP_IFACE="$i" UCX_NET_DEVICES="$i" NCCL_SOCKET_IFNAME="=$i"; '
     '[ -z "$d" ] || export NCCL_IB_HCA="=$d"; '
     f'[ -z "$g" ] || {{ {_NEAREST_GPU}; }}; '
