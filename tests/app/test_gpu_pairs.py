@@ -36,6 +36,7 @@ HIVES = (FIXTURES / "rocm-smi" / "recorded--eight-gpus-two-hives.out").read_text
 def of_amd(product: str = "AMD Instinct MI300X", slow: tuple[int, int] = (-1, -1)) -> str:
     """A matrix as rocm-bandwidth-test prints it, of the GPUs of the recorded topology; its figures
     are made up after published ones: 48 GB/s by one link of an MI300X, 22 between sockets."""
+
     def cell(row: int, column: int) -> str:
         rate = 48.0 if row // 4 == column // 4 else 22.0
         return "900.0" if row == column else str(rate / 2 if (row, column) == slow else rate)

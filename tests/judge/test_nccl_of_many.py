@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import combinations
+from typing import Any
 
 import msgspec
 import pytest
@@ -35,7 +36,7 @@ def tables(program: str, nodes: tuple[str, ...], rate: float) -> tuple[SuiteCurv
     by 2 (n - 1) / n."""
     ranks = len(nodes)
     factor = 1.0 if program == "sendrecv_perf" else 2 * (ranks - 1) / ranks
-    more = {
+    more: dict[str, Any] = {
         "suite": "nccl-tests", "benchmark": program, "ranks": ranks, "pattern": None,
         "transport": "tcp", "evidence": LogEvidence(rank_hosts=nodes), "hosts": nodes,
         "source": "-".join(nodes),
@@ -58,7 +59,7 @@ def launch(
         tuple(planted.counters(0, one, {"eth0": 1.0}).after for one in payload),
     )
     counters = (NodeCounters(at, node, before[at], after[at]) for at, node in enumerate(nodes))
-    base = planted_fabric.launch(4, ())
+    base = planted_fabric.launch(8, ())
     placements = tuple(
         msgspec.structs.replace(base.placements[rank], rank=at) for at, rank in enumerate(ranks)
     )

@@ -15,11 +15,12 @@ from fabricgauge.app.programs import Suite, engine_for, suite_for
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target, about, discovered, located
+from fabricgauge.discover.port_ends import ends_of
 from fabricgauge.doctor.reachability import dead
 from fabricgauge.engines.simgrid import simulated_engine
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, ToolMissing, UsageError
-from fabricgauge.model.fabric import Fabric, Member, Network
+from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.request import MeasurementRequest, place_words, without
 from fabricgauge.model.run import Run
@@ -163,9 +164,9 @@ def _as_ports(fabric: Fabric, tool: Tool, network: Network) -> Network:
     """IPoIB's addresses with the links of the RDMA ports below, where discovery found them."""
     member = network.members[0]
     node = fabric.node(member.node)
-    port = node if isinstance(node, Skipped) else node.port_of(member.interface)
-    name = "" if isinstance(port, Skipped) else port.name
-    found = (one for one in fabric.networks if one.rails == 1 and _has(one, member, name))
+    ends = () if isinstance(node, Skipped) else ends_of(member.node, node)
+    ports = {(member.node, end.port.name) for end in ends if member.interface in end.over}
+    found = (one for one in fabric.networks if one.rails == 1 and _joins(one, ports))
     below = next(found, None)
     if below is None:
         return network
@@ -176,9 +177,9 @@ def _as_ports(fabric: Fabric, tool: Tool, network: Network) -> Network:
     )  # fmt: skip
 
 
-def _has(network: Network, member: Member, port: str) -> bool:
-    """Whether a network of ports has that one of the member's node."""
-    return any((one.node, one.interface) == (member.node, port) for one in network.members)
+def _joins(network: Network, ports: Collection[tuple[str, str]]) -> bool:
+    """Whether a network has one of these ports, by node and name."""
+    return any((one.node, one.interface) in ports for one in network.members)
 
 
 def _as_rdma(fabric: Fabric, tool: Tool, network: Network) -> Network:

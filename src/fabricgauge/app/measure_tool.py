@@ -182,8 +182,8 @@ def _keep(
     told = [found for line in lines if (found := placement(line)) is not None]
     suite_lines = (line.encode() for line in lines if not is_telling(line))
     dumps = tuple(_dumps(context.directory.raw(context.name(launch))))
-    found = joined(read(suite_lines, source), dumps)
-    said = [_whole(one, launch.program, ended) for one in found]
+    outputs = joined(read(suite_lines, source), dumps)
+    said = [_whole(one, launch.program, ended) for one in outputs]
     curves = [one for one in said if isinstance(one, SuiteCurve)]
     is_pair = launch.program == _suite(context).tool.of_pairs and _of_many(context.plan)
     rounds = rounds_of(curves) if is_pair and ended.status == "ok" else ()

@@ -250,7 +250,8 @@ def _met(launch: Launch) -> Iterator[_Row]:
     for one in launch.rounds if launch.purpose == "again" else ():
         ways = zip(one.origins, one.targets, one.median_ps, one.samples, strict=True)
         for origin, target, time_ps, samples in ways:
-            key = ("bandwidth", node_of(launch, origin), node_of(launch, target), "", "", "")
+            met = node_of(launch, origin), node_of(launch, target)
+            key: _Key = ("bandwidth", *met, "", "", "")
             ends = (time_ps * 1e-12,) * 3
             payload = one.message_bytes * one.window
             seen = Observed(launch.number, *ends, 0.0, samples, payload, None, None)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# ruff: noqa: T201
 """A stand-in for sendrecv_perf and all_reduce_perf of nccl-tests where there is no GPU.
 
 It prints a table in the layout of nccl-tests 2.13 and the messages of NCCL 2.21, with figures that
