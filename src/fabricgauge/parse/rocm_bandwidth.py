@@ -40,6 +40,14 @@ class RocmBandwidthReader:
         self._report = report
         self._begin("")
 
+    def _begin(self, version: str) -> None:
+        self._version = version
+        #: Name, and place on the bus of a GPU.
+        self._devices: dict[int, tuple[str, str]] = {}
+        self._inside, self._heading, self._at = False, "", LogLine(0, "")
+        self._columns: list[int] = []
+        self._rows: dict[int, _Cells] = {}
+
     def line(self, line: LogLine) -> Iterator[SuiteCurve]:
         text = line.text.strip()
         if match := _VERSION.match(text):
@@ -62,14 +70,6 @@ class RocmBandwidthReader:
         missing = len(self._rows) < len(self._columns)
         yield from self._close("ends before the last row" if missing else "")
         self._begin("")
-
-    def _begin(self, version: str) -> None:
-        self._version = version
-        #: Name, and place on the bus of a GPU.
-        self._devices: dict[int, tuple[str, str]] = {}
-        self._inside, self._heading, self._at = False, "", LogLine(0, "")
-        self._columns: list[int] = []
-        self._rows: dict[int, _Cells] = {}
 
     def _add(self, match: "re.Match[str]") -> None:
         bus = ""
