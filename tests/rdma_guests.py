@@ -15,6 +15,7 @@ from fabricgauge.lab.guests.image import image
 from fabricgauge.lab.guests.qemu import DRIVERS
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.state import LabState, load_complete, names
+from fabricgauge.lab.status import status
 from fabricgauge.lab.up import down, up
 from fabricgauge.model.errors import LabError, ToolMissing
 
@@ -39,9 +40,14 @@ def skip_without(kind: str) -> None:
 
 
 def _ready(kind: str) -> LabState:
-    """The pair of that kind, brought up by whoever comes first; the caller holds the lock."""
+    """The pair of that kind, brought up by whoever comes first; the caller holds the lock.
+
+    A guest whose kernel ended failed the test that had it, and no other one.
+    """
     if _name(kind) in names():
-        return load_complete(_name(kind))
+        if all(one.standing for one in status(_name(kind))):
+            return load_complete(_name(kind))
+        down(_name(kind))
     skip_without(kind)
     return up(LabSpec(_name(kind), networks=(NetworkSpec("net1", 1e9, _MTU_BYTES),), rdma=kind))
 

@@ -136,6 +136,21 @@ def test_what_follows_from_another_verdict_is_left_out_and_said(
         assert (f"left out ({after})" in page) == bool(after)
 
 
+def test_where_frames_are_lost_what_is_unsteady_or_doubtful_follows() -> None:
+    verdicts = (
+        asking("lossy", "exchange the cable", "", "place", "c1"),
+        asking("stability", "be quiet", outcome=Outcome.WARN),
+        asking("fraction", "measure again", outcome=Outcome.INCONCLUSIVE),
+        asking("pairs", "look at c2", "", "place", "c2"),
+        asking("errors", "mend the adapter", outcome=Outcome.WARN),
+    )
+    judged = msgspec.structs.replace(sample.judged(), verdicts=verdicts, overall=Outcome.FAIL)
+    assert [one.rule for one in next_steps(judged)] == ["lossy", "pairs", "errors"]
+    unsure = msgspec.structs.replace(verdicts[0], outcome=Outcome.WARN)
+    judged = msgspec.structs.replace(judged, verdicts=(unsure, *verdicts[1:]))
+    assert {one.rule for one in next_steps(judged)} == {one.rule for one in verdicts}
+
+
 def test_the_peak_is_the_best_assured_one_and_not_the_luckiest() -> None:
     judged = sample.judged()
     (curve,) = [one for one in judged.curves if (one.pattern, one.origin_node) == PLAIN]

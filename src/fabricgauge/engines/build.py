@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fabricgauge import process
-from fabricgauge.engines.cache import PROGRAM, cache_folder, keep_folder, kept_or_made, workshop
+from fabricgauge.engines.cache import PROGRAM, kept_files, kept_or_made
 from fabricgauge.engines.find import ASK_TIMEOUT_S
 from fabricgauge.engines.sources import (
     FLAGS,
@@ -108,14 +108,13 @@ def compiled_core(
         CannotRun: the compiler refused the sources.
     """
     calling, sources = _without_mpi(mpi, env), source_folder()
-    place = cache_folder() / f"core-{_core_identity(calling, version)}"
     units = [unit for unit in translation_units(sources) if not knows_mpi(unit)]
-    core = tuple(objects(units, place))
-    if not all(one.exists() for one in core):
-        with workshop() as made:
-            run_all(compilations(calling, units, sources, made), env)
-            keep_folder(made, place)
-    return calling, core
+
+    def compiled(folder: Path) -> None:
+        run_all(compilations(calling, units, sources, folder), env)
+
+    identity = f"core-{_core_identity(calling, version)}"
+    return calling, kept_files(identity, [one.name for one in objects(units, Path())], compiled)
 
 
 def _without_mpi(mpi: Mpi, env: Mapping[str, str]) -> list[str]:

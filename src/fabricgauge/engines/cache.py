@@ -99,6 +99,22 @@ def keep(engine: Engine, program: Path, *beside: Path) -> Engine:
     return placed
 
 
+def kept_files(
+    identity: str, names: Sequence[str], make: Callable[[Path], object]
+) -> tuple[Path, ...]:
+    """The kept files of a build, in the order of their names.
+
+    Where one is missing, or others can have changed it, ``make`` leaves new ones in a folder.
+    """
+    final = cache_folder() / identity
+    found = tuple(final / name for name in names)
+    if not all(file.exists() and not not_own(file, or_roots=True) for file in found):
+        with workshop() as folder:
+            make(folder)
+            keep_folder(folder, final)
+    return found
+
+
 def keep_folder(made: Path, final: Path) -> None:
     """Put a folder's files in their place, all or none; what is there already is replaced."""
     whole = Path(tempfile.mkdtemp(prefix=".whole-", dir=cache_folder()))

@@ -1,14 +1,13 @@
 """The two programs of ``path``: the tracer, and what makes the calls; built once for each MPI."""
 
 import hashlib
-import os
 import platform
 from pathlib import Path
 
 import msgspec
 
 from fabricgauge.engines.build import DEFINITIONS, compiled_core, first_line
-from fabricgauge.engines.cache import cache_folder, keep_folder, workshop
+from fabricgauge.engines.cache import kept_files
 from fabricgauge.engines.sources import (
     FLAGS,
     LIBRARIES,
@@ -17,7 +16,6 @@ from fabricgauge.engines.sources import (
     run_all,
     source_folder,
 )
-from fabricgauge.files.ownership import not_own
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
 
@@ -50,16 +48,13 @@ def path_programs(mpi: Mpi) -> PathPrograms:
     version = first_line(mpi.mpicxx, "--version", mpi.env)
     named = [str(mpi.mpicxx.resolve()), str(mpi.mpicxx), mpi.kind, mpi.version, version]
     identity = identity_of([*named, *FLAGS, *DEFINITIONS, own, digest(sources)])
-    place = cache_folder() / f"path-{identity}"
-    made = PathPrograms(place / TRACER, place / CALLS, mpi)
-    programs = (made.tracer, made.calls)
-    if all(os.access(one, os.X_OK) and not not_own(one, or_roots=True) for one in programs):
-        return made
-    _build(mpi, version, place)
-    return made
+    tracer, calls = kept_files(
+        f"path-{identity}", (TRACER, CALLS), lambda folder: _build(mpi, version, folder)
+    )
+    return PathPrograms(tracer, calls, mpi)
 
 
-def _build(mpi: Mpi, version: str, place: Path) -> None:
+def _build(mpi: Mpi, version: str, folder: Path) -> None:
     if not ZYDIS_HEADER.exists():
         raise ToolMissing(
             f"the tracer needs the decoder Zydis, and {ZYDIS_HEADER} does not exist; install"
@@ -68,24 +63,10 @@ def _build(mpi: Mpi, version: str, place: Path) -> None:
     sources = source_folder()
     plain, core = compiled_core(mpi, mpi.env, version)
     linked = [f"-I{sources / 'include'}", f"-I{sources / 'path'}", *map(str, core), *LIBRARIES]
-    with workshop() as made:
-        calling = [str(mpi.mpicxx), *FLAGS, *DEFINITIONS]
-        programs: tuple[tuple[list[str], Path, str, list[str]], ...] = (
-            (plain, sources / "path", TRACER, ["-lZydis"]),
-            (calling, sources / "calls", CALLS, []),
-        )
-        run_all(
-            [
-                [
-                    *words,
-                    *map(str, sorted(units.glob("*.cpp"))),
-                    *linked,
-                    *more,
-                    "-o",
-                    str(made / name),
-                ]
-                for words, units, name, more in programs
-            ],
-            mpi.env,
-        )
-        keep_folder(made, place)
+    tracer, calls = (map(str, sorted((sources / one).glob("*.cpp"))) for one in ("path", "calls"))
+    calling = [str(mpi.mpicxx), *FLAGS, *DEFINITIONS]
+    commands = [
+        [*plain, *tracer, *linked, "-lZydis", "-o", str(folder / TRACER)],
+        [*calling, *calls, *linked, "-o", str(folder / CALLS)],
+    ]
+    run_all(commands, mpi.env)

@@ -6,10 +6,9 @@ import shutil
 from pathlib import Path
 
 from fabricgauge.engines.build import DEFINITIONS, link_line
-from fabricgauge.engines.cache import cache_folder, keep_folder, workshop
+from fabricgauge.engines.cache import kept_files
 from fabricgauge.engines.find import embedded_mpi
 from fabricgauge.engines.sources import FLAGS, identity_of, run_all, source_folder
-from fabricgauge.files.ownership import not_own
 from fabricgauge.model.engine import Mpi
 
 LIBRARY = "libfabricgauge-profile.so"
@@ -37,13 +36,12 @@ def profile_library(mpi: Mpi) -> Path:
     content = hashlib.sha256(b"".join(one.read_bytes() for one in (*units, *headers))).hexdigest()
     calling = [*_compiler(mpi), *FLAGS, *DEFINITIONS, *OWN_FLAGS]
     identity = identity_of([str(mpi.mpicxx), mpi.kind, mpi.version, content, *calling])
-    place = cache_folder() / f"profile-{identity}" / LIBRARY
-    if place.exists() and not not_own(place, or_roots=True):
-        return place
-    with workshop() as made:
-        run_all([[*calling, *map(str, units), "-o", str(made / LIBRARY)]], mpi.env)
-        keep_folder(made, place.parent)
-    return place
+
+    def compiled(folder: Path) -> None:
+        run_all([[*calling, *map(str, units), "-o", str(folder / LIBRARY)]], mpi.env)
+
+    (library,) = kept_files(f"profile-{identity}", [LIBRARY], compiled)
+    return library
 
 
 def _has_compiler(mpi: Mpi) -> bool:

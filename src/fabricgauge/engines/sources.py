@@ -103,5 +103,5 @@ def _run(command: Sequence[str], env: Mapping[str, str]) -> None:
         lines = done.stderr.strip().splitlines() or ["it said nothing"]
         first = next((line for line in lines if _TELLING.search(line)), lines[-1])
         raise CannotRun(
-            f"the engine could not be built: {first}; the command was: {' '.join(command)}"
+            f"a compiler could not build it: {first}; the command was: {' '.join(command)}"
         )

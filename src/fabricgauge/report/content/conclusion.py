@@ -176,9 +176,9 @@ def next_steps(judged: Judged) -> tuple[Verdict, ...]:
 def follow_on(judged: Judged) -> tuple[Verdict, ...]:
     """Verdicts with a remedy that follow from another one.
 
-    They judge figures of another path than the one that was meant, or miss what could not be
-    measured where a node or link is gone. Others' logs are judged table by table: what one holds
-    says nothing of another.
+    They judge figures of another path than the one that was meant, miss what could not be measured
+    where a node or link is gone, or doubt figures where frames are lost. Others' logs are judged
+    table by table: what one holds says nothing of another.
     """
     launches = judged.run.launches
     if launches and all(launch.imported for launch in launches):
@@ -187,7 +187,7 @@ def follow_on(judged: Judged) -> tuple[Verdict, ...]:
     broken = {launch.network for launch in launches if launch.ended.changes}
     proofs = (one for one in judged.verdicts if one.rule in PROOFS)
     wrong = {one.network for one in proofs if one.outcome is Outcome.INVALID}
-    dead = {one.network for one in _gone(judged) if one.outcome is Outcome.FAIL}
+    dead = {one.network for one in _gone(judged) if _fails(one)}
     gone = dead - measured
     follows = {
         **dict.fromkeys(OF_FIGURES, wrong | gone), **dict.fromkeys(PROOFS, gone),
@@ -195,6 +195,9 @@ def follow_on(judged: Judged) -> tuple[Verdict, ...]:
     }  # fmt: skip
     # What broke while it was measured left some figures, and too few to decide the others.
     undecided = dict.fromkeys((*OF_FIGURES, "completeness"), dead & broken)
+    # Where frames are lost nothing is steady.
+    lossy = {one.network for one in judged.verdicts if one.rule == "lossy" and _fails(one)}
+    remarks = dict.fromkeys(OF_FIGURES, lossy)
     return tuple(
         one
         for one in judged.verdicts
@@ -202,8 +205,13 @@ def follow_on(judged: Judged) -> tuple[Verdict, ...]:
         and (
             one.network in follows.get(one.rule, ())
             or (one.outcome is Outcome.INCONCLUSIVE and one.network in undecided.get(one.rule, ()))
+            or (not _fails(one) and one.network in remarks.get(one.rule, ()))
         )
     )  # fmt: skip
+
+
+def _fails(one: Verdict) -> bool:
+    return one.outcome is Outcome.FAIL
 
 
 def _is_said(judged: Judged, one: Verdict) -> bool:
