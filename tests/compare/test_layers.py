@@ -54,6 +54,16 @@ def test_a_layer_that_was_not_measured_says_nothing_of_the_next() -> None:
     assert [(one.level, one.added) for one in small] == [("sockets", None), ("mpi", None)]
 
 
+@pytest.mark.parametrize(
+    ("name", "tolerance", "finding"),
+    [("transport", 0.0, "different"), ("transport", 0.1, "worse"), ("mpi", 0.0, "worse")],
+)
+def test_a_layer_adds_to_the_one_below_it_and_is_worse_beyond_a_stated_tolerance_alone(
+    name: str, tolerance: float, finding: str
+) -> None:
+    assert from_figures(design(name), COLUMNS, logs(), tolerance).finding == finding
+
+
 def test_other_factors_are_no_layers() -> None:
     assert layers(design("mpi"), COLUMNS, logs()) == ()
     assert from_figures(design(), COLUMNS, logs(), 0.0).layers

@@ -74,22 +74,28 @@ def from_figures(
     tolerance: float,
     notes: Sequence[str] = (),
 ) -> Varied:
-    """The same from logarithms of figures, (arms, blocks, columns)."""
+    """The same from logarithms of figures, (arms, blocks, columns).
+
+    A layer adds to the one below it: that is worse only where a tolerance was stated.
+    """
     confidence = 1.0 - FAMILY_ERROR / len(design.factors)
     effects = tuple(
         effect
         for place, one in enumerate(design.factors)
         for effect in _effects(design, place, one, columns, logs, confidence)
     )
+    ledger, finding = layers(design, columns, logs), _finding(effects, tolerance)
+    if ledger and finding == "worse" and not tolerance:
+        finding = "different"
     return Varied(
         design=design,
         confidence=confidence,
         tolerance=tolerance,
-        finding=_finding(effects, tolerance),
+        finding=finding,
         effects=effects,
         ranking=_ranking(design, effects),
         notes=tuple(notes),
-        layers=layers(design, columns, logs),
+        layers=ledger,
     )
 
 

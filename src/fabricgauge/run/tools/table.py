@@ -87,7 +87,7 @@ def _perftest(effort: Effort) -> tuple[Start, ...]:
     """
     kind = effort.verbs.get("queue-pair", "rc")
     by_manager = kind not in ("uc", "xrc") and "gid-index" not in effort.verbs
-    iterations = str(max(effort.iterations, 5))  # fewer are refused
+    iterations = str(max(5, effort.iterations, _to_tell(kind, effort)))  # fewer are refused
     said = (*(("-R",) if by_manager else ("-d", DEVICE, "-i", PORT)), "-F", "-n", iterations)
     servers: dict[str, tuple[str, ...]] = {}
     for program in _PERFTEST:
@@ -101,6 +101,13 @@ def _perftest(effort: Effort) -> tuple[Start, ...]:
         Start(name, (*server, SERVER), server, PERFTEST_PORT, least_s=1.0)
         for name, server in servers.items()
     )
+
+
+def _to_tell(kind: str, effort: Effort) -> int:
+    """How many datagrams of each size, all of one packet, show the path: 2 MB in all."""
+    asked = effort.verbs.get("path-mtu", "")
+    mtu_bytes = int(asked) if asked in ("256", "512", "2048", "4096") else 1024
+    return 1_000_000 // mtu_bytes if kind == "ud" else 0
 
 
 def _asked(program: str, verbs: Mapping[str, str]) -> Iterator[str]:
