@@ -15,7 +15,6 @@ void send(Call& call, int to) {
 }
 
 void go(Call&) { tell(1, go_tag); }
-void wait_for_others(Call&) { wait_for_arrival(); }
 void done(Call&) { hear(1, done_tag); }
 
 void answer_send(Call& call) {
@@ -31,26 +30,35 @@ void send_late(Call& call) {
     wait_for_arrival();
     send(call, 0);
 }
-// Rank 0's calls on the window need no more of it than that it is within MPI.
-void be_a_target(Call&) {
+// All that a target of rank 0's calls on the window needs is to be within MPI.
+void end_when_told(Call&) {
     hear(0, go_tag);
     tell(0, done_tag);
-}
-void end_of_access(Call&) {
-    tell(1, go_tag);
-    hear(1, done_tag);
 }
 void broadcast(Call& call) { MPI_Bcast(call.out, call.count, MPI_BYTE, 0, MPI_COMM_WORLD); }
 void reduce(Call& call) {
     MPI_Allreduce(call.out, call.in, call.count, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
 }
 void barrier(Call&) { MPI_Barrier(MPI_COMM_WORLD); }
-void broadcast_heard(Call& call) {
-    broadcast(call);
-    tell(0, done_tag);
+// In a joint call the others begin when they are told, and are silent afterwards until they are
+// asked: what they sent for the next one would be found in this one, which is slow while traced.
+void all_end(Call& call) {
+    for (int rank = 1; rank < call.ranks; ++rank) {
+        tell(rank, go_tag);
+        hear(rank, done_tag);
+    }
 }
-void all_heard(Call& call) {
-    for (int rank = 1; rank < call.ranks; ++rank) hear(rank, done_tag);
+void reduce_when_told(Call& call) {
+    hear(0, go_tag);
+    reduce(call);
+}
+void barrier_when_told(Call& call) {
+    hear(0, go_tag);
+    barrier(call);
+}
+void broadcast_and_end(Call& call) {
+    broadcast(call);
+    end_when_told(call);
 }
 
 class Window {
@@ -109,12 +117,12 @@ Layer mpi_layer(Call& call, const std::string& name) {
          },
          send_when_told},
         {"put", {address(&MPI_Put), address(&MPI_Win_flush)}, nothing,
-         [window](Call& c) { window->put(c); }, end_of_access, be_a_target},
+         [window](Call& c) { window->put(c); }, all_end, end_when_told},
         {"get", {address(&MPI_Get), address(&MPI_Win_flush)}, nothing,
-         [window](Call& c) { window->get(c); }, end_of_access, be_a_target},
-        {"bcast", {address(&MPI_Bcast)}, nothing, broadcast, all_heard, broadcast_heard},
-        {"allreduce", {address(&MPI_Allreduce)}, wait_for_others, reduce, nothing, reduce},
-        {"barrier", {address(&MPI_Barrier)}, wait_for_others, barrier, nothing, barrier},
+         [window](Call& c) { window->get(c); }, all_end, end_when_told},
+        {"bcast", {address(&MPI_Bcast)}, nothing, broadcast, all_end, broadcast_and_end},
+        {"allreduce", {address(&MPI_Allreduce)}, go_and_wait, reduce, nothing, reduce_when_told},
+        {"barrier", {address(&MPI_Barrier)}, go_and_wait, barrier, nothing, barrier_when_told},
     }, ""};
 }
 

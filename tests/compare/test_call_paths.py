@@ -4,7 +4,7 @@ import msgspec
 from tests.parse.test_call_path import line, path_of
 
 from fabricgauge.compare.call_paths import compare_paths, library
-from fabricgauge.model.call_path import CallPath, CallPaths
+from fabricgauge.model.call_path import CALLS, CallPath, CallPaths
 from fabricgauge.report.content import call_path_changes, call_paths
 from fabricgauge.report.formats import DEFAULT_SETTING, formats_of
 
@@ -85,3 +85,12 @@ def test_a_name_from_a_file_is_inert_in_every_format() -> None:
         assert "\x1b" not in text, name
         if name == "html":
             assert "<script>alert" not in text
+
+
+def test_an_mpi_that_is_part_of_the_program_is_told_and_a_jump_to_its_library_is_none() -> None:
+    said = "The MPI is linked statically"
+    for name, static in {"MPI_Send": True, "MPI_Send@plt": False}.items():
+        made = paths("A 1", path([function(CALLS, name, 30)]))
+        assert made.paths[0].is_static is static
+        text = formats_of(call_paths.KIND)["terminal"](made, DEFAULT_SETTING)
+        assert (said in text) is static

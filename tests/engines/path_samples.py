@@ -30,21 +30,21 @@ def preloaded(folder: Path, source: str) -> dict[str, str]:
 def started(
     folder: Path, programs: PathPrograms, operation: str, *, sizes: str = "4", calls: int = 20,
     limit_s: int = 30, env: dict[str, str] | None = None, before: tuple[str, ...] = (),
-    words: tuple[str, ...] = (),
+    words: tuple[str, ...] = (), ranks: int = 2,
 ) -> tuple[list[TracedCall], Ended]:  # fmt: skip
-    """The calls that a launch of two ranks of the embedded MPI traced, and how it ended.
+    """The calls that a launch of the programs' MPI on this machine traced, and how it ended.
 
     ``env`` is set for the ranks alone; ``before`` stands before the tracer,
     ``words`` are options of what makes the calls.
     """
     variables = [f"{name}={value}" for name, value in (env or {}).items()]
-    ranks = (
-        programs.mpi.mpiexec, "-launcher", "fork", "-n", 2, *before, "env", *variables,
+    argv = (
+        programs.mpi.mpiexec, "-launcher", "fork", "-n", ranks, *before, "env", *variables,
         programs.tracer, "--limit", limit_s, "--", programs.calls, operation, sizes, 50, calls,
     )  # fmt: skip
     folder.mkdir(exist_ok=True)
     running = Running(
-        LaunchCommand((*map(str, ranks), *words), {}), "", folder / "raw" / "launch", silent_s=60.0,
+        LaunchCommand((*map(str, argv), *words), {}), "", folder / "raw" / "launch", silent_s=60.0,
         marker=f"test/{folder}",
     )  # fmt: skip
     traced = [call for line in running if (call := traced_call(line))]
@@ -53,3 +53,12 @@ def started(
 
 def warm(calls: list[TracedCall]) -> list[TracedCall]:
     return [call for call in calls if call.number]
+
+
+def usual(instructions: list[int]) -> int:
+    return max(set(instructions), key=instructions.count)
+
+
+def sends(call: TracedCall) -> int:
+    """System calls that hand a message on; which one depends on how a library has it in memory."""
+    return sum(call.system_calls.get(name, 0) for name in ("sendto", "sendmsg", "writev"))

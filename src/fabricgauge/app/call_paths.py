@@ -9,7 +9,7 @@ from fabricgauge.app.networks import targets
 from fabricgauge.app.programs import named_mpi
 from fabricgauge.app.target import Target, about, discovered
 from fabricgauge.engines.find import embedded_mpi
-from fabricgauge.engines.path_programs import PathPrograms, path_programs
+from fabricgauge.engines.path_programs import ZYDIS_LIBRARY, PathPrograms, path_programs
 from fabricgauge.model.call_path import FORMAT, VERSION, CallPath, CallPaths, TracedCall
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import StoreError, UsageError
@@ -228,6 +228,9 @@ def _traced(
     finally:
         running.close()
     ended = running.ended()
+    if ZYDIS_LIBRARY in ended.message:
+        lacks = f"a node lacks {ZYDIS_LIBRARY}, the tracer's decoder; install Debian's libzydis4.0"
+        ended = msgspec.structs.replace(ended, message=lacks)
     if ended.status != "ok":
         target.progress.trouble(ended.message)
     blank = CallPath(one.name, 0, one.ranks, way_of(launch))

@@ -16,13 +16,16 @@ from fabricgauge.engines.sources import (
     run_all,
     source_folder,
 )
+from fabricgauge.model.call_path import CALLS
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
 
-TRACER, CALLS = "fabricgauge-path", "fabricgauge-path-calls"
+TRACER = "fabricgauge-path"
 MACHINE = "x86_64"
 #: Where a distribution puts the decoder's header (Debian: libzydis-dev).
 ZYDIS_HEADER = Path("/usr/include/Zydis/Zydis.h")
+#: What the tracer loads on each node.
+ZYDIS_LIBRARY = "libZydis.so"
 
 
 class PathPrograms(msgspec.Struct, frozen=True):

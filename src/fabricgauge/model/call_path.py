@@ -4,6 +4,9 @@ import msgspec
 
 FORMAT, VERSION = "fabricgauge-call-paths", "1.0"
 
+#: The program that makes the calls: what is linked into it stands under its name.
+CALLS = "fabricgauge-path-calls"
+
 
 class Uses(msgspec.Struct, frozen=True):
     """How many distinct lines of 64 bytes, or pages, were used; each counts once.
@@ -92,6 +95,14 @@ class CallPath(msgspec.Struct, frozen=True):
     @property
     def traced(self) -> int:
         return sum(count for _, count in self.calls)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the call begins in the program itself, and not by a jump to a library."""
+        if self.usual is None or not self.usual.segments:
+            return False
+        first = self.usual.functions[self.usual.segments[0][0]]
+        return first.object == CALLS and not first.function.endswith("@plt")
 
 
 class CallPaths(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from fabricgauge.model.call_path import CallPath, CallPaths, TracedCall, Uses
+from fabricgauge.model.call_path import CALLS, CallPath, CallPaths, TracedCall, Uses
 from fabricgauge.report import document as doc
 from fabricgauge.report.interface import Kind, Records, Setting
 from fabricgauge.words.figures import percent, size
@@ -56,14 +56,22 @@ def listing(paths: CallPaths, _setting: Setting) -> str:
 def document(paths: CallPaths, setting: Setting) -> doc.Report:
     whole = [one for one in paths.paths if one.usual and not one.problem]
     word, tone = _VERDICTS[bool(paths.paths), len(whole) == len(paths.paths)]
-    virtual = "Virtual cluster on one machine: loads and stores are the same as on real nodes, the"
-    virtual += " network's part is that of TCP."
     return doc.Report(
         word, tone, _headline(paths), f"Instruction paths of {paths.mpi}",
         f"{paths.mpi} on {', '.join(paths.nodes[:4])}",
         (_overview(paths), *_sections(paths.paths), _how(paths)),
-        provisos=(virtual,) * paths.virtual,
+        provisos=tuple(_provisos(paths)),
     )  # fmt: skip
+
+
+def _provisos(paths: CallPaths) -> Iterator[str]:
+    if paths.virtual:
+        yield (
+            "Virtual cluster on one machine: loads and stores are the same as on real nodes, the"
+            " network's part is that of TCP."
+        )
+    if any(one.is_static for one in paths.paths):
+        yield f"The MPI is linked statically: its functions stand under the name {CALLS}."
 
 
 def called(path: CallPath) -> str:
