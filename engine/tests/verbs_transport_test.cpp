@@ -31,6 +31,24 @@ constexpr Pattern patterns[] = {Pattern::latency,       Pattern::bandwidth,
                                 Pattern::get_latency,   Pattern::get_bandwidth,
                                 Pattern::fetch_and_op_latency, Pattern::compare_and_swap_latency};
 
+// Counts where the target waits in the control's own way, which may keep the processor, while the
+// case runs: between the two fences around it.
+struct Watched : Control {
+    using Control::Control;
+
+    void fence() {
+        Control::fence();
+        running = !running;
+    }
+    void receive_control(void* data, std::int64_t bytes, int peer) {
+        if (running && rank() == 1 && !has_control(peer)) ++waits;
+        Control::receive_control(data, bytes, peer);
+    }
+
+    static inline std::atomic<int> waits{0};
+    bool running = false;
+};
+
 // Completions are told of every fourth send.
 struct Linked : LinkedPairs {
     explicit Linked(std::uint32_t key_error = 0)
@@ -52,6 +70,17 @@ int main() {
                 const Case measured = with(pattern, 8, has_window(pattern) ? window : 1);
                 check::expect(measure(measured, plain, few(3)).recorder.samples() > 0);
                 check::expect_equal(measure(measured, checking, few(3)).mismatch.found, 0);
+            }
+    });
+    check::test("a target that others read and write from leaves the processor to their device", [] {
+        const VerbsLibrary library = fake_verbs::library();
+        const VerbsDevice device(library, fake_verbs::port(), fake_verbs::port().gids.front(), few(3));
+        for (const Pattern pattern : patterns)
+            for (const Precision& precision : {plain, checking}) {
+                Watched::waits = 0;
+                const Case measured = with(pattern, 8, has_window(pattern) ? 7 : 1);
+                measure_pair<VerbsTransport<Watched>>(measured, precision, device);
+                if (is_one_sided(pattern)) check::expect_equal(Watched::waits.load(), 0);
             }
     });
     check::test("messages go by unreliable connections and by datagrams as well", [] {

@@ -2,8 +2,8 @@
 // it is completed, and how many of them make a sample.
 //
 // Under a flush the target has nothing to do; it waits for the next round inside the message layer,
-// which lets the layer make progress where that is needed. A fence and post-start-complete-wait
-// are calls of both sides (MPI 3.1, chapter 11.5).
+// which lets the layer make progress where that is needed, or sleeps where it is not. A fence and
+// post-start-complete-wait are calls of both sides (MPI 3.1, chapter 11.5).
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "fabricgauge/case_list.hpp"
@@ -89,6 +90,7 @@ public:
     void open_pair(const Case& measured, const Messages& messages) {
         const int peer = this->peer_in(measured);
         const Buffer& memory = this->memory_of(messages);
+        is_passive_ = is_one_sided(measured.pattern) && !this->at_origin(measured);
         spread_ = has_window(measured.pattern) ? queue_pairs() : 1;
         costs_ = {};
         time_registration(memory);
@@ -108,6 +110,13 @@ public:
         shared_.reset();
         memory_ = VerbsMemory();
         return costs_.json(this->rank(), static_cast<int>(queue_pairs()));
+    }
+
+    // What others read and write here is no work of this side. A device in software does it with the
+    // processor, which must be free: a control layer that waits busily took it for whole time slices.
+    void receive_control(void* data, std::int64_t bytes, int peer) {
+        while (is_passive_ && !Control::has_control(peer)) std::this_thread::sleep_for(nap);
+        Control::receive_control(data, bytes, peer);
     }
 
     void send(const std::byte* data, std::int64_t bytes, int) { pairs_.front()->send(data, bytes); }
@@ -141,6 +150,9 @@ public:
     }
 
 private:
+    // Short beside a block of samples, between which the target is waited for.
+    static constexpr std::chrono::microseconds nap{200};
+
     template <typename Action>
     static double time_of(Action&& action) {
         const auto began = std::chrono::steady_clock::now();
@@ -203,6 +215,7 @@ private:
     std::vector<std::unique_ptr<VerbsPair>> pairs_;  // end before the memory that they use
     std::int64_t spread_ = 1;                        // so many of them carry the window
     std::int64_t turn_ = 0;
+    bool is_passive_ = false;                        // the target of a case of one-sided operations
     std::int64_t started_receives_ = 0;
     VerbsCosts costs_;
 };
