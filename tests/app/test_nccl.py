@@ -114,6 +114,9 @@ def test_a_slow_node_among_four_is_measured_again_and_named(
     assert checked.status == 1, checked.text
     assert named(checked) == {"net1, c3, in both directions"}
     assert "again when measured alone" in checked.words("outliers")
+    # The pairs' tables are in the matrices: of an all-reduce there are six curves.
+    assert "Measured by other suites: 6 curves" in checked.text
+    assert "All pairs of 4 nodes" in checked.text
 
 
 @pytest.mark.lab

@@ -214,11 +214,12 @@ MOST_UNPARSED = 200
 
 
 def sections(judged: Judged) -> Iterator[doc.Section]:
-    """Imported curves, or those of suites that were run."""
+    """Imported curves, or those of suites that were run; pairs of many nodes are in matrices."""
     # Curves of the worst tables first, otherwise in the order of reading.
     places = {(one.source, one.line): place for place, one in enumerate(ordered(judged))}
     found = sorted(
-        told(judged), key=lambda one: places.get((one.curve.source, one.curve.first_line), 0)
+        (one for one in told(judged) if not one.launch.rounds),
+        key=lambda one: places.get((one.curve.source, one.curve.first_line), 0),
     )
     if not found:
         return
