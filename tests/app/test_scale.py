@@ -80,3 +80,12 @@ def test_more_nodes_than_there_are_is_wrong_usage(
                        str(program))  # fmt: skip
     assert done.returncode == 2
     assert "there are 2 nodes" in done.stderr
+
+
+def test_a_launcher_in_front_of_the_program_is_wrong_usage(
+    tmp_path: Path, program: Path, lab: Callable[..., str]
+) -> None:
+    done = fabricgauge("scale", "-q", "-o", str(tmp_path), "--lab", lab(), "--", "mpirun", "-n",
+                       "2", str(program))  # fmt: skip
+    assert done.returncode == 2
+    assert "leave mpirun and its options out" in done.stderr

@@ -1,5 +1,6 @@
 """A mix of messages on two stacks whose curves are known."""
 
+import msgspec
 import pytest
 
 from fabricgauge.compare.prediction import predicted
@@ -7,6 +8,7 @@ from fabricgauge.model.application import ApplicationProfile, CallMix, RankProfi
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import Quantity, SuiteCurve, SuitePoint
+from fabricgauge.report.content.prediction import waiting
 
 
 def curve(
@@ -103,3 +105,14 @@ def test_sizes_far_beyond_the_curves_have_no_answer() -> None:
     assert found.covered == pytest.approx(0.01)
     assert found.winner == "undecided"
     assert "99 calls" in found.left_out[0]
+
+
+def test_a_run_that_took_longer_than_both_stacks_waited() -> None:
+    """1,000 messages of 1 KiB take at most 40 ms on the slower one; the profile's run took 1 s."""
+    made = CallMix("Comm_dup", "Making", None, "unknown", 2, 0, 1, 0, 9.0)
+    app = profile(mix("Send", 1024, 1000), mix("Send", 8, 1, "same node"), made)
+    found = predicted(app, "a", SLOW, "b", FAST)
+    assert found.recorded_s == 1.0
+    (note,) = waiting(found)
+    assert "spent 500 ms per rank" in note
+    assert not waiting(msgspec.structs.replace(found, recorded_s=0.02))

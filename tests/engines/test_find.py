@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.engines import find
+from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
 
 ANSWERS = {
@@ -93,3 +94,37 @@ def test_embedded_mpi_fails_when_it_was_not_installed(
     monkeypatch.setattr(find, "_embedded", lambda: tmp_path / "none" / "mpicxx")
     with pytest.raises(CannotRun, match=r"pip install.*or name one with --mpi "):
         find.embedded_mpi()
+
+
+def installed(home: Path, kind: str, version: str) -> Mpi:
+    """A made-up MPI below ``home``."""
+    argument, answer, usual = ANSWERS[kind]
+    wrapper = make_wrapper(home / "bin", "mpicxx", argument, answer.replace(usual, version))
+    make_program(wrapper.with_name("mpirun" if kind == "openmpi" else "mpiexec.hydra"))
+    return find.describe_mpi(wrapper)
+
+
+@pytest.mark.parametrize("kind", ["openmpi", "mpich"])
+def test_versions_of_one_soname_are_told_apart_by_where_the_library_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    soname = "libmpi.so.40" if kind == "openmpi" else "libmpi.so.12"
+    known = [installed(tmp_path / version, kind, version) for version in ("4.1.4", "5.0.11")]
+    for mpi in known:
+        library = tmp_path / mpi.version / "lib" / "x86_64-linux-gnu" / soname
+        monkeypatch.setattr(find, "_linked", lambda _, at=library: {soname: at})
+        assert find.mpi_of(Path("app"), known) == mpi
+        assert find.mpi_of(Path("app"), ()) == mpi, "its wrapper need not be on PATH"
+
+
+def test_a_library_beside_another_mpi_is_not_taken_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a distribution the prefix has several, and ``mpicxx`` is one of them."""
+    installed(tmp_path, "mpich", "4.0.2")
+    other = installed(tmp_path / "other", "openmpi", "5.0.11")
+    library = tmp_path / "lib" / "libmpi.so.40"
+    monkeypatch.setattr(find, "_linked", lambda _: {"libmpi.so.40": library})
+    assert find.mpi_of(Path("app"), (other,)) == other
+    with pytest.raises(CannotRun, match=r"needs libmpi\.so\.40 of openmpi"):
+        find.mpi_of(Path("app"), ())

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ from fabricgauge.parse.mpi_profile import MAGIC, profiles_of
 from fabricgauge.parse.other_profilers import IPM, MPIP, ipm_profile, mpip_profile
 from fabricgauge.store.run_directory import RunDirectory, find, now_utc
 from fabricgauge.store.run_files import About
+from fabricgauge.words.sentences import counted
 
 #: Where a rank keeps what it records, and what says so to it.
 FOLDER = "profile"
@@ -30,7 +32,7 @@ FOLDER_VARIABLE = "FABRICGAUGE_PROFILE"
 #: What launchers say of themselves. Sources: seen of Open MPI 4.1, 5.0 (PRRTE), MPICH 4.0, 5.0 and
 #: Intel MPI 2021; srun(1) hands the environment on by itself, and knows no MPI.
 _OPEN_MPI = re.compile(r"Open MPI|PRRTE|prterun", re.IGNORECASE)
-_LAUNCHERS = re.compile(r"(?:mpirun|mpiexec|orterun|prterun)")
+_LAUNCHERS = re.compile(r"(?:mpirun|mpiexec|orterun|prterun|srun)")
 
 #: Where a report of mpiP or IPM says what it is.
 _HEAD_BYTES = 400
@@ -42,26 +44,30 @@ def mpi_under(argv: Sequence[str], named: str) -> Mpi:
     """The MPI of a command: the one that is named, or that of the first program linked with one.
 
     Raises:
-        CannotRun: no word of the command is such a program; the message says what to do.
+        CannotRun: no word of the command is such a program; the message is of the last one.
     """
     if named:
         return named_mpi(named)
     known = find_mpis()
+    why = CannotRun(f"no word of `{shlex.join(argv)}` is a program that is there; name its path")
     for program in _programs(argv):
-        with suppress(CannotRun):
+        try:
             return mpi_of(program, known)
-    raise CannotRun(
-        f"no word of the command {argv[0]!r} is a program that is linked with an MPI: it may be"
-        " linked statically, be a script, or have no MPI. A script's MPI is named by --mpi; a"
-        " static program cannot be profiled"
-    )
+        except CannotRun as error:
+            why = error
+    raise why
+
+
+def is_launcher(word: str) -> bool:
+    """Whether a word of a command is what starts ranks."""
+    return _LAUNCHERS.match(Path(word).name) is not None
 
 
 def _programs(argv: Sequence[str]) -> Iterator[Path]:
     """Words that name programs; a launcher is none that is meant."""
     for place, word in enumerate(argv):
         path = shutil.which(word)
-        if path and not (place == 0 and _LAUNCHERS.match(Path(word).name)):
+        if path and not (place == 0 and is_launcher(word)):
             yield Path(path)
 
 
@@ -76,7 +82,7 @@ def variables(mpi: Mpi, folder: Path) -> dict[str, str]:
 
 def handed_on(argv: Sequence[str]) -> tuple[str, ...]:
     """The command whose launcher hands the variables on: Open MPI's has to be told, others do."""
-    if _LAUNCHERS.match(Path(argv[0]).name) and shutil.which(argv[0]):
+    if is_launcher(argv[0]) and shutil.which(argv[0]):
         said = process.run([argv[0], "--version"], timeout_s=30.0)
         if _OPEN_MPI.search(said.stdout + said.stderr):
             words = [word for name in ("LD_PRELOAD", FOLDER_VARIABLE) for word in ("-x", name)]
@@ -188,7 +194,8 @@ def require_recorded(profiles: tuple[ApplicationProfile, ...], status: int) -> A
     """
     if profiles:
         others = len(profiles) - 1
-        note = f"{others} more programs were recorded; their files are in the run's raw/{FOLDER}"
+        told = counted(others, "more program")
+        note = f"{told} left a profile, in the run's raw/{FOLDER}; this is the one with most calls"
         first = profiles[0]
         return msgspec.structs.replace(first, notes=(*first.notes, note)) if others else first
     raise CannotRun(

@@ -7,7 +7,13 @@ import msgspec
 
 from fabricgauge.app.measure_tool import around, pinned_interfaces
 from fabricgauge.app.networks import targets
-from fabricgauge.app.profile import FOLDER, FOLDER_VARIABLE, mpi_under, read_profiles
+from fabricgauge.app.profile import (
+    FOLDER,
+    FOLDER_VARIABLE,
+    is_launcher,
+    mpi_under,
+    read_profiles,
+)
 from fabricgauge.app.target import Target, about, discovered
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.compare.scaling import NODES, with_points
@@ -54,8 +60,11 @@ class Application(msgspec.Struct, frozen=True):
 
 def application(target: Target, argv: Sequence[str], silent_s: float) -> Application:
     """Raises:
+    UsageError: the command begins with a launcher.
     CannotRun: the program is linked with no MPI that is known.
     """
+    if is_launcher(argv[0]):
+        raise UsageError(f"scale starts the ranks itself: leave {argv[0]} and its options out")
     mpi = mpi_under(argv, target.request.mpi)
     target.progress.stage(f"{argv[0]} under {mpi.kind} {mpi.version}; the library is built once")
     nodes = target.access.nodes

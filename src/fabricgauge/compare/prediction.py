@@ -33,6 +33,8 @@ Times = NDArray[np.float64]
 
 #: Of what a rank sends by itself.
 _MESSAGES = ("PointToPoint", "Starting", "OneSided")
+#: What makes and frees communicators and windows carries no message of the application.
+_MAKING = ("Making", "FreeingCommunicator", "FreeingWindow")
 
 
 class _Stack(msgspec.Struct, frozen=True):
@@ -132,8 +134,17 @@ def predicted(
         winner=_winner((least, most), covered), covered=covered,
         rows=tuple(sorted(rows, key=lambda one: -abs(one.a.most.value - one.b.most.value))),
         left_out=tuple(f"{what}: {count:,} calls" for what, count in without.most_common()),
-        cautions=tuple(cautions),
+        cautions=tuple(cautions), recorded_s=recorded_s(profile),
     )  # fmt: skip
+
+
+def recorded_s(profile: ApplicationProfile) -> float:
+    """Time that all ranks together spent in calls to other nodes and in waiting, in seconds."""
+    return sum(
+        one.time_s
+        for one in profile.mix
+        if one.kind not in _MAKING and one.side != "same node"
+    )
 
 
 def _is_between(one: CallMix) -> bool:

@@ -3,7 +3,7 @@
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -151,7 +151,9 @@ def intel_variables(home: Path) -> dict[str, str]:
 def mpi_of(program: Path, known: Sequence[Mpi]) -> Mpi:
     """The MPI that a program is linked with.
 
-    An Intel MPI's run-time has its launcher in ``bin`` of the prefix that has the library.
+    Versions share a soname (Open MPI 4 and 5; MPICH and Intel MPI): the folders around the library
+    that the loader takes decide. Where none of them is an MPI's, the first known one of its kind is
+    taken.
 
     Raises:
         CannotRun: it is linked with no MPI that is known, or cannot be asked.
@@ -160,18 +162,47 @@ def mpi_of(program: Path, known: Sequence[Mpi]) -> Mpi:
     for soname, kind in _SONAMES:
         if soname not in linked:
             continue
-        # The prefix of the library, or of the program where the library is not found.
-        home = (linked[soname] or program).resolve().parent.parent
-        if kind == "mpich" and (home / "bin" / "impi_info").exists():
-            return intel_mpi(home)
+        # Around the library, or the program where the library is not found.
+        if mpi := _around((linked[soname] or program).resolve(), kind, known):
+            return mpi
         for mpi in known:
             if mpi.kind == kind:
                 return mpi
         raise CannotRun(f"{program} needs {soname} of {kind}, which was not found; load its module")
-    raise CannotRun(
-        f"{program} is linked with no MPI that is known (Open MPI, MPICH, Intel MPI);"
-        " name one with --mpi"
+    raise CannotRun(f"{program} {_without_mpi(program, linked)}")
+
+
+def _without_mpi(program: Path, linked: Mapping[str, Path | None]) -> str:
+    """Why a program is linked with no MPI, and what to do."""
+    with suppress(OSError), program.open("rb") as file:
+        head = file.read(4)
+        if head.startswith(b"#!"):
+            return "is a script: name the MPI of what it starts with --mpi"
+        if head == b"\x7fELF" and not linked:
+            return "is linked statically: nothing can be loaded into it; link it with shared ones"
+    return (
+        "is linked with no MPI that is known (Open MPI, MPICH, Intel MPI); if it loads one later,"
+        " as Python does, name that with --mpi"
     )
+
+
+def _around(file: Path, kind: MpiKind, known: Sequence[Mpi]) -> Mpi | None:
+    """The MPI of the nearest folder above that is one's prefix.
+
+    An Intel MPI's run-time has its launcher in ``bin`` of the prefix that has the library.
+    """
+    for home in file.parents[:-1]:
+        if kind == "mpich" and (home / "bin" / "impi_info").exists():
+            return intel_mpi(home)
+        for mpi in known:
+            wrappers = (mpi.mpicxx, mpi.mpicxx.resolve())
+            if mpi.kind == kind and home in [one.parent.parent for one in wrappers]:
+                return mpi
+        with suppress(CannotRun):
+            found = describe_mpi(home / "bin" / "mpicxx")
+            if found.kind == kind:
+                return found
+    return None
 
 
 def intel_mpi(home: Path) -> Mpi:

@@ -58,3 +58,4 @@ class Prediction(msgspec.Struct, frozen=True):
     rows: tuple[PredictedMix, ...]
     left_out: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+    recorded_s: float = 0.0

@@ -67,7 +67,7 @@ class Line(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """One plot; ``log`` is whether its y axis is logarithmic.
+    """One plot; ``log`` is whether its y axis is logarithmic, its labels powers of ``base``.
 
     ``full_scale`` is the ceiling in the plot's unit, None where there is none. ``band`` is
     a tinted range of y. Without ``span``, the range of y, a linear axis begins at 0.
@@ -86,6 +86,7 @@ class Picture(NamedTuple):
     patterns: tuple[str, ...] = ()
     x_label: str = "message size"
     ticks: Mapping[float, str] = MappingProxyType({})
+    base: int = 10
 
 
 class GroupBlock(NamedTuple):

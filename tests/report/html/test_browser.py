@@ -1,23 +1,31 @@
 import shutil
 import subprocess
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from benchmarks.report_scale import browser
+from tests.compare import test_scaling
 from tests.report import sample, sample_verdicts
 
+from fabricgauge.compare.scaling import with_points
 from fabricgauge.model.judged import TableVerdict
+from fabricgauge.model.scaled import ScaleRun
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.report.formats import report
+from fabricgauge.report.content.scale import KIND
+from fabricgauge.report.formats import formats_of, report
+from fabricgauge.report.interface import Setting
 
 HOSTILE = (
     "<script>document.title='owned'</script>",
     "<img src=x onerror=\"document.title='owned'\">$$x$$",
 )
 CHROMIUM = shutil.which("chromium")
+Talk = Callable[[str, dict[str, Any]], Any]
 
 pytestmark = [
     pytest.mark.browser,
@@ -79,29 +87,72 @@ WORDS = "document.querySelector('.filter input')"
 PRESS = "[...document.querySelectorAll('.filter button')].find((b) => b.textContent === 'PASS')"
 
 
-def test_a_list_of_tables_is_narrowed_by_words_and_by_outcomes(tmp_path: Path) -> None:
-    file = tmp_path / "report.html"
-    file.write_text(tables())
+@contextmanager
+def page_in_browser(page: str, folder: Path) -> Iterator[tuple[Talk, Callable[[str], Any]]]:
+    """What sends commands to the page's tab, and what evaluates an expression in it."""
+    file = folder / "report.html"
+    file.write_text(page)
     with browser() as talk:
         made = talk("Target.createTarget", {"url": file.as_uri()})
         told = talk("Target.attachToTarget", {"targetId": made["targetId"], "flatten": True})
 
+        def command(method: str, values: dict[str, Any]) -> Any:
+            return talk(method, values, told["sessionId"])
+
         def asked(expression: str) -> Any:
             values = {"expression": expression, "returnByValue": True}
-            return talk("Runtime.evaluate", values, told["sessionId"])["result"].get("value")
+            return command("Runtime.evaluate", values)["result"].get("value")
+
+        yield command, asked
+
+
+def until(asked: Callable[[str], Any], expression: str) -> None:
+    give_up = time.monotonic() + 60
+    while not asked(f"Boolean({expression})") and time.monotonic() < give_up:
+        time.sleep(0.1)
+
+
+def test_a_list_of_tables_is_narrowed_by_words_and_by_outcomes(tmp_path: Path) -> None:
+    with page_in_browser(tables(), tmp_path) as (command, asked):
 
         def shown() -> list[str]:
             found: list[str] = asked(f"{SHOWN}.map((r) => r.cells[1].textContent.split(':')[0])")
             return found
 
-        give_up = time.monotonic() + 60
-        while not asked(f"Boolean({WORDS})") and time.monotonic() < give_up:
-            time.sleep(0.1)
+        until(asked, WORDS)
         assert shown() == ["slow.out", "fast.out", "other.out"]
         asked(f"{WORDS}.focus()")
-        talk("Input.insertText", {"text": "osu OTHER"}, told["sessionId"])
+        command("Input.insertText", {"text": "osu OTHER"})
         assert shown() == ["other.out"]
         assert asked("document.querySelector('.filter span').textContent") == "1 of 3"
         asked(f"{WORDS}.value = ''")
         asked(f"{PRESS}.click()")
         assert shown() == ["slow.out"]
+
+
+PLOT = "window.Bokeh?.documents[0]?.roots()[0]"
+#: The labels of the y axis, as its ticker and its formatter make them.
+LABELS = f"""(() => {{
+  const plot = {PLOT}, range = plot.y_range, axis = plot.left[0];
+  const ticks = axis.ticker.get_ticks(range.start, range.end, range, null).major;
+  return axis.formatter.doFormat(ticks, {{loc: 0}});
+}})()"""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "labels"),
+    [
+        ((8.0, 4.0, 2.5), ["1", "2", "4"]),
+        # Four nodes take sixteen times as long as one.
+        ((1.0, 2.0, 16.0), ["0.0625", "0.125", "0.25", "0.5", "1", "2", "4"]),
+    ],
+)
+def test_speed_up_has_powers_of_two_below_one_as_well(
+    tmp_path: Path, seconds: tuple[float, ...], labels: list[str]
+) -> None:
+    launches = tuple(test_scaling.launch(0, arm, s) for arm, s in enumerate(seconds))
+    run = ScaleRun(("app",), "net1", 1, test_scaling.DESIGN, launches)
+    made = formats_of(KIND)["html"](with_points(run), Setting())
+    with page_in_browser(made, tmp_path) as (_, asked):
+        until(asked, PLOT)
+        assert asked(LABELS) == labels

@@ -99,9 +99,12 @@ def test_a_suite_that_is_not_there_is_named_with_what_to_do(
         programs(TOOLS["perftest"], (tmp_path,))
 
 
-def test_a_program_without_mpi_has_none() -> None:
-    with pytest.raises(CannotRun, match="--mpi"):
+def test_a_program_without_mpi_has_none(tmp_path: Path) -> None:
+    with pytest.raises(CannotRun, match="true is linked with no MPI.* --mpi"):
         mpi_of(Path("/bin/true"), ())
+    script = executable(tmp_path / "job.sh", "#!/bin/sh\n")
+    with pytest.raises(CannotRun, match="job.sh is a script: .* --mpi"):
+        mpi_of(script, ())
 
 
 def test_intel_mpi_names_the_providers_that_are_there(tmp_path: Path) -> None:

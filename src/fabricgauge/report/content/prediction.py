@@ -6,7 +6,7 @@ from fabricgauge.report.interface import Kind, Records, Setting, identified
 from fabricgauge.words.figures import duration, percent, ratio, size
 from fabricgauge.words.sentences import counted
 
-VERSION = "1.0"
+VERSION = "1.1"
 
 HOW = (
     "Lower bound: messages follow each other as in a one-way stream, and nothing else runs. Upper"
@@ -63,7 +63,9 @@ def document(found: Prediction, _setting: Setting) -> doc.Report:
         headline=headline(found), title="fabricgauge compare", about=f"fabricgauge · {of}",
         under=(doc.Paragraph(of),),
         sections=(
-            doc.Section("notes", "Before you believe it", (doc.Items(found.cautions),)),
+            doc.Section(
+                "notes", "Before you believe it", (doc.Items((*found.cautions, *waiting(found))),)
+            ),
             doc.Section("sum", "Time in communication between nodes, per rank", (_sum(found),)),
             doc.Section("rows", "Where the difference is made", (_rows(found),)),
             doc.Section(
@@ -72,6 +74,19 @@ def document(found: Prediction, _setting: Setting) -> doc.Report:
             doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),)),
         ),
     )  # fmt: skip
+
+
+def waiting(found: Prediction) -> tuple[str, ...]:
+    """That the profile's own run took longer than both stacks would: it waited."""
+    most_s = max(found.a.most.high, found.b.most.high)
+    if found.recorded_s <= most_s:
+        return ()
+    return (
+        f"the run that was profiled spent {duration(found.recorded_s / found.ranks)} per rank in"
+        f" these calls, more than the {duration(most_s / found.ranks)} that either stack is"
+        " predicted to take: its ranks waited for each other, or for a processor. A faster stack"
+        " shortens no such wait, so that B's time in MPI will be nearer to A's than predicted",
+    )
 
 
 def _sum(found: Prediction) -> doc.Table:

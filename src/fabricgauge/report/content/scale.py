@@ -187,7 +187,7 @@ def _plots(scaled: Scaled) -> tuple[doc.Block, ...]:
     curves = tuple(PlotCurve(", ".join(key) or "measured", marks) for key, marks in found.items())
     picture = Picture(
         "Speed-up", "times as fast", True, curves, (ideal,), x_label="nodes",
-        ticks={math.log2(one): str(one) for one in places},
+        ticks={math.log2(one): str(one) for one in places}, base=2,
     )  # fmt: skip
     return (doc.drawn((picture,) if curves else ()),)
 

@@ -139,9 +139,12 @@ def _axes(plot: Any, picture: Picture, ends: list[float]) -> None:
     minor = [] if picture.ticks else [float(x) for x in doublings]
     plot.xaxis.ticker = models.FixedTicker(ticks=sorted(labels), minor_ticks=minor)
     plot.xaxis.major_label_overrides = labels
-    plot.yaxis.formatter = models.NumeralTickFormatter(format="0,0.[00]")
+    plot.yaxis.formatter = models.NumeralTickFormatter(format="0,0.[000000]")
     if picture.log:
-        plot.yaxis.ticker = models.LogTicker(mantissas=[1, 2, 5], desired_num_ticks=8)
+        mantissas = [1, 2, 5] if picture.base == 10 else [1]
+        plot.yaxis.ticker = models.LogTicker(
+            base=picture.base, mantissas=mantissas, desired_num_ticks=8
+        )
     if picture.full_scale:
         top = 100 * plot.y_range.end / picture.full_scale
         plot.extra_y_ranges = {"share": models.Range1d(start=0, end=top)}
