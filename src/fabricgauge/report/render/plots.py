@@ -141,10 +141,11 @@ def _axes(plot: Any, picture: Picture, ends: list[float]) -> None:
     plot.xaxis.major_label_overrides = labels
     plot.yaxis.formatter = models.NumeralTickFormatter(format="0,0.[000000]")
     if picture.log:
-        mantissas = [1, 2, 5] if picture.base == 10 else [1]
+        decades = picture.base == 10
         plot.yaxis.ticker = models.LogTicker(
-            base=picture.base, mantissas=mantissas, desired_num_ticks=8
-        )
+            base=picture.base, mantissas=[1, 2, 5] if decades else [1], desired_num_ticks=8,
+            num_minor_ticks=5 if decades else 0,
+        )  # fmt: skip
     if picture.full_scale:
         top = 100 * plot.y_range.end / picture.full_scale
         plot.extra_y_ranges = {"share": models.Range1d(start=0, end=top)}
