@@ -141,9 +141,7 @@ def predicted(
 def recorded_s(profile: ApplicationProfile) -> float:
     """Time that all ranks together spent in calls to other nodes and in waiting, in seconds."""
     return sum(
-        one.time_s
-        for one in profile.mix
-        if one.kind not in _MAKING and one.side != "same node"
+        one.time_s for one in profile.mix if one.kind not in _MAKING and one.side != "same node"
     )
 
 
