@@ -12,4 +12,3 @@ def test_the_fastest_quarter_finds_the_ratio_that_waiting_hides() -> None:
     assert found.low <= found.value <= found.high
     assert abs(found.value - 2.0) < 0.02
     assert np.median(times[:, 1]) / np.median(times[:, 0]) < 1.9
-
