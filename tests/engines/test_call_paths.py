@@ -1,7 +1,6 @@
 """The tracer finds what is planted, and ends whatever happens."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -51,38 +50,6 @@ os.execvp(sys.argv[1], sys.argv[1:])
 @pytest.fixture(scope="module")
 def built() -> PathPrograms:
     return programs()
-
-
-def test_callgrind_counts_the_same_send(built: PathPrograms, tmp_path: Path) -> None:
-    """Callgrind's sum of 200 more sends, divided by them: those before them cancel out.
-
-    Here and there a send of a run takes a branch of its own: less than half an instruction each.
-    """
-    # Valgrind's processor is another one: libc is told to take the functions that any one has.
-    features = "-AVX512F,-AVX512VL,-AVX512BW,-ERMS,-FSRM,-RTM,-SSSE3,Prefer_No_VZEROUPPER"
-    alike = {"GLIBC_TUNABLES": f"glibc.cpu.hwcaps={features}"}
-    calls, _ = started(tmp_path, built, "send", env=alike)
-    traced = [one.instructions for one in warm(calls)]
-    sums = [_callgrind(built, calls, tmp_path, alike) for calls in (20, 220)]
-    assert len(traced) == 20
-    assert round((sums[1] - sums[0]) / 200) == usual(traced)
-
-
-def _callgrind(built: PathPrograms, calls: int, folder: Path, env: dict[str, str]) -> int:
-    out = folder / f"callgrind-{calls}"
-    watched = (
-        "valgrind", "--tool=callgrind", "--toggle-collect=PMPI_Send", f"--callgrind-out-file={out}",
-        str(built.calls), "send", "4", "50", str(calls),
-    )  # fmt: skip
-    other = (":", str(built.calls), "send", "4", "50", str(calls))
-    ranks = (str(built.mpi.mpiexec), "-launcher", "fork", "-n", "1", *watched, other[0], "-n", "1")
-    variables = [word for name, value in env.items() for word in ("-genv", name, value)]
-    subprocess.run(
-        [ranks[0], *variables, *ranks[1:], *other[1:]], check=True, timeout=100, capture_output=True
-    )
-    found = re.search(r"^(?:summary|totals): (\d+)", out.read_text(), re.MULTILINE)
-    assert found, out.read_text()[-500:]
-    return int(found[1])
 
 
 def test_a_planted_function_of_100_instructions_is_found_exactly(
