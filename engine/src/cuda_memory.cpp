@@ -36,6 +36,8 @@ struct Cuda {
     CudaResult (*set)(CudaPointer memory, unsigned char value, std::size_t bytes);
     CudaResult (*to_device)(CudaPointer memory, const void* host, std::size_t bytes);
     CudaResult (*to_host)(void* host, CudaPointer memory, std::size_t bytes);
+    CudaResult (*allocate_locked)(void** memory, std::size_t bytes);
+    CudaResult (*release_locked)(void* memory);
     CudaResult (*synchronise)();
     CudaResult (*error_name)(CudaResult result, const char** name);
     CudaResult (*error_string)(CudaResult result, const char** text);
@@ -57,6 +59,8 @@ Cuda load_cuda(const char* name, const std::string& node) {
     library.bind(cuda.set, "cuMemsetD8_v2");
     library.bind(cuda.to_device, "cuMemcpyHtoD_v2");
     library.bind(cuda.to_host, "cuMemcpyDtoH_v2");
+    library.bind(cuda.allocate_locked, "cuMemAllocHost_v2");
+    library.bind(cuda.release_locked, "cuMemFreeHost");
     library.bind(cuda.synchronise, "cuCtxSynchronize");
     library.bind(cuda.error_name, "cuGetErrorName");
     library.bind(cuda.error_string, "cuGetErrorString");
@@ -121,6 +125,18 @@ public:
         require(cuda_.to_host(host, address_of(memory), static_cast<std::size_t>(bytes)),
                 "cuMemcpyDtoH_v2");
         synchronise();
+    }
+
+    std::byte* allocate_locked(std::int64_t bytes) override {
+        enter();
+        void* memory = nullptr;
+        require(cuda_.allocate_locked(&memory, static_cast<std::size_t>(bytes)), "cuMemAllocHost_v2");
+        return static_cast<std::byte*>(memory);
+    }
+
+    void release_locked(std::byte* memory) noexcept override {
+        cuda_.set_context(context_);
+        cuda_.release_locked(memory);
     }
 
 private:

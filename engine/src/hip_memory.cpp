@@ -28,6 +28,8 @@ struct Hip {
     HipResult (*release)(void* memory);
     HipResult (*set)(void* memory, int value, std::size_t bytes);
     HipResult (*copy)(void* to, const void* from, std::size_t bytes, int kind);
+    HipResult (*allocate_locked)(void** memory, std::size_t bytes, unsigned flags);
+    HipResult (*release_locked)(void* memory);
     HipResult (*synchronise)();
     const char* (*error_string)(HipResult result);
 };
@@ -44,6 +46,8 @@ Hip load_hip(const char* name, const std::string& node) {
     library.bind(hip.release, "hipFree");
     library.bind(hip.set, "hipMemset");
     library.bind(hip.copy, "hipMemcpy");
+    library.bind(hip.allocate_locked, "hipHostMalloc");
+    library.bind(hip.release_locked, "hipHostFree");
     library.bind(hip.synchronise, "hipDeviceSynchronize");
     library.bind(hip.error_string, "hipGetErrorString");
     return hip;
@@ -98,6 +102,18 @@ public:
     }
     void to_host(std::byte* host, const std::byte* memory, std::int64_t bytes) override {
         copy(host, memory, bytes, device_to_host);
+    }
+
+    std::byte* allocate_locked(std::int64_t bytes) override {
+        enter();
+        void* memory = nullptr;
+        require(hip_.allocate_locked(&memory, static_cast<std::size_t>(bytes), 0), "hipHostMalloc");
+        return static_cast<std::byte*>(memory);
+    }
+
+    void release_locked(std::byte* memory) noexcept override {
+        hip_.set_device(number_);
+        hip_.release_locked(memory);
     }
 
 private:

@@ -71,12 +71,14 @@ Placement find_placement() {
 }
 
 void write_placement(JsonWriter& json, int rank, const Placement& placement,
-                     const std::string& interface) {
+                     const std::string& interface, const std::string& copies) {
     json.begin_object().member("record", "placement").member("rank", rank);
     json.member("host", placement.host).member("pid", placement.pid);
     json.member("boot_id", placement.boot_id).member("net_namespace", placement.net_namespace);
     json.member("cpus_allowed", placement.cpus_allowed).member("cpu", placement.cpu);
-    json.member("numa_node", placement.numa_node).member("interface", interface).end_object();
+    json.member("numa_node", placement.numa_node).member("interface", interface);
+    if (!copies.empty()) json.key("copies").raw(copies);
+    json.end_object();
 }
 
 }  // namespace fabricgauge

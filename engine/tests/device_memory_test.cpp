@@ -36,6 +36,9 @@ public:
         invert(host, memory, bytes);
     }
 
+    std::byte* allocate_locked(std::int64_t bytes) override { return allocate(bytes, 0); }
+    void release_locked(std::byte* memory) noexcept override { release(memory); }
+
     int allocated = 0;
 
 private:

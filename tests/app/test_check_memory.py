@@ -62,6 +62,12 @@ def test_report_and_records_tell_where_the_buffers_lay(
     page = (checked.path / "report.html").read_text()
     both = "; ".join(f"rank {rank}: stand-in GPU of model B (device 1)" for rank in (0, 1))
     assert f"{where} ({both})" in page
+    assert "Copies between GPU and host" in page
+    placed = [one for one in records if one["record"] == "placement"]
+    assert [[copy["bytes"] for copy in one["copies"]] for one in placed] == [[8, 65536]] * 2
+    assert "were staged through host memory: TCP connections carried them" in checked.words(
+        "fraction"
+    )
 
 
 def test_a_corrupted_byte_is_found(
@@ -74,6 +80,22 @@ def test_a_corrupted_byte_is_found(
     )  # fmt: skip
     assert checked.outcomes("data") == {"FAIL"}, checked.text
     assert "received bytes differ from those sent in a message of 64 KiB" in checked.words("data")
+
+
+def test_a_slow_copy_is_named_where_mpi_stages(
+    lab: Callable[..., str], planted: dict[str, str], tmp_path: Path
+) -> None:
+    """The stand-in for MPI copies what it sends by the driver, at a quarter of the network's rate."""
+    slow = {"GPU_PLANTED_COPY_RATE": "30e6", "GPU_PLANTED_STAGING": "1"}
+    checked = run(
+        tmp_path, planted | slow, "--lab", lab("--network", "net1:1G"), "--memory", "cuda",
+        "--patterns", "bandwidth", "--sizes", "256K", "--case-budget", "2",
+    )  # fmt: skip
+    told = [one for one in checked.verdicts if one["rule"] == "fraction"]
+    assert {one["outcome"] for one in told} <= {"FAIL", "INCONCLUSIVE", "WARN"}, checked.text
+    for one in told:
+        assert "sets the pace: messages are staged through host memory" in one["cause"], one
+        assert "the copy from GPU to host on c" in one["cause"]
 
 
 def test_a_missing_driver_is_told_of_with_its_node(lab: Callable[..., str], tmp_path: Path) -> None:

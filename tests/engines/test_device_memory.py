@@ -1,8 +1,9 @@
-"""Buffers in device memory, with a stand-in for NVIDIA's driver whose memory is the host's."""
+"""Buffers in device memory, with stand-ins for both vendors' drivers whose memory is the host's."""
 
 import os
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -12,8 +13,8 @@ from fabricgauge import process
 from fabricgauge.engines.sources import source_folder
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.measurement import Footer, Header, Measurement, Record
-from fabricgauge.model.memory import EndsMemory, RankMemory
+from fabricgauge.model.measurement import Footer, Header, Measurement, Placement, Record
+from fabricgauge.model.memory import CopyTimes, EndsMemory, RankMemory
 from fabricgauge.model.pattern import PairPattern
 from fabricgauge.model.plan import Case, PlannedLaunch
 from fabricgauge.run.launch import case_lines
@@ -37,21 +38,41 @@ def compiled(source: str, library: Path) -> Path:
     return library
 
 
-@pytest.fixture(scope="module")
-def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("stand-ins")
-    compiled("stand_in_cuda.c", folder / "libcuda.so.1")
+class Gpu(NamedTuple):
+    """A vendor's stand-in: ``kind`` of memory, and where its library and what is preloaded lie."""
+
+    kind: str
+    folder: Path
+    vendor: str
+    copies_to_host: str
+
+    @property
+    def aware(self) -> str:
+        return str(self.folder / "gpu_aware.so")
+
+
+LIBRARIES = {
+    "cuda": ("stand_in_cuda.c", "libcuda.so.1", "NVIDIA", "cuMemcpyDtoH_v2"),
+    "hip": ("stand_in_hip.c", "libamdhip64.so", "AMD", "hipMemcpy"),
+}
+
+
+@pytest.fixture(scope="module", params=LIBRARIES)
+def stand_in(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Gpu:
+    source, library, vendor, copies = LIBRARIES[request.param]
+    folder = tmp_path_factory.mktemp(request.param)
+    compiled(source, folder / library)
     compiled("stand_in_gpu_aware.c", folder / "gpu_aware.so")
     compiled("corrupting.c", folder / "corrupting.so")
-    return folder
+    return Gpu(request.param, folder, vendor, copies)
 
 
 @pytest.fixture
-def cuda(stand_ins: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A driver and an MPI that says that it is CUDA-aware; both are stand-ins."""
-    monkeypatch.setenv("LD_LIBRARY_PATH", str(stand_ins))
-    monkeypatch.setenv("LD_PRELOAD", str(stand_ins / "gpu_aware.so"))
-    return stand_ins
+def gpu(stand_in: Gpu, monkeypatch: pytest.MonkeyPatch) -> Gpu:
+    """A driver and an MPI that says that it is GPU-aware; both are stand-ins."""
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(stand_in.folder))
+    monkeypatch.setenv("LD_PRELOAD", stand_in.aware)
+    return stand_in
 
 
 def case(pattern: PairPattern = "latency", size: int = 5000, window: int = 1) -> Case:
@@ -95,32 +116,63 @@ B = "stand-in GPU of model B"
 
 
 @pytest.mark.parametrize(
-    ("options", "ends", "of_ranks"),
+    ("memory", "of_ranks"),
     [
-        (("--memory", "cuda"), ("cuda", "cuda"), (("cuda", A, 0), ("cuda", B, 1))),
-        (("--memory", "managed"), ("managed", "managed"), (("managed", A, 0), ("managed", B, 1))),
-        (("--memory", "cuda,host"), ("cuda", "host"), (("cuda", A, 0), ("host",))),
-        (("--memory", "host,cuda"), ("host", "cuda"), (("host",), ("cuda", B, 1))),
-        (("--memory=cuda", "--device=1"), ("cuda", "cuda"), (("cuda", B, 1), ("cuda", B, 1))),
+        ("{}", ((A, 0), (B, 1))),
+        ("managed", ((A, 0), (B, 1))),
+        ("{},host", ((A, 0), None)),
+        ("host,{}", (None, (B, 1))),
+        ("{} --device=1", ((B, 1), (B, 1))),
     ],
 )
 @pytest.mark.parametrize("check", [(), ("--check-data",)])
 def test_each_end_has_the_memory_that_was_asked_for(
-    options: tuple[str, ...], ends: tuple[str, str], of_ranks: tuple[tuple[str, ...], ...],
-    check: tuple[str, ...], engine: Engine, cuda: Path,
+    memory: str, of_ranks: tuple[tuple[str, int] | None, ...], check: tuple[str, ...],
+    engine: Engine, gpu: Gpu,
 ) -> None:  # fmt: skip
-    done, records = launched(engine, CASES, *options, *check)
+    wanted, *more = memory.format(gpu.kind).split()
+    done, records = launched(engine, CASES, "--memory", wanted, *more, *check)
     assert isinstance(records[0], Header), done.stderr
-    assert records[0].memory == msgspec.convert(
-        dict(zip(("origin", "target"), ends, strict=True)), EndsMemory
+    origin, _, target = wanted.partition(",")
+    assert records[0].memory == EndsMemory(origin, target or origin)  # type: ignore[arg-type]
+    kind = wanted.replace(",", "").replace("host", "")
+    expected = tuple(
+        RankMemory(rank, kind, *one) if one else RankMemory(rank, "host")  # type: ignore[arg-type]
+        for rank, one in enumerate(of_ranks)
     )
     found = measured(records)
     assert len(found) == len(CASES)
-    expected = tuple(RankMemory(rank, *one) for rank, one in enumerate(of_ranks))  # type: ignore[arg-type]
     for one in found:
         assert (one.status, one.reason) == ("ok", "")
         assert one.memory == expected
         assert one.data_check.ok, one.data_check.detail
+
+
+def copies(records: list[Record]) -> dict[int, tuple[CopyTimes, ...]]:
+    return {one.rank: one.copies for one in records if isinstance(one, Placement)}
+
+
+def test_copies_are_timed_at_the_sizes_of_the_cases_before_them(engine: Engine, gpu: Gpu) -> None:
+    cases = (case(size=1 << 20), case("bandwidth", 65536, 4), case(size=65536), case(size=0))
+    rate = 100e6
+    _, records = launched(
+        engine, cases, "--memory", f"{gpu.kind},host", GPU_PLANTED_COPY_RATE=str(rate)
+    )
+    assert isinstance(records[1], Placement)
+    timed = copies(records)
+    assert timed[1] == ()
+    assert [one.bytes for one in timed[0]] == [65536, 1 << 20]
+    for one in timed[0]:
+        for seconds in (one.to_device_s, one.to_host_s):
+            assert one.bytes / rate <= seconds < one.bytes / rate + 0.05
+
+
+@pytest.mark.parametrize("memory", ["managed", "host"])
+def test_memory_that_has_no_one_place_has_no_copies(
+    memory: str, embedded: Engine, gpu: Gpu
+) -> None:
+    _, records = launched(embedded, (case(),), "--memory", memory)
+    assert copies(records) == {0: (), 1: ()}
 
 
 def test_host_memory_opens_no_driver_and_is_not_told_of(embedded: Engine) -> None:
@@ -129,52 +181,51 @@ def test_host_memory_opens_no_driver_and_is_not_told_of(embedded: Engine) -> Non
     assert [one.memory for one in measured(records)] == [()]
 
 
-@pytest.mark.parametrize("memory", ["cuda", "cuda,host", "host,cuda"])
-def test_a_byte_that_changed_on_its_way_is_found(memory: str, cuda: Path) -> None:
+@pytest.mark.parametrize("memory", ["{}", "{},host", "host,{}"])
+def test_a_byte_that_changed_on_its_way_is_found(memory: str, gpu: Gpu) -> None:
     """Whichever end is on a device."""
-    both = f"{cuda}/gpu_aware.so:{cuda}/corrupting.so"
+    both = f"{gpu.aware}:{gpu.folder}/corrupting.so"
     wanted = (case("bandwidth", 65536, 2),)
-    done, records = launched(
-        engine_for("openmpi"),
-        wanted,
-        "--memory",
-        memory,
-        "--check-data",
-        LD_PRELOAD=both,
-        **OVER_TCP,
-    )
+    options = ("--memory", memory.format(gpu.kind), "--check-data")
+    mpi = engine_for("openmpi")
+    done, records = launched(mpi, wanted, *options, LD_PRELOAD=both, **OVER_TCP)
     (found,) = measured(records)
     assert found.status == "ok", done.stderr
     assert not found.data_check.ok and found.data_check.first_bad_offset_bytes is not None
 
 
-def test_a_byte_that_the_device_changed_is_found(embedded: Engine, cuda: Path) -> None:
-    _, records = launched(
-        embedded, (case(),), "--memory", "cuda", "--check-data", CUDA_PLANTED_FAULT="corrupted"
-    )
+def test_a_byte_that_the_device_changed_is_found(embedded: Engine, gpu: Gpu) -> None:
+    options = ("--memory", gpu.kind, "--check-data")
+    _, records = launched(embedded, (case(),), *options, GPU_PLANTED_FAULT="corrupted")
     assert [one.data_check.first_bad_offset_bytes for one in measured(records)] == [1000]
+
+
+NO_DEVICE = f"{NODE} has no {{vendor}} device that its driver shows to this process"
 
 
 @pytest.mark.parametrize(
     ("fault", "why"),
     [
-        ("no-device", f"{NODE} has no NVIDIA device that its driver shows to this process"),
-        ("none-visible", f"{NODE} has no NVIDIA device that its driver shows to this process"),
+        ("no-device", NO_DEVICE),
+        ("none-visible", NO_DEVICE),
         ("old-driver", f"the NVIDIA driver of {NODE} is too old: it has CUDA 6.5, 7.0 is needed"),
         ("unavailable", f"{A} (device 0) of {NODE} is busy: another process has it to itself"),
     ],
 )
 def test_a_node_that_lacks_a_usable_device_is_told_of_once(
-    fault: str, why: str, engine: Engine, cuda: Path
+    fault: str, why: str, engine: Engine, gpu: Gpu
 ) -> None:
-    assert why in refused(engine, "--memory", "cuda", CUDA_PLANTED_FAULT=fault)
+    if gpu.kind == "hip" and why != NO_DEVICE:
+        pytest.skip("HIP has neither a version that is too old nor devices of one process")
+    told = refused(engine, "--memory", gpu.kind, GPU_PLANTED_FAULT=fault)
+    assert why.format(vendor=gpu.vendor) in told
 
 
 def test_a_device_that_does_not_exist_is_refused_with_their_number(
-    embedded: Engine, cuda: Path
+    embedded: Engine, gpu: Gpu
 ) -> None:
-    why = refused(embedded, "--memory", "cuda", "--device", "2", CUDA_PLANTED_DEVICES="2")
-    assert f"{NODE} has no NVIDIA device 2: its driver shows 2, numbered from 0" in why
+    why = refused(embedded, "--memory", gpu.kind, "--device", "2", GPU_PLANTED_DEVICES="2")
+    assert f"{NODE} has no {gpu.vendor} device 2: its driver shows 2, numbered from 0" in why
 
 
 @pytest.mark.parametrize(
@@ -194,44 +245,43 @@ def test_a_missing_library_is_named_with_its_node(
 
 
 def test_an_mpi_that_is_not_gpu_aware_is_refused(
-    engine: Engine, stand_ins: Path, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, stand_in: Gpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LD_LIBRARY_PATH", str(stand_ins))
-    why = refused(engine, "--memory", "cuda,host")
-    assert "does not say that it is GPU-aware for cuda memory" in why
-    assert "it answers no to MPIX_Query_cuda_support" in why
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(stand_in.folder))
+    why = refused(engine, "--memory", f"{stand_in.kind},host")
+    assert f"does not say that it is GPU-aware for {stand_in.kind} memory" in why
+    if stand_in.kind == "cuda":
+        assert "it answers no to MPIX_Query_cuda_support" in why
 
 
 def test_a_case_that_the_device_has_no_room_for_fails_and_the_launch_goes_on(
-    engine: Engine, cuda: Path
+    engine: Engine, gpu: Gpu
 ) -> None:
     cases = (case("bandwidth", 1 << 20, 4), case(size=8))
-    _, records = launched(engine, cases, "--memory", "cuda", CUDA_PLANTED_FAULT="out-of-memory")
+    _, records = launched(engine, cases, "--memory", gpu.kind, GPU_PLANTED_FAULT="out-of-memory")
     large, small = measured(records)
     assert (large.status, small.status) == ("failed", "ok")
     # The target's: a buffer for each message of the window, one for what it sends itself.
-    assert f"(device 1) of {NODE} is out of memory: 5242880 B were asked for" in large.reason or (
-        f"(device 0) of {NODE} is out of memory: 5242880 B were asked for" in large.reason
-    )
+    assert f"of {NODE} is out of memory: 5242880 B were asked for" in large.reason
 
 
 def test_a_copy_that_fails_ends_the_launch_with_the_drivers_words(
-    embedded: Engine, cuda: Path
+    embedded: Engine, gpu: Gpu
 ) -> None:
-    done, records = launched(
-        embedded, (case(),), "--memory", "cuda", "--check-data", CUDA_PLANTED_FAULT="failed-copy"
-    )
+    options = ("--memory", gpu.kind)
+    done, records = launched(embedded, (case(),), *options, GPU_PLANTED_FAULT="failed-copy")
     assert done.exit_code == UNAVAILABLE
-    assert f"cuMemcpyDtoH_v2 failed on {NODE}: CUDA_ERROR_ILLEGAL_ADDRESS" in done.stderr
+    assert f"{gpu.copies_to_host} failed on {NODE}: " in done.stderr
+    assert "an illegal memory access was encountered" in done.stderr
     assert not any(isinstance(one, Footer) for one in records)
 
 
 @pytest.mark.parametrize("pattern", ["put_latency", "allreduce", "threads_latency"])
 def test_other_patterns_are_skipped_with_what_to_leave_out(
-    pattern: PairPattern, embedded: Engine, cuda: Path
+    pattern: PairPattern, embedded: Engine, gpu: Gpu
 ) -> None:
     threads = ("--thread-multiple",) if pattern == "threads_latency" else ()
-    _, records = launched(embedded, (case(pattern, 8), case()), "--memory", "cuda", *threads)
+    _, records = launched(embedded, (case(pattern, 8), case()), "--memory", gpu.kind, *threads)
     first, second = measured(records)
     assert (first.status, second.status) == ("skipped", "ok")
-    assert first.reason == f"{pattern} has host memory only: leave out --memory cuda"
+    assert first.reason == f"{pattern} has host memory only: leave out --memory {gpu.kind}"

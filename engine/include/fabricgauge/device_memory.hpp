@@ -61,6 +61,10 @@ public:
     virtual void release(std::byte* memory) noexcept = 0;
     virtual void to_device(std::byte* memory, const std::byte* host, std::int64_t bytes) = 0;
     virtual void to_host(std::byte* host, const std::byte* memory, std::int64_t bytes) = 0;
+
+    // Page-locked memory of the host, which a device copies from and to without a detour.
+    virtual std::byte* allocate_locked(std::int64_t bytes) = 0;
+    virtual void release_locked(std::byte* memory) noexcept = 0;
 };
 
 // Which of this node's devices, and its name for messages.

@@ -71,7 +71,7 @@ public:
 
     void run(const std::vector<Case>& cases) {
         const std::int64_t began_ns = clock_.now_ns();
-        announce();
+        announce(cases);
         for (const Case& measured : cases) run_case(measured);
         write(footer_record(cases.size(), static_cast<double>(clock_.now_ns() - began_ns) * 1e-9));
     }
@@ -115,12 +115,12 @@ private:
         return neighbours_of(keys, transport_.rank());
     }
 
-    void announce() {
+    void announce(const std::vector<Case>& cases) {
         write(header_record(transport_.version(), transport_.ranks(),
                             {Host::Clock::name, settings_.clock, Host::simulated},
                             Host::libraries(), transport_.description(), settings_.memory.options));
         JsonWriter own;
-        write_placement(own, transport_.rank(), placement_, settings_.interface);
+        write_placement(own, transport_.rank(), placement_, settings_.interface, part_.time_copies(cases));
         for (const std::string& record : transport_.gather(own.text())) write(record);
     }
 

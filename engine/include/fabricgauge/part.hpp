@@ -12,6 +12,7 @@
 #include "fabricgauge/case_list.hpp"
 #include "fabricgauge/collective.hpp"
 #include "fabricgauge/concurrent_pairs.hpp"
+#include "fabricgauge/device_copies.hpp"
 #include "fabricgauge/feasibility.hpp"
 #include "fabricgauge/measuring.hpp"
 #include "fabricgauge/records.hpp"
@@ -53,6 +54,16 @@ public:
         }
     }
     void release_device_memory() { reserved_.reset(); }
+
+    // What copies between host and device take at the sizes of this rank's cases on its device, as
+    // JSON; empty where it has none. Managed memory has no one place to copy from.
+    std::string time_copies(const std::vector<Case>& cases) const {
+        if (memory_.options.device_kind() == MemoryKind::managed) return "";
+        std::vector<std::int64_t> sizes;
+        for (const Case& measured : cases)
+            if (on_device(measured)) sizes.push_back(measured.message_bytes);
+        return sizes.empty() ? "" : copies_text(copy_times(*memory_.device, sizes));
+    }
 
     // Host memory that this rank needs for the case.
     std::int64_t memory_bytes(const Case& measured) const {

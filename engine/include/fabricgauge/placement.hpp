@@ -26,7 +26,8 @@ Placement find_placement();
 // Ascending processor numbers as a list like 0-3,8.
 std::string list_of(const std::vector<int>& processors);
 
+// `copies` are those of the rank's device as JSON, see device_copies.hpp; empty where it has none.
 void write_placement(JsonWriter& json, int rank, const Placement& placement,
-                     const std::string& interface);
+                     const std::string& interface, const std::string& copies = "");
 
 }  // namespace fabricgauge

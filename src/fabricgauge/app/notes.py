@@ -17,6 +17,7 @@ from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.preflight import Preflight
 from fabricgauge.model.run import Ended, Run
+from fabricgauge.parse.ucx_protocols import gpu_ways
 from fabricgauge.run.mpi_impls.table import MPI_IMPLS
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import write_libraries, write_preflight, write_ways
@@ -113,9 +114,11 @@ def _ways(folder: Path, mpi: str) -> Iterator[str]:
     if mpi_impl is None:
         return
     for name in ("stderr.txt", "stdout.jsonl"):
-        for line in _beginning(folder / name, folder.parents[1]).splitlines():
-            if not line.startswith("{"):
-                yield from mpi_impl.ways(line)
+        text = _beginning(folder / name, folder.parents[1])
+        lines = [line for line in text.splitlines() if not line.startswith("{")]
+        for line in lines:
+            yield from mpi_impl.ways(line)
+        yield from gpu_ways(lines)
 
 
 def _beginning(path: Path, run: Path) -> str:

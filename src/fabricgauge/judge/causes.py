@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 
 from fabricgauge.evidence.connections import lost_segments
+from fabricgauge.judge import staging
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.judge.subject import ports
 from fabricgauge.model.absence import Skipped
@@ -27,6 +28,9 @@ SHARED_BY, EVEN, STEADY = (2, 3, 4), (0.97, 1.02), 0.03
 
 #: Frames as the kernel's token bucket counts them, and as they are on the wire, at MTU 1500.
 SHAPED_BYTES, WIRE_BYTES = 1514, 1538
+
+#: How near a figure must be to the copy between a GPU and its host that a staged message waits for.
+NEAR_COPY = (0.8, 1.05)
 
 #: Checks whose findings a rule sees in the run itself, and those that make no stream slow.
 NOT_A_CAUSE = frozenset(
@@ -111,6 +115,21 @@ def _shaper(low: _Low) -> Iterator[Cause]:
                 f"{where} has a token bucket of {figures.link_rate(shaped)} (frames without"
                 " preamble, FCS, gap)",
             )
+
+
+def _slow_copy(low: _Low) -> Iterator[Cause]:
+    """What a GPU's slot lets through, where MPI stages or sends by the same slot."""
+    copy = staging.slowest_copy(low.stream)
+    if copy is None or not NEAR_COPY[0] <= staging.share(low.stream, copy) <= NEAR_COPY[1]:
+        return
+    way, _ = staging.way_of_messages(low.stream)
+    staged = f"messages are {way}" if way else "MPI stages messages, or the GPU's slot limits it"
+    yield Cause(
+        f"{copy} carries {figures.rate(copy.bytes_per_s)} and sets the pace: {staged}",
+        f"on {copy.node}: look at the width and speed of the GPU's slot (nvidia-smi -q, lspci -vv)"
+        " and at what MPI needs to send from GPU memory itself (GPUDirect RDMA: nvidia-peermem or"
+        " dma-buf, and RDMA instead of TCP)",
+    )
 
 
 def _shown(interface: str) -> str:
@@ -283,6 +302,7 @@ _LOOKS: tuple[_Look, ...] = (
     _slow_port,
     _shaper,
     partial(_found_before, severity=Severity.FAIL),
+    _slow_copy,
     _far_adapter,
     _lower_rate,
     partial(_errors, many=False),

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.memory import EndsMemory, RankMemory
+from fabricgauge.model.memory import CopyTimes, EndsMemory, RankMemory
 from fabricgauge.model.pattern import LATENCY_PATTERNS as LATENCY_PATTERNS
 from fabricgauge.model.pattern import Epoch, Load, variant
 from fabricgauge.model.pattern import Pattern as Pattern
@@ -127,11 +127,14 @@ class Header(msgspec.Struct, frozen=True, tag_field="record", tag="header"):
     memory: EndsMemory | None = None
 
 
-class Placement(msgspec.Struct, frozen=True, tag_field="record", tag="placement"):
+class Placement(
+    msgspec.Struct, frozen=True, omit_defaults=True, tag_field="record", tag="placement"
+):
     """Where a rank ran, as the rank itself saw it.
 
     ``interface`` is the one whose address lies in the subnet that the launch was
-    pinned to; empty when it was not pinned.
+    pinned to; empty when it was not pinned. ``copies`` are those between host and GPU of a rank
+    whose buffers lie on one, by size; timed before the cases.
     """
 
     rank: int
@@ -143,6 +146,7 @@ class Placement(msgspec.Struct, frozen=True, tag_field="record", tag="placement"
     cpu: int
     numa_node: int
     interface: str
+    copies: tuple[CopyTimes, ...] = ()
 
 
 class LinkReading(msgspec.Struct, frozen=True, tag="link"):

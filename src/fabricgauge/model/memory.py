@@ -62,3 +62,34 @@ class RankMemory(msgspec.Struct, frozen=True, omit_defaults=True):
     def __str__(self) -> str:
         device = f"{self.device} (device {self.number})" if self.device else "host memory"
         return f"rank {self.rank}: {device}"
+
+
+class CopyTimes(msgspec.Struct, frozen=True):
+    """Seconds that a copy of so many bytes took between a rank's host and its GPU; medians."""
+
+    bytes: int
+    to_device_s: float
+    to_host_s: float
+
+
+class CopyRates(msgspec.Struct, frozen=True):
+    """Bytes/s of copies between a node's host and its GPU at one size, in the best launch."""
+
+    to_device: float
+    to_host: float
+
+
+class Copy(msgspec.Struct, frozen=True):
+    """A copy that a message through host memory needs, and what it carries in bytes/s."""
+
+    node: str
+    to_host: bool
+    bytes_per_s: float
+
+    def __str__(self) -> str:
+        way = "from GPU to host" if self.to_host else "from host to GPU"
+        return f"the copy {way} on {self.node}"
+
+
+#: How MPI carried messages of buffers on a GPU, as a run's facts say it.
+STAGED, DIRECT = "staged through host memory", "straight from GPU memory"

@@ -177,6 +177,7 @@ _SOURCE_LINE = re.compile(r"\(\S+\.c:\d+\): ")
 #: What MPIs say because we asked what carries their messages: see the stacks' ``tells``.
 _CHATTER = re.compile(
     r" UCX  (?:INFO|DIAG) | mca: (?:base|bml): | select: init| btl: ?tcp: |MPI startup\(\): "
+    r"|^\[\d+\.\d+\] \[[^\]]*\] +[|+]"
 )
 
 

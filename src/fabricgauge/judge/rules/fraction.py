@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.judge import causes, host
+from fabricgauge.judge import causes, host, staging
 from fabricgauge.judge.bus import bus_words
 from fabricgauge.judge.gpu_pairs import pair_words
 from fabricgauge.judge.interface import Said, Words, of_networks
@@ -180,6 +180,7 @@ def _evidence(stream: Stream) -> Iterator[str]:
         f" {figures.rate(stream.best.bandwidth.high)}; launches: {sentences.listed(shares)} of the"
         " ceiling"
     )
+    yield from staging.evidence(stream)
     if stream.ceiling is not stream.subject.ceiling:
         step = stream.ceiling.steps[-1]
         counted = " (acknowledgements per segment counted in the cases)"

@@ -10,7 +10,7 @@ from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.run.launchers import LAUNCHERS, launcher_of
-from fabricgauge.run.mpi_impls import intelmpi, mpich, openmpi
+from fabricgauge.run.mpi_impls import intelmpi, mpich, native, openmpi
 from fabricgauge.run.mpi_impls.interface import MpiImplementation, is_pinned
 
 #: Each rank says some ten lines: thousands would fill logs.
@@ -47,7 +47,8 @@ def command(
         CannotRun: no module knows this MPI.
     """
     mpi, mpi_impl = engine.mpi, mpi_impl_of(engine.mpi)
-    told = {**_telling(mpi_impl, launch), **dict(access.variables)}
+    on_gpu = "--memory" in engine_options
+    told = {**_telling(mpi_impl, launch, on_gpu), **dict(access.variables)}
     contrary = mpi_impl.contrary if launch.network is not None else ()
     without = [name for name in contrary if name not in told]
     program = (
@@ -77,11 +78,12 @@ def started(
     return msgspec.structs.replace(made, env={**made.env, **environment})
 
 
-def _telling(mpi_impl: MpiImplementation, launch: PlannedLaunch) -> dict[str, str]:
+def _telling(mpi_impl: MpiImplementation, launch: PlannedLaunch, on_gpu: bool) -> dict[str, str]:
     """What makes the MPI say what it uses, unless somebody has set that, or ranks are many."""
     if len(launch.nodes) > MOST_TELLING:
         return {}
-    return {name: value for name, value in mpi_impl.tells.items() if name not in os.environ}
+    tells = {**mpi_impl.tells, **(native.UCX_TELLS_OF_GPUS if on_gpu else {})}
+    return {name: value for name, value in tells.items() if name not in os.environ}
 
 
 def _variables(variables: Mapping[str, str], without: Sequence[str]) -> tuple[str, ...]:

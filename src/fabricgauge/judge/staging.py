@@ -1,0 +1,51 @@
+"""Whether MPI staged the messages of buffers on a GPU through host memory, and what that costs."""
+
+from collections.abc import Iterator
+
+from fabricgauge.evidence import gpu
+from fabricgauge.evidence.connections import over_tcp
+from fabricgauge.judge.streams import Stream
+from fabricgauge.model.memory import DIRECT, STAGED, Copy
+from fabricgauge.words import figures
+
+#: A stream that is so much faster than a copy does not wait for it; copies vary by a few percent.
+FASTER = 1.2
+
+
+def slowest_copy(stream: Stream) -> Copy | None:
+    """Of those that the stream's messages need if MPI stages them; None where none was timed."""
+    return gpu.slowest_copy(stream.subject.launches, stream.series, stream.best)
+
+
+def share(stream: Stream, copy: Copy) -> float:
+    """The stream's figure as a share of what the copy carries."""
+    return stream.best.bandwidth.value / copy.bytes_per_s
+
+
+def way_of_messages(stream: Stream) -> tuple[str, str]:
+    """``STAGED`` or ``DIRECT`` and how that is known; two empty words where nothing is."""
+    subject, copy = stream.subject, slowest_copy(stream)
+    if not any(end.kind != "host" for one in stream.measurements for end in one.memory):
+        return "", ""
+    if over_tcp(subject.launches):
+        return STAGED, "TCP connections carried them, and the kernel sends from host memory"
+    said = subject.run.carried_by(subject.name)
+    for way in (STAGED, DIRECT):
+        if way in said:
+            return way, f"by what MPI said that it used: {said}"
+    if copy and share(stream, copy) > FASTER:
+        return DIRECT, f"they are faster than {copy}"
+    return "", ""
+
+
+def evidence(stream: Stream) -> Iterator[str]:
+    """What the copy carries beside the figure, and which way messages took; nothing without GPU."""
+    if copy := slowest_copy(stream):
+        yield (
+            f"{copy} carries {figures.rate(copy.bytes_per_s)}"
+            f" {figures.at(stream.best.message_bytes)}; the figure is"
+            f" {figures.percent(share(stream, copy))} of that"
+        )
+    way, known = way_of_messages(stream)
+    if way:
+        yield f"messages of buffers on a GPU were {way}: {known}"
