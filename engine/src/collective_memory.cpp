@@ -119,10 +119,16 @@ std::string refused_size(const Case& measured, int members) {
     return "";
 }
 
-CollectiveData::CollectiveData(const Case& measured, int rank, int members)
+CollectiveData::CollectiveData(const Case& measured, int rank, int members, bool check,
+                               DeviceMemory* device)
     : movement_(movement_of(measured.pattern)), rank_(rank), members_(members),
       bytes_(measured.message_bytes), counted_(has_counts(measured.pattern)),
-      out_(sizes_of(measured, rank, members).out), in_(sizes_of(measured, rank, members).in) {}
+      out_(sizes_of(measured, rank, members).out, device),
+      in_(sizes_of(measured, rank, members).in, device) {
+    if (!check || device == nullptr) return;
+    host_out_.emplace(out_.bytes());
+    host_in_.emplace(in_.bytes());
+}
 
 CollectiveMemory CollectiveData::memory() const {
     CollectiveMemory memory{out_.data(), in_.data(), bytes_, {}, {}};
@@ -141,7 +147,15 @@ std::uint64_t CollectiveData::slot_of(int from, int to) const noexcept {
            static_cast<std::uint64_t>(to);
 }
 
-void CollectiveData::fill(std::uint64_t sample) noexcept {
+void CollectiveData::fill(std::uint64_t sample) {
+    fill_blocks(sample);
+    if (host_out_) out_.device()->to_device(out_.data(), out(), out_.bytes());
+    // A broadcast's root sends what it has there.
+    if (host_in_ && movement_ == Movement::broadcast)
+        in_.device()->to_device(in_.data(), in(), in_.bytes());
+}
+
+void CollectiveData::fill_blocks(std::uint64_t sample) noexcept {
     const auto size = static_cast<std::size_t>(bytes_);
     const auto fill_block = [&](std::byte* data, int to) {
         fill_pattern(data, size, pattern_seed(Author::origin, sample, slot_of(rank_, to)));
@@ -149,15 +163,15 @@ void CollectiveData::fill(std::uint64_t sample) noexcept {
     switch (movement_) {
         case Movement::nothing: return;
         case Movement::broadcast:
-            if (rank_ == collective_root) fill_block(in_.data(), 0);
+            if (rank_ == collective_root) fill_block(in(), 0);
             return;
         case Movement::allgather:
-        case Movement::gather: return fill_block(out_.data(), 0);
+        case Movement::gather: return fill_block(out(), 0);
         case Movement::scatter:
             if (rank_ != collective_root) return;
             [[fallthrough]];
         case Movement::alltoall:
-            for (int to = 0; to < members_; ++to) fill_block(out_.data() + to * bytes_, to);
+            for (int to = 0; to < members_; ++to) fill_block(out() + to * bytes_, to);
             return;
         default: return fill_floats(sample);
     }
@@ -166,11 +180,16 @@ void CollectiveData::fill(std::uint64_t sample) noexcept {
 void CollectiveData::fill_floats(std::uint64_t sample) noexcept {
     for (std::int64_t i = 0; i < bytes_ / element_bytes; ++i) {
         const auto value = static_cast<float>(addends(i, sample).of(rank_));
-        std::memcpy(out_.data() + i * element_bytes, &value, sizeof value);
+        std::memcpy(out() + i * element_bytes, &value, sizeof value);
     }
 }
 
-void CollectiveData::verify(std::uint64_t sample, Mismatch& found) const noexcept {
+void CollectiveData::verify(std::uint64_t sample, Mismatch& found) {
+    if (host_in_) in_.device()->to_host(in(), in_.data(), in_.bytes());
+    verify_blocks(sample, found);
+}
+
+void CollectiveData::verify_blocks(std::uint64_t sample, Mismatch& found) const noexcept {
     switch (movement_) {
         case Movement::nothing: return;
         case Movement::broadcast: return verify_block(0, slot_of(collective_root, 0), sample, found);
@@ -194,7 +213,7 @@ void CollectiveData::verify(std::uint64_t sample, Mismatch& found) const noexcep
 void CollectiveData::verify_block(std::int64_t block, std::uint64_t seed_slot,
                                   std::uint64_t sample, Mismatch& found) const noexcept {
     if (found.found != 0) return;
-    const std::byte* const data = in_.data() + block * bytes_;
+    const std::byte* const data = in() + block * bytes_;
     const std::uint64_t seed = pattern_seed(Author::origin, sample, seed_slot);
     const auto offset = first_mismatch(data, static_cast<std::size_t>(bytes_), seed);
     if (!offset) return;
@@ -221,10 +240,10 @@ void CollectiveData::verify_floats(std::uint64_t sample, Mismatch& found) const 
         const auto sum = static_cast<float>(addends(first + i, sample).sum(members_));
         std::byte expected[sizeof sum];
         std::memcpy(expected, &sum, sizeof sum);
-        const std::byte* const received = in_.data() + i * element_bytes;
+        const std::byte* const received = in() + i * element_bytes;
         const auto differs = std::mismatch(received, received + sizeof sum, expected);
         if (differs.second == expected + sizeof sum) continue;
-        return note(found, differs.first - in_.data(), sample, 0, rank_, *differs.second,
+        return note(found, differs.first - in(), sample, 0, rank_, *differs.second,
                     *differs.first);
     }
 }

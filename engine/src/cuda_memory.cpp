@@ -88,6 +88,7 @@ public:
     std::string device_name() const override { return name_; }
     int device_number() const override { return number_; }
     const char* interface() const noexcept override { return "cuda"; }
+    void enter() const override { require(cuda_.set_context(context_), "cuCtxSetCurrent"); }
 
     std::byte* allocate(std::int64_t bytes, int value) override {
         enter();
@@ -165,7 +166,6 @@ private:
         enter();
     }
 
-    void enter() const { require(cuda_.set_context(context_), "cuCtxSetCurrent"); }
     void synchronise() const { require(cuda_.synchronise(), "cuCtxSynchronize"); }
 
     void require(CudaResult result, const char* call) const {

@@ -72,6 +72,7 @@ public:
     std::string device_name() const override { return name_; }
     int device_number() const override { return number_; }
     const char* interface() const noexcept override { return "hip"; }
+    void enter() const override { require(hip_.set_device(number_), "hipSetDevice"); }
 
     std::byte* allocate(std::int64_t bytes, int value) override {
         enter();
@@ -123,7 +124,6 @@ private:
         synchronise();
     }
 
-    void enter() const { require(hip_.set_device(number_), "hipSetDevice"); }
     void synchronise() const { require(hip_.synchronise(), "hipDeviceSynchronize"); }
 
     void require(HipResult result, const char* call) const {

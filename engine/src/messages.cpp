@@ -92,18 +92,26 @@ Messages::Messages(const Case& measured, bool check, std::byte* window_memory,
     at_window_ = true;
     // As memory_ is filled, so that compare-and-swap finds what it compares with.
     std::memset(window_memory, fresh, static_cast<std::size_t>(bytes_ * count_));
-    threads_ = {{{window_memory, window_memory, window_memory, bytes_, bytes_}, window_memory,
-                 nullptr}};
+    threads_ = {places_at_window(window_memory)};
 }
 
-Messages::Messages(const Case& measured, bool check, PingPongBuffers buffers, Buffer memory)
+Messages::Messages(const Case& measured, bool check, PingPongBuffers buffers, Buffer memory,
+                   bool is_window)
     : pattern_(measured.pattern), bytes_(measured.message_bytes), count_(window_slots(measured)),
-      at_window_(false), memory_(std::move(memory)) {
+      at_window_(is_window), memory_(std::move(memory)) {
     if (check && memory_.device() != nullptr) copy_.emplace(memory_.bytes());
+    if (is_window) {
+        threads_ = {places_at_window(memory_.data())};
+        return;
+    }
     for (std::int64_t thread = 0; thread < threads_of(measured); ++thread)
         threads_.push_back(
             places_in(memory_.data() + thread * thread_bytes(measured, check, buffers), measured,
                       check, buffers));
+}
+
+Messages::Places Messages::places_at_window(std::byte* window) const noexcept {
+    return {{window, window, window, bytes_, bytes_}, window, nullptr};
 }
 
 Messages::Places Messages::places_in(std::byte* memory, const Case& measured, bool check,

@@ -30,13 +30,12 @@ void run_cases(Transport& transport, const std::vector<Case>& cases, const Optio
 }
 
 // What this rank lacks for memory on a device, else empty.
-inline std::string missing_for_memory(const std::vector<Case>& cases, const PairMemory& memory,
-                                      const OpenedDevice& opened, int rank) {
-    for (const Case& one : cases) {
-        const bool takes_part = rank == one.origin || rank == one.target;
-        if (!takes_part || memory.at(one, rank) == MemoryKind::host) continue;
-        return opened.memory ? missing_gpu_support(*opened.memory) : opened.missing;
-    }
+template <typename Transport>
+std::string missing_for_memory(const Transport& transport, const std::vector<Case>& cases,
+                               const PairMemory& memory, const OpenedDevice& opened) {
+    for (const Case& one : cases)
+        if (memory.on_device(one, transport.rank(), transport.ranks()))
+            return opened.memory ? missing_gpu_support(*opened.memory) : opened.missing;
     return "";
 }
 
@@ -47,7 +46,7 @@ void require_memory(Transport& transport, const std::vector<Case>& cases, const 
     if (!options.memory.on_device()) return;
     std::string first;
     for (const std::string& one : transport.gather(missing_for_memory(
-             cases, {options.memory, opened.memory.get()}, opened, transport.rank())))
+             transport, cases, {options.memory, opened.memory.get()}, opened)))
         if (first.empty()) first = one;
     transport.broadcast(first);
     if (!first.empty()) throw MissingDevice(first);

@@ -35,24 +35,43 @@ MPI_Group group_of_peer(MPI_Comm pair) {
 
 }  // namespace
 
-std::byte* MpiWindow::open_window(std::int64_t bytes, int origin, int target, Epoch epoch) {
+void MpiWindow::join(int origin, int target, Epoch epoch) {
     epoch_ = epoch;
     target_ = target > origin ? 1 : 0;
     pair_ = pair_of(origin, target);
-    if (pair_ == MPI_COMM_NULL) return nullptr;
+}
+
+bool MpiWindow::at_target() const {
     int rank = 0;
     require_success(MPI_Comm_rank(pair_, &rank), "MPI_Comm_rank");
+    return rank == target_;
+}
+
+std::byte* MpiWindow::open_window(std::int64_t bytes, int origin, int target, Epoch epoch) {
+    join(origin, target, epoch);
+    if (pair_ == MPI_COMM_NULL) return nullptr;
+    const bool shows = at_target();
     void* memory = nullptr;
-    require_success(MPI_Win_allocate(rank == target_ ? static_cast<MPI_Aint>(bytes) : 0, 1,
-                                     MPI_INFO_NULL, pair_, &memory, &window_),
+    require_success(MPI_Win_allocate(shows ? static_cast<MPI_Aint>(bytes) : 0, 1, MPI_INFO_NULL,
+                                     pair_, &memory, &window_),
                     "MPI_Win_allocate");
-    require_success(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
     begin_epochs();
-    return rank == target_ ? static_cast<std::byte*>(memory) : nullptr;
+    return shows ? static_cast<std::byte*>(memory) : nullptr;
+}
+
+void MpiWindow::show_window(std::byte* memory, std::int64_t bytes, int origin, int target,
+                            Epoch epoch) {
+    join(origin, target, epoch);
+    if (pair_ == MPI_COMM_NULL) return;
+    require_success(MPI_Win_create(memory, at_target() ? static_cast<MPI_Aint>(bytes) : 0, 1,
+                                   MPI_INFO_NULL, pair_, &window_),
+                    "MPI_Win_create");
+    begin_epochs();
 }
 
 // The target holds its own lock too, so that it may look at what was put there.
 void MpiWindow::begin_epochs() {
+    require_success(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
     switch (epoch_) {
         case Epoch::flush:
             require_success(MPI_Win_lock(MPI_LOCK_SHARED, target_, 0, window_), "MPI_Win_lock");

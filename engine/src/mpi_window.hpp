@@ -17,6 +17,8 @@ public:
     // Collective over the launch; only origin and target have the window. Memory of `bytes` at the
     // target, null elsewhere.
     std::byte* open_window(std::int64_t bytes, int origin, int target, Epoch epoch);
+    // The same over memory of the target's own, null elsewhere.
+    void show_window(std::byte* memory, std::int64_t bytes, int origin, int target, Epoch epoch);
     void close_window();
 
     void put(const std::byte* data, std::int64_t bytes, int, std::int64_t displacement) {
@@ -60,6 +62,8 @@ public:
     void wait_exposure() { require_success(MPI_Win_wait(window_), "MPI_Win_wait"); }
 
 private:
+    void join(int origin, int target, Epoch epoch);
+    bool at_target() const;
     void begin_epochs();
 
     MPI_Comm pair_ = MPI_COMM_NULL;

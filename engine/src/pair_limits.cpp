@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "fabricgauge/collective_memory.hpp"
+
 namespace fabricgauge {
 
 namespace {
@@ -53,6 +55,20 @@ std::optional<Abilities> needed_by(Pattern pattern) {
     }
 }
 
+// Whether all that it does with its buffers is to move them: then they may lie anywhere. Other patterns
+// calculate on them, or are of many pairs.
+bool only_moves(Pattern pattern) {
+    switch (family_of(pattern)) {
+        case Family::pair:
+            return pattern != Pattern::accumulate_latency &&
+                   pattern != Pattern::fetch_and_op_latency &&
+                   pattern != Pattern::compare_and_swap_latency;
+        case Family::collective:
+            return movement_of(pattern) != Movement::nothing && !is_reduction(movement_of(pattern));
+        default: return false;
+    }
+}
+
 }  // namespace
 
 std::string beyond_pair(const Case& measured, const std::string& thread_level) {
@@ -65,11 +81,14 @@ std::string beyond_pair(const Case& measured, const std::string& thread_level) {
 }
 
 std::string beyond_memory(const Case& measured, const MemoryOptions& memory) {
-    const bool messages = family_of(measured.pattern) == Family::pair &&
-                          !is_one_sided(measured.pattern) && !is_threaded(measured.pattern);
-    if (!memory.on_device() || messages) return "";
-    return std::string(name_of(measured.pattern)) + " has host memory only: leave out --memory " +
-           name_of(memory.device_kind());
+    if (!memory.on_device()) return "";
+    const std::string name = name_of(measured.pattern);
+    const char* const kind = name_of(memory.device_kind());
+    if (!only_moves(measured.pattern))
+        return name + " has host memory only: leave out --memory " + kind;
+    if (family_of(measured.pattern) == Family::collective && memory.origin != memory.target)
+        return name + " has no origin and target: take --memory " + kind;
+    return "";
 }
 
 std::string beyond_abilities(const Case& measured, Abilities abilities, const std::string& who) {

@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "check.hpp"
+#include "fabricgauge/collective_memory.hpp"
+#include "fabricgauge/device_copies.hpp"
 #include "fabricgauge/messages.hpp"
 
 using namespace fabricgauge;
@@ -18,6 +20,7 @@ public:
     std::string device_name() const override { return "inverted"; }
     int device_number() const override { return 0; }
     const char* interface() const noexcept override { return "cuda"; }
+    void enter() const override {}
 
     std::byte* allocate(std::int64_t bytes, int value) override {
         ++allocated;
@@ -92,6 +95,79 @@ int main() {
         check::expect_equal(found.found, 1);
         check::expect_equal(found.slot, 2);
         check::expect_equal(found.offset, 100);
+    });
+    check::test("a window on the device shows what was put there", [] {
+        Inverted device;
+        const Case measured = with(Pattern::put_bandwidth, 777, 4);
+        Messages origin = on(device, measured);
+        Messages target(measured, true, PingPongBuffers::shared,
+                        Buffer(measured.sample_payload_bytes(), &device), true);
+        origin.fill(Author::origin, 2);
+        for (std::int64_t slot = 0; slot < 4; ++slot)
+            std::memcpy(target.memory().data() + slot * 777, origin.slots().outgoing(slot), 777);
+        Mismatch found;
+        target.verify(Author::origin, 2, 1, found);
+        check::expect_equal(found.found, 0);
+        target.memory().data()[777 + 5] ^= std::byte{1};
+        target.verify(Author::origin, 2, 1, found);
+        check::expect_equal(found.slot, 1);
+        check::expect_equal(found.offset, 5);
+    });
+    check::test("a window on the device holds what the origin gets", [] {
+        Inverted device;
+        const Case measured = with(Pattern::get_latency, 777, 1);
+        Messages origin = on(device, measured);
+        Messages target(measured, true, PingPongBuffers::shared,
+                        Buffer(measured.sample_payload_bytes(), &device), true);
+        target.fill(Author::target, 0);
+        std::memcpy(origin.slots().incoming(0), target.memory().data(), 777);
+        Mismatch found;
+        origin.verify(Author::target, 0, 0, found);
+        check::expect_equal(found.found, 0);
+    });
+    check::test("each thread's messages are on the device", [] {
+        Inverted device;
+        Case measured = with(Pattern::threads_bandwidth, 777, 2);
+        measured.threads = 3;
+        Messages origin = on(device, measured), target = on(device, measured);
+        origin.fill(Author::origin, 0);
+        for (int thread = 0; thread < 3; ++thread)
+            for (std::int64_t slot = 0; slot < 2; ++slot)
+                std::memcpy(target.slots(thread).incoming(slot), origin.slots(thread).outgoing(slot), 777);
+        Mismatch found;
+        target.verify(Author::origin, 0, 1, found);
+        check::expect_equal(found.found, 0);
+    });
+    check::test("collectives fill and verify what lies on the device", [] {
+        Inverted device;
+        for (const Pattern pattern : {Pattern::bcast, Pattern::scatter, Pattern::alltoall}) {
+            const Case measured = with(pattern, 777, 1);
+            CollectiveData root(measured, 0, 2, true, &device), other(measured, 1, 2, true, &device);
+            root.fill(3);
+            other.fill(3);
+            const std::byte* const sent =
+                pattern == Pattern::bcast ? root.memory().in : root.memory().out + 777;
+            std::memcpy(other.memory().in, sent, 777);
+            if (pattern == Pattern::alltoall)
+                std::memcpy(other.memory().in + 777, other.memory().out + 777, 777);
+            Mismatch found;
+            other.verify(3, found);
+            check::expect_equal(found.found, 0);
+            other.memory().in[9] ^= std::byte{1};
+            other.verify(3, found);
+            check::expect_equal(found.offset, 9);
+        }
+        check::expect_equal(device.allocated, 0);
+    });
+    check::test("copies are timed once for each size", [] {
+        Inverted device;
+        const std::vector<CopyTimes> found = copy_times(device, {5000, 8, 0, 8});
+        check::expect_equal(found.size(), 2);
+        check::expect_equal(found[0].bytes, 8);
+        check::expect(found[1].to_device_s > 0 && found[1].to_host_s > 0);
+        check::expect_equal(copies_text({{8, 0.5, 0.25}}),
+                            "[{\"bytes\":8,\"to_device_s\":0.5,\"to_host_s\":0.25}]");
+        check::expect_equal(device.allocated, 0);
     });
     check::test("an empty message needs no copy", [] {
         Inverted device;

@@ -47,6 +47,24 @@ int main() {
         measured.pattern = Pattern::put_bandwidth;
         check::expect_equal(beyond_pair(measured, multiple), "");
     });
+    check::test("what calculates on its buffers, or is of many pairs, has host memory only", [] {
+        MemoryOptions memory;
+        memory.origin = memory.target = MemoryKind::cuda;
+        for (const Pattern pattern : {Pattern::latency, Pattern::put_bandwidth, Pattern::get_latency,
+                                      Pattern::threads_bandwidth, Pattern::bcast, Pattern::ialltoallv})
+            check::expect_equal(beyond_memory(with(pattern, 8), memory), "");
+        for (const Pattern pattern :
+             {Pattern::accumulate_latency, Pattern::fetch_and_op_latency,
+              Pattern::compare_and_swap_latency, Pattern::allreduce, Pattern::ireduce_scatter,
+              Pattern::barrier, Pattern::multi_latency, Pattern::all_pairs_bandwidth})
+            check::expect(says(beyond_memory(with(pattern, 8), memory),
+                               " has host memory only: leave out --memory cuda"));
+        memory.target = MemoryKind::host;
+        check::expect_equal(beyond_memory(with(Pattern::put_latency, 8), memory), "");
+        check::expect(says(beyond_memory(with(Pattern::gather, 8), memory),
+                           "gather has no origin and target: take --memory cuda"));
+        check::expect_equal(beyond_memory(with(Pattern::allreduce, 8), {}), "");
+    });
     check::test("patterns of many ranks have limits of their own", [] {
         Case measured = with(Pattern::allreduce, 3);
         measured.threads = 2;

@@ -3,7 +3,7 @@
 import os
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import msgspec
 import pytest
@@ -15,7 +15,7 @@ from fabricgauge.model.engine import Engine
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.measurement import Footer, Header, Measurement, Placement, Record
 from fabricgauge.model.memory import CopyTimes, EndsMemory, RankMemory
-from fabricgauge.model.pattern import PairPattern
+from fabricgauge.model.pattern import CollectivePattern, Epoch, PairPattern, Pattern
 from fabricgauge.model.plan import Case, PlannedLaunch
 from fabricgauge.run.launch import case_lines
 from fabricgauge.run.mpi_impls.table import command
@@ -75,7 +75,7 @@ def gpu(stand_in: Gpu, monkeypatch: pytest.MonkeyPatch) -> Gpu:
     return stand_in
 
 
-def case(pattern: PairPattern = "latency", size: int = 5000, window: int = 1) -> Case:
+def case(pattern: Pattern = "latency", size: int = 5000, window: int = 1) -> Case:
     return Case(pattern, pattern, size, window, 0, 1, budget_s=0.05)
 
 
@@ -276,12 +276,89 @@ def test_a_copy_that_fails_ends_the_launch_with_the_drivers_words(
     assert not any(isinstance(one, Footer) for one in records)
 
 
-@pytest.mark.parametrize("pattern", ["put_latency", "allreduce", "threads_latency"])
-def test_other_patterns_are_skipped_with_what_to_leave_out(
-    pattern: PairPattern, embedded: Engine, gpu: Gpu
+COLLECTIVES: tuple[CollectivePattern, ...] = (
+    "bcast", "allgather", "allgatherv", "gather", "scatterv", "alltoall", "ialltoallv", "ibcast",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("memory", ["{}", "{},host", "host,{}"])
+def test_one_sided_operations_reach_windows_on_a_device(
+    memory: str, engine: Engine, gpu: Gpu
 ) -> None:
-    threads = ("--thread-multiple",) if pattern == "threads_latency" else ()
-    _, records = launched(embedded, (case(pattern, 8), case()), "--memory", gpu.kind, *threads)
+    patterns: tuple[PairPattern, ...] = ("put_latency", "put_bandwidth", "get_latency", "get_bandwidth")
+    cases = tuple(
+        msgspec.structs.replace(case(pattern, window=3 if "band" in pattern else 1), epoch=epoch)
+        for pattern in patterns
+        for epoch in get_args(Epoch)
+    )
+    options = ("--memory", memory.format(gpu.kind), "--check-data")
+    done, records = launched(engine, cases, *options)
+    for one in measured(records):
+        assert (one.status, one.reason) == ("ok", ""), done.stderr
+        assert one.data_check.ok, (one.case, one.epoch, one.data_check.detail)
+        assert [end.kind for end in one.memory] == [
+            word if word == "host" else gpu.kind for word in _ends(memory)
+        ]
+
+
+def _ends(memory: str) -> list[str]:
+    origin, _, target = memory.partition(",")
+    return [origin, target or origin]
+
+
+def test_threads_choose_the_device_before_they_send_from_it(engine: Engine, gpu: Gpu) -> None:
+    """The stand-in for MPI copies what it sends by the driver, which aborts without a device."""
+    cases = tuple(
+        msgspec.structs.replace(case(pattern, 5000, window), threads=2)
+        for pattern, window in (("threads_latency", 1), ("threads_bandwidth", 2))
+    )
+    options = ("--memory", gpu.kind, "--thread-multiple", "--check-data")
+    done, records = launched(engine, cases, *options, GPU_PLANTED_STAGING="1")
+    for one in measured(records):
+        assert (one.status, one.reason) == ("ok", ""), done.stderr
+        assert one.data_check.ok, one.data_check.detail
+
+
+def test_collectives_that_move_data_do_so_on_devices(engine: Engine, gpu: Gpu) -> None:
+    cases = tuple(case(pattern, 4096) for pattern in COLLECTIVES)
+    done, records = launched(engine, cases, "--memory", gpu.kind, "--check-data")
+    for one in measured(records):
+        assert (one.status, one.reason) == ("ok", ""), done.stderr
+        assert one.data_check.ok, (one.case, one.data_check.detail)
+        assert one.memory == (RankMemory(0, gpu.kind, A, 0), RankMemory(1, gpu.kind, B, 1))  # type: ignore[arg-type]
+
+
+def test_a_collective_finds_a_byte_that_the_device_changed(embedded: Engine, gpu: Gpu) -> None:
+    options = ("--memory", gpu.kind, "--check-data")
+    _, records = launched(embedded, (case("bcast", 4096),), *options, GPU_PLANTED_FAULT="corrupted")
+    assert [one.data_check.first_bad_offset_bytes for one in measured(records)] == [1000]
+
+
+def test_a_collective_that_the_device_has_no_room_for_fails_and_the_launch_goes_on(
+    embedded: Engine, gpu: Gpu
+) -> None:
+    cases = (case("bcast", 4 << 20), case("bcast", 4096))
+    options = ("--memory", gpu.kind)
+    _, records = launched(embedded, cases, *options, GPU_PLANTED_FAULT="out-of-memory")
+    large, small = measured(records)
+    assert (large.status, small.status) == ("failed", "ok")
+    assert f"of {NODE} is out of memory: " in large.reason
+
+
+@pytest.mark.parametrize(
+    ("pattern", "memory", "why"),
+    [
+        ("accumulate_latency", "{}", "has host memory only: leave out --memory {}"),
+        ("fetch_and_op_latency", "{}", "has host memory only: leave out --memory {}"),
+        ("allreduce", "{}", "has host memory only: leave out --memory {}"),
+        ("multi_latency", "{}", "has host memory only: leave out --memory {}"),
+        ("bcast", "{},host", "has no origin and target: take --memory {}"),
+    ],
+)
+def test_other_patterns_are_skipped_with_what_to_do(
+    pattern: Pattern, memory: str, why: str, embedded: Engine, gpu: Gpu
+) -> None:
+    _, records = launched(embedded, (case(pattern, 8), case()), "--memory", memory.format(gpu.kind))
     first, second = measured(records)
     assert (first.status, second.status) == ("skipped", "ok")
-    assert first.reason == f"{pattern} has host memory only: leave out --memory {gpu.kind}"
+    assert first.reason == f"{pattern} {why.format(gpu.kind)}"

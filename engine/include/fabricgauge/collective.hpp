@@ -10,14 +10,14 @@ namespace fabricgauge {
 // Memory that a rank of the communicator needs.
 std::int64_t collective_memory_bytes(const Case& measured, int rank, int members) noexcept;
 
-// `common` keeps what it learnt of the clocks from case to case.
+// `common` keeps what it learnt of the clocks from case to case; buffers lie on `device` if there is one.
 template <typename Transport, typename Clock>
 void measure_collective(Transport& transport, const Clock& clock,
                         SynchronisedClock<Transport, Clock>& common, const Case& measured,
                         const Precision& precision, const Communicator& communicator,
-                        TogetherResult& result) {
+                        TogetherResult& result, DeviceMemory* device = nullptr) {
     CollectivePart<Transport, Clock> part(transport, clock, common, measured, communicator,
-                                          precision.check_data);
+                                          precision.check_data, device);
     if (communicator.rank == 0)
         CollectiveLead<Transport, Clock>(part, clock, common, measured, precision, result).run();
     else

@@ -41,9 +41,9 @@ class CollectiveBlocks {
 public:
     CollectiveBlocks(Transport& transport, const Clock& clock,
                      const SynchronisedClock<Transport, Clock>& common, const Case& measured,
-                     const Communicator& communicator, bool check_data)
+                     const Communicator& communicator, bool check_data, DeviceMemory* device)
         : transport_(transport), clock_(clock), common_(common), measured_(measured),
-          data_(measured, communicator.rank, communicator.members),
+          data_(measured, communicator.rank, communicator.members, check_data, device),
           collectives_(transport.collectives(data_.memory())), computing_(clock),
           check_data_(check_data), readings_(longest_block),
           agreed_(rows * longest_block + extras) {}

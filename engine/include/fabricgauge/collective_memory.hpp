@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,15 +51,23 @@ std::string refused_size(const Case& measured, int members);
 
 class CollectiveData {
 public:
-    CollectiveData(const Case& measured, int rank, int members);
+    // With a check, what lies on a device is filled and verified in a copy on the host.
+    CollectiveData(const Case& measured, int rank, int members, bool check = false,
+                   DeviceMemory* device = nullptr);
 
     CollectiveMemory memory() const;
 
-    void fill(std::uint64_t sample) noexcept;
+    // Throws DeviceError, as verify does, if a copy from or to a device fails.
+    void fill(std::uint64_t sample);
     // `found` keeps the first mismatch of the case.
-    void verify(std::uint64_t sample, Mismatch& found) const noexcept;
+    void verify(std::uint64_t sample, Mismatch& found);
 
 private:
+    // What the host sees of a buffer.
+    std::byte* out() const noexcept { return host_out_ ? host_out_->data() : out_.data(); }
+    std::byte* in() const noexcept { return host_in_ ? host_in_->data() : in_.data(); }
+    void fill_blocks(std::uint64_t sample) noexcept;
+    void verify_blocks(std::uint64_t sample, Mismatch& found) const noexcept;
     void fill_floats(std::uint64_t sample) noexcept;
     void verify_floats(std::uint64_t sample, Mismatch& found) const noexcept;
     void verify_block(std::int64_t block, std::uint64_t seed_slot, std::uint64_t sample,
@@ -76,6 +85,8 @@ private:
     bool counted_;
     Buffer out_;
     Buffer in_;
+    std::optional<Buffer> host_out_;
+    std::optional<Buffer> host_in_;
 };
 
 }  // namespace fabricgauge

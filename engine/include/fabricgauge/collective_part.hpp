@@ -21,9 +21,9 @@ class CollectivePart {
 public:
     CollectivePart(Transport& transport, const Clock& clock,
                    SynchronisedClock<Transport, Clock>& common, const Case& measured,
-                   const Communicator& communicator, bool check_data)
+                   const Communicator& communicator, bool check_data, DeviceMemory* device)
         : transport_(transport), common_(common),
-          blocks_(transport, clock, common, measured, communicator, check_data),
+          blocks_(transport, clock, common, measured, communicator, check_data, device),
           samples_ps_(TogetherResult::longest_together_block) {
         common_.begin(communicator);
     }

@@ -56,6 +56,10 @@ public:
     // By whose library: "cuda" or "hip".
     virtual const char* interface() const noexcept = 0;
 
+    // Makes it the device of the calling thread. Calls here do so for themselves; a thread that hands
+    // device memory to MPI needs it too.
+    virtual void enter() const = 0;
+
     // Memory whose every byte is `value`, so that all of it was touched.
     virtual std::byte* allocate(std::int64_t bytes, int value) = 0;
     virtual void release(std::byte* memory) noexcept = 0;

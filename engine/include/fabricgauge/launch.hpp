@@ -11,7 +11,9 @@
 //   void broadcast(std::string&)                          from rank 0
 //   void reserve(std::int64_t slots)                      for start_send and start_receive
 //   std::byte* open_window(std::int64_t bytes, int origin, int target, Epoch epoch)
-//   void close_window()                                   collective, both; null but at the target
+//   void show_window(std::byte* memory, std::int64_t bytes, int origin, int target, Epoch epoch)
+//                                                         the target's memory; not if pairs_only
+//   void close_window()                                   collective, all three; null but at the target
 //   void open_pair(const Case&, const Messages&)          of the two ranks of a case
 //   std::string close_pair()                              what that took, JSON; empty for MPI
 //   void release(int rank), void await_release(int from)  an idle rank waits without load

@@ -67,15 +67,17 @@ public:
     // check, a ping-pong has separate buffers, and what comes back is what the target received.
     Messages(const Case& measured, bool check, std::byte* window_memory,
              PingPongBuffers buffers = PingPongBuffers::shared);
-    // In memory of as many bytes as slots_bytes says.
-    Messages(const Case& measured, bool check, PingPongBuffers buffers, Buffer memory);
+    // In memory of as many bytes as slots_bytes says; or in that of the window itself, which has a
+    // sample's payload.
+    Messages(const Case& measured, bool check, PingPongBuffers buffers, Buffer memory,
+             bool is_window = false);
 
     // Of one thread; others than the threads patterns have one.
     const Slots& slots(int thread = 0) const noexcept {
         return threads_[static_cast<std::size_t>(thread)].slots;
     }
 
-    // All memory of the slots, unless that is the window's.
+    // All memory of the slots, unless that is a window of the message layer's.
     const Buffer& memory() const noexcept { return memory_; }
 
     // What the author sends in the sample or, at the target of one-sided operations, what its
@@ -92,6 +94,7 @@ private:
         std::byte* compared;  // null but for compare-and-swap
     };
 
+    Places places_at_window(std::byte* window) const noexcept;
     static Places places_in(std::byte* memory, const Case& measured, bool check,
                             PingPongBuffers buffers) noexcept;
     void take_away(Author author, std::uint64_t sample) noexcept;

@@ -12,7 +12,8 @@ namespace fabricgauge {
 // launch by its name in the MPI standard, like MPI_THREAD_SINGLE.
 std::string beyond_pair(const Case& measured, const std::string& thread_level);
 
-// Empty if the case can have its buffers there; device memory is for two-sided messages of one pair.
+// Empty if the case can have its buffers there. Device memory is for one pair and for collectives, of
+// what only moves data.
 std::string beyond_memory(const Case& measured, const MemoryOptions& memory);
 
 // What a transport beside MPI can do; each has those before it.

@@ -27,9 +27,16 @@ struct PairMemory {
     MemoryOptions options;
     DeviceMemory* device = nullptr;
 
-    // Of a rank that is one of the pair's two.
+    // Of a rank that takes part; all ranks of a collective have the same.
     MemoryKind at(const Case& measured, int rank) const noexcept {
         return rank == measured.origin ? options.origin : options.target;
+    }
+    // Whether a rank of so many has buffers of the case on a device.
+    bool on_device(const Case& measured, int rank, int ranks) const noexcept {
+        const bool takes_part = family_of(measured.pattern) == Family::collective
+                                    ? rank < members_of(measured, ranks)
+                                    : rank == measured.origin || rank == measured.target;
+        return takes_part && at(measured, rank) != MemoryKind::host;
     }
 };
 
@@ -44,10 +51,9 @@ public:
 
     // Why this rank's device has no room for the case, else empty; what it has is kept for take().
     std::string reserve_device_memory(const Case& measured) {
-        if (family_of(measured.pattern) != Family::pair || !on_device(measured)) return "";
+        if (!on_device(measured)) return "";
         try {
-            reserved_.emplace(slots_bytes(measured, precision_.check_data, buffers_),
-                              memory_.device);
+            reserved_.emplace(device_bytes(measured), memory_.device);
             return "";
         } catch (const DeviceError& error) {
             return error.what();
@@ -69,10 +75,10 @@ public:
     std::int64_t memory_bytes(const Case& measured) const {
         const bool check = precision_.check_data;
         const int members = members_of(measured, transport_.ranks());
+        if (on_device(measured) && !check) return 0;
         switch (family_of(measured.pattern)) {
             case Family::pair:
-                if (!in_pair(measured) || (on_device(measured) && !check)) return 0;
-                return memory_needed_bytes(measured, check, buffers_);
+                return in_pair(measured) ? memory_needed_bytes(measured, check, buffers_) : 0;
             case Family::concurrent_pairs:
                 return concurrent_memory_bytes(measured, members, check, buffers_);
             case Family::collective:
@@ -99,12 +105,33 @@ private:
     }
 
     bool on_device(const Case& measured) const {
-        return in_pair(measured) && memory_.at(measured, transport_.rank()) != MemoryKind::host;
+        return memory_.on_device(measured, transport_.rank(), transport_.ranks());
+    }
+
+    // Whether this rank shows a window to the origin of one-sided operations.
+    bool shows_window(const Case& measured) const {
+        return is_one_sided(measured.pattern) && transport_.rank() == measured.target;
+    }
+
+    std::int64_t device_bytes(const Case& measured) const {
+        if (family_of(measured.pattern) == Family::collective)
+            return collective_memory_bytes(measured, transport_.rank(),
+                                           members_of(measured, transport_.ranks()));
+        return shows_window(measured) ? measured.sample_payload_bytes()
+                                      : slots_bytes(measured, precision_.check_data, buffers_);
+    }
+
+    void tell_memory(const Case& measured, RankReport& report) const {
+        if (!memory_.options.on_device()) return;
+        const int rank = transport_.rank();
+        report.memory = memory_of_rank(rank, memory_.at(measured, rank),
+                                       on_device(measured) ? memory_.device : nullptr);
     }
 
     Messages messages_of(const Case& measured, std::byte* window) {
         if (reserved_)
-            return {measured, precision_.check_data, buffers_, *std::exchange(reserved_, {})};
+            return {measured, precision_.check_data, buffers_, *std::exchange(reserved_, {}),
+                    shows_window(measured)};
         return {measured, precision_.check_data, window, buffers_};
     }
 
@@ -112,16 +139,14 @@ private:
     void take_in_pair(const Case& measured, RankReport& report, Around&& around) {
         std::byte* const window = open_window(measured);
         transport_.reserve(2 * window_slots(measured));
+        std::optional<Messages> messages;  // a window of their memory is closed before they go
         if (!in_pair(measured)) {
             around([&] { transport_.await_release(measured.origin); });
         } else {
-            Messages messages = messages_of(measured, window);
-            if (memory_.options.on_device())
-                report.memory = memory_of_rank(transport_.rank(),
-                                               memory_.at(measured, transport_.rank()),
-                                               messages.memory().device());
-            transport_.open_pair(measured, messages);
-            around([&] { exchange(measured, messages, report); });
+            messages.emplace(messages_of(measured, window));
+            tell_memory(measured, report);
+            transport_.open_pair(measured, *messages);
+            around([&] { exchange(measured, *messages, report); });
             report.connection = transport_.close_pair();
         }
         if (is_one_sided(measured.pattern)) transport_.close_window();
@@ -146,14 +171,22 @@ private:
 
     std::byte* open_window(const Case& measured) {
         if (!is_one_sided(measured.pattern)) return nullptr;
-        return transport_.open_window(measured.sample_payload_bytes(), measured.origin,
-                                      measured.target, measured.epoch);
+        const std::int64_t bytes = measured.sample_payload_bytes();
+        if constexpr (!Transport::pairs_only)
+            if (memory_.options.target != MemoryKind::host) {
+                std::byte* const memory = shows_window(measured) ? reserved_->data() : nullptr;
+                transport_.show_window(memory, bytes, measured.origin, measured.target,
+                                       measured.epoch);
+                return nullptr;
+            }
+        return transport_.open_window(bytes, measured.origin, measured.target, measured.epoch);
     }
 
     template <typename Around>
     void take_in_communicator(const Case& measured, RankReport& report, Around&& around) {
         const Communicator communicator{transport_.rank(), members_of(measured, transport_.ranks()),
                                         nodes_};
+        if (on_device(measured)) tell_memory(measured, report);
         transport_.open_communicator(communicator.members);
         around([&] { take_together(measured, communicator, report); });
         transport_.close_communicator();
@@ -186,8 +219,10 @@ private:
                 return measure_concurrent_pairs(transport_, clock_, measured, precision_, buffers_,
                                                 communicator, result);
             case Family::collective:
+                release_device_memory();  // that there is room was agreed
                 return measure_collective(transport_, clock_, common_, measured, precision_,
-                                          communicator, result);
+                                          communicator, result,
+                                          on_device(measured) ? memory_.device : nullptr);
             default:
                 transport_.reserve(2 * window_slots(measured));
                 RoundRobin<Transport, Clock, Progress>(transport_, clock_, common_, measured,

@@ -103,6 +103,8 @@ void with_threads(Transport& transport, const Messages& messages, const Case& me
     for (int thread = 0; thread < measured.threads; ++thread)
         pairs.singles.push_back({{channels[static_cast<std::size_t>(thread)], messages.slots(thread),
                                   measured.message_bytes, window_slots(measured), peer}});
+    if (const DeviceMemory* const device = messages.memory().device())
+        pairs.pool.run([device](int) { device->enter(); });
     action(Running{transport, peer, pairs});
 }
 

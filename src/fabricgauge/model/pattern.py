@@ -64,8 +64,11 @@ TRANSPORT_PATTERNS: Mapping[str, frozenset[str]] = MappingProxyType({
     "sockets": _MESSAGES, "ofi": _MESSAGES | _MEMORY, "verbs": _MESSAGES | _MEMORY,
 })  # fmt: skip
 
-#: Those whose buffers may lie on a GPU, over MPI.
-DEVICE_PATTERNS: frozenset[str] = _MESSAGES | {"persistent_latency", "persistent_bandwidth"}
+#: Those whose buffers may lie on a GPU, over MPI: they move data and calculate nothing.
+DEVICE_PATTERNS: frozenset[str] = frozenset((*PAIR_PATTERNS, *COLLECTIVE_PATTERNS)) - {
+    "accumulate_latency", "fetch_and_op_latency", "compare_and_swap_latency", "barrier", "ibarrier",
+    "reduce", "ireduce", "allreduce", "iallreduce", "reduce_scatter", "ireduce_scatter",
+}  # fmt: skip
 
 #: A whole round trip passes in a sample, of which it is half.
 ROUND_TRIP_PATTERNS: frozenset[str] = frozenset({

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 import msgspec
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.pattern import DEVICE_PATTERNS, TRANSPORT_PATTERNS
+from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, DEVICE_PATTERNS, TRANSPORT_PATTERNS
 
 #: ``lab`` of a cluster that is made for this run and removed afterwards.
 OWN_LAB = "(own)"
@@ -164,13 +164,20 @@ def _of_memory(
     carrier, memory = request.transport.partition(":")[0], request.memory
     reason = f"{{}} {memory} is for MPI; --transport {carrier} sends from host memory"
     yield bool(carrier), ("memory",), reason
-    reason = f"{{}} {memory} measures one pair: name two nodes with -w, and one rank on each"
-    yield ranks > 2, ("memory",), reason
     yield not memory, ("device",), "{} is the GPU of --memory cuda, hip or managed; name one"
-    beyond = [word for word in request.patterns if word not in DEVICE_PATTERNS]
+    names = [word.partition(":")[0] for word in request.patterns]
+    beyond = [name for name in names if name not in DEVICE_PATTERNS]
     can = ", ".join(sorted(DEVICE_PATTERNS))
     reason = f"{{}}: --memory {memory} has no {', '.join(beyond)}; it has {can}"
     yield bool(memory and beyond), ("patterns",), reason
+    together = [name for name in names if name in COLLECTIVE_PATTERNS]
+    reason = (
+        f"{{}} {memory} measures one pair: name two nodes with -w, and one rank on each; more ranks"
+        " have collectives alone, named by --patterns"
+    )
+    yield ranks > 2 and not (names and names == together), ("memory",), reason
+    reason = f"{{}} {memory}: {', '.join(together)} has no origin and target; all ranks have one kind"
+    yield bool(together) and "," in memory, ("memory",), reason
 
 
 def _is_among(patterns: Collection[str], word: str) -> bool:
