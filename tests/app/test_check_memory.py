@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.app.commands import PROGRAM, Checked, fabricgauge
-
-from fabricgauge.engines.sources import source_folder
+from tests.app.gpu_stand_ins import stand_ins
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -19,15 +18,7 @@ BRIEF = ("--launches", "1", "--case-budget", "0.2", "--sizes", "8,64K")
 @pytest.fixture
 def planted(tmp_path: Path) -> dict[str, str]:
     """Variables that bring the stand-ins to the ranks."""
-    for source, name in (
-        ("stand_in_cuda.c", "libcuda.so.1"),
-        ("stand_in_gpu_aware.c", "gpu_aware.so"),
-        ("corrupting.c", "corrupting.so"),
-    ):
-        path = source_folder() / "tests" / source
-        built = ["cc", "-shared", "-fPIC", "-o", str(tmp_path / name), str(path), "-ldl"]
-        subprocess.run(built, check=True)
-    return {"LD_LIBRARY_PATH": str(tmp_path), "LD_PRELOAD": str(tmp_path / "gpu_aware.so")}
+    return stand_ins(tmp_path)
 
 
 def run(tmp_path: Path, variables: dict[str, str], *options: str) -> Checked:
@@ -85,7 +76,7 @@ def test_a_corrupted_byte_is_found(
 def test_a_slow_copy_is_named_where_mpi_stages(
     lab: Callable[..., str], planted: dict[str, str], tmp_path: Path
 ) -> None:
-    """The stand-in for MPI copies what it sends by the driver, at a quarter of the network's rate."""
+    """The stand-in for MPI copies what it sends by the driver, slower than the network is."""
     slow = {"GPU_PLANTED_COPY_RATE": "30e6", "GPU_PLANTED_STAGING": "1"}
     checked = run(
         tmp_path, planted | slow, "--lab", lab("--network", "net1:1G"), "--memory", "cuda",
@@ -96,6 +87,22 @@ def test_a_slow_copy_is_named_where_mpi_stages(
     for one in told:
         assert "sets the pace: messages are staged through host memory" in one["cause"], one
         assert "the copy from GPU to host on c" in one["cause"]
+
+
+def test_memories_take_turns_and_are_compared(
+    lab: Callable[..., str], planted: dict[str, str], tmp_path: Path
+) -> None:
+    few = ("--patterns", "latency", "--sizes", "8", "--case-budget", "0.05", "--launches", "2")
+    ran = subprocess.run(
+        [str(PROGRAM), "compare", "-o", str(tmp_path), "--lab", lab("--network", "net1:1G"), *few,
+         "--vary", r"memory=host,cuda\,host", "--format", "json"],
+        capture_output=True, text=True, check=False, env=os.environ | planted,
+    )  # fmt: skip
+    assert ran.returncode == 3, ran.stderr  # two blocks decide nothing
+    (effect,) = json.loads(ran.stdout)["varied"]["effects"]
+    assert (effect["base"], effect["level"]) == ("host", "cuda,host")
+    plans = [json.loads(one.read_text()) for one in tmp_path.glob("2*/2*/plan.json")]
+    assert sorted(one["memory"] for one in plans) == ["", "cuda,host"]
 
 
 def test_a_missing_driver_is_told_of_with_its_node(lab: Callable[..., str], tmp_path: Path) -> None:

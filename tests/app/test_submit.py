@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.app.commands import PROGRAM, SHORT, Checked, fabricgauge, until
+from tests.app.gpu_stand_ins import stand_ins
 from tests.app.slurm_lab import (
     MPIS_AND_LAUNCHERS,
     PATIENCE_S,
@@ -131,6 +132,24 @@ def test_pair_jobs_say_what_they_need(slurm: LabState, tmp_path: Path) -> None:
     shown = on_head(slurm, "submit", *words)
     assert "# one of 3 jobs" in shown.stdout
     assert not list(tmp_path.glob("2*"))
+
+
+def test_buffers_of_a_job_lie_where_it_was_said(slurm: LabState, tmp_path: Path) -> None:
+    """With a stand-in for NVIDIA's driver and an MPI that says that it is GPU-aware."""
+    variables = {**stand_ins(tmp_path), "SBATCH_EXPORT": "ALL"}
+    words = ("submit", "-N2", *TINY, "--memory", "cuda,host", "--device", "1", "-o", str(tmp_path))
+    done = subprocess.run(
+        [*entry(slurm, "head"), "env", *(f"{key}={value}" for key, value in variables.items()),
+         str(PROGRAM), *words],
+        capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    checked = Checked(done, tmp_path)
+    assert checked.outcomes("path") == {"PASS"}, checked.text
+    plan = json.loads((checked.path / "plan.json").read_text())
+    assert (plan["memory"], plan["device"]) == ("cuda,host", 1)
+    assert "buffers in cuda memory at the origin, in host memory at the target" in " ".join(
+        checked.text.split()
+    )
 
 
 def test_collect_does_what_nobody_waited_for(slurm: LabState, tmp_path: Path) -> None:

@@ -16,7 +16,9 @@ def judged() -> Judged:
     for number, launch in enumerate(usual.run.launches, 1):
         first, *rest = launch.placements
         copies = tuple(
-            CopyTimes(size, size / (number * 1e9), size / (number * 2e9)) for size in sample.SIZES if size
+            CopyTimes(size, size / (number * 1e9), size / (number * 2e9))
+            for size in sample.SIZES
+            if size
         )
         placed = (msgspec.structs.replace(first, copies=copies), *rest)
         launches.append(msgspec.structs.replace(launch, placements=placed))

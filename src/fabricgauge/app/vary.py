@@ -15,6 +15,7 @@ from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.compare.varying import varied
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
+from fabricgauge.model.memory import known_memory
 from fabricgauge.model.pattern import THREADED_PATTERNS, TOURNAMENT_PATTERNS
 from fabricgauge.model.request import MeasurementRequest, applicable
 from fabricgauge.model.run import Run
@@ -172,16 +173,18 @@ def _target_of(design: Design, arm: Sequence[str], target: Target) -> Target:
 def _request_of(
     said: Mapping[str, str], request: MeasurementRequest, ranks: int
 ) -> MeasurementRequest:
-    """What an arm measures: patterns that every transport has, unless others are named."""
+    """What an arm measures: patterns that every transport and memory has unless it names some."""
+    changed: dict[str, str] = {}
     if "provider" in said:
-        transport = known_transport(f"{OFI}:provider={said['provider']}")
-    elif "transport" in said:
-        transport = known_transport(said["transport"])
-    else:
+        changed["transport"] = known_transport(f"{OFI}:provider={said['provider']}")
+    if "transport" in said:
+        changed["transport"] = known_transport(said["transport"])
+    if "memory" in said:
+        changed["memory"] = known_memory(said["memory"])
+    if not changed:
         return request
     patterns = request.patterns or LAYERED_PATTERNS
-    changed = msgspec.structs.replace(request, transport=transport, patterns=patterns)
-    return applicable(changed, ranks)
+    return applicable(msgspec.structs.replace(request, patterns=patterns, **changed), ranks)
 
 
 def run(

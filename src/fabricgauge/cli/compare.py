@@ -27,7 +27,7 @@ _vary_options = of.together(
         "--vary", multiple=True, metavar="FACTOR=A,B",
         type=of.Parsed("factor", of.lazily("plan.design", "factor")),
         help="Measure A and B in turns: mpi=openmpi,mpich, transport=sockets,ofi,mpi,"
-        " provider=tcp,shm (of ofi), compiler=gcc,clang, bind=core,none,"
+        " provider=tcp,shm (of ofi), memory=host,cuda, compiler=gcc,clang, bind=core,none,"
         " env:NAME=X,Y with \\, for a comma in X, an empty X for NAME as it is; several are"
         " combined.",
     ),
@@ -49,6 +49,7 @@ _vary_options = of.together(
     click.option("--resume", metavar="DIR", help="Finish a comparison that was broken off."),
     of.quiet_option("Print the result only, no progress."),
     of.network_options,
+    of.memory_options,
     of.measure_options,
 )  # fmt: skip
 

@@ -17,6 +17,7 @@ from fabricgauge.run.batch.options import further
 @of.lab_option("Submit to the Slurm of a lab: NAME, or one made for this check.")
 @of.slurm_options
 @of.network_options
+@of.memory_options
 @of.measure_options
 @of.fabric_options
 @click.option("--no-wait", is_flag=True, help="Submit and return; `collect` does the rest.")

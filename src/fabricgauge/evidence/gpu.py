@@ -17,10 +17,10 @@ def copy_rates(launches: Iterable[Launch]) -> dict[str, dict[int, CopyRates]]:
     found: dict[str, dict[int, CopyRates]] = {}
     for launch in launches:
         for placement in launch.placements:
-            sizes = found.setdefault(node_of(launch, placement.rank), {}) if placement.copies else {}
             for one in placement.copies:
                 if min(one.to_device_s, one.to_host_s) <= 0:
                     continue
+                sizes = found.setdefault(node_of(launch, placement.rank), {})
                 rates = (one.bytes / one.to_device_s, one.bytes / one.to_host_s)
                 known = sizes.get(one.bytes, CopyRates(0.0, 0.0))
                 best = map(max, rates, (known.to_device, known.to_host))

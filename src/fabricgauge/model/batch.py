@@ -63,7 +63,8 @@ class BatchJob(msgspec.Struct, frozen=True):
     ``folder`` of the run directory holds its script. ``launches`` are what it is to make. Before
     anything is known of the nodes these are named by their places, "0", "1", …, and a launch whose
     subnet is ``EACH_SUBNET`` is made on each; their numbers follow from how many there are.
-    ``cluster`` has the job, empty where that is the cluster it was submitted from.
+    ``cluster`` has the job, empty where that is the cluster it was submitted from. ``memory`` and
+    ``device`` are the plan's, like ``profile``.
     """
 
     number: Annotated[str, msgspec.Meta(pattern=r"^[0-9]*\Z")]
@@ -74,3 +75,5 @@ class BatchJob(msgspec.Struct, frozen=True):
     stopping: Stopping
     check_data: bool
     cluster: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_.-]*\Z")] = ""
+    memory: str = ""
+    device: int | None = None

@@ -176,7 +176,7 @@ def _of_memory(
         " have collectives alone, named by --patterns"
     )
     yield ranks > 2 and not (names and names == together), ("memory",), reason
-    reason = f"{{}} {memory}: {', '.join(together)} has no origin and target; all ranks have one kind"
+    reason = f"{{}} {memory}: {', '.join(together)} has no origin and target; name one kind"
     yield bool(together) and "," in memory, ("memory",), reason
 
 

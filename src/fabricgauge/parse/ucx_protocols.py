@@ -1,9 +1,9 @@
 """UCX's tables of protocols (``UCX_PROTO_INFO=y``): which way messages of a GPU's memory take.
 
-Facts are from UCX's docs/source/faq.md and src/ucp/proto (v1.12-1.20): a table is headed by what is
-sent from or into which memory, a row has sizes, the protocol and what carries it. ``cuda_copy``,
+Facts are from UCX's docs/source/faq.md and src/ucp/proto (v1.12-1.20). A table is headed by what is
+sent from or into which memory; a row has sizes, the protocol and what carries it. ``cuda_copy``,
 ``rocm_copy`` and ``copy-in`` copy to a buffer of UCX, in host memory unless the row says another
-(``frag cuda``); ``zero-copy`` lets the adapter, or another GPU (``cuda_ipc``), read the memory itself.
+(``frag cuda``). ``zero-copy`` lets the adapter, or another GPU (``cuda_ipc``), read the memory.
 """
 
 import re
@@ -14,7 +14,9 @@ from fabricgauge.model.memory import DIRECT, STAGED
 _WHO = re.compile(r"\[\d+\.\d+\] \[([^\]]{1,200})\]")
 _HEAD = re.compile(r"\|(?P<place>[^|]* (?:ep_cfg\[\d+\]|\S+ cfg#\d+)) \| (?P<what>[^|]+?) *\|")
 _MEMORY = re.compile(r" (?:from|into) ((?:cuda|rocm|ze)\S*)")
-_ROW = re.compile(r"\| +(?P<least>\d+[KMG]?)\.\.inf \| (?:\(\?\) )?(?P<how>[^|]+?) +\| (?P<by>[^|]+?) *\|")
+_ROW = re.compile(
+    r"\| +(?P<least>\d+[KMG]?)\.\.inf \| (?:\(\?\) )?(?P<how>[^|]+?) +\| (?P<by>[^|]+?) *\|"
+)
 _COPIES = re.compile(r"\b(?:cuda|rocm|ze|gdr)_copy\b|\bcopy-in\b|\bemulation\b")
 _OTHER_BUFFER = re.compile(r"\bfrag (?:cuda|rocm|ze)\b")
 _LONGEST = 400

@@ -12,7 +12,7 @@ from fabricgauge.model.varied import Design, Factor
 #: Beyond that a comparison of all combinations takes hours.
 MOST_ARMS = 64
 ENVIRONMENT = "env:"
-KNOWN = ("mpi", "transport", "provider", "compiler", "bind", f"{ENVIRONMENT}NAME")
+KNOWN = ("mpi", "transport", "provider", "memory", "compiler", "bind", f"{ENVIRONMENT}NAME")
 BINDINGS = ("core", "none")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from fabricgauge.app.batch.attempts import UNKNOWN, Attempt, Taken, attempts, pinned_to
+from fabricgauge.app.batch.job import plan_of
 from fabricgauge.app.batch.numbers import by_folder
 from fabricgauge.app.groups import Culprits, holds_culprit, planned_instead, renumbered
 from fabricgauge.app.networks import unjoined
@@ -98,7 +99,7 @@ def _write_job(directory: RunDirectory, target: Target, job: BatchJob, last: Att
         raise CannotRun(f"no network that was to be measured joins the nodes: {_seen(fabric)}")
     culprits = {one.network: dead(one) for one in rounds}
     launches = _without_culprits(target, fabric, launches, culprits)
-    plan = Plan(job.profile, job.stopping, job.check_data, launches)
+    plan = plan_of(job, launches)
     _write(directory, fabric, plan, rounds, last)
 
 

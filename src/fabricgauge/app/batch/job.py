@@ -67,8 +67,9 @@ class Maker(msgspec.Struct, frozen=True):
             for name, content in {**files, "probe.sh": probe_script(), "job.sh": script}.items():
                 writing.write_whole(place / name, content.encode(), self.directory.path)
         job = BatchJob(
-            "", folder, now_utc(), launches, made.profile, made.stopping, made.check_data
-        )
+            "", folder, now_utc(), launches, made.profile, made.stopping, made.check_data,
+            memory=made.memory, device=made.device,
+        )  # fmt: skip
         return Written(job, place / "job.sh", options)
 
     def _connecting(self, launches: tuple[PlannedLaunch, ...]) -> tuple[str, ...]:
@@ -94,6 +95,13 @@ class Maker(msgspec.Struct, frozen=True):
             subnet=launch.subnet,
             alone=alone,
         )
+
+
+def plan_of(job: BatchJob, launches: tuple[PlannedLaunch, ...]) -> Plan:
+    """The plan of which the job makes these launches."""
+    return Plan(
+        job.profile, job.stopping, job.check_data, launches, memory=job.memory, device=job.device
+    )
 
 
 def limit_s(launch: PlannedLaunch) -> int:

@@ -95,6 +95,8 @@ def plan_of_jobs(request: MeasurementRequest, batch: Batch, partners: int | None
         raise UsageError("--pair-jobs needs the nodes by name: give them with -w")
     if request.ppn != 1:
         raise UsageError("--pair-jobs has one rank on each node; leave --ppn out")
+    if request.memory:
+        raise UsageError("--pair-jobs has host memory only; leave --memory out")
     if request.concurrent:
         raise UsageError("--concurrent has no effect on --pair-jobs, where each job is one pair")
     if not batch.networks and not batch.unpinned:

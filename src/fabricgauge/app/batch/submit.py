@@ -8,7 +8,7 @@ import msgspec
 
 from fabricgauge.app.batch.attempts import attempts
 from fabricgauge.app.batch.collect import gather
-from fabricgauge.app.batch.job import Maker, Written
+from fabricgauge.app.batch.job import Maker, Written, plan_of
 from fabricgauge.app.batch.numbers import await_lost, cluster, find_lost, numbers, wait
 from fabricgauge.app.batch.request import target_of_jobs
 from fabricgauge.app.breakage import culprits_of
@@ -215,7 +215,7 @@ def rest_of(
     if not jobs(directory):
         raise UsageError(f"{directory.identity} was never submitted; begin a new one")
     first = jobs(directory)[0]
-    plan = Plan(first.profile, first.stopping, first.check_data, first.launches)
+    plan = plan_of(first, first.launches)
     maker = Maker(directory, engine, target.access, batch.request)
     return maker.write(plan, plan.launches)
 

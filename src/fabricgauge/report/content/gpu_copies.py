@@ -31,7 +31,8 @@ def sections(judged: Judged) -> Iterator[doc.Section]:
             for sizes in rates.values():
                 at = sizes.get(length)
                 figures += [at.to_host, at.to_device] if at else [None, None]
-            rows.append((size(length), *("–" if one is None else megabytes_per_s(one) for one in figures)))
+            told = ("–" if one is None else megabytes_per_s(one) for one in figures)
+            rows.append((size(length), *told))
         heads = [f"network\n{direction(one)}" for one in curves]
         heads += [f"{node}\n{way}" for node in rates for way in ("GPU to host", "host to GPU")]
         title = f"Copies between GPU and host: {named(network)}; medians in MB/s"

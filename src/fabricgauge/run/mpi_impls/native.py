@@ -73,7 +73,7 @@ def variables(launch: PlannedLaunch) -> dict[str, str]:
 UCX_TELLS = MappingProxyType({"UCX_LOG_LEVEL": "info", "UCX_LOG_FILE": "stderr"})
 
 #: What makes it print its tables of protocols too, which say how messages of a GPU's memory go.
-#: Source: docs/source/faq.md of UCX; older versions than 1.12 have no such tables.
+#: Source: docs/source/faq.md of UCX; versions before 1.12 have no such tables.
 UCX_TELLS_OF_GPUS = MappingProxyType({"UCX_PROTO_INFO": "y"})
 
 #: How endpoints are configured: ``ep_cfg[1]: tag(tcp/eth0) …``, later ``inter-node cfg#1 tag(…)``.
