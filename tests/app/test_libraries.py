@@ -67,3 +67,17 @@ def test_what_the_mpi_says_that_it_uses_is_written_down(tmp_path) -> None:  # ty
     note_transports(directory, msgspec.structs.replace(run, environment=about.environment))
     network = run.launches[0].network
     assert load(directory).environment[f"carried by, over {network}"] == "btl tcp, btl vader"
+
+
+def test_what_ucx_says_of_gpu_memory_is_written_down(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    run = planted.run(planted.sound_launches())
+    directory = RunDirectory.create(tmp_path / "runs")
+    about = About("", (), {"MPI": "mpich 5.0.2"})
+    write_beginning(directory, about, run.fabric, run.plan)
+    folder = directory.raw(f"launch-{run.launches[0].number:02}-1")
+    name = "published-1.12--osu-cuda-staged.out"
+    table = Path(__file__).parents[1] / "fixtures" / "ucx_protocols" / name
+    (folder / "stderr.txt").write_text(table.read_text())
+    note_transports(directory, msgspec.structs.replace(run, environment=about.environment))
+    told = load(directory).carried_by(run.launches[0].network or "")
+    assert told.startswith("cuda/GPU0 from 811556 B staged through host memory (rendezvous pipeline")

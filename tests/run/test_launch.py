@@ -116,6 +116,13 @@ def test_only_so_many_lines_are_quoted(tmp_path: Path) -> None:
     assert tail(said) == tuple(f"fabricgauge-engine: {number}" for number in range(QUOTED_LINES))
 
 
+def test_ucx_tables_that_we_asked_for_are_not_quoted(tmp_path: Path) -> None:
+    said, table = tmp_path / "stderr.txt", "1.12--osu-cuda-staged.out"
+    fixture = Path(__file__).parents[1] / "fixtures" / "ucx_protocols" / f"published-{table}"
+    said.write_text(f"the reason\n{fixture.read_text()}")
+    assert tail(said) == ("the reason",)
+
+
 def test_a_launch_whose_engine_gave_up_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

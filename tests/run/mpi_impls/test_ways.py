@@ -76,3 +76,11 @@ def test_thousands_of_ranks_are_not_asked() -> None:
     engine = Engine(Path("/e"), MPIS["mpich"], "id", (), "g++")
     many = PlannedLaunch(1, None, None, ("c1",) * (MOST_TELLING + 1), ())
     assert "env" not in command(engine, many, REACHES["lab"], ()).argv
+
+
+def test_ucx_is_asked_for_its_protocols_where_buffers_lie_on_a_gpu() -> None:
+    engine = Engine(Path("/e"), MPIS["mpich"], "id", (), "g++")
+    pair = PlannedLaunch(1, None, None, ("c1", "c2"), ())
+    on_gpu = command(engine, pair, REACHES["lab"], ("--memory", "cuda,host")).argv
+    assert "UCX_PROTO_INFO=y" in on_gpu
+    assert "UCX_PROTO_INFO=y" not in command(engine, pair, REACHES["lab"], ()).argv
