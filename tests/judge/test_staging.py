@@ -40,7 +40,7 @@ def run_of(launches: list[Launch], said: str = "") -> Run:
 
 def bandwidth(of: Run, outcome: Outcome) -> Verdict:
     given = planted.by_rule(planted.verdicts(of), "fraction")
-    found = [one for one in given if one.about.pattern == "bandwidth" and one.outcome is outcome]
+    found = [one for one in given if one.about.series == "bandwidth" and one.outcome is outcome]
     assert found, [(one.outcome, one.summary) for one in given]
     return found[0]
 
@@ -50,12 +50,12 @@ def slow(fraction: float = 0.3) -> tuple[Launch, ...]:
 
 
 def test_fraction_names_the_copy_when_a_stream_is_as_slow_as_it() -> None:
-    rate = 0.31 * planted.CEILING_BYTES_PER_S  # 36.5 MB/s
+    rate = 0.31 * planted.CEILING_BYTES_PER_S
     verdict = bandwidth(run_of(on_gpus(slow(), to_host=rate)), Outcome.FAIL)
-    assert "the copy from GPU to host on c1 carries 36.5 MB/s and sets the pace" in verdict.cause
+    assert "the copy from GPU to host on c1 carries 36.48 MB/s and sets the pace" in verdict.cause
     assert "nvidia-smi -q" in verdict.remedy and "GPUDirect RDMA" in verdict.remedy
     told = " ".join(verdict.evidence)
-    assert "the copy from GPU to host on c1 carries 36.5 MB/s at 4 MiB; the figure is 96" in told
+    assert "the copy from GPU to host on c1 carries 36.48 MB/s at 4 MiB; the figure is 96" in told
     assert STAGED not in told and DIRECT not in told
 
 
@@ -70,7 +70,7 @@ def test_an_end_in_host_memory_needs_no_copy() -> None:
     host_at_target = on_gpus(slow(), FAST, to_device=rate, ends=("cuda", "host"))
     verdict = bandwidth(run_of(host_at_target), Outcome.FAIL)
     assert "copy" not in verdict.cause
-    assert "the copy from GPU to host on c1 carries 25.0 GB/s" in " ".join(verdict.evidence)
+    assert "the copy from GPU to host on c1 carries 25,000 MB/s" in " ".join(verdict.evidence)
 
 
 @pytest.mark.parametrize("rate", [0.2, 0.5])

@@ -27,7 +27,7 @@ def judged() -> Judged:
     )
 
 
-@pytest.mark.parametrize("format_name", ["html", "markdown", "text"])
+@pytest.mark.parametrize("format_name", ["html", "markdown", "terminal"])
 def test_copies_stand_beside_the_figures(format_name: str) -> None:
     given, best = judged(), len(sample.judged().run.launches)
     told = report(given, format_name).replace("\N{NO-BREAK SPACE}", " ")
