@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Member, Network
-from fabricgauge.model.pattern import ONE_SIDED_PATTERNS
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.plan.outlook import estimated_s
@@ -113,12 +112,11 @@ def test_a_pair_with_device_memory_is_measured_by_what_can_have_it() -> None:
     assert patterns == {"latency", "bandwidth", "bidirectional_bandwidth"}
 
 
-def test_collectives_in_device_memory_bring_nothing_one_sided_along() -> None:
+def test_collectives_in_device_memory_come_alone() -> None:
     request = MeasurementRequest(memory="cuda", patterns=("bcast",), profile="full")
     made = plan(request, ("c1", "c2", "c3"), ((network("a"), UNKNOWN),))
-    patterns = {case.pattern for launch in made.launches for case in launch.cases}
-    assert "bcast" in patterns and "latency" in patterns
-    assert not patterns & ONE_SIDED_PATTERNS
+    assert {case.pattern for launch in made.launches for case in launch.cases} == {"bcast"}
+    assert made.memory == "cuda"
 
 
 @pytest.mark.parametrize("budget_s", [30.0, 60.0, 120.0])

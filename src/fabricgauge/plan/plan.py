@@ -200,7 +200,7 @@ def _turns_of_pair(scope: _Scope, rate: float, available_s: float) -> tuple[_Tur
     """Every launch has the same cases; within a time that was named each case gets less."""
     request, profile = scope.request, scope.profile
     sizes = tuple(dict.fromkeys(request.sizes)) or DEFAULT_SIZES
-    groups = apart(request.patterns or _fitting(request, PATTERNS))
+    groups = apart(request.patterns or _usual(request))
     available_s -= start_s(2) * (len(groups) - 1)
     case_s = profile.pair_case_s
     least_s = case_s * LEAST_SHARE_OF_CASE
@@ -211,10 +211,12 @@ def _turns_of_pair(scope: _Scope, rate: float, available_s: float) -> tuple[_Tur
     return (turn,) * profile.launches
 
 
-def _fitting(request: MeasurementRequest, words: tuple[str, ...]) -> tuple[str, ...]:
-    """Of what is measured without being named: an MPI that sends from a GPU need not put there."""
-    kept = (one for one in words if one.partition(":")[0] not in ONE_SIDED_PATTERNS)
-    return tuple(kept) if request.memory else words
+def _usual(request: MeasurementRequest) -> tuple[str, ...]:
+    """What is measured of a pair unless other patterns are asked for.
+
+    An MPI that can send from a GPU need not have one-sided operations there.
+    """
+    return tuple(one for one in PATTERNS if not request.memory or one not in ONE_SIDED_PATTERNS)
 
 
 def _measuring_s(turn: _Turn) -> float:
@@ -227,8 +229,7 @@ def _turns_of_many(scope: _Scope, rate: float, available_s: float) -> tuple[_Tur
     # All ranks of a node share its link.
     shared_rate = rate / max(Counter(scope.ranks).values())
     patterns = _names(scope.request.patterns) or ALL_PATTERNS
-    words = _fitting(scope.request, profile.reference_pair)
-    alone = reference_pair(words, profile.case_s[1], rate, scope.ranks)
+    alone = reference_pair(profile.reference_pair, profile.case_s[1], rate, scope.ranks)
     left_s = max(0.0, available_s - _measuring_s((alone,)))
     together = crowd_cases(profile, patterns, ranks, shared_rate, left_s * SHARE_TOGETHER)
     left_s = max(0.0, left_s - _measuring_s((together,)))
