@@ -81,4 +81,6 @@ def test_what_ucx_says_of_gpu_memory_is_written_down(tmp_path) -> None:  # type:
     (folder / "stderr.txt").write_text(table.read_text())
     note_transports(directory, msgspec.structs.replace(run, environment=about.environment))
     told = load(directory).carried_by(run.launches[0].network or "")
-    assert told.startswith("cuda/GPU0 from 811556 B staged through host memory (rendezvous pipeline")
+    assert told.startswith(
+        "cuda/GPU0 from 811556 B staged through host memory (rendezvous pipeline"
+    )

@@ -310,10 +310,8 @@ def _ends(memory: str) -> list[str]:
 
 def test_threads_choose_the_device_before_they_send_from_it(engine: Engine, gpu: Gpu) -> None:
     """The stand-in for MPI copies what it sends by the driver, which aborts without a device."""
-    cases = tuple(
-        msgspec.structs.replace(case(pattern, 5000, window), threads=2)
-        for pattern, window in (("threads_latency", 1), ("threads_bandwidth", 2))
-    )
+    each = (case("threads_latency"), case("threads_bandwidth", window=2))
+    cases = tuple(msgspec.structs.replace(one, threads=2) for one in each)
     options = ("--memory", gpu.kind, "--thread-multiple", "--check-data")
     done, records = launched(engine, cases, *options, GPU_PLANTED_STAGING="1")
     for one in measured(records):

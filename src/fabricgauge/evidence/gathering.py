@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from fabricgauge.evidence import connections
+from fabricgauge.evidence.gpu import copy_rates
 from fabricgauge.evidence.placement import placed
 from fabricgauge.evidence.traffic import moved, traffic, troubles
 from fabricgauge.model.absence import Skipped
@@ -44,4 +45,5 @@ def _of_network(fabric: Fabric, name: str | None, launches: Sequence[Launch]) ->
         largest_segments=connections.largest_segments(launches, network),
         counted=any(one.all_counters for one in launches),
         over_tcp=connections.over_tcp(launches),
+        copies=copy_rates(launches),
     )

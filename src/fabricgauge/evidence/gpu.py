@@ -28,14 +28,15 @@ def copy_rates(launches: Iterable[Launch]) -> dict[str, dict[int, CopyRates]]:
     return found
 
 
-def slowest_copy(launches: Iterable[Launch], series: Series, best: Point) -> Copy | None:
+def slowest_copy(
+    rates: dict[str, dict[int, CopyRates]], series: Series, best: Point
+) -> Copy | None:
     """The slowest copy that the messages of a stream would need if they were staged.
 
     None for a ping-pong, whose copies and messages take turns, and where no copy was timed.
     """
     if series.is_latency:
         return None
-    rates = copy_rates(launches)
     copies = (copy for one in best.measurements for copy in _needed(series, one, rates))
     return min(copies, key=lambda copy: copy.bytes_per_s, default=None)
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from fabricgauge.evidence import gpu
-from fabricgauge.evidence.connections import over_tcp
 from fabricgauge.judge.streams import Stream
 from fabricgauge.model.memory import DIRECT, STAGED, Copy
 from fabricgauge.words import figures
@@ -14,7 +13,7 @@ FASTER = 1.2
 
 def slowest_copy(stream: Stream) -> Copy | None:
     """Of those that the stream's messages need if MPI stages them; None where none was timed."""
-    return gpu.slowest_copy(stream.subject.launches, stream.series, stream.best)
+    return gpu.slowest_copy(stream.subject.evidence.copies, stream.series, stream.best)
 
 
 def share(stream: Stream, copy: Copy) -> float:
@@ -27,7 +26,7 @@ def way_of_messages(stream: Stream) -> tuple[str, str]:
     subject, copy = stream.subject, slowest_copy(stream)
     if not any(end.kind != "host" for one in stream.measurements for end in one.memory):
         return "", ""
-    if over_tcp(subject.launches):
+    if subject.evidence.over_tcp:
         return STAGED, "TCP connections carried them, and the kernel sends from host memory"
     said = subject.run.carried_by(subject.name)
     for way in (STAGED, DIRECT):

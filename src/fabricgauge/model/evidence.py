@@ -4,6 +4,7 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Placement
+from fabricgauge.model.memory import CopyRates
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -167,7 +168,8 @@ class NetworkEvidence(msgspec.Struct, frozen=True):
     ``sent_again`` is the share of its segments that each node sent again where many pairs had
     streams at once: on which way they were lost, nothing tells.
     ``largest_segments`` are the bytes of the largest segment of each member's busy connections, by
-    ``node:interface``. ``over_tcp`` is whether TCP carried the payload.
+    ``node:interface``. ``over_tcp`` is whether TCP carried the payload. ``copies`` are what copies
+    between a node's host and its GPU carry, by node and size in bytes.
     """
 
     network: str | None
@@ -179,6 +181,7 @@ class NetworkEvidence(msgspec.Struct, frozen=True):
     largest_segments: dict[str, int] = {}
     counted: bool = False
     over_tcp: bool = False
+    copies: dict[str, dict[int, CopyRates]] = {}
 
 
 class RunEvidence(msgspec.Struct, frozen=True):

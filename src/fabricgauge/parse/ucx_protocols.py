@@ -34,9 +34,9 @@ def gpu_ways(lines: Iterable[str]) -> Iterator[str]:
         if who is None:
             continue
         if head := _HEAD.search(line[:_LONGEST]):
-            memory = _MEMORY.search(head["what"])
+            named = _MEMORY.search(head["what"])
             here = any(word in head["place"] for word in ("self", "intra-node"))
-            memory_of[who[1]] = memory[1] if memory and not here else ""
+            memory_of[who[1]] = named[1] if named and not here else ""
         elif (memory := memory_of.get(who[1], "")) and (row := _ROW.search(line[:_LONGEST])):
             yield f"{memory} from {row['least']} B {_way(row['how'])} ({row['how']}) by {row['by']}"
 

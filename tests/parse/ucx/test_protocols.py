@@ -63,10 +63,13 @@ def test_what_stays_on_a_node_says_nothing_of_the_network(place: str) -> None:
 
 
 def test_rows_of_ranks_that_write_at_once_keep_their_heads() -> None:
-    gpu, host = table("zero-copy"), [
-        line.replace("c1:7:0", "c2:9:0").replace("cuda/GPU0", "host memory")
-        for line in table("cuda_copy, frag host")
-    ]
+    gpu, host = (
+        table("zero-copy"),
+        [
+            line.replace("c1:7:0", "c2:9:0").replace("cuda/GPU0", "host memory")
+            for line in table("cuda_copy, frag host")
+        ],
+    )
     mixed = [line for both in zip(gpu, host, strict=True) for line in both]
     (way,) = gpu_ways(mixed)
     assert way == f"cuda/GPU0 from 8247 B {DIRECT} (zero-copy) by rc_mlx5/mlx5_0:1"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.evidence.gpu import copy_rates
 from fabricgauge.model.judged import Judged
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.curves import curves_of, direction, key_sizes, networks
@@ -19,7 +18,7 @@ _SAID = (
 def sections(judged: Judged) -> Iterator[doc.Section]:
     """A table for each network on which buffers lay on a GPU."""
     for network in (one for one in networks(judged) if not is_loopback(one)):
-        rates = copy_rates(one for one in judged.run.launches if one.network == network)
+        rates = judged.evidence.of(network).copies
         if not rates:
             continue
         curves = curves_of(judged, network, ("bandwidth",))
