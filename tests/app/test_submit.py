@@ -144,7 +144,8 @@ def test_buffers_of_a_job_lie_where_it_was_said(slurm: LabState, tmp_path: Path)
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     checked = Checked(done, tmp_path)
-    assert checked.outcomes("path") == {"PASS"}, checked.text
+    assert checked.outcomes("placement") == {"PASS"}, checked.text
+    assert "Copies between GPU and host" in checked.text
     plan = json.loads((checked.path / "plan.json").read_text())
     assert (plan["memory"], plan["device"]) == ("cuda,host", 1)
     assert "buffers in cuda memory at the origin, in host memory at the target" in " ".join(

@@ -59,6 +59,23 @@ def test_fraction_names_the_copy_when_a_stream_is_as_slow_as_it() -> None:
     assert STAGED not in told and DIRECT not in told
 
 
+def test_the_copy_stays_the_cause_where_a_host_limits_the_figure() -> None:
+    """TCP's sender had data under way for a small part of the time only, as it waited for copies."""
+
+    def waited(one: Measurement) -> Measurement:
+        seldom = tuple(
+            tuple(msgspec.structs.replace(socket, busy_s=0.1) for socket in one.sockets_of(rank))
+            for rank in (0, 1)
+        )
+        return msgspec.structs.replace(one, sockets=seldom)
+
+    launches = planted.changed(planted.sound_launches(0.3), waited)
+    rate = 0.3 * planted.CEILING_BYTES_PER_S
+    given = planted.by_rule(planted.verdicts(run_of(on_gpus(launches, rate))), "fraction")
+    causes = [one.cause for one in given if one.about.series == "bandwidth"]
+    assert causes and all("sets the pace: messages are staged" in one for one in causes), causes
+
+
 def test_the_slowest_of_the_copies_that_a_message_needs_is_named() -> None:
     rate = 0.3 * planted.CEILING_BYTES_PER_S
     verdict = bandwidth(run_of(on_gpus(slow(), FAST, to_device=rate)), Outcome.FAIL)

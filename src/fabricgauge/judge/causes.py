@@ -45,11 +45,15 @@ MOST_MENDS, MOST_LINES = 4, 2
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """A likely cause with what points at it and what mends it."""
+    """A likely cause with what points at it and what mends it.
+
+    ``in_host`` is one that was found in a host: it stands where a host limits the figure as well.
+    """
 
     cause: str
     remedy: str
     evidence: str = ""
+    in_host: bool = False
 
 
 class _Low(msgspec.Struct, frozen=True):
@@ -129,6 +133,7 @@ def _slow_copy(low: _Low) -> Iterator[Cause]:
         f"on {copy.node}: look at the width and speed of the GPU's slot (nvidia-smi -q, lspci -vv)"
         " and at what MPI needs to send from GPU memory itself (GPUDirect RDMA: nvidia-peermem or"
         " dma-buf, and RDMA instead of TCP)",
+        in_host=True,
     )
 
 

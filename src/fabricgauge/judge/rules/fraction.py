@@ -203,6 +203,8 @@ def _mend(outcome: Outcome, cause: causes.Cause | None, signs: host.Signs) -> tu
     """Cause and remedy."""
     if outcome is Outcome.PASS or cause is None:
         return "", ""
+    if cause.in_host:
+        return cause.cause, cause.remedy
     if signs.limiting:
         remedy = "free or add processors (see host-limited), then measure again"
         return "a host, not the network, sets the pace", remedy
