@@ -60,7 +60,7 @@ def test_fraction_names_the_copy_when_a_stream_is_as_slow_as_it() -> None:
 
 
 def test_the_copy_stays_the_cause_where_a_host_limits_the_figure() -> None:
-    """TCP's sender had data under way for a small part of the time only, as it waited for copies."""
+    """TCP had data under way for a small part of the time, as its sender waited for copies."""
 
     def waited(one: Measurement) -> Measurement:
         seldom = tuple(
