@@ -88,7 +88,7 @@ def test_a_slow_copy_is_named_where_mpi_stages(
     assert {one["outcome"] for one in told} <= {"FAIL", "INCONCLUSIVE", "WARN"}, checked.text
     for one in told:
         assert "sets the pace: messages are staged through host memory" in one["cause"], one
-        assert "the copy from GPU to host on c" in one["cause"]
+        assert one["cause"].startswith("the copy from ") and "GPU" in one["cause"]  # both are slow
 
 
 def test_memories_take_turns_and_are_compared(
