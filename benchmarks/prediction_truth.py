@@ -2,10 +2,10 @@
 
 python -m benchmarks.prediction_truth --pair mpis|eager|buffers|networks [-- APP ARGUMENT...]
 
-Each setting is measured by `check` on a lab of two nodes. Then `scale`, which proves the path,
-launches every program under A and B in turns; its profile tells the time in MPI. That includes
-waiting for the other rank, which no curve knows: the fastest quarter of the launches has the least
-of it. APP is linked with Open MPI, and is launched beside the programs of this script.
+Both settings are measured by `check` in turns, each on a lab of two nodes. Then `scale`, which
+proves the path, launches every program under A and B in turns; its profile tells the time in MPI.
+That includes waiting for the other rank, which no curve knows: the fastest quarter of the launches
+has the least of it. APP is linked with Open MPI, and is launched beside this script's programs.
 """
 
 import argparse
@@ -17,13 +17,14 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 import numpy as np
 from benchmarks.launching import WRAPPERS
 from benchmarks.ratios import in_turn, spread
-from benchmarks.tables import heading, table
+from benchmarks.tables import heading
 from numpy.typing import NDArray
 
 from fabricgauge import process
@@ -45,7 +46,7 @@ SOURCE = Path(__file__).with_name("exchanging.cpp")
 TIMEOUT_S = 600.0
 #: Messages of both programs are between 8 B and the largest of these.
 MEASURED = (
-    "--profile", "quick", "--launches", "3",
+    "--profile", "quick", "--launches", "1", "--case-budget", "0.2",
     "--patterns", "latency,bandwidth", "--sizes", "8,64,512,4K,16K,64K,256K,1MiB",
 )  # fmt: skip
 OWN = {
@@ -54,6 +55,10 @@ OWN = {
     "transpose of 16 KiB": ("transpose", "1000", "16384", "20000"),
 }
 DRAWINGS = 2000
+#: Checks of each side, in turns with the other's.
+CHECKS = 3
+HEADS = ("program", "predicted, alone", "all at once", "measured median", "fastest quarter",
+         "A predicted", "A measured", "B predicted", "B measured", "winner")  # fmt: skip
 
 F64 = NDArray[np.float64]
 
@@ -113,8 +118,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with ExitStack() as stack:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         both = [
-            _measured(stack, setting, root / str(place))
+            _built(stack, setting, root / str(place))
             for place, setting in enumerate(PAIRS[options.pair])
+        ]
+        turns = in_turn(lambda: _curves(both[0], root), lambda: _curves(both[1], root), CHECKS)
+        measured = zip(both, zip(*turns, strict=True), strict=True)
+        both = [
+            msgspec.structs.replace(one, curves=tuple(chain(*found))) for one, found in measured
         ]
         names = " against ".join(f"{one.setting.name} ({_version(one)})" for one in both)
         what = (
@@ -122,11 +132,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             " each in turns.\nRatios are B by A, with 95 % intervals; times are a rank's."
         )
         print(heading("A prediction against the truth", what), flush=True)
-        rows = [_row(name, argv, both, options.rounds, root) for name, argv in programs.items()]
-    heads = ("program", "predicted, alone", "all at once", "measured median",
-             "fastest quarter", "A predicted", "A measured", "B predicted", "B measured",
-             "winner")  # fmt: skip
-    print(table(heads, rows))
+        print(" | ".join(HEADS), flush=True)
+        for name, argv in programs.items():
+            print(" | ".join(_row(name, argv, both, options.rounds, root)), flush=True)
 
 
 def _version(one: Side) -> str:
@@ -134,19 +142,22 @@ def _version(one: Side) -> str:
     return f"{mpi.kind} {mpi.version}"
 
 
-def _measured(stack: ExitStack, setting: Setting, root: Path) -> Side:
-    """The curves of a setting, by a check on a lab of its own."""
+def _built(stack: ExitStack, setting: Setting, root: Path) -> Side:
+    """A setting with a lab of its own, and the program of this script."""
     name = stack.enter_context(_lab(root.name, setting.rate_bit_s))
     mpi = setting.mpi
     root.mkdir()
     built = root / SOURCE.stem
     argv = [str(mpi.mpicxx), "-O2", str(SOURCE), "-o", str(built)]
     subprocess.run(argv, check=True, env={**os.environ, **mpi.env})
-    found = Side(setting, name, built)
-    run = _fabricgauge(found, root / "check", "check", "--mpi", str(mpi.mpicxx), *MEASURED)
-    told, curves = side(str(run), root)
-    print(f"{setting.name}: {'; '.join(told.notes)}", flush=True)
-    return msgspec.structs.replace(found, curves=curves)
+    return Side(setting, name, built)
+
+
+def _curves(on: Side, root: Path) -> tuple[SuiteCurve, ...]:
+    """Those of one check; of several, the prediction takes the median at each size."""
+    folder = Path(tempfile.mkdtemp(dir=root))
+    run = _fabricgauge(on, folder, "check", "--mpi", str(on.setting.mpi.mpicxx), *MEASURED)
+    return side(str(run), root)[1]
 
 
 @contextmanager

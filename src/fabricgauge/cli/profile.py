@@ -57,6 +57,7 @@ def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> 
             raise
     directory.write_bytes("report.html", page(KIND, first).encode())
     directory.finish()
+    click.echo(err=True)  # the program's own output ends here
     print_report(first, run_directory=str(directory.path))
     click.echo(f"Shown again by: fabricgauge report {directory.path}", err=True)
     ctx.exit(status)
@@ -71,4 +72,4 @@ def _print_variables(command: tuple[str, ...], named: str, root: Path) -> None:
     directory = RunDirectory.create(root)
     for name, value in app.variables(mpi, directory.raw(app.FOLDER).absolute()).items():
         click.echo(f"export {name}={shlex.quote(value)}")
-    click.echo(f"# afterwards: fabricgauge report {shlex.quote(str(directory.path))}")
+    click.echo(f"# afterwards: fabricgauge report {shlex.quote(str(directory.path.absolute()))}")
