@@ -10,6 +10,7 @@ import pytest
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Layer, Varied
+from fabricgauge.report.content import layers
 from fabricgauge.report.content.changes import sweeps_of
 from fabricgauge.report.content.varied import KIND, compared
 from fabricgauge.report.formats import formats_of
@@ -180,3 +181,20 @@ def test_layers_are_told_with_what_each_adds_to_the_one_before() -> None:
     assert "What each layer adds" in page
     assert "<script>alert(1)" not in page
     assert "What each layer adds" not in FORMATS["html"](varied(), Setting())
+
+
+def test_what_small_messages_get_is_seen_beside_what_large_ones_get() -> None:
+    """A layer adds its share of the one before it; points of one size stand side by side."""
+    ledger = (
+        layer("sockets", 8, 4e-6, None), layer("mpi", 8, 5e-6, 1e-6),
+        layer("sockets", 4096, 400e-6, None), layer("mpi", 4096, 300e-6, -100e-6),
+    )  # fmt: skip
+    each, adds = layers._pictures(ledger, ("mpi", "sockets"))
+    assert [one.label for one in each.series] == ["mpi", "sockets"]
+    assert each.series[1].column("y") == pytest.approx([4.0, 400.0])
+    (mpi,) = adds.series
+    assert (adds.y_label, mpi.column("y")) == ("%", pytest.approx([25.0, -25.0]))
+    assert mpi.column("median") == ["+1 µs", "−100 µs"]
+    (left, right) = (each.series[n].column("x")[0] for n in (1, 0))
+    assert left < 3.0 < right
+    assert adds.span == (pytest.approx(-30.25), pytest.approx(30.25))

@@ -1,6 +1,7 @@
 """What each layer takes, and what it adds to the one named before it: table and plots."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
@@ -18,6 +19,8 @@ from fabricgauge.report.picture import (
 from fabricgauge.words.figures import size
 
 LONGEST_LABEL = 40
+#: How far apart layers stand along the axis of sizes, in doublings: else intervals hide each other.
+APART = 0.15
 
 _SAID = (
     "Medians over the blocks, with intervals of 90 % or more where there are blocks enough. The"
@@ -39,7 +42,7 @@ def section(varied: Varied) -> Iterator[doc.Section]:
 
 def _blocks(layers: Sequence[Layer], title: str, levels: Sequence[str]) -> Iterator[doc.Block]:
     own = [one for one in layers if one.title == title]
-    yield doc.Paragraph(title)
+    yield doc.Heading(title)
     yield doc.drawn(_pictures(own, levels))
     heads = doc.heads("size", "layer", ">median", ">interval", ">adds", ">interval")
     yield doc.Table(heads, tuple(map(_row, own)))
@@ -67,35 +70,36 @@ def _unit(quantity: Quantity) -> tuple[float, str]:
 def _pictures(layers: Sequence[Layer], levels: Sequence[str]) -> Iterator[Picture]:
     """Each layer over the sizes, then what each adds; sizes alone have a place."""
     sized = [one for one in layers if one.message_bytes is not None]
-    unit = _unit(layers[0].quantity)[1]
-    each = _drawn(sized, levels, added=False)
+    factor, unit = _unit(layers[0].quantity)
+    each = _drawn([(one.level, _mark(one, one.figure, factor)) for one in sized], levels)
     yield Picture("Each layer", unit, unit == "µs", each)
-    adds = _drawn(sized, levels[:-1], added=True)
-    ends = [end for one in adds for mark in one.marks for end in (mark.low, mark.high)]
-    most = max(map(abs, ends), default=0.0)
-    if most:
+    shares = [
+        (one.level, _mark(one, one.added, 100 / before.figure.value, "+"))
+        for before, one in pairwise(sized)
+        if one.added is not None
+    ]
+    adds = _drawn(shares, levels)
+    most = max((max(-mark.low, mark.high) for _, mark in shares), default=0.0)
+    if most > 0:
         nothing = level("nothing", adds, 0.0)
-        yield Picture(
-            "What each layer adds", unit, False, adds, nothing, span=(-1.1 * most, 1.1 * most)
-        )
+        span = (-1.1 * most, 1.1 * most)
+        yield Picture("What each adds to the one before it", "%", False, adds, nothing, span=span)
 
 
-def _drawn(layers: Sequence[Layer], levels: Sequence[str], *, added: bool) -> tuple[PlotCurve, ...]:
+def _drawn(marks: Sequence[tuple[str, Mark]], levels: Sequence[str]) -> tuple[PlotCurve, ...]:
+    """A curve for each level, side by side."""
+    middle = (len(levels) - 1) / 2
     curves = (
         PlotCurve(
             shortened(canvas_text(name), LONGEST_LABEL),
-            [mark for one in layers if one.level == name for mark in _mark(one, added)],
+            [one._replace(x=one.x + APART * (middle - place)) for of, one in marks if of == name],
         )
-        for name in levels
+        for place, name in enumerate(levels)
     )
     return tuple(one for one in curves if one.marks)
 
 
-def _mark(one: Layer, added: bool) -> Iterator[Mark]:
-    of = one.added if added else one.figure
-    if of is not None and one.message_bytes is not None:
-        factor, _ = _unit(one.quantity)
-        words = _words(of, one.quantity, "+" if added else "")
-        yield estimate_mark(
-            one.message_bytes, of, factor, *words, canvas_text(one.level), f"{of.launches} blocks"
-        )
+def _mark(one: Layer, of: Estimate, factor: float, sign: str = "") -> Mark:
+    words = _words(of, one.quantity, sign)
+    blocks = f"{of.launches} blocks"
+    return estimate_mark(one.message_bytes or 0, of, factor, *words, canvas_text(one.level), blocks)
