@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.app.commands import PROGRAM
+from tests.app.test_tools import INTEL
 from tests.engines.launched import EACH_MPI, MPIS
 
 from fabricgauge.app.profile import mpi_under, variables
@@ -117,6 +118,20 @@ def test_a_program_has_the_mpi_that_it_loads(mpi: Mpi, built: Callable[[str], Pa
     assert (found.kind, found.version, found.mpiexec.resolve().parent) == (
         mpi.kind, mpi.version, mpi.mpiexec.resolve().parent
     )  # fmt: skip
+
+
+def test_a_program_of_intel_mpi_is_not_taken_for_mpichs(tmp_path: Path) -> None:
+    """Both have one soname."""
+    wrapper = INTEL / "bin" / "mpigxx"
+    if not wrapper.exists():
+        pytest.skip(f"{wrapper} is not installed: PyPI's impi-rt and impi-devel")
+    program = tmp_path / "calls"
+    subprocess.run(
+        [str(wrapper), str(SOURCES / "calls.cpp"), "-o", str(program)], check=True,
+        capture_output=True, env={**os.environ, "I_MPI_ROOT": str(INTEL.resolve())},
+    )  # fmt: skip
+    found = mpi_under([str(program)], "")
+    assert (found.kind, found.mpiexec.parent) == ("intelmpi", (INTEL / "bin").resolve())
 
 
 def test_threads_lose_no_call(tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]) -> None:

@@ -67,6 +67,16 @@ def test_a_difference_within_the_curves_intervals_is_not_decided() -> None:
     assert predicted(profile(mix("Send", 512, 10)), "a", plain, "b", noisy).winner == "undecided"
 
 
+@pytest.mark.parametrize(("factor", "winner"), [(1.03, "undecided"), (1.1, "a"), (0.9, "b")])
+def test_a_few_percent_name_no_winner(factor: float, winner: str) -> None:
+    """Curves as sharp as that are measured; what they leave out is more."""
+    plain, other = (
+        [curve("latency", {0: 20e-6 * one, 1024: 20e-6 * one}, spread=0.001)]
+        for one in (1.0, factor)
+    )
+    assert predicted(profile(mix("Send", 512, 10)), "a", plain, "b", other).winner == winner
+
+
 def test_ranks_that_share_a_node_share_its_link_in_the_upper_bound() -> None:
     alone = predicted(profile(mix("Send", 1024, 1)), "a", SLOW, "b", FAST)
     shared = predicted(profile(mix("Send", 1024, 1), ranks=4, beside=2), "a", SLOW, "b", FAST)

@@ -27,6 +27,8 @@ FARTHEST = 4.0
 SMALL_BYTES = 8
 #: A winner needs curves for this share of the calls between nodes.
 ENOUGH = 0.95
+#: It is faster by more than this factor: contention and waiting, which are in no curve, are larger.
+WORTH = 1.05
 
 #: Low, value and high of a time in seconds.
 Times = NDArray[np.float64]
@@ -199,6 +201,6 @@ def _ratio(b: Times, a: Times) -> Span:
 def _winner(ratios: Sequence[Span], covered: float) -> Winner:
     if covered < ENOUGH:
         return "undecided"
-    if all(one.low > 1.0 for one in ratios):
+    if all(one.low > WORTH for one in ratios):
         return "a"
-    return "b" if all(one.high < 1.0 for one in ratios) else "undecided"
+    return "b" if all(one.high < 1 / WORTH for one in ratios) else "undecided"

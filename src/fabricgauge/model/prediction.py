@@ -41,7 +41,7 @@ class Prediction(msgspec.Struct, frozen=True):
 
     ``least_ratio`` and ``most_ratio`` are B's time by A's. ``covered`` is the share of calls
     between nodes that a curve could be found for; ``left_out`` are reasons for the others.
-    ``winner`` is decided only where both ratios' intervals are on one side of 1, and the curves
+    ``winner`` is decided only where both ratios' intervals are beyond 1 by 5 %, and the curves
     cover nearly all.
     """
 
