@@ -84,8 +84,8 @@ def waiting(found: Prediction) -> tuple[str, ...]:
     return (
         f"the run that was profiled spent {duration(found.recorded_s / found.ranks)} per rank in"
         f" these calls, more than the {duration(most_s / found.ranks)} that either stack is"
-        " predicted to take: its ranks waited for each other, or for a processor. A faster stack"
-        " shortens no such wait, so that B's time in MPI will be nearer to A's than predicted",
+        " predicted to take: its ranks waited for each other or for a processor, or sent at once."
+        " That is in no curve, and may differ between stacks: launch the program on both",
     )
 
 
