@@ -101,7 +101,7 @@ def cautions(run: Run) -> tuple[str, ...]:
 
 def invalid(run: Run) -> tuple[str, ...]:
     """Figures that describe another path are not worth comparing, and this says so."""
-    context = Context(run, ceilings(run.fabric.networks))
+    context = Context(run, ceilings(run.fabric.networks, run.launches))
     return tuple(
         f"INVALID ({one.rule}, {one.subject}): {one.summary}"
         for one in judgement(context).verdicts

@@ -71,7 +71,7 @@ def conclude(
 
     ``fabric`` is what all pairs say, where they have been analysed already.
     """
-    limits = ceilings(run.fabric.networks)
+    limits = ceilings(run.fabric.networks, run.launches)
     fabric = localise(run.launches, run.fabric.topology) if fabric is None else fabric
     known = evidence(run)
     found = judgement(Context(run, limits, thresholds, fabric, known))

@@ -122,7 +122,8 @@ def _unmeasured(made: Plan, run: Run) -> Iterator[PlannedLaunch]:
 def so_far(context: RunContext) -> Context:
     """What has been measured, for the rules to look at."""
     run, thresholds = context.run, context.target.thresholds
-    return Context(run, ceilings(run.fabric.networks), thresholds, context.fabric_result())
+    limits = ceilings(run.fabric.networks, run.launches)
+    return Context(run, limits, thresholds, context.fabric_result())
 
 
 def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped]]:
@@ -143,7 +144,7 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
         *(one for one in doubted.values() if one.network not in streams),
     )
     number = max(launch.number for launch in run.plan.launches)
-    limits = ceilings(run.fabric.networks)
+    limits = ceilings(run.fabric.networks, run.launches)
     networks = {one.name: one for one in run.fabric.networks}
     for one in asked:
         if isinstance(one.meetings, Skipped):

@@ -1,14 +1,17 @@
 """Which module works out the ceiling of which technology: one row each."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
 from fabricgauge.ceiling import binding, ethernet, infiniband, ipoib, unframed
 from fabricgauge.ceiling.packet import unknown
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.adapter import PATH_MTUS
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Network
+from fabricgauge.model.measurement import UsedVerbs
+from fabricgauge.model.run import Launch
 
 CEILINGS: dict[str, Callable[[Network], Ceiling | Skipped]] = {
     "ethernet": ethernet.ceiling,
@@ -31,6 +34,8 @@ CEILINGS: dict[str, Callable[[Network], Ceiling | Skipped]] = {
 #: MTU of 1500 has 1024 (see ``ethernet``), a subnet manager's usual one is 2048 or 4096.
 LIKELY_MTUS = (1024, 2048, 4096)
 RDMA = ("roce-v1", "roce-v2", "infiniband")
+#: The step of their sums that has the MTU.
+MTU_LABELS = ("MTU", "RDMA MTU")
 
 
 def ceiling(network: Network) -> Ceiling | Skipped:
@@ -52,6 +57,53 @@ def ceiling(network: Network) -> Ceiling | Skipped:
     return replace(found, by_mtu=limits)
 
 
-def ceilings(networks: Iterable[Network]) -> dict[str, Ceiling | Skipped]:
-    """The ceiling of each network, by the network's name."""
-    return {network.name: ceiling(network) for network in networks}
+def ceilings(
+    networks: Iterable[Network], launches: Sequence[Launch] = ()
+) -> dict[str, Ceiling | Skipped]:
+    """The ceiling of each network, by the network's name.
+
+    Where ``launches`` went over verbs it is that of their queue pairs' path MTU.
+    """
+    return {network.name: _of_queue_pairs(network, launches) for network in networks}
+
+
+def _of_queue_pairs(network: Network, launches: Sequence[Launch]) -> Ceiling | Skipped:
+    """Of several MTUs the largest one's, which no sound figure is above; ``by_mtu`` has each."""
+    found, used = ceiling(network), _path_mtus(network, launches)
+    if isinstance(found, Skipped) or not used:
+        return found
+    replace, work_out = msgspec.structs.replace, CEILINGS[network.technology]
+    each = {mtu: work_out(replace(network, stated_mtu_bytes=mtu)) for mtu in used}
+    limits = {mtu: of.payload_bytes_per_s for mtu, of in each.items() if isinstance(of, Ceiling)}
+    largest = each[max(used)]
+    if isinstance(largest, Skipped):
+        return largest
+    (own,) = (one for one in found.steps if one.label in MTU_LABELS)
+    told = f"{_told(used)}; the network's: {own.value:g}, {own.expression}"
+    steps = tuple(
+        replace(one, label="path MTU", expression=told) if one.label in MTU_LABELS else one
+        for one in largest.steps
+    )
+    return replace(largest, steps=steps, by_mtu=limits if len(used) > 1 else {})
+
+
+def _path_mtus(network: Network, launches: Sequence[Launch]) -> dict[int, list[int]]:
+    """The numbers of the launches by their queue pairs' path MTU, where packets are as large.
+
+    Of Omni-Path verbs say 4096 for larger ones as well: see ``RdmaPort.path_mtu_bytes``.
+    """
+    found: dict[int, list[int]] = {}
+    for one in launches:
+        used = one.header.transport if one.header else None
+        if one.network == network.name and one.completed and isinstance(used, UsedVerbs):
+            found.setdefault(used.path_mtu_bytes, []).append(one.number)
+    is_told = network.technology == "omni-path" and PATH_MTUS[-1] not in found
+    return found if is_told or network.technology in RDMA else {}
+
+
+def _told(used: Mapping[int, Sequence[int]]) -> str:
+    said = "of the queue pairs, as the launches over verbs say"
+    if len(used) == 1:
+        return said
+    each = (f"{mtu} (launch {', '.join(map(str, of))})" for mtu, of in sorted(used.items()))
+    return f"{said}: {'; '.join(each)}; the largest, which no sound figure is above"

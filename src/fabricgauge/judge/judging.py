@@ -30,7 +30,7 @@ from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject, distinct
 
 #: Raised whenever a rule could judge the same run differently.
-RULES_VERSION = "16"
+RULES_VERSION = "17"
 
 
 def judgement(context: Context) -> RunVerdicts:

@@ -34,8 +34,9 @@ _ONE_CONNECTION = causes.Cause(
     "measure several at once: iperf3 -P 8, or fabricgauge check --tool iperf3 --parallel 8",
 )
 _RDMA_MTU = causes.Cause(
-    "nobody said the RDMA MTU, and with another one the verdict is another",
-    'state it, e.g. --network "100GbE roce mtu=1024"; ibv_devinfo prints it as active_mtu',
+    "which RDMA MTU the figure had is not known, and with another one the verdict is another",
+    'state it, e.g. --network "100GbE roce mtu=1024" or --transport verbs:path-mtu=1024;'
+    " ibv_devinfo prints it as active_mtu",
 )
 _MEMORY = causes.Cause(
     "the curve falls as one of shared memory does, and where its ends ran is not known",
