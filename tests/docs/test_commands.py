@@ -113,8 +113,14 @@ class Reader:
     def undescribed(self) -> set[str]:
         """Files of the runs that the page on run directories does not know."""
         found = (file for run in self.runs.glob("2*") for file in run.rglob("*") if file.is_file())
-        kinds = {general("/".join(file.relative_to(self.runs).parts[1:])) for file in found}
+        kinds = {general(_in_its_run(file.relative_to(self.runs).parts)) for file in found}
         return {kind for kind in kinds if f"`{kind}`" not in RUN_DIRECTORY}
+
+
+def _in_its_run(parts: Sequence[str]) -> str:
+    """A file's path in its run; the runs of a comparison lie in the comparison's own directory."""
+    runs = [place for place, one in enumerate(parts) if re.fullmatch(r"\d{8}T\d{6}Z-\w+", one)]
+    return "/".join(parts[runs[-1] + 1 :] if runs else parts[1:])
 
 
 def general(path: str) -> str:
