@@ -26,6 +26,7 @@ def traced(folder: Path, *options: str) -> tuple[CallPath, ...]:
     return paths
 
 
+@pytest.mark.slow
 def test_collectives_are_traced_over_a_labs_network(
     lab: Callable[..., str], tmp_path: Path
 ) -> None:

@@ -86,6 +86,7 @@ def named(checked: Checked) -> set[str]:
 
 
 @pytest.mark.lab
+@pytest.mark.slow
 def test_all_pairs_of_four_sound_nodes_and_all_of_them_pass(
     lab: Callable[..., str], check: Callable[..., Checked], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

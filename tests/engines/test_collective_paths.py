@@ -10,13 +10,15 @@ from fabricgauge.run.mpi_impls.mpich import OVER_LOOPBACK
 
 pytestmark = pytest.mark.engine
 
+SLOW = [pytest.param(call, marks=pytest.mark.slow) for call in ("allreduce", "barrier")]
+
 
 @pytest.fixture(scope="module")
 def built() -> PathPrograms:
     return programs()
 
 
-@pytest.mark.parametrize("call", ["bcast", "allreduce", "barrier"])
+@pytest.mark.parametrize("call", ["bcast", *SLOW])
 def test_a_collective_over_tcp_sends_as_often_as_its_algorithm_has_rounds(
     built: PathPrograms, tmp_path: Path, call: str
 ) -> None:

@@ -57,7 +57,7 @@ LIBRARIES = {
 }
 
 
-@pytest.fixture(scope="module", params=LIBRARIES)
+@pytest.fixture(scope="module", params=["cuda", pytest.param("hip", marks=pytest.mark.slow)])
 def stand_in(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Gpu:
     source, library, vendor, copies = LIBRARIES[request.param]
     folder = tmp_path_factory.mktemp(request.param)
