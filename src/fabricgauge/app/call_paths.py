@@ -227,10 +227,7 @@ def _traced(
         calls += [call for line in running if (call := traced_call(line)) is not None]
     finally:
         running.close()
-    ended = running.ended()
-    if ZYDIS_LIBRARY in ended.message:
-        lacks = f"a node lacks {ZYDIS_LIBRARY}, the tracer's decoder; install Debian's libzydis4.0"
-        ended = msgspec.structs.replace(ended, message=lacks)
+    ended = _explained(running.ended())
     if ended.status != "ok":
         target.progress.trouble(ended.message)
     blank = CallPath(one.name, 0, one.ranks, way_of(launch))
@@ -241,6 +238,14 @@ def _traced(
         )
         for size in sizes
     )  # fmt: skip
+
+
+def _explained(ended: Ended) -> Ended:
+    """What a node lacks, instead of the dynamic linker's words."""
+    if ZYDIS_LIBRARY not in ended.message:
+        return ended
+    lacks = f"a node lacks {ZYDIS_LIBRARY}, the tracer's decoder; install Debian's libzydis4.0"
+    return msgspec.structs.replace(ended, message=lacks)
 
 
 def _with_problem(path: CallPath, wanted: int, ended: Ended) -> CallPath:
