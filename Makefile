@@ -78,7 +78,7 @@ lint: $(VENV)/.dev
 unit: packages
 	cmake -S engine -B build/engine -DFABRICGAUGE_PROGRAM=OFF
 	cmake --build build/engine -j2
-	ctest --test-dir build/engine --output-on-failure
+	ctest --test-dir build/engine --output-on-failure -j2
 
 # The first one, for it may have to install Debian's package of venv.
 $(VENV)/bin/pip:

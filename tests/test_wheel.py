@@ -66,7 +66,8 @@ def lowest() -> list[str]:
 
 @pytest.mark.lab
 @pytest.mark.engine
-@pytest.mark.parametrize("versions", [pytest.param("lowest", marks=pytest.mark.slow), "newest"])
+@pytest.mark.slow
+@pytest.mark.parametrize("versions", ["lowest", "newest"])
 def test_a_lab_is_measured_with_what_was_installed_from_the_wheel(
     wheel: Path, tmp_path: Path, versions: str
 ) -> None:

@@ -87,6 +87,7 @@ def test_a_job_is_submitted_run_proved_and_judged(
     until_nothing_is_left(slurm, tmp_path)
 
 
+@pytest.mark.slow
 def test_many_nodes_and_a_second_job_for_whoever_is_suspected(
     slurm: LabState, tmp_path: Path
 ) -> None:

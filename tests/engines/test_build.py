@@ -221,6 +221,7 @@ def test_another_compiler_is_another_engine(engine: Engine) -> None:
     assert "lang" in header.compiler
 
 
+@pytest.mark.slow
 def test_what_knows_no_mpi_is_compiled_once_for_each_compiler(engine: Engine) -> None:
     others = [path for kind, path in MPIS.items() if kind != "embedded" and path and path.exists()]
     if not others:

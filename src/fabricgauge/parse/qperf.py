@@ -9,7 +9,8 @@ from functools import partial
 
 from fabricgauge.parse.labelled import Labelled, NamedValue
 
-_TESTS = r"(?:tcp|udp|sctp|sdp|rds|rc|uc|ud|xrc|ver_rc)_[a-z_]{1,30}|conf|quit"
+_MEASURING = r"(?:tcp|udp|sctp|sdp|rds|rc|uc|ud|xrc|ver_rc)_[a-z_]{1,30}"
+_TESTS = rf"{_MEASURING}|conf|quit"
 _POWERS = {prefix: 1000.0**power for power, prefix in enumerate(("", *"KMGT"))}
 _BYTES = {f"{prefix}B/sec": power for prefix, power in _POWERS.items()}
 _BITS = {f"{prefix}b/sec": power / 8 for prefix, power in _POWERS.items()}
@@ -26,7 +27,7 @@ _rate = partial(NamedValue, "msg_rate", "message_rate", "per second", size="msg_
 
 DIALECT = Labelled(
     suite="qperf",
-    begins={"_": rf"^(?:{_TESTS}):\s*$", "conf:": r"^conf:\s*$"},
+    begins={"_": rf"^(?:{_MEASURING}):\s*$", "conf:": r"^conf:\s*$"},
     opens=rf"^(?P<test>{_TESTS}):\s*$",
     values=(
         r"^\s+(?P<key>msg_size)\s+=\s+.*\((?P<value>[\d,]+)\)\s*$",

@@ -7,7 +7,7 @@ the JSON file FABRICGAUGE_STAND_IN tells: ``gb_s``, and ``slow``: shares by host
 and interface (``c3:eth1``); a host without GPU is in ``broken``. The figures are no measurement.
 The bytes are: each rank sends MOVED of them to the next one over the interface that
 NCCL_SOCKET_IFNAME names, so that its counters agree. The ranks find each other by files beside the
-JSON file.
+JSON file; the one without a GPU leaves the word ``gone`` there, as MPI_Abort would end all ranks.
 """
 
 import fcntl
@@ -35,21 +35,27 @@ def address() -> str:
         return socket.inet_ntoa(fcntl.ioctl(one, 0x8915, named)[20:24])  # SIOCGIFADDR
 
 
+def placed(words: str) -> None:
+    """What the other ranks read of this one, all at once."""
+    draft = TOLD.with_name(f"{START}.{RANK}.draft")
+    draft.write_text(words)
+    draft.rename(TOLD.with_name(f"{START}.{RANK}"))
+
+
 def said(rank: int) -> list[str]:
     path, deadline = TOLD.with_name(f"{START}.{rank}"), time.monotonic() + 30
     while not path.exists():
         if time.monotonic() > deadline:
             sys.exit(f"rank {rank} did not come")
         time.sleep(0.01)
-    return path.read_text().split()
+    words = path.read_text().split()
+    return words if words != ["gone"] else sys.exit(f"rank {rank} is gone")
 
 
 def move() -> list[str]:
     """Send to the next rank and receive from the one before; the hosts of all ranks."""
     server = socket.create_server((address(), 0))
-    draft = TOLD.with_name(f"{START}.{RANK}.draft")
-    draft.write_text(f"{HOST} {address()} {server.getsockname()[1]}")
-    draft.rename(TOLD.with_name(f"{START}.{RANK}"))
+    placed(f"{HOST} {address()} {server.getsockname()[1]}")
     every = [said(rank) for rank in range(SIZE)]
     _, there, port = every[(RANK + 1) % SIZE]
     to = socket.create_connection((there, int(port)), source_address=(address(), 0))
@@ -86,6 +92,7 @@ def table(hosts: list[str], program: str) -> None:
 
 
 if HOST in json.loads(TOLD.read_text()).get("broken", ()):
+    placed("gone")
     sys.exit(f"{HOST}: Test CUDA failure common.cu:892 'no CUDA-capable device is detected'")
 found = move()
 if RANK == 0:

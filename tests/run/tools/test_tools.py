@@ -42,9 +42,11 @@ def perftest(**verbs: str) -> dict[str, str]:
 def test_perftest_connects_by_the_address_and_has_every_program() -> None:
     starts = perftest()
     assert {*starts} == {*TOOLS["perftest"].programs, "ib_send_bw, both directions"}
-    assert starts["ib_read_lat"] == f"ib_read_lat -a -R -F -n 10 -p 18515 {SERVER}"
-    assert starts["ib_atomic_bw"] == f"ib_atomic_bw -R -F -n 10 -p 18515 {SERVER}"
-    assert starts["ib_send_bw, both directions"].endswith(f"-b {SERVER}")
+    assert starts["ib_read_lat"] == f"ib_read_lat -a -R -F -n 10 -p 18519 {SERVER}"
+    assert starts["ib_atomic_bw"] == f"ib_atomic_bw -R -F -n 10 -p 18522 {SERVER}"
+    assert starts["ib_send_bw, both directions"].endswith(f"-b -p 18523 {SERVER}")
+    # A server that is still closing its port is not taken for the next one.
+    assert len({start.port for start in TOOLS["perftest"].starts(EFFORTS["quick"])}) == len(starts)
 
 
 @pytest.mark.parametrize(

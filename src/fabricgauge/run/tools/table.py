@@ -83,7 +83,8 @@ def _perftest(effort: Effort) -> tuple[Start, ...]:
     network chooses the device; ``-F`` goes on although the processor's clock is governed.
 
     The manager knows no UC, perftest refuses it for XRC, and it chooses the GID by itself: there
-    ``-d`` and ``-i`` name the port.
+    ``-d`` and ``-i`` name the port. Each start has a port of its own: the server before it may
+    still be closing its own, and a client that takes it for the next one is rejected.
     """
     kind = effort.verbs.get("queue-pair", "rc")
     by_manager = kind not in ("uc", "xrc") and "gid-index" not in effort.verbs
@@ -95,11 +96,12 @@ def _perftest(effort: Effort) -> tuple[Start, ...]:
         if verb in _VERBS_OF[kind]:
             sizes = () if verb == "atomic" else ("-a",)
             asked = _asked(program, effort.verbs)
-            servers[program] = (program, *sizes, *said, *asked, "-p", str(PERFTEST_PORT))
+            servers[program] = (program, *sizes, *said, *asked)
     servers["ib_send_bw, both directions"] = (*servers["ib_send_bw"], "-b")
     return tuple(
-        Start(name, (*server, SERVER), server, PERFTEST_PORT, least_s=1.0)
-        for name, server in servers.items()
+        Start(name, (*server, *at, SERVER), (*server, *at), port, least_s=1.0)
+        for port, (name, server) in enumerate(servers.items(), PERFTEST_PORT)
+        for at in [("-p", str(port))]
     )
 
 
