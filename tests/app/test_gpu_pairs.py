@@ -8,7 +8,7 @@ import pytest
 from tests.app.commands import Checked, fabricgauge
 from tests.judge.test_imported import run
 
-from fabricgauge.app import gpu_topology
+from fabricgauge.app.beside_logs import Beside, read_printout
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
 from fabricgauge.model.suite import SuiteCurve
@@ -55,15 +55,14 @@ def judged(tmp_path: Path) -> Judge:
     """The verdict on the first matrix of a log, with printouts beside it."""
 
     def judge(log: str, *printouts: str) -> Verdict:
-        told = {}
+        beside = Beside()
         for number, text in enumerate(printouts):
             path = tmp_path / f"printout-{number}"
             path.write_text(text)
-            parts = gpu_topology.read_printout(path)
+            parts = read_printout(path)
             assert parts, text
-            told[path] = (path.name, parts)
-        topology = gpu_topology.by_folder(told).get(tmp_path.absolute())
-        found = gpu_topology.joined(read([log.encode()], "log"), topology)
+            beside.printouts.append((path.name, parts))
+        found = beside.joined(read([log.encode()], "log"))
         curves = [one for one in found if isinstance(one, SuiteCurve)]
         verdicts = judgement(Context(run(curves[0], network=None), {})).verdicts
         return next(one for one in verdicts if one.rule == "fraction")
@@ -177,7 +176,7 @@ def test_links_of_unknown_number_are_not_compared(judged: Judge) -> None:
 
 def test_a_log_that_holds_the_matrix_is_no_printout(tmp_path: Path) -> None:
     (tmp_path / "both").write_text(TOPOLOGY + H100)
-    assert gpu_topology.read_printout(tmp_path / "both") is None
+    assert read_printout(tmp_path / "both") is None
 
 
 def test_import_joins_what_is_in_one_folder(tmp_path: Path) -> None:

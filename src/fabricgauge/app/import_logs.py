@@ -2,6 +2,7 @@
 
 import os
 import platform
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
@@ -9,9 +10,8 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge import __version__
-from fabricgauge.app import gpu_topology
+from fabricgauge.app.beside_logs import Beside, read_dump, read_printout
 from fabricgauge.app.conclude import conclude, leave
-from fabricgauge.app.nccl_dumps import by_folder, joined, may_be_dump, read_dump
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.read_files import found_in
 from fabricgauge.app.refused import Refused, refusal
@@ -20,6 +20,7 @@ from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.judged import Judged
+from fabricgauge.model.nccl import NcclDump
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended
 from fabricgauge.model.suite import LIMITED, UNREADABLE, SuiteCurve, UnparsedLine
@@ -93,7 +94,7 @@ def import_logs(
         CannotRun: not one figure was found; the message says of each file what it seems to be,
             the line, and what was expected there.
     """
-    sources = _with_topology(_with_dumps(sources, directory, progress), directory)
+    sources = _with_evidence(sources, directory, progress)
     stated = {one.network.name: one.network for one in sources if one.network is not None}
     fabric = Fabric(nodes=(), unreached=(), networks=tuple(stated.values()))
     plan = Plan("import", Stopping(0.0, 0.0), False, (), tool="import")
@@ -111,59 +112,45 @@ def import_logs(
         raise CannotRun(f"{refusal(refused)}; `fabricgauge import --help` lists the suites")
 
 
-def _with_dumps(
+def _with_evidence(
     sources: Sequence[Source], directory: RunDirectory, progress: Progress
 ) -> Sequence[Source]:
-    """The logs, each with the dumps beside it; a dump that cannot be read stays a source."""
-    dumps, logs = {}, []
-    for source in sources:
-        path = source.path
-        if path is None or not may_be_dump(path, source.within):
-            logs.append(source)
-        elif isinstance(dump := read_dump(path, source.name, source.within), UnparsedLine):
-            progress.trouble(f"{source.name}: {dump.reason}")
-            logs.append(msgspec.structs.replace(source, found=(dump,)))
+    """The logs, each with what lies beside it; a dump that cannot be read stays a source.
+
+    Without a log printouts stay sources as well.
+    """
+    beside: defaultdict[Path | None, Beside] = defaultdict(Beside)
+    logs, printouts = list[Source](), list[Source]()
+    for one in sources:
+        path, folder = one.path, _folder(one)
+        dump = read_dump(path, one.name, one.within) if path else None
+        if path and isinstance(dump, NcclDump):
+            beside[folder].dumps.append(dump)
+            directory.copy_raw("nccl-dumps", path, one.within, LARGEST_COPY_BYTES)
+        elif isinstance(dump, UnparsedLine):
+            progress.trouble(f"{one.name}: {dump.reason}")
+            logs.append(msgspec.structs.replace(one, found=(dump,)))
+        elif path and (parts := read_printout(path, one.within)):
+            beside[folder].printouts.append((one.name, parts))
+            printouts.append(one)
         else:
-            dumps[path] = dump
-            directory.copy_raw("nccl-dumps", path, source.within, LARGEST_COPY_BYTES)
-    if dumps and not logs:
+            logs.append(one)
+    if beside and not (logs or printouts):
         raise CannotRun(
-            f"{next(iter(dumps.values())).source} is a dump of NCCL: it holds no figures; import"
+            f"{sources[0].name} is a dump of NCCL: it holds no figures; import"
             " the log of nccl-tests beside it as well"
         )
-    beside = by_folder(dumps)
-    return [
-        msgspec.structs.replace(
-            one, found=joined(one.found, beside.get(one.path.parent.absolute(), ()))
-        )
-        if one.path
-        else one
-        for one in logs
-    ]
-
-
-def _with_topology(sources: Sequence[Source], directory: RunDirectory) -> Sequence[Source]:
-    """The logs, each with what nvidia-smi says beside it; without a log, printouts stay sources."""
-    told = {
-        one.path: (one.name, parts)
-        for one in sources
-        if one.path and (parts := gpu_topology.read_printout(one.path, one.within))
-    }
-    logs = [one for one in sources if one.path not in told]
-    if not told or not logs:
-        return sources
-    for one in sources:
-        if one.path in told:
+    for one in printouts if logs else ():
+        if one.path:
             directory.copy_raw("nvidia-smi", one.path, one.within, LARGEST_COPY_BYTES)
-    beside = gpu_topology.by_folder(told)
     return [
-        msgspec.structs.replace(
-            one, found=gpu_topology.joined(one.found, beside.get(one.path.parent.absolute()))
-        )
-        if one.path
-        else one
-        for one in logs
+        msgspec.structs.replace(one, found=beside[_folder(one)].joined(one.found))
+        for one in logs or printouts
     ]
+
+
+def _folder(source: Source) -> Path | None:
+    return source.path.parent.absolute() if source.path else None
 
 
 def judge(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from fabricgauge.app.beside_logs import Beside, read_dump
 from fabricgauge.app.measure import broken_by
-from fabricgauge.app.nccl_dumps import joined, may_be_dump, read_dump
 from fabricgauge.app.notes import explained
 from fabricgauge.app.programs import Suite
 from fabricgauge.app.run_context import RunContext
@@ -181,8 +181,8 @@ def _keep(
     source = f"{launch.program}, launch {launch.number}"
     told = [found for line in lines if (found := placement(line)) is not None]
     suite_lines = (line.encode() for line in lines if not is_telling(line))
-    dumps = tuple(_dumps(context.directory.raw(context.name(launch))))
-    outputs = joined(read(suite_lines, source), dumps)
+    beside = Beside(list(_dumps(context.directory.raw(context.name(launch)))))
+    outputs = beside.joined(read(suite_lines, source))
     said = [_whole(one, launch.program, ended) for one in outputs]
     curves = [one for one in said if isinstance(one, SuiteCurve)]
     is_pair = launch.program == _suite(context).tool.of_pairs and _of_many(context.plan)
@@ -202,10 +202,9 @@ def _of_many(plan: Plan) -> bool:
 def _dumps(folder: Path) -> Iterator[NcclDump]:
     """What NCCL left of its topology and graphs in a start's folder."""
     for path in sorted(folder.glob("*.xml")):
-        if may_be_dump(path, folder):
-            dump = read_dump(path, path.name, folder)
-            if isinstance(dump, NcclDump):
-                yield dump
+        dump = read_dump(path, path.name, folder)
+        if isinstance(dump, NcclDump):
+            yield dump
 
 
 def _with_figures(launch: PlannedLaunch, said: Sequence[Found], ended: Ended) -> Ended:
