@@ -120,8 +120,8 @@ def _explain_low_figures(context: RunContext) -> None:
             continue
         why = "is below its ceiling: measuring what the host does without it"
         context.progress.stage(f"{name} {why}")
-        number = 1 + max(launch.number for launch in run.plan.launches)
-        launch = host_reference(number, run.plan.launches[0].nodes[0], name, run.plan)
+        first = run.plan.launches[0].nodes[0]
+        launch = host_reference(run.plan.last + 1, first, name, run.plan)
         if launch.network not in {made.network for made in run.launches}:
             measure(context, (launch,))
             return  # one node's word serves all its networks

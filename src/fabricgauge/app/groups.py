@@ -17,7 +17,7 @@ from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.pairs import Meeting, Recheck
-from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.model.plan import Plan, PlannedLaunch, numbered
 from fabricgauge.model.run import Run
 from fabricgauge.plan.plan import JointRanks, Targets, plan_groups, rate_of
 from fabricgauge.plan.recheck import recheck_launch
@@ -85,16 +85,10 @@ def further(context: RunContext) -> tuple[PlannedLaunch, ...]:
     spent_s = sum(launch.ended.wall_s for launch in context.run.launches)
     instead = planned_instead(context.target, context.fabric, bad, context.culprits, spent_s)
     made = [one for planned in instead for one in _unmeasured(planned, context.run)]
-    launches = renumbered(made, max((one.number for one in context.plan.launches), default=0))
+    launches = numbered(made, context.plan.last)
     for one in launches:
         context.plan_further(one)
     return (*(one for one in left if one not in bad), *launches)
-
-
-def renumbered(launches: Sequence[PlannedLaunch], after: int) -> tuple[PlannedLaunch, ...]:
-    """The launches with the numbers that follow ``after``."""
-    numbered = enumerate(launches, after + 1)
-    return tuple(msgspec.structs.replace(launch, number=number) for number, launch in numbered)
 
 
 def holds_culprit(launch: PlannedLaunch, culprits: Culprits) -> bool:
@@ -143,7 +137,7 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
         *(one for one in suspected if one.network not in first),
         *(one for one in doubted.values() if one.network not in streams),
     )
-    number = max(launch.number for launch in run.plan.launches)
+    number = run.plan.last
     limits = ceilings(run.fabric.networks, run.launches)
     networks = {one.name: one for one in run.fabric.networks}
     for one in asked:

@@ -13,7 +13,6 @@ from fabricgauge.judge.interface import Said
 from fabricgauge.judge.nccl import offload
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.medium import FLOORS
 from fabricgauge.model.nccl import NcclEvidence
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
@@ -105,8 +104,7 @@ def _nodes(subject: Subject, curve: SuiteCurve) -> tuple[str, ...]:
 def _wire(subject: Subject, curve: SuiteCurve) -> tuple[float | None, str]:
     """What a node's adapters carry each way: as stated, or as the library tells their rates."""
     if not isinstance(subject.ceiling, Skipped):
-        technology = "" if isinstance(subject.network, Skipped) else subject.network.technology
-        if curve.transport == "rdma" and FLOORS.get(technology) == "tcp":
+        if curve.transport == "rdma" and subject.medium == "tcp":
             told = f"NCCL used RDMA on {subject.name}, whose ceiling is that of TCP"
             hint = '; state it, e.g. --network "100GbE roce"' if subject.imported else ""
             return None, told + hint
@@ -141,12 +139,10 @@ def _shape(
     and its bus bandwidth counts 2 S (n - 1) / n.
     """
     name, ranks, nodes = curve.benchmark.removesuffix("_perf"), len(hosts), len(set(hosts))
-    network = subject.network
     unknown = Skipped(f"what {name} moves over a node's adapters is not known")
-    memory = not isinstance(network, Skipped) and FLOORS.get(network.technology) == "memory"
     if not curve.benchmark.endswith("_perf"):
         return Skipped("the log does not name its collective: keep the command line above it")
-    if memory:
+    if subject.medium == "memory":
         return (1.0, 1.0) if name in (*_RINGS, *_CHAINS, "alltoall", "sendrecv") else unknown
     if nodes < 2:
         return Skipped(

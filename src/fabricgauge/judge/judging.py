@@ -25,7 +25,7 @@ from fabricgauge.judge.tables import overall as overall_of
 from fabricgauge.judge.tables import parts, table_verdict, together
 from fabricgauge.model.judged import RunVerdicts
 from fabricgauge.model.pairs import Recheck
-from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.plan import PlannedLaunch, numbered
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject, distinct
 
@@ -97,12 +97,8 @@ def doubtful(context: Context) -> tuple[PlannedLaunch, ...]:
 
     A single case tells a property of the network from a disturbance by its return only.
     """
-    number = max((launch.number for launch in context.run.plan.launches), default=0)
     launches = (one for subject in context.subjects for one in _again(subject))
-    return tuple(
-        msgspec.structs.replace(one, number=number + place, purpose="again")
-        for place, one in enumerate(launches, start=1)
-    )
+    return numbered(launches, context.run.plan.last)
 
 
 def _again(subject: Subject) -> Iterator[PlannedLaunch]:
@@ -114,7 +110,7 @@ def _again(subject: Subject) -> Iterator[PlannedLaunch]:
         cases = tuple(case for case in launch.cases if case.name in doubted)
         doubted -= {case.name for case in cases}
         if cases:
-            yield msgspec.structs.replace(launch, cases=cases)
+            yield msgspec.structs.replace(launch, cases=cases, purpose="again")
 
 
 def unclear(context: Context) -> tuple[Recheck, ...]:

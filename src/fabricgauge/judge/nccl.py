@@ -5,9 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from fabricgauge.judge.interface import Said
 from fabricgauge.judge.subject import Subject
-from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Moved
-from fabricgauge.model.medium import FLOORS
 from fabricgauge.model.nccl import NcclAdapter, NcclDevice, NcclEvidence
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome
@@ -124,23 +122,21 @@ def _by(said: NcclEvidence) -> str:
 
 
 def _sockets(subject: Subject, said: NcclEvidence, where: str, evidence: tuple[str, ...]) -> Said:
-    network = subject.network
-    floor = "" if isinstance(network, Skipped) else FLOORS.get(network.technology, "")
     there = dict.fromkeys(one.name for one in said.adapters if _is_rdma(one))
     interfaces = dict.fromkeys(_name(said, way.node, way.adapter) for way in said.crossing)
     by = f" by {sentences.listed(list(interfaces))}"
     told = f"{where}: NCCL sent by sockets (TCP{by if interfaces else ''}), not by RDMA"
-    if floor == "tcp":
+    if subject.medium == "tcp":
         return Said(Outcome.PASS, f"{told}, as the stated network is for TCP", None, None, evidence)
     off = [f"{name}={said.variables.get(name)} was set" for name, value in _TURNED_OFF.items()
            if said.variables.get(name) == value]  # fmt: skip
     cause = sentences.listed(off or list(said.reasons)[:2]) or "NCCL does not say why"
-    if floor:
+    if subject.medium:
         told += f", which {subject.name} is meant for"
     elif there:
         names = sentences.listed(list(there), 4)
         told += f", although RDMA adapters are there ({names})"
-    outcome = Outcome.INVALID if floor or there else Outcome.WARN
+    outcome = Outcome.INVALID if subject.medium or there else Outcome.WARN
     return Said(outcome, told, None, None, evidence, cause, _SOCKETS)
 
 
@@ -213,8 +209,7 @@ def _inside(
     subject: Subject, curve: SuiteCurve, said: NcclEvidence, where: str, evidence: tuple[str, ...]
 ) -> Iterator[Said]:
     vias = sentences.listed(list(dict.fromkeys(way.via for way in said.ways)))
-    network = subject.network
-    memory = not isinstance(network, Skipped) and FLOORS.get(network.technology) == "memory"
+    memory = subject.medium == "memory"
     stated = {node for launch in subject.launches for node in launch.nodes}
     several = len(set(curve.evidence.rank_hosts) | stated) > 1
     if said.multi_node_nvlink:

@@ -14,6 +14,7 @@ from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.evidence import NetworkEvidence, RunEvidence
 from fabricgauge.model.fabric import Interface, Member, Network
 from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.medium import FLOORS, Floor
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult, PairAnalysis
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Launch, Run
@@ -116,6 +117,16 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     def of_ports(self) -> bool:
         """Whether it is a network of RDMA ports."""
         return not isinstance(self.network, Skipped) and self.network.of_ports
+
+    @property
+    def technology(self) -> str:
+        """The network's, empty where it is not known."""
+        return "" if isinstance(self.network, Skipped) else self.network.technology
+
+    @property
+    def medium(self) -> Floor | None:
+        """What a message has to pass in the network; None where that is not known."""
+        return FLOORS.get(self.technology)
 
     @property
     def curves(self) -> tuple[SuiteCurve, ...]:

@@ -1,5 +1,6 @@
 """What is to be measured: cases, grouped in launches of one MPI program each."""
 
+from collections.abc import Iterable
 from math import ceil
 from typing import Literal
 
@@ -111,6 +112,13 @@ class PlannedLaunch(msgspec.Struct, frozen=True):
         return sum(case.longest_s(len(self.nodes)) for case in self.cases)
 
 
+def numbered(launches: Iterable[PlannedLaunch], after: int = 0) -> tuple[PlannedLaunch, ...]:
+    """The launches with the numbers that follow ``after``."""
+    return tuple(
+        msgspec.structs.replace(one, number=at) for at, one in enumerate(launches, after + 1)
+    )
+
+
 class Plan(msgspec.Struct, frozen=True):
     """A whole run: launches in the order in which they are to be started.
 
@@ -128,6 +136,11 @@ class Plan(msgspec.Struct, frozen=True):
     transport: str = ""
     memory: str = ""
     device: int | None = None
+
+    @property
+    def last(self) -> int:
+        """The highest number that a launch has, 0 without any."""
+        return max((launch.number for launch in self.launches), default=0)
 
     @property
     def budget_s(self) -> float:

@@ -23,7 +23,7 @@ from fabricgauge.model.pattern import (
     THREADED_PATTERNS,
     Pattern,
 )
-from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping
+from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping, numbered
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.plan.all_pairs import Field, all_pairs_cases
 from fabricgauge.plan.asked import ALL_PATTERNS, asked
@@ -144,10 +144,9 @@ def plan(
 
 def _plan(request: MeasurementRequest, profile: Profile, launches: Iterable[PlannedLaunch]) -> Plan:
     """A plan of these launches, numbered in their order."""
-    numbered = (msgspec.structs.replace(one, number=at) for at, one in enumerate(launches, 1))
     stopping = Stopping(profile.relative_half_width, CONFIDENCE)
     return Plan(
-        profile.name, stopping, request.check_data, tuple(numbered), transport=request.transport,
+        profile.name, stopping, request.check_data, numbered(launches), transport=request.transport,
         memory=request.memory, device=request.device,
     )  # fmt: skip
 

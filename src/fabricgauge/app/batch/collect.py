@@ -9,7 +9,7 @@ import msgspec
 from fabricgauge.app.batch.attempts import UNKNOWN, Attempt, Taken, attempts, pinned_to
 from fabricgauge.app.batch.job import plan_of
 from fabricgauge.app.batch.numbers import by_folder
-from fabricgauge.app.groups import Culprits, holds_culprit, planned_instead, renumbered
+from fabricgauge.app.groups import Culprits, holds_culprit, planned_instead
 from fabricgauge.app.networks import unjoined
 from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.target import Target
@@ -20,7 +20,7 @@ from fabricgauge.model.batch import EACH_SUBNET, BatchJob
 from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric
-from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.model.plan import Plan, PlannedLaunch, numbered
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.run.launch import tail
 from fabricgauge.store.run_directory import RunDirectory
@@ -181,7 +181,7 @@ def _without_culprits(
     plans = planned_instead(target, fabric, bad, culprits)
     instead = [one for planned in plans for one in planned.launches]
     last = max(one.number for one in launches)
-    return (*(one for one in launches if one not in bad), *renumbered(instead, last))
+    return (*(one for one in launches if one not in bad), *numbered(instead, last))
 
 
 def _seen(fabric: Fabric) -> str:

@@ -14,7 +14,7 @@ from fabricgauge.model.batch import EACH_SUBNET, Batch, Request
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.plan import Plan
+from fabricgauge.model.plan import Plan, numbered
 from fabricgauge.model.request import MeasurementRequest, applicable
 from fabricgauge.plan.pair_jobs import pair_plan
 from fabricgauge.plan.plan import OF_A_PAIR, host_reference, plan
@@ -127,12 +127,8 @@ def _first_plan(request: MeasurementRequest, batch: Batch, nodes: int) -> Plan:
         for subnet in where
     ]
     reference = host_reference(0, launches[0].nodes[0], None, made)
-    numbered = (
-        msgspec.structs.replace(launch, number=number)
-        for number, launch in enumerate((*launches, reference), start=1)
-        if launch.cases
-    )
-    return msgspec.structs.replace(made, launches=tuple(numbered))
+    with_cases = (launch for launch in (*launches, reference) if launch.cases)
+    return msgspec.structs.replace(made, launches=numbered(with_cases))
 
 
 def _subnets(batch: Batch) -> Iterator[str]:

@@ -9,7 +9,6 @@ from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.medium import FLOORS, Floor
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.words import figures, patterns
@@ -48,7 +47,7 @@ class _Time(msgspec.Struct, frozen=True):
 
 @of_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
-    if _medium(subject) == "memory":
+    if subject.medium == "memory":
         return Skipped("the medium joins memories: no floor of latency is known for it")
     margins = []
     for one in _times(subject):
@@ -118,7 +117,7 @@ def _floor_name(subject: Subject, foreign: SuiteCurve | None) -> str:
     Other suites show no connections: there the log's own word counts, or else what the
     network is usually used with. One log's word does not count for the others.
     """
-    medium = _medium(subject)
+    medium = subject.medium or "rdma"  # the quickest adapter where none is known
     if foreign is None:
         if subject.evidence.over_tcp:
             return TCP
@@ -126,9 +125,3 @@ def _floor_name(subject: Subject, foreign: SuiteCurve | None) -> str:
     if foreign.transport == "tcp":
         return TCP
     return OTHERWISE if (medium, foreign.transport) == ("tcp", "rdma") else f"floor.{medium}"
-
-
-def _medium(subject: Subject) -> Floor:
-    """What a message passes in the subject's network; the quickest adapter where none is known."""
-    network = subject.network
-    return "rdma" if isinstance(network, Skipped) else FLOORS.get(network.technology, "rdma")

@@ -88,9 +88,7 @@ def _of_logs(subject: Subject) -> Said | Skipped:
 
     What NCCL says of its own choice is believed, and not proved.
     """
-    network = subject.network
-    stated = "" if isinstance(network, Skipped) else network.technology
-    expected = _LINK_TYPES.get(stated, "")
+    stated, expected = subject.technology, _LINK_TYPES.get(subject.technology, "")
     for one in subject.curves:
         link, (name, technology) = one.evidence.link_type, one.evidence.technology
         other = ""

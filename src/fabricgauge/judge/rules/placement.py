@@ -7,7 +7,6 @@ from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Placed
 from fabricgauge.model.measurement import Placement
-from fabricgauge.model.medium import FLOORS
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.words import sentences
 
@@ -66,8 +65,7 @@ def _of_logs(subject: Subject) -> Said | Skipped:
         itself = f"the log itself names {hosts[0]} for both ends" if one_host else ""
         if why := curve.evidence.one_end or itself:
             lonely = f"{curve.source}:{curve.first_line}: {why}"
-    network = subject.network
-    if lonely and not isinstance(network, Skipped) and FLOORS.get(network.technology) == "memory":
+    if lonely and subject.medium == "memory":
         return Said(Outcome.PASS, f"{lonely}; {subject.name} is inside a node")
     if lonely:
         outcome = Outcome.INVALID if subject.claimed else Outcome.WARN
