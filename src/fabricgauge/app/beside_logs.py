@@ -39,7 +39,7 @@ class Beside(msgspec.Struct):
     printouts: list[tuple[str, Parts]] = []
 
     def joined(self, found: Iterable[Found]) -> Iterator[Found]:
-        """The same, with the dumps at tables of collectives and what joins GPUs at their matrices."""
+        """The same: dumps stand at tables of collectives, what joins GPUs at matrices of them."""
         replace, topology = msgspec.structs.replace, self._topology()
         for one in found:
             if isinstance(one, SuiteCurve) and one.suite in SUITES and self.dumps:

@@ -22,16 +22,15 @@ def over_tcp(launches: Iterable[Launch]) -> bool:
     """Whether TCP connections carried the payload of the launches' ok cases."""
     launches = tuple(launches)
     payload = sum(sum(one.payload_sent_bytes) for launch in launches for one in launch.completed)
-    sent = sum(socket.sent_bytes for launch in launches for _, _, socket in sockets(launch))
+    sent = sum(socket.sent_bytes for launch in launches for socket in _sockets(launch))
     return sent > 0 and sent >= CARRIED * payload
 
 
-def sockets(launch: Launch) -> Iterator[tuple[int, Measurement, Socket]]:
-    """Rank, case and connection of every connection in the launch's ok cases."""
+def _sockets(launch: Launch) -> Iterator[Socket]:
+    """Every connection in the launch's ok cases."""
     for measurement in launch.completed:
         for rank in range(len(measurement.sockets)):
-            for connection in measurement.sockets_of(rank):
-                yield rank, measurement, connection
+            yield from measurement.sockets_of(rank)
 
 
 def address_of(endpoint: str) -> str:
@@ -64,16 +63,14 @@ def retransmissions(launches: Iterable[Launch], ours: Container[str] | None) -> 
 
 def sent_again(launches: Iterable[Launch], ours: Container[str] | None) -> dict[str, float]:
     """Share of its segments that each node sent again in streams of all pairs, 0 to 1."""
-    sums: dict[str, list[float]] = {}
+    lost, segments = Counter[str](), dict[str, float]()
     for launch in launches:
-        for one in launch.completed:
-            if one.pattern == "all_pairs_bandwidth":
-                for rank in range(len(one.sockets)):
-                    sums.setdefault(node_of(launch, rank), [0.0, 0.0])
-                    again, sent = _segments(one, rank, ours)
-                    sums[node_of(launch, rank)][0] += again
-                    sums[node_of(launch, rank)][1] += sent
-    return {node: again / sent for node, (again, sent) in sums.items() if sent > 0}
+        for one in (case for case in launch.completed if case.pattern == "all_pairs_bandwidth"):
+            for rank in range(len(one.sockets)):
+                node, (again, sent) = node_of(launch, rank), _segments(one, rank, ours)
+                lost[node] += again
+                segments[node] = segments.get(node, 0.0) + sent
+    return {node: lost[node] / sent for node, sent in segments.items() if sent > 0}
 
 
 def _segments(
@@ -93,7 +90,7 @@ def largest_segments(launches: Iterable[Launch], network: Network | Skipped) -> 
     ours = {member.ip: f"{member.node}:{member.interface}" for member in members}
     largest: dict[str, int] = {}
     for launch in launches if ours else ():
-        for _rank, _case, socket in sockets(launch):
+        for socket in _sockets(launch):
             name = ours.get(address_of(socket.local))
             if name and socket.sent_bytes >= ENOUGH_BYTES and socket.segment_bytes > 0:
                 largest[name] = max(largest.get(name, 0), socket.segment_bytes)

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from fabricgauge.evidence import connections
-from fabricgauge.evidence.gpu import copy_rates
 from fabricgauge.evidence.placement import placed
 from fabricgauge.evidence.traffic import moved, traffic, troubles
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import LaunchEvidence, NetworkEvidence, RunEvidence
 from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.memory import CopyRates
 from fabricgauge.model.run import Launch, Run
+from fabricgauge.stats.series import node_of
 
 
 def evidence(run: Run) -> RunEvidence:
@@ -45,5 +46,21 @@ def _of_network(fabric: Fabric, name: str | None, launches: Sequence[Launch]) ->
         largest_segments=connections.largest_segments(launches, network),
         counted=any(one.all_counters for one in launches),
         over_tcp=connections.over_tcp(launches),
-        copies=copy_rates(launches),
+        copies=_copy_rates(launches),
     )
+
+
+def _copy_rates(launches: Sequence[Launch]) -> dict[str, dict[int, CopyRates]]:
+    """By node, then by size in bytes, of the best launch; nodes without copies are left out."""
+    found: dict[str, dict[int, CopyRates]] = {}
+    for launch in launches:
+        for placement in launch.placements:
+            for one in placement.copies:
+                if min(one.to_device_s, one.to_host_s) <= 0:
+                    continue
+                sizes = found.setdefault(node_of(launch, placement.rank), {})
+                rates = (one.bytes / one.to_device_s, one.bytes / one.to_host_s)
+                known = sizes.get(one.bytes, CopyRates(0.0, 0.0))
+                best = map(max, rates, (known.to_device, known.to_host))
+                sizes[one.bytes] = CopyRates(*best)
+    return found

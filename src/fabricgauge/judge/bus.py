@@ -64,8 +64,9 @@ class BusRate(NamedTuple):
 
 def bus_rates(subject: Subject) -> Iterator[BusRate | Skipped]:
     """Each curve of bus bandwidth that can be held against something, or why it cannot."""
+    least = subject.limit("fraction.from")
     for curve in _judged(subject):
-        points = [one for one in curve.points if (one.message_bytes or 0) >= _least(subject)]
+        points = [one for one in curve.points if (one.message_bytes or 0) >= least]
         if curve.quantity != "bus_bandwidth" or curve.ranks == 1 or not points:
             continue
         wire, origin = _wire(subject, curve)
@@ -89,10 +90,6 @@ def _judged(subject: Subject) -> Iterator[SuiteCurve]:
             of_pairs.append((max(one.estimate.value for one in curve.points), curve))
     if of_pairs:
         yield sorted(of_pairs, key=itemgetter(0))[len(of_pairs) // 2][1]
-
-
-def _least(subject: Subject) -> float:
-    return subject.limit("fraction.from")
 
 
 def _nodes(subject: Subject, curve: SuiteCurve) -> tuple[str, ...]:
@@ -175,7 +172,7 @@ def bus_words(subject: Subject) -> Iterator[Said]:
 def _said(subject: Subject, one: BusRate) -> Said:
     enough, least = subject.limit("fraction.bus_pass"), subject.limit("fraction.bus_warn")
     outcome, cause, remedy, more = Outcome.PASS, "", "", ""
-    helped = offload([one.curve])
+    helped = offload(one.curve)
     if one.share > 1.0 + subject.limit("above-ceiling.tolerance"):
         more = f"; {helped} may reduce on the way" if helped else _unlike_a_ring(one)
         if not helped and exceeds(subject, one):
@@ -266,7 +263,7 @@ def _chosen(said: NcclEvidence | None, message_bytes: int) -> str:
 def above(subject: Subject) -> Said | None:
     """The first collective that is more than any algorithm can bring over the wire."""
     for one in bus_rates(subject):
-        if isinstance(one, Skipped) or offload([one.curve]) or not exceeds(subject, one):
+        if isinstance(one, Skipped) or offload(one.curve) or not exceeds(subject, one):
             continue
         told = (
             f"{one.curve.source}:{one.curve.first_line} {one.curve.benchmark}: bus bandwidth"

@@ -1,8 +1,9 @@
 """What NCCL's and RCCL's own words say of the path: sockets, GPUDirect RDMA, idle adapters."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from fabricgauge.evidence.traffic import COLLECTIVE_SUITES
 from fabricgauge.judge.interface import Said
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.evidence import Moved
@@ -45,8 +46,8 @@ _LOCAL = "the ranks share a node, or NCCL takes several containers for one (NCCL
 
 def words(subject: Subject) -> Iterator[Said]:
     """What each table of nccl-tests and rccl-tests gives away, one word after the other."""
-    tables = {(one.source, one.first_line): one for one in subject.curves if _is_nccl(one)}
-    for curve in tables.values():
+    ours = (one for one in subject.curves if one.suite in COLLECTIVE_SUITES)
+    for curve in {(one.source, one.first_line): one for one in ours}.values():
         where = f"{curve.source}:{curve.first_line}"
         if curve.ranks == 1:
             outcome = Outcome.INVALID if subject.claimed else Outcome.WARN
@@ -54,10 +55,6 @@ def words(subject: Subject) -> Iterator[Said]:
             yield Said(outcome, told, None, None, (), *_ALONE)
         elif curve.evidence.nccl is not None:
             yield from _of_library(subject, curve, curve.evidence.nccl, where)
-
-
-def _is_nccl(curve: SuiteCurve) -> bool:
-    return curve.suite in ("nccl-tests", "rccl-tests")
 
 
 def _of_library(
@@ -183,9 +180,7 @@ def _idle(curve: SuiteCurve, said: NcclEvidence, where: str) -> Iterator[Said]:
     for node in dict.fromkeys(one.node for one in said.adapters if one.link):
         mine = {one.index: one for one in said.adapters if one.node == node and one.link}
         used = {way.adapter or 0 for way in said.crossing if way.node == node}
-        if (
-            not used or not used <= mine.keys()
-        ):  # adapters that NCCL joined have numbers of their own
+        if not used or not used <= mine.keys():  # those that NCCL joined have numbers of their own
             continue
         links = {mine[index].link for index in used}
         idle = [one.name for index, one in mine.items() if index not in used and one.link in links]
@@ -229,11 +224,13 @@ def unconfirmed(subject: Subject) -> Iterator[Said]:
     """Adapters that NCCL names and whose own counters did not move with the payload."""
     for launch, seen in zip(subject.launches, subject.evidence.launches, strict=True):
         said = next((one.evidence.nccl for one in launch.curves if one.evidence.nccl), None)
+        if said is None:
+            continue
         hosts = {one.rank: one.host for one in launch.placements}
-        for moved in seen.moved if said else ():
+        for moved in seen.moved:
             node = hosts.get(moved.rank, moved.node)
-            ways = [one for one in said.crossing if one.node == node] if said else []
-            names = dict.fromkeys(_name(said, node, one.adapter) for one in ways) if said else {}
+            ways = [one for one in said.crossing if one.node == node]
+            names = dict.fromkeys(_name(said, node, one.adapter) for one in ways)
             counted = {name: moved.sent_bytes[name] for name in names if name in moved.sent_bytes}
             if counted:
                 yield from _against(f"launch {launch.number}", moved, counted)
@@ -265,7 +262,6 @@ def _against(where: str, moved: Moved, counted: dict[str, int]) -> Iterator[Said
         )  # fmt: skip
 
 
-def offload(curves: Sequence[SuiteCurve]) -> str:
+def offload(curve: SuiteCurve) -> str:
     """``SHARP`` or ``NVLS`` where the library says so: more may arrive than the wire carries."""
-    said = (one.evidence.nccl for one in curves)
-    return next((one.offloaded for one in said if one and one.offloaded), "")
+    return curve.evidence.nccl.offloaded if curve.evidence.nccl else ""

@@ -1,9 +1,13 @@
-"""Whether MPI staged the messages of buffers on a GPU through host memory, and what that costs."""
+"""Whether MPI staged the messages of buffers on a GPU through host memory, and what that costs.
+
+A message that MPI stages is copied from the GPU to host memory, sent from there, and copied to the
+other GPU: it cannot be faster than the slowest of the copies, however well they overlap.
+"""
 
 from collections.abc import Iterator
 
-from fabricgauge.evidence import gpu
 from fabricgauge.judge.streams import Stream
+from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.memory import DIRECT, STAGED, Copy
 from fabricgauge.words import figures
 
@@ -12,8 +16,28 @@ FASTER = 1.2
 
 
 def slowest_copy(stream: Stream) -> Copy | None:
-    """Of those that the stream's messages need if MPI stages them; None where none was timed."""
-    return gpu.slowest_copy(stream.subject.evidence.copies, stream.series, stream.best)
+    """Of those that the stream's messages need if MPI stages them; None where none was timed.
+
+    None for a ping-pong as well, whose copies and messages take turns.
+    """
+    measured = () if stream.series.is_latency else stream.measurements
+    copies = (copy for one in measured for copy in _needed(stream, one))
+    return min(copies, key=lambda copy: copy.bytes_per_s, default=None)
+
+
+def _needed(stream: Stream, one: Measurement) -> Iterator[Copy]:
+    series, rates = stream.series, stream.subject.evidence.copies
+    for end in one.memory:
+        at_origin = end.rank == one.origin
+        node = series.origin if at_origin else series.target
+        at = rates.get(node, {}).get(one.message_bytes)
+        if at is None or end.kind == "host":
+            continue
+        sends = at_origin != (series.pattern == "get_bandwidth")
+        if sends or stream.directions == 2:
+            yield Copy(node, True, at.to_host)
+        if not sends or stream.directions == 2:
+            yield Copy(node, False, at.to_device)
 
 
 def share(stream: Stream, copy: Copy) -> float:

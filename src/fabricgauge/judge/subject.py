@@ -95,10 +95,6 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
         return VerdictSubject("network", self.name)
 
     @property
-    def pinned(self) -> bool:
-        return self.name != OWN_CHOICE
-
-    @property
     def imported(self) -> bool:
         """Whether all of it was read from others' logs: there is no evidence but theirs."""
         return bool(self.launches) and all(launch.imported for launch in self.launches)

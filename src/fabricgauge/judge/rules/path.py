@@ -16,6 +16,7 @@ from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.run import IMPORTED, Launch
 from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.words import figures, sentences
+from fabricgauge.words.networks import OWN_CHOICE
 
 ID = "path"
 
@@ -31,9 +32,6 @@ _PIN_PORTS = (
     "see what took the messages in transports.json of the run; let the MPI have a library for these"
     " ports (UCX_NET_DEVICES, FI_PROVIDER), and look for site settings that override them"
 )
-
-#: Below this share of the payload the counters "did not move": it went through memory.
-MOVED_AT_ALL = 0.5
 
 _MEMORY = "the ranks share a node, or the MPI used shared memory between them"
 _OTHER = (
@@ -148,12 +146,12 @@ def _too_little(launch: Launch, nodes: tuple[Moved, ...], *, others: bool) -> Sa
 
 
 def _finding(subject: Subject, node: Moved) -> Said:
-    if node.total_bytes < MOVED_AT_ALL * node.payload_bytes:
+    if node.total_bytes < nccl.MOVED_AT_ALL * node.payload_bytes:
         told = f"the counters of {node.node} did not move with the payload: it went through shared"
         return Said(Outcome.INVALID, f"{told} memory", _crossed(0.0), cause=_MEMORY)
     if not isinstance(subject.network, Skipped):
         return _pinned(subject, subject.network, node)
-    if subject.pinned:
+    if subject.name != OWN_CHOICE:
         summary = f"discovery found no network {subject.name}, so no interface was meant"
         return Said(Outcome.INCONCLUSIVE, summary)
     shares = sentences.listed(_network_shares(subject, node))
