@@ -167,7 +167,8 @@ def _launches(
         spread = msgspec.structs.replace(alone, nodes=_spread(nodes[:2], one.ranks))
         # Verbs have no way of their own within a node.
         here = () if needs_ports(carrier) else within
-        launches = [alone if name == NODE else _over_loopback(alone) for name in here]
+        loopback = msgspec.structs.replace(alone, network=loopback_of(nodes[0]))
+        launches = [alone if name == NODE else loopback for name in here]
         if fabric.nodes:
             request = msgspec.structs.replace(target.request, network=others, transport=carrier)
             found = targets(request, fabric, nodes[:2])
@@ -189,10 +190,6 @@ def _beside(
     subnet = "127.0.0.0/8" if way_of(launch) == LOOPBACK else made.subnet
     named = msgspec.structs.replace(made, network=launch.network) if launch.ports else made
     return named, one, (*words, *(("--pin", subnet) if subnet else ()))
-
-
-def _over_loopback(launch: PlannedLaunch) -> PlannedLaunch:
-    return msgspec.structs.replace(launch, network=loopback_of(launch.nodes[0]))
 
 
 def _spread(nodes: tuple[str, ...], ranks: int) -> tuple[str, ...]:

@@ -67,15 +67,11 @@ def side(asked: str, root: Path) -> Side:
     try:
         directory = find(root, asked)
     except StoreError as no_run:
-        return _reference_or_nothing(asked, no_run)
+        try:
+            return _reference(asked, asked)
+        except UsageError as none:
+            raise UsageError(f"{asked!r} is no file; {no_run}; and {none}") from none
     return _run(asked, directory)
-
-
-def _reference_or_nothing(asked: str, no_run: StoreError) -> Side:
-    try:
-        return _reference(asked, asked)
-    except UsageError as no_reference:
-        raise UsageError(f"{asked!r} is no file; {no_run}; and {no_reference}") from no_reference
 
 
 def _run(asked: str, directory: RunDirectory) -> Side:

@@ -107,7 +107,7 @@ def import_logs(
     entries = _entries(sources, directory, progress, refused)
     while some := list(islice(entries, _MOST_AT_ONCE)):
         run_files.append_results(directory, some)
-    run_files.append_launches(directory, map(_started, count(1), sources))
+    run_files.append_launch(directory, *map(_started, count(1), sources))
     if len(refused) == len(sources):
         raise CannotRun(f"{refusal(refused)}; `fabricgauge import --help` lists the suites")
 

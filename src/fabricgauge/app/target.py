@@ -166,7 +166,8 @@ def own_lab(nodes: int, with_slurm: bool = False) -> Iterator[str]:
     """A lab for this check alone; what a killed check left behind is removed first."""
     for name in names():
         owner = name.removeprefix(_OWN_LAB_PREFIX)
-        if name.startswith(_OWN_LAB_PREFIX) and owner.isdigit() and not _alive(int(owner)):
+        own = name.startswith(_OWN_LAB_PREFIX) and owner.isdigit()
+        if own and not Path(f"/proc/{owner}").exists():
             down(name)
     name = f"{_OWN_LAB_PREFIX}{os.getpid()}"
     up(LabSpec(name, numbered_nodes(nodes or USUAL_NODES), slurm=with_slurm))
@@ -174,10 +175,6 @@ def own_lab(nodes: int, with_slurm: bool = False) -> Iterator[str]:
         yield name
     finally:
         down(name)
-
-
-def _alive(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()
 
 
 def ranks_of(request: MeasurementRequest, nodes: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fabricgauge import process
 from fabricgauge.engines.cache import PROGRAM, kept_or_made
+from fabricgauge.engines.find import ASK_TIMEOUT_S
 from fabricgauge.engines.sources import (
     FLAGS,
     LIBRARIES,
@@ -31,8 +32,6 @@ DIFFERENCES = "smpi_differences.hpp"
 
 #: The library stays loaded: SimGrid unloads it before its models let go of their callbacks.
 LIBRARY_FLAGS = ("-fPIC", "-shared", "-lsimgrid", "-Wl,-z,nodelete")
-
-ASK_TIMEOUT_S = 30.0
 
 _VERSION = re.compile(r"SimGrid version (\d[\w.]*)")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fabricgauge.evidence.traffic import COLLECTIVE_SUITES
 from fabricgauge.judge.interface import Said
 from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.thresholds import MOVED_AT_ALL
 from fabricgauge.model.evidence import Moved
 from fabricgauge.model.nccl import NcclAdapter, NcclDevice, NcclEvidence
 from fabricgauge.model.suite import SuiteCurve
@@ -14,8 +15,6 @@ from fabricgauge.words import figures, sentences
 
 #: Ways, and devices of a dump, that stand in the evidence.
 MOST_LINES = 16
-#: Below this share of the payload an adapter's counters did not move.
-MOVED_AT_ALL = 0.5
 #: Below this share of an adapter's even part of the payload nothing that counts crossed it.
 IDLE = 0.1
 #: Beginnings of interfaces of RDMA adapters: IPoIB, and HPE's name for Slingshot's.

@@ -17,6 +17,9 @@ class Limit(msgspec.Struct, frozen=True):
     origin: str
 
 
+#: Below this share of the payload counters "did not move": it went through memory, or elsewhere.
+MOVED_AT_ALL = 0.5
+
 #: Name, value, unit, and why that value.
 _ROWS: tuple[tuple[str, float, str, str], ...] = (
     ("path.share", 0.99, "share",

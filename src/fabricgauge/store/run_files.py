@@ -127,11 +127,7 @@ def append_results(directory: RunDirectory, lines: Iterable[ResultLine]) -> None
     directory.append_all("results.jsonl", lines)
 
 
-def append_launch(directory: RunDirectory, started: Started) -> None:
-    append_launches(directory, (started,))
-
-
-def append_launches(directory: RunDirectory, started: Iterable[Started]) -> None:
+def append_launch(directory: RunDirectory, *started: Started) -> None:
     directory.append_all("launches.jsonl", started)
 
 
@@ -240,17 +236,12 @@ def read_batch(directory: RunDirectory) -> Batch:
     """Raises:
     StoreError: the directory holds no run of a batch system.
     """
-    if is_check(directory):
+    if (directory.path / "run.json").exists() and not (directory.path / _BATCH).exists():
         raise StoreError(
             f"{directory.path} is no run of Slurm's jobs; what it has left is measured with"
             f" fabricgauge check --resume {directory.path}"
         )
     return directory.read(_BATCH, Batch)
-
-
-def is_check(directory: RunDirectory) -> bool:
-    """Whether it is a run that no batch system makes."""
-    return (directory.path / "run.json").exists() and not (directory.path / _BATCH).exists()
 
 
 def append_job(directory: RunDirectory, job: BatchJob) -> None:

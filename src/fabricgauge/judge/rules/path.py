@@ -10,6 +10,7 @@ import msgspec
 from fabricgauge.judge import nccl
 from fabricgauge.judge.interface import Said, of_networks, worst, worst_first
 from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.thresholds import MOVED_AT_ALL
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Moved
 from fabricgauge.model.fabric import Member, Network
@@ -146,7 +147,7 @@ def _too_little(launch: Launch, nodes: tuple[Moved, ...], *, others: bool) -> Sa
 
 
 def _finding(subject: Subject, node: Moved) -> Said:
-    if node.total_bytes < nccl.MOVED_AT_ALL * node.payload_bytes:
+    if node.total_bytes < MOVED_AT_ALL * node.payload_bytes:
         told = f"the counters of {node.node} did not move with the payload: it went through shared"
         return Said(Outcome.INVALID, f"{told} memory", _crossed(0.0), cause=_MEMORY)
     if not isinstance(subject.network, Skipped):
