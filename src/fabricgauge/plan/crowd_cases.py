@@ -8,13 +8,7 @@ import msgspec
 
 from fabricgauge.model.pattern import SUSTAINED_BYTES, CrowdPattern, Load, Pattern
 from fabricgauge.model.plan import Case
-from fabricgauge.plan.cases import (
-    LARGE_BYTES,
-    SAMPLES_PER_CASE,
-    SMALL_BYTES,
-    WINDOW,
-    stream,
-)
+from fabricgauge.plan.cases import LARGE_BYTES, SAMPLES_PER_CASE, SMALL_BYTES, WINDOW, stream
 from fabricgauge.plan.profiles import MIB, Profile
 
 #: What one rank holds of a collective whose buffers grow with the ranks.

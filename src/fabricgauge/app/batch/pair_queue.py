@@ -6,13 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from fabricgauge.app.batch.job import Maker, Written
-from fabricgauge.app.batch.numbers import (
-    by_folder,
-    cluster,
-    find_lost,
-    intervals,
-    scancel,
-)
+from fabricgauge.app.batch.numbers import by_folder, cluster, find_lost, intervals, scancel
 from fabricgauge.app.batch.submit import hand_over
 from fabricgauge.app.progress import Progress
 from fabricgauge.model.batch import Batch

@@ -9,13 +9,7 @@ from fabricgauge.judge.bus import bus_words
 from fabricgauge.judge.gpu_pairs import pair_words
 from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.rules import cache_shape
-from fabricgauge.judge.streams import (
-    Stream,
-    by_call,
-    from_bytes,
-    streams,
-    unlike,
-)
+from fabricgauge.judge.streams import Stream, by_call, from_bytes, streams, unlike
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome

@@ -9,12 +9,7 @@ from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.run.mpi_impls import native
 from fabricgauge.run.mpi_impls.hydra import hydra
-from fabricgauge.run.mpi_impls.interface import (
-    MpiImplementation,
-    has_own_cores,
-    hosts,
-    is_pinned,
-)
+from fabricgauge.run.mpi_impls.interface import MpiImplementation, has_own_cores, hosts, is_pinned
 from fabricgauge.words.networks import is_loopback
 
 #: TCP alone, whichever netmod the library was built with or chooses.
