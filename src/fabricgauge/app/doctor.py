@@ -47,10 +47,8 @@ class DoctorRequest(msgspec.Struct, frozen=True):
     head: str = ""
 
 
-def diagnose(
-    asked: DoctorRequest, stage: Stage, keep: Callable[[str, str], None] = lambda node, raw: None
-) -> Diagnosis:
-    """All that the checks find; ``keep`` is handed each node's trials as they came.
+def diagnose(asked: DoctorRequest, stage: Stage) -> Diagnosis:
+    """All that the checks find.
 
     Raises:
         CannotRun: no node answered, or no network has one of the names.
@@ -63,10 +61,11 @@ def diagnose(
     fabric = _chosen(fabric, asked.networks)
     wanted = {trial for check in CHECKS if check.id in asked.checks for trial in check.reads}
     stage("letting them try each other")
-    kept = _counted(keep, len(fabric.nodes), stage)
-    preflight = try_out(access, fabric, fabric.ip_networks, asked.seconds, keep=kept, wanted=wanted)
+    counted = _counted(len(fabric.nodes), stage)
+    networks = fabric.ip_networks
+    preflight = try_out(access, fabric, networks, asked.seconds, keep=counted, wanted=wanted)
     if "connect" in wanted:
-        preflight = _connected(preflight, asked.access, stage, keep)
+        preflight = _connected(preflight, asked.access, stage)
     return diagnosis(_with(preflight, inventories, asked.head), asked.checks)
 
 
@@ -84,12 +83,10 @@ def wrong_names(access: HostAccess, declared: tuple[DeclaredNetwork, ...]) -> tu
     return diagnose(asked, lambda _: None).findings
 
 
-def _connected(
-    preflight: Preflight, access: HostAccess, stage: Stage, keep: Callable[[str, str], None]
-) -> Preflight:
+def _connected(preflight: Preflight, access: HostAccess, stage: Stage) -> Preflight:
     """With the connectivity round."""
     stage("letting them connect to each other")
-    made = connectivity(access, preflight.fabric.ip_networks, keep)
+    made = connectivity(access, preflight.fabric.ip_networks, lambda _node, _raw: None)
     if isinstance(made, Skipped):
         untried = {**preflight.untried, "connect": made.reason}
         return msgspec.structs.replace(preflight, untried=untried)
@@ -103,20 +100,17 @@ def _with_head(access: HostAccess, head: str) -> HostAccess:
     return msgspec.structs.replace(access, hosts=(*access.hosts, Host(head, access.head_prefix)))
 
 
-def _counted(
-    keep: Callable[[str, str], None], count: int, stage: Stage
-) -> Callable[[str, str], None]:
-    """The same, with a word now and then: many nodes try in several batches, twice."""
+def _counted(count: int, stage: Stage) -> Callable[[str, str], None]:
+    """A word for every so many trials: many nodes try in several batches, twice."""
     done = 0
 
-    def kept(node: str, raw: str) -> None:
+    def counted(_node: str, _raw: str) -> None:
         nonlocal done
         done += 1
         if done % MANY == 0:
             stage(f"{done:,} trials done; {count:,} nodes try one to two times")
-        keep(node, raw)
 
-    return kept
+    return counted
 
 
 def diagnose_bundle(

@@ -55,9 +55,7 @@ class RunContext:
 
     @property
     def engine(self) -> Engine:
-        """Raises:
-        CannotRun: another suite measures this run.
-        """
+        """Our own; CannotRun where another suite measures this run."""
         if self.target.engine is None:
             raise CannotRun("another suite measures this run; there is no engine")
         return self.target.engine

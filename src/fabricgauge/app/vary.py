@@ -63,9 +63,7 @@ def begin(
 
 
 def _require_heeded(design: Design, made: RunContext) -> None:
-    """Raises:
-    UsageError: a factor is a variable that pinning sets, so that its levels would be alike.
-    """
+    """Refuse a factor that is a variable which pinning sets: its levels would be alike."""
     pinned = any(is_pinned(launch) for launch in made.plan.launches)
     for factor in design.factors:
         name = factor.name.removeprefix(ENVIRONMENT)
@@ -138,9 +136,7 @@ def _design(directory: RunDirectory, said: tuple[Factor, ...]) -> Design:
 
 
 def _require_same(run: RunDirectory, target: Target) -> None:
-    """Raises:
-    UsageError: the arm was begun with another engine, that of another MPI or compiler.
-    """
+    """Refuse an arm that was begun with another engine, that of another MPI or compiler."""
     begun, engine = run.read("run.json", About).environment, target.engine
     if engine is not None and begun.get("engine identity") != engine.identity:
         raise UsageError(

@@ -9,7 +9,7 @@ from fabricgauge.plan.tournament import pairs, sampled
 from fabricgauge.words.networks import loopback_of
 
 
-def pair_plan(template: Plan, nodes: Sequence[str], partners: int = 0, seed: int = 0) -> Plan:
+def pair_plan(template: Plan, nodes: Sequence[str], partners: int = 0) -> Plan:
     """The template's launches for every pair of ``nodes``, in rounds of disjoint pairs.
 
     The template is that of two nodes, which it names by their places, "0" and "1". ``partners``
@@ -17,7 +17,7 @@ def pair_plan(template: Plan, nodes: Sequence[str], partners: int = 0, seed: int
     made for the first pair only.
     """
     launches: list[PlannedLaunch] = []
-    for first, second in meetings(nodes, partners, seed):
+    for first, second in meetings(nodes, partners):
         launches += [
             _of_pair(launch, len(launches) + place, (first, second))
             for place, launch in enumerate(template.launches, start=1)
@@ -50,12 +50,10 @@ def _of_pair(launch: PlannedLaunch, number: int, pair: tuple[str, str]) -> Plann
     return msgspec.structs.replace(launch, number=number, nodes=nodes, network=network)
 
 
-def meetings(
-    nodes: Sequence[str], partners: int = 0, seed: int = 0, part: int = 0
-) -> Iterator[tuple[str, str]]:
+def meetings(nodes: Sequence[str], partners: int, part: int = 0) -> Iterator[tuple[str, str]]:
     """Pairs of nodes in rounds of disjoint ones; ``partners`` and ``part`` as in ``sampled``."""
     there = rounds(len(nodes))
-    chosen = range(there) if not partners else sampled(len(nodes), partners, seed, part)
+    chosen = range(there) if not partners else sampled(len(nodes), partners, part=part)
     for number in chosen:
         for first, second in pairs(number, len(nodes)):
             yield nodes[int(first)], nodes[int(second)]

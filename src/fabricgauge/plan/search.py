@@ -40,13 +40,11 @@ def search_cases(of: PlannedLaunch, measured: Collection[str], virtual: bool) ->
     return (*pairs, msgspec.structs.replace(broke, ranks=0, budget_s=CASE_S))
 
 
-def culprits(
-    nodes: Sequence[str], most: int = MOST_CULPRITS
-) -> Generator[Group, bool, tuple[Group, ...]]:
+def culprits(nodes: Sequence[str]) -> Generator[Group, bool, tuple[Group, ...]]:
     """Yields each group to be launched, and is sent whether that broke; returns who breaks it.
 
     A culprit is one node or two that form a pair. There is none where the launch of all ``nodes``
-    does not break, and one of all nodes where more than ``most`` would be needed. A node is told
+    does not break, and one of all nodes where more than ``MOST_CULPRITS`` would be needed. A node is told
     from a pair by launches with others, of which there must be two to be sure.
     """
     found: list[Group] = []
@@ -56,7 +54,7 @@ def culprits(
                 break
         else:
             return tuple(found)
-        if len(found) == most:
+        if len(found) == MOST_CULPRITS:
             return (tuple(nodes),)
         found.append((yield from _culprit(group)))
 

@@ -233,9 +233,7 @@ def write_batch(directory: RunDirectory, about: About, batch: Batch) -> None:
 
 
 def read_batch(directory: RunDirectory) -> Batch:
-    """Raises:
-    StoreError: the directory holds no run of a batch system.
-    """
+    """What its jobs have in common; StoreError where the run is no batch system's."""
     if (directory.path / "run.json").exists() and not (directory.path / _BATCH).exists():
         raise StoreError(
             f"{directory.path} is no run of Slurm's jobs; what it has left is measured with"

@@ -116,9 +116,7 @@ class PairQueue:
         return len(self._live) - len(self._apart) + len(self._unclear)
 
     def _require_hope(self, refused: slurm.NotNow) -> None:
-        """Raises:
-        CannotRun: no job of this run will end and make room for another one.
-        """
+        """CannotRun where no job of this run will end and make room for another one."""
         moving = len(self._live) - len(self._stuck) + len(self._unclear)
         if moving or isinstance(refused, slurm.Away):
             return

@@ -176,14 +176,14 @@ def scripts(clusters: str = "") -> dict[str, Submitted]:
     return found
 
 
-def lost_nodes(nodes: Sequence[str], cluster: str = "") -> dict[str, str]:
+def lost_nodes(nodes: Sequence[str]) -> dict[str, str]:
     """Slurm's word for the state of each node that is down, failed or does not respond (``*``).
 
     Source: sinfo(1) of Slurm 22.05, "Node State Codes". Empty where sinfo does not answer.
     """
-    argv = ("sinfo", *_of(cluster), "--Node", "--noheader", "--format=%N %T")
+    argv = ("sinfo", "--Node", "--noheader", "--format=%N %T", f"--nodes={','.join(nodes)}")
     try:
-        done = process.run((*argv, f"--nodes={','.join(nodes)}"), timeout_s=TIMEOUT_S)
+        done = process.run(argv, timeout_s=TIMEOUT_S)
     except ToolMissing:
         return {}
     said = (line.split() for line in done.stdout.splitlines())

@@ -109,9 +109,7 @@ def checked(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _require_few(text: str, option: str) -> None:
-    """Raises:
-    UsageError: ranges that stand for more nodes than there are anywhere.
-    """
+    """Refuse ranges that stand for more nodes than there are anywhere."""
     count = 0
     for name in _NAMED.finditer(text):
         each = (_count(*one) for one in _RANGES.findall(name[0]))

@@ -53,9 +53,7 @@ def _launcher(access: HostAccess, launch: PlannedLaunch, hosts: tuple[str, ...])
 
 
 def _require_slurms_order(launch: PlannedLaunch, access: HostAccess) -> None:
-    """Raises:
-    CannotRun: ranks are wanted in another order than that in which srun starts the proxies.
-    """
+    """Refuse ranks in another order than that in which srun starts the proxies."""
     names = tuple(dict.fromkeys(launch.nodes))
     if names != tuple(node for node in access.nodes if node in names):
         raise CannotRun(
