@@ -10,7 +10,6 @@ from fabricgauge.connect.rounds import PORTS, connect
 from fabricgauge.engines.connect_program import connect_program
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.connectivity import Connectivity
-from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.store.run_directory import RunDirectory
@@ -51,10 +50,7 @@ def connectivity(
     ``keep(node, raw)`` is handed what each node printed. A round in which no node could play
     its part tells nothing: it is the reason to skip.
     """
-    try:
-        program = connect_program()
-    except CannotRun as error:
-        return Skipped(str(error))
+    program = connect_program()
     if isinstance(program, Skipped):
         return program
     ports = mpi_ports(os.environ)

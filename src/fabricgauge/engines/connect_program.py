@@ -5,6 +5,7 @@ It needs no MPI, and no library on the nodes: it is linked statically where that
 
 import hashlib
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from fabricgauge.engines.cache import kept_files
@@ -17,30 +18,27 @@ COMPILERS = ("c++", "g++", "clang++")
 
 
 def connect_program() -> Path | Skipped:
-    """Path of the program; Skipped where it could not be built.
-
-    Raises:
-        CannotRun: this installation has no sources.
-    """
-    folder = source_folder()
-    units = [*sorted((folder / "connect").glob("*.cpp"))]
-    units += [folder / "src" / "json.cpp", folder / "src" / "number.cpp"]
-    headers = sorted((folder / "connect").glob("*.hpp"))
-    content = hashlib.sha256(b"".join(one.read_bytes() for one in (*units, *headers)))
-
-    def compiled(made: Path) -> None:
-        compiler = next((found for one in COMPILERS if (found := shutil.which(one))), None)
-        if compiler is None:
-            raise CannotRun(f"there is no C++ compiler ({', '.join(COMPILERS)}); install one")
-        calling = [compiler, *FLAGS, f"-I{folder / 'include'}", *map(str, units)]
-        calling += ["-o", str(made / PROGRAM)]
-        try:
-            run_all([[*calling, "-static"]])
-        except CannotRun:
-            run_all([calling])
-
+    """Path of the program; Skipped where it could not be built."""
     try:
-        (program,) = kept_files(f"connect-{content.hexdigest()[:16]}", [PROGRAM], compiled)
+        folder = source_folder()
+        units = [*sorted((folder / "connect").glob("*.cpp"))]
+        units += [folder / "src" / "json.cpp", folder / "src" / "number.cpp"]
+        headers = sorted((folder / "connect").glob("*.hpp"))
+        content = hashlib.sha256(b"".join(one.read_bytes() for one in (*units, *headers)))
+        calling = [*FLAGS, f"-I{folder / 'include'}", *map(str, units), "-o"]
+        identity = f"connect-{content.hexdigest()[:16]}"
+        (program,) = kept_files(identity, [PROGRAM], lambda made: _compile(calling, made / PROGRAM))
     except CannotRun as why:
         return Skipped(f"the connecting program could not be built: {why}")
     return program
+
+
+def _compile(calling: Sequence[str], program: Path) -> None:
+    compiler = next((found for one in COMPILERS if (found := shutil.which(one))), None)
+    if compiler is None:
+        raise CannotRun(f"there is no C++ compiler ({', '.join(COMPILERS)}); install one")
+    command = [compiler, *calling, str(program)]
+    try:
+        run_all([[*command, "-static"]])
+    except CannotRun:
+        run_all([command])

@@ -44,8 +44,8 @@ def culprits(nodes: Sequence[str]) -> Generator[Group, bool, tuple[Group, ...]]:
     """Yields each group to be launched, and is sent whether that broke; returns who breaks it.
 
     A culprit is one node or two that form a pair. There is none where the launch of all ``nodes``
-    does not break, and one of all nodes where more than ``MOST_CULPRITS`` would be needed. A node is told
-    from a pair by launches with others, of which there must be two to be sure.
+    does not break, and one of all nodes where more than ``MOST_CULPRITS`` would be needed. A node
+    is told from a pair by launches with others, of which there must be two to be sure.
     """
     found: list[Group] = []
     while True:
