@@ -100,9 +100,8 @@ def import_logs(
     plan = Plan("import", Stopping(0.0, 0.0), False, (), tool="import")
     head, python = platform.node(), platform.python_version()
     environment = {"fabricgauge": __version__, "head": head, "python": python}
-    run_files.write_beginning(
-        directory, run_files.About(now_utc(), command, environment), fabric, plan
-    )
+    about = run_files.About(now_utc(), command, environment)
+    run_files.write_beginning(directory, about, fabric, plan)
     refused: list[Refused] = []
     entries = _entries(sources, directory, progress, refused)
     while some := list(islice(entries, _MOST_AT_ONCE)):

@@ -225,9 +225,8 @@ def _at(point: SuitePoint) -> str:
 def _growing(one: BusRate) -> bool:
     """Whether the largest message is the best, and clearly better than half of it."""
     last = one.curve.points[-1]
-    before = [
-        p for p in one.curve.points if (p.message_bytes or 0) * 2 <= (last.message_bytes or 0)
-    ]
+    half = (last.message_bytes or 0) / 2
+    before = [p for p in one.curve.points if (p.message_bytes or 0) <= half]
     return not before or last.estimate.value > LEVEL * before[-1].estimate.value
 
 

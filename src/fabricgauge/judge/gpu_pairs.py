@@ -102,11 +102,8 @@ def _said(subject: Subject, curve: SuiteCurve, pairs: GpuPairs) -> Said:
     slow = sorted((way for one, way in judged if one is not Outcome.PASS), key=attrgetter("share"))
     # Where all is well, the way that is lowest by what joins it stands for all.
     lowest = slow[0] if slow else min(ways, key=attrgetter("share"))
-    above = [
-        one
-        for one in ways
-        if one.ceiling and one.share > 1 + subject.limit("above-ceiling.tolerance")
-    ]
+    most = 1 + subject.limit("above-ceiling.tolerance")
+    above = [one for one in ways if one.ceiling and one.share > most]
     counted = sentences.counted(len(ways), "way")
     of = f"{figures.percent(lowest.share)} of what joins them"
     if not lowest.ceiling:

@@ -34,11 +34,7 @@ def spectrum(values: F64, noise: float, *, twice: bool) -> Spectrum:
         number = int(np.isfinite(values).sum())
         return Spectrum((low, high), (number,), (low,)) if low > 0 else Spectrum((), (), ())
     wide = high > 4 * low
-    edges = (
-        np.geomspace(low, high, limits.BINS + 1)
-        if wide
-        else np.linspace(low, high, limits.BINS + 1)
-    )
+    edges = (np.geomspace if wide else np.linspace)(low, high, limits.BINS + 1)
     reach = (np.log(low), np.log(high)) if wide else (low, high)
     counts = np.zeros(limits.BINS, dtype=np.int64)
     for first, last in spans(len(values)):
@@ -46,9 +42,8 @@ def spectrum(values: F64, noise: float, *, twice: bool) -> Spectrum:
         finite = np.clip(strip[np.isfinite(strip)], low, high)
         # Bins of equal width are counted by arithmetic, others by searching.
         counts += np.histogram(np.log(finite) if wide else finite, limits.BINS, reach)[0]
-    peaks = tuple(
-        0.5 * float(edges[top] + edges[top + 1]) for top in _tops(counts, edges, noise)[1]
-    )
+    _, tops = _tops(counts, edges, noise)
+    peaks = tuple(0.5 * float(edges[top] + edges[top + 1]) for top in tops)
     if twice:
         counts //= 2
     return Spectrum(tuple(edges.tolist()), tuple(counts.tolist()), peaks)
@@ -89,22 +84,19 @@ def _tops(counts: NDArray[np.int64], edges: F64, noise: float) -> tuple[F64, lis
     width = max(1.0, limits.KERNEL_WIDTH * noise * float(wide))
     reach = int(np.ceil(3 * width))
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
-    smooth = (
-        np.convolve(counts, kernel / kernel.sum(), mode="same")
-        if (2 * reach + 1 <= counts.size)
-        else counts.astype(float)
-    )
+    smooth = counts.astype(float)
+    if kernel.size <= counts.size:
+        smooth = np.convolve(smooth, kernel / kernel.sum(), mode="same")
     tops: list[int] = []
     rises = smooth > np.concatenate(([-1.0], smooth[:-1]))
     falls = smooth >= np.concatenate((smooth[1:], [-1.0]))
     for i in map(int, np.flatnonzero(rises & falls & (smooth > 0))):
-        if tops and smooth[tops[-1] : i + 1].min() > limits.LEVEL_DIP * min(
-            smooth[tops[-1]], smooth[i]
-        ):
-            if smooth[i] > smooth[tops[-1]]:
-                tops[-1] = i
-        else:
+        last = tops[-1] if tops else i
+        dip = limits.LEVEL_DIP * min(smooth[last], smooth[i])
+        if not tops or smooth[last : i + 1].min() <= dip:
             tops.append(i)
+        elif smooth[i] > smooth[last]:
+            tops[-1] = i
     return smooth, _heavy(tops, smooth, counts)
 
 

@@ -28,9 +28,8 @@ def tail(z: F64, freedom: int) -> F64:
     Mathematical Functions, 26.7.4.
     """
     if freedom >= _NORMAL:
-        return 0.5 * np.asarray([math.erfc(one / math.sqrt(2.0)) for one in z.ravel()]).reshape(
-            z.shape
-        )
+        each = np.array([math.erfc(one / math.sqrt(2.0)) for one in z.ravel()])
+        return 0.5 * each.reshape(z.shape)
     even = max(2, freedom - freedom % 2)
     square = even / (even + z * z)
     share = z / np.sqrt(even + z * z)

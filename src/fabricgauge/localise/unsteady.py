@@ -36,9 +36,7 @@ def changing(naming: Naming, noise: Noise) -> Iterator[Suspect]:
         return
     stood = [_stood(msgspec.structs.replace(slow, values=one), noise) for one in whole]
     excess = np.stack([one.excess for one in stood])
-    shown = np.stack([(one.q <= limits.RATE) & (one.excess >= slow.limit) for one in stood]).sum(
-        axis=0
-    )
+    shown = np.sum([(one.q <= limits.RATE) & (one.excess >= slow.limit) for one in stood], axis=0)
     least, most = np.fmin.reduce(excess), np.fmax.reduce(excess)
     comes = (shown > 0) & (shown < len(whole)) & (least < 0.5 * most)
     test = "look at its link's error and state counters, and measure it again for longer"

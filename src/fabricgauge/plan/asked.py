@@ -37,9 +37,8 @@ class Asked(msgspec.Struct, frozen=True):
     @property
     def suffix(self) -> str:
         """What tells its cases' names from those of the plain pattern."""
-        return f"/{self.epoch}" * (self.epoch != "flush") + f"/{self.threads}threads" * (
-            self.pattern in THREADED_PATTERNS
-        )
+        epoch = "" if self.epoch == "flush" else f"/{self.epoch}"
+        return f"{epoch}/{self.threads}threads" if self.pattern in THREADED_PATTERNS else epoch
 
 
 def known_word(said: str) -> str:
