@@ -166,8 +166,9 @@ def _as_ports(fabric: Fabric, tool: Tool, network: Network) -> Network:
     node = fabric.node(member.node)
     ends = () if isinstance(node, Skipped) else ends_of(member.node, node)
     ports = {(member.node, end.port.name) for end in ends if member.interface in end.over}
-    found = (one for one in fabric.networks if one.rails == 1 and _joins(one, ports))
-    below = next(found, None)
+    single = (one for one in fabric.networks if one.rails == 1)
+    joins = (one for one in single if ports & {(to.node, to.interface) for to in one.members})
+    below = next(joins, None)
     if below is None:
         return network
     return msgspec.structs.replace(
@@ -175,11 +176,6 @@ def _as_ports(fabric: Fabric, tool: Tool, network: Network) -> Network:
         stated_mtu_bytes=below.mtu_bytes,
         rate_origin=f"{below.rate_origin}; {tool.name} is taken to use the ports below IPoIB",
     )  # fmt: skip
-
-
-def _joins(network: Network, ports: Collection[tuple[str, str]]) -> bool:
-    """Whether a network has one of these ports, by node and name."""
-    return any((one.node, one.interface) in ports for one in network.members)
 
 
 def _as_rdma(fabric: Fabric, tool: Tool, network: Network) -> Network:

@@ -30,9 +30,8 @@ def kept(identity: str) -> Engine | None:
     if not_own(folder / PROGRAM, or_roots=True) or not_own(folder / DESCRIPTION, or_roots=True):
         return None
     try:
-        engine = msgspec.json.decode(
-            (folder / DESCRIPTION).read_bytes(), type=Engine, dec_hook=_path
-        )
+        raw = (folder / DESCRIPTION).read_bytes()
+        engine = msgspec.json.decode(raw, type=Engine, dec_hook=lambda kind, said: kind(said))
     except (OSError, msgspec.MsgspecError):
         return None
     return engine if os.access(engine.path, os.X_OK) else None
@@ -126,12 +125,6 @@ def keep_folder(made: Path, final: Path) -> None:
         _replace(whole, final)
     finally:
         shutil.rmtree(whole, ignore_errors=True)
-
-
-def _path(kind: type, value: object) -> object:
-    if kind is Path and isinstance(value, str):
-        return Path(value)
-    raise NotImplementedError(f"{kind} is not understood")
 
 
 def _replace(whole: Path, final: Path) -> None:

@@ -29,7 +29,7 @@ def profile_library(mpi: Mpi) -> Path:
     Raises:
         CannotRun: this installation has no sources, or the compiler refused them.
     """
-    if mpi.kind == "intelmpi" and not _has_compiler(mpi):
+    if mpi.kind == "intelmpi" and not (mpi.mpicxx.exists() and shutil.which(_compiler(mpi)[0])):
         mpi = embedded_mpi()  # a run-time alone, or no icpx; both have MPICH's ABI
     folder = source_folder() / "profile"
     units, headers = sorted(folder.glob("*.cpp")), sorted(folder.glob("*.hpp"))
@@ -42,10 +42,6 @@ def profile_library(mpi: Mpi) -> Path:
 
     (library,) = kept_files(f"profile-{identity}", [LIBRARY], compiled)
     return library
-
-
-def _has_compiler(mpi: Mpi) -> bool:
-    return mpi.mpicxx.exists() and shutil.which(_compiler(mpi)[0]) is not None
 
 
 def _compiler(mpi: Mpi) -> list[str]:

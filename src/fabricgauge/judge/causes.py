@@ -9,7 +9,6 @@ import numpy as np
 from fabricgauge.evidence.connections import lost_segments
 from fabricgauge.judge import staging
 from fabricgauge.judge.streams import Stream, streams
-from fabricgauge.judge.subject import ports
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Member, Network, Shaper
 from fabricgauge.model.finding import Finding, Severity
@@ -65,7 +64,8 @@ class _Low(msgspec.Struct, frozen=True):
 
     @property
     def ports(self) -> Iterator[tuple[Member, Interface]]:
-        for member, port in ports(self.stream.subject.run, self.network):
+        for member in self.network.members:
+            port = self.stream.subject.run.fabric.interface_of(member)
             if not isinstance(port, Skipped):
                 yield member, port
 

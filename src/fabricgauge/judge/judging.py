@@ -39,7 +39,7 @@ def judgement(context: Context) -> RunVerdicts:
     Others' logs are judged table by table: what one holds excuses or condemns no other.
     """
     run = context.run
-    if not imported(run):
+    if not run.imported:
         verdicts = _identified(one for rule in RULES for one in _apply(rule, context))
         return RunVerdicts(verdicts, overall(verdicts, deciding(run)))
     judged = []
@@ -53,11 +53,6 @@ def judgement(context: Context) -> RunVerdicts:
     ordered = _identified(sorted(every, key=lambda one: order[one.rule]))
     tables = tuple(table for table, _ in judged)
     return RunVerdicts(ordered, overall_of(tables), tables)
-
-
-def imported(run: Run) -> bool:
-    """Whether all of it was read from others' logs."""
-    return bool(run.launches) and all(launch.imported for launch in run.launches)
 
 
 def _identified(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
@@ -137,12 +132,10 @@ def losing(run: Run) -> frozenset[str]:
 
 
 def deciding(run: Run) -> tuple[str, ...]:
-    """The rules without whose pass (or warning) nothing was shown."""
+    """The rules without whose pass (or warning) nothing was shown by a run of our own."""
     if run.fabric.simulated:
         return DECIDING_SIMULATED
-    if run.fabric.emulated:
-        return DECIDING_EMULATED
-    return DECIDING_IMPORTED if imported(run) else DECIDING
+    return DECIDING_EMULATED if run.fabric.emulated else DECIDING
 
 
 def overall(verdicts: Iterable[Verdict], deciding: Sequence[str] = DECIDING) -> Outcome:

@@ -1,7 +1,6 @@
 """What the rules look at: a run with its evidence, and the launches of one network together."""
 
 import math
-from collections.abc import Iterator
 from functools import cached_property
 
 import msgspec
@@ -12,7 +11,7 @@ from fabricgauge.localise.typical import typical_series
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.evidence import NetworkEvidence, RunEvidence
-from fabricgauge.model.fabric import Interface, Member, Network
+from fabricgauge.model.fabric import Network
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.medium import FLOORS, Floor
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult, PairAnalysis
@@ -168,13 +167,6 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     def of(self, *patterns: Pattern) -> tuple[Series, ...]:
         """Series of these patterns in their plain form, not under a fence or with threads."""
         return tuple(one for one in self.series if one.pattern in patterns and not one.variant)
-
-
-def ports(run: Run, network: Network) -> Iterator[tuple[Member, Interface | Skipped]]:
-    """Each member with its interface as discovery found it."""
-    for member in network.members:
-        node = run.fabric.node(member.node)
-        yield member, node if isinstance(node, Skipped) else node.interface(member.interface)
 
 
 def launches_of(subject: Subject, number: int) -> tuple[Launch, ...]:

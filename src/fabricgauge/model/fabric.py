@@ -272,6 +272,11 @@ class Fabric(msgspec.Struct, frozen=True, dict=True):
     def node(self, name: str) -> Node | Skipped:
         return self._nodes.get(name, Skipped(f"{name} was not discovered"))
 
+    def interface_of(self, member: Member) -> Interface | Skipped:
+        """A member's interface, or its port as if it were one, as discovery found it."""
+        node = self.node(member.node)
+        return node if isinstance(node, Skipped) else node.interface(member.interface)
+
     @cached_property
     def _nodes(self) -> dict[str, Node]:
         return {node.name: node for node in reversed(self.nodes)}

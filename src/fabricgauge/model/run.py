@@ -152,6 +152,11 @@ class Run(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     preflight: tuple[Finding, ...] = ()
 
+    @property
+    def imported(self) -> bool:
+        """Whether all of it was read from others' logs."""
+        return bool(self.launches) and all(launch.imported for launch in self.launches)
+
     def carried_by(self, network: str) -> str:
         """What the launches of a network said that they used; empty where nobody said it."""
         return self.environment.get(f"{CARRIED_BY}{network}", "")

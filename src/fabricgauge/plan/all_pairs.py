@@ -52,7 +52,11 @@ def all_pairs_cases(
     profile: Profile, patterns: Collection[Pattern], field: Field, available_s: float
 ) -> tuple[Case, ...]:
     """The tournaments; what one leaves of its share of the time is for those after it."""
-    wanted = [one for one in _wanted(profile) if one[0] in patterns]
+    every: list[tuple[TournamentPattern, int]] = [
+        *(("all_pairs_latency", size) for size in profile.latency_sizes),
+        *(("all_pairs_bandwidth", size) for size in profile.bandwidth_sizes),
+    ]
+    wanted = [one for one in every if one[0] in patterns]
     shares = [SHARES[pattern] for pattern, _ in wanted]
     planned: dict[str, Case] = {}
     for place, (pattern, size) in enumerate(wanted):
@@ -62,13 +66,6 @@ def all_pairs_cases(
         made = len(rounds_to_make(case, field.ranks))
         available_s -= case.longest_s(field.ranks) + made * overhead_s(field.ranks)
     return tuple(planned.values())
-
-
-def _wanted(profile: Profile) -> list[tuple[TournamentPattern, int]]:
-    return [
-        *(("all_pairs_latency", size) for size in profile.latency_sizes),
-        *(("all_pairs_bandwidth", size) for size in profile.bandwidth_sizes),
-    ]
 
 
 def _case(pattern: TournamentPattern, message_bytes: int, field: Field, available_s: float) -> Case:

@@ -30,7 +30,7 @@ _ASKED = Threshold(1.0, "share", "equal to", "what was asked for")
 @of_run(ID)
 def judge(context: Context) -> Words:
     run, fabric = context.run, context.run.fabric
-    if not fabric.nodes and any(launch.imported for launch in run.launches):
+    if not fabric.nodes and run.imported:
         return ()
     names, known = _unmeasured(run), len(fabric.nodes) + len(fabric.unreached)
     share = 1 - (len(names) + len(fabric.unreached)) / known if known else 0.0

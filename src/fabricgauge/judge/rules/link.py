@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from fabricgauge.evidence.links import LinkEvent, link_events
 from fabricgauge.judge.interface import Said, Words, of_networks
-from fabricgauge.judge.subject import Subject, ports
+from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.run import ChangeKind, Ended
@@ -142,9 +142,8 @@ def _clock(utc_s: float) -> str:
 
 def _at_first(subject: Subject, network: Network) -> Said | Skipped:
     """How discovery found the ports: dead ones, then ports negotiated at different rates."""
-    found = [
-        (f"{member.node}:{member.interface}", port) for member, port in ports(subject.run, network)
-    ]
+    fabric = subject.run.fabric
+    found = [(f"{one.node}:{one.interface}", fabric.interface_of(one)) for one in network.members]
     seen = [(name, one) for name, one in found if not isinstance(one, Skipped)]
     dead = [name for name, one in seen if one.carrier is False]
     if dead:

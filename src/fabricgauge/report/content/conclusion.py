@@ -126,8 +126,8 @@ def _gone(judged: Judged) -> list[Verdict]:
 
 def _caveat(judged: Judged) -> str:
     """A pass of others' figures rests on the figures alone, and says so."""
-    imported = all(launch.imported for launch in judged.run.launches)
-    return " Imported: the figures fit the network, the path is not proved." if imported else ""
+    told = " Imported: the figures fit the network, the path is not proved."
+    return told if judged.run.imported else ""
 
 
 def one_way_peaks(judged: Judged) -> tuple[BestRate, ...]:
@@ -181,7 +181,7 @@ def follow_on(judged: Judged) -> tuple[Verdict, ...]:
     table by table: what one holds says nothing of another.
     """
     launches = judged.run.launches
-    if launches and all(launch.imported for launch in launches):
+    if judged.run.imported:
         return ()
     measured = {launch.network for launch in launches if launch.completed}
     broken = {launch.network for launch in launches if launch.ended.changes}
@@ -221,8 +221,7 @@ def _is_said(judged: Judged, one: Verdict) -> bool:
         return False
     for network in run.fabric.networks:
         for member in network.members if network.name == one.network else ():
-            node = run.fabric.node(member.node)
-            port = node if isinstance(node, Skipped) else node.interface(member.interface)
+            port = run.fabric.interface_of(member)
             if not isinstance(port, Skipped) and port.carrier is False:
                 dead.add(f"{member.node}:{member.interface}")
     said = {found.where for found in run.preflight if found.carries_nothing}
