@@ -176,20 +176,18 @@ def _launches(
         for launch in launches:
             number += 1
             numbered = msgspec.structs.replace(launch, number=number)
-            if carrier:
-                yield _beside(carrier, fabric, numbered, one)
-            else:
-                yield numbered, one, ()
+            made, words = _beside(carrier, fabric, numbered) if carrier else (numbered, ())
+            yield made, one, words
 
 
 def _beside(
-    carrier: str, fabric: Fabric, launch: PlannedLaunch, one: Operation
-) -> tuple[PlannedLaunch, Operation, tuple[str, ...]]:
+    carrier: str, fabric: Fabric, launch: PlannedLaunch
+) -> tuple[PlannedLaunch, tuple[str, ...]]:
     """The launch as MPI makes it, and where what carries the calls finds its own address."""
     made, words = beside_mpi(carrier, fabric, launch)
     subnet = "127.0.0.0/8" if way_of(launch) == LOOPBACK else made.subnet
     named = msgspec.structs.replace(made, network=launch.network) if launch.ports else made
-    return named, one, (*words, *(("--pin", subnet) if subnet else ()))
+    return named, (*words, *(("--pin", subnet) if subnet else ()))
 
 
 def _spread(nodes: tuple[str, ...], ranks: int) -> tuple[str, ...]:

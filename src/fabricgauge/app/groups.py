@@ -128,8 +128,8 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
     suspects.
     """
     run, suspected = context.run, context.fabric_result().rechecks
-    lossy = losing(run)
-    doubted = {one.network: one for one in unclear(so_far(context))}
+    lossy, judged = losing(run), so_far(context)
+    doubted = {one.network: one for one in unclear(judged)}
     first = {name: doubted.pop(name) for name in lossy & doubted.keys()}
     streams = {one.network for one in suspected if _streams(one)}
     asked = (
@@ -138,7 +138,6 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
         *(one for one in doubted.values() if one.network not in streams),
     )
     number = run.plan.last
-    limits = ceilings(run.fabric.networks, run.launches)
     networks = {one.name: one for one in run.fabric.networks}
     for one in asked:
         if isinstance(one.meetings, Skipped):
@@ -150,7 +149,7 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
                 number += 1
                 yield one.network, _again(run.plan, one.network, number, pair, program)
             continue
-        rate = rate_of(limits.get(one.network, Skipped("MPI chose the network")))
+        rate = rate_of(judged.ceilings.get(one.network, Skipped("MPI chose the network")))
         loses = one.network in lossy
         meetings = _streams(one) if loses else one.meetings
         launches = 0 if not meetings else 1 if loses else one.launches

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.preflight import Preflight
-from fabricgauge.model.run import Ended, Run
+from fabricgauge.model.run import Ended, Launch, Run
 from fabricgauge.parse.ucx_protocols import gpu_ways
 from fabricgauge.run.mpi_impls.table import MPI_IMPLS
 from fabricgauge.store.run_directory import RunDirectory
@@ -98,23 +99,23 @@ def note_transports(directory: RunDirectory, run: Run) -> dict[str, str]:
     """
     found: dict[str, dict[str, None]] = {}
     for launch in run.launches:
-        if launch.header and launch.header.transport:  # MPI only controls it
-            found.setdefault(launch.network or UNPINNED, {})[str(launch.header.transport)] = None
-            continue
-        for folder in sorted((directory.path / "raw").glob(f"launch-{launch.number:02}-*")):
-            for way in _ways(folder, run.environment.get("MPI", "")):
-                found.setdefault(launch.network or UNPINNED, {})[way] = None
+        for way in _ways(directory, launch, run.environment.get("MPI", "")):
+            found.setdefault(launch.network or UNPINNED, {})[way] = None
     if not found or directory.complete:
         return {}
     return write_ways(directory, {network: ", ".join(ways) for network, ways in found.items()})
 
 
-def _ways(folder: Path, mpi: str) -> Iterator[str]:
+def _ways(directory: RunDirectory, launch: Launch, mpi: str) -> Iterator[str]:
+    if launch.header and launch.header.transport:  # MPI only controls it
+        yield str(launch.header.transport)
+        return
     mpi_impl = MPI_IMPLS.get(mpi.partition(" ")[0])
     if mpi_impl is None:
         return
-    for name in ("stderr.txt", "stdout.jsonl"):
-        text = _beginning(folder / name, folder.parents[1])
+    folders = sorted((directory.path / "raw").glob(f"launch-{launch.number:02}-*"))
+    for folder, name in product(folders, ("stderr.txt", "stdout.jsonl")):
+        text = _beginning(folder / name, directory.path)
         lines = [line for line in text.splitlines() if not line.startswith("{")]
         for line in lines:
             yield from mpi_impl.ways(line)
