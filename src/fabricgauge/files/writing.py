@@ -8,7 +8,7 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
@@ -104,19 +104,22 @@ def make_folder(path: Path, within: Path | None = None) -> None:
 
 
 @contextmanager
-def storing(place: Path) -> Iterator[None]:
-    """Writing below ``place``, where a disk may be full.
+def doing(what: str, path: Path, remedy: str = "") -> Iterator[None]:
+    """While a file is worked on; ``what`` is e.g. "write".
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: it cannot be, with the reason and the ``remedy``.
     """
     try:
         yield
     except OSError as error:
-        raise StoreError(
-            f"cannot write {place}: {error.strerror or error}; free some space or choose another"
-            " place with --output"
-        ) from error
+        told = f"cannot {what} {path}: {error.strerror or error}"
+        raise StoreError(f"{told}; {remedy}" if remedy else told) from error
+
+
+def storing(place: Path) -> AbstractContextManager[None]:
+    """The same while a tool's files are written below ``place``, where a disk may be full."""
+    return doing("write", place, "free some space or choose another place with --output")
 
 
 @contextmanager

@@ -22,10 +22,10 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from fabricgauge.files.reading import opened, shown
-from fabricgauge.files.writing import make_folder
+from fabricgauge.files.writing import doing, make_folder
 from fabricgauge.model.bundle import BundleIndex
 from fabricgauge.model.errors import StoreError
-from fabricgauge.store.run_directory import cannot, read_json, write_json, write_whole
+from fabricgauge.store.run_directory import read_json, write_json, write_whole
 
 ANSWER = "survey"
 INDEX = "bundle.json"
@@ -47,22 +47,18 @@ class BundleWriter:
         self.path = path
         self._index = index
         self._troubles: dict[str, str] = {}
-        try:
+        with doing("create", path):
             make_folder(path)
             if any(path.iterdir()):
                 raise StoreError(f"{path} is not empty; name a new directory with --output")
-        except OSError as error:
-            raise cannot("create", path, error) from error
 
     def keep(self, node: str, raw: str, trouble: str = "") -> None:
         """One node's answer, unedited; a later failure does not lose it."""
         folder = self.path / folder_name(node)
         if trouble:
             self._troubles[node] = trouble
-        try:
+        with doing("write", folder):
             make_folder(folder, self.path)
-        except OSError as error:
-            raise cannot("write", folder, error) from error
         content = raw.encode(errors="replace")
         write_whole(folder / f"{ANSWER}{SUFFIX}", content, self.path, sync=False)
 
@@ -136,10 +132,8 @@ def _folders(path: Path) -> list[Path]:
 
 
 def _listed(folder: Path) -> list[Path]:
-    try:
+    with doing("read", folder):
         return sorted(folder.iterdir())
-    except OSError as error:
-        raise cannot("read", folder, error) from error
 
 
 def _files(folder: Path) -> list[Path]:
@@ -163,8 +157,5 @@ def _index(path: Path) -> BundleIndex:
 
 
 def _text(file: Path, root: Path) -> str:
-    try:
-        with opened(file, root) as answer:
-            return answer.read(MOST_BYTES).decode(errors="replace")
-    except OSError as error:
-        raise cannot("read", file, error, "a bundle holds copies, no links") from error
+    with doing("read", file, "a bundle holds copies, no links"), opened(file, root) as answer:
+        return answer.read(MOST_BYTES).decode(errors="replace")

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.files.writing import kept
+from fabricgauge.files.writing import doing, kept
 from fabricgauge.model.errors import UsageError
-from fabricgauge.store.run_directory import RunDirectory, cannot, now_utc
+from fabricgauge.store.run_directory import RunDirectory, now_utc
 
 OWNER = ".owner.json"
 
@@ -42,15 +42,13 @@ def held(directory: RunDirectory) -> Iterator[None]:
         StoreError: the run directory cannot be written.
     """
     path = directory.path
-    try:
+    with doing("write", path / OWNER):
         place = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             file = _taken(place, path)
         except BaseException:
             os.close(place)
             raise
-    except OSError as error:
-        raise cannot("write", path / OWNER, error) from error
     try:
         yield
     finally:

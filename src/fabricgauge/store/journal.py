@@ -19,12 +19,12 @@ from fabricgauge.files.ownership import not_own
 from fabricgauge.files.places import place
 from fabricgauge.files.reading import read_bytes
 from fabricgauge.files.seals import unsealed
-from fabricgauge.files.writing import make_folder, stream
+from fabricgauge.files.writing import doing, make_folder, stream
 from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.store.holding import is_ours
-from fabricgauge.store.run_directory import DAMAGED, cannot, now_utc, read_json, write_json
+from fabricgauge.store.run_directory import DAMAGED, now_utc, read_json, write_json
 
 PLAN, LINES = "plan.json", "journal.jsonl"
 
@@ -71,14 +71,12 @@ class Journal:
             StoreError: its file cannot be opened, or another process writes it.
         """
         self.path = path
-        try:
+        with doing("write", path / LINES):
             self._file = stream(path / LINES, anew=False)
             _lock(self._file.fileno(), path)
             whole = read_bytes(path / LINES, path).rpartition(b"\n")
             self._length = len(whole[0]) + len(whole[1])
             self._file.truncate(self._length)
-        except OSError as error:
-            raise cannot("write", path / LINES, error) from error
 
     def write(self, entry: JournalEntry) -> None:
         """Append one line; it is on disk when this returns.
@@ -88,14 +86,15 @@ class Journal:
         """
         now = now_utc("%Y-%m-%dT%H:%M:%S.%fZ")
         left = line = msgspec.json.encode(msgspec.structs.replace(entry, at=now)) + b"\n"
-        try:
-            while left:  # on a disk that is nearly full only a part is taken
-                left = left[self._file.write(left) :]
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            with suppress(OSError):
-                self._file.truncate(self._length)
-            raise cannot("write", self.path / LINES, error) from error
+        with doing("write", self.path / LINES):
+            try:
+                while left:  # on a disk that is nearly full only a part is taken
+                    left = left[self._file.write(left) :]
+                os.fsync(self._file.fileno())
+            except OSError:
+                with suppress(OSError):
+                    self._file.truncate(self._length)
+                raise
         self._length += len(line)
 
     def close(self) -> None:
@@ -109,11 +108,9 @@ def alone(under: Path) -> Iterator[None]:
     Raises:
         StoreError: another process does, or there can be no such directory.
     """
-    try:
+    with doing("make a journal in", under):
         make_folder(under)
         held = os.open(under, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise cannot("make a journal in", under, error) from error
     try:
         if why := not_own(under):
             raise StoreError(
@@ -150,10 +147,8 @@ def begin(planned: Planned, under: Path) -> Journal:
         StoreError: it cannot be made.
     """
     stamp = now_utc("%Y-%m-%d-%H%M%S")
-    try:
+    with doing("make a journal in", under):
         path = _fresh(under, f"{stamp}-{planned.configuration.backend}")
-    except OSError as error:
-        raise cannot("make a journal in", under, error) from error
     write_json(path / PLAN, planned, path, _about(path))
     return Journal(path)
 
@@ -181,10 +176,8 @@ def read(path: Path) -> tuple[Planned, tuple[JournalEntry, ...]]:
         )
     planned = read_json(path / PLAN, path, Planned)
     lines = path / LINES  # not there yet where the process ended before it began
-    try:
+    with doing("read", path):
         raw = read_bytes(lines, path) if os.path.lexists(lines) else b""
-    except OSError as error:
-        raise cannot("read", path, error) from error
     entries = tuple(_entries(path, raw))
     count = len(planned.configuration.steps)
     for one in entries:

@@ -10,6 +10,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -47,12 +48,10 @@ class RunDirectory:
             StoreError: it cannot be made, with the reason and the path.
         """
         path = root / f"{now_utc('%Y%m%dT%H%M%SZ')}-{secrets.token_hex(3)}{PARTIAL}"
-        try:
+        with writing.doing("create", path, "choose another place with --output"):
             root.mkdir(0o755, parents=True, exist_ok=True)
             path.mkdir(writing.FOLDER_MODE)
             (path / "raw").mkdir(writing.FOLDER_MODE)
-        except OSError as error:
-            raise cannot("create", path, error, "choose another place with --output") from error
         return cls(path)
 
     @property
@@ -96,10 +95,8 @@ class RunDirectory:
     def raw(self, name: str) -> Path:
         """The folder ``raw/<name>``, made if need be; ``name`` is ours, never a host's."""
         folder = self.path / "raw" / name
-        try:
+        with writing.doing("create", folder):
             writing.make_folder(folder, self.path)
-        except OSError as error:
-            raise cannot("create", folder, error) from error
         return folder
 
     def keep_raw(self, folder: str, name: str, text: str) -> None:
@@ -120,10 +117,8 @@ class RunDirectory:
             mode = source.stat().st_mode & 0o777
         except OSError:
             return
-        try:
+        with writing.doing("copy", source):
             writing.write_whole(place, content, self.path, sync=False, mode=mode)
-        except OSError as error:
-            raise cannot("copy", source, error) from error
 
     def write(self, name: str, value: Any) -> None:
         """Write a value as JSON, whole or not at all."""
@@ -143,10 +138,8 @@ class RunDirectory:
     def append_all(self, name: str, values: Iterable[Any]) -> None:
         """Append a line for each value; all are on disk when this returns."""
         lines = b"".join(msgspec.json.encode(value) + b"\n" for value in values)
-        try:
+        with writing.doing("write", self.path / name):
             writing.append(self.path / name, lines, self.path)
-        except OSError as error:
-            raise cannot("write", self.path / name, error) from error
 
     def read(self, name: str, kind: type[_T]) -> _T:
         """Read a value back.
@@ -161,12 +154,9 @@ class RunDirectory:
         path = self.path / name
         values: list[_T] = []
         damaged: list[str] = []
-        try:
+        lines: list[bytes] = []
+        with writing.doing("read", path), suppress(FileNotFoundError):
             lines = reading.read_bytes(path, self.path).splitlines()
-        except FileNotFoundError:
-            lines = []
-        except OSError as error:
-            raise cannot("read", path, error) from error
         for number, line in enumerate(lines, start=1):
             try:
                 values.append(decode(line))
@@ -184,10 +174,8 @@ class RunDirectory:
         if self.complete:
             return
         final = self.path.with_name(self.identity)
-        try:
+        with writing.doing("rename", self.path):
             self.path.rename(final)
-        except OSError as error:
-            raise cannot("rename", self.path, error) from error
         self.path = final
 
 
@@ -197,10 +185,8 @@ def write_whole(path: Path, content: writing.Content, within: Path, *, sync: boo
     Raises:
         StoreError: it cannot be written, with the reason.
     """
-    try:
+    with writing.doing("write", path):
         writing.write_whole(path, content, within, sync=sync)
-    except OSError as error:
-        raise cannot("write", path, error) from error
 
 
 def write_json(path: Path, value: Any, within: Path, sealed_as: str = "") -> None:
@@ -218,10 +204,10 @@ def read_json(path: Path, within: Path, kind: type[_T], remedy: str = "", damage
     Raises:
         StoreError: it cannot be read, and ``remedy``; or it is ``damaged``.
     """
+    with writing.doing("read", path, remedy):
+        content = reading.read_bytes(path, within)
     try:
-        return msgspec.json.decode(reading.read_bytes(path, within), type=kind)
-    except OSError as error:
-        raise cannot("read", path, error, remedy) from error
+        return msgspec.json.decode(content, type=kind)
     except DAMAGED as error:
         raise StoreError(f"{path} is damaged: {error}{damaged}") from error
 
@@ -243,10 +229,8 @@ def find(root: Path, wanted: str) -> RunDirectory:
 
 
 def _by_identity(root: Path, wanted: str) -> RunDirectory:
-    try:
+    with writing.doing("list", root, "name the place with --output"):
         runs = sorted(entry for entry in root.iterdir() if (entry / "run.json").exists())
-    except OSError as error:
-        raise cannot("list", root, error, "name the place with --output") from error
     matching = runs[-1:] if wanted == "latest" else [r for r in runs if r.name.startswith(wanted)]
     if len(matching) == 1:
         return RunDirectory(matching[0].resolve())
@@ -262,9 +246,3 @@ def _file_name(name: str) -> str:
 def now_utc(form: str = "%Y-%m-%dT%H:%M:%SZ") -> str:
     """The time in the form that files have: ISO 8601 in UTC, whole seconds."""
     return datetime.now(UTC).strftime(form)
-
-
-def cannot(what: str, path: Path, error: OSError, remedy: str = "") -> StoreError:
-    """The error of what could not be done with a file, and why."""
-    reason = error.strerror or str(error)
-    return StoreError(f"cannot {what} {path}: {reason}" + (f"; {remedy}" if remedy else ""))
