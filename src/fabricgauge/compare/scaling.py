@@ -1,6 +1,6 @@
 """From the launches of an application to speed-up and efficiency, block by block."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
@@ -14,8 +14,6 @@ NODES = "nodes"
 
 #: Sentences that a point quotes: placement and path, and a launch that differs.
 MOST_SAID = 3
-
-_WORST_FIRST = list(Outcome)
 
 
 def with_points(run: ScaleRun) -> Scaled:
@@ -67,8 +65,8 @@ def _outcome(launches: Sequence[ScaleLaunch], nodes: int) -> tuple[Outcome, str]
     """The worst word on where its launches ran and what carried them, and that in a sentence."""
     broken = next((one for one in launches if one.status != "ok"), None)
     said = [verdict for one in launches for verdict in one.verdicts]
-    key: Callable[[Outcome], int] = _WORST_FIRST.index
-    worst = min((one.outcome for one in said), key=key, default=Outcome.SKIPPED)
+    outcomes = (one.outcome for one in said)
+    worst = min(outcomes, key=lambda one: one.rank, default=Outcome.SKIPPED)
     told = dict.fromkeys(one.summary for one in said if one.outcome is worst)
     summary = "; ".join(list(told)[:MOST_SAID])
     if worst is Outcome.INVALID:

@@ -11,17 +11,10 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject, identity
 from fabricgauge.words import subjects as in_words
 
-_PRECEDENCE = list(Outcome)
-
 
 def worst(outcomes: Iterable[Outcome], *, empty: Outcome) -> Outcome:
     """The outcome that takes precedence (see ``Outcome``), ``empty`` if there is none."""
-    return min(outcomes, key=worst_first, default=empty)
-
-
-def worst_first(outcome: Outcome) -> int:
-    """The place of an outcome in the order of precedence."""
-    return _PRECEDENCE.index(outcome)
+    return min(outcomes, key=lambda one: one.rank, default=empty)
 
 
 def by_network(said: Iterable[tuple[str, Outcome]]) -> set[Outcome]:

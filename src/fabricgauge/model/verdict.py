@@ -20,6 +20,11 @@ class Outcome(StrEnum):
     PASS = "PASS"  # noqa: S105
     SKIPPED = "SKIPPED"
 
+    @property
+    def rank(self) -> int:
+        """Its place in that order, 0 for what takes precedence over all."""
+        return list(Outcome).index(self)
+
 
 #: What ``--fail-on`` takes: a warning, or that nothing was decided, shall count as a failure.
 Strictness = Literal["warn", "inconclusive"]

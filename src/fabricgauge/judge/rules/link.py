@@ -40,7 +40,6 @@ _MEANINGS: dict[ChangeKind, tuple[Outcome, str, str]] = {
         "find out what changed them, set them as they are meant to be",
     ),
 }
-_ORDER = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.WARN)
 
 #: How runs of fabricgauge 0.1 say it, which store no kinds; in order of precedence.
 _WORDS: tuple[tuple[str, ChangeKind], ...] = (
@@ -88,7 +87,7 @@ def _changed(subject: Subject) -> Said | None:
     changes = dict(change for one in subject.launches for change in _changes_of(one.ended))
     if not changes:
         return None
-    first = min(changes.values(), key=lambda kind: _ORDER.index(_MEANINGS[kind][0]))
+    first = min(changes.values(), key=lambda kind: _MEANINGS[kind][0].rank)
     decisive = [sentence for sentence, kind in changes.items() if kind == first]
     outcome, cause, remedy = _MEANINGS[first]
     mended = not subject.missing

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from fabricgauge.judge import nccl
-from fabricgauge.judge.interface import Said, of_networks, worst, worst_first
+from fabricgauge.judge.interface import Said, of_networks, worst
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.thresholds import MOVED_AT_ALL
 from fabricgauge.model.absence import Skipped
@@ -104,7 +104,7 @@ def _of_logs(subject: Subject) -> Said | Skipped:
                 remedy='state the one that it says, e.g. --network "100GbE roce" or edr',
             )
     if found := list(nccl.words(subject)):
-        return min(found, key=lambda one: worst_first(one.outcome))
+        return min(found, key=lambda one: one.outcome.rank)
     return Skipped(
         "not known: the logs hold no interface counters, so the figures alone must speak"
     )

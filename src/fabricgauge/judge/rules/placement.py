@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.judge.interface import Said, of_networks, worst
+from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Placed
@@ -38,8 +38,8 @@ def judge(subject: Subject) -> Said | Skipped:
         return Said(Outcome.INCONCLUSIVE, "no launch measured anything", remedy=mend)
     virtual = subject.run.fabric.virtual
     signs = [sign for placed in measured for sign in _signs(placed, virtual=virtual)]
-    outcome = worst((sign[0] for sign in signs), empty=Outcome.INCONCLUSIVE)
-    told, cause = next(((said, why) for one, said, why in signs if one is outcome), ("", ""))
+    unknown = Outcome.INCONCLUSIVE, "", ""
+    outcome, told, cause = min(signs, key=lambda one: one[0].rank, default=unknown)
     fine = outcome is Outcome.PASS
     if fine or not signs:
         told = "every rank ran on the node that it was meant for"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Said, of_networks, worst
+from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -38,8 +38,7 @@ def judge(subject: Subject) -> Said | Skipped:
     if not found:
         said = "intervals, launches and tails of the deciding figures are within their limits"
         return Said(Outcome.PASS, said)
-    outcome = worst((one[0] for one in found), empty=Outcome.PASS)
-    _, limit, value, what = next(one for one in found if one[0] is outcome)
+    outcome, limit, value, what = min(found, key=lambda one: one[0].rank)
     threshold = subject.threshold(limit, "at most")
     return Said(
         outcome, what, Figure(value, threshold.unit, what), threshold,

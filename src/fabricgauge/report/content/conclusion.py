@@ -30,8 +30,6 @@ MEANING: dict[Outcome, str] = {
     Outcome.SKIPPED: "nothing was judged",
 }
 
-_RANK = {outcome: rank for rank, outcome in enumerate(Outcome)}
-
 
 #: Rules that find nodes, pairs and links which carry nothing, or break what they take part in.
 GONE = ("connect", "link", "launch")
@@ -68,7 +66,7 @@ def provisos(judged: Judged) -> tuple[str, ...]:
 
 def worst_first(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
     """Verdicts by precedence of their outcome, otherwise in the order of the rules."""
-    return tuple(sorted(verdicts, key=lambda verdict: _RANK[verdict.outcome]))
+    return tuple(sorted(verdicts, key=lambda verdict: verdict.outcome.rank))
 
 
 def tally(verdicts: Sequence[Verdict | TableVerdict]) -> str:
@@ -121,7 +119,7 @@ def _gone(judged: Judged) -> list[Verdict]:
     """
     decided = (Outcome.FAIL, Outcome.INCONCLUSIVE)
     gone = [one for one in judged.verdicts if one.rule in GONE and one.outcome in decided]
-    return sorted(gone, key=lambda one: _RANK[one.outcome])
+    return sorted(gone, key=lambda one: one.outcome.rank)
 
 
 def _caveat(judged: Judged) -> str:

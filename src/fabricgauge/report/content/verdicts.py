@@ -180,8 +180,7 @@ def several(judged: Judged) -> bool:
 
 def ordered(judged: Judged) -> list[TableVerdict]:
     """Verdicts on tables, worst first, otherwise in the order of reading."""
-    order = list(Outcome)
-    return sorted(judged.tables, key=lambda one: order.index(one.outcome))
+    return sorted(judged.tables, key=lambda one: one.outcome.rank)
 
 
 def tables(judged: Judged) -> Iterator[doc.Section]:
