@@ -81,10 +81,7 @@ def _source(path: Path, name: str, network: Network | None, within: Path | None)
 
 
 def import_logs(
-    sources: Sequence[Source],
-    directory: RunDirectory,
-    command: tuple[str, ...],
-    progress: Progress,
+    sources: Sequence[Source], directory: RunDirectory, command: tuple[str, ...], progress: Progress
 ) -> None:
     """Read every source into the run; one that cannot be read does not end the others.
 
@@ -166,10 +163,7 @@ def judge(
 
 
 def _entries(
-    sources: Sequence[Source],
-    directory: RunDirectory,
-    progress: Progress,
-    refused: list[Refused],
+    sources: Sequence[Source], directory: RunDirectory, progress: Progress, refused: list[Refused]
 ) -> Iterator[run_files.ResultLine]:
     """Everything that the sources hold; those without a figure are added to ``refused``."""
     for number, source in enumerate(sources, 1):

@@ -63,10 +63,7 @@ def batch_of(
 
 
 def target_of_jobs(
-    batch: Batch,
-    settings: Settings,
-    progress: Progress = SILENT,
-    engine: Engine | None = None,
+    batch: Batch, settings: Settings, progress: Progress = SILENT, engine: Engine | None = None
 ) -> Target:
     """Where the jobs of a batch measure: no node is known before they run."""
     return Target(
