@@ -19,6 +19,9 @@ ETHERNET_RATES = (
     10e6, 100e6, 1e9, 2.5e9, 5e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9,
 )  # fmt: skip
 
+#: A rate below this share of the nominal one is another rate.
+LOWER = 0.98
+
 #: How near a figure must be to another rate's ceiling, below and above.
 NEAR = (0.93, 1.02)
 
@@ -110,7 +113,7 @@ def _shaper(low: _Low) -> Iterator[Cause]:
             continue
         shaped, where = interface.shaper.rate_bit_s, f"{member.node}:{member.interface}"
         wire = shaped * WIRE_BYTES / SHAPED_BYTES
-        if wire < 0.98 * low.rate_bit_s:
+        if wire < LOWER * low.rate_bit_s:
             remove = sentences.command(("tc", "qdisc", "del", "dev", member.interface, "root"))
             yield Cause(
                 f"a token bucket on {where} lets through only {figures.link_rate(wire)} of"
@@ -169,7 +172,7 @@ def _far_adapter(low: _Low) -> Iterator[Cause]:
 def _slow_port(low: _Low) -> Iterator[Cause]:
     for member, interface in low.ports:
         speed = interface.speed_bit_s
-        if isinstance(speed, Skipped) or not 0 < speed < 0.98 * low.rate_bit_s:
+        if isinstance(speed, Skipped) or not 0 < speed < LOWER * low.rate_bit_s:
             continue
         # Else the driver's word is refuted.
         if low.stream.fraction * low.rate_bit_s <= NEAR[1] * speed:
@@ -193,7 +196,7 @@ def lower_rate(stream: Stream, near: tuple[float, float]) -> float | None:
         return None
     for rate in ETHERNET_RATES:
         relative = stream.fraction * nominal / rate
-        if rate < 0.98 * nominal and near[0] <= relative <= near[1]:
+        if rate < LOWER * nominal and near[0] <= relative <= near[1]:
             return rate
     return None
 
