@@ -1,14 +1,10 @@
 """How much to measure: message sizes, patterns, and named profiles, one row each."""
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from fabricgauge.model.pattern import ONE_SIDED_PATTERNS, CollectivePattern, Load, PairPattern
+from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.plan.asked import EPOCHS
-
-if TYPE_CHECKING:
-    from fabricgauge.model.request import MeasurementRequest
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -121,7 +117,7 @@ PROFILES: dict[str, Profile] = {
 }
 
 
-def profile_of(request: "MeasurementRequest") -> Profile:
+def profile_of(request: MeasurementRequest) -> Profile:
     """The profile that is asked for, with what the request says otherwise.
 
     A simulated cluster's messages cost the simulator far more than it says, and nothing disturbs
