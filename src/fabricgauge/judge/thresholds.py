@@ -145,7 +145,6 @@ def thresholds_from(mapping: Mapping[str, object], origin: str) -> Thresholds:
 
 
 def _number(name: str, value: object, origin: str) -> float:
-    fine = isinstance(value, int | float) and not isinstance(value, bool)
-    if not fine or not math.isfinite(float(value)) or float(value) < 0:  # type: ignore[arg-type]
-        raise UsageError(f"{origin}: {name} must be a number of 0 or more, not {value!r}")
-    return float(value)  # type: ignore[arg-type]
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf:
+        return float(value)
+    raise UsageError(f"{origin}: {name} must be a number of 0 or more, not {value!r}")
