@@ -1,7 +1,8 @@
 """Which interface is on which, in both forms of what ``ip`` prints."""
 
-from fabricgauge.discover.iproute import IpLink, links_from_json, links_from_text
+from fabricgauge.discover.iproute import links_from_json, links_from_text
 from fabricgauge.discover.sections import AnswerSection
+from fabricgauge.model.ip_link import IpLink
 
 JSON = """[{"ifname": "eth0", "ifindex": 2, "link": null, "master": "bond0"},
 {"ifname": "bond0.7", "ifindex": 3, "link": "bond0", "linkinfo": {"info_kind": "vlan"}},

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from fabricgauge.configure import links
 from fabricgauge.configure.backends.kind import Backend
 from fabricgauge.configure.job import HEAD, PlanInput
-from fabricgauge.configure.links import Link, State
+from fabricgauge.configure.links import State
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import WantedNetwork, WantedPort
 from fabricgauge.model.finding import Command
+from fabricgauge.model.ip_link import IpLink
 
 
 def asks() -> Iterator[Command]:
@@ -30,7 +31,7 @@ def clashes(job: PlanInput, backend: Backend) -> Iterator[str]:
     for wanted, port in job.ports:
         state = links.state(job, port.node)
         link = state.link(port.interface)
-        if isinstance(link, Link):
+        if isinstance(link, IpLink):
             yield from _layers(backend, wanted, port, state, link)
             yield from _too_large(backend.name, wanted, port, link)
         has = any(one.ip == port.ip for each in state.links for one in each.addresses)
@@ -39,7 +40,7 @@ def clashes(job: PlanInput, backend: Backend) -> Iterator[str]:
 
 
 def _layers(
-    backend: Backend, wanted: WantedNetwork, port: WantedPort, state: State, link: Link
+    backend: Backend, wanted: WantedNetwork, port: WantedPort, state: State, link: IpLink
 ) -> Iterator[str]:
     where = f"{port.node}:{port.interface}"
     if link.master:
@@ -59,7 +60,9 @@ def _layers(
         )
 
 
-def _too_large(backend: str, wanted: WantedNetwork, port: WantedPort, link: Link) -> Iterator[str]:
+def _too_large(
+    backend: str, wanted: WantedNetwork, port: WantedPort, link: IpLink
+) -> Iterator[str]:
     """IPoIB's limit follows its mode, which network services set and plain ip does not."""
     most, mtu = link.most_mtu_bytes, wanted.mtu_bytes
     ethernet = wanted.kind == "ethernet"
@@ -129,4 +132,4 @@ _UPON = frozenset(("vlan", "macvlan", "ipvlan"))
 
 
 def _above(port: WantedPort, state: State) -> list[str]:
-    return [one.name for one in state.links if one.below == port.interface and one.kind in _UPON]
+    return [one.name for one in state.links if one.parent == port.interface and one.kind in _UPON]

@@ -13,11 +13,12 @@ import msgspec
 
 from fabricgauge.configure import links
 from fabricgauge.configure.job import PlanInput
-from fabricgauge.configure.links import Link, State
+from fabricgauge.configure.links import State
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, WantedPort
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Command
+from fabricgauge.model.ip_link import IpLink
 
 CONSENT = "management"
 
@@ -104,7 +105,7 @@ def _going(job: PlanInput, command: Command) -> Iterator[str]:
     address, name = command.argv[3], command.argv[5]
     yield address.partition("/")[0]
     link = links.state(job, command.node).link(name)
-    held = link.ipv4 if isinstance(link, Link) else ()
+    held = link.ipv4 if isinstance(link, IpLink) else ()
     for first in held:
         if first.cidr == address:
             yield from (one.ip for one in links.carried(first, held))

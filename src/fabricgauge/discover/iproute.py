@@ -3,7 +3,6 @@
 import ipaddress
 import re
 from collections.abc import Iterable
-from typing import Annotated
 
 import msgspec
 
@@ -11,66 +10,18 @@ from fabricgauge.discover.printouts.lines import LARGEST_NUMBER, blocks
 from fabricgauge.discover.sections import AnswerSection
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Shaper
-
-Number = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_NUMBER)]
-
-
-class IpAddress(msgspec.Struct, frozen=True):
-    family: str = ""
-    local: str = ""
-    prefixlen: Number = 0
-
-
-class _Kind(msgspec.Struct, frozen=True):
-    info_kind: str = ""
-
-
-_FIELDS = {
-    "name": "ifname", "index": "ifindex", "mtu_bytes": "mtu", "mac": "address",
-    "medium": "link_type", "parent": "link", "held": "addr_info", "info": "linkinfo",
-}  # fmt: skip
-
-
-class IpLink(msgspec.Struct, frozen=True, rename=_FIELDS):
-    """An interface as iproute2's ``ip -d -j addr`` shows it; old versions print empty objects too.
-
-    ``operstate`` is in capital letters, ``medium`` the kind of link: ``ether``, ``infiniband``,
-    ``loopback``. ``master`` and ``parent`` are as in ``Interface``.
-    """
-
-    name: str = ""
-    index: Number = 0
-    flags: tuple[str, ...] = ()
-    mtu_bytes: Number = 0
-    operstate: str = "UNKNOWN"
-    mac: str = ""
-    held: tuple[IpAddress, ...] = ()
-    medium: str = ""
-    master: str = ""
-    parent: str = ""
-    info: _Kind = _Kind()
-
-    def addresses(self, section: AnswerSection) -> tuple[Address, ...]:
-        """Those of IP.
-
-        Raises:
-            ProbeError: one is none.
-        """
-        ours = [one for one in self.held if one.family in ("inet", "inet6")]
-        return tuple(_address(section, one.local, one.prefixlen) for one in ours)
+from fabricgauge.model.ip_link import IpAddress, IpLink, Number, printed
 
 
 def links_from_json(section: AnswerSection) -> tuple[IpLink, ...]:
-    """Links in the order of ``ip -d -j addr``; what is null is as if it were left out.
+    """Links in the order of ``ip -d -j addr``.
 
     Raises:
         ProbeError: not the JSON that ip prints.
     """
     try:
-        raw = msgspec.json.decode(section.json, type=tuple[dict[str, object], ...])
-        told = [{key: value for key, value in one.items() if value is not None} for one in raw]
-        found = msgspec.convert(told, tuple[IpLink, ...])
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        found = printed(section.json, tuple[IpLink, ...])
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
         raise section.error(f"not what ip -j prints: {error}") from error
     return tuple(link for link in found if link.name)
 
@@ -115,12 +66,22 @@ def _prefix(ip: str, length: str | None) -> int:
     return 128 if ":" in ip else 32
 
 
-def _address(section: AnswerSection, ip: str, prefix_length: int) -> Address:
+def addresses_of(section: AnswerSection, link: IpLink) -> tuple[Address, ...]:
+    """Those of IP.
+
+    Raises:
+        ProbeError: one is none.
+    """
+    ours = (one for one in link.addresses if one.family in ("inet", "inet6"))
+    return tuple(_address(section, one) for one in ours)
+
+
+def _address(section: AnswerSection, one: IpAddress) -> Address:
     try:
-        interface = ipaddress.ip_interface(f"{ip}/{prefix_length}")
+        interface = ipaddress.ip_interface(one.cidr)
     except ValueError as error:
-        raise section.error(f"not an address: {ip!r:.60}/{prefix_length}") from error
-    return Address(str(interface.ip), prefix_length)
+        raise section.error(f"not an address: {one.ip!r:.60}/{one.prefix_length}") from error
+    return Address(str(interface.ip), one.prefix_length)
 
 
 #: What ``tc`` appends to a rate (tc(8), "UNITS"); powers of ten.

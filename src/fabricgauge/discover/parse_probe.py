@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from fabricgauge.discover.iproute import (
-    IpLink,
+    addresses_of,
     links_from_json,
     links_from_text,
     shapers_from_json,
@@ -26,6 +26,7 @@ from fabricgauge.discover.survey.sysfs import net_parts, rdma_parts
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.fabric import NO_IPOIB, Address, Interface, IpoibPort, Node, Shaper
+from fabricgauge.model.ip_link import IpLink
 
 Sections = dict[str, AnswerSection]
 Shapers = dict[str, Shaper | Skipped] | Skipped
@@ -99,7 +100,9 @@ def _interfaces(node: str, found: Sections) -> tuple[Interface, ...]:
         shapers = dict(shapers_from_json(found["tc_json"]))
     elif "tc_text" in found:
         shapers = shapers_from_text(found["tc_text"])
-    return tuple(_interface(node, found, link, link.addresses(section), shapers) for link in links)
+    return tuple(
+        _interface(node, found, link, addresses_of(section, link), shapers) for link in links
+    )
 
 
 def _interface(
@@ -122,7 +125,7 @@ def _interface(
         name=link.name,
         driver=driver,
         operstate=operstate,
-        carrier="LOWER_UP" in link.flags if "UP" in link.flags else off,
+        carrier="LOWER_UP" in link.flags if link.up else off,
         # The driver's word; old kernels' IPoIB has none, and the port behind it has.
         speed_bit_s=(port_rate(behind) or speed) if isinstance(speed, Skipped) else speed,
         mtu_bytes=link.mtu_bytes,
@@ -173,7 +176,7 @@ def _number(
 def _driver(where: str, found: Sections, link: IpLink, values: dict[str, str]) -> str | Skipped:
     ethtool = found.get(f"ethtool {link.name}")
     named = pairs(ethtool.text).get("driver", "") if ethtool else ""
-    if known := named or values.get("driver", "").strip() or link.info.info_kind.strip():
+    if known := named or values.get("driver", "").strip() or link.kind.strip():
         return known
     if "LOOPBACK" in link.flags:
         return "loopback"

@@ -10,10 +10,11 @@ from fabricgauge.configure import hosts, lifeline, links
 from fabricgauge.configure.backends import ip_addresses
 from fabricgauge.configure.backends.kind import Backend
 from fabricgauge.configure.job import PlanInput
-from fabricgauge.configure.links import Link, State
+from fabricgauge.configure.links import State
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.finding import Command
+from fabricgauge.model.ip_link import IpLink
 
 
 def define(job: PlanInput) -> Iterator[Step]:
@@ -38,7 +39,7 @@ def notes(job: PlanInput) -> Iterator[str]:
         link, where = links.link_of(job, port), f"{port.node}:{port.interface}"
         if isinstance(link, Skipped):
             continue
-        if link.up and not link.carrier:
+        if link.up and "NO-CARRIER" in link.flags:
             yield (
                 f"{where} has no carrier: a cable, or the port at its other end; no command mends"
                 " it"
@@ -55,12 +56,12 @@ def _port(wanted: WantedNetwork, port: WantedPort, state: State) -> Iterator[Ste
         yield _mtu(port, wanted.mtu_bytes, link)
     yield _up(port, link)
     yield ip_addresses.address_step(wanted, port, link, state.routes)
-    if isinstance(link, Link) and not isinstance(state.routes, Skipped):
+    if isinstance(link, IpLink) and not isinstance(state.routes, Skipped):
         yield from _route(wanted, port, link, state.routes)
 
 
-def _mtu(port: WantedPort, mtu_bytes: int, link: Link | Skipped) -> Step:
-    held = link.mtu_bytes if isinstance(link, Link) else 0
+def _mtu(port: WantedPort, mtu_bytes: int, link: IpLink | Skipped) -> Step:
+    held = link.mtu_bytes if isinstance(link, IpLink) else 0
 
     def setting(value: int) -> Command:
         words = ("ip", "link", "set", "dev", port.interface, "mtu", str(value))
@@ -78,14 +79,14 @@ def _mtu(port: WantedPort, mtu_bytes: int, link: Link | Skipped) -> Step:
     )  # fmt: skip
 
 
-def _up(port: WantedPort, link: Link | Skipped) -> Step:
+def _up(port: WantedPort, link: IpLink | Skipped) -> Step:
     where = f"{port.node}:{port.interface}"
 
     def setting(way: str) -> Command:
         return Command(port.node, ("ip", "link", "set", "dev", port.interface, way))
 
     shown = Command(port.node, ("ip", "-o", "link", "show", "dev", port.interface, "up"))
-    known = isinstance(link, Link)
+    known = isinstance(link, IpLink)
     return Step(
         f"Switch {where} on",
         "it is switched off" if known else "nothing passes an interface that is switched off",
@@ -93,12 +94,12 @@ def _up(port: WantedPort, link: Link | Skipped) -> Step:
         (Verification(shown, f": {port.interface}"),),
         (setting("down"),) if known else (),
         undo_note="" if known else "whether it was switched on before is not known",
-        fulfilled=f"{where} is switched on" if isinstance(link, Link) and link.up else "",
+        fulfilled=f"{where} is switched on" if isinstance(link, IpLink) and link.up else "",
     )
 
 
 def _route(
-    wanted: WantedNetwork, port: WantedPort, link: Link, routes: tuple[links.HeldRoute, ...]
+    wanted: WantedNetwork, port: WantedPort, link: IpLink, routes: tuple[links.HeldRoute, ...]
 ) -> Iterator[Step]:
     """The kernel adds the subnet's route with the address; it is missing only if it was
     removed.

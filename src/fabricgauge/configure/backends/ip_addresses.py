@@ -13,15 +13,16 @@ import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
 
 from fabricgauge.configure.job import PlanInput
-from fabricgauge.configure.links import HeldAddress, HeldRoute, Link, State, carried
+from fabricgauge.configure.links import HeldRoute, State, carried
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.finding import Command
+from fabricgauge.model.ip_link import IpAddress, IpLink
 
 Routes = tuple[HeldRoute, ...] | Skipped
 
 
-def is_wrong(held: HeldAddress, wanted: WantedNetwork, port: WantedPort) -> bool:
+def is_wrong(held: IpAddress, wanted: WantedNetwork, port: WantedPort) -> bool:
     """Whether the port's interface must not have this address."""
     if held.cidr == port.cidr or held.family != "inet":
         return False
@@ -30,10 +31,10 @@ def is_wrong(held: HeldAddress, wanted: WantedNetwork, port: WantedPort) -> bool
 
 
 def address_step(
-    wanted: WantedNetwork, port: WantedPort, link: Link | Skipped, routes: Routes
+    wanted: WantedNetwork, port: WantedPort, link: IpLink | Skipped, routes: Routes
 ) -> Step:
     """One step for all addresses of one interface."""
-    held = link.ipv4 if isinstance(link, Link) else ()
+    held = link.ipv4 if isinstance(link, IpLink) else ()
     wrong = [one for one in held if is_wrong(one, wanted, port)]
     right = [one for one in held if one.cidr == port.cidr]
     where = f"{port.node}:{port.interface}"
@@ -43,7 +44,7 @@ def address_step(
     old = [one for one in held if one in wrong or (one in right and not stays)]
     return Step(
         f"Give {where} the address {port.cidr} in {wanted.name}",
-        _reason(where, wrong, right, known=isinstance(link, Link)),
+        _reason(where, wrong, right, known=isinstance(link, IpLink)),
         (*(_del(port, one) for one in wrong), add, *_again(port, _reachable(lost, wanted))),
         (has_address(port, 0.0), *(_gone(port, one) for one in wrong)),
         (
@@ -51,7 +52,7 @@ def address_step(
             *(_back(port, one) for one in old),
             *_again(port, lost),
         ),
-        undo_note="" if isinstance(link, Link) else "its former addresses are not known",
+        undo_note="" if isinstance(link, IpLink) else "its former addresses are not known",
         fulfilled=f"{where} has {port.cidr}" if right and not wrong else "",
     )
 
@@ -83,9 +84,7 @@ def strays(job: PlanInput, node: str, state: State) -> Iterator[tuple[WantedPort
             )
 
 
-def _reason(
-    where: str, wrong: Sequence[HeldAddress], right: Sequence[HeldAddress], known: bool
-) -> str:
+def _reason(where: str, wrong: Sequence[IpAddress], right: Sequence[IpAddress], known: bool) -> str:
     has = ", ".join(one.cidr for one in (*right, *wrong))
     if has:
         return f"{where} has {has}"
@@ -96,7 +95,7 @@ def _ip(port: WantedPort, *words: str) -> Command:
     return Command(port.node, ("ip", *words))
 
 
-def _del(port: WantedPort, one: HeldAddress) -> Command:
+def _del(port: WantedPort, one: IpAddress) -> Command:
     return _ip(port, "addr", "del", one.cidr, "dev", port.interface)
 
 
@@ -105,7 +104,7 @@ def taken(port: WantedPort) -> Command:
     return _ip(port, "addr", "flush", "dev", port.interface, "to", f"{port.ip}/32")
 
 
-def _back(port: WantedPort, one: HeldAddress) -> Command:
+def _back(port: WantedPort, one: IpAddress) -> Command:
     words = ["addr", "replace", one.cidr]
     words += ["brd", one.broadcast] if one.broadcast else []
     words += ["dev", port.interface]
@@ -114,12 +113,12 @@ def _back(port: WantedPort, one: HeldAddress) -> Command:
     return _ip(port, *words)
 
 
-def _gone(port: WantedPort, one: HeldAddress) -> Verification:
+def _gone(port: WantedPort, one: IpAddress) -> Verification:
     shown = has_address(port, 0.0).command
     return Verification(shown, f" {one.cidr} ", absent=True)
 
 
-def _lost(port: WantedPort, wrong: Iterable[HeldAddress], routes: Routes) -> list[HeldRoute]:
+def _lost(port: WantedPort, wrong: Iterable[IpAddress], routes: Routes) -> list[HeldRoute]:
     """Routes that go with these addresses and are not the kernel's own."""
     if isinstance(routes, Skipped):
         return []

@@ -16,10 +16,10 @@ from fabricgauge.configure.backends import ip_addresses
 from fabricgauge.configure.backends.ip_addresses import transport_mode
 from fabricgauge.configure.backends.kind import Backend, expressible
 from fabricgauge.configure.job import PlanInput
-from fabricgauge.configure.links import Link
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, WantedNetwork, WantedPort
 from fabricgauge.model.finding import Command
+from fabricgauge.model.ip_link import IpLink
 
 Argvs = tuple[tuple[str, ...], ...]
 
@@ -85,11 +85,13 @@ def _of_port(job: PlanInput, wanted: WantedNetwork, port: WantedPort, way: Servi
     )
 
 
-def _as_before(wanted: WantedNetwork, port: WantedPort, link: Link | Skipped) -> Iterator[Command]:
+def _as_before(
+    wanted: WantedNetwork, port: WantedPort, link: IpLink | Skipped
+) -> Iterator[Command]:
     """What not every service takes back when its file is gone: the address, the MTU, and that it
     switched the interface on (networkd lets it go as it is).
     """
-    if not isinstance(link, Link):
+    if not isinstance(link, IpLink):
         return
     if all(one.ip != port.ip for one in link.ipv4):
         yield ip_addresses.taken(port)
@@ -102,8 +104,8 @@ def _as_before(wanted: WantedNetwork, port: WantedPort, link: Link | Skipped) ->
         yield Command(port.node, (*setting, "down"))
 
 
-def _not_restored(wanted: WantedNetwork, link: Link | Skipped) -> str:
-    if not isinstance(link, Link):
+def _not_restored(wanted: WantedNetwork, link: IpLink | Skipped) -> str:
+    if not isinstance(link, IpLink):
         return "the interface's former MTU, and whether it was switched on, are not known"
     if wanted.kind != "ethernet" and not ip_addresses.needs_connections(link.mtu_bytes):
         return "which IPoIB mode it had is not known"
@@ -158,7 +160,7 @@ def networkd_text(wanted: WantedNetwork, port: WantedPort) -> str:
     interface = expressible(port.interface, "interface", "systemd-networkd")
     lines = ["[Match]", f"Name={interface}", ""]
     if not isinstance(wanted.mtu_bytes, Skipped):
-        lines += ["[Link]", f"MTUBytes={wanted.mtu_bytes}", ""]
+        lines += ["[IpLink]", f"MTUBytes={wanted.mtu_bytes}", ""]
     lines += ["[Network]", "DHCP=no", f"Address={port.cidr}"]
     if wanted.kind != "ethernet":
         lines += ["", "[IPoIB]", f"Mode={transport_mode(wanted)}"]
