@@ -2,7 +2,7 @@
 
 import ipaddress
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -150,17 +150,17 @@ class MemberPort(Place, frozen=True, kw_only=True, dict=True):
 
 
 class Port(msgspec.Struct, frozen=True):
-    """One node's RDMA port; ``net`` is the network of its interface or empty, ``same`` are this
-    port of the node and of all like it."""
+    """One node's RDMA port; ``net`` is its network, or that of its interface, or empty; ``same``
+    are this port of the node and of all like it."""
 
     seen: KnownNode
     port: RdmaPort
     net: str
-    same: tuple[RdmaPort, ...]
+    same: tuple[RdmaPort, ...] = ()
 
     @property
     def where(self) -> str:
-        return f"{self.seen.name}:{self.port.device}:{self.port.number}"
+        return f"{self.seen.name}:{self.port.name}"
 
 
 class Cluster(msgspec.Struct, frozen=True, dict=True):
@@ -172,11 +172,19 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
     def networks(self) -> tuple[Network, ...]:
         return self.preflight.fabric.ip_networks
 
-    def ports_in(self, network: Network) -> Iterator[tuple[Node, RdmaPort]]:
-        """The RDMA ports that a network of ports joins, as the quick probe tells of them."""
-        for member in network.members if network.of_ports else ():
-            if isinstance(node := self.preflight.fabric.node(member.node), Node):
-                yield from ((node, one) for one in node.rdma_ports if one.name == member.interface)
+    def joined_ports(self, by_rail: bool = False) -> tuple[tuple[Port, ...], ...]:
+        """The RDMA ports of each network of ports, as the quick probe tells of them. Each is there
+        once: with all of its network, or with its own rail, where there are rails."""
+        left = {
+            (seen.name, port.name): (seen, port)
+            for seen in self.nodes
+            for port in seen.node.rdma_ports
+        }
+        networks, groups = self.preflight.fabric.networks, []
+        for network in reversed(networks) if by_rail else networks:
+            ends = [(one.node, one.interface) for one in network.members]
+            groups.append(tuple(Port(*left.pop(end), network.name) for end in ends if end in left))
+        return tuple(filter(None, reversed(groups) if by_rail else groups))
 
     @cached_property
     def nodes(self) -> tuple[KnownNode, ...]:

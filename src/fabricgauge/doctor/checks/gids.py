@@ -55,16 +55,15 @@ def _gids(ports: tuple[Indexed, ...]) -> Iterator[Finding]:
     """Where no port of a network has version 2, it is of version 1, which is no fault."""
     having = {one.where: index for one, index in ports if index is not None}
     common, odd = unusual(having)
-    several = sorted(set(having.values()))
     for one, index in ports if having else ():
         told = (f"{one.where}: GID {gid.index} is {_ip(gid)}, {gid.kind}" for gid in one.port.gids)
         if index is None:
             what = f"has no GID of {V2} for its address in {one.net}, the others have"
             yield found(Severity.FAIL, one, what, *told, remedy=NO_V2)
-        elif one.where in odd and len(several) > 1:
+        elif one.where in odd:
             what = f"has its GID of {V2} at index {index}, the others at {common}"
             if isinstance(common, Skipped):
-                places = listed([str(place) for place in several])
+                places = listed([str(place) for place in sorted(set(odd.values()))])
                 what = f"the index of the GID of {V2} differs between ports: {places}"
             yield found(Severity.WARN, one, what, *told)
 

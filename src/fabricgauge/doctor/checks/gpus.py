@@ -2,13 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from fabricgauge.doctor.check import Check, found
 from fabricgauge.doctor.checks.hardware import FAR
-from fabricgauge.doctor.places import Cluster, KnownNode, told, unusual
-from fabricgauge.model.absence import Skipped
+from fabricgauge.doctor.checks.likeness import Compared, unlike
+from fabricgauge.doctor.places import Cluster, KnownNode, told
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.inventory import Adapter, Gpu, PcieLink
 from fabricgauge.words.sentences import listed
@@ -164,10 +164,10 @@ def _module(seen: KnownNode) -> str:
     return ", ".join(sorted(loaded & PEER_MODULES)) or "none" if "nvidia" in loaded else ""
 
 
-#: What is compared between like nodes; an empty text is not known. The speed of a GPU's slot is
-#: not: the driver lowers it while the GPU is idle.
-_COMPARED: dict[str, Callable[[KnownNode], str]] = {
-    "number of GPUs": _count,
+_NUMBER: Compared = {"number of GPUs": _count}
+
+#: The speed of a GPU's slot is not compared: the driver lowers it while the GPU is idle.
+_COMPARED: Compared = {
     "nearest RDMA adapters of the GPUs": _nearest,
     "NVLinks of the GPUs": _nvlinks,
     "PCIe lanes of the GPUs": _lanes,
@@ -178,26 +178,11 @@ _COMPARED: dict[str, Callable[[KnownNode], str]] = {
 
 def _differing(group: tuple[KnownNode, ...]) -> Iterator[Finding]:
     """A node whose count differs differs in all that is counted by GPU: the count alone is told."""
-    odd_count: set[str] = set()
-    for name, value in _COMPARED.items():
-        values = {
-            seen.name: text
-            for seen in group
-            if (text := value(seen)) and seen.name not in odd_count
-        }
-        common, odd = unusual(values)
-        if name == "number of GPUs":
-            odd_count |= odd.keys()
-        several = sorted(set(values.values()))
-        for node, own in odd.items() if len(several) > 1 else ():
-            what = f"{name}: {own}, like nodes have {common}"
-            if isinstance(common, Skipped):
-                what = f"{name} differs between like nodes: {listed(several)}"
-            yield found(
-                Severity.WARN, node, what, f"{node}: {name}: {own}", nodes=(node,),
-                remedy="look for a GPU that fell off the bus, a dead NVLink or a slot with fewer"
-                " lanes (nvidia-smi -q, dmesg); else bring the nodes to one image",
-            )  # fmt: skip
+    odd = [*unlike(group, _NUMBER, ":")]
+    yield from odd
+    named = {node for one in odd for node in one.nodes}
+    same = [seen for seen in group if seen.name not in named]
+    yield from unlike(same, _COMPARED, ":")
 
 
 def _look(cluster: Cluster, nodes: list[KnownNode]) -> Iterator[Finding]:
@@ -217,4 +202,6 @@ GPU = Check(
     lambda cluster: [seen for seen in cluster.nodes if seen.inventory.gpus],
     "no node has a GPU",
     _look,
+    "look for a GPU that fell off the bus, a dead NVLink or a slot with fewer lanes (nvidia-smi -q,"
+    " dmesg); else bring the nodes to one image",
 )

@@ -1,6 +1,6 @@
 """Do nodes agree: in firmware, driver, kernel and MPI, and in the time? pure."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from statistics import median
 
 from fabricgauge.doctor.check import Check, found, untried
@@ -12,18 +12,25 @@ from fabricgauge.model.preflight import Clock
 from fabricgauge.words.figures import duration
 from fabricgauge.words.sentences import listed
 
+#: By name what is compared, and where it is found; an empty text is not known.
+Compared = Mapping[str, Callable[[KnownNode], str]]
+
+
+def unlike(group: Iterable[KnownNode], compared: Compared, verb: str = " is") -> Iterator[Finding]:
+    """What nodes have that is not as most of the group have it."""
+    for name, value in compared.items():
+        common, odd = unusual({seen.name: text for seen in group if (text := value(seen))})
+        for node, own in odd.items():
+            what = f"{name}{verb} {own}, like nodes have {common}"
+            if isinstance(common, Skipped):
+                several = listed(sorted(set(odd.values())))
+                what = f"{name} differs between like nodes: {several}"
+            yield found(Severity.WARN, node, what, f"{node}: {name}{verb} {own}", nodes=(node,))
+
 
 def _likeness(cluster: Cluster, _: object) -> Iterator[Finding]:
     for group in cluster.alike:
-        for name, value in COMPARED.items():
-            values = {seen.name: text for seen in group if (text := value(seen))}
-            common, odd = unusual(values)
-            several = sorted(set(values.values()))
-            for node, own in odd.items() if len(several) > 1 else ():
-                what = f"{name} is {own}, like nodes have {common}"
-                if isinstance(common, Skipped):
-                    what = f"{name} differs between like nodes: {listed(several)}"
-                yield found(Severity.WARN, node, what, f"{node}: {name} {own}", nodes=(node,))
+        yield from unlike(group, COMPARED)
 
 
 def _of_adapters(seen: KnownNode, field: str) -> str:
@@ -47,8 +54,7 @@ def _mpi(seen: KnownNode) -> str:
     return ", ".join(sorted(stacks)) or ("none" if surveyed else "")
 
 
-#: What is compared, and where it is found; an empty text is not known.
-COMPARED: dict[str, Callable[[KnownNode], str]] = {
+COMPARED: Compared = {
     "firmware": lambda seen: _of_adapters(seen, "firmware"),
     "driver": lambda seen: _of_adapters(seen, "driver_version"),
     "kernel": lambda seen: seen.node.kernel,

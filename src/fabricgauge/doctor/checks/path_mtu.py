@@ -6,13 +6,11 @@ A RoCE port takes it from its interface's MTU, an InfiniBand port from the subne
 from collections import Counter
 from collections.abc import Iterator
 
-import msgspec
-
 from fabricgauge.doctor.check import found
-from fabricgauge.doctor.places import Cluster, by_network
+from fabricgauge.doctor.places import Cluster, Port, by_network
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.adapter import RdmaPort, roce_mtu
-from fabricgauge.model.fabric import Interface, Network, Node
+from fabricgauge.model.adapter import roce_mtu
+from fabricgauge.model.fabric import Interface
 from fabricgauge.model.finding import Command, Finding, Severity
 
 MANAGED = (
@@ -30,24 +28,17 @@ JUMBO = (
 )
 
 
-class PathEnd(msgspec.Struct, frozen=True):
+class PathEnd(Port, frozen=True, kw_only=True):
     """A port in a network of ports, with the path MTU in force and what it could be, in bytes.
 
     ``device`` is the device's largest, ``room`` what the interface's MTU leaves; ``mtu`` where
     that is not known. Of InfiniBand nothing else bounds it.
     """
 
-    network: str
-    node: str
-    port: RdmaPort
     interface: Interface | Skipped
     mtu: int
     device: int
     room: int
-
-    @property
-    def where(self) -> str:
-        return f"{self.node}:{self.port.name}"
 
     @property
     def most(self) -> int:
@@ -62,25 +53,23 @@ class PathEnd(msgspec.Struct, frozen=True):
 
 
 def path_ends(cluster: Cluster) -> tuple[tuple[PathEnd, ...], ...]:
-    """The ports whose path MTU is known, by network: each once, though rails are networks too."""
-    taken, groups = set[str](), []
-    for network in cluster.preflight.fabric.networks:
-        known = (_end(network, node, port) for node, port in cluster.ports_in(network))
-        ends = tuple(one for one in known if one is not None and one.where not in taken)
-        taken |= {one.where for one in ends}
-        groups.append(ends)
+    """The ports whose path MTU is known, by network."""
+    groups = (tuple(filter(None, map(_end, ports))) for ports in cluster.joined_ports())
     return tuple(filter(None, groups))
 
 
-def _end(network: Network, node: Node, port: RdmaPort) -> PathEnd | None:
+def _end(one: Port) -> PathEnd | None:
+    port = one.port
     if isinstance(mtu := port.path_mtu_bytes, Skipped):
         return None
     device = port.max_mtu_bytes if isinstance(port.max_mtu_bytes, int) else mtu
-    interface = node.interface(str(port.interface))
+    interface = one.seen.node.interface(str(port.interface))
     room = device
     if port.protocol == "roce":
         room = mtu if isinstance(interface, Skipped) else roce_mtu(interface.mtu_bytes)
-    return PathEnd(network.name, node.name, port, interface, mtu, device, room)
+    return PathEnd(
+        one.seen, port, one.net, interface=interface, mtu=mtu, device=device, room=room
+    )  # fmt: skip
 
 
 def path_mtus(cluster: Cluster) -> Iterator[Finding]:
@@ -96,7 +85,7 @@ def path_mtus(cluster: Cluster) -> Iterator[Finding]:
         usual = max(counts, key=lambda mtu: (counts[mtu], mtu))
         like = next(one for one in ends if one.mtu == usual)
         for end in ends:
-            follows = end.mtu >= end.most and (end.node, end.port.interface) in differing
+            follows = end.mtu >= end.most and (end.seen.name, end.port.interface) in differing
             if end.mtu != usual and not follows:
                 yield _unlike(end, like)
             elif end.mtu < end.most or (end.mtu < end.device and not follows):
@@ -104,18 +93,15 @@ def path_mtus(cluster: Cluster) -> Iterator[Finding]:
 
 
 def _unlike(end: PathEnd, like: PathEnd) -> Finding:
-    what = f"has an active MTU of {end.mtu}, other ports of {end.network} have {like.mtu}"
+    what = f"has an active MTU of {end.mtu}, other ports of {end.net} have {like.mtu}"
     remedy, mends = MANAGED, list[Command]()
     if end.port.protocol == "roce":
         remedy = AGAIN if end.mtu < end.most else ALIKE
     if remedy == ALIKE and isinstance(like.interface, Interface):
         mtu = str(like.interface.mtu_bytes)
         argv = ("ip", "link", "set", "dev", str(end.port.interface), "mtu", mtu)
-        mends = [Command(end.node, argv)]
-    return found(
-        Severity.WARN, end.where, what, end.told, like.told, remedy=remedy, nodes=(end.node,),
-        network=end.network, mends=mends,
-    )  # fmt: skip
+        mends = [Command(end.seen.name, argv)]
+    return found(Severity.WARN, end, what, end.told, like.told, remedy=remedy, mends=mends)
 
 
 def _below(end: PathEnd) -> Finding:
@@ -128,7 +114,4 @@ def _below(end: PathEnd) -> Finding:
     if end.mtu >= end.most:
         severity, remedy = Severity.NOTE, JUMBO
         why = f"of {end.device}: its interface's MTU leaves no more"
-    return found(
-        severity, end.where, f"has an active MTU of {end.mtu}, {why}", end.told, remedy=remedy,
-        nodes=(end.node,), network=end.network,
-    )  # fmt: skip
+    return found(severity, end, f"has an active MTU of {end.mtu}, {why}", end.told, remedy=remedy)

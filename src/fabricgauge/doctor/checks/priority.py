@@ -5,10 +5,8 @@ Adapters take the DSCP, the upper six bits of the traffic class, for the priorit
 
 from collections.abc import Iterator
 
-import msgspec
-
 from fabricgauge.doctor.check import Check, each, found
-from fabricgauge.doctor.places import Cluster, unusual
+from fabricgauge.doctor.places import Cluster, Port, unusual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import Priorities
 from fabricgauge.model.finding import Finding, Severity
@@ -20,12 +18,9 @@ LOSSLESS = (
 )
 
 
-class MarkedPort(msgspec.Struct, frozen=True):
+class MarkedPort(Port, frozen=True, kw_only=True):
     """A RoCE port in a network of ports; ``known`` are the settings that are compared."""
 
-    network: str
-    node: str
-    where: str
     marks: Priorities
     known: dict[str, str]
 
@@ -35,18 +30,17 @@ class MarkedPort(msgspec.Struct, frozen=True):
 
 
 def _ports(cluster: Cluster) -> tuple[tuple[MarkedPort, ...], ...]:
-    """Those of which something is known, by network: a rail's with each other, where there are
-    rails, for they may be set up for different things."""
-    taken, groups = set[str](), []
-    for network in reversed(cluster.preflight.fabric.networks):
-        ports = [
-            MarkedPort(network.name, node.name, f"{node.name}:{port.name}", marks, _known(marks))
-            for node, port in cluster.ports_in(network)
-            if isinstance(marks := port.priorities, Priorities)
-        ]
-        groups.append(tuple(one for one in ports if one.known and one.where not in taken))
-        taken |= {one.where for one in ports}
-    return tuple(filter(None, reversed(groups)))
+    """Those of which something is known, by network: a rail's with each other, since rails may be
+    set up for different things."""
+    groups = (
+        tuple(
+            MarkedPort(one.seen, one.port, one.net, marks=marks, known=known)
+            for one in ports
+            if isinstance(marks := one.port.priorities, Priorities) and (known := _known(marks))
+        )
+        for ports in cluster.joined_ports(by_rail=True)
+    )
+    return tuple(filter(None, groups))
 
 
 def _known(marks: Priorities) -> dict[str, str]:
@@ -71,17 +65,12 @@ def _look(ports: tuple[MarkedPort, ...]) -> Iterator[Finding]:
 
 def _unlike(what: str, ports: list[MarkedPort]) -> Iterator[Finding]:
     common, odd = unusual({one.where: one.known[what] for one in ports})
-    values = sorted({one.known[what] for one in ports})
-    for one in ports if len(values) > 1 else ():
-        if one.where in odd:
-            like = [other.told for other in ports if other.where not in odd][:1]
-            sentence = f"has {what} {one.known[what]}, the others have {common}"
-            if isinstance(common, Skipped):
-                sentence = f"ports differ in {what}: {'; '.join(values)}"
-            yield found(
-                Severity.WARN, one.where, sentence, one.told, *like, nodes=(one.node,),
-                network=one.network,
-            )  # fmt: skip
+    like = [one.told for one in ports if one.where not in odd][:1]
+    for one in (one for one in ports if one.where in odd):
+        sentence = f"has {what} {one.known[what]}, the others have {common}"
+        if isinstance(common, Skipped):
+            sentence = f"ports differ in {what}: {'; '.join(sorted(set(odd.values())))}"
+        yield found(Severity.WARN, one, sentence, one.told, *like)
 
 
 def _lossy(one: MarkedPort) -> Iterator[Finding]:
@@ -94,9 +83,8 @@ def _lossy(one: MarkedPort) -> Iterator[Finding]:
         way = f"traffic class {sent} → DSCP {dscp} → priority {_numbers(at)}"
         by = "dcb's dscp-prio" if one.marks.mapped else f"{dscp} >> 3, without dscp-prio"
         yield found(
-            Severity.WARN, one.where, f"{way} has no PFC; {_numbers(pfc)} has",
-            f"{one.told}; priority by {by}",
-            remedy=LOSSLESS, nodes=(one.node,), network=one.network,
+            Severity.WARN, one, f"{way} has no PFC; {_numbers(pfc)} has",
+            f"{one.told}; priority by {by}", remedy=LOSSLESS,
         )  # fmt: skip
 
 
