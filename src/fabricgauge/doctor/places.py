@@ -2,7 +2,7 @@
 
 import ipaddress
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -137,6 +137,14 @@ class Place(msgspec.Struct, frozen=True, dict=True):
     @property
     def told(self) -> str:
         return f"{self.where} {self.ip}/{self.length}"
+
+
+def places_of(seen: KnownNode) -> Iterator[Place]:
+    """Each address of each interface by which others could reach the node."""
+    for interface in seen.node.interfaces:
+        for one in interface.addresses:
+            if leads_out(one.ip):
+                yield Place(seen, interface, one.ip, one.prefix_length)
 
 
 class MemberPort(Place, frozen=True, kw_only=True, dict=True):

@@ -12,6 +12,7 @@ from fabricgauge.doctor.places import (
     grouped,
     has_cable,
     leads_out,
+    places_of,
     rate,
 )
 from fabricgauge.model.fabric import Address, Interface, IpoibPort
@@ -46,11 +47,7 @@ def _addresses(cluster: Cluster, every: tuple[KnownNode, ...]) -> Iterator[Findi
     first = tuple(group[0] for group in groups)
     private = Private(cluster, first)
     every_ip = (
-        Place(seen, interface, address.ip, address.prefix_length)
-        for seen in first
-        for interface in seen.node.interfaces
-        for address in interface.addresses
-        if leads_out(address.ip) and interface.driver != "loopback"
+        place for seen in first for place in places_of(seen) if place.interface.driver != "loopback"
     )
     for holders in grouped(every_ip, lambda one: one.ip):
         if len(holders) > 1 and not all(map(private.holds, holders)):

@@ -13,6 +13,7 @@ from fabricgauge.doctor.places import (
     Subnet,
     grouped,
     leads_out,
+    places_of,
     unusual,
     usual,
 )
@@ -45,14 +46,10 @@ class AddressBook:
         self._subnets: dict[str, set[Subnet]] = {}
         self.holders: dict[str, list[str]] = {}
         for seen in every:
-            own = self.of.setdefault(seen.name, {})
-            subnets = self._subnets.setdefault(seen.name, set())
-            for interface in seen.node.interfaces:
-                for one in interface.addresses:
-                    if leads_out(one.ip):
-                        own[one.ip] = interface.name
-                        subnets.add(ipaddress.ip_interface(f"{one.ip}/{one.prefix_length}").network)
-            for ip in own:
+            own = tuple(places_of(seen))
+            self.of[seen.name] = {place.ip: place.interface.name for place in own}
+            self._subnets[seen.name] = {place.subnet for place in own}
+            for ip in self.of[seen.name]:
                 self.holders.setdefault(ip, []).append(seen.name)
 
     def near(self, node: str, lookup: Lookup) -> bool:

@@ -13,6 +13,7 @@ from fabricgauge.doctor.places import (
     by_network,
     has_cable,
     leads_out,
+    places_of,
     rate,
     unusual,
 )
@@ -40,12 +41,7 @@ def _subnets(cluster: Cluster, every: tuple[KnownNode, ...]) -> Iterator[Finding
 
 def places(seen: KnownNode) -> Iterator[Place]:
     """Addresses that lead to other nodes; a /31 or /32 reaches no subnet."""
-    for interface in seen.node.interfaces:
-        for address in interface.addresses:
-            own = ipaddress.ip_interface(f"{address.ip}/{address.prefix_length}")
-            narrow = own.network.prefixlen >= own.network.max_prefixlen - 1
-            if not (own.ip.is_loopback or own.ip.is_link_local or narrow):
-                yield Place(seen, interface, address.ip, address.prefix_length)
+    return (place for place in places_of(seen) if place.length < place.subnet.max_prefixlen - 1)
 
 
 def overlaps(one: Place, other: Place) -> bool:
