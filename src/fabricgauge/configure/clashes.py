@@ -42,20 +42,19 @@ def clashes(job: PlanInput, backend: Backend) -> Iterator[str]:
 def _layers(
     backend: Backend, wanted: WantedNetwork, port: WantedPort, state: State, link: IpLink
 ) -> Iterator[str]:
-    where = f"{port.node}:{port.interface}"
     if link.master:
         yield (
-            f"{where} belongs to {link.master}, which has the addresses:"
+            f"{port.where} belongs to {link.master}, which has the addresses:"
             f" name that as the interface for {wanted.name}, or another"
         )
     elif backend.adapters_only and link.kind in _MADE:
         yield (
-            f"{where} is {_MADE[link.kind]}, and for {backend.name} only adapters are planned: give"
-            f" it {port.cidr} where it is defined, or use the backend ip"
+            f"{port.where} is {_MADE[link.kind]}, and for {backend.name} only adapters are planned:"
+            f" give it {port.cidr} where it is defined, or use the backend ip"
         )
     elif backend.replaces and (above := _above(port, state)):
         yield (
-            f"{where} carries {', '.join(above)}, of which a file for {backend.name} would say"
+            f"{port.where} carries {', '.join(above)}, of which a file for {backend.name} would say"
             f" nothing: give it {port.cidr} where it is defined, or use the backend ip"
         )
 
@@ -69,7 +68,7 @@ def _too_large(
     if (ethernet or backend == "ip") and not isinstance(mtu, Skipped) and 0 < most < mtu:
         mode = f"ip link set dev {port.interface} type ipoib mode connected"
         yield (
-            f"{port.node}:{port.interface} takes an MTU of {most} at most, and {wanted.name} wants"
+            f"{port.where} takes an MTU of {most} at most, and {wanted.name} wants"
             f" {mtu}{'' if ethernet else f'; in connected mode it takes more ({mode})'}"
         )
 
@@ -79,7 +78,7 @@ def notes(job: PlanInput, backend: Backend) -> Iterator[str]:
     interrupted, when a service follows what is written for an adapter.
     """
     for wanted, port in job.ports:
-        state, where = links.state(job, port.node), f"{port.node}:{port.interface}"
+        state = links.state(job, port.node)
         own = state.link(port.interface)
         subnet = ipaddress.IPv4Network(wanted.subnet)
         for link in state.links:
@@ -96,11 +95,11 @@ def notes(job: PlanInput, backend: Backend) -> Iterator[str]:
                   if one.scope == "global" and one.ip != port.ip]  # fmt: skip
         if others:
             yield (
-                f"{where} has {', '.join(others)} as well, and {backend.name} is told of"
+                f"{port.where} has {', '.join(others)} as well, and {backend.name} is told of"
                 f" {port.cidr} alone: they may be gone afterwards"
             )
         if above := _above(port, state):
-            yield f"{where} carries {', '.join(above)}, which may be interrupted for a moment"
+            yield f"{port.where} carries {', '.join(above)}, which may be interrupted for a moment"
 
 
 def _others(job: PlanInput) -> dict[str, str]:

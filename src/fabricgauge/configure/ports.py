@@ -64,7 +64,7 @@ def _taken_twice(wanted: list[WantedNetwork]) -> Iterator[str]:
             other = first.setdefault((port.node, port.interface), network.name)
             if other != network.name:
                 yield (
-                    f"{port.node}:{port.interface} would carry both {other} and {network.name};"
+                    f"{port.where} would carry both {other} and {network.name};"
                     f" name the interface of one of them"
                 )
 

@@ -19,7 +19,7 @@ from fabricgauge.discover.iproute import (
 )
 from fabricgauge.discover.printouts.infiniband import ibv_devinfo
 from fabricgauge.discover.printouts.lines import pairs
-from fabricgauge.discover.printouts.verbs import RATE
+from fabricgauge.discover.printouts.verbs import LINKS, RATE
 from fabricgauge.discover.sections import AnswerSection, sections
 from fabricgauge.discover.survey.same import adapters, rdma_ports
 from fabricgauge.discover.survey.sysfs import net_parts, rdma_parts
@@ -212,16 +212,13 @@ MEDIUM = "infiniband"
 
 _MODES = ("datagram", "connected")
 
-#: Omni-Path's generation by the rate of its ports in Gb/s.
-_OMNI_PATH = {"100": "OPA100", "400": "CN5000"}
-
 
 def ipoib_port(where: str, values: Mapping[str, str]) -> IpoibPort:
     """``values`` are the interface's in /sys; ``where`` names it (``c1:ib0``)."""
     mode = values.get("mode", "")
     rate, link = _port_rate(values), ""
     if rate and values.get("driver", "").startswith("hfi"):
-        link = _OMNI_PATH.get(rate[1], "")
+        link = LINKS.get(("omni-path", float(rate[1])), "")
     elif rate and rate[2]:
         link = f"{rate[2]}x {rate[3] or 'SDR'}"
     return IpoibPort(

@@ -6,16 +6,13 @@ members do not reach each other).
 
 import msgspec
 
+from fabricgauge.discover.printouts import pci
+from fabricgauge.discover.printouts.verbs import LINKS
 from fabricgauge.discover.survey.sysfs import LANE_BIT_S
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import Adapter, PcieLink, RdmaPort
 from fabricgauge.model.fabric import Interface, Member, Node
 from fabricgauge.model.inventory import Inventory
-
-#: PCI Express generations by giga-transfers per second of a lane (Base Specification 7.0, 1.2).
-GENERATIONS = {
-    2.5: "1.0", 5.0: "2.0", 8.0: "3.0", 16.0: "4.0", 32.0: "5.0", 64.0: "6.0", 128.0: "7.0",
-}  # fmt: skip
 
 #: By protocol the MTU that ports commonly run with, where no tool said it: InfiniBand's largest,
 #: that of hfi1 since 10.4, Amazon's, and Slingshot's jumbo frames.
@@ -26,13 +23,6 @@ USUAL_MTU = {
 
 #: What RDMA over an interface has its MTU from.
 _BY_INTERFACE = ("roce", "iwarp", "slingshot")
-
-#: The link's name by protocol and rate in Gb/s, as ceilings know it.
-_LINKS: dict[tuple[str, float], str] = {
-    ("omni-path", 100): "OPA100", ("omni-path", 400): "CN5000",
-    ("slingshot", 200): "Slingshot-11", ("efa", 100): "EFA-100", ("efa", 200): "EFA-200",
-    ("efa", 400): "EFA-400",
-}  # fmt: skip
 
 #: Drivers of adapters that a hypervisor presents: the PCI Express link that these claim is none
 #: of hardware (QEMU's q35 gives virtio 2.5 GT/s x1; vmxnet3 claims 5 GT/s x32).
@@ -90,7 +80,7 @@ class PortEnd(msgspec.Struct, frozen=True):
         if port.protocol == "infiniband":
             speed = "" if isinstance(lane, Skipped) else _SPEEDS.get(lane, "")
             return f"{port.lanes}x {speed}" if speed and isinstance(port.lanes, int) else ""
-        return "" if isinstance(rate, Skipped) else _LINKS.get((port.protocol, rate / 1e9), "")
+        return "" if isinstance(rate, Skipped) else LINKS.get((port.protocol, rate / 1e9), "")
 
     @property
     def mtu(self) -> tuple[int, bool, bool]:
@@ -122,9 +112,9 @@ def slot(adapter: Adapter) -> PcieLink | Skipped:
 
 def host_link(link: PcieLink | Skipped) -> str:
     """``PCIe 3.0 x8``; empty where the link or its generation is not known."""
-    if isinstance(link, Skipped) or link.gt_s not in GENERATIONS:
+    if isinstance(link, Skipped) or link.gt_s not in pci.GT_S:
         return ""
-    return f"PCIe {GENERATIONS[link.gt_s]} x{link.lanes}"
+    return f"PCIe {pci.GT_S.index(link.gt_s) + 1}.0 x{link.lanes}"
 
 
 def ends_of(name: str, of: Node | Inventory) -> tuple[PortEnd, ...]:

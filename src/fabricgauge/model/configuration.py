@@ -18,6 +18,10 @@ class WantedPort(msgspec.Struct, frozen=True):
     def cidr(self) -> str:
         return f"{self.ip}/{self.prefix_length}"
 
+    @property
+    def where(self) -> str:
+        return f"{self.node}:{self.interface}"
+
 
 class WantedNetwork(msgspec.Struct, frozen=True):
     """A network as a person describes it, and the ports that were chosen for it.

@@ -36,18 +36,18 @@ def define(job: PlanInput) -> Iterator[Step]:
 def notes(job: PlanInput) -> Iterator[str]:
     yield "what ip(8) sets is gone after a node's next start; another backend keeps it"
     for wanted, port in job.ports:
-        link, where = links.link_of(job, port), f"{port.node}:{port.interface}"
+        link = links.link_of(job, port)
         if isinstance(link, Skipped):
             continue
         if link.up and "NO-CARRIER" in link.flags:
             yield (
-                f"{where} has no carrier: a cable, or the port at its other end; no command mends"
-                " it"
+                f"{port.where} has no carrier: a cable, or the port at its other end; no command"
+                " mends it"
             )
         for one in link.ipv4:
             ours = one.ip == port.ip or one.ip in job.owners
             if not ours and not ip_addresses.is_wrong(one, wanted, port):
-                yield f"{where} has {one.cidr} as well, in another subnet; it stays"
+                yield f"{port.where} has {one.cidr} as well, in another subnet; it stays"
 
 
 def _port(wanted: WantedNetwork, port: WantedPort, state: State) -> Iterator[Step]:
@@ -68,19 +68,18 @@ def _mtu(port: WantedPort, mtu_bytes: int, link: IpLink | Skipped) -> Step:
         return Command(port.node, words)
 
     return Step(
-        f"Give {port.node}:{port.interface} the MTU {mtu_bytes}",
+        f"Give {port.where} the MTU {mtu_bytes}",
         f"it is {held}: larger packets are dropped or cut on the way" if held
         else "all ends of a network need the same",
         (setting(mtu_bytes),),
         (ip_addresses.has_mtu(port, mtu_bytes, 0.0),),
         (setting(held),) if held else (),
         undo_note="" if held else "its former MTU is not known",
-        fulfilled=f"{port.node}:{port.interface} has MTU {held}" if held == mtu_bytes else "",
+        fulfilled=f"{port.where} has MTU {held}" if held == mtu_bytes else "",
     )  # fmt: skip
 
 
 def _up(port: WantedPort, link: IpLink | Skipped) -> Step:
-    where = f"{port.node}:{port.interface}"
 
     def setting(way: str) -> Command:
         return Command(port.node, ("ip", "link", "set", "dev", port.interface, way))
@@ -88,13 +87,13 @@ def _up(port: WantedPort, link: IpLink | Skipped) -> Step:
     shown = Command(port.node, ("ip", "-o", "link", "show", "dev", port.interface, "up"))
     known = isinstance(link, IpLink)
     return Step(
-        f"Switch {where} on",
+        f"Switch {port.where} on",
         "it is switched off" if known else "nothing passes an interface that is switched off",
         (setting("up"),),
         (Verification(shown, f": {port.interface}"),),
         (setting("down"),) if known else (),
         undo_note="" if known else "whether it was switched on before is not known",
-        fulfilled=f"{where} is switched on" if isinstance(link, IpLink) and link.up else "",
+        fulfilled=f"{port.where} is switched on" if isinstance(link, IpLink) and link.up else "",
     )
 
 
@@ -112,7 +111,7 @@ def _route(
     words = (subnet, "dev", port.interface, "proto", "kernel", "scope", "link", "src", port.ip)
     shown = Command(port.node, ("ip", "route", "show", "dev", port.interface))
     yield Step(
-        f"Route {subnet} over {port.node}:{port.interface}",
+        f"Route {subnet} over {port.where}",
         "the address is there, its subnet's route is not: packets leave over another interface",
         (Command(port.node, ("ip", "route", "replace", *words)),),
         (Verification(shown, f"{subnet} "),),

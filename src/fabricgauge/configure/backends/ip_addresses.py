@@ -37,14 +37,13 @@ def address_step(
     held = link.ipv4 if isinstance(link, IpLink) else ()
     wrong = [one for one in held if is_wrong(one, wanted, port)]
     right = [one for one in held if one.cidr == port.cidr]
-    where = f"{port.node}:{port.interface}"
     add = _ip(port, "addr", "replace", port.cidr, "brd", "+", "dev", port.interface)
     lost = _lost(port, wrong, routes)
     stays = bool(right) and not any(right[0] in carried(one, held) for one in wrong)
     old = [one for one in held if one in wrong or (one in right and not stays)]
     return Step(
-        f"Give {where} the address {port.cidr} in {wanted.name}",
-        _reason(where, wrong, right, known=isinstance(link, IpLink)),
+        f"Give {port.where} the address {port.cidr} in {wanted.name}",
+        _reason(port, wrong, right, known=isinstance(link, IpLink)),
         (*(_del(port, one) for one in wrong), add, *_again(port, _reachable(lost, wanted))),
         (has_address(port, 0.0), *(_gone(port, one) for one in wrong)),
         (
@@ -53,7 +52,7 @@ def address_step(
             *_again(port, lost),
         ),
         undo_note="" if isinstance(link, IpLink) else "its former addresses are not known",
-        fulfilled=f"{where} has {port.cidr}" if right and not wrong else "",
+        fulfilled=f"{port.where} has {port.cidr}" if right and not wrong else "",
     )
 
 
@@ -76,7 +75,7 @@ def strays(job: PlanInput, node: str, state: State) -> Iterator[tuple[WantedPort
                 where,
                 Step(
                     f"Take {one.cidr} from {node}:{link.name}",
-                    f"it is wanted on {owner.node}:{owner.interface}, and can be on one only",
+                    f"it is wanted on {owner.where}, and can be on one only",
                     (_del(where, one),),
                     (_gone(where, one),),
                     (_back(where, one), *_again(where, lost)),
@@ -87,8 +86,8 @@ def strays(job: PlanInput, node: str, state: State) -> Iterator[tuple[WantedPort
 def _reason(where: str, wrong: Sequence[IpAddress], right: Sequence[IpAddress], known: bool) -> str:
     has = ", ".join(one.cidr for one in (*right, *wrong))
     if has:
-        return f"{where} has {has}"
-    return f"{where} has no address in it" if known else "what it has is not known"
+        return f"{port.where} has {has}"
+    return f"{port.where} has no address in it" if known else "what it has is not known"
 
 
 def _ip(port: WantedPort, *words: str) -> Command:

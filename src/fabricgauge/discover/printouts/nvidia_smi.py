@@ -46,17 +46,13 @@ def _queried(text: str) -> tuple[Gpu, ...]:
     return tuple(found)
 
 
-#: GT/s of a lane by generation (PCI Express Base Specification 6.0).
-_GENERATIONS = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
-
-
 def _pcie(row: dict[str, str]) -> PcieLink | Skipped:
     """What GPU and slot can do together, where the columns for it were asked for."""
-    generation = figures.whole(row.get("pcie.link.gen.max", ""), "the generation", most=6)
+    generation = figures.whole(row.get("pcie.link.gen.max", ""), "the generation", len(pci.GT_S))
     lanes = figures.whole(row.get("pcie.link.width.max", ""), "the width", most=32)
     if isinstance(generation, Skipped) or isinstance(lanes, Skipped) or not generation or not lanes:
         return Skipped("nvidia-smi was not asked for pcie.link.gen.max and pcie.link.width.max")
-    return PcieLink(_GENERATIONS[generation], lanes)
+    return PcieLink(pci.GT_S[generation - 1], lanes)
 
 
 _SEQUENCE = re.compile(r"\x1b\[[0-9;]{0,16}m")

@@ -13,6 +13,10 @@ _SPEED = re.compile(r"Speed ([0-9.]{1,8}) ?GT/s")
 _WIDTH = re.compile(r"Width x([0-9]{1,3})")
 _NUMBERS = re.compile(r" \[[0-9a-fA-F]{4}(?::[0-9a-fA-F]{4})?\]$")
 
+#: Giga-transfers per second of a lane by generation, from the first on (PCI Express Base
+#: Specification 7.0, 1.2).
+GT_S = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+
 #: Both figures come within the first octets of their line.
 _LONGEST = 400
 

@@ -34,6 +34,13 @@ DEVICES = (
 #: drivers/infiniband/core/sysfs.c, rate_show).
 RATE = re.compile(r"(\d{1,5}(?:\.\d{1,3})?) Gb/sec(?: \((\d{1,2})X(?: ([A-Z0-9]{2,6}))?\))?")
 
+#: A link's name by protocol and rate in Gb/s, as ceilings know it.
+LINKS: dict[tuple[str, float], str] = {
+    ("omni-path", 100): "OPA100", ("omni-path", 400): "CN5000",
+    ("slingshot", 200): "Slingshot-11", ("efa", 100): "EFA-100", ("efa", 200): "EFA-200",
+    ("efa", 400): "EFA-400",
+}  # fmt: skip
+
 #: A width in that rate, and in ibv_devinfo's ``4X (2)``.
 _LANES = re.compile(r"(?:^|\()([0-9]{1,2})X\b")
 

@@ -55,7 +55,7 @@ def _wanted(wanted: WantedNetwork) -> doc.Fold:
     for port in wanted.ports:
         ends = (("",) if wanted.plain else ()) + ((wanted.suffix,) if wanted.suffix else ())
         name = f"  named {', '.join(f'{port.node}{end}' for end in ends)}" if ends else ""
-        told.append(f"{port.node}:{port.interface}  {port.cidr}{name}")
+        told.append(f"{port.where}  {port.cidr}{name}")
     title = f"{wanted.name}: {wanted.subnet}, {wanted.kind}{rate}{mtu}"
     return doc.Fold(title, "", (doc.Items(tuple(told)),), open=True)
 
