@@ -83,7 +83,9 @@ def strays(job: PlanInput, node: str, state: State) -> Iterator[tuple[WantedPort
             )
 
 
-def _reason(where: str, wrong: Sequence[IpAddress], right: Sequence[IpAddress], known: bool) -> str:
+def _reason(
+    port: WantedPort, wrong: Sequence[IpAddress], right: Sequence[IpAddress], known: bool
+) -> str:
     has = ", ".join(one.cidr for one in (*right, *wrong))
     if has:
         return f"{port.where} has {has}"
