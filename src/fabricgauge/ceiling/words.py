@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterator
 from difflib import get_close_matches
 
 from fabricgauge.ceiling import ethernet, infiniband, pcie, unframed
-from fabricgauge.ceiling import unframed as slingshots
 from fabricgauge.model.errors import UsageError
 
 #: Facts by name (``rate``, ``speed``, ``mtu``), each as text.
@@ -41,7 +40,7 @@ def known_names() -> tuple[str, ...]:
         *(name.lower() for name in infiniband.SPEEDS),
         *("2x hdr", "hdr100"),
         *(name.lower() for name in infiniband.OMNI_PATHS),
-        *(name.lower() for name in slingshots.SLINGSHOTS),
+        *(name.lower() for name in unframed.SLINGSHOTS),
         *(name.lower() for name in unframed.EFA_CARDS),
         *(name.lower().replace(" ", "") for name in unframed.NVLINKS),
         *(f"pcie {name} x16" for name in pcie.GENERATIONS),
@@ -182,7 +181,7 @@ _ROWS: tuple[tuple[str, _Tells], ...] = (
     (r"cn(\d{4})", _name("omni-path", "CN", infiniband.OMNI_PATHS)),
     (
         r"(?:slingshot|ss)[\s-]*(\d{2})",
-        _name("slingshot", "Slingshot-", slingshots.SLINGSHOTS),
+        _name("slingshot", "Slingshot-", unframed.SLINGSHOTS),
     ),
     (r"slingshot|ss", _said(family="slingshot")),
     (rf"efa[\s-]*(\d{{2,4}})(?:\s*g(?:{_UNIT}))?", _name("efa", "EFA-", unframed.EFA_CARDS)),

@@ -48,8 +48,6 @@ def steps(job: PlanInput, export: Export) -> Iterator[Step]:
             otherwise.
     """
     held = content(job, HEAD, export.file)
-    more = job.reply(_MORE)
-    others = "" if isinstance(more, Skipped) else more.output
     reason = f"the nodes mount {export.path} from the head"
     title = f"Export {export.path} to {export.client}"
     if isinstance(held, Skipped) and isinstance(export.fsid, Skipped):
@@ -59,7 +57,11 @@ def steps(job: PlanInput, export: Export) -> Iterator[Step]:
         )
     old = held if isinstance(held, str) else ""
     there = _same(old, export)
-    fsid = lowest_free_fsid(old, others) if isinstance(export.fsid, Skipped) else export.fsid
+    fsid = (
+        lowest_free_fsid(old, job.output(_MORE))
+        if isinstance(export.fsid, Skipped)
+        else export.fsid
+    )
     options = ",".join((*export.options, f"fsid={fsid}"))
     line = f"{octal(export.path)} {export.client}({options})"
     if there is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from fabricgauge.configure.description import Image, Mount
 from fabricgauge.configure.files import edited, fields, joined, lines_in, octal, questions, split
-from fabricgauge.configure.job import HEAD, UNASKED, PlanInput, on
+from fabricgauge.configure.job import HEAD, PlanInput, on
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification
 from fabricgauge.model.errors import UsageError
@@ -147,8 +147,7 @@ def memlock_lines(value: str) -> tuple[str, str]:
 
 def notes(job: PlanInput, image: Image) -> Iterator[str]:
     """Lines of limits.d that win over what is written."""
-    reply = job.reply(_later(image.root)) if image.memlock else UNASKED
-    for line in () if isinstance(reply, Skipped) else split(reply.output):
+    for line in split(job.output(_later(image.root))) if image.memlock else ():
         if _is_everybodys_memlock(line):
             yield (
                 f"{_folder(image.root)} of {on(HEAD)} has {' '.join(fields(line))!r}, which is read"

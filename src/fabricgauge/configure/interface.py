@@ -204,7 +204,7 @@ def _with_needs(step: Step) -> Step:
 
 def _notes(job: Draft, backend: Backend) -> Iterator[str]:
     description = job.description
-    yield from subnet_notes(description, job.inventories, description.origin)
+    yield from subnet_notes(job)
     for one in description.services:
         yield from services.notes(job, one)
     for root in _roots(description):

@@ -36,6 +36,11 @@ class PlanInput(msgspec.Struct, frozen=True, dict=True):
     def reply(self, command: Command) -> Reply | Skipped:
         return self.replies.get(command, UNASKED)
 
+    def output(self, command: Command) -> str:
+        """What it printed; empty where it was not asked."""
+        reply = self.reply(command)
+        return "" if isinstance(reply, Skipped) else reply.output
+
     def inventory(self, node: str) -> Inventory | Skipped:
         return self._inventories.get(node, Skipped(f"nothing is known of {node}"))
 

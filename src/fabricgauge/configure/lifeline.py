@@ -44,8 +44,7 @@ def asks(job: PlanInput) -> Iterator[Command]:
 
 def lifeline(job: PlanInput, node: str) -> Lifeline:
     """What is known of it."""
-    reply = job.reply(question(node))
-    ip = "" if isinstance(reply, Skipped) else came_in_by(reply.output)
+    ip = came_in_by(job.output(question(node)))
     state = links.state(job, node)
     found = {name: f"{name} carries the default route of {node}"
              for name in _default_routes(job, node, state)}  # fmt: skip

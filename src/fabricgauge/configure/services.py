@@ -68,8 +68,7 @@ def notes(job: PlanInput, services: Services) -> Iterator[str]:
 
 def _said(job: PlanInput, question: Command, words: dict[str, bool]) -> bool | None:
     """What systemctl answered; None where it did not, or neither way."""
-    reply = job.reply(question)
-    return None if isinstance(reply, Skipped) else words.get(reply.output.strip())
+    return words.get(job.output(question).strip())
 
 
 def _reason(name: str) -> str:

@@ -4,7 +4,8 @@ import ipaddress
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from fabricgauge.configure.description import Description, NetworkDescription
+from fabricgauge.configure.description import NetworkDescription
+from fabricgauge.configure.job import PlanInput
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.inventory import Inventory
 
@@ -50,13 +51,11 @@ def _require_unicast(written: ipaddress.IPv4Interface) -> None:
         raise ValueError(f"{written} holds addresses that no interface can have")
 
 
-def subnet_notes(
-    description: Description, inventories: Iterable[Inventory], origin: str
-) -> Iterator[str]:
+def subnet_notes(job: PlanInput) -> Iterator[str]:
     """What a reviewer must know of overlapping subnets."""
-    planned = {one.name: subnet_of(one, origin) for one in description.networks}
-    known = _known(inventories)
-    for one in description.networks:
+    planned = {one.name: ipaddress.IPv4Network(one.subnet) for one in job.wanted}
+    known = _known(job.inventories)
+    for one in job.description.networks:
         yield from _mended(one, planned, known)
     for name, other in combinations(planned, 2):
         if planned[name].overlaps(planned[other]):

@@ -22,7 +22,7 @@ from fabricgauge.discover.printouts.lines import pairs
 from fabricgauge.discover.printouts.verbs import LINKS, RATE
 from fabricgauge.discover.sections import AnswerSection, sections
 from fabricgauge.discover.survey.same import adapters, rdma_ports
-from fabricgauge.discover.survey.sysfs import net_parts, rdma_parts
+from fabricgauge.discover.survey.sysfs import net_parts, numa_node, rdma_parts
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.fabric import NO_IPOIB, Address, Interface, IpoibPort, Node, Shaper
@@ -113,12 +113,10 @@ def _interface(
     values = system if isinstance(system, dict) else {}
     driver = _driver(where, found, link, values)
     behind = _behind(found, link, values)
-    speed = rate_of(node, link.name, driver, _number(found, link, system, "speed"))
-    operstate, numa_node = link.operstate.lower(), _number(found, link, system, "numa_node")
+    speed = rate_of(node, link.name, driver, _speed(where, found, link, system))
+    operstate = link.operstate.lower()
     if operstate == "unknown":  # the ip of busybox does not print it
         operstate = values.get("operstate", operstate)
-    if isinstance(numa_node, int) and numa_node < 0:  # the firmware names none
-        numa_node = Skipped(f"{where} belongs to no particular NUMA node")
     off = Skipped(f"{where} is switched off (ip link set {link.name} up)")
     unshaped = Skipped(f"{where} has no token bucket")
     return Interface(
@@ -132,7 +130,7 @@ def _interface(
         mac=link.mac,
         addresses=addresses,
         shaper=shapers if isinstance(shapers, Skipped) else shapers.get(link.name) or unshaped,
-        numa_node=numa_node,
+        numa_node=system if isinstance(system, Skipped) else numa_node(system, where),
         ipoib=ipoib_port(where, behind) if link.medium == MEDIUM else NO_IPOIB,
         master=link.master,
         parent=link.parent,
@@ -163,14 +161,14 @@ def _system(node: str, found: Sections, link: IpLink) -> dict[str, str] | Skippe
     return values
 
 
-def _number(
-    found: Sections, link: IpLink, system: dict[str, str] | Skipped, key: str
+def _speed(
+    where: str, found: Sections, link: IpLink, system: dict[str, str] | Skipped
 ) -> int | Skipped:
     if isinstance(system, Skipped):
         return system
-    if key not in system:
-        return Skipped(f"{found[f'sys {link.name}'].node}:{link.name} gives no {key}")
-    return found[f"sys {link.name}"].number(system[key], key, least=-1)
+    if "speed" not in system:
+        return Skipped(f"{where} gives no speed")
+    return found[f"sys {link.name}"].number(system["speed"], "speed", least=-1)
 
 
 def _driver(where: str, found: Sections, link: IpLink, values: dict[str, str]) -> str | Skipped:

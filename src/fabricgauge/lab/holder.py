@@ -212,13 +212,8 @@ def _in_network(
 
 def network_prefix(holder: NodeHolder) -> list[str]:
     """The argv prefix that enters a holder's network namespace and nothing else."""
-    return [
-        tools.path_of("nsenter"),
-        "--target",
-        str(holder.pid),
-        *user_options(holder.pid),
-        "--net",
-    ]
+    options = user_options(holder.pid)
+    return [tools.path_of("nsenter"), "--target", str(holder.pid), *options, "--net"]
 
 
 def user_options(pid: int) -> list[str]:

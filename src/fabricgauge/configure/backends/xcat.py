@@ -220,8 +220,7 @@ def _chdef(kind: str, name: str, values: dict[str, str]) -> Command:
 
 
 def _held(job: PlanInput, question: Command, name: str) -> dict[str, str]:
-    reply = job.reply(question)
-    return {} if isinstance(reply, Skipped) else definitions(reply.output).get(name, {})
+    return definitions(job.output(question)).get(name, {})
 
 
 def _unknown(job: PlanInput, question: Command) -> str:

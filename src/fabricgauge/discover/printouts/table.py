@@ -74,9 +74,8 @@ def parse_named(name: str, text: str) -> Parts | None:
     found = recognised(name)
     if found is None:
         return None
-    if len(text) <= _SHORT:
-        return _parsed(found, text)
-    return PARSERS[found.tool](text, found.argument)
+    parse = _parsed if len(text) <= _SHORT else _parsed.__wrapped__
+    return parse(found, text)
 
 
 @lru_cache(maxsize=512)
@@ -84,14 +83,10 @@ def _parsed(found: PrintoutName, text: str) -> Parts:
     return PARSERS[found.tool](text, found.argument)
 
 
+@lru_cache(maxsize=4096)
 def recognised(name: str) -> PrintoutName | None:
     """The row for a printout of that name."""
-    return _recognised(name.strip()[:_LONGEST])
-
-
-@lru_cache(maxsize=4096)
-def _recognised(name: str) -> PrintoutName | None:
-    first, middle, rest = name.partition(" ")
+    first, middle, rest = name.strip()[:_LONGEST].partition(" ")
     stem = first.rpartition("/")[2]
     if not middle:
         stem = next((stem.removesuffix(end) for end in _SUFFIXES if stem.endswith(end)), stem)

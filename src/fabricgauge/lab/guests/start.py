@@ -76,18 +76,8 @@ def _others(passwd: str) -> str:
 
 def _write_key(directory: Path) -> None:
     """One key serves the guests as their own and this user as his: it opens nothing else."""
-    argv = [
-        "ssh-keygen",
-        "-q",
-        "-t",
-        "ed25519",
-        "-N",
-        "",
-        "-C",
-        "lab",
-        "-f",
-        str(directory / "key"),
-    ]
+    key = str(directory / "key")
+    argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "lab", "-f", key]
     done = process.run(argv, timeout_s=_START_TIMEOUT_S)
     if done.exit_code:
         raise LabError(f"ssh-keygen failed: {done.stderr.strip()}; make room in {directory}")
