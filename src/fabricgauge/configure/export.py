@@ -57,11 +57,9 @@ def steps(job: PlanInput, export: Export) -> Iterator[Step]:
         )
     old = held if isinstance(held, str) else ""
     there = _same(old, export)
-    fsid = (
-        lowest_free_fsid(old, job.output(_MORE))
-        if isinstance(export.fsid, Skipped)
-        else export.fsid
-    )
+    fsid = export.fsid
+    if isinstance(fsid, Skipped):
+        fsid = lowest_free_fsid(old, job.output(_MORE))
     options = ",".join((*export.options, f"fsid={fsid}"))
     line = f"{octal(export.path)} {export.client}({options})"
     if there is not None:
