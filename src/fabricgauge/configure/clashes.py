@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from fabricgauge.configure import links
 from fabricgauge.configure.backends.kind import Backend
-from fabricgauge.configure.job import HEAD, PlanInput
+from fabricgauge.configure.job import HEAD, Draft
 from fabricgauge.configure.links import State
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import WantedNetwork, WantedPort
@@ -23,7 +23,7 @@ def asks() -> Iterator[Command]:
     yield links.questions(HEAD)[0]
 
 
-def clashes(job: PlanInput, backend: Backend) -> Iterator[str]:
+def clashes(job: Draft, backend: Backend) -> Iterator[str]:
     """Sentences on ports that cannot be made as they are wanted, would break a link that is made
     of others, or be written down wrongly.
     """
@@ -73,7 +73,7 @@ def _too_large(
         )
 
 
-def notes(job: PlanInput, backend: Backend) -> Iterator[str]:
+def notes(job: Draft, backend: Backend) -> Iterator[str]:
     """Other interfaces of a node in the subnet that its port is wanted in; and what goes, or may be
     interrupted, when a service follows what is written for an adapter.
     """
@@ -102,7 +102,7 @@ def notes(job: PlanInput, backend: Backend) -> Iterator[str]:
             yield f"{port.where} carries {', '.join(above)}, which may be interrupted for a moment"
 
 
-def _others(job: PlanInput) -> dict[str, str]:
+def _others(job: Draft) -> dict[str, str]:
     """Addresses that no node of the plan has: of the head, of gateways, of further nodes."""
     found: dict[str, str] = {}
     planned = frozenset(job.nodes)

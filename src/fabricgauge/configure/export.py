@@ -21,7 +21,7 @@ from fabricgauge.configure.files import (
     split,
     written,
 )
-from fabricgauge.configure.job import HEAD, PlanInput
+from fabricgauge.configure.job import HEAD, Draft
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification
 from fabricgauge.model.errors import UsageError
@@ -40,7 +40,7 @@ def asks(export: Export) -> Iterator[Command]:
     yield _MORE
 
 
-def steps(job: PlanInput, export: Export) -> Iterator[Step]:
+def steps(job: Draft, export: Export) -> Iterator[Step]:
     """The line, then the server's word that it exports.
 
     Raises:

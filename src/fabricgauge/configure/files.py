@@ -15,7 +15,7 @@ from importlib import resources
 
 import msgspec
 
-from fabricgauge.configure.job import PlanInput, on
+from fabricgauge.configure.job import Draft, on
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification
 from fabricgauge.model.finding import Command
@@ -49,7 +49,7 @@ def questions(node: str, path: str) -> tuple[Command, Command]:
     return Command(node, ("cat", "--", path)), Command(node, ("test", "-e", path))
 
 
-def content(job: PlanInput, node: str, path: str) -> Content:
+def content(job: Draft, node: str, path: str) -> Content:
     """What the file holds as far as ``questions`` were answered."""
     text, exists = (job.reply(question) for question in questions(node, path))
     if isinstance(text, Skipped) or isinstance(exists, Skipped):
@@ -137,7 +137,7 @@ def _line(sign: str, line: str) -> str:
 
 
 def edited(
-    job: PlanInput,
+    job: Draft,
     node: str,
     path: str,
     edit: Callable[[str], str],

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from fabricgauge.configure.files import edited, fields, joined, questions, split
-from fabricgauge.configure.job import HEAD, PlanInput, on
+from fabricgauge.configure.job import HEAD, Draft, on
 from fabricgauge.model.configuration import Step
 from fabricgauge.model.finding import Command
 
 PATH = "/etc/hosts"
 
 
-def names(job: PlanInput) -> dict[str, str]:
+def names(job: Draft) -> dict[str, str]:
     """Every name of the wanted ends, with its address; plain names before those with a suffix."""
     found: dict[str, str] = {}
     for wanted, port in job.ports:
@@ -27,14 +27,14 @@ def names(job: PlanInput) -> dict[str, str]:
     return found
 
 
-def asks(job: PlanInput) -> Iterator[Command]:
+def asks(job: Draft) -> Iterator[Command]:
     """What must be read before."""
     if names(job):
         for node in (HEAD, *job.nodes):
             yield from questions(node, PATH)
 
 
-def steps(job: PlanInput) -> Iterator[Step]:
+def steps(job: Draft) -> Iterator[Step]:
     """One step for the head and for each node; they may share the file."""
     wanted = names(job)
     if not wanted:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from fabricgauge.configure.description import Image, Mount
 from fabricgauge.configure.files import edited, fields, joined, lines_in, octal, questions, split
-from fabricgauge.configure.job import HEAD, PlanInput, on
+from fabricgauge.configure.job import HEAD, Draft, on
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification
 from fabricgauge.model.errors import UsageError
@@ -27,7 +27,7 @@ def asks(image: Image) -> Iterator[Command]:
         yield from questions(HEAD, fstab_path(image.root))
 
 
-def steps(job: PlanInput, image: Image) -> Iterator[Step]:
+def steps(job: Draft, image: Image) -> Iterator[Step]:
     """In the order in which they do not disturb each other: packages may bring files.
 
     Raises:
@@ -85,7 +85,7 @@ def seen_on(image: Image, node: str) -> Iterator[Verification]:
         yield Verification(Command(node, ("systemctl", "is-enabled", name)), "\nenabled\n")
 
 
-def _packages(job: PlanInput, image: Image, where: str) -> Step:
+def _packages(job: Draft, image: Image, where: str) -> Step:
     """One step for those that are missing, or for all where that could not be asked."""
     root, packages = image.root, image.packages
     replies = {package: job.reply(_query(root, (package,))) for package in packages}
@@ -145,7 +145,7 @@ def memlock_lines(value: str) -> tuple[str, str]:
     return f"* soft memlock {value}", f"* hard memlock {value}"
 
 
-def notes(job: PlanInput, image: Image) -> Iterator[str]:
+def notes(job: Draft, image: Image) -> Iterator[str]:
     """Lines of limits.d that win over what is written."""
     for line in split(job.output(_later(image.root))) if image.memlock else ():
         if _is_everybodys_memlock(line):

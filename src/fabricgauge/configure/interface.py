@@ -13,7 +13,7 @@ from fabricgauge.configure import clashes, export, image, lifeline, pings, resta
 from fabricgauge.configure.backends import BACKENDS, ip_addresses
 from fabricgauge.configure.backends.kind import Backend
 from fabricgauge.configure.description import Description, Export, Image
-from fabricgauge.configure.job import PlanInput, Reply, settled
+from fabricgauge.configure.job import Draft, Reply, settled
 from fabricgauge.configure.ports import ports_of
 from fabricgauge.configure.subnets import subnet_notes
 from fabricgauge.model.absence import Skipped
@@ -26,13 +26,6 @@ __all__ = ["Draft", "Reply", "checks", "draft", "plan", "questions"]
 
 #: How many nodes without a clear port an error names.
 _NAMED = 20
-
-
-class Draft(PlanInput, frozen=True):
-    """A job whose ports are chosen; ``troubles`` are the nodes for which that was not possible."""
-
-    troubles: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
 
 
 def draft(description: Description, inventories: Iterable[Inventory]) -> Draft:

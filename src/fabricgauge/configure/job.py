@@ -25,13 +25,18 @@ class Reply(msgspec.Struct, frozen=True):
     output: str
 
 
-class PlanInput(msgspec.Struct, frozen=True, dict=True):
-    """``replies`` are the answers to ``interface.questions`` and ``interface.checks`` so far."""
+class Draft(msgspec.Struct, frozen=True, dict=True):
+    """A job whose ports are chosen; ``troubles`` are the nodes for which that was not possible,
+    ``doubts`` sentences on the others. ``replies`` are the answers to ``interface.questions`` and
+    ``interface.checks`` so far.
+    """
 
     description: Description
     wanted: tuple[WantedNetwork, ...]
     inventories: tuple[Inventory, ...]
     replies: dict[Command, Reply] = {}
+    troubles: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     def reply(self, command: Command) -> Reply | Skipped:
         return self.replies.get(command, UNASKED)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.configure import links
-from fabricgauge.configure.job import PlanInput
+from fabricgauge.configure.job import Draft
 from fabricgauge.configure.links import State
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, WantedPort
@@ -36,13 +36,13 @@ class Lifeline(msgspec.Struct, frozen=True):
     interfaces: dict[str, str]
 
 
-def asks(job: PlanInput) -> Iterator[Command]:
+def asks(job: Draft) -> Iterator[Command]:
     for node in job.nodes:
         yield question(node)
         yield from links.questions(node)
 
 
-def lifeline(job: PlanInput, node: str) -> Lifeline:
+def lifeline(job: Draft, node: str) -> Lifeline:
     """What is known of it."""
     ip = came_in_by(job.output(question(node)))
     state = links.state(job, node)
@@ -67,7 +67,7 @@ def _with_below(state: State, found: dict[str, str]) -> dict[str, str]:
     return every
 
 
-def asking(job: PlanInput, port: WantedPort, step: Step) -> Step:
+def asking(job: Draft, port: WantedPort, step: Step) -> Step:
     """The step, with consent if it changes an interface by which its node is reached, or one of
     which that is not known.
 
@@ -86,7 +86,7 @@ def asking(job: PlanInput, port: WantedPort, step: Step) -> Step:
     return msgspec.structs.replace(step, reason=f"{step.reason}; {why}", consent=CONSENT)
 
 
-def _require_kept(job: PlanInput, step: Step) -> None:
+def _require_kept(job: Draft, step: Step) -> None:
     for command in step.commands:
         if command.argv[1:3] != ("addr", "del"):
             continue
@@ -99,7 +99,7 @@ def _require_kept(job: PlanInput, step: Step) -> None:
             )
 
 
-def _going(job: PlanInput, command: Command) -> Iterator[str]:
+def _going(job: Draft, command: Command) -> Iterator[str]:
     """Addresses that ``ip addr del IP/LENGTH dev NAME`` takes away."""
     address, name = command.argv[3], command.argv[5]
     yield address.partition("/")[0]
@@ -110,7 +110,7 @@ def _going(job: PlanInput, command: Command) -> Iterator[str]:
             yield from (one.ip for one in links.carried(first, held))
 
 
-def require_own(job: PlanInput, port: WantedPort, service: str) -> None:
+def require_own(job: Draft, port: WantedPort, service: str) -> None:
     """For a service that gives the interface the wanted address and no other.
 
     Raises:
@@ -143,7 +143,7 @@ def came_in_by(printed: str) -> str:
     return words[2].partition("%")[0] if len(words) == 4 else ""
 
 
-def _default_routes(job: PlanInput, node: str, state: State) -> Iterator[str]:
+def _default_routes(job: Draft, node: str, state: State) -> Iterator[str]:
     if not isinstance(state.routes, Skipped):
         yield from (dev for one in state.routes if one.dst == "default" for dev in one.devs)
         return

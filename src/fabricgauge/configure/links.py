@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from fabricgauge.configure.job import PlanInput, Reply, on
+from fabricgauge.configure.job import Draft, Reply, on
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import WantedPort
 from fabricgauge.model.fabric import Interface
@@ -74,7 +74,7 @@ def questions(node: str) -> tuple[Command, Command]:
     )
 
 
-def state(job: PlanInput, node: str) -> State:
+def state(job: Draft, node: str) -> State:
     """What the node answered, else what discovery saw; ``doubt`` says what was not understood."""
     addresses, routes = (job.reply(question) for question in questions(node))
     links = _links(addresses)
@@ -86,7 +86,7 @@ def state(job: PlanInput, node: str) -> State:
     return State(tuple(map(_link, known.interfaces)), Skipped("discovery did not read its routes"))
 
 
-def doubt(job: PlanInput, node: str) -> str:
+def doubt(job: Draft, node: str) -> str:
     """Why the node's interfaces or routes are not known, though it was asked:
     an iproute2 without ``-j``, or a reply that is not understood. Empty where it was not asked.
     """
@@ -98,7 +98,7 @@ def doubt(job: PlanInput, node: str) -> str:
     return ""
 
 
-def link_of(job: PlanInput, port: WantedPort) -> IpLink | Skipped:
+def link_of(job: Draft, port: WantedPort) -> IpLink | Skipped:
     """The port's interface."""
     return state(job, port.node).link(port.interface)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from fabricgauge.configure.job import PlanInput
+from fabricgauge.configure.job import Draft
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification
 from fabricgauge.model.finding import Command
@@ -19,7 +19,7 @@ _HEADERS_BYTES = 20 + 8
 PATIENCE_S = 60.0
 
 
-def steps(job: PlanInput) -> Iterator[Step]:
+def steps(job: Draft) -> Iterator[Step]:
     """For each network a check along its row of nodes, each neighbour both ways."""
     for wanted in job.wanted:
         reason = "addresses that are right on each node alone do not make a network"

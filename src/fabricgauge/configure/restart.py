@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from fabricgauge.configure.job import HEAD, PlanInput
+from fabricgauge.configure.job import HEAD, Draft
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification
 from fabricgauge.model.finding import Command
@@ -31,7 +31,7 @@ def asks(nodes: Sequence[str]) -> Iterator[Command]:
 
 
 def step(
-    job: PlanInput,
+    job: Draft,
     nodes: Sequence[str],
     reason: str,
     verify: Sequence[Verification],
@@ -58,7 +58,7 @@ def step(
     )
 
 
-def booted_anew(job: PlanInput, nodes: Sequence[str]) -> list[Verification]:
+def booted_anew(job: Draft, nodes: Sequence[str]) -> list[Verification]:
     """The kernel's number of this start is another, where the one before is known."""
     return [
         Verification(Command(node, _BOOT_ID), number, True, PATIENCE_S)
@@ -67,7 +67,7 @@ def booted_anew(job: PlanInput, nodes: Sequence[str]) -> list[Verification]:
     ]
 
 
-def _boot_id(job: PlanInput, node: str) -> str:
+def _boot_id(job: Draft, node: str) -> str:
     """Empty where it was not asked; the answer is newer than what discovery or a bundle has."""
     reply = job.reply(Command(node, _BOOT_ID))
     if not isinstance(reply, Skipped):
@@ -79,12 +79,12 @@ def _boot_id(job: PlanInput, node: str) -> str:
 FORTY_GIGABIT = 40e9
 
 
-def lanes_steps(job: PlanInput) -> tuple[Step, ...]:
+def lanes_steps(job: Draft) -> tuple[Step, ...]:
     """Once for all networks."""
     return tuple(dict.fromkeys(_lanes_steps(job)))
 
 
-def _lanes_steps(job: PlanInput) -> Iterator[Step]:
+def _lanes_steps(job: Draft) -> Iterator[Step]:
     """A step for every adapter whose lanes are known or described."""
     for network in job.description.networks:
         for node in network.nodes:
@@ -105,7 +105,7 @@ def numbered(inventory: Inventory | Skipped) -> Iterator[tuple[int, Adapter]]:
     yield from enumerate(sorted(qsfp, key=lambda one: str(one.bus)), 1)
 
 
-def _lanes_step(job: PlanInput, node: str, number: int, mode: str | Skipped, wanted: str) -> Step:
+def _lanes_step(job: Draft, node: str, number: int, mode: str | Skipped, wanted: str) -> Step:
     program = job.description.qcu
 
     def qcu(*words: str) -> Command:

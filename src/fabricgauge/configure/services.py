@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fabricgauge.configure.description import Services
-from fabricgauge.configure.job import HEAD, PlanInput, on
+from fabricgauge.configure.job import HEAD, Draft, on
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification
 from fabricgauge.model.finding import Command
@@ -26,7 +26,7 @@ def asks(services: Services) -> Iterator[Command]:
         yield _has_opaconfig(services.node)
 
 
-def steps(job: PlanInput, services: Services) -> Iterator[Step]:
+def steps(job: Draft, services: Services) -> Iterator[Step]:
     """One step for each service; only that which was off before is undone."""
     node = services.node
     for name in services.names:
@@ -51,7 +51,7 @@ def _systemctl(node: str, verb: str, *words: str) -> Command:
     return Command(node, ("systemctl", verb, *words))
 
 
-def notes(job: PlanInput, services: Services) -> Iterator[str]:
+def notes(job: Draft, services: Services) -> Iterator[str]:
     """A manager that sits where its network is not."""
     for name in services.names:
         kind = MANAGERS.get(name, "")
@@ -66,7 +66,7 @@ def notes(job: PlanInput, services: Services) -> Iterator[str]:
             )
 
 
-def _said(job: PlanInput, question: Command, words: dict[str, bool]) -> bool | None:
+def _said(job: Draft, question: Command, words: dict[str, bool]) -> bool | None:
     """What systemctl answered; None where it did not, or neither way."""
     return words.get(job.output(question).strip())
 
@@ -99,7 +99,7 @@ def _off(
     return (_systemctl(node, "disable", *["--now"] * stop, name),)
 
 
-def _there(job: PlanInput, node: str) -> bool:
+def _there(job: Draft, node: str) -> bool:
     reply = job.reply(_has_opaconfig(node))
     return isinstance(reply, Skipped) or reply.exit_code == 0
 
@@ -108,7 +108,7 @@ def _has_opaconfig(node: str) -> Command:
     return Command(node, ("sh", "-c", "command -v opaconfig"))
 
 
-def _evidence(job: PlanInput, node: str, name: str) -> str:
+def _evidence(job: Draft, node: str, name: str) -> str:
     """What discovery said of it; "active" alone may be over after the next start."""
     inventory = job.inventory(node) if node != HEAD else Skipped("the head is not discovered")
     if isinstance(inventory, Skipped):

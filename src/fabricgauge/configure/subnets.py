@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 from fabricgauge.configure.description import NetworkDescription
-from fabricgauge.configure.job import PlanInput
+from fabricgauge.configure.job import Draft
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.inventory import Inventory
 
@@ -51,7 +51,7 @@ def _require_unicast(written: ipaddress.IPv4Interface) -> None:
         raise ValueError(f"{written} holds addresses that no interface can have")
 
 
-def subnet_notes(job: PlanInput) -> Iterator[str]:
+def subnet_notes(job: Draft) -> Iterator[str]:
     """What a reviewer must know of overlapping subnets."""
     planned = {one.name: ipaddress.IPv4Network(one.subnet) for one in job.wanted}
     known = _known(job.inventories)

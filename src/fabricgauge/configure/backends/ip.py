@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from fabricgauge.configure import hosts, lifeline, links
 from fabricgauge.configure.backends import ip_addresses
 from fabricgauge.configure.backends.kind import Backend
-from fabricgauge.configure.job import PlanInput
+from fabricgauge.configure.job import Draft
 from fabricgauge.configure.links import State
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
@@ -17,7 +17,7 @@ from fabricgauge.model.finding import Command
 from fabricgauge.model.ip_link import IpLink
 
 
-def define(job: PlanInput) -> Iterator[Step]:
+def define(job: Draft) -> Iterator[Step]:
     """Each node's addresses elsewhere go first, so that no address is on two interfaces.
 
     Raises:
@@ -33,7 +33,7 @@ def define(job: PlanInput) -> Iterator[Step]:
     yield from hosts.steps(job)
 
 
-def notes(job: PlanInput) -> Iterator[str]:
+def notes(job: Draft) -> Iterator[str]:
     yield "what ip(8) sets is gone after a node's next start; another backend keeps it"
     for wanted, port in job.ports:
         link = links.link_of(job, port)

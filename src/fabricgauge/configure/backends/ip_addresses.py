@@ -12,7 +12,7 @@ anything left to do: ``addr flush … to IP/32`` where ``addr del`` would fail, 
 import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
 
-from fabricgauge.configure.job import PlanInput
+from fabricgauge.configure.job import Draft
 from fabricgauge.configure.links import HeldRoute, State, carried
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
@@ -56,7 +56,7 @@ def address_step(
     )
 
 
-def strays(job: PlanInput, node: str, state: State) -> Iterator[tuple[WantedPort, Step]]:
+def strays(job: Draft, node: str, state: State) -> Iterator[tuple[WantedPort, Step]]:
     """Wanted addresses on interfaces for which they are not wanted, with the places they have.
 
     Those that are wrong in the interface's own network are left to that network's step.

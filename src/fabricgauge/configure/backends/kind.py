@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from fabricgauge.configure.description import Image
-from fabricgauge.configure.job import PlanInput
+from fabricgauge.configure.job import Draft
 from fabricgauge.model.configuration import Step
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Command
 
-Steps = Callable[[PlanInput], Iterable[Step]]
+Steps = Callable[[Draft], Iterable[Step]]
 
 
 class Backend(msgspec.Struct, frozen=True):
@@ -25,11 +25,11 @@ class Backend(msgspec.Struct, frozen=True):
     """
 
     name: str
-    questions: Callable[[PlanInput], Iterable[Command]]
+    questions: Callable[[Draft], Iterable[Command]]
     define: Steps
     activate: Steps = lambda job: ()
-    notes: Callable[[PlanInput], Iterable[str]] = lambda job: ()
-    pack: Callable[[PlanInput, Image], Iterable[Step]] = lambda job, image: ()
+    notes: Callable[[Draft], Iterable[str]] = lambda job: ()
+    pack: Callable[[Draft, Image], Iterable[Step]] = lambda job, image: ()
     from_head: bool = False
     at_boot: bool = False
     adapters_only: bool = True

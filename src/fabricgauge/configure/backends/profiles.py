@@ -15,7 +15,7 @@ from fabricgauge.configure import files, hosts, lifeline, links
 from fabricgauge.configure.backends import ip_addresses
 from fabricgauge.configure.backends.ip_addresses import transport_mode
 from fabricgauge.configure.backends.kind import Backend, expressible
-from fabricgauge.configure.job import PlanInput
+from fabricgauge.configure.job import Draft
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, WantedNetwork, WantedPort
 from fabricgauge.model.finding import Command
@@ -47,12 +47,12 @@ class ServiceFile(msgspec.Struct, frozen=True):
     def backend(self) -> Backend:
         """For each interface its file, then the service's following it; names at the end."""
 
-        def questions(job: PlanInput) -> Iterator[Command]:
+        def questions(job: Draft) -> Iterator[Command]:
             for wanted, port in job.ports:
                 yield from files.questions(port.node, self.path(wanted))
             yield from hosts.asks(job)
 
-        def define(job: PlanInput) -> Iterator[Step]:
+        def define(job: Draft) -> Iterator[Step]:
             for wanted, port in job.ports:
                 yield lifeline.asking(job, port, _of_port(job, wanted, port, self))
             yield from hosts.steps(job)
@@ -60,7 +60,7 @@ class ServiceFile(msgspec.Struct, frozen=True):
         return Backend(self.name, questions, define, replaces=self.replaces)
 
 
-def _of_port(job: PlanInput, wanted: WantedNetwork, port: WantedPort, way: ServiceFile) -> Step:
+def _of_port(job: Draft, wanted: WantedNetwork, port: WantedPort, way: ServiceFile) -> Step:
     node, path = port.node, way.path(wanted)
     words = {"interface": port.interface, "path": path, "uuid": identity(wanted, port)}
 

@@ -10,7 +10,7 @@ from fabricgauge.configure import lifeline
 from fabricgauge.configure.backends.kind import Backend, expressible
 from fabricgauge.configure.description import Image
 from fabricgauge.configure.image import packed
-from fabricgauge.configure.job import HEAD, PlanInput
+from fabricgauge.configure.job import HEAD, Draft
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.errors import UsageError
@@ -26,7 +26,7 @@ _PACKED = "/var/lib/warewulf/provision/images"
 _PRIMARY = "default"
 
 
-def define(job: PlanInput) -> Iterator[Step]:
+def define(job: Draft) -> Iterator[Step]:
     """Nothing is asked beforehand: each step's own verification shows what is there."""
     yield from (_device(job, wanted, port) for wanted, port in job.ports)
     nodes = job.nodes
@@ -39,7 +39,7 @@ def define(job: PlanInput) -> Iterator[Step]:
     )
 
 
-def pack(job: PlanInput, image: Image) -> Iterator[Step]:
+def pack(job: Draft, image: Image) -> Iterator[Step]:
     """``wwctl image`` is 4.6's word; 4.5 and before say ``wwctl container``.
 
     Raises:
@@ -61,11 +61,11 @@ def pack(job: PlanInput, image: Image) -> Iterator[Step]:
     )
 
 
-def notes(job: PlanInput) -> Iterator[str]:
+def notes(job: Draft) -> Iterator[str]:
     yield "written for wwctl 4.6; nodes take their network configuration up when they start"
 
 
-def _device(job: PlanInput, wanted: WantedNetwork, port: WantedPort) -> Step:
+def _device(job: Draft, wanted: WantedNetwork, port: WantedPort) -> Step:
     name = expressible(wanted.name, "network", "Warewulf")
     interface = expressible(port.interface, "interface", "Warewulf")
     lifeline.require_own(job, port, "Warewulf")

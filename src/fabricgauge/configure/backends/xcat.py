@@ -18,7 +18,7 @@ from fabricgauge.configure.backends import ip_addresses
 from fabricgauge.configure.backends.kind import Backend, expressible
 from fabricgauge.configure.description import Image
 from fabricgauge.configure.image import packed
-from fabricgauge.configure.job import HEAD, PlanInput
+from fabricgauge.configure.job import HEAD, Draft
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.errors import UsageError
@@ -31,7 +31,7 @@ _NETWORKS = Command(HEAD, ("lsdef", "-t", "network", "-l"))
 _HOSTS = "/etc/hosts"
 
 
-def questions(job: PlanInput) -> Iterator[Command]:
+def questions(job: Draft) -> Iterator[Command]:
     """What the tables say already; of all nodes in one command each."""
     yield _NETWORKS
     yield _nics(job.nodes)
@@ -39,7 +39,7 @@ def questions(job: PlanInput) -> Iterator[Command]:
     yield from files.questions(HEAD, _HOSTS)
 
 
-def define(job: PlanInput) -> Iterator[Step]:
+def define(job: Draft) -> Iterator[Step]:
     """Tables first, then the names that are made of them."""
     for wanted in job.wanted:
         yield _network(job, wanted)
@@ -50,7 +50,7 @@ def define(job: PlanInput) -> Iterator[Step]:
     yield from _confignetwork(job)
 
 
-def activate(job: PlanInput) -> Iterator[Step]:
+def activate(job: Draft) -> Iterator[Step]:
     """The postscript on the running nodes. It always needs consent: its -s touches the interface
     that a node was installed by, whichever that is, and most often the node is reached by it.
     """
@@ -76,7 +76,7 @@ def activate(job: PlanInput) -> Iterator[Step]:
     yield step
 
 
-def pack(job: PlanInput, image: Image) -> Iterator[Step]:
+def pack(job: Draft, image: Image) -> Iterator[Step]:
     """packimage puts its archive beside the root directory of the image.
 
     Raises:
@@ -98,7 +98,7 @@ def pack(job: PlanInput, image: Image) -> Iterator[Step]:
     )
 
 
-def _network(job: PlanInput, wanted: WantedNetwork) -> Step:
+def _network(job: Draft, wanted: WantedNetwork) -> Step:
     name = expressible(wanted.name, "network", "xCAT")
     subnet = ipaddress.IPv4Network(wanted.subnet)
     values = {"net": str(subnet.network_address), "mask": str(subnet.netmask)}
@@ -120,7 +120,7 @@ def _network(job: PlanInput, wanted: WantedNetwork) -> Step:
 
 
 def _defined(
-    job: PlanInput,
+    job: Draft,
     named: tuple[str, str],
     values: dict[str, str],
     asked: Command,
@@ -155,7 +155,7 @@ def _makenetworks() -> Step:
     )
 
 
-def _nic(job: PlanInput, wanted: WantedNetwork, port: WantedPort) -> Step:
+def _nic(job: Draft, wanted: WantedNetwork, port: WantedPort) -> Step:
     if "." in wanted.suffix:
         raise UsageError(
             f"{job.description.origin}: xCAT takes no suffix with a dot, and {wanted.name} has"
@@ -180,7 +180,7 @@ def _nic(job: PlanInput, wanted: WantedNetwork, port: WantedPort) -> Step:
     return lifeline.asking(job, port, step)
 
 
-def _confignetwork(job: PlanInput) -> Iterator[Step]:
+def _confignetwork(job: Draft) -> Iterator[Step]:
     """For the nodes that do not have the postscript yet; -p puts it behind the others."""
     asked = _lsdef("node", job.nodes, "postscripts")
     held = {node: _held(job, asked, node).get("postscripts", "") for node in job.nodes}
@@ -219,18 +219,18 @@ def _chdef(kind: str, name: str, values: dict[str, str]) -> Command:
     return Command(HEAD, ("chdef", "-t", kind, "-o", name, *words))
 
 
-def _held(job: PlanInput, question: Command, name: str) -> dict[str, str]:
+def _held(job: Draft, question: Command, name: str) -> dict[str, str]:
     return definitions(job.output(question)).get(name, {})
 
 
-def _unknown(job: PlanInput, question: Command) -> str:
+def _unknown(job: Draft, question: Command) -> str:
     """What the undoing cannot know where it was not asked."""
     if isinstance(job.reply(question), Skipped):
         return "what xCAT has of it was not asked, so that the undoing does not restore it"
     return ""
 
 
-def _notes(job: PlanInput) -> Iterator[str]:
+def _notes(job: Draft) -> Iterator[str]:
     kinds = {"", *(wanted.kind for wanted in job.wanted)}
     yield from (f"mended: {text}" for kind, text in _MENDED if kind in kinds)
     yield (
@@ -242,12 +242,12 @@ def _notes(job: PlanInput) -> Iterator[str]:
 XCAT = Backend("xcat", questions, define, activate, _notes, pack, from_head=True)
 
 
-def _ends(job: PlanInput) -> list[tuple[str, str]]:
+def _ends(job: Draft) -> list[tuple[str, str]]:
     """Names and addresses of the ends whose suffix is known."""
     return [(f"{port.node}{wanted.suffix}", port.ip) for wanted, port in job.ports if wanted.suffix]
 
 
-def _makehosts(job: PlanInput) -> Step:
+def _makehosts(job: Draft) -> Step:
     """What makehosts writes is not known beforehand; two copies show it to the undoing."""
     held = files.content(job, HEAD, _HOSTS)
     # The names of the copies; each plan has its own.
@@ -281,7 +281,7 @@ def _copied(source: str, target: str) -> Command:
     return Command(HEAD, ("cp", "-p", "--", source, target))
 
 
-def _makedns(job: PlanInput) -> Step:
+def _makedns(job: Draft) -> Step:
     return Step(
         "Let the head's name server know the names",
         "nodes ask it; a new network needs zones of its own, so that all are written anew (-n)",
