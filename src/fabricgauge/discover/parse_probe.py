@@ -25,7 +25,7 @@ from fabricgauge.discover.survey.same import adapters, rdma_ports
 from fabricgauge.discover.survey.sysfs import net_parts, numa_node, rdma_parts
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
-from fabricgauge.model.fabric import NO_IPOIB, Address, Interface, IpoibPort, Node, Shaper
+from fabricgauge.model.fabric import NO_CABLE, NO_IPOIB, Address, Interface, IpoibPort, Node, Shaper
 from fabricgauge.model.ip_link import IpLink
 
 Sections = dict[str, AnswerSection]
@@ -182,12 +182,8 @@ def _driver(where: str, found: Sections, link: IpLink, values: dict[str, str]) -
 
 
 #: Drivers without a wire: they report a fixed or inherited figure, or none. Linux 6.12:
-#: drivers/net/veth.c, tun.c, dummy.c, ifb.c, vmxnet3/vmxnet3_ethtool.c (always 10 Gb/s),
-#: net/bridge/br_device.c, drivers/net/vxlan, macvlan.c (its parent's).
-WITHOUT_A_WIRE = frozenset(
-    {"veth", "tun", "tap", "bridge", "dummy", "ifb", "vmxnet3", "vxlan", "geneve", "macvlan",
-     "ipvlan", "wireguard", "loopback"}
-)  # fmt: skip
+#: drivers/net/veth.c, vmxnet3/vmxnet3_ethtool.c (always 10 Gb/s), macvlan.c (its parent's).
+WITHOUT_A_WIRE = NO_CABLE | {"veth", "vmxnet3"}
 
 
 def rate_of(

@@ -9,19 +9,10 @@ from typing import TypeVar
 import msgspec
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Interface, Network, Node
+from fabricgauge.model.fabric import NO_CABLE, Interface, Network, Node
 from fabricgauge.model.inventory import Adapter, Inventory, RdmaPort
 from fabricgauge.model.preflight import Preflight
 from fabricgauge.words.sentences import listed
-
-#: Drivers of interfaces that no cable belongs to: their carrier, rate and addresses are the
-#: node's own affair. Linux 6.12: net/bridge/br_device.c; in drivers/net: dummy.c, tun.c, ifb.c,
-#: vxlan, geneve.c, wireguard, macvlan.c, ipvlan, vrf.c; net/ipv4/ipip.c, net/openvswitch. veth is
-#: left out: containers and labs are joined by it.
-NO_CABLE = frozenset(
-    {"bridge", "dummy", "tun", "tap", "ifb", "vxlan", "geneve", "wireguard", "macvlan", "ipvlan",
-     "loopback", "sit", "ip6tnl", "gre", "ipip", "openvswitch", "vrf"}
-)  # fmt: skip
 
 _T = TypeVar("_T")
 _V = TypeVar("_V", bound=Hashable)

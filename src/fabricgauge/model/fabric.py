@@ -12,6 +12,16 @@ from fabricgauge.model.topology import Topology
 EMULATED_PROCESSOR = "QEMU TCG CPU"
 
 
+#: Drivers of interfaces that no cable belongs to: their carrier, rate and addresses are the
+#: node's own affair. Linux 6.12: net/bridge/br_device.c; in drivers/net: dummy.c, tun.c, ifb.c,
+#: vxlan, geneve.c, wireguard, macvlan.c, ipvlan, vrf.c; net/ipv4/ipip.c, net/openvswitch. veth is
+#: left out: containers and labs are joined by it.
+NO_CABLE = frozenset(
+    {"bridge", "dummy", "tun", "tap", "ifb", "vxlan", "geneve", "wireguard", "macvlan", "ipvlan",
+     "loopback", "sit", "ip6tnl", "gre", "ipip", "openvswitch", "vrf"}
+)  # fmt: skip
+
+
 class Address(msgspec.Struct, frozen=True):
     """An IP address of an interface with its prefix length, e.g. 10.77.0.11/24."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from statistics import median
 
-from fabricgauge.doctor.check import Check, found, untried
+from fabricgauge.doctor.check import Check, each, found, untried
 from fabricgauge.doctor.places import Cluster, KnownNode, unusual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Node
@@ -26,11 +26,6 @@ def unlike(group: Iterable[KnownNode], compared: Compared, verb: str = " is") ->
                 several = listed(sorted(set(odd.values())))
                 what = f"{name} differs between like nodes: {several}"
             yield found(Severity.WARN, node, what, f"{node}: {name}{verb} {own}", nodes=(node,))
-
-
-def _likeness(cluster: Cluster, _: object) -> Iterator[Finding]:
-    for group in cluster.alike:
-        yield from unlike(group, COMPARED)
 
 
 def _of_adapters(seen: KnownNode, field: str) -> str:
@@ -68,9 +63,9 @@ LIKENESS = Check(
     "Like nodes have the same firmware, driver, kernel and MPI",
     "What differs between nodes makes their figures differ, and some versions do not work"
     " together.",
-    lambda cluster: cluster.nodes[1:],
+    lambda cluster: cluster.alike if len(cluster.nodes) > 1 else (),
     "fewer than two nodes answered",
-    _likeness,
+    each(lambda group: unlike(group, COMPARED)),
     "bring the nodes to one version: the same image, the same packages, the same firmware",
 )
 
