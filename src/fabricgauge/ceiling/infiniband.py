@@ -35,7 +35,7 @@ from fabricgauge.ceiling.packet import (
     wire_step,
 )
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.adapter import PATH_MTUS
+from fabricgauge.model.adapter import LANE_BIT_S, PATH_MTUS
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Network
 
@@ -57,16 +57,14 @@ _RS544 = CodingShare(514, 544, "RS-FEC")
 #: Lane and coding by speed. The tutorial's table gives data rates (SDR 1x 2 Gb/s, QDR 4x
 #: 32 Gb/s); its 54.6 Gb/s for 4x FDR is 54.55 Gb/s rounded up.
 SPEEDS: dict[str, Coding] = {
-    "SDR": Coding(2.5e9, (_8B10B,)),
-    "DDR": Coding(5e9, (_8B10B,)),
-    "QDR": Coding(10e9, (_8B10B,)),
-    # Not of the specification: Mellanox's speed on the lanes of 40 Gb/s Ethernet.
-    "FDR10": Coding(10.3125e9, (_64B66B,)),
-    "FDR": Coding(14.0625e9, (_64B66B,)),
-    "EDR": Coding(25.78125e9, (_64B66B,)),
-    "HDR": Coding(53.125e9, (_TRANSCODED, _RS544)),
-    "NDR": Coding(106.25e9, (_TRANSCODED, _RS544)),
-    "XDR": Coding(212.5e9, (_TRANSCODED, _RS544)),
+    speed: Coding(LANE_BIT_S[speed], shares)
+    for speeds, shares in (
+        (("SDR", "DDR", "QDR"), (_8B10B,)),
+        # FDR10 is Mellanox's speed on the lanes of 40 Gb/s Ethernet, not of the specification.
+        (("FDR10", "FDR", "EDR"), (_64B66B,)),
+        (("HDR", "NDR", "XDR"), (_TRANSCODED, _RS544)),
+    )
+    for speed in speeds
 }
 
 PARTS: tuple[Part, ...] = (

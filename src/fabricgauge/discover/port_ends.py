@@ -8,9 +8,8 @@ import msgspec
 
 from fabricgauge.discover.printouts import pci
 from fabricgauge.discover.printouts.verbs import LINKS
-from fabricgauge.discover.survey.sysfs import LANE_BIT_S
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.adapter import Adapter, PcieLink, RdmaPort
+from fabricgauge.model.adapter import LANE_BIT_S, Adapter, PcieLink, RdmaPort
 from fabricgauge.model.fabric import Interface, Member, Node
 from fabricgauge.model.inventory import Inventory
 

@@ -11,6 +11,13 @@ from fabricgauge.model.absence import Skipped
 #: Path MTUs of InfiniBand and RoCE in bytes (InfiniBand Architecture Specification Volume 1, 9.2).
 PATH_MTUS = (256, 512, 1024, 2048, 4096)
 
+#: One lane on the wire in bit/s by the name that the kernel gives its speed.
+#: InfiniBand Architecture Specification Volume 2 Release 1.5; FDR10 is Mellanox's.
+LANE_BIT_S: dict[str, float] = {
+    "SDR": 2.5e9, "DDR": 5e9, "QDR": 10e9, "FDR10": 10.3125e9, "FDR": 14.0625e9,
+    "EDR": 25.78125e9, "HDR": 53.125e9, "NDR": 106.25e9, "XDR": 212.5e9,
+}  # fmt: skip
+
 #: What Linux keeps free for headers of RoCE in an interface's MTU: GRH 40, UDP 8, BTH 12, XRC 4,
 #: atomics 28, ICRC 4 (include/rdma/ib_addr.h, iboe_get_mtu).
 KEPT_FREE_BYTES = 96

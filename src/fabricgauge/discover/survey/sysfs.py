@@ -18,6 +18,7 @@ from fabricgauge.discover.printouts.pci import DRIVERS, kind_of
 from fabricgauge.discover.printouts.priorities import priorities
 from fabricgauge.discover.sections import every
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.adapter import LANE_BIT_S
 from fabricgauge.model.inventory import Adapter, Gid, Gpu, PcieLink, RdmaPort
 
 _SYS = "/sys"
@@ -119,14 +120,6 @@ def _hex(values: dict[str, str], key: str, digits: int) -> str:
     """The last ``digits`` of a hexadecimal number; empty where there is none."""
     found = _HEX.fullmatch(values.get(key, ""))
     return found[1].rjust(digits, "0")[-digits:] if found else ""
-
-
-#: One lane on the wire in bit/s by the name that the kernel gives its speed.
-#: InfiniBand Architecture Specification Volume 2 Release 1.5; FDR10 is Mellanox's.
-LANE_BIT_S: dict[str, float] = {
-    "SDR": 2.5e9, "DDR": 5e9, "QDR": 10e9, "FDR10": 10.3125e9, "FDR": 14.0625e9,
-    "EDR": 25.78125e9, "HDR": 53.125e9, "NDR": 106.25e9, "XDR": 212.5e9,
-}  # fmt: skip
 
 
 def rdma_parts(sections: dict[str, str]) -> Parts:
