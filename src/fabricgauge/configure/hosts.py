@@ -11,6 +11,7 @@ from fabricgauge.configure.files import edited, fields, joined, questions, split
 from fabricgauge.configure.job import HEAD, Draft, on
 from fabricgauge.model.configuration import Step
 from fabricgauge.model.finding import Command
+from fabricgauge.model.groups import grouped
 
 PATH = "/etc/hosts"
 
@@ -98,8 +99,5 @@ def _is_ipv4(word: str) -> bool:
 
 
 def _lines(wanted: Mapping[str, str]) -> Iterator[str]:
-    by_ip: dict[str, list[str]] = {}
-    for name, ip in wanted.items():
-        by_ip.setdefault(ip, []).append(name)
-    for ip, own in by_ip.items():
+    for ip, own in grouped(wanted, wanted.__getitem__).items():
         yield " ".join((ip, *own))

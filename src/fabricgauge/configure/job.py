@@ -10,6 +10,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.fabric import Node
 from fabricgauge.model.finding import Command
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.inventory import Inventory
 
 #: The head in a ``Command``.
@@ -68,11 +69,8 @@ class Draft(msgspec.Struct, frozen=True, dict=True):
         return self._by_node.get(node, ())
 
     @cached_property
-    def _by_node(self) -> dict[str, list[tuple[WantedNetwork, WantedPort]]]:
-        found: dict[str, list[tuple[WantedNetwork, WantedPort]]] = {}
-        for wanted, port in self.ports:
-            found.setdefault(port.node, []).append((wanted, port))
-        return found
+    def _by_node(self) -> dict[str, tuple[tuple[WantedNetwork, WantedPort], ...]]:
+        return grouped(self.ports, lambda pair: pair[1].node)
 
     @cached_property
     def owners(self) -> dict[str, WantedPort]:

@@ -8,6 +8,7 @@ import msgspec
 from fabricgauge.discover.sections import is_address
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Member, Network
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.preflight import TRIALS, Trial
 
 #: Names and addresses that a node looks up: with more nodes, only its own and its partners'.
@@ -153,9 +154,7 @@ def slow_trials(
 def _rails(networks: Iterable[Network]) -> Iterator[tuple[Network, list[Member]]]:
     """The first interface of each node in a network, then the second ones, …"""
     for network in networks:
-        by_node: dict[str, list[Member]] = {}
-        for member in network.members:
-            by_node.setdefault(member.node, []).append(member)
+        by_node = grouped(network.members, lambda one: one.node)
         for rail in range(max(map(len, by_node.values()), default=0)):
             members = [some[rail] for some in by_node.values() if len(some) > rail]
             if len(members) > 1:

@@ -21,6 +21,7 @@ from fabricgauge.model.fabric import (
     Node,
     Shaper,
 )
+from fabricgauge.model.groups import grouped
 from fabricgauge.words.figures import link_rate
 
 
@@ -166,19 +167,17 @@ class FreeEndpoints:
 
 def _take_by_own_mask(groups: dict[Subnet, list[Endpoint]], free: FreeEndpoints) -> FreeEndpoints:
     """Networks of ends with one and the same subnet; those that stay free."""
-    by_mask: dict[Subnet, list[Endpoint]] = {}
-    for end in free.left:
-        by_mask.setdefault(end.subnet, []).append(end)
-    groups.update((subnet, ends) for subnet, ends in by_mask.items() if _is_network(ends))
+    by_mask = grouped(free.left, lambda end: end.subnet)
+    groups.update((subnet, [*ends]) for subnet, ends in by_mask.items() if _is_network(ends))
     return FreeEndpoints([end for end in free.left if end.subnet not in groups])
 
 
-def _is_network(ends: list[Endpoint]) -> bool:
+def _is_network(ends: Sequence[Endpoint]) -> bool:
     """Of ends in a subnet that nobody declared."""
     return _join_nodes(ends) and not _joins_none(ends)
 
 
-def _join_nodes(ends: list[Endpoint]) -> bool:
+def _join_nodes(ends: Sequence[Endpoint]) -> bool:
     """Several nodes that all have one and the same address are not joined by it."""
     return len({end.node.name for end in ends}) > 1 and len({end.ip for end in ends}) > 1
 

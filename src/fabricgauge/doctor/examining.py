@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from fabricgauge.doctor.checks import CHECKS
-from fabricgauge.doctor.places import Cluster, grouped
+from fabricgauge.doctor.places import Cluster
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import THEREFORE, Checked, Finding, Severity
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.preflight import Preflight
 from fabricgauge.words.sentences import listed
 
@@ -144,7 +145,7 @@ def together(findings: Iterable[Finding]) -> tuple[Finding, ...]:
             one.check, one.severity, one.what, one.network, one.carries_nothing and one.where
         ),
     )  # fmt: skip
-    return tuple(map(_as_one, groups))
+    return tuple(map(_as_one, groups.values()))
 
 
 def _as_one(group: tuple[Finding, ...]) -> Finding:

@@ -2,7 +2,7 @@
 
 import ipaddress
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -10,6 +10,7 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import NO_CABLE, Interface, Network, Node
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.inventory import Adapter, Inventory, RdmaPort
 from fabricgauge.model.preflight import Preflight
 from fabricgauge.words.sentences import listed
@@ -233,7 +234,8 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
             sorted_ = [[left.pop(n) for n in names if n in left] for names in self.preflight.alike]
             alone = [[seen] for seen in left.values()]
             return tuple(tuple(group) for group in (*sorted_, *alone) if group)
-        return grouped(self.nodes, lambda seen: (seen.fact("cpu model"), *seen.products))
+        groups = grouped(self.nodes, lambda seen: (seen.fact("cpu model"), *seen.products))
+        return tuple(groups.values())
 
     @cached_property
     def ports(self) -> tuple[Port, ...]:
@@ -241,8 +243,7 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
         found: list[Port] = []
         for group in self.alike:
             every = [(seen, port) for seen in group for port in seen.inventory.rdma_ports]
-            kinds = grouped([port for _, port in every], _kind)
-            same = {_kind(ports[0]): ports for ports in kinds}
+            same = grouped([port for _, port in every], _kind)
             found += [
                 Port(seen, port, self.memberships.get((seen.name, seen.interface_of(port)), ""),
                      same[_kind(port)])
@@ -262,7 +263,7 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
 
 def by_network(every: Iterable[MemberPort]) -> tuple[tuple[MemberPort, ...], ...]:
     """The ends of each network, in the order of its first one."""
-    return grouped(every, lambda end: end.network.name)
+    return tuple(grouped(every, lambda end: end.network.name).values())
 
 
 def rate(interface: Interface) -> float:
@@ -295,14 +296,6 @@ def unusual(of: Mapping[_T, _V]) -> tuple[_V | Skipped, dict[_T, _V]]:
     """The usual value and those who differ from it; all of them where none is usual."""
     common = usual(of.values())
     return common, {name: value for name, value in of.items() if value != common}
-
-
-def grouped(every: Iterable[_T], key: Callable[[_T], Hashable]) -> tuple[tuple[_T, ...], ...]:
-    """Those with the same key together, in the order of the first of each."""
-    found: dict[Hashable, list[_T]] = {}
-    for one in every:
-        found.setdefault(key(one), []).append(one)
-    return tuple(map(tuple, found.values()))
 
 
 def _length(interface: Interface, ip: str) -> int:

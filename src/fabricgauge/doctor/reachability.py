@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.connectivity import Connectivity, FailedConnection
+from fabricgauge.model.groups import grouped
 
 #: A node is named when it fails with more than this share of its partners. Of three nodes a dead
 #: pair fails with one of two each, so exactly half names the pair.
@@ -54,12 +55,10 @@ def dead(of: Connectivity) -> tuple[Dead, ...]:
 
 
 def _taken(failures: Iterable[FailedConnection]) -> Iterator[Dead]:
-    by: dict[tuple[str, str, str], list[FailedConnection]] = defaultdict(list)
-    for one in failures:
-        if one.how == "other node":
-            by[one.target, one.target_ip, one.answered_by].append(one)
+    taken = (one for one in failures if one.how == "other node")
+    by = grouped(taken, lambda one: (one.target, one.target_ip, one.answered_by))
     for (node, ip, other), same in sorted(by.items()):
-        yield Dead("address", (node, other), f"{other} answers at its address {ip}", tuple(same))
+        yield Dead("address", (node, other), f"{other} answers at its address {ip}", same)
 
 
 def _worst(of: Connectivity, failures: list[FailedConnection], named: int) -> Dead | None:
@@ -88,15 +87,13 @@ def _worst(of: Connectivity, failures: list[FailedConnection], named: int) -> De
 
 def _pairs(failures: Iterable[FailedConnection]) -> Iterator[Dead]:
     """The source of the first failure comes first."""
-    by: dict[tuple[str, str], list[FailedConnection]] = defaultdict(list)
-    for one in failures:
-        by[min(one.source, one.target), max(one.source, one.target)].append(one)
+    by = grouped(failures, lambda one: tuple(sorted((one.source, one.target))))
     for _, same in sorted(by.items()):
         source, target = same[0].source, same[0].target
         what = "no TCP connection works between them"
         if len({one.source for one in same}) == 1:
             what = f"{source} cannot connect to {target}; the other way works"
-        yield Dead("pair", (source, target), what, tuple(same))
+        yield Dead("pair", (source, target), what, same)
 
 
 def left_out(nodes: Collection[str], found: Collection[Dead]) -> tuple[str, ...]:

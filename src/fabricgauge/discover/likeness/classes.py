@@ -13,6 +13,7 @@ import msgspec
 from fabricgauge.discover.likeness.traits import ADAPTER, Traits, ends, identity, traits
 from fabricgauge.discover.survey.same import NUMBERS
 from fabricgauge.model.fabric import Network
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.likeness import InterfaceNaming, LikeNodes, Oddity, Split
 
@@ -187,11 +188,8 @@ def _names(members: Sequence[Traits], voted: dict[str, str]) -> Iterator[Interfa
 
 def _most_first(ballots: Mapping[str, str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Each value with its nodes, the most frequent first."""
-    by_value: dict[str, list[str]] = {}
-    for node, value in ballots.items():
-        by_value.setdefault(value, []).append(node)
-    ordered = sorted(by_value.items(), key=lambda pair: (-len(pair[1]), pair[0]))
-    return tuple((value, tuple(nodes)) for value, nodes in ordered)
+    by_value = grouped(ballots, ballots.__getitem__)
+    return tuple(sorted(by_value.items(), key=lambda pair: (-len(pair[1]), pair[0])))
 
 
 def vote(attribute: str, ballots: Mapping[str, str]) -> tuple[str, list[Oddity]] | Split:

@@ -9,7 +9,6 @@ from fabricgauge.doctor.places import (
     Cluster,
     KnownNode,
     Place,
-    grouped,
     has_cable,
     leads_out,
     places_of,
@@ -17,6 +16,7 @@ from fabricgauge.doctor.places import (
 )
 from fabricgauge.model.fabric import Address, Interface, IpoibPort
 from fabricgauge.model.finding import Command, Finding, Severity
+from fabricgauge.model.groups import grouped
 from fabricgauge.words.sentences import listed
 
 #: Drivers of networks over USB, by which management controllers speak with their own host: Linux
@@ -36,7 +36,8 @@ MOST_FORGET = 8
 
 def _addresses(cluster: Cluster, every: tuple[KnownNode, ...]) -> Iterator[Finding]:
     """Nodes with the same boot and the same network namespace are one, reached by two names."""
-    groups = grouped(every, lambda seen: (seen.node.boot_id, seen.node.net_namespace))
+    by_node = grouped(every, lambda seen: (seen.node.boot_id, seen.node.net_namespace))
+    groups = tuple(by_node.values())
     for names in (tuple(one.name for one in group) for group in groups if len(group) > 1):
         yield found(
             Severity.WARN, listed(names), "are names of one and the same node",
@@ -49,7 +50,7 @@ def _addresses(cluster: Cluster, every: tuple[KnownNode, ...]) -> Iterator[Findi
     every_ip = (
         place for seen in first for place in places_of(seen) if place.interface.driver != "loopback"
     )
-    for holders in grouped(every_ip, lambda one: one.ip):
+    for holders in grouped(every_ip, lambda one: one.ip).values():
         if len(holders) > 1 and not all(map(private.holds, holders)):
             yield _same_ip(cluster, holders)
     yield from _same_macs(cluster, first, private)
@@ -177,9 +178,8 @@ def _same_macs(
         for one in reversed(seen.node.interfaces)
         if has_cable(one) and one.mac.strip("0:") and not private.all_of(one)
     }
-    for holders in grouped(usable.values(), lambda one: one.interface.mac):
+    for mac, holders in grouped(usable.values(), lambda one: one.interface.mac).items():
         names = [one.where for one in holders]
-        mac = holders[0].interface.mac
         if len(holders) > 1:
             yield found(
                 Severity.FAIL, listed(names), f"have one MAC address, {mac}",

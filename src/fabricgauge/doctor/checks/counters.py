@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from fabricgauge.doctor.check import Check, found, untried
-from fabricgauge.doctor.places import Cluster, grouped, has_cable
+from fabricgauge.doctor.places import Cluster, has_cable
 from fabricgauge.model.finding import Finding, Severity
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.preflight import Rise
 from fabricgauge.words.port_counters import kind_of
 
@@ -25,9 +26,7 @@ def _counters(cluster: Cluster, _: object) -> Iterator[Finding]:
     bare = {(node, one.name) for node, one in every if not has_cable(one)}
     rises = (one for one in cluster.preflight.rises if _counts(one))
     ports = grouped(rises, lambda one: (one.node, one.interface))
-    ours = {
-        place: some for some in ports if (place := (some[0].node, some[0].interface)) not in bare
-    }
+    ours = {place: some for place, some in ports.items() if place not in bare}
     networks = cluster.memberships
     sizes = Counter(networks.values())
     noisy = Counter(networks[place] for place in ours if place in networks)

@@ -9,6 +9,7 @@ from fabricgauge.doctor.places import Cluster, by_network
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.finding import Command, Finding, Severity
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.preflight import Ping
 from fabricgauge.words.figures import duration
 
@@ -47,11 +48,8 @@ def _counts(ping: Ping) -> bool:
 Pair = tuple[str, str]
 
 
-def _by_pair(pings: Iterable[Ping]) -> dict[Pair, list[Ping]]:
-    pairs: dict[Pair, list[Ping]] = defaultdict(list)
-    for ping in pings:
-        pairs[pair(ping.source, ping.target)].append(ping)
-    return pairs
+def _by_pair(pings: Iterable[Ping]) -> dict[Pair, tuple[Ping, ...]]:
+    return grouped(pings, lambda one: pair(one.source, one.target))
 
 
 def _ping_lost(cluster: Cluster, network: str, pings: list[Ping]) -> Iterator[Finding]:

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from fabricgauge.doctor.check import Check, found
-from fabricgauge.doctor.places import Cluster, KnownNode, grouped, usual
+from fabricgauge.doctor.places import Cluster, KnownNode, usual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Member
 from fabricgauge.model.finding import Command, Finding, Severity
+from fabricgauge.model.groups import grouped
 
 DROPPING = ("drop", "reject")
 
@@ -30,8 +31,8 @@ def _because(cluster: Cluster) -> str:
 
 
 def _firewalls(cluster: Cluster, known: list[KnownNode]) -> Iterator[Finding]:
-    every = grouped((one for net in cluster.networks for one in net.members), lambda one: one.node)
-    members = {own[0].node: own for own in every}
+    every = (one for network in cluster.networks for one in network.members)
+    members = grouped(every, lambda one: one.node)
     for seen in known:
         yield from _look(seen, members.get(seen.name, ()))
 

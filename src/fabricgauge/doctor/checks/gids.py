@@ -7,9 +7,10 @@ import ipaddress
 from collections.abc import Iterator
 
 from fabricgauge.doctor.check import Check, each, found
-from fabricgauge.doctor.places import Cluster, Port, grouped, unusual
+from fabricgauge.doctor.places import Cluster, Port, unusual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.inventory import Gid
 from fabricgauge.words.sentences import listed
 
@@ -38,7 +39,7 @@ def _networks(cluster: Cluster) -> tuple[tuple[Indexed, ...], ...]:
         for one in cluster.ports
         if one.net and one.port.protocol == "roce" and one.port.state == "ACTIVE" and one.port.gids
     ]
-    return grouped(known, lambda one: one[0].net)
+    return tuple(grouped(known, lambda one: one[0].net).values())
 
 
 def _index(gids: tuple[Gid, ...], ips: set[str]) -> int | None:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from fabricgauge.doctor.check import Check, each, found
-from fabricgauge.doctor.places import Cluster, KnownNode, grouped, rate, told, usual
+from fabricgauge.doctor.places import Cluster, KnownNode, rate, told, usual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.inventory import Adapter, PcieLink
 from fabricgauge.words.figures import link_rate
 from fabricgauge.words.sentences import listed
@@ -102,7 +103,7 @@ def _links(cluster: Cluster) -> list[tuple[KnownNode, Adapter, PcieLink]]:
 
 def _pcie(_: Cluster, every: list[tuple[KnownNode, Adapter, PcieLink]]) -> Iterator[Finding]:
     """Beside the link that most adapters of the same product have."""
-    for same in grouped(every, lambda one: one[0].product(one[1])):
+    for same in grouped(every, lambda one: one[0].product(one[1])).values():
         common = usual(now for _, _, now in same)
         for seen, adapter, now in same:
             yield from _pcie_findings(seen, adapter, now, common)

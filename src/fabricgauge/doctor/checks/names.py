@@ -11,7 +11,6 @@ from fabricgauge.doctor.places import (
     Cluster,
     KnownNode,
     Subnet,
-    grouped,
     leads_out,
     places_of,
     unusual,
@@ -19,6 +18,7 @@ from fabricgauge.doctor.places import (
 )
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.preflight import Lookup
 from fabricgauge.words.sentences import listed
 
@@ -63,9 +63,9 @@ def _names(cluster: Cluster, lookups: tuple[Lookup, ...]) -> Iterator[Finding]:
     its file."""
     having = AddressBook(cluster.nodes)
     answers = grouped(lookups, lambda one: one.name)
-    wrong = (one for asked in answers for one in _look(asked[0].name, asked, having))
+    wrong = (one for name, asked in answers.items() for one in _look(name, asked, having))
     named: set[str] = set()
-    for group in grouped(wrong, lambda one: (one.node, one.sentence)):
+    for group in grouped(wrong, lambda one: (one.node, one.sentence)).values():
         first = group[0]
         named.add(first.node)
         yield found(
