@@ -160,7 +160,7 @@ def networkd_text(wanted: WantedNetwork, port: WantedPort) -> str:
     interface = expressible(port.interface, "interface", "systemd-networkd")
     lines = ["[Match]", f"Name={interface}", ""]
     if not isinstance(wanted.mtu_bytes, Skipped):
-        lines += ["[IpLink]", f"MTUBytes={wanted.mtu_bytes}", ""]
+        lines += ["[Link]", f"MTUBytes={wanted.mtu_bytes}", ""]
     lines += ["[Network]", "DHCP=no", f"Address={port.cidr}"]
     if wanted.kind != "ethernet":
         lines += ["", "[IPoIB]", f"Mode={transport_mode(wanted)}"]
