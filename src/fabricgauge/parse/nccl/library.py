@@ -38,22 +38,22 @@ _NODES = re.compile(
     r"nNodes (?P<nodes>\d{1,6}) localRanks (?P<local>\d{1,4}) .*MNNVL (?P<mnnvl>\d)"
 )
 _COUNTS = re.compile(
-    r"(?P<coll>\d{1,4}) coll channels(?:, (?P<collnet>\d{1,4}) collnet channels)?"
-    r"(?:, (?P<nvls>\d{1,4}) nvls channels)?"
+    r"(?P<channels>\d{1,4}) coll channels(?:, (?P<collnet_channels>\d{1,4}) collnet channels)?"
+    r"(?:, (?P<nvls_channels>\d{1,4}) nvls channels)?"
 )
-_RING = re.compile(r"Channel (?P<channel>\d{1,4})/(?P<all>\d{1,4}) : (?P<ranks>[\d ]+)$")
+_RING = re.compile(r"Channel \d{1,4}/\d{1,4} : (?P<ranks>[\d ]+)$")
 _CHOICE = re.compile(
     r"(?:(?P<function>\w{1,40}): )?(?P<bytes>\d{1,18}) Bytes -> Algo (?P<algorithm>\w{1,20})"
     r" proto (?P<protocol>\w{1,20})"
 )
 _RATE = re.compile(r"\+ NET\[(?P<rate>\d{1,6}(?:\.\d+)?)\] - NET/(?:\d+-)?(?P<index>\d{1,6})\b")
-_NETWORK = re.compile(r"Using network (?P<name>.{1,40}?)\s*$")
-_PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is (?P<name>[\w;]{1,40})")
+_NETWORK = re.compile(r"Using network (?P<network>.{1,40}?)\s*$")
+_PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is (?P<provider>[\w;]{1,40})")
 _VERSION = re.compile(r"NCCL version (?P<version>[\w.+-]{1,40})")
 _VARIABLE = re.compile(
     r"(?P<name>(?:NCCL|RCCL)_\w{1,60}) set (?:by environment )?to (?P<value>.{1,200}?)\.?\s*$"
 )
-_TREES = re.compile(r"\[\d+\] ")
+_TREE = re.compile(r"\[\d+\] ")
 #: Words of the library on why it does without something. Where a device is named, once is enough.
 _REASON = re.compile(
     r"GPU Direct RDMA Disabled|disabling GDR|NET/IB ?: No device found|Failed to open lib"
@@ -102,9 +102,9 @@ class LibrarySaid:
         self._evidence = None
         if match["level"] == "WARN":
             self._word("warnings", said)
-        for sign, learn in _LEARN:
-            if sign in said:
-                learn(self, said, match["node"] or "")
+        for sign, form, learn in _LEARN:
+            if sign in said and (found := form.search(said)):
+                learn(self, found, match["node"] or "")
         if match["level"] == "INFO" and _REASON.search(said):
             self._word("reasons", said)
         return True
@@ -150,21 +150,17 @@ class LibrarySaid:
     def _fact(self, **facts: object) -> None:
         self._facts = msgspec.structs.replace(self._facts, **facts)
 
-    def _way(self, said: str, node: str) -> None:
-        match = _WAY.search(said)
-        if match is None:
-            return
-        adapter = int(match["adapter"]) if match["adapter"] else None
-        via = f"{match['kind']}/{match['net']}" if match["kind"] else match["inside"] or "SHM"
-        key = node, via, adapter, "/GDRDMA" in (match["more"] or "")
+    def _way(self, said: "re.Match[str]", node: str) -> None:
+        adapter = int(said["adapter"]) if said["adapter"] else None
+        via = f"{said['kind']}/{said['net']}" if said["kind"] else said["inside"] or "SHM"
+        key = node, via, adapter, "/GDRDMA" in (said["more"] or "")
         if key in self._ways or len(self._ways) < MOST_WAYS:
-            ends = re.sub(r"\[\w*\]?", "", match["ends"]).replace("->", "→").strip()
-            count, first = self._ways.get(key, (0, f"channel {match['channel']}, rank {ends}"))
+            ends = re.sub(r"\[\w*\]?", "", said["ends"]).replace("->", "→").strip()
+            count, first = self._ways.get(key, (0, f"channel {said['channel']}, rank {ends}"))
             self._ways[key] = count + 1, first
 
-    def _found(self, said: str, node: str) -> None:
-        match = _FOUND.search(said)
-        for one in _ADAPTER.finditer(match["list"]) if match else ():
+    def _found(self, said: "re.Match[str]", node: str) -> None:
+        for one in _ADAPTER.finditer(said["list"]):
             key = node, int(one["index"])
             if len(self._adapters) < MOST_ADAPTERS:
                 name = one["name"] if one["link"] else one["name"].partition(":")[0]
@@ -174,82 +170,70 @@ class LibrarySaid:
                 if known is None or not known.link:
                     self._adapters[key] = adapter
 
-    def _rank(self, said: str, node: str) -> None:
-        match = _RANK.search(said)
-        if match and len(self._ranks) < MOST_RANKS:
-            rank = int(match["rank"])
-            self._ranks[rank] = NcclRank(rank, int(match["gpu"]), match["bus"] or "", node)
+    def _rank(self, said: "re.Match[str]", node: str) -> None:
+        if len(self._ranks) < MOST_RANKS:
+            rank = int(said["rank"])
+            self._ranks[rank] = NcclRank(rank, int(said["gpu"]), said["bus"] or "", node)
 
-    def _nodes(self, said: str, _node: str) -> None:
-        if match := _NODES.search(said):
-            self._fact(
-                nodes=int(match["nodes"]),
-                local_ranks=max(int(match["local"]), self._facts.local_ranks or 0),
-                multi_node_nvlink=self._facts.multi_node_nvlink or match["mnnvl"] != "0",
-            )
+    def _nodes(self, said: "re.Match[str]", _node: str) -> None:
+        self._fact(
+            nodes=int(said["nodes"]),
+            local_ranks=max(int(said["local"]), self._facts.local_ranks or 0),
+            multi_node_nvlink=self._facts.multi_node_nvlink or said["mnnvl"] != "0",
+        )
 
-    def _counts(self, said: str, _node: str) -> None:
-        if match := _COUNTS.search(said):
-            counts = (int(match[name] or 0) for name in ("coll", "collnet", "nvls"))
-            self._fact(**dict(zip(("channels", "collnet_channels", "nvls_channels"), counts,
-                                  strict=True)))  # fmt: skip
+    def _counts(self, said: "re.Match[str]", _node: str) -> None:
+        self._fact(**{name: int(count or 0) for name, count in said.groupdict().items()})
 
-    def _ring(self, said: str, _node: str) -> None:
-        if (match := _RING.search(said)) and not self._facts.ring:
-            self._fact(ring=" ".join(match["ranks"].split())[:LONGEST_WORDS])
+    def _ring(self, said: "re.Match[str]", _node: str) -> None:
+        if not self._facts.ring:
+            self._fact(ring=" ".join(said["ranks"].split())[:LONGEST_WORDS])
 
-    def _trees(self, said: str, _node: str) -> None:
-        self._fact(trees=max(self._facts.trees, len(_TREES.findall(said))))
+    def _trees(self, said: "re.Match[str]", _node: str) -> None:
+        self._fact(trees=max(self._facts.trees, len(_TREE.findall(said.string))))
 
-    def _choice(self, said: str, _node: str) -> None:
-        match = _CHOICE.search(said)
-        if match is None:
-            return
-        algorithm = _named(match["algorithm"], _ALGORITHMS)
-        key = match["function"] or "", algorithm, _named(match["protocol"], _PROTOCOLS)
-        size = int(match["bytes"])
+    def _choice(self, said: "re.Match[str]", _node: str) -> None:
+        algorithm = _named(said["algorithm"], _ALGORITHMS)
+        key = said["function"] or "", algorithm, _named(said["protocol"], _PROTOCOLS)
+        size = int(said["bytes"])
         if key in self._choices or len(self._choices) < MOST_WAYS:
             least, most = self._choices.get(key, (size, size))
             self._choices[key] = min(least, size), max(most, size)
 
-    def _rate(self, said: str, _node: str) -> None:
+    def _rate(self, said: "re.Match[str]", _node: str) -> None:
         """NCCL's unit is GB/s of 10^9 bytes: 25.0 for 200 Gb/s (graph/topo.cc)."""
-        if (match := _RATE.search(said)) and len(self._facts.rates_bit_s) < MOST_WAYS:
-            rate = {match["index"]: float(match["rate"]) * 8e9}
+        if len(self._facts.rates_bit_s) < MOST_WAYS:
+            rate = {said["index"]: float(said["rate"]) * 8e9}
             self._fact(rates_bit_s={**self._facts.rates_bit_s, **rate})
 
-    def _network(self, said: str, _node: str) -> None:
-        if match := _NETWORK.search(said):
-            self._fact(network=match["name"])
+    def _name(self, said: "re.Match[str]", _node: str) -> None:
+        self._fact(**said.groupdict())
 
-    def _provider(self, said: str, _node: str) -> None:
-        if match := _PROVIDER.search(said):
-            self._fact(provider=match["name"])
+    def _release(self, said: "re.Match[str]", _node: str) -> None:
+        self._version = said["version"]
 
-    def _release(self, said: str, _node: str) -> None:
-        if match := _VERSION.search(said):
-            self._version = match["version"]
-
-    def _variable(self, said: str, _node: str) -> None:
-        if (match := _VARIABLE.search(said)) and len(self._facts.variables) < MOST_WORDS * 4:
-            self._fact(variables={**self._facts.variables, match["name"]: match["value"]})
+    def _variable(self, said: "re.Match[str]", _node: str) -> None:
+        if len(self._facts.variables) < MOST_WORDS * 4:
+            self._fact(variables={**self._facts.variables, said["name"]: said["value"]})
 
 
-#: A sign in a message, and who learns from it.
-_LEARN: tuple[tuple[str, Callable[[LibrarySaid, str, str], None]], ...] = (
-    (" via ", LibrarySaid._way),
-    (": Using [", LibrarySaid._found),
-    (" cudaDev ", LibrarySaid._rank),
-    ("nNodes ", LibrarySaid._nodes),
-    (" coll channels", LibrarySaid._counts),
-    ("Channel ", LibrarySaid._ring),
-    ("Trees [", LibrarySaid._trees),
-    (" -> Algo ", LibrarySaid._choice),
-    ("] - NET/", LibrarySaid._rate),
-    ("Using network ", LibrarySaid._network),
-    ("rovider is ", LibrarySaid._provider),
-    (" set ", LibrarySaid._variable),
-    ("NCCL version ", LibrarySaid._release),
+#: A sign in a message, its form, and who learns from it.
+_LEARN: tuple[
+    tuple[str, "re.Pattern[str]", Callable[[LibrarySaid, "re.Match[str]", str], None]], ...
+] = (
+    (" via ", _WAY, LibrarySaid._way),
+    (": Using [", _FOUND, LibrarySaid._found),
+    (" cudaDev ", _RANK, LibrarySaid._rank),
+    ("nNodes ", _NODES, LibrarySaid._nodes),
+    (" coll channels", _COUNTS, LibrarySaid._counts),
+    ("Channel ", _RING, LibrarySaid._ring),
+    ("Trees [", _TREE, LibrarySaid._trees),
+    (" -> Algo ", _CHOICE, LibrarySaid._choice),
+    ("] - NET/", _RATE, LibrarySaid._rate),
+    ("Using network ", _NETWORK, LibrarySaid._name),
+    ("rovider is ", _PROVIDER, LibrarySaid._name),
+    (" set ", _VARIABLE, LibrarySaid._variable),
+    ("NCCL version ", _VERSION, LibrarySaid._release),
 )
 
 
