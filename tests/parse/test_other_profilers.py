@@ -121,3 +121,10 @@ def test_regions_of_ipm_count_once_and_receives_have_no_bytes() -> None:
     assert summed(found, "Allreduce") == (60, 60 * 64)
     assert summed(found, "Recv") == (151, 0)
     assert "IPM_LOG=full" in found.notes[-1]
+
+
+def test_a_task_of_ipm_that_names_no_host_does_not_take_the_one_before_its_own() -> None:
+    first, second = IPM.split("</task>", 1)
+    found = ipm_profile(f"{first}</task>{second.replace('<host', '<was')}")
+    assert [one.host for one in found.ranks] == [ipm_profile(IPM).ranks[0].host, ""]
+    assert found.nodes == 2

@@ -16,7 +16,7 @@ from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Ended
-from fabricgauge.parse.call_path import by_size, call_path, traced_call
+from fabricgauge.parse.call_path import call_path, traced_call
 from fabricgauge.run.launch import Running
 from fabricgauge.run.mpi_impls.table import command
 from fabricgauge.run.transports import OFI, VERBS, beside_mpi, needs_ports
@@ -228,7 +228,7 @@ def _traced(
     blank = CallPath(one.name, 0, one.ranks, way_of(launch))
     return tuple(
         _with_problem(
-            call_path(by_size(calls, size), msgspec.structs.replace(blank, message_bytes=size)),
+            call_path(calls, msgspec.structs.replace(blank, message_bytes=size)),
             study.calls, ended,
         )
         for size in sizes

@@ -6,14 +6,12 @@ Open MPI 4.1. Lines that say something else are passed over.
 
 import math
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Sequence
 
-from fabricgauge.model.application import (
-    ApplicationProfile,
-    CallKind,
-    CallMix,
-    RankProfile,
-)
+from msgspec.structs import replace
+
+from fabricgauge.model.application import ApplicationProfile, CallKind, CallMix, RankProfile
 from fabricgauge.model.errors import CannotRun
 
 MPIP, IPM = "@ mpiP", "<ipm_job_profile>"
@@ -30,31 +28,36 @@ _KINDS: tuple[tuple[str, CallKind], ...] = (
 )
 
 _NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d{1,2})?"
-_TASK = re.compile(rf"^\s*(\d+)\s+({_NUMBER})\s+({_NUMBER})\s+{_NUMBER}\s*$")
-_HOST = re.compile(r"^@ MPI Task Assignment\s*:\s*(\d+) (\S+)")
-_SITE = re.compile(rf"^(\w+)\s+(\d+)\s+(\d+|\*)\s+(\d+)\s+({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})"
-                   rf"(?:\s+({_NUMBER}))?")  # fmt: skip
+_SECTION = re.compile(r"^@--- ([^(:\n]*?) *(?=[(:\n]|\Z)", re.MULTILINE)
+_TASK = re.compile(
+    rf"^[ \t]*(\d+)[ \t]+({_NUMBER})[ \t]+({_NUMBER})[ \t]+{_NUMBER}[ \t]*$", re.MULTILINE
+)
+_HOST = re.compile(r"^@ MPI Task Assignment[ \t]*:[ \t]*(\d+) (\S+)", re.MULTILINE)
+_COMMAND = re.compile(r"^@ Command[ \t]*: (\S+)", re.MULTILINE)
 #: A call site's row of a table of totals: name, site, then time, two shares and calls.
-_TOTAL = re.compile(rf"^(\w+)\s+(\d+)\s+({_NUMBER})\s+{_NUMBER}\s+{_NUMBER}\s+(\d+)\s")
-_COMMAND = re.compile(r"^@ Command\s*: (\S+)")
+_TOTAL = re.compile(
+    rf"^(\w+)[ \t]+(\d+)[ \t]+({_NUMBER})[ \t]+{_NUMBER}[ \t]+{_NUMBER}[ \t]+(\d+)[ \t]",
+    re.MULTILINE,
+)
+#: The same of its statistics: name, site, all ranks, calls, largest, mean, least, perhaps a sum.
+_SITE = re.compile(
+    rf"^(\w+)[ \t]+(\d+)[ \t]+\*[ \t]+(\d+)[ \t]+({_NUMBER})[ \t]+({_NUMBER})[ \t]+({_NUMBER})"
+    rf"(?:[ \t]+({_NUMBER}))?",
+    re.MULTILINE,
+)
 _SENT = ("Callsite Message Sent statistics", "Callsite RMA statistics")
 
 #: mpiP prints sizes from 10,000 on with four digits: 262,144 is 2.621e+05.
 _EXACT_BELOW, _ROUNDED_BY = 10_000, 5e-4
 
 
-def _kind(call: str) -> CallKind:
-    return next(kind for form, kind in _KINDS if re.match(form, call, re.IGNORECASE))
-
-
-def _mix(call: str, ranks: int, calls: int, moved: float, time_s: float,
-         sizes: tuple[float, float] | None = None) -> CallMix:  # fmt: skip
-    """``sizes`` are the least and the largest; only if both are of one class, that is told."""
-    least = None
-    if sizes:
-        first, last = (int(one).bit_length() for one in map(_unrounded, sizes))
-        least = 1 << first >> 1 if first == last else None
-    kind = _kind(call)
+def _mix(
+    call: str, ranks: int, calls: int, moved: float, time_s: float, sizes: Sequence[float]
+) -> CallMix:
+    """``sizes`` are the least and the largest, or none; if both are of one class, that is told."""
+    classes = {int(_unrounded(one)).bit_length() for one in sizes}
+    least = 1 << classes.pop() >> 1 if len(classes) == 1 else None
+    kind = next(kind for form, kind in _KINDS if re.match(form, call, re.IGNORECASE))
     within = ranks if kind == "Collective" else 0
     return CallMix(call, kind, least, "unknown", within, 0, calls, int(moved), time_s)
 
@@ -81,60 +84,53 @@ def mpip_profile(text: str) -> ApplicationProfile:
     Raises:
         CannotRun: it has no section of times by task; a concise report has none.
     """
-    section, hosts, program, detailed = "", dict[int, str](), "", False
-    tasks: dict[int, tuple[float, float]] = {}
-    times: dict[tuple[str, str], tuple[int, float]] = {}
-    sizes: dict[tuple[str, str], tuple[float, float, float]] = {}
-    for line in text.splitlines():
-        if line.startswith("@--- "):
-            section = line[5:].split("(")[0].split(":")[0].strip()
-        elif found := _HOST.match(line):
-            hosts[int(found[1])] = found[2]
-        elif found := _COMMAND.match(line):
-            program = found[1].rsplit("/", 1)[-1]
-        elif section == "MPI Time" and (found := _TASK.match(line)):
-            tasks[int(found[1])] = (float(found[2]), float(found[3]))
-        elif section == "Aggregate Time" and (found := _TOTAL.match(line)):  # milliseconds
-            times[found[1], found[2]] = (int(found[4]), float(found[3]) * 1e-3)
-        elif (found := _SITE.match(line)) and found[3] == "*":
-            key = (found[1], found[2])
-            if section == "Callsite Time statistics":  # the mean of one call: less exact
-                times.setdefault(key, (int(found[4]), int(found[4]) * float(found[6]) * 1e-3))
-                detailed = True
-            elif section in _SENT and found[8]:
-                most, mean, least = map(float, found.group(5, 6, 7))
-                # The least of puts is 0 in 3.5.0, whatever they were.
-                sizes[key] = (most if mean == most else least, most, float(found[8]))
+    parts = _SECTION.split(text)
+    sections = defaultdict(str, zip(parts[1::2], parts[2::2], strict=True))
+    tasks = {
+        int(rank): (float(wall), float(mpi))
+        for rank, wall, mpi in _TASK.findall(sections["MPI Time"])
+    }
     if not tasks:
         concise = "mpiP's concise report tells no times of tasks: run it without -c"
         other = "an mpiP report was expected: it has no section MPI Time (seconds)"
         raise CannotRun(concise if "@--- Task Time Statistics" in text else other)
+    times = {
+        (call, site): (int(calls), float(time_ms) * 1e-3)
+        for call, site, time_ms, calls in _TOTAL.findall(sections["Aggregate Time"])
+    }
+    detailed = _SITE.findall(sections["Callsite Time statistics"])
+    for call, site, calls, _, mean_ms, *_ in detailed:  # the mean of one call: less exact
+        times.setdefault((call, site), (int(calls), int(calls) * float(mean_ms) * 1e-3))
+    sizes: dict[tuple[str, str], tuple[float, float, float]] = {}
+    for call, site, _, *printed in _SITE.findall("\n".join(sections[name] for name in _SENT)):
+        if printed[-1]:
+            most, mean, least, moved = map(float, printed)
+            # The least of puts is 0 in 3.5.0, whatever they were.
+            sizes[call, site] = (moved, most if mean == most else least, most)
     mix = []
-    for (call, site), (calls, time_s) in times.items():
-        least, most, moved = sizes.get((call, site), (0.0, 0.0, 0.0))
-        span = (least, most) if (call, site) in sizes else None
-        mix.append(_mix(call, len(tasks), calls, moved, time_s, span))
-    ranks = tuple(_rank(rank, hosts.get(rank, ""), *tasks[rank]) for rank in sorted(tasks))
+    for (call, site), (count, time_s) in times.items():
+        moved, *span = sizes.get((call, site), (0.0,))
+        mix.append(_mix(call, len(tasks), count, moved, time_s, span))
+    hosts = {int(rank): host for rank, host in _HOST.findall(text)}
+    ranks = [_rank(rank, hosts.get(rank, ""), *tasks[rank]) for rank in sorted(tasks)]
+    command = _COMMAND.search(text)
+    program = command[1].rsplit("/", 1)[-1] if command else ""
     return _made("mpiP", program, ranks, mix, _MPIP_NOTES[: 1 if detailed else 2])
 
 
-def _rank(rank: int, host: str, wall_s: float, mpi_s: float, calls: int = 0) -> RankProfile:
-    return RankProfile(rank, rank, host, wall_s, mpi_s, calls, 0, 0, "finalized")
+def _rank(rank: int, host: str = "", wall_s: float = 0.0, mpi_s: float = 0.0) -> RankProfile:
+    return RankProfile(rank, rank, host, wall_s, mpi_s, 0, 0, 0, "finalized")
 
 
 def _made(
-    source: str, program: str, ranks: tuple[RankProfile, ...], mix: list[CallMix],
+    source: str, program: str, ranks: Sequence[RankProfile], mix: Sequence[CallMix],
     notes: tuple[str, ...],
 ) -> ApplicationProfile:  # fmt: skip
     """The profile; ranks with one host name are on one node."""
     first: dict[str, int] = {}
     placed = tuple(
-        RankProfile(
-            one.rank, first.setdefault(one.host or str(one.rank), one.rank), one.host, one.wall_s,
-            one.mpi_s, one.calls, 0, 0, one.ending,
-        )
-        for one in ranks
-    )  # fmt: skip
+        replace(one, node=first.setdefault(one.host or str(one.rank), one.rank)) for one in ranks
+    )
     ordered = tuple(sorted(mix, key=lambda one: -one.time_s))
     return ApplicationProfile(
         program, source, len(ranks), 0.0, 0.0, placed, ordered, source=source, notes=notes
@@ -150,13 +146,13 @@ _RECEIVING = re.compile(r"(i?m?recv|i?m?probe|wait|test)", re.IGNORECASE)
 _Sums = dict[tuple[str, int | None], tuple[int, float, float]]
 
 
-def _added(sums: _Sums, said: dict[str, str], inner: str) -> None:
-    """Add a row of a function, or of a function at one size, to the sums."""
+def _added(sums: _Sums, said: dict[str, str], inner: str) -> int:
+    """Add a row of a function, or of a function at one size, to the sums; how many calls it has."""
     sized = "call" in said
     call = said["call" if sized else "name"]
     count, moved, time_s = int(said["count"]), float(said["bytes"]), float(inner.split()[0])
     if not call.startswith("MPI_"):
-        return
+        return 0
     if not (math.isfinite(moved) and math.isfinite(time_s)):
         raise ValueError("its number is none")
     call, size = call.removeprefix("MPI_"), int(moved) if sized else None
@@ -165,6 +161,7 @@ def _added(sums: _Sums, said: dict[str, str], inner: str) -> None:
     before = sums.get((call, size), (0, 0.0, 0.0))
     moved *= count if sized else 1
     sums[call, size] = (before[0] + count, before[1] + moved, before[2] + time_s)
+    return count
 
 
 def ipm_profile(text: str) -> ApplicationProfile:
@@ -175,36 +172,30 @@ def ipm_profile(text: str) -> ApplicationProfile:
     """
     ranks: list[RankProfile] = []
     functions, sizes = _Sums(), _Sums()  # IPM_LOG=full tells the same calls once more, by size
-    program, rank, host, calls = "", -1, "", 0
-    perf = (0.0, 0.0)
-
-    def ended() -> Iterator[RankProfile]:
-        if rank >= 0:
-            yield _rank(rank, host, *perf, calls)
-
+    program = ""
     for name, attributes, inner in _ELEMENT.findall(text):
         said = dict(_ATTRIBUTE.findall(attributes))
         try:
             if name == "task":
-                ranks += ended()
-                rank, calls = int(said["mpi_rank"]), 0
+                ranks.append(_rank(int(said["mpi_rank"])))
             elif name == "host":
-                host = inner.strip()
+                ranks[-1] = replace(ranks[-1], host=inner.strip())
             elif name == "cmdline":
                 program = said.get("realpath", inner).rsplit("/", 1)[-1].strip()
             elif name == "perf":
-                perf = (float(said["wtime"]), float(said["mtime"]))
-            else:
-                _added(sizes if name == "hent" else functions, said, inner)
-                calls += int(said["count"]) if said.get("name", "").startswith("MPI_") else 0
+                wall_s, mpi_s = float(said["wtime"]), float(said["mtime"])
+                ranks[-1] = replace(ranks[-1], wall_s=wall_s, mpi_s=mpi_s)
+            elif name == "hent":
+                _added(sizes, said, inner)
+            elif count := _added(functions, said, inner):
+                ranks[-1] = replace(ranks[-1], calls=ranks[-1].calls + count)
         except (KeyError, ValueError, IndexError, OverflowError) as error:
             raise CannotRun(f"IPM's XML: a {name} is not understood: {error}") from error
-    ranks += ended()
     if not ranks:
         raise CannotRun("IPM's XML was expected: it has no task")
     mix = [
-        _mix(call, len(ranks), *one, None if not size else (size, size))
+        _mix(call, len(ranks), *one, [size] if size else [])
         for (call, size), one in (sizes or functions).items()
     ]
     notes = _IPM_NOTES[: 1 if sizes else 2]
-    return _made("IPM", program, tuple(sorted(ranks, key=lambda one: one.rank)), mix, notes)
+    return _made("IPM", program, sorted(ranks, key=lambda one: one.rank), mix, notes)
