@@ -151,8 +151,10 @@ _DEVICE = re.compile(
     r"(?:Device \d+: |Process +\d+ \((?P<host>\S+)\): device \d+: ?)"
     r"(?P<device>.*?)(?: \((?P<bus>[\da-f:]+)\))?$"
 )
-_WRONG_DATA = re.compile(r"Invalid value when checking the pattern")
-_ERROR = re.compile(r"(?i:error): |\[?(?:CUDA|NVML)_ERROR|ASSERT in expression|\[cuda\w+\] ")
+_ERROR = re.compile(
+    r".*Invalid value when checking the pattern|(?i:error): |\[?(?:CUDA|NVML)_ERROR"
+    r"|ASSERT in expression|\[cuda\w+\] "
+)
 _PROSE = re.compile(
     r"NOTE: |Performance can vary with|Additional system-specific tuning|Warning: there are more"
     r"|Sample \d+: |Measures? |=+$"
@@ -179,16 +181,14 @@ class NvbandwidthReader:
             yield from self._end_test("")
             self._name, self._named_at = match["name"], line.number
         elif match := _WAIVED.match(text):
-            yield from self._end_test("")
             yield from self._failure(line, match["name"] or "")
-        elif _WRONG_DATA.search(text) or _ERROR.match(text):
+        elif _ERROR.match(text):
             if "pattern" in text:
                 # The message precedes the figure that it spoils.
                 self._corrupt = line
                 return
             sought = re.search(r"Testcase (\w+) not found", text)
             name = sought[1] if sought else "" if self._done else self._name
-            yield from self._end_test("")
             yield from self._failure(line, name)
         else:
             yield from self._of_matrix(line, text)
@@ -225,18 +225,15 @@ class NvbandwidthReader:
         return True
 
     def _of_matrix(self, line: LogLine, text: str) -> Iterator[SuiteCurve]:
+        tokens, has_room = text.split(), len(self._rows) * self._columns < _MOST_CELLS
         if _DESCRIPTION.match(text):
             yield from self._end_matrix("")
             self._begin_matrix(text, line.number)
         elif match := _SUMMED.match(text):
             yield from self._summed(line, match)
         elif self._description and not self._columns:
-            self._columns = len(text.split())
-        elif (
-            self._description
-            and len(tokens := text.split()) > self._columns
-            and len(self._rows) * self._columns < _MOST_CELLS
-        ):
+            self._columns = len(tokens)
+        elif self._description and len(tokens) > self._columns and has_room:
             self._rows.append([cell(token) for token in tokens[-self._columns :]])
             self._last = line
         else:
@@ -252,9 +249,10 @@ class NvbandwidthReader:
             self._rows, self._last = [[cell(match["value"])]], line
         yield from self._end_matrix("", match["value"])
 
-    def _failure(self, line: LogLine, name: str) -> Iterable[SuiteCurve]:
+    def _failure(self, line: LogLine, name: str) -> Iterator[SuiteCurve]:
+        yield from self._end_test("")
         self._done = True
-        return curves(self._heading(name, "", line.number), line, "other")
+        yield from curves(self._heading(name, "", line.number), line, "other")
 
     def _end_test(self, cut_off: str) -> Iterator[SuiteCurve]:
         yield from self._end_matrix(cut_off)
