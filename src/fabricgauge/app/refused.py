@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import msgspec
 
 from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
-from fabricgauge.parse.suites import FOREIGN, Found
+from fabricgauge.parse.interface import FOREIGN
+from fabricgauge.parse.suites import Found
 
 #: Of more files only the number is told.
 _MOST_FILES = 5

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import LogEvidence, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
-from fabricgauge.parse.lines import number_of
+from fabricgauge.parse.lines import command_line, number_of
 from fabricgauge.parse.table import ColumnUse, SuiteColumn, SuiteHeading, SuiteTable
 
 _COMMAND = re.compile(
@@ -151,7 +151,6 @@ _CELLS = (
 )  # fmt: skip
 _ROW = "a row of sizes, counts, time, MB/sec, usec/xfer and Mxfers/sec"
 _OTHER = "a part of fabtests' output"
-_LONGEST_COMMAND = 500
 _MOST_SIZES = len(_DEFAULT_BYTES) + 1
 
 
@@ -181,7 +180,7 @@ class FabtestsReader:
             return self._row(line, row)
         if _COMMAND.search(text):
             closed = self.end()
-            self._command = " ".join(text[:_LONGEST_COMMAND].split()).rstrip(" :")
+            self._command = command_line(text).rstrip(" :")
             return closed
         if text and not _PROSE.fullmatch(text):
             size = cut_row(text) if self._columns else None

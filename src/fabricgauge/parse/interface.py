@@ -23,6 +23,9 @@ class LogLine(msgspec.Struct, frozen=True, gc=False):
     ended: bool = True
 
 
+#: What is expected where nothing is known of a line's suite.
+FOREIGN = "no output of a known suite"
+
 #: Called for a line that the reader does not understand, with what it expected.
 Report = Callable[[LogLine, str], None]
 

@@ -18,6 +18,8 @@ LONGEST_BYTES = 65536
 _LONGEST_BEGINNING = 200
 #: Longer than what a suite prints between two rows.
 _LONGEST_REMEMBERED = 200
+#: What lies behind says nothing of a test.
+_LONGEST_COMMAND = 500
 _MOST_REMEMBERED = 2048
 
 Said = TypeVar("Said")
@@ -109,6 +111,11 @@ def split_host(text: str) -> tuple[str, str]:
     """
     match = _HOST.match(text) if text[:1].isalpha() else None
     return (match["host"], text[match.end() :]) if match else ("", text)
+
+
+def command_line(text: str) -> str:
+    """A command as it is kept: its beginning, with one blank between words."""
+    return " ".join(text[:_LONGEST_COMMAND].split())
 
 
 def number_of(word: str) -> float | None:

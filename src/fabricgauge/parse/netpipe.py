@@ -15,7 +15,7 @@ from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.lines import decimals, figure_of
 from fabricgauge.parse.table import MOST_ROWS, SuiteColumn, SuiteHeading, SuiteTable
 
-_SIZE = r"(?P<size>\d[\d.]{0,15}) *(?P<size_unit>bytes|[KMGT]?B)"
+_SIZE = r"(?P<size>\d{1,15}(?:\.\d{1,6})?) *(?P<size_unit>bytes|[KMGT]?B)"
 _TIMES = r"(?P<repeats>\d{1,12}) times -->"
 _FIGURE = (
     r"(?P<rate>[-+.\w]+) *(?P<rate_unit>[KMGT]?bps) +in +"
@@ -100,10 +100,7 @@ def _step(text: str) -> float:
 
 def _size(text: str, unit: int) -> int:
     """The size meant: of rounded ones the power of two, or three times one, that fits."""
-    try:
-        printed = float(text) * unit
-    except ValueError:
-        return 0
+    printed = float(text) * unit
     if "." not in text or unit <= 1000:
         return round(printed)
     half_step, bits = _step(text) * unit / 2, int(printed).bit_length()

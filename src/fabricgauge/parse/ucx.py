@@ -17,6 +17,7 @@ from typing import NamedTuple
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
+from fabricgauge.parse.lines import command_line
 from fabricgauge.parse.table import ColumnUse, SuiteColumn, SuiteHeading, SuiteTable
 
 _OPERATIONS = "bytes of all operations per time"
@@ -153,7 +154,7 @@ _CSV_NAMES = re.compile(
 #: Where a comma divides figures, none of them contains one.
 _CSV_ROW = re.compile(
     r"(?P<name>(?:(?=[^,\s]*[A-Za-z_])[^,\s]*,)*?)"
-    r"(?P<figures>-?[\d.]+(?:,-?(?:\d+(?:\.\d+)?|inf|nan))+)"
+    r"(?P<figures>-?\d+(?:\.\d+)?(?:,-?(?:\d+(?:\.\d+)?|inf|nan))+)"
 )
 #: No row is longer; what lies behind is not read.
 _LONGEST = 400
@@ -191,11 +192,9 @@ def row_of(text: str, names: UcxColumns) -> UcxRow | None:
     if match is None:
         return None
     printed = match["figures"].split("," if names.csv else None, 9)
-    try:
-        figures = [float(figure if names.csv else figure.replace(",", "")) for figure in printed]
-    except ValueError:
+    if len(printed) not in (4, 8):
         return None
-    return ((match["name"] or "").strip(","), figures) if len(figures) in (4, 8) else None
+    return (match["name"] or "").strip(","), [float(one.replace(",", "")) for one in printed]
 
 
 def cells_of(count: int, rank: Besides | None) -> tuple[ColumnUse, ...]:
@@ -236,7 +235,6 @@ _BAD_RUN = "UCX says that something failed"
 _OTHER = "a part of ucx_perftest's output"
 _UNFINISHED = "no final line: cut off, or still running; this is the last line of progress"
 _EMPTY = "the table ends before its first figures"
-_LONGEST_COMMAND = 500
 
 
 class UcxReader:
@@ -282,7 +280,7 @@ class UcxReader:
         if before.announced is not None and not self._shown:
             self._report(before.announced, _NO_FIGURES)
         if command := _COMMAND.search(text):
-            self._run = UcxRun(" ".join(command["command"][:_LONGEST_COMMAND].split()))
+            self._run = UcxRun(command_line(command["command"]))
         else:
             self._run = UcxRun("" if self._shown else before.command, line)
             self._run.learn(text)

@@ -12,7 +12,7 @@ import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.imb.benchmarks import meaning_of
-from fabricgauge.parse.interface import Dialect, LogLine, Report
+from fabricgauge.parse.interface import FOREIGN, Dialect, LogLine, Report
 from fabricgauge.parse.lines import decimals
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
@@ -27,7 +27,6 @@ _CELL = re.compile(
 _ROW = re.compile(r"\s*\d{1,18}(?:[ \t]+-?\d{1,18}(?:\.\d{1,9})?%?){1,16}\s*", re.ASCII)
 #: No slide shows more columns.
 _MOST_COLUMNS = 16
-_FOREIGN = "no output of a known suite"
 
 
 class MrateReader:
@@ -48,7 +47,7 @@ class MrateReader:
         if not line.text.strip():
             return self.end() if self._columns else ()
         if self._columns or self._title is None or not self._open(line, self._title):
-            self._report(line, _FOREIGN)
+            self._report(line, FOREIGN)
         return ()
 
     def end(self) -> Iterable[SuiteCurve]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from fabricgauge.model.suite import LogEvidence, SuiteCurve
-from fabricgauge.parse.interface import LogLine, Report
+from fabricgauge.parse.interface import FOREIGN, LogLine, Report
 from fabricgauge.parse.lines import number_of, remembered
 from fabricgauge.parse.osu.tables import (
     NO_SIZE,
@@ -24,8 +24,8 @@ from fabricgauge.parse.osu.titles import Title, title_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 _INIT = re.compile(
-    r"nprocs: (?P<ranks>\d{1,9}), min: (?P<minimum>[\d.]+)(?P<unit> ms)?, "
-    r"max: (?P<maximum>[\d.]+)(?: ms)?, avg: (?P<mean>[\d.]+)(?: ms)?\s*"
+    r"nprocs: (?P<ranks>\d{1,9}), min: (?P<minimum>\d+(?:\.\d+)?)(?: ms)?, "
+    r"max: (?P<maximum>\d+(?:\.\d+)?)(?: ms)?, avg: (?P<mean>\d+(?:\.\d+)?)(?: ms)?\s*"
 )
 
 
@@ -34,9 +34,7 @@ def start_up(line: LogLine, heading: SuiteHeading) -> Iterable[SuiteCurve] | Non
     match = _INIT.fullmatch(line.text)
     if match is None:
         return None
-    mean, low, high = (number_of(match[key]) for key in ("mean", "minimum", "maximum"))
-    if mean is None or low is None or high is None:
-        return None
+    mean, low, high = (float(match[key]) for key in ("mean", "minimum", "maximum"))
     # The unit stands in the line since 5.x at least; without it, it is that of the source.
     column = SuiteColumn("time", "MPI_Init, mean over ranks", "mean", "ms", 1e-3)
     table = SuiteTable(msgspec.structs.replace(heading, ranks=int(match["ranks"])), (column,))
@@ -96,7 +94,6 @@ def operation_row(
 
 
 _IN_OUTPUT = "a line of the OSU suite"
-_BETWEEN_OUTPUTS = "no output of a known suite"
 
 
 @remembered
@@ -142,7 +139,7 @@ class OsuReader:
             return curves
         found = self._below(self._title, line, words, facts) if self._title else None
         if found is None and not is_prose:
-            self._report(line, _IN_OUTPUT if self._title else _BETWEEN_OUTPUTS)
+            self._report(line, _IN_OUTPUT if self._title else FOREIGN)
         return found or ()
 
     def rows(self, number: int, text: str, place: int) -> int:

@@ -7,6 +7,7 @@ import msgspec
 
 from fabricgauge.model.suite import LogEvidence, VerbsEnd
 from fabricgauge.parse.interface import LogLine
+from fabricgauge.parse.lines import command_line
 from fabricgauge.parse.perftest.programs import PerftestProgram, named, settled, titled
 from fabricgauge.parse.table import SuiteHeading
 
@@ -72,7 +73,6 @@ def evidence_in(settings: Mapping[str, str], ends: Sequence[VerbsEnd] = ()) -> L
     )
 
 
-_LONGEST_COMMAND = 500
 #: perftest has fewer than thirty settings; what else looks like one is not kept.
 _MOST_SETTINGS = 64
 _CYCLES = re.compile(r"\s(?:-\w*C\w*|--report-cycles)(?=\s|$)")
@@ -108,7 +108,7 @@ class PerftestBlock(msgspec.Struct):
         return PerftestBlock(command=command, waits=line, cycles=_in_cycles(command))
 
     def commanded(self, command: str) -> "PerftestBlock":
-        command = " ".join(command[:_LONGEST_COMMAND].split())
+        command = command_line(command)
         return PerftestBlock(command=command, cycles=_in_cycles(command))
 
     def learn(self, text: str, settings: Mapping[str, str]) -> None:

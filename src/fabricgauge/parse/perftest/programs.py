@@ -135,10 +135,10 @@ _CELL = re.compile(
     r"#(?P<count>bytes|sl|iterations)"
     r"|BW (?P<bandwidth>peak|average|Port[12])\[(?P<unit>MB|MiB|Gb)/sec\]"
     r"|MsgRate(?P<rate> Port[12]|)\[Mpps\]"
-    r"|t_(?P<time>min|max|typical|avg|stdev)\[usec\]"
+    r"|(?P<time>t_(?:min|max|typical|avg|stdev))\[usec\]"
     r"|(?P<percentile>99(?:\.9)?)%(?:\s*percentile\[usec\])?"
-    r"|(?P<tps>tps average)"
-    r"|(?P<cpu>CPU_Util\[%\])"
+    r"|(?P<tps>tps) average"
+    r"|(?P<cpu>CPU_Util)\[%\]"
 )
 #: Extracted text has the last column's second word at the end of the first column.
 _MISPLACED = re.compile(r"percentile\[usec\]")
@@ -182,17 +182,8 @@ def layout_of(heading: str) -> tuple[PerftestLayout, str] | None:
 
 
 def _role(cell: "re.Match[str]") -> str:
-    if cell["count"]:
-        return "size" if cell["count"] == "bytes" else cell["count"]
-    if cell["bandwidth"]:
-        return cell["bandwidth"]
-    if cell["rate"] is not None:
-        return "rate" + cell["rate"]
-    if cell["time"]:
-        return "t_" + cell["time"]
-    if cell["percentile"]:
-        return "p" + cell["percentile"]
-    return "tps" if cell["tps"] else "cpu"
+    name, said = next((name, said) for name, said in cell.groupdict().items() if said is not None)
+    return "size" if said == "bytes" else {"rate": "rate", "percentile": "p"}.get(name, "") + said
 
 
 def curve_columns(layout: PerftestLayout, program: PerftestProgram) -> dict[str, SuiteColumn]:

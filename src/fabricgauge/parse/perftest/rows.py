@@ -10,7 +10,6 @@ from functools import lru_cache
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine
-from fabricgauge.parse.lines import number_of
 from fabricgauge.parse.perftest.programs import (
     PerftestLayout,
     PerftestProgram,
@@ -19,74 +18,80 @@ from fabricgauge.parse.perftest.programs import (
     named,
     towards,
 )
-from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
+from fabricgauge.parse.rows import RowForm, Rows
+from fabricgauge.parse.table import ColumnUse, SuiteColumn, SuiteHeading, SuiteTable
 
-#: Larger than any message; a longer run of digits is no size.
-_WHOLE = re.compile(r"\d{1,15}")
-_DIGITS = re.compile(r"[\d.\s]+")
+_DIGITS = re.compile(r"\s*(\d{1,15})\s[\d.\s]+")
 
 
 class ResultRows:
-    """The table under one ``#bytes #iterations`` heading."""
+    """Rows under one heading: of one table, or of one column for each of several programs.
+
+    ``roles`` are those of perftest's own columns; nothing ends a table that has none, so that no
+    sign of a cut can be had.
+    """
 
     def __init__(
-        self, heading: SuiteHeading, program: PerftestProgram, layout: PerftestLayout, cycles: bool
+        self,
+        form: RowForm,
+        tables: Sequence[tuple[SuiteTable, Sequence[ColumnUse]]],
+        roles: tuple[str, ...] = (),
+        in_cycles: bool = False,
     ) -> None:
-        self._roles = layout.roles
-        self._in_cycles = cycles and layout.kind == "lat"
-        columns = curve_columns(layout, program)
-        self._form = form_of(layout.roles, tuple(columns))
-        self._table = SuiteTable(heading, tuple(columns.values()))
+        self.roles = roles
+        self._form, self._tables, self._in_cycles = form, tables, in_cycles
         self._last_bytes = 0
 
     @property
     def expected(self) -> str:
-        return f"a row of {len(self._roles)} columns, or the ruler that ends the table"
+        if not self.roles:
+            return f"a size and {len(self._tables)} figures"
+        return f"a row of {len(self.roles)} columns, or the ruler that ends the table"
 
     @property
     def rows(self) -> int:
-        return self._table.rows
+        return self._tables[0][0].rows
 
     def take(self, number: int, text: str, place: int) -> int:
         """Take the plain rows that begin at ``place``; where they end."""
         rows = None if self._in_cycles else self._form.plain(number, text, place)
         if rows is None:
             return place
-        self._table.printed(self._form.cells, number, rows.text, rows.columns)
-        self._last_bytes = rows.columns[0][-1]
+        self._add(rows)
         return place + len(rows.text)
 
     def row(self, line: LogLine) -> bool:
-        """Take a line if it is a row."""
-        count = len(self._roles)
-        fields = line.text.split(None, count)
-        if len(fields) < count:
-            fields = self._apart(line.text) or fields
-        if len(fields) < 2 or not _WHOLE.fullmatch(fields[0]):
-            return False
-        size, values = int(fields[0]), [number_of(field.rstrip(".")) for field in fields]
-        if None in values and _DIGITS.fullmatch(line.text):
+        """Take a line if it is a row; figures that it lacks cannot be told apart."""
+        words = [word.rstrip(".") for word in line.text.split()]
+        if len(words) < len(self.roles):
+            words = self._apart(line.text) or words
+        row = self._form.odd(LogLine(line.number, " ".join(words)))
+        glued = _DIGITS.fullmatch(line.text) if self.roles and row is None else None
+        if glued:
             text = f"columns that run into each other: {line.text.strip()}"
-            self._table.failed(LogLine(line.number, text), size, "other")
-            return True
-        if None in values or len(values) > count:
-            return False
-        self._last_bytes = size
-        if len(values) < count:
-            self._table.failed(line, size, "cut off")
-        elif self._in_cycles:
-            self._table.failed(line, size, "other")
+            self._tables[0][0].failed(LogLine(line.number, text), int(glued[1]), "other")
+        if row is None or len(words) < 2:
+            return glued is not None
+        is_cut = len(words) < len(self._form.cells)
+        if is_cut or self._in_cycles:
+            self._last_bytes = row.columns[0][0]
+            for table, _ in self._tables:
+                table.failed(line, self._last_bytes, "cut off" if is_cut else "other")
         else:
-            columns: list[list[float | None]] = [[size], *([value] for value in values[1:])]
-            self._table.printed(self._form.cells, line.number, line.text, columns)
+            self._add(Rows(line.number, line.text, words, row.columns))
         return True
+
+    def _add(self, rows: Rows) -> None:
+        for table, cells in self._tables:
+            table.printed(cells, rows.number, rows.text, rows.columns)
+        self._last_bytes = rows.columns[0][-1]
 
     def _apart(self, text: str) -> list[str] | None:
         """A row whose figures run into each other, by their fixed digits behind the point.
 
         None where that has no answer, or two.
         """
-        found = [match for row in _glued(self._roles) if (match := row.fullmatch(text))]
+        found = [match for row in _glued(self.roles) if (match := row.fullmatch(text))]
         return list(found[0].groups()) if len(found) == 1 else None
 
     def curves(self, proper_end: bool) -> Iterable[SuiteCurve]:
@@ -94,8 +99,19 @@ class ResultRows:
             f"no ruler after the last row ({self._last_bytes} bytes): cut off, or not the"
             " whole output"
         )
-        sign = sign if self._table.rows else "the table ends before its first row"
-        return self._table.curves("" if proper_end else sign)
+        sign = sign if self.rows else "the table ends before its first row"
+        for table, _ in self._tables:
+            yield from table.curves("" if proper_end or not self.roles else sign)
+
+
+def results(
+    heading: SuiteHeading, program: PerftestProgram, layout: PerftestLayout, in_cycles: bool
+) -> ResultRows:
+    """The rows under a program's own heading."""
+    columns = curve_columns(layout, program)
+    form = form_of(layout.roles, tuple(columns))
+    table = SuiteTable(heading, tuple(columns.values()))
+    return ResultRows(form, [(table, form.cells)], layout.roles, in_cycles)
 
 
 @lru_cache(maxsize=64)
@@ -132,40 +148,14 @@ def programs_of(text: str) -> tuple[PerftestProgram, ...]:
     return tuple(program for program in programs if program is not None)
 
 
-class SummaryRows:
-    """The rows under such a heading: one table of one column for each program."""
-
-    def __init__(self, line: LogLine, programs: Sequence[PerftestProgram]) -> None:
-        self._tables = [_table(line, program) for program in programs]
-
-    @property
-    def expected(self) -> str:
-        return f"a size and {len(self._tables)} figures"
-
-    @property
-    def rows(self) -> int:
-        return self._tables[0].rows
-
-    def row(self, line: LogLine) -> bool:
-        """Take a line if it is a row; figures that it lacks cannot be told apart."""
-        fields = line.text.split(None, len(self._tables) + 1)
-        if len(fields) < 2 or not _WHOLE.fullmatch(fields[0]):
-            return False
-        values = [number_of(field.rstrip(".")) for field in fields[1:]]
-        if None in values or len(values) > len(self._tables):
-            return False
-        for place, table in enumerate(self._tables):
-            if len(values) < len(self._tables):
-                table.failed(line, int(fields[0]), "cut off")
-            else:
-                table.row(line, int(fields[0]), [values[place]])
-        return True
-
-    def curves(self, proper_end: bool) -> Iterable[SuiteCurve]:
-        """The curves; nothing ends such a table, so that no sign of a cut can be had."""
-        del proper_end
-        for table in self._tables:
-            yield from table.curves()
+def summary(line: LogLine, programs: Sequence[PerftestProgram]) -> ResultRows:
+    """The rows under such a heading."""
+    skipped, figure = ColumnUse("skipped"), ColumnUse("figure")
+    tables = [
+        (_table(line, program), [ColumnUse("size"), *[skipped] * place, figure])
+        for place, program in enumerate(programs)
+    ]
+    return ResultRows(RowForm([ColumnUse("size"), *[figure] * len(programs)]), tables)
 
 
 def _table(line: LogLine, program: PerftestProgram) -> SuiteTable:

@@ -15,7 +15,7 @@ from fabricgauge.parse.perftest.programs import (
     layout_of,
     titled,
 )
-from fabricgauge.parse.perftest.rows import ResultRows, SummaryRows, programs_of
+from fabricgauge.parse.perftest.rows import ResultRows, programs_of, results, summary
 
 #: A table's ruler has 87 dashes, with ``--report-per-port`` 163. Command lines count,
 #: for they may be all that names a table's program.
@@ -96,7 +96,7 @@ class PerftestReader:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._block = PerftestBlock()
-        self._rows: ResultRows | SummaryRows | None = None
+        self._rows: ResultRows | None = None
         self._listing = False
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
@@ -105,7 +105,7 @@ class PerftestReader:
             if is_sample or (self._rows is not None and self._rows.row(line)):
                 return ()
         form, said = _form_of(line.text)
-        if isinstance(self._rows, SummaryRows):
+        if self._rows is not None and not self._rows.roles:
             return (*self._close(proper_end=True), *self.line(line))
         block = self._block
         in_heading = self._rows is None and block.title is not None and not block.finished
@@ -128,9 +128,8 @@ class PerftestReader:
         return ()
 
     def rows(self, number: int, text: str, place: int) -> int:
-        if self._listing or not isinstance(self._rows, ResultRows):
-            return place
-        return self._rows.take(number, text, place)
+        rows = None if self._listing else self._rows
+        return place if rows is None else rows.take(number, text, place)
 
     def end(self) -> Iterable[SuiteCurve]:
         yield from self._begin(PerftestBlock())
@@ -160,16 +159,16 @@ class PerftestReader:
             return ()
         closed = self._close(proper_end=False) if self._rows and self._rows.rows else ()
         if not found:
-            self._rows = SummaryRows(line, programs)
+            self._rows = summary(line, programs)
             return closed
         layout, rest = found
         if rest:
             self._report(line, f"perftest's columns, not: {rest[:80]}")
         block = self._block = self._block.for_table()
-        if block.cycles and layout.kind == "lat":
+        program, cycles = block.program(layout.kind), block.cycles and layout.kind == "lat"
+        if cycles:
             self._report(line, _IN_CYCLES)
-        program = block.program(layout.kind)
-        self._rows = ResultRows(block.heading(program, line), program, layout, block.cycles)
+        self._rows = results(block.heading(program, line), program, layout, cycles)
         return closed
 
     def _close(self, proper_end: bool) -> tuple[SuiteCurve, ...]:
