@@ -70,6 +70,14 @@ def test_any_plain_rows_are_taken_whole(rows: list[tuple[int, object]]) -> None:
     assert [int(word) for word in found.words[::2]] == [size for size, _ in rows]
 
 
+def test_rows_with_several_tabs_between_are_read_as_others_are() -> None:
+    def curves(between: bytes) -> list[object]:
+        rows = [b"%s%d%s%d.25\n" % (between[1:], 1 << n, between, n + 1) for n in range(23)]
+        return [one.points for one in read([HEAD + b"".join(rows)]) if isinstance(one, SuiteCurve)]
+
+    assert curves(b"\t\t") == curves(b" ") == curves(b"\t")
+
+
 HEAD = b"# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n"
 
 

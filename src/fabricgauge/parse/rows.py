@@ -15,7 +15,7 @@ from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.lines import figure_of
 from fabricgauge.parse.table import ColumnUse, Use
 
-_PLAIN_WHOLE, _PLAIN_NUMBER = "[0-9]{1,15}+", r"[0-9]{1,30}+(?:\.[0-9]{0,30}+)?+"
+_PLAIN_WHOLE, _PLAIN_NUMBER = "[0-9]{1,15}+", r"[0-9]{1,30}+\.?+[0-9]{0,30}+"
 #: Nothing is tried twice (``+`` behind a count): what is no row by its first reading is none.
 _PLAIN: dict[Use, str] = {
     "size": _PLAIN_WHOLE, "samples": _PLAIN_WHOLE, "group": _PLAIN_WHOLE,
@@ -86,8 +86,9 @@ class RowForm:
     def __init__(self, cells: Sequence[ColumnUse]) -> None:
         self.cells = tuple(cells)
         self._words = {at for at, cell in enumerate(cells) if cell.use in ("check", "unknown")}
-        plain = r"[ \t]++".join(_PLAIN.get(cell.use, _PLAIN_NUMBER) for cell in cells)
-        self._plain = re.compile(rf"(?:[ \t]*+{plain}[ \t]*+\n){{1,{_MOST_AT_ONCE}}}+")
+        # One sign is looked for faster than one of several: further tabs make a row an odd one.
+        plain = r"[ \t] *+".join(_PLAIN.get(cell.use, _PLAIN_NUMBER) for cell in cells)
+        self._plain = re.compile(rf"(?: *+{plain}[ \t]*+\n){{1,{_MOST_AT_ONCE}}}+")
         self._odd = [re.compile(_ODD.get(cell.use, _ODD_NUMBER)).fullmatch for cell in cells]
 
     def plain(self, number: int, text: str, place: int = 0) -> Rows | None:

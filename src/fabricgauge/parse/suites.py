@@ -12,9 +12,9 @@ import msgspec
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.dialects import DIALECTS, JSON_DIALECTS, begins_at_start, dialect_begun
-from fabricgauge.parse.interface import LogLine, SuiteReader
+from fabricgauge.parse.interface import FOREIGN, LogLine, SuiteReader
 from fabricgauge.parse.json_text import Collector
-from fabricgauge.parse.launch import Launch
+from fabricgauge.parse.launch import Launch, facts_in
 from fabricgauge.parse.lines import (
     LONGEST_BYTES,
     is_certain,
@@ -40,7 +40,6 @@ _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[^`]*")
 #: A figure with a decimal comma. Three digits behind it may be thousands; CSV has more commas.
 _COMMA = re.compile(r"(?<![\d.,\[{(:=-])\d+,(?!\d{3}(?!\d))\d+(?![\d.,])")
 _POINT = "a decimal point; this line has a decimal comma (run the program with LC_ALL=C)"
-FOREIGN = "no output of a known suite"
 
 
 def read(blocks: Iterable[bytes], source: str = "") -> Iterator[Found]:
@@ -79,13 +78,15 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
             if end > place:
                 number += text.count("\n", place, end)
                 place = end
-                continue
+                if end == len(text):
+                    break
             others = _UP_TO_A_ROW(text, place)
             end = others.end() if others else len(text)
             for line in text[place:end].removesuffix("\n").split("\n"):
                 number += 1
                 stream = main
-                if ":" in line or "|" in line or line[:1] == "[":
+                # No label begins with a #, as most lines between rows do.
+                if line[:1] != "#" and (":" in line or "|" in line or line[:1] == "["):
                     labelled = _label_in(line)
                     if labelled is not None:
                         stream, line = _behind(labelled, line, streams)
@@ -152,15 +153,15 @@ def is_fence(text: str) -> bool:
     return ("```" in text or "~~~" in text) and _FENCE.fullmatch(text) is not None
 
 
-#: A line that may begin an object, that is our own, or a document's fence.
+#: A line that may begin an object, of an MPI's start, that is our own, or a document's fence.
 _TO_LOOK_AT = -2
 
 
 @remembered
 def _begun_in(text: str) -> int:
     """As ``dialect_begun``, unless there is more to look at."""
-    more = "{" in text or "[" in text or text.startswith(OUR_REMARK) or is_fence(text)
-    return _TO_LOOK_AT if more else dialect_begun(text)
+    more = text.lstrip().startswith(("{", "[", OUR_REMARK)) or is_fence(text)
+    return _TO_LOOK_AT if more or facts_in(text) is not None else dialect_begun(text)
 
 
 class UnparsedRun:
@@ -184,7 +185,7 @@ class UnparsedRun:
         if reason != FOREIGN and _COMMA.search(line.text):
             reason = _POINT
         if self._first is None or reason != self._reason:
-            self._close()
+            self.close()
             self._first, self._reason, self._count = line, reason, 0
         self._count += 1
         self._last = line.number
@@ -193,7 +194,7 @@ class UnparsedRun:
     def understood(self, line: LogLine) -> None:
         """A reader has seen this line; if it did not report it, the open run is over."""
         if self._first is not None and self._last != line.number and line.text.strip():
-            self._close()
+            self.close()
 
     def told(self) -> Sequence[UnparsedLine]:
         """The runs that are over since the last call."""
@@ -203,12 +204,8 @@ class UnparsedRun:
         self.busy = self._first is not None
         return done
 
-    def end(self) -> Sequence[UnparsedLine]:
-        """All that are left."""
-        self._close()
-        return self.told()
-
-    def _close(self) -> None:
+    def close(self) -> None:
+        """The open run is over, if there is one."""
         first, self._first = self._first, None
         if first is not None:
             text = first.text.strip()[:SHOWN_CHARACTERS]
@@ -257,8 +254,9 @@ class LogStream:
             return self._in_object(line, self._object)
         if reader is not None:
             numbers = text[:1] in " \t0123456789" and _NUMBERS.fullmatch(text)
-            if numbers or _begun_in(text) in (-1, self._place):
-                return self._hand_over(reader, line)
+            if numbers or (begun := _begun_in(text)) == -1 or begun == self._place:
+                found = reader.line(line)
+                return self._handed(found, line) if found or self._unparsed.busy else ()
         if "{" in text or "[" in text:
             self._object = Collector.begun_by(line)
             if self._object is not None:
@@ -270,7 +268,8 @@ class LogStream:
         if self._object is not None:
             yield from self._read_object(self._object)
         yield from self._close()
-        yield from self._unparsed.end()
+        self._unparsed.close()
+        yield from self._unparsed.told()
 
     def _plain_line(self, line: LogLine) -> Sequence[Found]:
         if line.text.startswith(OUR_REMARK):
@@ -279,16 +278,16 @@ class LogStream:
         if facts is not None:
             return self._starts(facts)
         if is_fence(line.text):
-            over = () if self._reader is None else self._hand_over(self._reader, line)
+            over = () if self._reader is None else self._handed(self._reader.line(line), line)
             return (*over, *self._close())
         place = dialect_begun(line.text)
         if place not in (-1, self._place):
             closed = self._close()
             self._place, self._reader = place, DIALECTS[place].reader(self._unparsed.report)
             self._rows_of_reader = getattr(self._reader, "rows", None)
-            return (*closed, *self._hand_over(self._reader, line))
+            return (*closed, *self._handed(self._reader.line(line), line))
         if self._reader is not None:
-            return self._hand_over(self._reader, line)
+            return self._handed(self._reader.line(line), line)
         if not is_decoration(line.text):
             self._unparsed.report(line, FOREIGN)
         return self._unparsed.told()
@@ -311,10 +310,8 @@ class LogStream:
             self.library.add_to(curve)
         return curves
 
-    def _hand_over(self, reader: SuiteReader, line: LogLine) -> Sequence[Found]:
-        found = reader.line(line)
-        if not found and not self._unparsed.busy:
-            return ()
+    def _handed(self, found: Iterable[SuiteCurve], line: LogLine) -> Sequence[Found]:
+        """What comes of a line that was handed to the reader."""
         curves = self._told(found)
         self._unparsed.understood(line)
         return (*self._unparsed.told(), *curves)

@@ -173,14 +173,14 @@ class SuiteTable:
         besides: list[dict[Besides, Printed]] = [{} for _ in self.columns]
         for cell, column in zip(cells, columns, strict=False):
             use = cell.use
-            if use == "figure" or use == "part":
-                values[cell.curve] = _told(cell, column, columns)
-            elif use == "size":
+            if use == "size":
                 sizes = column
             elif use == "samples":
                 samples = column
             elif cell.besides is not None:
                 besides[cell.curve][cell.besides] = _told(cell, column, columns)
+            elif use == "figure" or use == "part":
+                values[cell.curve] = _told(cell, column, columns)
             elif use == "wrong":
                 wrong = column
             elif use == "check":
@@ -257,25 +257,23 @@ class SuiteTable:
         heading = self.heading
         settings = settings | column.settings if column.settings else settings
         return SuiteCurve(
-            suite=heading.suite, version=heading.version, benchmark=heading.benchmark,
-            title=heading.title, what=column.what, quantity=column.quantity,
-            statistic=column.statistic, unit_rule=column.unit_rule,
-            first_line=heading.first_line, last_line=self._last_line, points=tuple(points),
-            pattern=column.pattern, directions=column.directions, origin=column.origin,
-            target=column.target, pairs=heading.pairs,
-            ranks=heading.ranks, transport=heading.transport, settings=settings,
-            hosts=heading.hosts, failures=tuple(self._failures), cut_off=cut_off,
-            evidence=heading.evidence,
+            heading.suite, heading.version, heading.benchmark, heading.title, column.what,
+            column.quantity, column.statistic, column.unit_rule, heading.first_line,
+            self._last_line, tuple(points), column.pattern, column.directions, column.origin,
+            column.target, heading.pairs, heading.ranks, heading.transport, settings,
+            heading.hosts, tuple(self._failures), cut_off, "", heading.evidence,
         )  # fmt: skip
 
 
 def _told(cell: ColumnUse, column: Printed, columns: Sequence[Printed]) -> Printed:
     """A column; None where a 0.00 is no figure."""
-    if cell.use == "sought":
-        return [figure if figure and figure > 0 else None for figure in column]
-    if cell.use == "part":
-        return [figure or None for figure in column]
-    if cell.rounded_by < 0 or 0.0 not in column:
+    if cell.rounded_by < 0:
+        if cell.use == "part":
+            return [figure or None for figure in column]
+        if cell.use == "sought":
+            return [figure if figure and figure > 0 else None for figure in column]
+        return column
+    if 0.0 not in column:
         return column
     others = zip(column, columns[cell.rounded_by], strict=True)
     return [None if not figure and (other or 0) > 0 else figure for figure, other in others]
@@ -285,19 +283,21 @@ def _points(
     rows: TableRows, column: SuiteColumn, values: Printed, besides: Mapping[Besides, Printed]
 ) -> list[SuitePoint] | None:
     """The points of a column; None if a figure cannot be one."""
+    if rows.sizes and not values[0] and _says_nothing(column, rows.sizes[0]):
+        rows = TableRows(rows.number + 1, "", rows.sizes[1:], rows.samples[1:], (), ())
+        values, besides = values[1:], {key: more[1:] for key, more in besides.items()}
     lines: Sequence[int] = range(rows.number, rows.number + len(values))
     sizes: Sequence[int | None] = rows.sizes or [None] * len(values)
-    samples, factor = rows.samples, column.factor
-    figures = [value * factor for value in values if value]
-    if len(figures) < len(values):
+    samples, factor, infinite = rows.samples, column.factor, math.inf
+    if not all(values):
         rest = [
-            bool(value) or (value == 0 and not _says_nothing(column, size))
+            value or (value == 0 and not _says_nothing(column, size))
             for value, size in zip(values, sizes, strict=True)
         ]
         lines, samples = [*compress(lines, rest)], [*compress(samples, rest)]
         sizes, values = [*compress(sizes, rest)], [*compress(values, rest)]
         besides = {key: [*compress(more, rest)] for key, more in besides.items()}
-        figures = [value * factor for value in values if value is not None]
+    figures = [value * factor for value in values if value is not None]
     least = min(figures, default=1.0)
     sound = least > 0.0 or (least == 0.0 and column.quantity == "overlap")
     if not (sound and math.isfinite(sum(figures))):
@@ -310,8 +310,8 @@ def _points(
     said: list[dict[Besides, float]] = [{} for _ in figures]
     for key, more in besides.items():
         for each, value in zip(said, more, strict=True):
-            if value is not None and -math.inf < value * factor < math.inf:
-                each[key] = value * factor
+            if value is not None and -infinite < (figure := value * factor) < infinite:
+                each[key] = figure
     return [*map(SuitePoint, sizes, estimates, lines, said)]
 
 

@@ -99,6 +99,7 @@ _PUT = frozenset({"unidir_put"})
 _REDUCTION = re.compile("reduce|accumulate|fetch_and_op", re.IGNORECASE)
 
 
+@lru_cache(maxsize=256)
 def is_reduction(name: str) -> bool:
     """Whether the benchmark moves the datatype that is set for reductions."""
     return _REDUCTION.search(name) is not None

@@ -39,8 +39,8 @@ class ImbOutput(msgspec.Struct, frozen=True):
         return LAST_IO_BYTES if self.part == "IO" else LAST_BYTES
 
 
-class ImbBlock(msgspec.Struct, frozen=True):
-    """What stands above one table. ``ranks`` are those of one group."""
+class ImbBlock(msgspec.Struct):
+    """What stands above one table, as far as it was read. ``ranks`` are those of one group."""
 
     name: str
     title: str
@@ -51,6 +51,28 @@ class ImbBlock(msgspec.Struct, frozen=True):
     mode: str = ""
     settings: dict[str, str] = {}
     group_ranks: dict[int, str] = {}
+
+    def learn(self, text: str) -> bool:
+        """Take a line that stands above the table; whether it is such a line."""
+        said = _said_in(text)
+        if said is None:
+            return False
+        if "members" in said:
+            group = said.get("group", max(self.group_ranks, default=0))
+            self._add(group, said["members"])
+        elif "settings" in said:
+            self.settings |= said["settings"]
+        else:
+            for name, value in said.items():
+                setattr(self, name, value)
+        return True
+
+    def _add(self, group: int, members: Sequence[str]) -> None:
+        """Ranks are printed sixteen to a line."""
+        ranks = " ".join([self.group_ranks.get(group, ""), *members]).strip()
+        full = len(self.group_ranks) >= _MOST_GROUPS and group not in self.group_ranks
+        if ranks and len(ranks) <= _SHOWN_CHARACTERS and not full:
+            self.group_ranks[group] = ranks
 
 
 NO_BLOCK = ImbBlock("unnamed", "", 0)
@@ -118,26 +140,12 @@ def with_listed(output: ImbOutput, text: str) -> ImbOutput:
     return msgspec.structs.replace(output, listed=(*output.listed, match["name"]))
 
 
-def block_of(text: str, line: int) -> ImbBlock | None:
-    """The block that a benchmark's name begins; None if the line is another."""
+def block_of(text: str) -> tuple[str, str, dict[str, str]] | None:
+    """Name, title and settings of the block that a line begins; None if the line is another."""
     match = _BENCHMARK.fullmatch(text) if "Benchmarking " in text else None
     if match is None:
         return None
-    settings = {"grid": match["grid"]} if match["grid"] else {}
-    return ImbBlock(match["name"], match["title"], line, settings=settings)
-
-
-def with_line(block: ImbBlock, text: str) -> ImbBlock | None:
-    """The block with what a line of it adds; None if the line is none of a block's."""
-    said = _said_in(text)
-    if said is None:
-        return None
-    if "members" in said:
-        group = said.get("group", max(block.group_ranks, default=0))
-        return _with_members(block, group, said["members"])
-    if "settings" in said:
-        return msgspec.structs.replace(block, settings=block.settings | said["settings"])
-    return msgspec.structs.replace(block, **said)
+    return match["name"], match["title"], {"grid": match["grid"]} if match["grid"] else {}
 
 
 @remembered
@@ -153,15 +161,6 @@ def _said_in(text: str) -> dict[str, Any] | None:
     settings = {_SETTINGS[key]: str(value) for key, value in said.items() if key in _SETTINGS}
     said = {"settings": settings} if settings else said
     return said if match else None
-
-
-def _with_members(block: ImbBlock, group: int, members: Sequence[str]) -> ImbBlock:
-    """Ranks are printed sixteen to a line."""
-    ranks = " ".join([block.group_ranks.get(group, ""), *members]).strip()
-    full = len(block.group_ranks) >= _MOST_GROUPS and group not in block.group_ranks
-    if len(ranks) > _SHOWN_CHARACTERS or not ranks or full:
-        return block
-    return msgspec.structs.replace(block, group_ranks={**block.group_ranks, group: ranks})
 
 
 def settings_of(

@@ -9,22 +9,20 @@ import re
 from collections.abc import Iterable
 from typing import Any, Literal
 
-import msgspec
-
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.imb.heading import (
     MOST_LISTED,
     NO_BLOCK,
+    ImbBlock,
     ImbOutput,
     block_of,
     output_of,
     with_fact,
-    with_line,
     with_listed,
 )
 from fabricgauge.parse.imb.rows import layout_of
 from fabricgauge.parse.imb.table import ImbTable
-from fabricgauge.parse.interface import LogLine, Report
+from fabricgauge.parse.interface import FOREIGN, LogLine, Report
 from fabricgauge.parse.lines import remembered
 from fabricgauge.parse.rows import Rows
 
@@ -64,7 +62,6 @@ _REFUSALS = (
 _MOST_WORDS = 64
 _MOST_CHARACTERS = 400
 _EXPECTED = "a line of IMB's output"
-_FOREIGN = "no output of a known suite"
 _LAST_LINE = "# All processes entering MPI_Finalize"
 _RULER = re.compile(r"# ?-{4,}")
 
@@ -86,7 +83,7 @@ def _form_of(text: str) -> tuple[Form, Any, str]:
     is_prose = _PROSE.fullmatch(text) is not None
     if text[0] == "#" and (output := output_of(text)):
         return "output", output, ""
-    if text[0] == "#" and (block := block_of(text, 0)):
+    if text[0] == "#" and (block := block_of(text)):
         return "block", block, ""
     if _LAST.fullmatch(text):
         return "last", None, ""
@@ -134,7 +131,7 @@ class ImbReader:
             self._report(line, said)
         elif not ((form == "comment" and self._is_fact(text)) or said):
             within = self._output.version or self._table is not None or self._block != NO_BLOCK
-            self._report(line, _EXPECTED if within else _FOREIGN)
+            self._report(line, _EXPECTED if within else FOREIGN)
         return ()
 
     def rows(self, number: int, text: str, place: int) -> int:
@@ -166,9 +163,11 @@ class ImbReader:
             self._table = ImbTable(self._output, self._block, said, line, self._report)
             self._zone = "table"
         elif form == "block":
-            self._block, self._zone = msgspec.structs.replace(said, line=line.number), "block"
+            name, title, settings = said
+            self._block = ImbBlock(name, title, line.number, settings={**settings})
+            self._zone = "block"
             if len(self._measured) < MOST_LISTED:
-                self._measured.add(said.name.removeprefix("Multi-").lower())
+                self._measured.add(name.removeprefix("Multi-").lower())
         else:
             self._forget()
         return curves
@@ -176,9 +175,7 @@ class ImbReader:
     def _is_fact(self, text: str) -> bool:
         """Learn what a line says of what follows; whether it is one of IMB's."""
         if self._zone == "block":
-            block = with_line(self._block, text)
-            self._block = block or self._block
-            return block is not None
+            return self._block.learn(text)
         if self._zone == "list":
             self._output = with_listed(self._output, text)
         output = with_fact(self._output, text)

@@ -38,12 +38,14 @@ _MOST_COLUMNS = 48
 
 
 class ImbLayout(msgspec.Struct, frozen=True):
-    """The roles of the printed columns from left to right; unknown ones by their words.
+    """The roles of the printed columns from left to right, and their places.
 
-    ``curves`` are the columns that become curves, ``form`` is what rows look like.
+    ``unknown`` are the words of others, ``curves`` are the columns that become curves, ``form`` is
+    what rows look like.
     """
 
     roles: tuple[Role, ...]
+    places: Mapping[Role, int]
     unknown: tuple[str, ...]
     curves: tuple[Role, ...]
     form: RowForm
@@ -61,7 +63,8 @@ def layout_of(words: Sequence[str]) -> ImbLayout | None:
         return None
     extremes = _EXTREMES if {"least", "most", "mean"} <= set(roles) else {}
     cells = [_cell(role, curves, extremes) for role in roles]
-    return ImbLayout(roles, unknown, curves, RowForm(cells))
+    places = {role: place for place, role in enumerate(roles)}
+    return ImbLayout(roles, places, unknown, curves, RowForm(cells))
 
 
 def _cell(role: Role, curves: Sequence[Role], extremes: Mapping[Role, Besides]) -> ColumnUse:

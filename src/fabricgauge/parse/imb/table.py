@@ -73,15 +73,15 @@ class ImbTable:
     ) -> None:
         if not output.part:
             # The part that alone prints such a table (IMB 2019 to 2021.11), if there is one.
-            of_p2p = {"time", "bandwidth", "rate"} <= set(layout.roles)
+            of_p2p = {"time", "bandwidth", "rate"} <= layout.places.keys()
             part = "MT" if block.name.endswith("MT") else "P2P" if of_p2p else ""
             output = msgspec.structs.replace(output, part=part)
         self._output = output
-        self._block, self._layout, self._roles = block, layout, layout.roles
+        self._block, self._layout, self._places = block, layout, layout.places
         self._headline, self._report = headline, report
         self._benchmark = meaning_of(block.name.removeprefix("Multi-"), output.part, block.mode)
         self._rows: list[Rows | FailedRow] = []
-        #: What each row tells of its unit, without those that failed.
+        #: What each row tells of its unit, without those that failed; none without a bandwidth.
         self._evidence: list[Allowed | None] = []
         self._count = self._left_out = 0
         self._torn: FailedRow | None = None
@@ -101,13 +101,14 @@ class ImbTable:
             if failed is not None and self._has_room(1):
                 self._rows.append(failed)
             return failed is not None
-        if len(rows.columns) == len(self._roles) and (line.ended or not self._is_short(rows)):
+        whole = len(rows.columns) == len(self._layout.roles)
+        if whole and (line.ended or not self._is_short(rows)):
             self._keep(rows)
         elif line.ended:
             self._report(line, _EXPECTED)
         else:
             # The last word may lack digits.
-            self._torn = begun_row(line, rows.words[:-1], self._roles)
+            self._torn = begun_row(line, rows.words[:-1], self._layout.roles)
         return True
 
     def close(self, stopped: bool) -> Iterator[SuiteCurve]:
@@ -140,18 +141,21 @@ class ImbTable:
         """Keep rows. A bandwidth of 0.00 is none where that is all that rounding left of it."""
         if not self._has_room(rows.count):
             return
-        evidence, columns, roles = self._told(rows), [*rows.columns], self._roles
-        place = roles.index("bandwidth") if "bandwidth" in roles else -1
-        if place >= 0 and 0 in columns[place]:
-            columns[place] = [
-                None if not figure and told is not None and DECIMAL in told else figure
-                for figure, told in zip(columns[place], evidence, strict=True)
-            ]
-        if "size" in roles and self._block.threads > 1:
-            place = roles.index("size")
-            columns[place] = [*map(self._share, columns[place])]
-        self._rows.append(Rows(rows.number, rows.text, rows.words, columns))
-        self._evidence += evidence
+        changed: dict[int, list[float | None]] = {}
+        if (place := self._places.get("bandwidth")) is not None:
+            evidence = self._told(rows)
+            self._evidence += evidence
+            if 0 in rows.columns[place]:
+                changed[place] = [
+                    None if not figure and told is not None and DECIMAL in told else figure
+                    for figure, told in zip(rows.columns[place], evidence, strict=True)
+                ]
+        if self._block.threads > 1 and (place := self._places.get("size")) is not None:
+            changed[place] = [*map(self._share, rows.columns[place])]
+        if changed:
+            columns = [changed.get(place, column) for place, column in enumerate(rows.columns)]
+            rows = Rows(rows.number, rows.text, rows.words, columns)
+        self._rows.append(rows)
 
     def _has_room(self, count: int) -> bool:
         is_full = self._count >= MOST_ROWS
@@ -159,11 +163,11 @@ class ImbTable:
         return not is_full
 
     def _told(self, rows: Rows) -> list[Allowed | None]:
-        return evidence_in(rows, self._roles, self._benchmark, self._output.part)
+        return evidence_in(rows, self._layout.roles, self._benchmark, self._output.part)
 
     def _is_short(self, rows: Rows) -> bool:
         """Whether a row looks as if its last number lacks digits."""
-        role, word = self._roles[-1], rows.words[-1]
+        role, word = self._layout.roles[-1], rows.words[-1]
         if role == "unknown" or not word.lstrip("+-")[:1].isdecimal():
             return False
         if role != "rate":
@@ -173,9 +177,9 @@ class ImbTable:
         return allowed is not None and not allowed
 
     def _groups(self) -> Mapping[int | None, Sequence[Rows | FailedRow]]:
-        if "group" not in self._roles:
+        place, found = self._places.get("group"), dict[int | None, list[Rows | FailedRow]]()
+        if place is None:
             return {None: self._rows}
-        place, found = self._roles.index("group"), dict[int | None, list[Rows | FailedRow]]()
         for each in self._rows:
             if isinstance(each, FailedRow):
                 found.setdefault(each.group, []).append(each)
@@ -205,8 +209,7 @@ class ImbTable:
             return "no row follows the headline"
         failed = [each.size for each in kept if isinstance(each, FailedRow)]
         sizes = [size for size in failed if size is not None]
-        if "size" in self._roles:
-            place = self._roles.index("size")
+        if (place := self._places.get("size")) is not None:
             sizes += [max(each.columns[place]) for each in kept if isinstance(each, Rows)]
         # IMB goes no further in a benchmark after a time-out or where memory does not suffice.
         if not sizes or isinstance(kept[-1], FailedRow) or self._benchmark.one_size:
@@ -234,19 +237,19 @@ class ImbTable:
             "imb", self._output.version, block.name.removeprefix("Multi-"), block.title,
             block.line or self._headline.number,
             pairs=max(1, (block.ranks or 0) // 2) if every_pair else 1, ranks=ranks,
-            settings=settings_of(self._output, block, group, "size" in self._roles),
-            evidence=LogEvidence(data_checked="defects" in self._roles),
+            settings=settings_of(self._output, block, group, "size" in self._places),
+            evidence=LogEvidence(data_checked="defects" in self._places),
         )  # fmt: skip
 
     def _megabyte(self) -> Megabyte:
         version, part = self._output.version, self._output.part
-        if "bandwidth" not in self._roles:
+        if "bandwidth" not in self._places:
             return megabyte_of(version, part, ())
         megabyte = megabyte_of(version, part, self._evidence)
         if megabyte.against:
             self._report(self._headline, megabyte.against)
-        told = {each for each in {*self._evidence} if each is not None} if megabyte.by_rows else ()
-        against = [each for each in told if megabyte.bytes not in each]
+        told = {*self._evidence} if megabyte.by_rows else set()
+        against = [each for each in told if each is not None and megabyte.bytes not in each]
         if against:
             kept = (each.singles() for each in self._rows if isinstance(each, Rows))
             for row, said in zip(chain.from_iterable(kept), self._evidence, strict=True):

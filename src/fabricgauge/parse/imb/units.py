@@ -48,10 +48,10 @@ def evidence_in(
         rows.columns[bandwidth], _halves(rows.words[bandwidth::width]),
         rows.columns[other], _halves(rows.words[other::width]), strict=True,
     )  # fmt: skip
-    by_rate, told = by == "rate", list[Allowed | None]()
-    for size, printed, half, by_other, other_half in figures:
-        if not size or not (0 < by_other < math.inf or (by_other == 0 and by_rate)):
-            told.append(None)
+    by_rate, infinite = by == "rate", math.inf
+    told: list[Allowed | None] = [None] * rows.count
+    for at, (size, printed, half, by_other, other_half) in enumerate(figures):
+        if not size or not (0 < by_other < infinite or (by_other == 0 and by_rate)):
             continue
         least = by_other - other_half if by_other > other_half else _LEAST
         most = by_other + other_half
@@ -60,11 +60,11 @@ def evidence_in(
         low, high, moved = (printed - half) * least, (printed + half) * most, counted * size
         binary = low <= moved / _BINARY_PER_DECIMAL <= high
         if low <= moved <= high:
-            told.append(_EITHER if binary else _DECIMAL)
+            told[at] = _EITHER if binary else _DECIMAL
         elif binary:
-            told.append(_BINARY)
-        else:
-            told.append(_NEITHER if 0 <= printed < math.inf else None)
+            told[at] = _BINARY
+        elif 0 <= printed < infinite:
+            told[at] = _NEITHER
     return told
 
 

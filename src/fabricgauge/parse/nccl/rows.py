@@ -227,9 +227,10 @@ class NcclLayout(msgspec.Struct, frozen=True):
 
     def _cells(self, tokens: Sequence[str]) -> NcclFigures | None:
         """Older versions print the largest deviation for wrong elements, starred if too large."""
-        time, algorithm, bus = map(number_of, tokens[:3])
-        wrong = None if tokens[3] in _NONE else number_of(tokens[3].rstrip("*"))
-        if None in (time, algorithm, bus) or (wrong is None and tokens[3] not in _NONE):
+        try:
+            time, algorithm, bus = map(float, tokens[:3])
+            wrong = None if tokens[3] in _NONE else float(tokens[3].rstrip("*"))
+        except ValueError:
             return None
         if tokens[3].endswith("*") or wrong != wrong:
             wrong = 1.0
@@ -241,7 +242,7 @@ class NcclLayout(msgspec.Struct, frozen=True):
             for name, number in more
             if name in _BESIDES and number is not None
         }
-        return NcclFigures(time or 0.0, algorithm or 0.0, bus or 0.0, wrong, besides)
+        return NcclFigures(time, algorithm, bus, wrong, besides)
 
 
 @lru_cache(maxsize=64)
