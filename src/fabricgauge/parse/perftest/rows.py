@@ -21,7 +21,8 @@ from fabricgauge.parse.perftest.programs import (
 from fabricgauge.parse.rows import RowForm, Rows
 from fabricgauge.parse.table import ColumnUse, SuiteColumn, SuiteHeading, SuiteTable
 
-_DIGITS = re.compile(r"\s*(\d{1,15})\s[\d.\s]+")
+#: A word with two points is what two columns became.
+_GLUED = re.compile(r"\s*(\d{1,15})\s(?=.*\.\d*\.)[\d.\s]+")
 
 
 class ResultRows:
@@ -66,7 +67,7 @@ class ResultRows:
         if len(words) < len(self.roles):
             words = self._apart(line.text) or words
         row = self._form.odd(LogLine(line.number, " ".join(words)))
-        glued = _DIGITS.fullmatch(line.text) if self.roles and row is None else None
+        glued = _GLUED.fullmatch(line.text) if self.roles and row is None else None
         if glued:
             text = f"columns that run into each other: {line.text.strip()}"
             self._tables[0][0].failed(LogLine(line.number, text), int(glued[1]), "other")
