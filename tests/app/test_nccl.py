@@ -2,13 +2,17 @@
 
 import json
 import shutil
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.commands import Checked, fabricgauge
+from tests.app.commands import Checked, fabricgauge, until
 from tests.parse.nccl.test_dumps import GRAPH, TOPOLOGY
+
+from fabricgauge.process import end_marked
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "nccl"
 STAND_IN = Path(__file__).with_name("stand_ins") / "all_reduce_perf"
@@ -79,6 +83,11 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **said: object) -> Pat
     return tool
 
 
+def planned(checked: Checked) -> list[dict[str, Any]]:
+    launches: list[dict[str, Any]] = json.loads((checked.path / "plan.json").read_text())["launches"]
+    return launches
+
+
 def named(checked: Checked) -> set[str]:
     """Whom outliers says to be at fault."""
     every = [one for one in checked.verdicts if one["rule"] == "outliers"]
@@ -95,7 +104,7 @@ def test_all_pairs_of_four_sound_nodes_and_all_of_them_pass(
     checked = check("--lab", lab("--nodes", "4", "--network", "net1:25G"), *options(tool)[1:])
     assert checked.status == 0, checked.text
     assert checked.outcomes("outliers") == {"PASS"}
-    plan = json.loads((checked.path / "plan.json").read_text())["launches"]
+    plan = planned(checked)
     pairs = [tuple(one["nodes"]) for one in plan if one["program"] == "sendrecv_perf"]
     assert len({frozenset(pair) for pair in pairs}) == 6
     assert [one["nodes"] for one in plan if one["program"] == "all_reduce_perf"] == [
@@ -118,6 +127,82 @@ def test_a_slow_node_among_four_is_measured_again_and_named(
     # The pairs' tables are in the matrices: of an all-reduce there are six curves.
     assert "Measured by other suites: 6 curves" in checked.text
     assert "All pairs of 4 nodes" in checked.text
+
+
+def spans(path: Path) -> list[tuple[float, float]]:
+    """When each start's counters were read: before the first rank, and after the last."""
+    lines = [json.loads(line) for line in (path / "results.jsonl").read_text().splitlines()]
+    every = [one["record"]["counters"] for one in lines if one["record"]["record"] == "around"]
+    times = [[t for one in counters for t in one["read_utc_s"]] for counters in every]
+    return sorted((min(each), max(each)) for each in times)
+
+
+@pytest.mark.lab
+def test_pairs_of_a_round_are_measured_at_once_and_who_is_slow_only_then_is_not_named(
+    lab: Callable[..., str], check: Callable[..., Checked], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    tool = told(tmp_path, monkeypatch, crowd={"c3": 0.5})
+    name = lab("--nodes", "4", "--network", "net1:25G")
+    checked = check("--lab", name, "--concurrent", "2", *options(tool)[1:])
+    made = spans(checked.path)
+    assert all(end > begin for (_, end), (begin, _) in zip(made[0:6:2], made[1:6:2], strict=True))
+    # The all-reduce, and those who were suspected, have the fabric to themselves.
+    assert all(end < begin for (_, end), (begin, _) in zip(made[6:], made[7:], strict=False))
+    again = [one["program"] for one in planned(checked) if one["purpose"] == "again"]
+    assert again
+    assert named(checked) == set()
+    assert checked.status == 0, checked.text
+
+
+@pytest.mark.lab
+def test_an_interrupt_ends_every_start_of_a_round(
+    lab: Callable[..., str], start: Callable[..., "subprocess.Popen[str]"], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    tool = told(tmp_path, monkeypatch, hang=60)
+    name = lab("--nodes", "4", "--network", "net1:25G")
+    child = start("--lab", name, "--concurrent", "2", *options(tool)[1:])
+    moved = [f"*launch-0{number}-1.{rank}" for number in (1, 2) for rank in (0, 1)]
+    until(lambda: all(any(tool.glob(one)) for one in moved), 60, "both pairs")
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=30)
+    (path,) = tmp_path.glob("2*")
+    ended = [json.loads(one) for one in (path / "launches.jsonl").read_text().splitlines()]
+    assert {one["launch"]: one["ended"]["status"] for one in ended} == dict.fromkeys(
+        (1, 2), "interrupted"
+    ), said
+    assert end_marked(path.name.partition(".")[0]) == ()
+
+
+def rails_in_one_subnet(name: str, nodes: int) -> None:
+    """eth1 of each node in the subnet of eth0; what has its address leaves by it."""
+    for number in range(1, nodes + 1):
+        ip = f"10.77.0.{110 + number}"
+        for words in (
+            ("addr", "flush", "dev", "eth1"), ("addr", "add", f"{ip}/24", "dev", "eth1"),
+            ("route", "del", "10.77.0.0/24", "dev", "eth1"),
+            ("route", "add", "10.77.0.0/24", "dev", "eth1", "src", ip, "table", "101"),
+            ("rule", "add", "from", ip, "lookup", "101"),
+        ):  # fmt: skip
+            done = fabricgauge("lab", "exec", "--name", name, f"c{number}", "--", "ip", *words)
+            assert done.returncode == 0, (words, done.stderr)
+
+
+@pytest.mark.lab
+def test_rails_that_share_a_subnet_are_measured_one_by_one(
+    lab: Callable[..., str], check: Callable[..., Checked], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    tool = told(tmp_path, monkeypatch, slow={"c2:eth1": 0.6})
+    name = lab("--nodes", "4", "--network", "net1:25G", "--network", "net2:25G")
+    rails_in_one_subnet(name, 4)
+    checked = check("--lab", name, "--network", "net1", *options(tool)[1:])
+    assert checked.status == 1, checked.text
+    assert named(checked) == {"net1-rail2, c2, in both directions"}
+    assert {one["network"] for one in planned(checked)} == {"net1-rail1", "net1-rail2"}
+    path = {one["network"]: one["outcome"] for one in checked.verdicts if one["rule"] == "path"}
+    assert path == {"net1-rail1": "PASS", "net1-rail2": "PASS"}
 
 
 @pytest.mark.lab

@@ -140,3 +140,48 @@ def test_an_ethernet_with_rdma_devices_is_roce_to_nccl_and_without_is_tcp() -> N
     assert "roce-v2" in {one.technology for one in as_used(roce, nccl) if one.subnet}
     assert {one.technology for one in as_used(plain, nccl)} == {"ethernet"}
     assert {one.technology for one in as_used(plain, perftest)} == {"roce-v2"}
+
+
+NCCL = MeasurementRequest(tool="nccl-tests")
+
+
+def railed(*names: str) -> Fabric:
+    return fabric(*(network(name, *PLACE) for name in names))
+
+
+def test_the_name_of_a_network_means_all_its_rails_and_a_rail_s_own_means_itself() -> None:
+    found = railed("net1-rail1", "net1-rail2", "net2")
+    for said, meant in (
+        (("net1",), ["net1-rail1", "net1-rail2"]), (("net1-rail2",), ["net1-rail2"]),
+        (("net1-rail2", "net1"), ["net1-rail2", "net1-rail1"]), ((), found.networks),
+    ):  # fmt: skip
+        request = msgspec.structs.replace(NCCL, network=said)
+        chosen = [one.name for one, _ in targets(request, found, PLACE) if one]
+        assert chosen == [getattr(one, "name", one) for one in meant]
+    declared = DeclaredNetwork("net1", "10.0.0.0/24", 1e9, "declared")
+    assert unjoined(NCCL, (declared,), found, PLACE) == ()
+
+
+def test_a_rail_that_a_node_lacks_is_told() -> None:
+    found = fabric(network("net1-rail1", "c1", "c2"), network("net1-rail2", "c1", "c3"))
+    request = msgspec.structs.replace(NCCL, network=("net1",))
+    assert [one.name for one, _ in targets(request, found, PLACE) if one] == ["net1-rail1"]
+    assert unjoined(request, (), found, PLACE) == ("net1-rail2 (10.0.0.0/24) does not reach c2",)
+
+
+def test_rails_that_nobody_can_tell_apart_are_not_measured_by_nccl_and_it_is_told() -> None:
+    members = tuple(
+        Member(node, interface, "10.0.0.1", 1500)
+        for node, interface in (("c1", "ens1"), ("c1", "ens2"), ("c2", "enp3"))
+    )
+    mixed = Network("net1", "10.0.0.0/24", "ethernet", 1e9, "declared", members)
+    other = network("net2", *PLACE)
+    assert [one for one, _ in targets(NCCL, fabric(mixed, other), PLACE)] == [other]
+    (told,) = unjoined(NCCL, (), fabric(mixed, other), PLACE)
+    assert "was not measured: c1 has ens1 and ens2 and c2 has enp3 in it" in told
+    with pytest.raises(CannotRun, match="which of them are one rail is not known"):
+        targets(NCCL, fabric(mixed), PLACE)
+    # Our own engine, and the other suites, measure such a network as one.
+    for request in (asked(), MeasurementRequest(tool="iperf3")):
+        assert [one for one, _ in targets(request, fabric(mixed), PLACE)] == [mixed]
+        assert unjoined(request, (), fabric(mixed), PLACE) == ()

@@ -283,3 +283,53 @@ def test_subnets_of_one_link_each_are_no_work_that_grows_with_their_square() -> 
         patch.setattr("fabricgauge.discover.subnets.FreeEndpoints", Counted)
         assert networks(nodes, ()) == ()
     assert looked <= 2 * len(nodes)
+
+
+def rails(*nodes: Node, declared: tuple[DeclaredNetwork, ...] = ()) -> dict[str, set[str]]:
+    found = networks(nodes, declared, by_rail=True)
+    return {one.name: {f"{m.node}:{m.interface}" for m in one.members} for one in found}
+
+
+def two(name: str, number: int, *named: str, speed_bit_s: float = 1e11) -> Node:
+    ports = (
+        port(one, f"10.0.0.{10 * at + number}/24", speed_bit_s=speed_bit_s)
+        for at, one in enumerate(named)
+    )
+    return node(name, *ports)
+
+
+def test_interfaces_of_one_subnet_are_rails_by_their_names() -> None:
+    nodes = two("a", 1, "ib0", "ib1"), two("b", 2, "ib1", "ib0"), two("c", 3, "ib1")
+    assert rails(*nodes) == {
+        "10.0.0.0/24-rail1": {"a:ib0", "b:ib0"},
+        "10.0.0.0/24-rail2": {"a:ib1", "b:ib1", "c:ib1"},
+    }
+    # Nobody else tells rails apart.
+    assert names(networks(nodes, ())) == ["10.0.0.0/24"]
+
+
+def test_where_names_differ_rails_go_by_place_if_all_are_alike() -> None:
+    here, there = two("a", 1, "ens1", "ens2"), two("b", 2, "enp3", "enp4")
+    assert list(rails(here, there).values()) == [{"a:ens1", "b:enp3"}, {"a:ens2", "b:enp4"}]
+    slower = two("b", 2, "enp3", "enp4", speed_bit_s=1e9)
+    assert list(rails(here, slower)) == ["10.0.0.0/24"]
+    assert list(rails(here, two("b", 2, "enp3"))) == ["10.0.0.0/24"]
+
+
+def test_each_rail_has_the_rate_of_its_own_ports() -> None:
+    nodes = (
+        node(n, port("e0", f"10.0.0.{at}/24", speed_bit_s=1e11), port("e1", f"10.0.0.1{at}/24"))
+        for at, n in enumerate("ab", 1)
+    )
+    assert [one.rate_bit_s for one in networks(tuple(nodes), (), by_rail=True)] == [1e11, 1e9]
+
+
+@given(st.integers(2, 6), st.booleans())
+def test_one_interface_in_each_subnet_is_no_rail(count: int, aliases: bool) -> None:
+    more = ("10.0.0.10{}/24",) if aliases else ()
+    nodes = tuple(
+        node(f"c{at}", port("e0", *(one.format(at) for one in ("10.0.0.{}/24", *more))),
+             port("e1", f"10.1.0.{at}/24"))
+        for at in range(1, count + 1)
+    )  # fmt: skip
+    assert networks(nodes, (), by_rail=True) == networks(nodes, ())

@@ -13,9 +13,10 @@ from tests.judge.test_imported import curve
 
 from fabricgauge.evidence.traffic import accounted_bytes
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.judging import judgement
+from fabricgauge.judge.judging import judgement, unclear
 from fabricgauge.localise.detect import localise
 from fabricgauge.localise.matrices import matrices
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.judged import RunVerdicts
 from fabricgauge.model.measurement import NodeCounters
 from fabricgauge.model.plan import Plan, PlannedLaunch, Purpose, Stopping
@@ -70,17 +71,29 @@ def launch(
     )  # fmt: skip
 
 
-def measured(shares: Shares, count: int = 4, again: bool = True) -> RunVerdicts:
-    """All nodes, each pair, and each pair again."""
+def measured(
+    shares: Shares, count: int = 4, again: bool = True, alone: Shares | None = None,
+    at_once: bool = False,
+) -> RunVerdicts:  # fmt: skip
+    return judgement(context(shares, count, again, alone, at_once))
+
+
+def context(
+    shares: Shares, count: int, again: bool, alone: Shares | None, at_once: bool
+) -> Context:
+    """All nodes, each pair, and each pair again: then with the shares of ``alone``."""
     pairs = list(combinations(range(count), 2))
-    lowest = min(shares(*pair) for pair in pairs)
+    lowest = min((alone or shares)(*pair) for pair in pairs)
     made = [launch(1, "all_reduce_perf", tuple(range(count)), lowest * LIMIT)]
     purposes: tuple[Purpose, ...] = ("measure", "again") if again else ("measure",)
     for purpose in purposes:
+        rate = (alone or shares) if purpose == "again" else shares
         made += [
-            launch(len(made) + at, "sendrecv_perf", pair, shares(*pair) * LIMIT, purpose)
+            launch(len(made) + at, "sendrecv_perf", pair, rate(*pair) * LIMIT, purpose)
             for at, pair in enumerate(pairs, 1)
         ]
+    if at_once:
+        made = [read_at(one, 0.0 if one.purpose == "measure" else one.number) for one in made]
     run = planted_fabric.run(*made)
     planned = tuple(
         PlannedLaunch(one.number, "net1", "10.77.0.0/24", one.nodes, (), one.program, one.purpose)
@@ -89,7 +102,20 @@ def measured(shares: Shares, count: int = 4, again: bool = True) -> RunVerdicts:
     plan = Plan("quick", Stopping(0, 0), False, planned, "nccl-tests")
     run = msgspec.structs.replace(run, plan=plan)
     fabric = localise(run.launches, Topology())
-    return judgement(Context(run, {"net1": planted.ceiling()}, fabric=fabric))
+    return Context(run, {"net1": planted.ceiling()}, fabric=fabric)
+
+
+def read_at(one: Launch, moment_s: float) -> Launch:
+    """The all-reduce before all pairs; what has one moment in common ran at once."""
+    begin = -9.0 if one.program == "all_reduce_perf" else moment_s
+    assert one.around is not None
+    counters = tuple(
+        msgspec.structs.replace(each, read_utc_s=(begin, begin + 0.9))
+        for each in one.around.counters
+    )
+    return msgspec.structs.replace(
+        one, around=msgspec.structs.replace(one.around, counters=counters)
+    )
 
 
 def of(found: RunVerdicts, rule: str) -> list[Verdict]:
@@ -178,3 +204,52 @@ def test_every_rank_of_a_collective_is_accounted_for() -> None:
     said = tables("all_reduce_perf", ("c1", "c2", "c3"), 1e9)
     assert accounted_bytes(said) == (sum(SIZES) * 100,) * 3
     assert accounted_bytes(()) == (0, 0)
+
+
+def fallen(one: int, other: int) -> float:
+    """Pairs that share a switch which carries half of what all of them send."""
+    return 0.5 * sound(one, other)
+
+
+def test_pairs_that_slow_each_other_fail_nothing_and_some_are_asked_for_alone() -> None:
+    before = context(fallen, 4, again=False, alone=sound, at_once=True)
+    (asked,) = unclear(before)
+    assert not isinstance(asked.meetings, Skipped)
+    assert asked.meetings
+    found = judgement(before)
+    assert Outcome.FAIL not in {one.outcome for one in found.verdicts}
+    (pair,) = (one for one in of(found, "fraction") if "sendrecv" in one.about.source)
+    assert pair.outcome is Outcome.INCONCLUSIVE
+    assert "--concurrent 1" in pair.remedy
+
+
+def test_pairs_that_are_fast_alone_pass_and_those_that_are_slow_alone_fail() -> None:
+    good = measured(fallen, alone=sound, at_once=True)
+    assert good.overall is Outcome.PASS, [(one.rule, one.summary) for one in good.verdicts]
+    bad = measured(fallen, at_once=True)
+    assert {one.outcome for one in of(bad, "fraction")} == {Outcome.FAIL}
+
+
+def test_two_slow_nodes_of_four_are_named_only_after_they_were_measured_alone() -> None:
+    """Half of the nodes: there are hardly good pairs to compare with, but there is the ceiling."""
+
+    def named(found: RunVerdicts) -> set[str]:
+        told = (one for rule in ("outliers", "pairs") for one in of(found, rule))
+        return {one.subject for one in told if one.outcome is Outcome.FAIL}
+
+    shares, both = slow(1, 2), {f"net1, c{one}, in both directions" for one in (2, 3)}
+    assert named(measured(shares, again=False)) == both
+    before = context(shares, 4, again=False, alone=None, at_once=True)
+    assert named(judgement(before)) == set()
+    (asked,) = unclear(before)
+    assert not isinstance(asked.meetings, Skipped)
+    assert {"c2", "c3"} <= {node for one in asked.meetings for node in (one.one, one.other)}
+    assert named(measured(shares, at_once=True)) == both
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_starts_are_at_once_by_when_their_counters_were_read(at_once: bool) -> None:
+    (subject,) = context(sound, 4, again=True, alone=None, at_once=at_once).subjects
+    pairs = {one.number for one in subject.launches if one.program == "sendrecv_perf"}
+    first = {one.number for one in subject.launches if one.purpose == "measure"} & pairs
+    assert subject.beside_others == (first if at_once else frozenset())

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.request import (
     OWN_LAB,
     MeasurementRequest,
@@ -12,6 +13,7 @@ from fabricgauge.model.request import (
     place_words,
     resumed,
 )
+from fabricgauge.run.tools.table import TOOLS
 
 
 @pytest.mark.parametrize(
@@ -22,6 +24,8 @@ from fabricgauge.model.request import (
         ({"tool": "osu", "parallel": 4}, 2, "--parallel has no effect on osu"),
         ({"tool": "iperf3", "sizes": (8,)}, 2, "--sizes is our own engine's"),
         ({"tool": "iperf3", "budget": 60.0}, 2, "--budget has no effect on a suite"),
+        ({"tool": "osu", "concurrent": 3}, 0, "--concurrent has no effect on a suite"),
+        ({"tool": "nccl-tests", "concurrent": 3}, 2, "--concurrent has no effect on two ranks"),
         ({"tool": "iperf3", "ppn": 2}, 2, "--ppn has no effect on a suite"),
         ({"concurrent": 3}, 2, "--concurrent has no effect on two ranks"),
         ({"topology": "file"}, 2, "--topology has no effect on two ranks"),
@@ -83,6 +87,7 @@ def test_what_has_no_effect_is_refused_with_the_reason(
         ({"memory": "cuda", "patterns": ("alltoallv", "igather")}, 5),
         ({"concurrent": 3, "topology": "file", "budget": 60.0}, 4),
         ({"tool": "iperf3", "tool_path": "/opt", "parallel": 4, "profile": "full"}, 2),
+        ({"tool": "rccl-tests", "concurrent": 3, "topology": "file"}, 4),
         ({"lab": OWN_LAB, "nodes": 4}, 4),
         ({"sim": "star:4", "sim_fault": ("rate a 0.5",), "sim_seed": 3}, 4),
         ({"resume": "latest", "lab": "other", "parallel": 8}, 0),
@@ -91,6 +96,10 @@ def test_what_has_no_effect_is_refused_with_the_reason(
 def test_what_has_an_effect_is_left_as_it_is(asked: dict[str, object], ranks: int) -> None:
     request = MeasurementRequest(**asked)  # type: ignore[arg-type]
     assert applicable(request, ranks) == request
+
+
+def test_the_suites_of_pairs_are_those_whose_row_says_so() -> None:
+    assert {tool.name for tool in TOOLS.values() if tool.of_pairs} == {*SUITES}
 
 
 def test_what_a_file_says_for_other_commands_is_left_out() -> None:

@@ -5,8 +5,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping
-from fabricgauge.plan.pair_jobs import by_pair, pair_plan
+from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping, rounds
+from fabricgauge.plan.pair_jobs import apart, by_pair, meetings, pair_plan
 
 CASE = Case("all_pairs_latency/8", "all_pairs_latency", 8, 1, 0, 1, 0.1)
 TEMPLATE = Plan(
@@ -49,3 +49,30 @@ def test_what_one_node_does_alone_is_measured_once_with_the_first_pair() -> None
     assert [len(first), *{len(one) for one in others}] == [2, 1]
     left = by_pair([one for one in plan.launches if one.number > 3])
     assert len(left) == 4
+
+
+def starts(*nodes: tuple[str, ...]) -> list[PlannedLaunch]:
+    return [PlannedLaunch(at, "net1", None, each, ()) for at, each in enumerate(nodes, 1)]
+
+
+@given(st.integers(2, 24), st.integers(0, 9))
+def test_pairs_that_share_no_node_are_a_round_and_all_nodes_are_one_of_their_own(
+    count: int, partners: int
+) -> None:
+    pairs = list(meetings(names(count), partners))
+    made = list(apart([*starts(*pairs), *starts(names(count))], count))
+    assert [one for group in made for one in group] == [*starts(*pairs), *starts(names(count))]
+    assert len(made) == (min(partners, rounds(count)) if partners else rounds(count)) + 1
+
+
+@given(st.lists(st.sets(st.sampled_from("abcdef"), min_size=1)), st.integers(1, 4))
+def test_no_more_at_once_than_were_asked_for_and_none_on_one_node(
+    every: list[set[str]], most: int
+) -> None:
+    launches = starts(*(tuple(sorted(each)) for each in every))
+    made = list(apart(launches, most))
+    assert [one for group in made for one in group] == launches
+    for group in made:
+        met = Counter(node for one in group for node in one.nodes)
+        assert len(group) <= most
+        assert max(met.values()) == 1

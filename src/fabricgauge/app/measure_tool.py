@@ -1,8 +1,11 @@
-"""Starts another suite's programs one by one, with counters and placement around each."""
+"""Starts another suite's programs, pairs of a round at once, with counters and placement around
+each."""
 
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -15,7 +18,7 @@ from fabricgauge.app.run_context import RunContext
 from fabricgauge.discover.counters import Counted, counters, shares
 from fabricgauge.evidence.traffic import accounted_bytes
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.errors import CannotRun, StoreError
 from fabricgauge.model.fabric import Fabric, Member
 from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.model.measurement import NodeCounters, Placement, ProcessorUse
@@ -28,6 +31,8 @@ from fabricgauge.parse.nccl.rounds import rounds_of
 from fabricgauge.parse.nccl.troubles import WITHOUT_MPI, meaning
 from fabricgauge.parse.suites import Found, read
 from fabricgauge.parse.tasks import is_telling, placement
+from fabricgauge.plan.pair_jobs import apart
+from fabricgauge.process import ChildGroup
 from fabricgauge.run.mpi_impls.table import mpi_impl_of
 from fabricgauge.run.tools.interface import CLIENT, DEVICE, FOLDER, PORT, SERVER
 from fabricgauge.run.tools.running import SuiteLaunch, listens, run_suite, telling
@@ -37,28 +42,81 @@ from fabricgauge.words.sentences import counted, listed
 SILENT_S = 60.0
 #: A node of many with which so many starts broke, and none ended well, is left out of the rest.
 GIVEN_UP = 3
+#: So many starts are made at once, unless more are asked for: each has a launcher on this machine.
+MOST_AT_ONCE = 64
+
+_UNSTARTED = Ended("broken", None, "", (), 0.0)
+
+
+class _Made(msgspec.Struct, frozen=True):
+    """How a start ended, its lines, and its nodes' counters around it; none where it broke off."""
+
+    ended: Ended
+    lines: tuple[str, ...] = ()
+    before: dict[str, Counted] = {}
+    after: dict[str, Counted] = {}
 
 
 def measure_with_tool(context: RunContext, launches: tuple[PlannedLaunch, ...]) -> None:
-    """Make the starts in order; one that breaks does not end the others."""
+    """Make the starts in order, neighbours that share no node at once; one that breaks does not end
+    the others.
+
+    As many are made at once as the request has, in a virtual cluster one.
+    """
     broke, fine = Counter[str](), set[str]()
-    for launch in launches:
-        bad = {node for node in launch.nodes if broke[node] >= GIVEN_UP and node not in fine}
-        if bad and _of_many(context.plan):
-            left = tuple(node for node in launch.nodes if node not in bad)
-            if len(left) < 2:
-                told = f"{listed(sorted(bad))} broke {GIVEN_UP} starts: no other is made with it"
-                context.close(launch, Ended("broken", None, told, (), 0.0))
-                continue
-            launch = msgspec.structs.replace(launch, nodes=left)
-        where = launch.network or "no network in particular"
-        context.progress.stage(f"start {launch.number}: {launch.program} on {where}")
-        ended = _one(context, launch)
-        if ended.status == "ok":
-            fine.update(launch.nodes)
-        else:
-            broke.update(launch.nodes)
-            context.progress.trouble(ended.message)
+    usual = 1 if context.target.access.virtual else MOST_AT_ONCE
+    for round_ in apart(launches, context.target.request.concurrent or usual):
+        bad = {node for node, count in broke.items() if count >= GIVEN_UP and node not in fine}
+        some = [one for each in round_ for one in _without(context, each, bad)]
+        for launch, ended in _together(context, some):
+            if ended.status == "ok":
+                fine.update(launch.nodes)
+            else:
+                broke.update(launch.nodes)
+                context.progress.trouble(ended.message)
+
+
+def _without(
+    context: RunContext, launch: PlannedLaunch, bad: set[str]
+) -> Iterator[PlannedLaunch]:
+    """The start without bad nodes; one of which too few nodes are left is closed."""
+    named = sorted(bad.intersection(launch.nodes))
+    left = tuple(node for node in launch.nodes if node not in bad)
+    if not named or not _of_many(context.plan):
+        yield launch
+    elif len(left) > 1:
+        yield msgspec.structs.replace(launch, nodes=left)
+    else:
+        told = f"{listed(named)} broke {GIVEN_UP} starts: no other is made with it"
+        context.close(launch, msgspec.structs.replace(_UNSTARTED, message=told))
+
+
+def _together(
+    context: RunContext, launches: Sequence[PlannedLaunch]
+) -> list[tuple[PlannedLaunch, Ended]]:
+    """Make these starts at once; each is stored as soon as it has ended."""
+    done: list[tuple[PlannedLaunch, Ended]] = []
+    if not launches:
+        return done
+    first, several = launches[0], f", {len(launches)} pairs at once" * (len(launches) > 1)
+    where = first.network or "no network in particular"
+    context.progress.stage(f"start {first.number}: {first.program} on {where}{several}")
+    group = ChildGroup()
+    with ThreadPoolExecutor(len(launches)) as pool:
+        left: dict[Future[_Made], PlannedLaunch] = {
+            pool.submit(_made, context, one, group): one for one in launches
+        }
+        try:
+            for made in as_completed(tuple(left)):
+                ended = _stored(context, left[made], made.result())
+                done.append((left.pop(made), ended))
+        except BaseException as error:
+            group.end()
+            for one in left.values():
+                with suppress(StoreError):  # a full disk may be what brought us here
+                    context.close(one, broken_by(error, _UNSTARTED))
+            raise
+    return done
 
 
 def suite_launch(context: RunContext, launch: PlannedLaunch) -> SuiteLaunch:
@@ -150,45 +208,43 @@ def _filled(suite: Suite, words: Sequence[str], meant: dict[str, str]) -> tuple[
     return (str(program), *(meant.get(word, word) for word in words[1:]))
 
 
-def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
-    name = context.name(launch)
-    marker = f"{context.directory.identity}/{name}"
-    raw = context.directory.raw(name)
-    silent_s = SILENT_S + 10 * _suite(context).effort.stream_s
+def _made(context: RunContext, launch: PlannedLaunch, group: ChildGroup) -> _Made:
+    """A start, beside which others may be made: nothing of the context is changed."""
+    access, name = context.target.access, context.name(launch)
     try:
         started = suite_launch(context, launch)
-        before = counters(context.target.access, launch.nodes)
-        ended, lines = run_suite(started, raw, silent_s=silent_s, marker=marker)
-        ended = _with_figures(launch, _keep(context, launch, lines, ended, before), ended)
-        ended = explained(context.target.access, context.fabric, launch.network, ended)
+        before = counters(access, launch.nodes)
+        ended, lines = run_suite(
+            started, context.directory.raw(name),
+            silent_s=SILENT_S + 10 * _suite(context).effort.stream_s,
+            marker=f"{context.directory.identity}/{name}", group=group,
+        )  # fmt: skip
+        return _Made(ended, lines, before, counters(access, launch.nodes))
     except CannotRun as error:
-        ended = Ended("broken", None, str(error), (), 0.0)
-    except BaseException as error:
-        context.close(launch, broken_by(error, Ended("broken", None, "", (), 0.0)))
-        raise
+        return _Made(msgspec.structs.replace(_UNSTARTED, message=str(error)))
+
+
+def _stored(context: RunContext, launch: PlannedLaunch, made: _Made) -> Ended:
+    ended = made.ended
+    if made.after:
+        ended = _with_figures(launch, _keep(context, launch, made), ended)
+        ended = explained(context.target.access, context.fabric, launch.network, ended)
     context.close(launch, ended)
     return ended
 
 
-def _keep(
-    context: RunContext,
-    launch: PlannedLaunch,
-    lines: Sequence[str],
-    ended: Ended,
-    before: dict[str, Counted],
-) -> tuple[Found, ...]:
+def _keep(context: RunContext, launch: PlannedLaunch, made: _Made) -> tuple[Found, ...]:
     """Store what a start said: placement, curves, lines not understood, counters around."""
     source = f"{launch.program}, launch {launch.number}"
-    told = [found for line in lines if (found := placement(line)) is not None]
-    suite_lines = (line.encode() for line in lines if not is_telling(line))
+    told = [found for line in made.lines if (found := placement(line)) is not None]
+    suite_lines = (line.encode() for line in made.lines if not is_telling(line))
     beside = Beside(list(_dumps(context.directory.raw(context.name(launch)))))
     outputs = beside.joined(read(suite_lines, source))
-    said = [_whole(one, launch.program, ended) for one in outputs]
+    said = [_whole(one, launch.program, made.ended) for one in outputs]
     curves = [one for one in said if isinstance(one, SuiteCurve)]
     is_pair = launch.program == _suite(context).tool.of_pairs and _of_many(context.plan)
-    rounds = rounds_of(curves) if is_pair and ended.status == "ok" else ()
-    after = counters(context.target.access, launch.nodes)
-    surroundings = around(launch, told, before, after, accounted_bytes(curves))
+    rounds = rounds_of(curves) if is_pair and made.ended.status == "ok" else ()
+    surroundings = around(launch, told, made.before, made.after, accounted_bytes(curves))
     surroundings = msgspec.structs.replace(surroundings, polls=_suite(context).tool.polls)
     context.keep(launch, (*told, *said, *rounds, surroundings))
     return tuple(said)

@@ -7,9 +7,11 @@ from fabricgauge.ceiling.technologies import ceiling
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Network
+from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.plan.plan import Targets
 from fabricgauge.run.transports import carries, needs_ports
+from fabricgauge.words.networks import whole_of
 from fabricgauge.words.sentences import listed
 
 #: Which MPI may not speak: many Ethernet adapters have RDMA ports that nobody uses.
@@ -19,7 +21,8 @@ ON_REQUEST = ("roce-v1", "roce-v2", "iwarp")
 def targets(request: MeasurementRequest, fabric: Fabric, place: tuple[str, ...]) -> Targets:
     """The networks that join the nodes of ``place`` with their ceilings, or MPI's own choice.
 
-    RDMA over Ethernet is measured where it is asked for. A suite of ``--tool`` needs addresses.
+    RDMA over Ethernet is measured where it is asked for. A suite of ``--tool`` needs addresses. The
+    name or subnet of a network whose rails are measured one by one means all of them.
 
     Raises:
         CannotRun: no network joins the nodes.
@@ -30,28 +33,52 @@ def targets(request: MeasurementRequest, fabric: Fabric, place: tuple[str, ...])
     usable = fabric.ip_networks if request.tool else fabric.networks
     if request.transport:
         usable = tuple(one for one in fabric.networks if carries(request.transport, one))
-    joining = [network for network in usable if not _absent(network, place)]
+    mixed = dict(_mixed(request, fabric))
+    joining = [one for one in usable if one.name not in mixed and not _absent(one, place)]
     if not joining and fabric.unreached:
         raise CannotRun(_no_network(fabric))
-    known = {network.name: network for network in joining}
-    known |= {network.subnet: network for network in joining if network.subnet}
+    chosen: list[Network] = []
     for name in request.network:
-        if name not in known:
+        meant = [one for one in joining if _is_called(one, name)]
+        chosen += [one for one in meant if one not in chosen]
+        if not meant:
             there = ", ".join(network.name for network in joining) or "none"
             kind = " of RDMA ports" * needs_ports(request.transport)
-            raise UsageError(
-                f"no network{kind} {name!r} joins {' and '.join(place)}; there is: {there}"
-            )
+            told = f"no network{kind} {name!r} joins {' and '.join(place)}; there is: {there}"
+            raise UsageError("; ".join((told, *mixed.values())))
     if needs_ports(request.transport) and not joining:
         raise UsageError(
             f"--transport {request.transport} needs RDMA ports, one on each node and alike: none"
             f" join {' and '.join(place)}; leave it out to measure over MPI"
         )
     if not joining:
-        raise CannotRun(_no_network(fabric))
+        raise CannotRun("; ".join((_no_network(fabric), *mixed.values())))
     usual = [one for one in joining if not (one.of_ports and one.technology in ON_REQUEST)]
-    chosen = [known[name] for name in request.network] or usual or joining
-    return tuple((network, ceiling(network)) for network in chosen)
+    return tuple((network, ceiling(network)) for network in chosen or usual or joining)
+
+
+def _is_called(network: Network, word: str) -> bool:
+    """All rails of RDMA ports together are a network of their own; those of a subnet are none."""
+    whole = network.name if network.of_ports else whole_of(network.name)
+    return word in (network.name, network.subnet, whole)
+
+
+def _mixed(request: MeasurementRequest, fabric: Fabric) -> Iterator[tuple[str, str]]:
+    """Networks that a suite cannot measure rail by rail, since nobody knows which interfaces of two
+    nodes are one rail: each with a sentence.
+    """
+    for network in fabric.ip_networks if request.tool in SUITES else ():
+        own: dict[str, list[str]] = {}
+        for one in network.members:
+            own.setdefault(one.node, []).append(one.interface)
+        fewest, *_, most = sorted((len({*each}), sorted({*each}), n) for n, each in own.items())
+        if most[0] > 1:
+            ends = (f"{node} has {listed(each)}" for _, each, node in (most, fewest))
+            yield network.name, (
+                f"{_with_subnet(network)} was not measured: {' and '.join(ends)} in it, and which of them are one"
+                " rail is not known; give rails the same interface names on all nodes, or a subnet"
+                " each"
+            )
 
 
 def unjoined(
@@ -67,7 +94,7 @@ def unjoined(
     if request.unpinned:
         return ()
     wanted = [network for network in fabric.networks if _asked(request, network.name)]
-    found = {network.name for network in fabric.networks}
+    found = {whole_of(network.name) for network in fabric.networks}
     lonely = [
         f"{one.name} ({one.subnet}) was declared, but of the nodes only {here[0]} is in it"
         for one in declared
@@ -78,7 +105,8 @@ def unjoined(
         for network in wanted
         if (absent := _absent(network, place))
     ]
-    return (*lonely, *missing)
+    mixed = [told for name, told in _mixed(request, fabric) if _asked(request, name)]
+    return (*lonely, *missing, *mixed)
 
 
 def _with_subnet(network: Network) -> str:
@@ -86,7 +114,7 @@ def _with_subnet(network: Network) -> str:
 
 
 def _asked(request: MeasurementRequest, name: str) -> bool:
-    return not request.network or name in request.network
+    return not request.network or not {name, whole_of(name)}.isdisjoint(request.network)
 
 
 def _absent(network: Network, place: tuple[str, ...]) -> tuple[str, ...]:

@@ -278,4 +278,5 @@ def discovered(target: Target, directory: RunDirectory, folder: str) -> Fabric:
     told = ", ".join(nodes) if len(nodes) <= 8 else f"{len(nodes):,} nodes"
     target.progress.stage(f"discovering {told}")
     keep = partial(directory.keep_raw, folder)
-    return discover(target.access, target.declared, keep=keep)
+    by_rail = target.suite is not None and bool(target.suite.tool.of_pairs)
+    return discover(target.access, target.declared, keep=keep, by_rail=by_rail)

@@ -44,12 +44,14 @@ def discover(
     *,
     timeout_s: float = TIMEOUT_S,
     keep: Callable[[str, str], None],
+    by_rail: bool = False,
 ) -> Fabric:
     """Ask every node of ``access`` at once what it is, and join the answers to networks.
 
     ``keep(node, raw)`` is handed each answer, unedited, before it is parsed, always from
     the calling thread. A node that cannot be reached or understood within ``timeout_s``
-    becomes an ``Unreached`` with the reason; it never ends the discovery of the others.
+    becomes an ``Unreached`` with the reason; it never ends the discovery of the others. ``by_rail``
+    is as in ``networks``.
 
     Raises:
         UsageError: a declared subnet is none.
@@ -59,7 +61,8 @@ def discover(
         for answer in arriving:
             keep(answer.node, answer.raw)
             found[answer.node] = understood(answer)
-    return _fabric([found[name] for name in access.nodes], declared, access.virtual)
+    every = [found[name] for name in access.nodes]
+    return _fabric(every, declared, access.virtual, by_rail)
 
 
 def fabric_of(
@@ -79,11 +82,12 @@ def fabric_of(
 
 
 def _fabric(
-    answered: Sequence[Node | Unreached], declared: tuple[DeclaredNetwork, ...], virtual: bool
-) -> Fabric:
+    answered: Sequence[Node | Unreached], declared: tuple[DeclaredNetwork, ...], virtual: bool,
+    by_rail: bool = False,
+) -> Fabric:  # fmt: skip
     """With networks of IP addresses first, then those of RDMA ports."""
     nodes = tuple(node for node in answered if isinstance(node, Node))
-    named = with_host_links(networks(nodes, declared), nodes)
+    named = with_host_links(networks(nodes, declared, by_rail), nodes)
     return Fabric(
         nodes=nodes,
         unreached=tuple(node for node in answered if isinstance(node, Unreached)),

@@ -20,6 +20,7 @@ from fabricgauge.model.fabric import Member, Network, Node
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.likeness import PortClass
 from fabricgauge.words.figures import link_rate
+from fabricgauge.words.networks import rail_of
 
 
 def port_networks(nodes: Sequence[Node], named: Sequence[Network]) -> tuple[Network, ...]:
@@ -90,7 +91,7 @@ def _rails(name: str, ends: list[PortEnd]) -> Iterator[Network]:
     if len(rails) == 1:
         yield _network(name, name, rails[0])
         return
-    made = [_network(f"{name}-rail{n}", name, rail) for n, rail in enumerate(rails, 1)]
+    made = [_network(rail_of(name, n), name, rail) for n, rail in enumerate(rails, 1)]
     kinds = {(one.rate_bit_s, one.mtu_bytes, one.host_link, one.link) for one in made}
     if len(kinds) == 1:
         every = [end for rail in rails for end in rail]

@@ -5,7 +5,7 @@ Interfaces are matched by subnet, never by name: eth0 here may be cabled to eth1
 
 import ipaddress
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -23,9 +23,12 @@ from fabricgauge.model.fabric import (
 )
 from fabricgauge.model.groups import grouped
 from fabricgauge.words.figures import link_rate
+from fabricgauge.words.networks import rail_of
 
 
-def networks(nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...]) -> tuple[Network, ...]:
+def networks(
+    nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...], by_rail: bool = False
+) -> tuple[Network, ...]:
     """Networks that at least two of ``nodes`` share: the declared first, then by subnet.
 
     An address belongs to exactly one network. It is given to, in this order: the most
@@ -35,7 +38,8 @@ def networks(nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...]) -> 
     and link-local addresses are left out, those beside another one of the same subnet
     that stand for themselves alone (a service that moves between nodes). Where nobody declared
     them, subnets in which all nodes have one and the same address, and those of bridges alone
-    that lead out of no node, are left out as well.
+    that lead out of no node, are left out as well. Where nodes have several interfaces in a subnet
+    it is one network, or with ``by_rail`` one for each rail that can be told.
 
     Raises:
         UsageError: a declared subnet is none.
@@ -54,7 +58,11 @@ def networks(nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...]) -> 
             groups[subnet] = free.take(subnet)
     position = {subnet: number for number, subnet in enumerate(named)}
     ordered = sorted(groups, key=lambda subnet: (position.get(subnet, len(named)), _key(subnet)))
-    return tuple(_network(subnet, groups[subnet], named.get(subnet)) for subnet in ordered)
+    return tuple(
+        one
+        for subnet in ordered
+        for one in _networks(subnet, groups[subnet], named.get(subnet), by_rail)
+    )
 
 
 Subnet = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -180,6 +188,33 @@ def _is_network(ends: Sequence[Endpoint]) -> bool:
 def _join_nodes(ends: Sequence[Endpoint]) -> bool:
     """Several nodes that all have one and the same address are not joined by it."""
     return len({end.node.name for end in ends}) > 1 and len({end.ip for end in ends}) > 1
+
+
+def _networks(
+    subnet: Subnet, ends: list[Endpoint], declared: DeclaredNetwork | None, by_rail: bool
+) -> Iterator[Network]:
+    rails = _rails(ends) if by_rail else [ends]
+    for number, rail in enumerate(rails, 1):
+        made = _network(subnet, rail, declared)
+        name = rail_of(made.name, number) if len(rails) > 1 else made.name
+        yield msgspec.structs.replace(made, name=name)
+
+
+def _rails(ends: list[Endpoint]) -> list[list[Endpoint]]:
+    """The interfaces of one name, where the node with most of them has every name; else, where all
+    nodes have as many and all are alike, the first of each node, the second ones, …; else one list.
+    """
+    own: dict[str, dict[str, list[Endpoint]]] = {}
+    for end in ends:
+        own.setdefault(end.node.name, {}).setdefault(end.interface.name, []).append(end)
+    most = max(own.values(), key=len)
+    if all(each.keys() <= most.keys() for each in own.values()):
+        return [[end for each in own.values() for end in each.get(name, ())] for name in most]
+    kinds = {(end.interface.driver, end.interface.speed_bit_s) for end in ends}
+    if len(kinds) == 1 and {len(each) for each in own.values()} == {len(most)}:
+        places = zip(*(each.values() for each in own.values()), strict=True)
+        return [[end for same in place for end in same] for place in places]
+    return [ends]
 
 
 def _network(subnet: Subnet, ends: list[Endpoint], declared: DeclaredNetwork | None) -> Network:

@@ -13,6 +13,7 @@ from fabricgauge.model.measurement import (
     Measurement,
     NodeCounters,
 )
+from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.stats.series import node_of
@@ -20,9 +21,6 @@ from fabricgauge.words.networks import is_loopback
 from fabricgauge.words.port_counters import kind_of, own_octets, own_packets
 
 _TROUBLE = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")
-
-#: Suites of collectives: each rank sends the message at least once in those that we start.
-COLLECTIVE_SUITES = ("nccl-tests", "rccl-tests")
 
 #: Of what a link counts when it goes away and comes back, the rule ``links`` tells.
 LINK_COUNTS = frozenset({"link_downed", "link_error_recovery"})
@@ -239,7 +237,7 @@ def accounted_bytes(curves: Sequence[SuiteCurve]) -> tuple[int, ...]:
             for one in curve.points
             if one.message_bytes is not None
         )
-        if curve.suite in COLLECTIVE_SUITES:
+        if curve.suite in SUITES:
             ranks: Iterable[int] = range(max(2, curve.ranks or 2))
         elif curve.directions == 2 or curve.pattern in LATENCY_PATTERNS - {"put_latency"}:
             ranks = range(2)

@@ -14,6 +14,7 @@ from fabricgauge.judge.nccl import offload
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.nccl import NcclEvidence
+from fabricgauge.model.plan import Purpose
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
 from fabricgauge.words import figures, sentences
@@ -36,6 +37,11 @@ _LOW = (
     " busy fabric",
     "measure pairs of nodes (sendrecv_perf) and each adapter (ib_write_bw) to find the slow one",
 )
+_CROWDED = (
+    "other pairs sent at the same time, and may share a link or a switch with it",
+    "measure again with --concurrent 1, one pair at a time",
+)
+_FASTER = "larger messages are faster yet"
 _GROWING = "measure larger messages, e.g. -e 8G, until bus bandwidth no longer grows"
 _MAY_BE_HELPED = (
     "SHARP or NVLS reduces on the way, or the bytes took another way",
@@ -81,15 +87,29 @@ def bus_rates(subject: Subject) -> Iterator[BusRate | Skipped]:
 
 
 def _judged(subject: Subject) -> Iterator[SuiteCurve]:
-    """The curves, of many pairs that of the median pair: outliers tells of the slow ones."""
-    of_pairs = []
-    for curve in subject.curves:
+    """The curves, of many pairs that of the median pair: outliers tells of the slow ones.
+
+    Pairs that were measured again had the fabric to themselves: the higher median stands for all.
+    """
+    of_pairs: dict[Purpose, list[tuple[float, SuiteCurve]]] = {}
+    for launch, curve in ((launch, one) for launch in subject.launches for one in launch.curves):
         if not subject.pairs or curve.benchmark != _PAIR:
             yield curve
         elif curve.quantity == "bus_bandwidth" and curve.points:
-            of_pairs.append((max(one.estimate.value for one in curve.points), curve))
-    if of_pairs:
-        yield sorted(of_pairs, key=itemgetter(0))[len(of_pairs) // 2][1]
+            best = max(one.estimate.value for one in curve.points)
+            of_pairs.setdefault(launch.purpose, []).append((best, curve))
+    medians = [sorted(each, key=itemgetter(0))[len(each) // 2] for each in of_pairs.values()]
+    if medians:
+        yield max(medians, key=itemgetter(0))[1]
+
+
+def is_crowded(subject: Subject, curve: SuiteCurve) -> bool:
+    """Whether others were measured at the same time, and no pair was measured alone."""
+    beside = subject.beside_others
+    return not subject.again and any(
+        curve is one for launch in subject.launches if launch.number in beside
+        for one in launch.curves
+    )  # fmt: skip
 
 
 def _nodes(subject: Subject, curve: SuiteCurve) -> tuple[str, ...]:
@@ -182,11 +202,9 @@ def _said(subject: Subject, one: BusRate) -> Said:
         outcome = Outcome.WARN if one.share >= least else Outcome.FAIL
         cause, remedy = _LOW
         if outcome is Outcome.FAIL and growing:
-            outcome, cause, remedy = (
-                Outcome.INCONCLUSIVE,
-                "larger messages are faster yet",
-                _GROWING,
-            )
+            outcome, cause, remedy = Outcome.INCONCLUSIVE, _FASTER, _GROWING
+        elif outcome is Outcome.FAIL and is_crowded(subject, one.curve):
+            outcome, (cause, remedy) = Outcome.INCONCLUSIVE, _CROWDED
     fallen = _fallen(one)
     if fallen and outcome is Outcome.PASS:
         outcome, cause, remedy = Outcome.WARN, "larger messages are slower than the best", _LOW[1]

@@ -3,12 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from fabricgauge.evidence.traffic import COLLECTIVE_SUITES
 from fabricgauge.judge.interface import Said
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.thresholds import MOVED_AT_ALL
 from fabricgauge.model.evidence import Moved
-from fabricgauge.model.nccl import NcclAdapter, NcclDevice, NcclEvidence
+from fabricgauge.model.nccl import SUITES, NcclAdapter, NcclDevice, NcclEvidence
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.words import figures, sentences
@@ -45,8 +44,8 @@ _LOCAL = "the ranks share a node, or NCCL takes several containers for one (NCCL
 
 def words(subject: Subject) -> Iterator[Said]:
     """What each table of nccl-tests and rccl-tests gives away, one word after the other."""
-    ours = (one for one in subject.curves if one.suite in COLLECTIVE_SUITES)
-    for curve in {(one.source, one.first_line): one for one in ours}.values():
+    tables = {(one.source, one.first_line): one for one in subject.curves if one.suite in SUITES}
+    for curve in tables.values():
         where = f"{curve.source}:{curve.first_line}"
         if curve.ranks == 1:
             outcome = Outcome.INVALID if subject.claimed else Outcome.WARN
@@ -192,8 +191,8 @@ def _idle(curve: SuiteCurve, said: NcclEvidence, where: str) -> Iterator[Said]:
         carried = sentences.listed([one.name for index, one in mine.items() if index in used])
         yield Said(
             Outcome.FAIL if len(used) < enough else Outcome.WARN,
-            f"{where}: on {node} all of {sentences.counted(gpus, 'GPU')} goes by {carried};"
-            f" nothing goes by {sentences.listed(idle, 8)}",
+            f"{where}: on {node} {sentences.counted(gpus, 'GPU')} used {carried} alone;"
+            f" nothing went by {sentences.listed(idle, 8)}",
             cause=_IDLE_CAUSE,
             remedy=_ADAPTERS,
         )

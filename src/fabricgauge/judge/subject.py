@@ -108,6 +108,20 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
         """Whether another suite's programs measured it."""
         return any(launch.curves for launch in self.launches)
 
+    @cached_property
+    def beside_others(self) -> frozenset[int]:
+        """Numbers of a suite's starts that overlapped, by when their counters were read."""
+        spans = [
+            (min(times), max(times), one.number)
+            for one in self.launches
+            if one.around and (times := [t for c in one.around.counters for t in c.read_utc_s])
+        ]
+        return frozenset(
+            number
+            for begin, end, number in spans
+            if any(one != number and first < end and begin < last for first, last, one in spans)
+        )
+
     @property
     def of_ports(self) -> bool:
         """Whether it is a network of RDMA ports."""

@@ -4,6 +4,10 @@ from typing import Literal
 
 import msgspec
 
+#: The suites of collectives that run on the library: each rank sends the message at least once in
+#: those that we start.
+SUITES = ("nccl-tests", "rccl-tests")
+
 
 class NcclAdapter(msgspec.Struct, frozen=True):
     """A network device that the library found on a node; ``index`` is what channels call it by.

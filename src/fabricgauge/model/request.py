@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 import msgspec
 
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, DEVICE_PATTERNS, TRANSPORT_PATTERNS
 
 #: ``lab`` of a cluster that is made for this run and removed afterwards.
@@ -72,7 +73,7 @@ _PLANNED = (
 _ENGINE_ONLY = (
     "patterns", "sizes", "half_width", "case_budget", "check_data", "transport", "memory", "device",
 )  # fmt: skip
-_ENGINE_ONLY_BESIDE = ("budget", "concurrent", "ppn", "sim")
+_ENGINE_ONLY_BESIDE = ("budget", "ppn", "sim")
 
 _DEFAULTS = MeasurementRequest()
 
@@ -118,6 +119,7 @@ def _conditions(
     yield bool(tool), _ENGINE_ONLY, "{} is our own engine's; a suite of --tool has its own"
     no_effect = "{} has no effect on a suite of --tool, whose starts are its own"
     yield bool(tool), _ENGINE_ONLY_BESIDE, no_effect
+    yield bool(tool) and tool not in SUITES, ("concurrent",), no_effect
     reason = "{} is for the programs of another suite; name one with --tool"
     yield not (tool or stored), ("tool_path", "parallel"), reason
     reason = f"{{}} has no effect on {tool}; only iperf3 heeds it"

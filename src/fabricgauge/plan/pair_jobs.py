@@ -1,6 +1,6 @@
-"""A plan of which each pair of nodes can be a job of its own."""
+"""A plan of which each pair of nodes can be a job, or a start, of its own."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -38,6 +38,19 @@ def by_pair(launches: Sequence[PlannedLaunch]) -> dict[tuple[str, str], list[Pla
             if home:
                 found[home].append(launch)
     return found
+
+
+def apart(launches: Iterable[PlannedLaunch], most: int) -> Iterator[tuple[PlannedLaunch, ...]]:
+    """The launches in their order, neighbours that share no node together, at most ``most``."""
+    group: tuple[PlannedLaunch, ...] = ()
+    for launch in launches:
+        taken = {node for one in group for node in one.nodes}
+        if group and (len(group) == most or taken.intersection(launch.nodes)):
+            yield group
+            group = ()
+        group += (launch,)
+    if group:
+        yield group
 
 
 def _is_between(launch: PlannedLaunch) -> bool:

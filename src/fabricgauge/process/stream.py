@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import IO
 
 from fabricgauge.files import writing
-from fabricgauge.process.children import TERM_GRACE_S, end, spawn
+from fabricgauge.model.errors import CannotRun
+from fabricgauge.process.children import TERM_GRACE_S, ChildGroup, end, spawn
 
 
 class ProgramStream:
@@ -21,7 +22,11 @@ class ProgramStream:
     time without a line: a program that says nothing for longer is ended, and
     ``silent`` is then true. In silence ``hopeless(seconds)`` is asked now and then, with how long
     it has lasted; once it says so, ``hopeless_s`` bounds it, if that is less. ``silent_s`` is then
-    what bounded it. After the loop ``exit_code`` is set.
+    what bounded it. After the loop ``exit_code`` is set. Another thread can end the program early
+    through ``group``.
+
+    Raises:
+        CannotRun: the group has ended.
     """
 
     def __init__(
@@ -37,18 +42,25 @@ class ProgramStream:
         without: Collection[str] = (),
         hopeless: Callable[[float], bool] = lambda _silent_s: False,
         hopeless_s: float = 5.0,
+        group: ChildGroup | None = None,
     ) -> None:
         self.silent_s = silent_s
         self.silent = False
         self.exit_code: int | None = None
         self._hopeless, self._hopeless_s = hopeless, hopeless_s
+        self._group = group or ChildGroup()
         self._kept = writing.stream(stdout, within, anew=False)
         try:
             with writing.stream(stderr, within, anew=True) as errors:
-                self._child = spawn(argv, env, None, subprocess.PIPE, errors, without)
+                child = self._group.start(
+                    lambda: spawn(argv, env, None, subprocess.PIPE, errors, without)
+                )
+            if child is None:
+                raise CannotRun(f"{argv[0]} was not started any more")
         except BaseException:
             self._kept.close()
             raise
+        self._child = child
         self._lines: queue.SimpleQueue[bytes | OSError | None] = queue.SimpleQueue()
         threading.Thread(target=self._feed, args=(stdin.encode(),), daemon=True).start()
         threading.Thread(target=self._drain, daemon=True).start()
@@ -93,6 +105,7 @@ class ProgramStream:
         if self._child.poll() is None and not self._ends_by_itself():
             end((self._child,))
         self.exit_code = self._child.wait()
+        self._group.remove(self._child)
 
     def _ends_by_itself(self) -> bool:
         if self.silent or not self._child.stdout or not self._child.stdout.closed:

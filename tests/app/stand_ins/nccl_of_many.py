@@ -4,7 +4,9 @@
 
 It prints a table in the layout of nccl-tests 2.13 and the messages of NCCL 2.21, with figures that
 the JSON file FABRICGAUGE_STAND_IN tells: ``gb_s``, and ``slow``: shares by host (``c3``) or by host
-and interface (``c3:eth1``); a host without GPU is in ``broken``. The figures are no measurement.
+and interface (``c3:eth1``); a host without GPU is in ``broken``. ``crowd`` are shares of hosts while
+another pair is measured, for which a pair waits a moment; with ``hang`` seconds nothing ends before.
+The figures are no measurement.
 The bytes are: each rank sends MOVED of them to the next one over the interface that
 NCCL_SOCKET_IFNAME names, so that its counters agree. The ranks find each other by files beside the
 JSON file; the one without a GPU leaves the word ``gone`` there, as MPI_Abort would end all ranks.
@@ -68,9 +70,24 @@ def move() -> list[str]:
     return [one[0] for one in every]
 
 
+def crowded() -> bool:
+    """Whether another start is under way, within a second; both sides have the time to look."""
+    own, deadline = TOLD.with_name(f"{START}.active"), time.monotonic() + 1
+    own.touch()
+    while not (found := set(TOLD.parent.glob("*.active")) - {own}):
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.01)
+    time.sleep(0.2)
+    own.unlink()
+    return bool(found)
+
+
 def table(hosts: list[str], program: str) -> None:
     told = json.loads(TOLD.read_text())
     shares = [told["slow"].get(name, 1.0) for one in hosts for name in (one, f"{one}:{INTERFACE}")]
+    if told.get("crowd") and crowded():
+        shares += [told["crowd"].get(one, 1.0) for one in hosts]
     bus = told["gb_s"] * min(shares)
     factor = 1.0 if program.startswith("sendrecv") else 2 * (SIZE - 1) / SIZE
     sizes = f"minBytes {SIZES[0]} maxBytes {SIZES[-1]} step: 2(factor)"
@@ -95,5 +112,6 @@ if HOST in json.loads(TOLD.read_text()).get("broken", ()):
     placed("gone")
     sys.exit(f"{HOST}: Test CUDA failure common.cu:892 'no CUDA-capable device is detected'")
 found = move()
+time.sleep(json.loads(TOLD.read_text()).get("hang", 0))
 if RANK == 0:
     table(found, Path(sys.argv[0]).name)

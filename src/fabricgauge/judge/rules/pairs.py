@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.evidence.placement import unseen_waits, waits
-from fabricgauge.judge.bus import bus_rates
+from fabricgauge.judge.bus import bus_rates, is_crowded
 from fabricgauge.judge.host import accounts_beside, excused, waited
 from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.streams import alone, carry_the_same
@@ -106,11 +106,29 @@ def again(subject: Subject) -> Recheck | None:
     Beside a suspect there are no two good nodes, so that nobody is measured again for its sake.
     """
     pairs = _best(subject) if subject.pairs else Skipped("no pairs")
+    if subject.pairs and subject.beside_others:
+        return _out_of_the_crowd(subject, pairs)
     if isinstance(pairs, Skipped) or len(pairs.nodes) > THREE or pairs.limit != ONCE:
         return None
     if np.nanmin(pairs.shares) >= subject.limit("fraction.warn"):
         return None
     return streams_alone(subject.pairs[0].matrix, combinations(pairs.nodes, 2))
+
+
+def _out_of_the_crowd(subject: Subject, pairs: _Pairs | Skipped) -> Recheck | None:
+    """Of a suite's pairs that were measured at once: some of each slow node, or, where the median
+    is low, some of all.
+    """
+    matrix = subject.pairs[0].matrix
+    if not isinstance(pairs, Skipped):
+        slow, _ = _explained(subject, pairs)
+        return streams_alone(matrix, [pair for one in slow for pair in one.pairs[: 2 * THREE]])
+    rates = (one for one in bus_rates(subject) if not isinstance(one, Skipped))
+    limit = subject.limit("fraction.bus_warn")
+    if not any(one.share < limit and is_crowded(subject, one.curve) for one in rates):
+        return None
+    met = [(matrix.nodes[one], matrix.nodes[two]) for one, two in np.argwhere(matrix.values > 0)]
+    return streams_alone(matrix, met[:: 1 + len(met) // THREE])
 
 
 def slow_nodes(subject: Subject) -> tuple[str, ...]:
@@ -146,11 +164,11 @@ def _told_by_outliers(subject: Subject, pairs: _Pairs) -> set[str]:
 
 
 def _is_alone(subject: Subject, pairs: _Pairs, node: str) -> bool:
-    """Whether the node's pairs were measured one at a time, as a suite's and those of three nodes
-    are anyway."""
+    """Whether the node's pairs were measured one at a time, as those of three nodes are anyway."""
     again = (one for one in subject.again if one.pattern == "bandwidth")
     few = len(pairs.nodes) <= THREE
-    return few or subject.by_suite or any(node in one.ends for one in again)
+    one_by_one = subject.by_suite and not subject.beside_others
+    return few or one_by_one or any(node in one.ends for one in again)
 
 
 def _best(subject: Subject) -> _Pairs | Skipped:

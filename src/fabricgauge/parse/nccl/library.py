@@ -10,13 +10,19 @@ from collections.abc import Callable
 
 import msgspec
 
-from fabricgauge.model.nccl import NcclAdapter, NcclChoice, NcclEvidence, NcclRank, NcclWay
+from fabricgauge.model.nccl import (
+    SUITES,
+    NcclAdapter,
+    NcclChoice,
+    NcclEvidence,
+    NcclRank,
+    NcclWay,
+)
 from fabricgauge.model.suite import SuiteCurve
 
 #: What is told of more is not kept: adapters of 4,096 nodes, ways, ranks, words.
 MOST_ADAPTERS, MOST_WAYS, MOST_RANKS = 1 << 16, 1 << 14, 1 << 16
 MOST_WORDS, LONGEST_WORDS = 16, 200
-SUITES = ("nccl-tests", "rccl-tests")
 
 _MESSAGE = re.compile(
     r"(?:(?P<node>[A-Za-z0-9][\w.-]{0,63}):\d+:\d+ )?(?:\[\d+\] )?"

@@ -14,7 +14,7 @@ from fabricgauge.files.reading import read_text
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.model.run import RANK_SAYS, Ended
-from fabricgauge.process import MARKER, ProgramStream, end_marked
+from fabricgauge.process import MARKER, ChildGroup, ProgramStream, end_marked
 from fabricgauge.run.environment import kept_back
 from fabricgauge.run.launch import keep_described, quoted, run_of, tail
 
@@ -101,8 +101,9 @@ def listens(port: int) -> tuple[str, ...]:
 
 
 def run_suite(
-    launch: SuiteLaunch, raw_dir: Path, *, silent_s: float, marker: str
-) -> tuple[Ended, tuple[str, ...]]:
+    launch: SuiteLaunch, raw_dir: Path, *, silent_s: float, marker: str,
+    group: ChildGroup | None = None,
+) -> tuple[Ended, tuple[str, ...]]:  # fmt: skip
     """Run a program to its end; how that was, and its lines.
 
     The server's word on where it runs comes first, then standard output, then standard
@@ -110,7 +111,7 @@ def run_suite(
 
     Output is in ``raw_dir`` (stdout.txt, stderr.txt, server.txt, server.err) as it comes.
     After ``silent_s`` without a line the program is ended. However it ends, also by an
-    interrupt, every process that carries ``marker`` is ended.
+    interrupt or through ``group``, every process that carries ``marker`` is ended.
 
     Raises:
         ToolMissing: the launcher does not exist.
@@ -122,7 +123,7 @@ def run_suite(
         at_end.callback(end_marked, marker)
         try:
             with writing.storing(raw_dir):
-                client = _started(launch, raw_dir, silent_s, marker, at_end)
+                client = _started(launch, raw_dir, silent_s, marker, group, at_end)
                 lines = tuple(client)
                 status, code, message = _ended(client, raw_dir)
         except CannotRun as error:
@@ -132,15 +133,16 @@ def run_suite(
 
 
 def _started(
-    launch: SuiteLaunch, raw_dir: Path, silent_s: float, marker: str, at_end: ExitStack
-) -> ProgramStream:
+    launch: SuiteLaunch, raw_dir: Path, silent_s: float, marker: str, group: ChildGroup | None,
+    at_end: ExitStack,
+) -> ProgramStream:  # fmt: skip
     """The client, once its server listens, which is ended ``at_end``."""
 
     def stream(command: LaunchCommand, stdout: str, stderr: str) -> ProgramStream:
         return ProgramStream(
             command.argv, stdin="", stdout=raw_dir / stdout, stderr=raw_dir / stderr,
             silent_s=silent_s, within=run_of(raw_dir), env={**command.env, MARKER: marker},
-            without=kept_back(os.environ),
+            without=kept_back(os.environ), group=group,
         )  # fmt: skip
 
     named = {"client": launch.client, "server": launch.server}
