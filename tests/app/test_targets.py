@@ -163,10 +163,12 @@ def test_the_name_of_a_network_means_all_its_rails_and_a_rail_s_own_means_itself
 
 
 def test_a_rail_that_a_node_lacks_is_told() -> None:
-    found = fabric(network("net1-rail1", "c1", "c2"), network("net1-rail2", "c1", "c3"))
-    request = msgspec.structs.replace(NCCL, network=("net1",))
-    assert [one.name for one, _ in targets(request, found, PLACE) if one] == ["net1-rail1"]
-    assert unjoined(request, (), found, PLACE) == ("net1-rail2 (10.0.0.0/24) does not reach c2",)
+    for having in (("c1",), ("c1", "c3")):
+        found = fabric(network("net1-rail1", "c1", "c2"), network("net1-rail2", *having))
+        request = msgspec.structs.replace(NCCL, network=("net1",))
+        assert [one.name for one, _ in targets(request, found, PLACE) if one] == ["net1-rail1"]
+        told = unjoined(request, (), found, PLACE)
+        assert told == ("net1-rail2 (10.0.0.0/24) does not reach c2",)
 
 
 def test_rails_that_nobody_can_tell_apart_are_not_measured_by_nccl_and_it_is_told() -> None:

@@ -76,9 +76,7 @@ def measure_with_tool(context: RunContext, launches: tuple[PlannedLaunch, ...]) 
                 context.progress.trouble(ended.message)
 
 
-def _without(
-    context: RunContext, launch: PlannedLaunch, bad: set[str]
-) -> Iterator[PlannedLaunch]:
+def _without(context: RunContext, launch: PlannedLaunch, bad: set[str]) -> Iterator[PlannedLaunch]:
     """The start without bad nodes; one of which too few nodes are left is closed."""
     named = sorted(bad.intersection(launch.nodes))
     left = tuple(node for node in launch.nodes if node not in bad)

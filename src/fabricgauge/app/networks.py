@@ -71,14 +71,15 @@ def _mixed(request: MeasurementRequest, fabric: Fabric) -> Iterator[tuple[str, s
         own: dict[str, list[str]] = {}
         for one in network.members:
             own.setdefault(one.node, []).append(one.interface)
-        fewest, *_, most = sorted((len({*each}), sorted({*each}), n) for n, each in own.items())
-        if most[0] > 1:
-            ends = (f"{node} has {listed(each)}" for _, each, node in (most, fewest))
-            yield network.name, (
-                f"{_with_subnet(network)} was not measured: {' and '.join(ends)} in it, and which of them are one"
-                " rail is not known; give rails the same interface names on all nodes, or a subnet"
-                " each"
+        ends = sorted((len({*each}), sorted({*each}), node) for node, each in own.items())
+        if ends[-1][0] > 1:
+            have = [f"{node} has {listed(each)}" for _, each, node in (ends[-1], ends[0])]
+            told = (
+                f"{_with_subnet(network)} was not measured: {' and '.join(have)} in it, and which"
+                " of them are one rail is not known; give rails the same interface names on all"
+                " nodes, or a subnet each"
             )
+            yield network.name, told
 
 
 def unjoined(

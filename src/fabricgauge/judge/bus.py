@@ -92,12 +92,12 @@ def _judged(subject: Subject) -> Iterator[SuiteCurve]:
     Pairs that were measured again had the fabric to themselves: the higher median stands for all.
     """
     of_pairs: dict[Purpose, list[tuple[float, SuiteCurve]]] = {}
-    for launch, curve in ((launch, one) for launch in subject.launches for one in launch.curves):
+    for purpose, curve in ((of.purpose, one) for of in subject.launches for one in of.curves):
         if not subject.pairs or curve.benchmark != _PAIR:
             yield curve
         elif curve.quantity == "bus_bandwidth" and curve.points:
             best = max(one.estimate.value for one in curve.points)
-            of_pairs.setdefault(launch.purpose, []).append((best, curve))
+            of_pairs.setdefault(purpose, []).append((best, curve))
     medians = [sorted(each, key=itemgetter(0))[len(each) // 2] for each in of_pairs.values()]
     if medians:
         yield max(medians, key=itemgetter(0))[1]

@@ -4,9 +4,9 @@
 
 It prints a table in the layout of nccl-tests 2.13 and the messages of NCCL 2.21, with figures that
 the JSON file FABRICGAUGE_STAND_IN tells: ``gb_s``, and ``slow``: shares by host (``c3``) or by host
-and interface (``c3:eth1``); a host without GPU is in ``broken``. ``crowd`` are shares of hosts while
-another pair is measured, for which a pair waits a moment; with ``hang`` seconds nothing ends before.
-The figures are no measurement.
+and interface (``c3:eth1``); a host without GPU is in ``broken``. ``crowd`` are shares of hosts
+while another pair is measured, for which a pair waits a moment; nothing ends before ``hang``
+seconds. The figures are no measurement.
 The bytes are: each rank sends MOVED of them to the next one over the interface that
 NCCL_SOCKET_IFNAME names, so that its counters agree. The ranks find each other by files beside the
 JSON file; the one without a GPU leaves the word ``gone`` there, as MPI_Abort would end all ranks.

@@ -117,10 +117,12 @@ def _matrix(analysis: PairAnalysis) -> Iterator[doc.Block]:
         yield doc.Fold(said, "", (_percentages(analysis),), on=doc.SCREEN)
     yield doc.Heading(heading, on=doc.TRACKER | doc.PAGE)
     yield doc.Deferred(lambda: (_pictures(analysis),))
+    scatters = any(one.jitter for one in analysis.ranking)  # a suite tells means alone
     rows = tuple(
         (
             one.node, one.group, signed(one.sending), signed(one.receiving),
-            percent(one.jitter), value(analysis.matrix.quantity, one.typical), one.worst_partner,
+            percent(one.jitter) if scatters else "–",
+            value(analysis.matrix.quantity, one.typical), one.worst_partner,
         )
         for one in analysis.ranking
     )  # fmt: skip
