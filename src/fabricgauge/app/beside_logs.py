@@ -14,10 +14,9 @@ from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.discover.survey.same import gpus
 from fabricgauge.files.reading import opened
 from fabricgauge.model.gpu_pairs import GpuTopology
-from fabricgauge.model.nccl import NcclDump, NcclEvidence
+from fabricgauge.model.nccl import SUITES, NcclDump, NcclEvidence
 from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.parse.nccl.dumps import LARGEST_BYTES, dump_of, is_dump
-from fabricgauge.parse.nccl.library import SUITES
 from fabricgauge.parse.suites import Found
 
 _LARGEST_PRINTOUT_BYTES = 1 << 20
