@@ -10,9 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from fabricgauge import process
 from fabricgauge.lab import tools
 from fabricgauge.lab.guests.image import image
 from fabricgauge.lab.guests.qemu import DRIVERS
+from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.state import LabState, load_complete, names
 from fabricgauge.lab.status import status
@@ -68,6 +70,15 @@ def roce_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabState]:
 def iwarp_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabState]:
     """Nodes ``c1`` and ``c2`` with the device ``siw0`` (iWARP), for this test alone."""
     yield from _alone("iwarp", tmp_path_factory)
+
+
+def counted(state: LabState, node: str) -> dict[str, int]:
+    """What the node's device for RoCE has counted."""
+    folder = "/sys/class/infiniband/rxe0/ports/1/hw_counters"
+    done = process.run((*entry(state, node), "grep", "-r", ".", folder), timeout_s=120)
+    assert done.exit_code == 0, f"{node} after {done.wall_s:.0f} s: {done}"
+    lines = (line.rpartition("/")[2].partition(":") for line in done.stdout.splitlines())
+    return {name: int(value) for name, _, value in lines if name != "lifespan"}
 
 
 def remove_guests() -> None:

@@ -9,16 +9,11 @@ namespace fabricgauge::path {
 
 namespace {
 
-std::optional<Subnet> subnet_of(const std::string& text) {
-    return text.empty() ? std::nullopt : Subnet::parse(text);
-}
-
 struct QueuePair {
     QueuePair(Call& call, const VerbsOptions& options)
         : port(choose_port(read_rdma_ports(), options.ports)),
           library(load_verbs()),
-          device(library, port, choose_gid(port, options.gid_index, subnet_of(options.gid_subnet)),
-                 options),
+          device(library, port, choose_gid(port, options.gid_index, options.gid_subnet), options),
           memory(device, call.memory.data(), bytes(call)),
           pair(device, device.limits().least(swapped(call, device.limits())), memory,
                {1, {call.in, 0, bytes(call) / 2, 1, false}}, 1 - call.rank) {

@@ -9,23 +9,10 @@
 
 namespace fabricgauge {
 
-namespace {
-
-std::optional<Subnet> subnet_of(const std::string& text) {
-    if (text.empty()) return std::nullopt;
-    const std::optional<Subnet> subnet = Subnet::parse(text);
-    if (!subnet)
-        throw OptionsError("--gid-subnet: '" + text +
-                           "' is not understood; expected a subnet like 10.0.0.0/24");
-    return subnet;
-}
-
-}  // namespace
-
 int run_verbs_launch(int argc, char** argv, const Options& options, const LocalAddress& own) {
     const VerbsOptions& asked = options.verbs;
     const RdmaPort port = choose_port(read_rdma_ports(), asked.ports);
-    const Gid gid = choose_gid(port, asked.gid_index, subnet_of(asked.gid_subnet));
+    const Gid gid = choose_gid(port, asked.gid_index, asked.gid_subnet);
     const VerbsLibrary library = load_verbs();
     const VerbsDevice device(library, port, gid, asked);
     return run_session<VerbsTransport<MpiTransport>>(argc, argv, options, own.interface, device);

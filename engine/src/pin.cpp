@@ -61,6 +61,12 @@ std::optional<Subnet> Subnet::parse(const std::string& cidr) {
     return subnet;
 }
 
+Subnet Subnet::of_option(const std::string& option, const std::string& cidr) {
+    if (const std::optional<Subnet> subnet = parse(cidr)) return *subnet;
+    throw OptionsError(option + ": '" + cidr +
+                       "' is not understood; expected a subnet like 10.0.0.0/24");
+}
+
 bool Subnet::contains(const std::uint8_t* address, std::size_t octets) const noexcept {
     if (octets != octets_) return false;
     for (int bit = 0; bit < bits_; ++bit) {
@@ -82,11 +88,7 @@ std::optional<LocalAddress> address_in(const Subnet& subnet) {
 
 LocalAddress pin(const PinOptions& options) {
     if (options.subnet.empty()) return {};
-    const std::optional<Subnet> subnet = Subnet::parse(options.subnet);
-    if (!subnet)
-        throw OptionsError("--pin: '" + options.subnet +
-                           "' is not understood; expected a subnet like 10.0.0.0/24");
-    const std::optional<LocalAddress> own = address_in(*subnet);
+    const std::optional<LocalAddress> own = address_in(Subnet::of_option("--pin", options.subnet));
     if (!own)
         throw PinError("no interface of " + this_host() + " has an address in " + options.subnet +
                        "; give the subnet of a network that every node is on");

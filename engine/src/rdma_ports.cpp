@@ -60,10 +60,6 @@ std::string listed(const RdmaPort& port) {
     return list.empty() ? "it has none" : "it has " + list;
 }
 
-bool is_in(const Gid& gid, const std::optional<Subnet>& subnet) {
-    return !subnet || subnet->contains(gid.octets.data() + 12, 4);
-}
-
 }  // namespace
 
 std::string Gid::text() const {
@@ -89,13 +85,13 @@ std::vector<RdmaPort> read_rdma_ports(const std::string& directory) {
 }
 
 RdmaPort choose_port(const std::vector<RdmaPort>& ports, const std::vector<std::string>& wanted) {
-    const auto is_wanted = [&](const RdmaPort& port) {
-        if (wanted.empty()) return port.is_active();
-        return std::find(wanted.begin(), wanted.end(), port.name()) != wanted.end();
-    };
-    const auto found = std::find_if(ports.begin(), ports.end(), is_wanted);
+    const auto first = [&](auto&& suits) { return std::find_if(ports.begin(), ports.end(), suits); };
+    auto found = wanted.empty() ? first([](const RdmaPort& port) { return port.is_active(); }) : ports.end();
     std::string names;
-    for (const std::string& name : wanted) names += (names.empty() ? "" : " or ") + name;
+    for (const std::string& name : wanted) {
+        names += (names.empty() ? "" : " or ") + name;
+        if (found == ports.end()) found = first([&](const RdmaPort& port) { return port.name() == name; });
+    }
     if (found == ports.end())
         throw RdmaError("this node has no RDMA port " + (names.empty() ? "that is active" : names) +
                         ": " + names_of(ports));
@@ -107,7 +103,7 @@ RdmaPort choose_port(const std::vector<RdmaPort>& ports, const std::vector<std::
     return *found;
 }
 
-Gid choose_gid(const RdmaPort& port, std::optional<int> index, const std::optional<Subnet>& subnet) {
+Gid choose_gid(const RdmaPort& port, std::optional<int> index, const std::string& subnet) {
     const auto first = [&](auto&& suits) {
         return std::find_if(port.gids.begin(), port.gids.end(), suits);
     };
@@ -121,7 +117,10 @@ Gid choose_gid(const RdmaPort& port, std::optional<int> index, const std::option
         return *found;
     }
     if (port.link_layer == "Ethernet") {
-        found = first([&](const Gid& gid) { return ipv4(gid) && is_in(gid, subnet); });
+        if (!subnet.empty())
+            found = first([&, meant = Subnet::of_option("--gid-subnet", subnet)](const Gid& gid) {
+                return ipv4(gid) && meant.contains(gid.octets.data() + 12, 4);
+            });
         if (found == port.gids.end()) found = first(ipv4);
         if (found == port.gids.end()) found = first([](const Gid& gid) { return gid.type == "RoCE v2"; });
     }

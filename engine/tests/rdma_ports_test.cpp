@@ -36,6 +36,7 @@ std::string planted(const std::string& device, const std::string& state, const s
 
 int main() {
     const std::string root = planted("rxe0", "4: ACTIVE", "1: CA");
+    planted("rxe1", "4: ACTIVE", "1: CA");
     planted("rxe10", "1: DOWN", "1: CA");
     planted("siw0", "4: ACTIVE", "4: RNIC");
     const std::vector<RdmaPort> ports = read_rdma_ports(root);
@@ -44,12 +45,14 @@ int main() {
     };
 
     check::test("ports are read with the addresses that are set", [&] {
-        check::expect_equal(ports.size(), std::size_t{3});
+        check::expect_equal(ports.size(), std::size_t{4});
         check::expect_equal(ports[0].gids.size(), std::size_t{3});
         check::expect_equal(ports[0].gids[1].text(), "::ffff:10.77.0.11");
     });
-    check::test("the first active port is found, or the one that is named", [&] {
+    check::test("the first active port is found, or the first of those that are named", [&] {
+        check::expect_equal(chosen({}), "rxe0:1");
         check::expect_equal(chosen({"mlx5_0:1", "rxe0:1"}), "rxe0:1");
+        check::expect_equal(chosen({"rxe1:1", "rxe0:1"}), "rxe1:1");
         check::expect_error<RdmaError>([&] { chosen({"mlx5_0:1"}); }, "no RDMA port mlx5_0:1: it has");
         check::expect_error<RdmaError>([&] { chosen({"rxe10:1"}); }, "is not active: 1: DOWN");
         check::expect_error<RdmaError>([&] { chosen({"siw0:1"}); }, "iWARP");
@@ -57,10 +60,13 @@ int main() {
     });
     check::test("the address is that of RoCE v2 made of IPv4, in the subnet that is meant", [&] {
         const RdmaPort& port = ports[0];
-        check::expect_equal(choose_gid(port, std::nullopt, std::nullopt).index, 1);
-        check::expect_equal(choose_gid(port, std::nullopt, Subnet::parse("10.99.0.0/24")).index, 2);
-        check::expect_equal(choose_gid(port, 0, std::nullopt).index, 0);
-        check::expect_error<RdmaError>([&] { choose_gid(port, 7, std::nullopt); }, "1 ::ffff:10.77.0.11");
+        check::expect_equal(choose_gid(port, std::nullopt, "").index, 1);
+        check::expect_equal(choose_gid(port, std::nullopt, "10.99.0.0/24").index, 2);
+        check::expect_equal(choose_gid(port, std::nullopt, "192.0.2.0/24").index, 1);
+        check::expect_equal(choose_gid(port, 0, "").index, 0);
+        check::expect_error<RdmaError>([&] { choose_gid(port, 7, ""); }, "1 ::ffff:10.77.0.11");
+        check::expect_error<OptionsError>([&] { choose_gid(port, std::nullopt, "10.99"); },
+                                          "--gid-subnet: '10.99' is not understood");
     });
     fs::remove_all(root);
     return check::outcome();

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from tests.app.commands import fabricgauge
-from tests.app.test_check_emulated import sent_packets
 from tests.engines.path_samples import sends
+from tests.rdma_guests import counted
 
 from fabricgauge.app.call_paths import WARM_UP, stored_paths
 from fabricgauge.engines.sources import VERBS_HEADER
@@ -41,7 +41,7 @@ def test_collectives_are_traced_over_a_labs_network(
 @pytest.mark.slow
 @pytest.mark.skipif(not VERBS_HEADER.exists(), reason="libibverbs-dev is not installed")
 def test_verbs_are_traced_between_virtual_machines(roce_lab: LabState, tmp_path: Path) -> None:
-    before = sent_packets(roce_lab, "c1")
+    before = counted(roce_lab, "c1")["sent_pkts"]
     calls = "ibv_post_send,ibv_poll_cq"
     post, poll = traced(tmp_path, "--lab", roce_lab.name, "--calls", calls, "--limit", "300s")
     for one in (post, poll):
@@ -54,4 +54,4 @@ def test_verbs_are_traced_between_virtual_machines(roce_lab: LabState, tmp_path:
     assert post.usual.system_calls == {"write": 1}
     assert poll.usual.system_calls == {}
     # Rank 0 is on c1: of each message that it posts, the device sends a packet.
-    assert sent_packets(roce_lab, "c1") - before >= 1 + WARM_UP + REPEATS
+    assert counted(roce_lab, "c1")["sent_pkts"] - before >= 1 + WARM_UP + REPEATS

@@ -1,27 +1,19 @@
 """The main job between two virtual machines: the path is proved, speed is not judged."""
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.app.commands import Checked
+from tests.rdma_guests import counted
 
-from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.state import LabState
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
 FEW = ("--profile", "quick", "--patterns", "latency,bandwidth", "--sizes", "8,64K")
 MPICH = Path("/usr/bin/mpicxx.mpich")
-
-
-def sent_packets(state: LabState, node: str) -> int:
-    """What the node's RDMA device has sent, in packets."""
-    counter = "/sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts"
-    told = subprocess.run([*entry(state, node), "cat", counter], capture_output=True, check=True)
-    return int(told.stdout)
 
 
 def test_emulated_nodes_pass_by_their_path_alone(
@@ -51,7 +43,7 @@ def test_mpi_over_verbs_is_named_and_the_device_counts_it(
         "UCX_UD_VERBS_ETH_DGID_CHECK": "n",
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)
-    before = sent_packets(roce_lab, "c1")
+    before = counted(roce_lab, "c1")["sent_pkts"]
     checked = check("--lab", roce_lab.name, "--mpi", str(MPICH), "--unpinned", *FEW)
     told = json.loads((checked.path / "transports.json").read_text())
     assert told == {"its own choice": f"{transport}_verbs/rxe0:1"}
@@ -61,7 +53,7 @@ def test_mpi_over_verbs_is_named_and_the_device_counts_it(
     assert {one["status"] for one in cases} == {"ok"}
     payload = sum(one["payload_sent_bytes"][0] for one in cases)
     # A packet of RDMA carries 4096 bytes at most at this MTU (InfiniBand Architecture 9.4).
-    assert sent_packets(roce_lab, "c1") - before > 0.95 * payload / 4096
+    assert counted(roce_lab, "c1")["sent_pkts"] - before > 0.95 * payload / 4096
 
 
 @pytest.mark.slow

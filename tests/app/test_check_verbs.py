@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from tests.app.commands import Checked, fabricgauge
+from tests.rdma_guests import counted
 
 from fabricgauge.engines.sources import VERBS_HEADER, source_folder
-from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.state import LabState
 
 pytestmark = [
@@ -23,16 +23,6 @@ EVERY = (
     "latency,bandwidth,bidirectional_bandwidth,ping_ping,put_latency,put_bandwidth,get_latency,"
     "get_bandwidth,fetch_and_op_latency,compare_and_swap_latency"
 )
-
-
-def counted(state: LabState, node: str) -> dict[str, int]:
-    """What the node's RDMA device has counted."""
-    folder = "/sys/class/infiniband/rxe0/ports/1/hw_counters"
-    told = subprocess.run(
-        [*entry(state, node), "grep", "-r", ".", folder], capture_output=True, check=True, text=True
-    )
-    lines = (line.rpartition("/")[2].partition(":") for line in told.stdout.splitlines())
-    return {name: int(value) for name, _, value in lines if name != "lifespan"}
 
 
 def records(checked: Checked, kind: str) -> list[dict[str, object]]:

@@ -18,6 +18,8 @@ class Subnet {
 public:
     // Nothing for a text that is no subnet.
     static std::optional<Subnet> parse(const std::string& cidr);
+    // The value of an option. Throws OptionsError for a text that is no subnet.
+    static Subnet of_option(const std::string& option, const std::string& cidr);
     // `address` is 4 or 16 octets in network order.
     bool contains(const std::uint8_t* address, std::size_t octets) const noexcept;
 

@@ -48,7 +48,8 @@ std::vector<RdmaPort> read_rdma_ports(const std::string& directory = "/sys/class
 RdmaPort choose_port(const std::vector<RdmaPort>& ports, const std::vector<std::string>& wanted);
 
 // That of `index`; else over Ethernet the one of RoCE v2 that is made of an IPv4 address, in
-// `subnet` where that is known; else the first. Throws RdmaError where there is none.
-Gid choose_gid(const RdmaPort& port, std::optional<int> index, const std::optional<Subnet>& subnet);
+// `subnet` where one is; else the first. Throws RdmaError where there is none, OptionsError for a text
+// that is no subnet; an empty one is none.
+Gid choose_gid(const RdmaPort& port, std::optional<int> index, const std::string& subnet);
 
 }  // namespace fabricgauge
