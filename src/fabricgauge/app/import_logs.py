@@ -3,7 +3,7 @@
 import os
 import platform
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from fabricgauge.app.progress import Progress
 from fabricgauge.app.read_files import found_in
 from fabricgauge.app.refused import Refused, refusal
 from fabricgauge.files.reading import shown
-from fabricgauge.judge.thresholds import Thresholds
+from fabricgauge.judge.thresholds import Thresholds, thresholds_from
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.judged import Judged
@@ -25,6 +25,7 @@ from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended
 from fabricgauge.model.suite import LIMITED, UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import Found
+from fabricgauge.settings import Settings
 from fabricgauge.store import run_files
 from fabricgauge.store.run_directory import RunDirectory, now_utc
 
@@ -147,6 +148,25 @@ def _with_evidence(
 
 def _folder(source: Source) -> Path | None:
     return source.path.parent.absolute() if source.path else None
+
+
+def imported(
+    root: Path, settings: Settings, fill: Callable[[RunDirectory], None], progress: Progress,
+    against: tuple[SuiteCurve, ...] = (),
+) -> tuple[Judged, Path]:  # fmt: skip
+    """A new run below ``root`` of what ``fill`` puts into it, judged, and where it is.
+
+    Nothing is left of one that cannot be filled.
+    """
+    thresholds = thresholds_from(settings.thresholds, settings.thresholds_origin)
+    directory = RunDirectory.create(root)
+    try:
+        fill(directory)
+    except BaseException:
+        directory.discard(copies=True)
+        raise
+    judged = judge(directory, thresholds, progress, against)
+    return judged, directory.path
 
 
 def judge(

@@ -16,6 +16,43 @@ if TYPE_CHECKING:
     from fabricgauge.model.suite import SuiteCurve
     from fabricgauge.model.verdict import Strictness
 
+#: What simulates a cluster.
+_sim_options = of.together(
+    click.option(
+        "--sim", metavar="PLATFORM",
+        help="Simulate a cluster with SimGrid, e.g. star:32, fat-tree:64, or a platform file.",
+    ),
+    click.option(
+        "--sim-fault", multiple=True, metavar="FAULT",
+        help="A fault to plant in it, e.g. 'rate node-7 0.25'; may be repeated.",
+    ),
+    click.option(
+        "--sim-seed", type=click.IntRange(0), default=1, help="Seed of the simulation's noise."
+    ),
+    click.option(
+        "--sim-noise", type=click.FloatRange(0, 0.5), default=0.0,
+        help="Relative noise of the simulation.",
+    ),
+)  # fmt: skip
+
+#: What measures with another suite.
+_suite_options = of.together(
+    click.option(
+        "--tool", metavar="SUITE",
+        help="Measure with osu, imb, perftest, iperf3, nccl-tests, rccl-tests or netpipe"
+        " instead; nvbandwidth and rocm-bandwidth-test measure between the GPUs of each node."
+        " perftest heeds keys of --transport verbs, e.g. perftest:queue-pair=ud.",
+    ),
+    click.option(
+        "--tool-path", type=click.Path(file_okay=False, exists=True), metavar="DIR",
+        help="Where the suite's programs are; default: PATH, modules, usual places.",
+    ),
+    click.option(
+        "--parallel", cls=of.Renamed, formerly="--streams", type=click.IntRange(1, 128),
+        help="Connections that share the link in iperf3's test of many.  [default: 4]",
+    ),
+)  # fmt: skip
+
 
 @click.command()
 @of.nodelist_option
@@ -28,11 +65,10 @@ if TYPE_CHECKING:
 @of.memory_options
 @of.rank_order_option
 @of.measure_options
-@of.suite_options
-@click.option("-N", "--nodes", type=click.IntRange(1, 128),
-              help="How many nodes a lab made for this check has.  [default: 2]")  # fmt: skip
+@_suite_options
+@of.lab_nodes_option
 @of.fabric_options
-@of.sim_options
+@_sim_options
 @of.against_option
 @click.option("--resume", metavar="RUN", help="Finish a run that was broken off.")
 @of.output_option()
@@ -72,10 +108,7 @@ def check(
     curves = reference_curves(against)
     if request.tool in PROGRAMS:
         ctx.exit(_between_gpus(request, root, Printing(format, fail_on), curves, dry_run, quiet))
-    with (
-        bar(quiet) as progress,
-        opened(request, said, files, root, progress, dry_run) as context,
-    ):
+    with bar(quiet) as progress, opened(request, said, files, root, progress, dry_run) as context:
         if dry_run:
             _print_commands(context)
         else:
@@ -102,29 +135,23 @@ def _between_gpus(
 ) -> int:  # fmt: skip
     """Inside each node, by a program that copies between its GPUs."""
     from fabricgauge import settings
-    from fabricgauge.app.import_logs import judge
+    from fabricgauge.app.import_logs import imported
     from fabricgauge.app.node_gpus import commands, measure_gpus
     from fabricgauge.cli.progress import bar
     from fabricgauge.cli.show import show
     from fabricgauge.files.reading import shown
-    from fabricgauge.judge.thresholds import thresholds_from
-    from fabricgauge.store.run_directory import RunDirectory
 
     if dry_run:
         for command in commands(request):
             click.echo(command)
         return 0
-    said = settings.load()
-    directory = RunDirectory.create(root)
+    words = tuple(map(shown, sys.argv))
     with bar(quiet) as progress:
-        try:
-            measure_gpus(request, directory, tuple(map(shown, sys.argv)), progress)
-        except BaseException:
-            directory.discard(copies=True)
-            raise
-        thresholds = thresholds_from(said.thresholds, said.thresholds_origin)
-        judged = judge(directory, thresholds, progress, curves)
-    return show(judged, directory.path, printing)
+        judged, path = imported(
+            root, settings.load(),
+            lambda directory: measure_gpus(request, directory, words, progress), progress, curves,
+        )  # fmt: skip
+    return show(judged, path, printing)
 
 
 def _print_commands(context: "RunContext") -> None:

@@ -33,19 +33,13 @@ _vary_options = of.together(
     ),
     of.nodelist_option,
     of.exclude_option,
-    click.option(
-        "-N", "--nodes", type=click.IntRange(2, 128),
-        help="How many nodes a lab made for this has.  [default: 2]",
-    ),
+    of.lab_nodes_option,
     of.ppn_option,
     of.lab_option("Measure on a virtual cluster: NAME, or one made for this."),
     of.launcher_option,
     of.ssh_config_option,
     of.rank_order_option,
-    click.option(
-        "--seed", type=click.IntRange(0), default=1, show_default=True,
-        help="Seed of the order of launches.",
-    ),
+    of.seed_option,
     click.option("--resume", metavar="DIR", help="Finish a comparison that was broken off."),
     of.quiet_option("Print the result only, no progress."),
     of.network_options,
@@ -57,11 +51,8 @@ _vary_options = of.together(
 @click.command()
 @click.argument("a", default="")
 @click.argument("b", default="")
-@click.option(
-    "--tolerance",
-    metavar="PERCENT",
-    help="Allowed regression, relative to A; default: 5%, with --vary 0%.",
-)
+@click.option("--tolerance", metavar="PERCENT",
+              help="Allowed regression, relative to A; default: 5%, with --vary 0%.")  # fmt: skip
 @click.option("--only", default="", metavar="PATTERN|BENCHMARK",
               help="Compare these curves alone, e.g. latency or osu_allreduce.")  # fmt: skip
 @click.option("--mix", metavar="PROFILE",

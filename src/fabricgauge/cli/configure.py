@@ -1,6 +1,5 @@
 """``fabricgauge configure``: a plan that makes the networks that somebody wants, and its making."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +7,6 @@ import click
 import msgspec
 
 from fabricgauge.cli import options as of
-from fabricgauge.cli.show import deliver, width
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.request import MeasurementRequest
 
@@ -19,43 +17,20 @@ if TYPE_CHECKING:
     from fabricgauge.model.host_access import HostAccess
     from fabricgauge.model.inventory import Inventory
 
-#: `--lab` without a name.
-_LAB = "lab"
-
 
 @click.command()
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @of.nodelist_option
 @of.exclude_option
-@click.option(
-    "--lab",
-    is_flag=False,
-    flag_value=_LAB,
-    metavar="[NAME]",
-    help="A lab's nodes; without FILE the lab's own networks are what is wanted.",
-)
-@click.option(
-    "--from",
-    "bundle",
-    type=click.Path(path_type=Path),
-    metavar="BUNDLE",
-    help="Plan from answers that were gathered before; no node is asked.",
-)
+@of.lab_option("A lab's nodes; without FILE the lab's own networks are what is wanted.", "lab")
+@of.bundle_option
 @of.launcher_option
-@click.option(
-    "--backend",
-    default="",
-    metavar="NAME",
-    help="Instead of FILE's: xcat, warewulf, network-manager, netplan, networkd, ip.",
-)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["terminal", "html", "json", "markdown", "script"]),
-    default="terminal",
-    show_default=True,
-    help="What to print.",
-)
+@click.option("--backend", default="", metavar="NAME",
+              help="Instead of FILE's: xcat, warewulf, network-manager, netplan, networkd, ip."
+              )  # fmt: skip
+@click.option("--format", "format_", default="terminal", show_default=True,
+              type=click.Choice(["terminal", "html", "json", "markdown", "script"]),
+              help="What to print.")  # fmt: skip
 @of.to_option
 @click.option(
     "--apply", is_flag=True, help="Make the plan, after it was printed.", allow_from_autoenv=False
@@ -67,19 +42,11 @@ _LAB = "lab"
     help="Agree to steps that ask for it, or to undo a journal without your seal. May be repeated.",
     allow_from_autoenv=False,
 )
-@click.option(
-    "--undo",
-    type=click.Path(path_type=Path),
-    metavar="JOURNAL",
-    help="Undo what a journal says was made.",
-    allow_from_autoenv=False,
-)
-@click.option(
-    "--journals",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Where journals are kept.  [default: ~/.local/state/fabricgauge/configure]",
-)
+@click.option("--undo", type=click.Path(path_type=Path), metavar="JOURNAL",
+              help="Undo what a journal says was made.", allow_from_autoenv=False)  # fmt: skip
+@click.option("--journals", type=click.Path(path_type=Path), metavar="DIR",
+              help="Where journals are kept.  [default: ~/.local/state/fabricgauge/configure]"
+              )  # fmt: skip
 @click.pass_context
 def configure(ctx: click.Context, /, **options: Any) -> None:
     """Plan the commands that give nodes the networks that FILE describes.
@@ -108,7 +75,7 @@ def configure(ctx: click.Context, /, **options: Any) -> None:
     offline = bundle and not apply
     hosts = Skipped("the plan is made from a bundle") if offline else PlanHosts(access)
     plan = planned(description, inventories, hosts)
-    deliver(_text(plan, options["format_"], access, options["to"]), options["to"])
+    _show(plan, options["format_"], access, options["to"])
     if apply:
         consent = frozenset(options["consent"])
         ctx.exit(make(plan, access, options["journals"], consent, _tell))
@@ -167,20 +134,18 @@ def _description(
     return lab_description(state, nodes, backend)
 
 
-def _text(plan: "Configuration", format_: str, access: "HostAccess", to: Path | None) -> str:
+def _show(plan: "Configuration", format_: str, access: "HostAccess", to: Path | None) -> None:
+    from fabricgauge.cli.show import deliver, printer
     from fabricgauge.model.host_access import Host
     from fabricgauge.report import configuration_script
     from fabricgauge.report.content.plan import KIND
-    from fabricgauge.report.formats import formats_of
-    from fabricgauge.report.interface import Setting
 
-    formats = formats_of(KIND)
-    if format_ in formats:
-        colour = not to and sys.stdout.isatty()
-        return formats[format_](plan, Setting(width=width(), colour=colour))
+    if format_ != "script":
+        printer(KIND, format_, to)(plan)
+        return
     hosts = {"": Host("", access.head_prefix), **{host.node: host for host in access.hosts}}
     try:
-        return configuration_script.render(plan, hosts)
+        deliver(configuration_script.render(plan, hosts), to)
     except KeyError as error:
         raise UsageError(f"there is no way to {error.args[0]}; name it with -w") from error
     except ValueError as error:

@@ -42,32 +42,26 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     """
     from fabricgauge import settings
     from fabricgauge.app.conclude import reference_curves
-    from fabricgauge.app.import_logs import import_logs, judge
+    from fabricgauge.app.import_logs import import_logs, imported
     from fabricgauge.app.profile import is_profile
     from fabricgauge.cli.progress import Troubles
     from fabricgauge.cli.show import require_format, show
     from fabricgauge.files.reading import shown
-    from fabricgauge.judge.thresholds import thresholds_from
-    from fabricgauge.store.run_directory import RunDirectory
 
     if len(logs) == 1 and (path := Path(logs[0])).is_file() and is_profile(path):
         _import_profile(path, options)
         return
     require_format(options["format"])
-    said = settings.load()
-    thresholds = thresholds_from(said.thresholds, said.thresholds_origin)
+    said, told = settings.load(), Troubles()
     against = reference_curves(options["against"])
     sources = _placed(_sources(logs, options["network"]), options["hosts"])
-    told = Troubles()
-    directory = RunDirectory.create(options["output"] or settings.run_root())
-    try:
-        import_logs(sources, directory, tuple(map(shown, sys.argv)), told)
-    except BaseException:
-        directory.discard(copies=True)
-        raise
-    judged = judge(directory, thresholds, told, against)
+    command = tuple(map(shown, sys.argv))
+    judged, path = imported(
+        options["output"] or settings.run_root(), said,
+        lambda directory: import_logs(sources, directory, command, told), told, against,
+    )  # fmt: skip
     printing = Printing(options["format"], options["fail_on"], options["to"])
-    ctx.exit(show(judged, directory.path, printing))
+    ctx.exit(show(judged, path, printing))
 
 
 def _import_profile(path: Path, options: dict[str, Any]) -> None:

@@ -136,9 +136,9 @@ class Printing(msgspec.Struct, frozen=True):
     to: Path | None = None
 
 
-def lab_option(text: str) -> Decorator:
-    """``--lab``; without a name that of a lab made for this command."""
-    return click.option("--lab", is_flag=False, flag_value=OWN_LAB, metavar="[NAME]", help=text)
+def lab_option(text: str, unnamed: str = OWN_LAB) -> Decorator:
+    """``--lab``; without a name it is ``unnamed``, as a rule a lab made for this command."""
+    return click.option("--lab", is_flag=False, flag_value=unnamed, metavar="[NAME]", help=text)
 
 
 def format_option(kind: str = "run") -> Decorator:
@@ -155,9 +155,7 @@ def output_option(
     return click.option("-o", "--output", type=kind, metavar="DIR", help=text)
 
 
-def quiet_option(
-    text: str = "Print the report only, no progress.",
-) -> Decorator:
+def quiet_option(text: str = "Print the report only, no progress.") -> Decorator:
     return click.option("-q", "--quiet", is_flag=True, help=text)
 
 
@@ -209,6 +207,14 @@ memory_options = together(
 rank_order_option = click.option(
     "--rank-order", cls=Renamed, formerly="--place", type=Parsed("nodes", listed(str)),
     metavar="NODES", help="The node of each rank, in order, e.g. c2,c1.",
+)  # fmt: skip
+lab_nodes_option = click.option(
+    "-N", "--nodes", type=click.IntRange(1, 128),
+    help="How many nodes a lab made for this has.  [default: 2]",
+)  # fmt: skip
+seed_option = click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True,
+    help="Seed of the order of launches.",
 )  # fmt: skip
 ppn_option = click.option(
     "--ppn", type=click.IntRange(1, 1024), default=1, show_default=True, help="Ranks on each node."
@@ -270,76 +276,5 @@ fabric_options = together(
     click.option(
         "--topology", type=click.Path(dir_okay=False, exists=True), metavar="FILE",
         help="Groups of nodes: topology.conf, ibnetdiscover's output, or lines GROUP: NODES.",
-    ),
-)  # fmt: skip
-
-#: What simulates a cluster.
-sim_options = together(
-    click.option(
-        "--sim", metavar="PLATFORM",
-        help="Simulate a cluster with SimGrid, e.g. star:32, fat-tree:64, or a platform file.",
-    ),
-    click.option(
-        "--sim-fault", multiple=True, metavar="FAULT",
-        help="A fault to plant in it, e.g. 'rate node-7 0.25'; may be repeated.",
-    ),
-    click.option(
-        "--sim-seed", type=click.IntRange(0), default=1, help="Seed of the simulation's noise."
-    ),
-    click.option(
-        "--sim-noise", type=click.FloatRange(0, 0.5), default=0.0,
-        help="Relative noise of the simulation.",
-    ),
-)  # fmt: skip
-
-#: What measures with another suite.
-suite_options = together(
-    click.option(
-        "--tool", metavar="SUITE",
-        help="Measure with osu, imb, perftest, iperf3, nccl-tests, rccl-tests or netpipe"
-        " instead; nvbandwidth and rocm-bandwidth-test measure between the GPUs of each node."
-        " perftest heeds keys of --transport verbs, e.g. perftest:queue-pair=ud.",
-    ),
-    click.option(
-        "--tool-path", type=click.Path(file_okay=False, exists=True), metavar="DIR",
-        help="Where the suite's programs are; default: PATH, modules, usual places.",
-    ),
-    click.option(
-        "--parallel", cls=Renamed, formerly="--streams", type=click.IntRange(1, 128),
-        help="Connections that share the link in iperf3's test of many.  [default: 4]",
-    ),
-)  # fmt: skip
-
-#: Nodes, partition, limits, and whether each pair is a job of its own.
-slurm_options = together(
-    click.option("-p", "--partition", default="", help="Partition; default: the site's."),
-    click.option("-N", "--nodes", type=click.IntRange(2, 1 << 20), help="How many nodes."),
-    nodelist_option,
-    exclude_option,
-    click.option("-t", "--time", default="", help="Time limit; default: what the plan can take."),
-    click.option("--reservation", default="", help="Reservation to run in."),
-    click.option("-A", "--account", default="", help="Account to charge."),
-    click.option("--qos", default="", help="Quality of service."),
-    click.option("-C", "--constraint", default="", help="Features that the nodes must have."),
-    click.option("--exclusive", is_flag=True, help="Share the nodes with no other job."),
-    click.option(
-        "-J", "--job-name", default="fabricgauge", show_default=True, help="What the job is called."
-    ),
-    click.option(
-        "--sbatch", multiple=True, metavar="OPTION",
-        help="A further option of sbatch, e.g. --sbatch=--mem=0; may be repeated.",
-    ),
-    click.option(
-        "--launcher", type=click.Choice(["slurm", "srun"]), default="slurm", show_default=True,
-        help="Who starts the ranks: MPI's own launcher by way of Slurm, or srun.",
-    ),
-    click.option(
-        "--pair-jobs", is_flag=False, flag_value=0, type=click.IntRange(0), metavar="[PARTNERS]",
-        help="A job of its own for each pair of -w, so that no two nodes wait for a third;"
-        " PARTNERS for each node, default all.",
-    ),
-    click.option(
-        "--at-once", type=click.IntRange(1), metavar="JOBS",
-        help="Maximum number of pair jobs in Slurm's queue.  [default: 50, in a lab 1]",
     ),
 )  # fmt: skip

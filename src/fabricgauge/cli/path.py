@@ -17,31 +17,18 @@ USUAL_SIZES = (4,)
 
 @click.group(invoke_without_command=True)
 @click.option(
-    "--calls",
-    type=of.Parsed("list", of.listed(of.lazily("app.call_paths", "operation"))),
-    metavar="LIST",
-    default="send,recv",
-    show_default=True,
+    "--calls", type=of.Parsed("list", of.listed(of.lazily("app.call_paths", "operation"))),
+    metavar="LIST", default="send,recv", show_default=True,
     help="What to trace: send, recv, recv-late (the message comes while it waits), isend, irecv,"
     " put, get, and on 2 or more ranks bcast, allreduce, barrier:4; of libfabric fi_tsend,"
     " fi_tinject, fi_trecv; of verbs ibv_post_send, ibv_poll_cq.",
-)
+)  # fmt: skip
 @of.sizes_option
-@click.option(
-    "--repeats",
-    type=click.IntRange(1, 1000),
-    default=20,
-    show_default=True,
-    help="Warm calls to trace of each.",
-)
-@click.option(
-    "--limit",
-    type=of.Parsed("time", of.seconds),
-    default="60s",
-    show_default=True,
-    metavar="TIME",
-    help="End a launch after that time; what it traced until then is kept.",
-)
+@click.option("--repeats", type=click.IntRange(1, 1000), default=20, show_default=True,
+              help="Warm calls to trace of each.")  # fmt: skip
+@click.option("--limit", type=of.Parsed("time", of.seconds), default="60s", show_default=True,
+              metavar="TIME",
+              help="End a launch after that time; what it traced until then is kept.")  # fmt: skip
 @of.mpi_option
 @click.option(
     "--transport",

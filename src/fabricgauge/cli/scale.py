@@ -14,8 +14,7 @@ from fabricgauge.model.verdict import exit_status
 @of.nodelist_option
 @of.exclude_option
 @of.lab_option("Launch on a virtual cluster: NAME, or one made for this.")
-@click.option("-N", "--nodes", type=click.IntRange(1, 128),
-              help="How many nodes a lab made for this has.  [default: 2]")  # fmt: skip
+@of.lab_nodes_option
 @of.ppn_option
 @of.launcher_option
 @of.ssh_config_option
@@ -28,8 +27,7 @@ from fabricgauge.model.verdict import exit_status
               help="Settings to take turns: env:NAME=X,Y or bind=core,none.")  # fmt: skip
 @click.option("--launches", type=click.IntRange(1, 1000), default=5, show_default=True,
               help="Launches of each setting at each number of nodes.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True,
-              help="Seed of the order of launches.")  # fmt: skip
+@of.seed_option
 @click.option("--silent", type=of.Parsed("time", of.seconds), default="10m", metavar="TIME",
               show_default=True, help="End a launch that prints nothing for longer.")  # fmt: skip
 @click.option("--mpi", metavar="NAME|MPICXX",
