@@ -1,11 +1,18 @@
 """What differs between the paths of two stacks: libraries, functions, cache lines, locks."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from fabricgauge.model.call_path import CallPath, CallPaths, TracedCall
-from fabricgauge.model.path_comparison import PathChange, PathComparison, PathPart
+from fabricgauge.model.call_path import (
+    CallPath,
+    CallPaths,
+    FunctionSum,
+    ObjectSum,
+    PathChange,
+    PathComparison,
+    PathPart,
+    TracedCall,
+)
 
 #: A soname's version: two stacks' libmpi are one library, whatever their ABI is called.
 _VERSION = re.compile(r"\.so(?:\.[0-9.]+)?$")
@@ -25,24 +32,23 @@ def _key(path: CallPath) -> tuple[str, int, int, str]:
     return path.operation, path.message_bytes, path.ranks, path.way
 
 
+#: Instructions and cache lines, by library and function; the function of a whole library is empty.
+_Sums = dict[tuple[str, str], tuple[int, int]]
+
+
 def _change(a: CallPath, b: CallPath) -> PathChange:
-    return PathChange(
-        a, b,
-        tuple(_parts(_by_library(a), _by_library(b))),
-        tuple(_parts(_by_function(a), _by_function(b))),
-    )  # fmt: skip
+    libraries = _parts(_by_library(a.call), _by_library(b.call))
+    return PathChange(a, b, libraries, _parts(_by_function(a.call), _by_function(b.call)))
 
 
-def _parts(
-    a: dict[tuple[str, str], tuple[int, int]], b: dict[tuple[str, str], tuple[int, int]]
-) -> Iterator[PathPart]:
+def _parts(a: _Sums, b: _Sums) -> tuple[PathPart, ...]:
     """Those of both, the largest difference first."""
     nothing = (0, 0)
     parts = (
         PathPart(*key, *a.get(key, nothing), *b.get(key, nothing))
         for key in dict.fromkeys((*a, *b))
     )
-    yield from sorted(parts, key=lambda one: -abs(one.b_instructions - one.a_instructions))
+    return tuple(sorted(parts, key=lambda one: -abs(one.b_instructions - one.a_instructions)))
 
 
 def library(object_: str) -> str:
@@ -50,28 +56,18 @@ def library(object_: str) -> str:
     return _VERSION.sub("", object_)
 
 
-def _by_library(path: CallPath) -> dict[tuple[str, str], tuple[int, int]]:
-    call = _usual(path)
-    return _summed(((library(o.object), ""), o.instructions, o.lines) for o in call.objects)
+def _by_library(call: TracedCall) -> _Sums:
+    return _summed(("", one) for one in call.objects)
 
 
-def _by_function(path: CallPath) -> dict[tuple[str, str], tuple[int, int]]:
-    call = _usual(path)
-    named = (((library(f.object), f.function), f.instructions, f.lines) for f in call.functions)
-    return _summed(named)
+def _by_function(call: TracedCall) -> _Sums:
+    return _summed((one.function, one) for one in call.functions)
 
 
-def _summed(
-    parts: Iterable[tuple[tuple[str, str], int, int]],
-) -> dict[tuple[str, str], tuple[int, int]]:
-    instructions, lines = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
-    for key, executed, touched in parts:
-        instructions[key] += executed
-        lines[key] += touched
-    return {key: (instructions[key], lines[key]) for key in instructions}
-
-
-def _usual(path: CallPath) -> TracedCall:
-    if path.usual is None:
-        raise ValueError("a path without a call is compared with nothing")
-    return path.usual
+def _summed(parts: Iterable[tuple[str, ObjectSum | FunctionSum]]) -> _Sums:
+    found: _Sums = {}
+    for function, one in parts:
+        key = (library(one.object), function)
+        instructions, lines = found.get(key, (0, 0))
+        found[key] = (instructions + one.instructions, lines + one.lines)
+    return found

@@ -1,4 +1,4 @@
-"""The instruction path of MPI calls: what one call did, and what many calls have in common."""
+"""The instruction path of MPI calls: what one call did, many have in common, and two differ in."""
 
 import msgspec
 
@@ -97,6 +97,13 @@ class CallPath(msgspec.Struct, frozen=True):
         return sum(count for _, count in self.calls)
 
     @property
+    def call(self) -> TracedCall:
+        """The usual one; ValueError where none was traced, which is compared with nothing."""
+        if self.usual is None:
+            raise ValueError("no call of this path was traced")
+        return self.usual
+
+    @property
     def is_static(self) -> bool:
         """Whether the call begins in the program itself, and not by a jump to a library."""
         if self.usual is None or not self.usual.segments:
@@ -117,3 +124,44 @@ class CallPaths(msgspec.Struct, frozen=True):
     environment: dict[str, str]
     paths: tuple[CallPath, ...]
     virtual: bool = False
+
+
+class PathPart(msgspec.Struct, frozen=True):
+    """A library, or one of its functions, in both paths; 0 instructions are none at all.
+
+    ``library`` has no version; ``function`` is empty for the whole library.
+    """
+
+    library: str
+    function: str
+    a_instructions: int
+    a_lines: int
+    b_instructions: int
+    b_lines: int
+
+    @property
+    def removed(self) -> bool:
+        return self.b_instructions == 0
+
+    @property
+    def added(self) -> bool:
+        return self.a_instructions == 0
+
+
+class PathChange(msgspec.Struct, frozen=True):
+    """The same call in A and in B, both with a usual path; the largest difference comes first."""
+
+    a: CallPath
+    b: CallPath
+    libraries: tuple[PathPart, ...]
+    functions: tuple[PathPart, ...]
+
+
+class PathComparison(msgspec.Struct, frozen=True):
+    """All calls that both have; ``only_a`` and ``only_b`` have no counterpart."""
+
+    a: CallPaths
+    b: CallPaths
+    changes: tuple[PathChange, ...]
+    only_a: tuple[CallPath, ...]
+    only_b: tuple[CallPath, ...]

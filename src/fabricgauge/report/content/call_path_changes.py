@@ -1,16 +1,13 @@
 """What differs between the instruction paths of A and B."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from fabricgauge.model.call_path import CallPath, TracedCall
-from fabricgauge.model.path_comparison import PathChange, PathComparison, PathPart
+from fabricgauge.model.call_path import CallPath, PathChange, PathComparison, PathPart
 from fabricgauge.report import document as doc
-from fabricgauge.report.content.call_paths import called, named, title
+from fabricgauge.report.content.call_paths import bar, called, named, title
 from fabricgauge.report.interface import Kind, Records, Setting, identified
 from fabricgauge.words.figures import signed
 from fabricgauge.words.sentences import counted, listed
-
-VERSION = "1.0"
 
 #: Functions that a page of text names.
 _MOST = 10
@@ -18,11 +15,8 @@ _MOST = 10
 
 def data(comparison: PathComparison, _setting: Setting) -> dict[str, object]:
     """The whole of it; a part with 0 instructions is not in that path."""
-    return {
-        **identified("fabricgauge-call-path-changes", VERSION),
-        "headline": headline(comparison),
-        "comparison": comparison,
-    }
+    told = headline(comparison)
+    return identified("call-path-changes", "1.0", headline=told, comparison=comparison)
 
 
 COLUMNS = (
@@ -43,16 +37,11 @@ def records(comparison: PathComparison, _setting: Setting) -> Records:
 
 def document(comparison: PathComparison, _setting: Setting) -> doc.Report:
     a, b = comparison.a, comparison.b
-    word = "COMPARED" if comparison.changes else "NOTHING"
-    sections = (
-        _sides(comparison),
-        _overview(comparison),
-        *_sections(comparison),
-        _alone(comparison),
-    )
     return doc.Report(
-        word, "" if comparison.changes else "inconclusive", headline(comparison),
-        f"Instruction paths: {a.mpi} against {b.mpi}", f"A {a.mpi}, B {b.mpi}", sections,
+        "COMPARED" if comparison.changes else "NOTHING",
+        "" if comparison.changes else "inconclusive", headline(comparison),
+        f"Instruction paths: {a.mpi} against {b.mpi}", f"A {a.mpi}, B {b.mpi}",
+        (_sides(comparison), _overview(comparison), *_sections(comparison), _alone(comparison)),
     )  # fmt: skip
 
 
@@ -60,33 +49,22 @@ def headline(comparison: PathComparison) -> str:
     if not comparison.changes:
         return "A and B have no call in common: the same call, size, ranks and way"
     one = comparison.changes[0]
-    a, b = _both(one)
+    a, b = one.a.call, one.b.call
     said = [
         f"{title(one.a)}: B executes {b.instructions:,} instructions, A {a.instructions:,}"
         f" ({_relative(a.instructions, b.instructions)})",
         f"{b.lines.total:,} cache lines against {a.lines.total:,}",
     ]
-    told = [
-        _more(getattr(b, name) - getattr(a, name), word)
-        for name, word in (("calls", "call"), ("locked", "locked operation"))
-        if getattr(a, name) != getattr(b, name)
+    more = [
+        f"{counted(abs(by), word)} {'more' if by > 0 else 'fewer'}"
+        for by, word in ((b.calls - a.calls, "call"), (b.locked - a.locked, "locked operation"))
+        if by
     ]
-    return "; ".join((*said, listed(told))) if told else "; ".join(said)
-
-
-def _more(difference: int, word: str) -> str:
-    return f"{counted(abs(difference), word)} {'more' if difference > 0 else 'fewer'}"
+    return "; ".join(filter(None, (*said, listed(more))))
 
 
 def _relative(a: int, b: int) -> str:
     return "no difference" if a == b else signed(b / a - 1)
-
-
-def _both(change: PathChange) -> tuple[TracedCall, TracedCall]:
-    a, b = change.a.usual, change.b.usual
-    if a is None or b is None:
-        raise ValueError("a change has a usual call on both sides")
-    return a, b
 
 
 def _sides(comparison: PathComparison) -> doc.Section:
@@ -114,7 +92,7 @@ def _overview(comparison: PathComparison) -> doc.Section:
 
 
 def _row(change: PathChange, link: str) -> tuple[doc.Said, ...]:
-    a, b = _both(change)
+    a, b = change.a.call, change.b.call
     pairs = (
         (a.lines.total, b.lines.total), (a.calls, b.calls), (a.locked, b.locked),
         (a.branches, b.branches),
@@ -135,55 +113,41 @@ def _difference(a: int, b: int) -> str:
 
 def _sections(comparison: PathComparison) -> Iterator[doc.Section]:
     for number, one in enumerate(comparison.changes, 1):
-        blocks = (
-            *_bars(one),
-            _table(one.libraries, "library"),
-            *_functions(one),
-        )  # fmt: skip
+        blocks = (*_bars(one), _table(one.libraries, "library"), *_functions(one))
         yield doc.Section(f"change-{number}", title(one.a), blocks)
 
 
 def _bars(change: PathChange) -> Iterator[doc.Block]:
-    """A bar of each side, then of each library, all of one scale: the longer path's."""
-    a, b = _both(change)
-    whole = max(a.instructions, b.instructions, 1)
-    for side, instructions_of in (("A", _of_a), ("B", _of_b)):
-        yield _bar(side, [(one.library, instructions_of(one)) for one in change.libraries], whole)
+    """Both sides by their libraries, then each library on both by its functions."""
+    yield from _two_bars("", [(one.library, one) for one in change.libraries])
     for part in change.libraries:
-        inside = [one for one in change.functions if one.library == part.library]
-        longer = max(part.a_instructions, part.b_instructions, 1)
-        for side, instructions_of in (("A", _of_a), ("B", _of_b)):
-            parts = [(one.function, instructions_of(one)) for one in inside]
-            yield _bar(f"{part.library} {side}", parts, longer)
+        inside = [(one.function, one) for one in change.functions if one.library == part.library]
+        yield from _two_bars(f"{part.library} ", inside)
 
 
-def _of_a(part: PathPart) -> int:
-    return part.a_instructions
-
-
-def _of_b(part: PathPart) -> int:
-    return part.b_instructions
-
-
-def _bar(label: str, parts: list[tuple[str, int]], whole: int) -> doc.ShareBar:
-    shown = tuple((f"{name} {count:,}", count / whole, True) for name, count in parts if count)
-    return doc.ShareBar(label, shown, alike=True)
+def _two_bars(label: str, parts: list[tuple[str, PathPart]]) -> Iterator[doc.Block]:
+    """A's and B's of one scale: that of the longer one."""
+    a = [(name, one.a_instructions) for name, one in parts]
+    b = [(name, one.b_instructions) for name, one in parts]
+    longer = max(sum(count for _, count in side) for side in (a, b))
+    yield bar(f"{label}A", a, longer)
+    yield bar(f"{label}B", b, longer)
 
 
 def _functions(change: PathChange) -> Iterator[doc.Block]:
     """Those removed, those added, and those of another length."""
-    kept = [one for one in change.functions if not (one.removed or one.added)]
-    for word, parts in (
-        ("Removed", [one for one in change.functions if one.removed]),
-        ("Added", [one for one in change.functions if one.added]),
-        ("Of another length", [o for o in kept if o.a_instructions != o.b_instructions]),
-    ):
+    found: dict[str, list[PathPart]] = {"Removed": [], "Added": [], "Of another length": []}
+    for one in change.functions:
+        if one.a_instructions != one.b_instructions:
+            word = "Removed" if one.removed else "Added" if one.added else "Of another length"
+            found[word].append(one)
+    for word, parts in found.items():
         if parts:
             note = counted(len(parts), "function")
-            yield doc.Fold(word, note, (_table(tuple(parts), "function"),), open=True)
+            yield doc.Fold(word, note, (_table(parts, "function"),), open=True)
 
 
-def _table(parts: tuple[PathPart, ...], what: str) -> doc.Table:
+def _table(parts: Sequence[PathPart], what: str) -> doc.Table:
     heads = doc.heads(f"~{what}", ">A", ">B", ">B − A", ">cache lines A", ">B")
     rows = tuple(
         (
@@ -194,9 +158,7 @@ def _table(parts: tuple[PathPart, ...], what: str) -> doc.Table:
         )
         for one in parts
     )  # fmt: skip
-    limit = doc.RowLimit(
-        "and {count} more; HTML and JSON have all", dict.fromkeys((doc.SCREEN, doc.TRACKER), _MOST)
-    )
+    limit = doc.RowLimit("and {count} more; HTML and JSON have all", {doc.TEXT: _MOST})
     return doc.Table(heads, rows, limit=limit)
 
 

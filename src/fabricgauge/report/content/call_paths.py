@@ -120,16 +120,13 @@ def _row(path: CallPath) -> tuple[doc.Said, ...]:
     if one is None:
         return ("·", f"0 of {path.traced}", "·", "·", cold, *("·",) * 7)
     alike = dict(path.calls)[one.instructions]
+    asked = ", ".join(f"{count} {name}" for name, count in sorted(one.system_calls.items()))
     return (
         doc.Cell(f"{one.instructions:,}{'+' * one.cut}", strong=True),
         f"{alike} of {path.traced}", f"{path.calls[0][0]:,}", f"{path.calls[-1][0]:,}", cold,
         f"{one.lines.total:,}", f"{one.new_lines:,}", str(one.calls), str(one.locked),
-        str(one.branches), f"{one.polled:,}" if one.polled else "", _system_calls(one),
+        str(one.branches), f"{one.polled:,}" if one.polled else "", asked,
     )  # fmt: skip
-
-
-def _system_calls(call: TracedCall) -> str:
-    return ", ".join(f"{count} {name}" for name, count in sorted(call.system_calls.items()))
 
 
 def _sections(paths: Iterable[CallPath]) -> Iterator[doc.Section]:
@@ -150,8 +147,7 @@ def _told(path: CallPath, call: TracedCall) -> Iterator[doc.Block]:
     yield doc.Table(heads, (*rows, total), total=True)
     functions = sorted(call.functions, key=lambda one: -one.instructions)
     limit = doc.RowLimit(
-        "and {count} more; --format listing has all of them, in order",
-        dict.fromkeys((doc.SCREEN, doc.TRACKER), _MOST_FUNCTIONS),
+        "and {count} more; --format listing has all of them, in order", {doc.TEXT: _MOST_FUNCTIONS}
     )
     cells: tuple[tuple[doc.Said, ...], ...] = tuple(
         (named(one.function, one.object), f"{one.instructions:,}",
@@ -185,19 +181,16 @@ def _footprint(uses: Uses) -> tuple[str, ...]:
 
 def _bars(call: TracedCall) -> Iterator[doc.Block]:
     """A bar of all libraries, and of each library one of its functions, in order of first use."""
-    yield doc.ShareBar(
-        "all", tuple((one.object, one.instructions / call.instructions, True)
-                     for one in call.objects),
-        alike=True,
-    )  # fmt: skip
+    yield bar("all", [(one.object, one.instructions) for one in call.objects], call.instructions)
     for one in call.objects:
-        inside = [f for f in call.functions if f.object == one.object]
-        yield doc.ShareBar(
-            one.object,
-            tuple((f"{f.function} {f.instructions:,}", f.instructions / one.instructions, True)
-                  for f in inside),
-            alike=True,
-        )  # fmt: skip
+        inside = [(f.function, f.instructions) for f in call.functions if f.object == one.object]
+        yield bar(one.object, inside, one.instructions)
+
+
+def bar(label: str, parts: Iterable[tuple[str, int]], whole: int) -> doc.ShareBar:
+    """Numbers of instructions as shares of a whole; what executed none is left out."""
+    shown = tuple((f"{name} {count:,}", count / whole, True) for name, count in parts if count)
+    return doc.ShareBar(label, shown, alike=True)
 
 
 def _in_order(call: TracedCall) -> Iterator[str]:
