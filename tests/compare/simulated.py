@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fabricgauge.model.comparison import Operand
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import Quantity, SuiteCurve, SuitePoint
 
 SIZES = tuple(2**power for power in range(24))

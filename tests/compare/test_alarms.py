@@ -9,7 +9,7 @@ from tests.compare.simulated import Noise, operand, run
 from tests.compare.test_comparing import means
 
 from fabricgauge.compare.comparing import compare
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Pattern
 
 ROUNDS = 40
 TOLERANCE = 0.05

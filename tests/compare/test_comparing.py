@@ -9,7 +9,7 @@ from tests.compare.simulated import bare, curve, operand
 from fabricgauge.compare.comparing import AS_OF_A_RUN, compare
 from fabricgauge.model.comparison import Comparison
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import Failure, Quantity, SuiteCurve, SuitePoint, Trouble
 from fabricgauge.model.verdict import exit_status
 from fabricgauge.report.content.comparison import headline

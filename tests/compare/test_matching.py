@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.compare.simulated import bare, curve
 
 from fabricgauge.compare.matching import as_times, match
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import SuiteCurve
 
 

@@ -10,7 +10,8 @@ from tests.judge import planted
 from fabricgauge.evidence.ledger import ledgers
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import WireLedger
-from fabricgauge.model.measurement import Measurement, Pattern
+from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.pattern import Pattern
 
 LINE_BYTES_PER_S = planted.RATE / 8
 STREAM = planted.Sample("bandwidth", 1048576, 0, 0.6)

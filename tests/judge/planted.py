@@ -17,13 +17,13 @@ from fabricgauge.model.measurement import (
     InterfaceCounters,
     Measurement,
     NodeCounters,
-    Pattern,
     Placement,
     ProcessorUse,
     Socket,
     Times,
 )
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping
 from fabricgauge.model.run import Ended, Launch, Run
 from fabricgauge.model.verdict import Outcome, Verdict

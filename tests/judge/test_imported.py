@@ -16,7 +16,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.fabric import Fabric, Network
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended, Launch, Run
 from fabricgauge.model.suite import (

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from tests.judge import planted
 
-from fabricgauge.model.measurement import Measurement, Pattern
-from fabricgauge.model.pattern import PAIR_PATTERNS, Epoch
+from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.pattern import PAIR_PATTERNS, Epoch, Pattern
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.words import patterns

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.model.measurement import LATENCY_PATTERNS
+from fabricgauge.model.pattern import LATENCY_PATTERNS
 from fabricgauge.references.curves import unit
 from fabricgauge.references.files import (
     ReferenceCell,

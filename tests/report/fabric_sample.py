@@ -10,7 +10,7 @@ from tests.report import sample
 
 from fabricgauge.evidence.gathering import evidence
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.measurement import Measurement, Pattern, Times
+from fabricgauge.model.measurement import Measurement, Times
 from fabricgauge.model.pairs import (
     FabricResult,
     NodeRank,
@@ -21,7 +21,7 @@ from fabricgauge.model.pairs import (
     Spectrum,
     Suspect,
 )
-from fabricgauge.model.pattern import Load
+from fabricgauge.model.pattern import Load, Pattern
 from fabricgauge.model.plan import Case
 from fabricgauge.model.run import Launch
 from fabricgauge.model.together import Together

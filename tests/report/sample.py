@@ -12,17 +12,16 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.fabric import Address, Fabric, Interface, Member, Network, Node, Unreached
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import (
-    LATENCY_PATTERNS,
     DataCheck,
     Header,
     InterfaceCounters,
     Measurement,
     NodeCounters,
-    Pattern,
     Placement,
     Timer,
     Times,
 )
+from fabricgauge.model.pattern import LATENCY_PATTERNS, Pattern
 from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping
 from fabricgauge.model.run import Ended, Launch, Run
 from fabricgauge.model.verdict import Outcome, Verdict

@@ -3,8 +3,8 @@
 import msgspec
 from tests.judge import planted
 
-from fabricgauge.model.measurement import Measurement, Pattern
-from fabricgauge.model.pattern import Epoch
+from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.pattern import Epoch, Pattern
 from fabricgauge.stats.curves import curves, suite_curves
 
 

@@ -7,13 +7,9 @@ from fabricgauge.evidence.connections import CARRIED, address_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ErrorCount, InterfaceTraffic, Moved, NodeTraffic, Traffic
 from fabricgauge.model.fabric import Fabric, is_adapter_port
-from fabricgauge.model.measurement import (
-    LATENCY_PATTERNS,
-    InterfaceCounters,
-    Measurement,
-    NodeCounters,
-)
+from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCounters
 from fabricgauge.model.nccl import SUITES
+from fabricgauge.model.pattern import LATENCY_PATTERNS
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.stats.series import node_of
@@ -52,8 +48,8 @@ def _moved(
     payload, left_out = 0, list[str]()
     sent, received = Counter[str](), Counter[str]()
     for counters, payload_bytes in counted:
-        if counters.went_backwards:
-            where = f"{node}:{counters.went_backwards}"
+        if back := _went_backwards(counters):
+            where = f"{node}:{back}"
             left_out.append(f"launch {launch.number}: the counters of {where} went backwards")
             continue
         own = sum(payload_bytes[one] for one in ranks if one < len(payload_bytes))
@@ -77,6 +73,15 @@ def _moved(
         by_address=by_address,
         left_out=tuple(dict.fromkeys(left_out)),
     )
+
+
+def _went_backwards(counters: NodeCounters) -> str:
+    """An interface whose counters wrapped or were reset, empty if there is none."""
+    for name, before in sorted(counters.before.items()):
+        after = counters.after.get(name)
+        if after and (after.tx_bytes < before.tx_bytes or after.rx_bytes < before.rx_bytes):
+            return name
+    return ""
 
 
 def path_ends(fabric: Fabric, node: str, octets: dict[str, int], *, by_tcp: bool) -> dict[str, int]:

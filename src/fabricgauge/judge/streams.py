@@ -10,7 +10,8 @@ from fabricgauge.evidence.connections import acknowledged, busy_share
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
-from fabricgauge.model.measurement import Measurement, Pattern, ProcessorUse
+from fabricgauge.model.measurement import Measurement, ProcessorUse
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.run import Around, Launch
 from fabricgauge.model.verdict import Outcome, VerdictSubject
 from fabricgauge.stats.series import Point, Series, node_of

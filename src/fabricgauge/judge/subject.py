@@ -12,9 +12,9 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.evidence import NetworkEvidence, RunEvidence
 from fabricgauge.model.fabric import Network
-from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.medium import FLOORS, Floor
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult, PairAnalysis
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import SuiteCurve

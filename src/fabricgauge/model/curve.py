@@ -3,7 +3,7 @@
 import msgspec
 
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Pattern
 
 
 class CurvePoint(msgspec.Struct, frozen=True):

@@ -10,12 +10,10 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.memory import CopyTimes, EndsMemory, RankMemory
-from fabricgauge.model.pattern import LATENCY_PATTERNS as LATENCY_PATTERNS
-from fabricgauge.model.pattern import Epoch, Load, variant
-from fabricgauge.model.pattern import Pattern as Pattern
+from fabricgauge.model.pattern import Epoch, Load, Pattern, variant
 from fabricgauge.model.together import Round, Together
 
-FORMAT_VERSION = "2.6"
+FORMAT_VERSION = "2.7"
 
 NO_SEGMENTS = Skipped("records before format 2.1 do not count segments")
 NO_LINK = Skipped("loopback has no link, and records before format 2.2 tell of none")
@@ -42,10 +40,6 @@ class UsedPort(msgspec.Struct, frozen=True):
     lid: int
     active_mtu_bytes: int
     firmware: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.device}:{self.port}"
 
 
 class UsedSockets(msgspec.Struct, frozen=True, tag_field="name", tag="sockets"):
@@ -96,11 +90,11 @@ class UsedVerbs(msgspec.Struct, frozen=True, tag_field="name", tag="verbs"):
     shared_receives: bool = False
 
     def __str__(self) -> str:
-        ports = ", ".join(dict.fromkeys(f"{p.name} (GID {p.gid_index})" for p in self.ports))
+        ports = dict.fromkeys(f"{p.device}:{p.port} (GID {p.gid_index})" for p in self.ports)
         by = f", messages by {self.messages_by}" if self.messages_by != "send" else ""
         shared = ", receives shared" if self.shared_receives else ""
-        mtu = self.path_mtu_bytes
-        return f"verbs {self.queue_pair.upper()} by {ports}, path MTU {mtu} B{by}{shared}"
+        way = f"{', '.join(ports)}, path MTU {self.path_mtu_bytes} B"
+        return f"verbs {self.queue_pair.upper()} by {way}{by}{shared}"
 
 
 class Header(msgspec.Struct, frozen=True, tag_field="record", tag="header"):
@@ -132,9 +126,9 @@ class Placement(
 ):
     """Where a rank ran, as the rank itself saw it.
 
-    ``interface`` is the one whose address lies in the subnet that the launch was
-    pinned to; empty when it was not pinned. ``copies`` are those between host and GPU of a rank
-    whose buffers lie on one, by size; timed before the cases.
+    ``interface`` is the one whose address lies in the subnet that the launch was pinned to; empty
+    when it was not pinned. ``copies`` are those between host and GPU of a rank whose buffers lie on
+    one, by size; timed before the cases.
     """
 
     rank: int
@@ -196,24 +190,15 @@ class NodeCounters(msgspec.Struct, frozen=True):
     read_utc_s: tuple[float, ...] = ()
     ports: dict[str, dict[str, int]] = {}
 
-    @property
-    def went_backwards(self) -> str:
-        """An interface whose counters wrapped or were reset, empty if there is none."""
-        for name, before in sorted(self.before.items()):
-            after = self.after.get(name)
-            if after and (after.tx_bytes < before.tx_bytes or after.rx_bytes < before.rx_bytes):
-                return name
-        return ""
-
 
 class Socket(msgspec.Struct, frozen=True):
     """One TCP connection of a rank over one case, from the kernel's TCP_INFO.
 
-    Byte and time fields are differences over the case; ``busy_s`` is time with
-    data waiting to be acknowledged, of which ``rwnd_limited_s`` was spent on the
-    receiver's window and ``sndbuf_limited_s`` on the sender's buffer. Where it stands for all
-    connections of a local address, ``remote`` is empty. ``data_segments`` were sent with payload,
-    ``acknowledgements`` without; records before format 2.1 tell neither.
+    Byte and time fields are differences over the case; ``busy_s`` is time with data waiting to be
+    acknowledged, of which ``rwnd_limited_s`` was spent on the receiver's window and
+    ``sndbuf_limited_s`` on the sender's buffer. Where it stands for all connections of a local
+    address, ``remote`` is empty. ``data_segments`` were sent with payload, ``acknowledgements``
+    without; records before format 2.1 tell neither.
     """
 
     local: str
@@ -234,11 +219,11 @@ class Socket(msgspec.Struct, frozen=True):
 class ProcessorUse(msgspec.Struct, frozen=True):
     """One rank's processor use over a case, and its node's.
 
-    ``run_delay_s`` is time that the rank's threads, in sum, were ready to run but had to
-    wait for a processor. Shares are of all processors of the node, 0 to 1;
-    ``busiest_softirq_share`` is that of the single processor that spent most time in
-    interrupts' bottom halves. In records of format 1 a ``run_delay_s`` of 0 may also mean that
-    the kernel did not tell, and only the rank's first thread counts.
+    ``run_delay_s`` is time that the rank's threads, in sum, were ready to run but had to wait for a
+    processor. Shares are of all processors of the node, 0 to 1; ``busiest_softirq_share`` is that
+    of the single one that spent most time in interrupts' bottom halves. In records of format 1 a
+    ``run_delay_s`` of 0 may also mean that the kernel did not tell, and only the rank's first
+    thread counts.
     """
 
     rank: int
@@ -303,16 +288,14 @@ class VerbsConnection(msgspec.Struct, frozen=True):
 class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     """One case of one launch.
 
-    A sample is one half round trip (``latency``), one put with its flush
-    (``put_latency``), or one window with its acknowledgement or flush (the
-    bandwidth patterns). ``sample_payload_bytes`` is the payload per sample and
-    direction. ``payload_sent_bytes`` is everything each rank sent in the case, warm-up
-    and control included, which the counters are held against. It counts only what goes to
-    other nodes' ranks in the cases of many ranks, and is 0 for collectives, whose algorithm
-    decides what is sent. ``sockets`` are the connections of each rank, in rank order.
-    ``together`` is what a case of many ranks adds, ``connections`` what one over verbs does,
-    ``memory`` what one with an end in device memory does, of the pair's ranks. ``losing`` says
-    that connections of the launch had lost frames, so that a quarter of the budget was used.
+    ``sample_payload_bytes`` is the payload per sample and direction. ``payload_sent_bytes`` is
+    everything each rank sent in the case, warm-up and control included, which the counters are held
+    against. It counts only what goes to other nodes' ranks in the cases of many ranks, and is 0 for
+    collectives, whose algorithm decides what is sent. ``sockets`` are the connections of each rank,
+    in rank order. ``together`` is what a case of many ranks adds, ``connections`` what one over
+    verbs does, ``memory`` what one with an end in device memory does, of the pair's ranks.
+    ``losing`` says that connections of the launch had lost frames, so that a quarter of the budget
+    was used.
     """
 
     case: str

@@ -12,8 +12,8 @@ import msgspec
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.gpu_pairs import GpuPairs
-from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.nccl import NcclEvidence
+from fabricgauge.model.pattern import Pattern
 
 Quantity = Literal["time", "bandwidth", "message_rate", "bus_bandwidth", "overlap"]
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import LogEvidence, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.lines import command_line, number_of

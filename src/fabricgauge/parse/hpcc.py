@@ -5,7 +5,7 @@ Ping-pongs are made between many pairs of ranks, one after the other: also of on
 only those of two ranks are judged. A ring's bandwidth is a rank's, to both of its neighbours.
 """
 
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import Besides
 from fabricgauge.parse.labelled import Labelled, NamedValue, Values
 

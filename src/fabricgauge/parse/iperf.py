@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import Besides, LogEvidence, SuiteCurve
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.lines import figure_of

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import Besides, LogEvidence, Quantity, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.lines import number_of

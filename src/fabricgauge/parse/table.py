@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import (
     Besides,
     Failure,

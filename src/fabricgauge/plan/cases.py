@@ -3,8 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.measurement import LATENCY_PATTERNS
-from fabricgauge.model.pattern import ROUND_TRIP_PATTERNS, SUSTAINED_BYTES, THREADED_PATTERNS
+from fabricgauge.model.pattern import (
+    LATENCY_PATTERNS,
+    ROUND_TRIP_PATTERNS,
+    SUSTAINED_BYTES,
+    THREADED_PATTERNS,
+)
 from fabricgauge.model.plan import Case
 from fabricgauge.plan.asked import Asked, asked
 from fabricgauge.plan.profiles import MIB

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.errors import FabricgaugeError
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.reference import Document, Expected, PrintedTable
 from fabricgauge.model.suite import Besides, Quantity, Statistic
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.measurement import Measurement, Pattern, Times
-from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS
+from fabricgauge.model.measurement import Measurement, Times
+from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS, Pattern
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import Besides, Quantity, SuiteCurve, SuitePoint
 from fabricgauge.stats.series import (

@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.measurement import LATENCY_PATTERNS, Measurement, Pattern
-from fabricgauge.model.pattern import PAIR_PATTERNS
+from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.pattern import LATENCY_PATTERNS, PAIR_PATTERNS, Pattern
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import VerdictSubject

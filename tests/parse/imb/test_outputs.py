@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.model.measurement import LATENCY_PATTERNS
+from fabricgauge.model.pattern import LATENCY_PATTERNS
 from fabricgauge.model.suite import Failure, SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import read
 

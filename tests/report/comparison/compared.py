@@ -5,7 +5,7 @@ import msgspec
 from fabricgauge.compare.comparing import compare
 from fabricgauge.model.comparison import Comparison, Operand
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import Quantity, SuiteCurve, SuitePoint
 
 SIZES = (0, 8, 1024, 65536, 1 << 20)

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import msgspec
 
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Pattern
 
 #: Largest message of a default run: MAXMSGLOG of IMB_settings.h, and of IMB_settings_io.h.
 LAST_BYTES = 1 << 22

@@ -12,7 +12,7 @@ from operator import lt
 
 import msgspec
 
-from fabricgauge.model.measurement import LATENCY_PATTERNS
+from fabricgauge.model.pattern import LATENCY_PATTERNS
 from fabricgauge.model.suite import Besides, Quantity, SuiteCurve
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.lines import decimals

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Pattern
 
 MIB = 2**20
 #: Default of ``-m`` (osu_util.c of 7.4: MAX_MESSAGE_SIZE and MAX_MSG_SIZE_COLL).

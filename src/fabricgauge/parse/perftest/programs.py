@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import msgspec
 
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import Besides
 from fabricgauge.parse.lines import remembered
 from fabricgauge.parse.rows import RowForm
