@@ -42,6 +42,14 @@ def test_what_is_cut_off_is_counted_also_within_a_finding() -> None:
     assert isinstance(rest, doc.Paragraph) and rest.text == "and 2 more"
 
 
+def test_a_limit_of_all_text_cuts_on_a_screen_and_in_a_tracker_and_on_no_page() -> None:
+    limit = doc.RowLimit("and {count} more", {doc.TEXT: 2})
+    made = document(doc.Section("a", "A", (doc.Items(("one", "two", "three"), limit=limit),)))
+    for medium, most in ((doc.SCREEN, 2), (doc.TRACKER, 2), (doc.PAGE, 3)):
+        items = doc.shown_on(made, medium).sections[0].blocks[0]
+        assert isinstance(items, doc.Items) and len(items.items) == most
+
+
 def test_a_kind_has_the_formats_of_the_parts_that_it_has() -> None:
     assert list(formats_of(kind(document()))) == ["terminal", "html", "json", "markdown"]
 

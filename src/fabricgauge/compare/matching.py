@@ -7,7 +7,6 @@ order, as far as both sides say them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import zip_longest
 from typing import TypeVar
 
 import msgspec
@@ -170,13 +169,9 @@ def _in_order(
     if 1 in (len(a), len(b)):
         matched += [(one, other) for one in a for other in b]
         return
-    for one, other in zip_longest(a, b):
-        if one is not None and other is not None:
-            matched.append((one, other))
-        elif one is not None:
-            alone.append(Unmatched("A", one, "B has fewer curves of this kind"))
-        elif other is not None:
-            alone.append(Unmatched("B", other, "A has fewer curves of this kind"))
+    matched += zip(a, b, strict=False)
+    alone += [Unmatched("A", one, "B has fewer curves of this kind") for one in a[len(b) :]]
+    alone += [Unmatched("B", one, "A has fewer curves of this kind") for one in b[len(a) :]]
 
 
 def _other_trait(side: Side, curve: SuiteCurve, name: str, value: str) -> Unmatched:

@@ -92,30 +92,20 @@ def _time(estimate: Estimate, size: int, is_rate: bool) -> Times:
     return size / ends[::-1] if is_rate else ends
 
 
-class _Layout(msgspec.Struct, frozen=True):
-    """How many nodes and ranks a profile has; ``beside`` is how many ranks share a node."""
-
-    nodes: int
-    ranks: int
-
-    @property
-    def beside(self) -> int:
-        return max(1, self.ranks // max(1, self.nodes))
-
-
 def predicted(
     profile: ApplicationProfile, a_name: str, a: Iterable[SuiteCurve], b_name: str,
     b: Iterable[SuiteCurve], cautions: Sequence[str] = (),
 ) -> Prediction:  # fmt: skip
     """The mix on both stacks; only what both have a curve for is counted."""
-    stacks, layout = (_stack(a), _stack(b)), _Layout(profile.nodes, profile.size)
+    stacks, nodes = (_stack(a), _stack(b)), max(1, profile.nodes)
+    beside = max(1, profile.size // nodes) - 1
     rows: list[PredictedMix] = []
     sums = [np.zeros((2, 3)), np.zeros((2, 3))]
     without: Counter[str] = Counter()
     between = [one for one in profile.mix if _is_between(one)]
     for one in between:
         size = _size(one)
-        each = [_bounds(stack, one, size, layout) for stack in stacks]
+        each = [_bounds(stack, one, size, nodes, beside) for stack in stacks]
         if each[0] is None or each[1] is None:
             without[f"{one.call} of {one.ranks} ranks at {size:,.0f} B"] += one.calls
             continue
@@ -161,9 +151,12 @@ def _size(one: CallMix) -> float:
 
 
 def _bounds(
-    stack: _Stack, one: CallMix, size: float, layout: _Layout
+    stack: _Stack, one: CallMix, size: float, nodes: int, beside: int
 ) -> tuple[NDArray[np.float64], str] | None:
-    """Both bounds of one call (rows) with their intervals (columns), and where they are from."""
+    """Both bounds of one call (rows) with their intervals (columns), and where they are from.
+
+    ``beside`` is how many other ranks share a rank's node.
+    """
     wait = stack.half_round_trip(size)
     if one.kind == "Collective":
         pattern = one.call.lower()
@@ -173,13 +166,13 @@ def _bounds(
         if wait is None:
             return None
         # A tree has the fewest steps one after the other, a ring there and back the most.
-        steps = max(1, math.ceil(math.log2(max(2, layout.nodes))))
+        steps = max(1, math.ceil(math.log2(max(2, nodes))))
         return np.array([steps * wait, 2 * (one.ranks - 1) * wait]), "latency, in steps"
     if wait is None:
         return None
     stream = stack.at("bandwidth", 0, size) if size >= 1 else None
     follow = wait if stream is None else np.minimum(wait, stream)
-    shared = (layout.beside - 1) * (follow if stream is None else stream)
+    shared = beside * (follow if stream is None else stream)
     return np.array([follow, 2 * (wait + shared)]), "latency and one-way stream"
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.scaled import Scaled, ScaleLaunch, ScalePoint, ScaleRun
@@ -23,8 +25,7 @@ def with_points(run: ScaleRun) -> Scaled:
     reference has no figure.
     """
     points = (_point(run.design, arm, run.launches, run.ppn) for arm in range(len(run.design.arms)))
-    known = {name: getattr(run, name) for name in ScaleRun.__struct_fields__}
-    return Scaled(**known, points=tuple(points))
+    return Scaled(**msgspec.structs.asdict(run), points=tuple(points))
 
 
 def _point(design: Design, arm: int, launches: Sequence[ScaleLaunch], ppn: int) -> ScalePoint:
@@ -37,7 +38,9 @@ def _point(design: Design, arm: int, launches: Sequence[ScaleLaunch], ppn: int) 
     outcome, summary = _outcome(own, nodes)
 
     def over(figures: Sequence[float]) -> Estimate | Skipped:
-        return _estimate(figures) if figures else Skipped(summary or "no launch came to its end")
+        if not figures:
+            return Skipped(summary or "no launch came to its end")
+        return of_repeats([Estimate(one, one, one, 0.0, 1, 1) for one in figures])
 
     share = nodes / int(fewest)
     speedups = [before[block] / times[block] for block in both]
@@ -55,10 +58,6 @@ def _times(launches: Sequence[ScaleLaunch], arm: int) -> dict[int, float]:
         for one in launches
         if one.arm == arm and isinstance(one.wall_s, float) and not one.invalid
     }
-
-
-def _estimate(figures: Sequence[float]) -> Estimate:
-    return of_repeats([Estimate(one, one, one, 0.0, 1, 1) for one in figures])
 
 
 def _outcome(launches: Sequence[ScaleLaunch], nodes: int) -> tuple[Outcome, str]:

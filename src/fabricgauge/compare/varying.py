@@ -123,22 +123,15 @@ def _of_block(run: Run, block: int, blocks: int, named: bool) -> Mapping[Column,
     each = len(run.plan.launches) // blocks
     numbers = {one.number for one in run.plan.launches[block * each : (block + 1) * each]}
     launches = tuple(one for one in run.launches if one.number in numbers)
-    curves = suite_curves(msgspec.structs.replace(run, launches=launches))
-    return {
-        Column(
-            _titled(curve.title, curve.settings) if named else curve.title,
-            curve.quantity,
-            point.message_bytes,
-        ): value
-        for curve in curves
-        for point in curve.points
-        if (value := point.estimate.value) > 0
-    }
-
-
-def _titled(title: str, settings: Mapping[str, str]) -> str:
-    network = settings.get("network", "")
-    return f"{network}: {title}" if network else title
+    found = {}
+    for curve in suite_curves(msgspec.structs.replace(run, launches=launches)):
+        network = curve.settings.get("network", "") if named else ""
+        title = f"{network}: {curve.title}" if network else curve.title
+        for point in curve.points:
+            if point.estimate.value > 0:
+                column = Column(title, curve.quantity, point.message_bytes)
+                found[column] = point.estimate.value
+    return found
 
 
 def _effects(

@@ -243,10 +243,6 @@ class FabricResult(msgspec.Struct, frozen=True, eq=False):
     analyses: tuple[PairAnalysis, ...] = ()
     rechecks: tuple[Recheck, ...] = ()
 
-    @property
-    def findings(self) -> tuple[PairFinding, ...]:
-        return tuple(one for analysis in self.analyses for one in analysis.findings)
-
 
 #: Of a run of two nodes.
 NO_PAIRS = FabricResult()

@@ -6,6 +6,7 @@ format. Texts are as they came: renderers escape them, and no text is markup any
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Flag, auto
+from itertools import compress
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
@@ -180,7 +181,6 @@ class Entry(msgspec.Struct, frozen=True):
 
     label: str
     blocks: tuple["Block", ...]
-    on: Medium = ALL
 
 
 class Judgement(msgspec.Struct, frozen=True, tag=True):
@@ -273,7 +273,7 @@ def drawn(pictures: "Iterable[Drawable | None]") -> Plots:
     return Plots(tuple(Plot(one) for one in pictures if one is not None))
 
 
-_Part = TypeVar("_Part", bound="Section | Block | Entry")
+_Part = TypeVar("_Part", bound="Section | Block")
 _Row = TypeVar("_Row")
 
 
@@ -322,18 +322,13 @@ def _block(block: Block, medium: Medium) -> Iterator[Block]:
     elif isinstance(block, Plots):
         yield replace(block, beside=_shown(block.beside, medium))
     elif isinstance(block, Judgement):
-        entries = (
-            replace(entry, blocks=shown)
-            for entry in _meant(block.entries, medium)
-            if (shown := _shown(entry.blocks, medium))
-        )
-        yield replace(block, entries=tuple(entries))
+        entries = (replace(one, blocks=_shown(one.blocks, medium)) for one in block.entries)
+        yield replace(block, entries=tuple(one for one in entries if one.blocks))
     elif isinstance(block, Table):
-        places = [place for place, one in enumerate(block.columns) if medium in one.on]
-        columns = tuple(block.columns[place] for place in places)
+        meant = [medium in one.on for one in block.columns]
         rows, rest = _cut(block.rows, block.limit, medium)
-        cells = tuple(tuple(row[at] for at in places) for row in rows)
-        yield replace(block, columns=columns, rows=cells)
+        cells = tuple(tuple(compress(row, meant)) for row in rows)
+        yield replace(block, columns=tuple(compress(block.columns, meant)), rows=cells)
         yield from rest
     elif isinstance(block, Items):
         items, rest = _cut(block.items, block.limit, medium)
@@ -346,7 +341,8 @@ def _block(block: Block, medium: Medium) -> Iterator[Block]:
 def _cut(
     rows: tuple[_Row, ...], limit: RowLimit | None, medium: Medium
 ) -> tuple[tuple[_Row, ...], list[Paragraph]]:
-    most = limit.most.get(medium, len(rows)) if limit else len(rows)
+    given = limit.most.items() if limit else ()
+    most = next((most for media, most in given if medium in media), len(rows))
     if limit is None or len(rows) <= most:
         return rows, []
     words = limit.words.replace("{count}", f"{len(rows) - most:,}")

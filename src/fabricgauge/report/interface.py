@@ -47,9 +47,9 @@ class OneLine(msgspec.Struct, frozen=True):
     document: object
 
 
-def identified(format_: str, version: str) -> dict[str, object]:
-    """How a JSON document begins; a reader accepts every one of the same major version."""
-    return {"format": format_, "version": version}
+def identified(what: str, version: str, **rest: object) -> dict[str, object]:
+    """A JSON document; a reader accepts every one of the same ``what`` and major version."""
+    return {"format": f"fabricgauge-{what}", "version": version, **rest}
 
 
 #: What JUnit calls an outcome; a pass has no element.

@@ -122,14 +122,9 @@ class HeatMap(NamedTuple):
     nodes: int
 
     @property
-    def whole_side(self) -> int:
-        """Cells that the blocks of the whole picture cover per side: the last may jut out."""
-        return len(self.whole) * -(-len(self.cells) // len(self.whole))
-
-    @property
-    def whole_block(self) -> int:
-        """How many nodes a cell of the whole picture holds per side."""
-        return self.block * -(-len(self.cells) // len(self.whole))
+    def joined(self) -> int:
+        """How many cells a block of the whole picture holds per side: the last may jut out."""
+        return -(-len(self.cells) // len(self.whole))
 
 
 class Histogram(NamedTuple):

@@ -128,11 +128,8 @@ def half_width(estimate: Estimate) -> str:
     """
     if not estimate.supported:
         return f"n = {estimate.samples}"
-    if not estimate.value:
-        return "± 0.0 %"
-    farthest = max(estimate.high - estimate.value, estimate.value - estimate.low)
-    percentage = 100 * farthest / abs(estimate.value)
-    return f"± {percentage:.1f} %" if percentage >= 0.05 else "± < 0.1 %"
+    percentage = 100 * estimate.half_width
+    return "± < 0.1 %" if estimate.value and percentage < 0.05 else f"± {percentage:.1f} %"
 
 
 def _scaled(value: float) -> str:

@@ -5,11 +5,7 @@ Their samples are defined in docs/reference/engine-output.md.
 
 import msgspec
 
-from fabricgauge.model.pattern import (
-    COLLECTIVE_PATTERNS,
-    LATENCY_PATTERNS,
-    PAIR_PATTERNS,
-)
+from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, LATENCY_PATTERNS, PAIR_PATTERNS
 from fabricgauge.model.suite import Quantity
 
 #: What the other ranks do while some measure, by the engine's name.

@@ -21,8 +21,6 @@ from fabricgauge.report.interface import Kind, Records, Setting, identified
 from fabricgauge.words.figures import digits, megabytes_per_s, microseconds, signed, size
 from fabricgauge.words.sentences import counted
 
-VERSION = "1.1"
-
 #: How each outcome is shown, and what it means.
 OUTCOMES: dict[ComparisonOutcome, tuple[doc.Tone, str]] = {
     "regression": (
@@ -64,11 +62,8 @@ _MOST_UNMATCHED = {doc.SCREEN: 12, doc.TRACKER: 60}
 
 def data(comparison: Comparison, _setting: Setting) -> dict[str, object]:
     """The whole of it, in s, bytes/s, messages/s and shares, as in the model."""
-    return {
-        **identified("fabricgauge-comparison", VERSION),
-        "headline": headline(comparison),
-        "comparison": comparison,
-    }
+    told = headline(comparison)
+    return identified("comparison", "1.1", headline=told, comparison=comparison)
 
 
 COLUMNS = (

@@ -1,8 +1,8 @@
 """The verdict in words: the order of verdicts, the headline, the next steps."""
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
@@ -64,8 +64,11 @@ def provisos(judged: Judged) -> tuple[str, ...]:
     return (VIRTUAL,) if judged.run.fabric.virtual else ()
 
 
-def worst_first(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
-    """Verdicts by precedence of their outcome, otherwise in the order of the rules."""
+_Judged = TypeVar("_Judged", Verdict, TableVerdict)
+
+
+def worst_first(verdicts: Iterable[_Judged]) -> tuple[_Judged, ...]:
+    """Verdicts by precedence of their outcome, otherwise as they stood."""
     return tuple(sorted(verdicts, key=lambda verdict: verdict.outcome.rank))
 
 
@@ -88,7 +91,7 @@ def headline(judged: Judged) -> str:
         read = [one for one in judged.verdicts if one.rule == "fraction"]
         if read:
             return f"{read[0].subject}: {read[0].summary}.{_caveat(judged)}"
-    decisive = _gone(judged)
+    decisive: Sequence[Verdict] = _gone(judged)
     decisive = decisive or [one for one in judged.verdicts if one.outcome is judged.overall]
     if not decisive and judged.overall is Outcome.INCONCLUSIVE:
         # Where no rule decided anything, the reason is that of the rule that could not.
@@ -112,14 +115,14 @@ def _of_tables(judged: Judged) -> str:
     return f"{count}, first {first.where}: {first.summary}{caveat and '.' + caveat}"
 
 
-def _gone(judged: Judged) -> list[Verdict]:
+def _gone(judged: Judged) -> tuple[Verdict, ...]:
     """Nodes and links that are gone come before all that follows from it, such as a lost path.
 
     Verdicts stand in the order of the rules, those nearest to a cause first.
     """
     decided = (Outcome.FAIL, Outcome.INCONCLUSIVE)
-    gone = [one for one in judged.verdicts if one.rule in GONE and one.outcome in decided]
-    return sorted(gone, key=lambda one: one.outcome.rank)
+    gone = (one for one in judged.verdicts if one.rule in GONE and one.outcome in decided)
+    return worst_first(gone)
 
 
 def _caveat(judged: Judged) -> str:

@@ -15,7 +15,6 @@ from fabricgauge.report.content.inventory import shortened
 from fabricgauge.report.interface import Kind, Setting, identified
 from fabricgauge.words.sentences import counted, listed
 
-VERSION = "1.0"
 #: So many nodes are shown in full without being asked for, and so many at most on a page.
 FEW, MOST_NODES = 2, 200
 
@@ -30,16 +29,12 @@ _VIRTUAL = "Virtual nodes: they share one machine, and what they say of it is sa
 
 def data(surveyed: Surveyed, _setting: Setting) -> dict[str, object]:
     """All of it; quantities are bytes and bit/s, as in the model."""
-    return {
-        **identified("fabricgauge-discovery", VERSION),
-        "virtual": surveyed.fabric.virtual,
-        "nodes": surveyed.inventories,
-        "unreached": surveyed.fabric.unreached,
-        "networks": surveyed.fabric.networks,
-        "ports": surveyed.ports,
-        "ceilings": surveyed.ceilings,
-        "classes": surveyed.classes,
-    }
+    fabric = surveyed.fabric
+    return identified(
+        "discovery", "1.0", virtual=fabric.virtual, nodes=surveyed.inventories,
+        unreached=fabric.unreached, networks=fabric.networks, ports=surveyed.ports,
+        ceilings=surveyed.ceilings, classes=surveyed.classes,
+    )  # fmt: skip
 
 
 def document(surveyed: Surveyed, setting: Setting) -> doc.Report:

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
+from fabricgauge.model.suite import Quantity
 from fabricgauge.model.varied import Layer, Varied
 from fabricgauge.report import document as doc
+from fabricgauge.report.content.suites import SHOWN
 from fabricgauge.report.picture import (
     Mark,
     Picture,
@@ -55,22 +56,18 @@ def _row(one: Layer) -> tuple[str, ...]:
 
 
 def _words(of: Estimate, quantity: Quantity, sign: str = "") -> tuple[str, str]:
-    """Figure and interval, in µs or MB/s."""
-    factor, unit = _unit(quantity)
+    """Figure and interval, in the unit that people read."""
+    unit, factor = SHOWN[quantity]
     value, low, high = (
         f"{one * factor:{sign}.4g}".replace("-", "−") for one in (of.value, of.low, of.high)
     )
     return f"{value} {unit}", f"{low} to {high}" if of.supported else "no interval"
 
 
-def _unit(quantity: Quantity) -> tuple[float, str]:
-    return (1e6, "µs") if quantity in LESS_IS_BETTER else (1e-6, "MB/s")
-
-
 def _pictures(layers: Sequence[Layer], levels: Sequence[str]) -> Iterator[Picture]:
     """Each layer over the sizes, then what each adds; sizes alone have a place."""
     sized = [one for one in layers if one.message_bytes is not None]
-    factor, unit = _unit(layers[0].quantity)
+    unit, factor = SHOWN[layers[0].quantity]
     each = _drawn([(one.level, _mark(one, one.figure, factor)) for one in sized], levels)
     yield Picture("Each layer", unit, unit == "µs", each)
     shares = [

@@ -5,7 +5,7 @@ worse. That is two bytes per pair in the page, and one colour scale for all quan
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,16 +102,15 @@ def _coded(values: Values, typical: float, less_is_better: bool) -> tuple[Cells,
 def _groups(analysis: PairAnalysis, nodes: Sequence[str], block: int) -> tuple[GroupBlock, ...]:
     """Runs of nodes of one group, in the picture's order; none where there is one group only."""
     group_of = {node: group.name for group in analysis.groups for node in group.nodes}
-    runs: list[tuple[str, int, int]] = []
-    for place, node in enumerate(nodes):
-        name = group_of.get(node, "")
-        if runs and runs[-1][0] == name:
-            runs[-1] = (name, runs[-1][1], place + 1)
-        else:
-            runs.append((name, place, place + 1))
+    runs = [
+        (name, list(run))
+        for name, run in groupby(range(len(nodes)), lambda at: group_of.get(nodes[at], "no group"))
+    ]
     if len(runs) < 2:
         return ()
-    return tuple(GroupBlock(canvas_text(n or "no group"), a / block, b / block) for n, a, b in runs)
+    return tuple(
+        GroupBlock(canvas_text(name), run[0] / block, (run[-1] + 1) / block) for name, run in runs
+    )
 
 
 def histogram(analysis: PairAnalysis) -> Histogram | None:

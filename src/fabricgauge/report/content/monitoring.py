@@ -17,13 +17,13 @@ import msgspec
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.judged import Judged, TableVerdict
-from fabricgauge.model.measurement import LATENCY_PATTERNS
 from fabricgauge.model.pairs import PairAnalysis, Part
+from fabricgauge.model.pattern import LATENCY_PATTERNS
 from fabricgauge.model.verdict import Outcome, Verdict, exit_status
 from fabricgauge.report.content.at_fault import kind, kinds
-from fabricgauge.report.content.conclusion import headline, is_simulated, limit_bytes_s
+from fabricgauge.report.content.conclusion import headline, is_simulated, limit_bytes_s, worst_first
 from fabricgauge.report.content.curves import pair_curves
-from fabricgauge.report.content.verdicts import ordered, reasons, several
+from fabricgauge.report.content.verdicts import reasons, several
 from fabricgauge.report.interface import Element, Gauge, Setting, TestCase, TestSuite
 from fabricgauge.words.networks import is_loopback, named
 
@@ -75,7 +75,7 @@ def _element(outcome: Outcome, judged: Judged, setting: Setting) -> Element:
 def _cases(judged: Judged, setting: Setting) -> Iterator[TestCase]:
     """A case for each verdict, or for each of several tables, worst first."""
     if several(judged):
-        for one in ordered(judged):
+        for one in worst_first(judged.tables):
             place = one.network or "not stated"
             yield _case(one, place, one.where, f"{one.rule}: ", judged, setting)
         return

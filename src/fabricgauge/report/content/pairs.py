@@ -159,7 +159,7 @@ def _pictures(analysis: PairAnalysis) -> doc.Block:
 
 
 def _note(heat: HeatMap) -> str:
-    block, side = heat.block, heat.whole_block
+    block, side = heat.block, heat.block * heat.joined
     each = f"Each cell holds {block} × {block} pairs and shows the worst of them."
     whole = f"The whole picture shows the worst of each {side} × {side} pairs; zoom in (box or"
     whole += f" wheel) for each {'cell' if block > 1 else 'pair'}."

@@ -42,7 +42,7 @@ def document(plan: Configuration, _setting: Setting) -> doc.Report:
 
 def data(plan: Configuration, _setting: Setting) -> dict[str, object]:
     """All of it; ``format`` and ``version`` say how to read it."""
-    return {**identified("fabricgauge-configuration", "1.0"), **msgspec.structs.asdict(plan)}
+    return identified("configuration", "1.0", **msgspec.structs.asdict(plan))
 
 
 KIND = Kind("plan", document, data)

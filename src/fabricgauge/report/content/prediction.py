@@ -6,8 +6,6 @@ from fabricgauge.report.interface import Kind, Records, Setting, identified
 from fabricgauge.words.figures import duration, percent, ratio, size
 from fabricgauge.words.sentences import counted
 
-VERSION = "1.1"
-
 HOW = (
     "Lower bound: messages follow each other as in a one-way stream, and nothing else runs. Upper"
     " bound: each message waits for its half round trip on both ends, while all ranks of its node"
@@ -21,11 +19,7 @@ COLUMNS = (
 
 
 def data(found: Prediction, _setting: Setting) -> dict[str, object]:
-    return {
-        **identified("fabricgauge-prediction", VERSION),
-        "headline": headline(found),
-        "prediction": found,
-    }
+    return identified("prediction", "1.1", headline=headline(found), prediction=found)
 
 
 def records(found: Prediction, _setting: Setting) -> Records:

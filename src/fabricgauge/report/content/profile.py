@@ -1,7 +1,8 @@
 """What an application sends: the time in MPI, the calls, the sizes, the ranks, the peers."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 import msgspec
 import numpy as np
@@ -11,8 +12,6 @@ from fabricgauge.report import document as doc
 from fabricgauge.report.interface import Kind, Records, Setting, identified
 from fabricgauge.words.figures import amount, duration, percent, size
 from fabricgauge.words.sentences import counted, listed
-
-VERSION = "1.0"
 
 #: Rows of a terminal, and of a page.
 MOST = {doc.TEXT: 12, doc.PAGE: 200}
@@ -30,15 +29,11 @@ COLUMNS = (
 
 def data(profile: ApplicationProfile, _setting: Setting) -> dict[str, object]:
     """The whole of it, with what follows from it."""
-    return {
-        **identified("fabricgauge-profile", VERSION),
-        "headline": headline(profile),
-        "complete": profile.complete,
-        "wall_s": profile.wall_s,
-        "mpi_share": profile.mpi_share,
-        "overhead_share": profile.overhead_share,
-        "profile": profile,
-    }
+    return identified(
+        "profile", "1.0", headline=headline(profile), complete=profile.complete,
+        wall_s=profile.wall_s, mpi_share=profile.mpi_share,
+        overhead_share=profile.overhead_share, profile=profile,
+    )  # fmt: skip
 
 
 def records(profile: ApplicationProfile, _setting: Setting) -> Records:
@@ -79,14 +74,8 @@ def document(profile: ApplicationProfile, _setting: Setting) -> doc.Report:
 
 def _sections(profile: ApplicationProfile) -> Iterator[doc.Section]:
     lost = sum(one.lost_calls for one in profile.ranks)
-    notes = (
-        *profile.notes,
-        *(
-            (f"{lost:,} calls found no room in their ranks' memory and are left out",)
-            if lost
-            else ()
-        ),
-    )
+    said = f"{lost:,} calls found no room in their ranks' memory and are left out"
+    notes = (*profile.notes, *((said,) if lost else ()))
     yield doc.Section("notes", "Before you believe it", (doc.Items(notes),))
     every_s = sum(one.wall_s for one in profile.ranks) or 1.0
     yield _calls(profile, every_s)
@@ -97,13 +86,10 @@ def _sections(profile: ApplicationProfile) -> Iterator[doc.Section]:
     yield doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),))
 
 
-def _rows_of(
-    mix: Iterable[CallMix], key: Callable[[CallMix], tuple[object, ...]]
-) -> dict[tuple[object, ...], list[CallMix]]:
-    found: dict[tuple[object, ...], list[CallMix]] = defaultdict(list)
-    for one in mix:
-        found[key(one)].append(one)
-    return found
+def _alike(mix: Iterable[CallMix], *fields: str) -> list[list[CallMix]]:
+    """Those that have the same in all ``fields``, in ascending order."""
+    key = attrgetter(*fields)
+    return [list(some) for _, some in groupby(sorted(mix, key=key), key)]
 
 
 def _limit(what: str) -> doc.RowLimit:
@@ -126,11 +112,11 @@ _FIGURES = doc.heads(">calls", ">bytes", ">to other nodes", ">time, all ranks", 
 
 
 def _calls(profile: ApplicationProfile, every_s: float) -> doc.Section:
-    found = _rows_of(profile.mix, lambda one: (one.call, one.ranks))
-    ordered = sorted(found.items(), key=lambda item: -sum(one.time_s for one in item[1]))
+    found = _alike(profile.mix, "call", "ranks")
+    found.sort(key=lambda some: -sum(one.time_s for one in some))
     rows = tuple(
         (f"MPI_{some[0].call}", str(some[0].ranks or "–"), *_figures(some, every_s))
-        for _, some in ordered
+        for some in found
     )
     columns = (*doc.heads("call", ">of ranks"), *_FIGURES)
     table = doc.Table(columns, rows, limit=_limit("calls"))
@@ -139,14 +125,12 @@ def _calls(profile: ApplicationProfile, every_s: float) -> doc.Section:
 
 def _sizes(profile: ApplicationProfile, every_s: float) -> doc.Section:
     sized = [one for one in profile.mix if one.least_bytes is not None]
-    found = _rows_of(sized, lambda one: (one.least_bytes, one.kind))
-    ordered = sorted(found.values(), key=lambda some: (some[0].least_bytes or 0, some[0].kind))
     rows = tuple(
         (
             f"from {size(some[0].least_bytes or 0)}", _KINDS.get(some[0].kind, some[0].kind),
             *_figures(some, every_s),
         )
-        for some in ordered
+        for some in _alike(sized, "least_bytes", "kind")
     )  # fmt: skip
     columns = (*doc.heads("=size of a message", "kind"), *_FIGURES)
     table = doc.Table(columns, rows, limit=doc.RowLimit("and {count} more sizes", {doc.TEXT: 40}))
@@ -160,10 +144,9 @@ _KINDS = {
 
 
 def _regions(profile: ApplicationProfile, every_s: float) -> doc.Section:
-    found = _rows_of(profile.mix, lambda one: (one.region,))
-    ordered = sorted(found.values(), key=lambda some: some[0].region)
     rows = tuple(
-        (str(some[0].region or "outside of any"), *_figures(some, every_s)) for some in ordered
+        (str(some[0].region or "outside of any"), *_figures(some, every_s))
+        for some in _alike(profile.mix, "region")
     )
     table = doc.Table((*doc.heads("region"), *_FIGURES), rows if len(rows) > 1 else ())
     return doc.Section("regions", "Regions, as MPI_Pcontrol names them", (table,))

@@ -10,16 +10,7 @@ from fabricgauge.model.memory import memory_words
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
-from fabricgauge.report.content import (
-    at_fault,
-    ceilings,
-    gpu_copies,
-    measured,
-    pairs,
-    path,
-    suites,
-    verdicts,
-)
+from fabricgauge.report.content import at_fault, ceilings, measured, pairs, path, suites, verdicts
 from fabricgauge.report.content.conclusion import (
     MEANING,
     headline,
@@ -79,7 +70,7 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     yield path.wire_of_low(judged)
     yield from ceilings.sums(judged)
     yield from measured.figures(judged)
-    yield from gpu_copies.sections(judged)
+    yield from measured.copies(judged)
     yield from _on(doc.TEXT if pictured is matrices else doc.ALL, matrices)
     yield from together(judged)
     yield from suites.sections(judged)

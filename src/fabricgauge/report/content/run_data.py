@@ -20,8 +20,6 @@ from fabricgauge.words.figures import half_width
 from fabricgauge.words.networks import is_loopback, named
 from fabricgauge.words.patterns import words_of
 
-VERSION = "1.6"
-
 #: The file of the run directory that holds the matrices.
 MATRICES = "matrices.npz"
 
@@ -36,25 +34,25 @@ def data(judged: Judged, _setting: Setting) -> OneLine:
     bare = tuple(msgspec.structs.replace(one, rounds=()) for one in judged.run.launches)
     analyses = judged.fabric.analyses
     keys = matrix_keys([one.matrix for one in analyses])
-    return OneLine({
-        **identified("fabricgauge-report", VERSION),
-        "overall": judged.overall,
-        "headline": headline(judged),
-        "virtual": judged.run.fabric.virtual,
-        "judged_utc": judged.judged_utc,
-        "rules_version": judged.rules_version,
-        "verdicts": judged.verdicts,
-        "ceilings": judged.ceilings,
-        "curves": judged.curves,
-        "run": msgspec.structs.replace(judged.run, launches=bare),
-        "against": judged.against,
-        "simulated": is_simulated(judged),
-        "matrices": [_matrix(*each) for each in zip(analyses, keys, strict=True)],
-        "together": joint(judged.run),
-        "wire": judged.ledgers,
-        "tables": judged.tables,
-        "emulated": judged.run.fabric.emulated,
-    })  # fmt: skip
+    return OneLine(identified(
+        "report", "1.6",
+        overall=judged.overall,
+        headline=headline(judged),
+        virtual=judged.run.fabric.virtual,
+        judged_utc=judged.judged_utc,
+        rules_version=judged.rules_version,
+        verdicts=judged.verdicts,
+        ceilings=judged.ceilings,
+        curves=judged.curves,
+        run=msgspec.structs.replace(judged.run, launches=bare),
+        against=judged.against,
+        simulated=is_simulated(judged),
+        matrices=[_matrix(*each) for each in zip(analyses, keys, strict=True)],
+        together=joint(judged.run),
+        wire=judged.ledgers,
+        tables=judged.tables,
+        emulated=judged.run.fabric.emulated,
+    ))  # fmt: skip
 
 
 def _matrix(one: PairAnalysis, key: str) -> dict[str, object]:

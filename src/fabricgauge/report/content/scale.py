@@ -8,18 +8,13 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.scaled import Scaled, ScalePoint
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
+from fabricgauge.report.content.verdicts import TONES
 from fabricgauge.report.interface import Kind, Records, Setting, identified
 from fabricgauge.report.picture import Line, Mark, Picture, PlotCurve
 from fabricgauge.words.figures import duration, half_width, percent, ratio
 from fabricgauge.words.sentences import command, counted
 
-VERSION = "1.0"
-
 _FINE = (Outcome.PASS, Outcome.WARN, Outcome.SKIPPED)
-_TONES: dict[Outcome, doc.Tone] = {
-    Outcome.PASS: "pass", Outcome.WARN: "warn", Outcome.FAIL: "fail", Outcome.INVALID: "invalid",
-    Outcome.INCONCLUSIVE: "inconclusive", Outcome.SKIPPED: "skipped",
-}  # fmt: skip
 
 HOW = (
     "Launches take turns: in each block every setting and number of nodes has one, in an order"
@@ -58,12 +53,8 @@ def overall(scaled: Scaled) -> Outcome:
 
 
 def data(scaled: Scaled, _setting: Setting) -> dict[str, object]:
-    return {
-        **identified("fabricgauge-scale", VERSION),
-        "overall": overall(scaled),
-        "headline": headline(scaled),
-        "scale": scaled,
-    }
+    found, told = overall(scaled), headline(scaled)
+    return identified("scale", "1.0", overall=found, headline=told, scale=scaled)
 
 
 def records(scaled: Scaled, _setting: Setting) -> Records:
@@ -118,7 +109,7 @@ def document(scaled: Scaled, _setting: Setting) -> doc.Report:
     about = f"{command(scaled.program)}; network: {scaled.network}; {blocks}, seed"
     about += f" {scaled.design.seed}"
     return doc.Report(
-        word=outcome.value, tone=_TONES[outcome], headline=headline(scaled),
+        word=outcome.value, tone=TONES[outcome], headline=headline(scaled),
         title="fabricgauge scale", about=f"fabricgauge · {about}",
         under=(doc.Paragraph(MEANING[outcome]), doc.Paragraph(about, on=doc.TEXT)),
         sections=tuple(_sections(scaled)),
@@ -130,18 +121,18 @@ def _sections(scaled: Scaled) -> Iterator[doc.Section]:
     if not scaled.complete:
         notes.append("interrupted: some launches were not made")
     yield doc.Section("notes", "Before you believe it", (doc.Items(tuple(notes)),))
-    varied = len(scaled.design.factors) > 1
+    varied = [one.name for one in scaled.design.factors[:-1]]
     rows = tuple(
         (
             *((_setting_of(scaled, one),) if varied else ()), str(one.nodes), str(one.ranks),
             *_said(one.time, duration), *_said(one.speedup, ratio), *_said(one.efficiency, percent),
             _said(one.mpi_share, percent)[0],
-            doc.Cell(one.outcome.value, tone=_TONES[one.outcome], hint=one.summary),
+            doc.Cell(one.outcome.value, tone=TONES[one.outcome], hint=one.summary),
         )
         for one in scaled.points
     )  # fmt: skip
     columns = (
-        *(doc.heads(_varied(scaled)) if varied else ()),
+        *(doc.heads(varied[0] if len(varied) == 1 else "setting") if varied else ()),
         *doc.heads(">nodes", ">ranks", ">time", ">±", ">speed-up", ">±", ">efficiency", ">±",
                    ">in MPI", "path"),
     )  # fmt: skip
@@ -158,11 +149,6 @@ def _sections(scaled: Scaled) -> Iterator[doc.Section]:
     blocks = (doc.Items(tuple(said)), doc.Items(tuple(lines)[:24]))
     yield doc.Section("path", "Where it ran, and what carried it", blocks)
     yield doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),))
-
-
-def _varied(scaled: Scaled) -> str:
-    names = [one.name for one in scaled.design.factors[:-1]]
-    return names[0] if len(names) == 1 else "setting"
 
 
 def _said(one: Estimate | Skipped, words: Callable[[float], str]) -> tuple[str, str]:

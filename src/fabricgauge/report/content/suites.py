@@ -9,15 +9,9 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import LESS_IS_BETTER, UNITS, Quantity, SuiteCurve, SuitePoint
 from fabricgauge.report import document as doc
+from fabricgauge.report.content.conclusion import worst_first
 from fabricgauge.report.content.curves import ceiling_line
-from fabricgauge.report.content.verdicts import ordered
-from fabricgauge.report.picture import (
-    Mark,
-    Picture,
-    PlotCurve,
-    canvas_text,
-    estimate_mark,
-)
+from fabricgauge.report.picture import Mark, Picture, PlotCurve, canvas_text, estimate_mark
 from fabricgauge.words.figures import digits, of_unit, percent, size
 from fabricgauge.words.sentences import counted
 
@@ -216,7 +210,7 @@ MOST_UNPARSED = 200
 def sections(judged: Judged) -> Iterator[doc.Section]:
     """Imported curves, or those of suites that were run; pairs of many nodes are in matrices."""
     # Curves of the worst tables first, otherwise in the order of reading.
-    places = {(one.source, one.line): place for place, one in enumerate(ordered(judged))}
+    places = {(one.source, one.line): place for place, one in enumerate(worst_first(judged.tables))}
     found = sorted(
         (one for one in told(judged) if not one.launch.rounds),
         key=lambda one: places.get((one.curve.source, one.curve.first_line), 0),

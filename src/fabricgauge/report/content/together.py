@@ -7,15 +7,7 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import cases as series
-from fabricgauge.report.content.cases import (
-    Joint,
-    idle,
-    is_biased,
-    joint,
-    load,
-    of_pattern,
-    ratio,
-)
+from fabricgauge.report.content.cases import Joint, idle, is_biased, joint, load, of_pattern, ratio
 from fabricgauge.report.picture import Picture
 from fabricgauge.words.figures import amount, digits, duration, microseconds, percent, size
 from fabricgauge.words.networks import named

@@ -12,8 +12,6 @@ from fabricgauge.report.interface import Kind, Records, Setting, identified
 from fabricgauge.words.figures import at, percent, signed, size
 from fabricgauge.words.sentences import counted
 
-VERSION = "1.1"
-
 #: How each finding is shown, and what it means.
 FINDINGS: dict[Influence, tuple[doc.Tone, str]] = {
     "worse": ("fail", "some level is surely worse than the first by more than the tolerance"),
@@ -49,11 +47,7 @@ MOST_NOTES = 8
 
 def data(varied: Varied, _setting: Setting) -> dict[str, object]:
     """The whole of it; changes are shares of the first level's figure, null is not known."""
-    return {
-        **identified("fabricgauge-varied", VERSION),
-        "headline": headline(varied),
-        "varied": varied,
-    }
+    return identified("varied", "1.1", headline=headline(varied), varied=varied)
 
 
 COLUMNS = (

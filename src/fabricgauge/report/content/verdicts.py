@@ -178,11 +178,6 @@ def several(judged: Judged) -> bool:
     return len(judged.tables) > 1
 
 
-def ordered(judged: Judged) -> list[TableVerdict]:
-    """Verdicts on tables, worst first, otherwise in the order of reading."""
-    return sorted(judged.tables, key=lambda one: one.outcome.rank)
-
-
 def tables(judged: Judged) -> Iterator[doc.Section]:
     """The table of tables, where there are several; its title counts them.
 
@@ -199,7 +194,7 @@ def tables(judged: Judged) -> Iterator[doc.Section]:
             badge(one.outcome), one.where, one.network or "not stated",
             "" if one.share is None else percent(one.share), one.rule, one.summary,
         )
-        for one in ordered(judged)
+        for one in worst_first(judged.tables)
     )  # fmt: skip
     heads = doc.heads("=outcome", "~where", "network", ">of ceiling", "rule", "what was found")
     limit = doc.RowLimit("and {count} more; `--format tables` writes them all", MOST_TABLES)
@@ -223,7 +218,7 @@ def table_records(judged: Judged, _setting: Setting) -> Records:
             one.network or None, " ".join(one.hosts), one.share, one.rule, one.summary, one.cause,
             one.remedy,
         )
-        for one in ordered(judged)
+        for one in worst_first(judged.tables)
     )  # fmt: skip
     return Records(TABLE_COLUMNS, rows)
 

@@ -48,7 +48,7 @@ def heat_plot(heat: HeatMap) -> Any:
         y_range=models.Range1d(start=cells, end=-margin, bounds=bounds),
     )  # fmt: skip
     coded, shown = _colours(heat)
-    _image(plot, heat.whole, heat.whole_side, coded, "whole")
+    _image(plot, heat.whole, len(heat.whole) * heat.joined, coded, "whole")
     if heat.whole is not heat.cells:
         _image(plot, heat.cells[:1, :1], cells, coded, "cells").visible = False
     _boundaries(plot, heat, cells)
@@ -76,7 +76,7 @@ def facts(heat: HeatMap) -> dict[str, Any]:
     little = heat.cells.astype("<u2").tobytes()
     packed = b"" if heat.whole is heat.cells else gzip.compress(little, mtime=0)
     return {
-        "cells": base64.b64encode(packed).decode(), "each": heat.whole_side // len(heat.whole),
+        "cells": base64.b64encode(packed).decode(), "each": heat.joined,
         "labels": heat.labels, "best": heat.best, "step": heat.step, "unit": heat.unit,
         "typical": heat.typical, "worst": heat.block > 1, "whole": len(heat.whole),
         "groups": [(one.name, one.last) for one in heat.groups],

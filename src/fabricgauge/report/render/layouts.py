@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from fabricgauge.model.curve import Curve, CurvePoint
-from fabricgauge.model.measurement import LATENCY_PATTERNS, Pattern
-from fabricgauge.model.pattern import ONE_SIDED_PATTERNS
+from fabricgauge.model.pattern import LATENCY_PATTERNS, ONE_SIDED_PATTERNS, Pattern
 from fabricgauge.report.interface import Layout, Setting
 from fabricgauge.report.visible import visible
 
