@@ -100,11 +100,9 @@ def check(
     from fabricgauge.app.conclude import reference_curves
     from fabricgauge.app.node_gpus import PROGRAMS
     from fabricgauge.cli.progress import bar
-    from fabricgauge.cli.show import require_format
 
     said, files = settings.load(), of.from_files(ctx)
     request, root = of.request_of(asked), output or settings.run_root()
-    require_format(format)
     curves = reference_curves(against)
     if request.tool in PROGRAMS:
         ctx.exit(_between_gpus(request, root, Printing(format, fail_on), curves, dry_run, quiet))

@@ -38,11 +38,9 @@ def collect(
     from fabricgauge.app.batch.on_head import lab_outside, on_head
     from fabricgauge.cli.jobs import followed
     from fabricgauge.cli.progress import bar
-    from fabricgauge.cli.show import require_format
     from fabricgauge.store.holding import held
     from fabricgauge.store.run_directory import find
 
-    require_format(printing["format"])
     if lab is not None and not lab_outside():
         ctx.exit(on_head(lab))
     directory = find(output or settings.run_root(), run)

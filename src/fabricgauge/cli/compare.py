@@ -80,9 +80,8 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     """
     from fabricgauge import settings
     from fabricgauge.app.compare import compared
-    from fabricgauge.cli.show import printer
+    from fabricgauge.cli.show import print_report
     from fabricgauge.compare.comparing import AS_OF_A_RUN
-    from fabricgauge.report.content.comparison import KIND
 
     root, only = options["output"] or settings.run_root(), options["only"]
     if options["vary"] or options["resume"]:
@@ -99,9 +98,8 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
         return
     if not a or not b:
         raise UsageError("compare needs A and B, or --vary; see fabricgauge compare --help")
-    print_report = printer(KIND, options["format"], options["to"])
     found = compared(a, b, root, tolerance, only)
-    print_report(found)
+    print_report("comparison", found, options["format"], options["to"])
     ctx.exit(exit_status(AS_OF_A_RUN[found.outcome], options["fail_on"]))
 
 
@@ -109,15 +107,14 @@ def _predict(a: str, b: str, root: Path, options: dict[str, Any]) -> None:
     """The time in communication of an application on both."""
     from fabricgauge.app.compare import side
     from fabricgauge.app.profile import profile_named
-    from fabricgauge.cli.show import printer
+    from fabricgauge.cli.show import print_report
     from fabricgauge.compare.prediction import predicted
-    from fabricgauge.report.content.prediction import KIND
 
-    print_report = printer(KIND, options["format"], options["to"])
     mix = profile_named(options["mix"], root)
     (one, of_one), (other, of_other) = side(a, root), side(b, root)
     cautions = dict.fromkeys((*one.notes, *other.notes))
-    print_report(predicted(mix, one.name, of_one, other.name, of_other, tuple(cautions)))
+    found = predicted(mix, one.name, of_one, other.name, of_other, tuple(cautions))
+    print_report("prediction", found, options["format"], options["to"])
 
 
 def _share(text: str) -> float:
@@ -134,13 +131,11 @@ def _vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: fl
     from fabricgauge.app import vary as app
     from fabricgauge.app.target import located
     from fabricgauge.cli.progress import bar
-    from fabricgauge.cli.show import printer
+    from fabricgauge.cli.show import print_report
     from fabricgauge.compare.varying import AS_OF_A_RUN
-    from fabricgauge.report.content.varied import KIND
     from fabricgauge.store.holding import held
     from fabricgauge.store.run_directory import RunDirectory, find
 
-    print_report = printer(KIND, options["format"], options["to"])
     factors, resume = options["vary"], options["resume"]
     request = of.request_of({**options, "resume": None})
     with (
@@ -154,7 +149,7 @@ def _vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: fl
             design, arms = begun or app.take_up(target, directory, factors)
             found, interrupted = app.run(design, arms, directory, tolerance)
             progress.close()
-            print_report(found)
+            print_report("varied", found, options["format"], options["to"])
             _keep_page(found, directory)
     if interrupted:
         rest = () if resume else ("--resume", str(directory.path))
@@ -180,11 +175,10 @@ def _design(factors: "tuple[Factor, ...]", seed: int, launches: int) -> "Design"
 
 def _keep_page(found: "Varied", directory: "RunDirectory") -> None:
     from fabricgauge.cli.show import page
-    from fabricgauge.report.content.varied import KIND
 
     told = str(directory.path / "report.html")
     try:
-        directory.write_bytes("report.html", page(KIND, found).encode())
+        directory.write_bytes("report.html", page("varied", found))
     except StoreError as error:
         told = f"none: {error}"
     click.echo(f"Comparison   {directory.path}\nHTML report  {told}", err=True)

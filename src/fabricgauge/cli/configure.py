@@ -135,13 +135,12 @@ def _description(
 
 
 def _show(plan: "Configuration", format_: str, access: "HostAccess", to: Path | None) -> None:
-    from fabricgauge.cli.show import deliver, printer
+    from fabricgauge.cli.show import deliver, print_report
     from fabricgauge.model.host_access import Host
     from fabricgauge.report import configuration_script
-    from fabricgauge.report.content.plan import KIND
 
     if format_ != "script":
-        printer(KIND, format_, to)(plan)
+        print_report("plan", plan, format_, to)
         return
     hosts = {"": Host("", access.head_prefix), **{host.node: host for host in access.hosts}}
     try:

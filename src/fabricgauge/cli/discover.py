@@ -41,10 +41,8 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
     """
     from fabricgauge import settings
     from fabricgauge.app.survey import concluded, read_bundle
-    from fabricgauge.cli.show import printer
-    from fabricgauge.report.content.discovery import KIND
+    from fabricgauge.cli.show import print_report
 
-    print_report = printer(KIND, options["format"], options["to"])
     request, networks = of.request_of(options), settings.load().networks
     bundle, output = options["bundle"], options["output"]
     if bundle is None:
@@ -52,7 +50,8 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
     else:
         of.require_alone(request, output=output)
         inventories, fabric, left = (*read_bundle(bundle, networks), 0)
-    print_report(concluded(inventories, fabric), verbose=options["verbose"])
+    found, verbose = concluded(inventories, fabric), options["verbose"]
+    print_report("discovery", found, options["format"], options["to"], verbose=verbose)
     ctx.exit(INTERRUPTED if left else 3 if fabric.unreached or not inventories else 0)
 
 

@@ -42,17 +42,15 @@ def doctor(ctx: click.Context, /, **options: Any) -> None:
 
     Exit status: 0 without a FAIL, 1 with one, 3 if nothing could be checked.
     """
-    from fabricgauge.cli.show import printer
+    from fabricgauge.cli.show import print_report
     from fabricgauge.doctor.examining import chosen
-    from fabricgauge.report.content.preflight import KIND
 
     if options["show"]:
         click.echo(_table())
         return
     checks = chosen(_words(options["only"]), _words(options["skip"]))
-    print_report = printer(KIND, options["format"], options["to"])
     found = _diagnosed(options, checks)
-    print_report(found)
+    print_report("preflight", found, options["format"], options["to"])
     ctx.exit(exit_status(found))
 
 

@@ -45,13 +45,12 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     from fabricgauge.app.import_logs import import_logs, imported
     from fabricgauge.app.profile import is_profile
     from fabricgauge.cli.progress import Troubles
-    from fabricgauge.cli.show import require_format, show
+    from fabricgauge.cli.show import show
     from fabricgauge.files.reading import shown
 
     if len(logs) == 1 and (path := Path(logs[0])).is_file() and is_profile(path):
         _import_profile(path, options)
         return
-    require_format(options["format"])
     said, told = settings.load(), Troubles()
     against = reference_curves(options["against"])
     sources = _placed(_sources(logs, options["network"]), options["hosts"])
@@ -68,11 +67,10 @@ def _import_profile(path: Path, options: dict[str, Any]) -> None:
     """An application's profile instead of a suite's output: it is shown, and not judged."""
     from fabricgauge import settings
     from fabricgauge.app.profile import imported
-    from fabricgauge.cli.show import printer
-    from fabricgauge.report.content.profile import KIND
+    from fabricgauge.cli.show import print_report
     from fabricgauge.store.run_directory import RunDirectory
 
-    print_report = printer(KIND, options["format"], options["to"])
+    name = of.known_format("profile", options["format"])
     directory = RunDirectory.create(options["output"] or settings.run_root())
     try:
         found = imported(path, directory)
@@ -80,7 +78,7 @@ def _import_profile(path: Path, options: dict[str, Any]) -> None:
         directory.discard(copies=True)
         raise
     directory.finish()
-    print_report(found, run_directory=str(directory.path))
+    print_report("profile", found, name, options["to"], run_directory=str(directory.path))
 
 
 def _placed(sources: "tuple[Source, ...]", stated: tuple[str, ...]) -> "tuple[Source, ...]":

@@ -77,18 +77,33 @@ class Renamed(click.Option):
         return old.resolve_envvar_value(ctx)
 
 
+def formats(kind: str) -> dict[str, Callable[..., str]]:
+    """What writes reports of that kind, a module of ``report.content``, by the format's name."""
+    from fabricgauge.report.formats import formats_of
+
+    return formats_of(importlib.import_module(f"fabricgauge.report.content.{kind}").KIND)
+
+
+def known_format(kind: str, name: str) -> str:
+    """The format, if reports of that kind have it.
+
+    Raises:
+        UsageError: they have not; the message lists those that they have.
+    """
+    if name != "terminal" and name not in (known := formats(kind)):
+        raise UsageError(f"no report format {name!r}; there is {', '.join(known)}")
+    return name
+
+
 class Formats(click.Option):
-    """An option whose help names the formats that a kind of report has; nothing else loads them."""
+    """One of the formats of a kind of report; they are loaded where help or a value needs them."""
 
     def __init__(self, words: list[str], kind: str, **rest: Any) -> None:
-        super().__init__(words, **rest)
+        super().__init__(words, callback=lambda _, __, name: known_format(kind, name), **rest)
         self._kind = kind
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        from fabricgauge.report.formats import formats_of
-
-        content = importlib.import_module(f"fabricgauge.report.content.{self._kind}")
-        self.help = f"What to print: {', '.join(formats_of(content.KIND))}."
+        self.help = f"What to print: {', '.join(formats(self._kind))}."
         return super().get_help_record(ctx)
 
 

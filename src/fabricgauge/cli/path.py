@@ -63,15 +63,13 @@ def path(ctx: click.Context, /, **options: Any) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
-    from fabricgauge.cli.show import page, printer
-    from fabricgauge.report.content.call_paths import KIND
+    from fabricgauge.cli.show import page, print_report
 
-    print_report = printer(KIND, options["format"], options["to"])
     directory, made, interrupted = _traced(options)
-    directory.write_bytes("report.html", page(KIND, made).encode())
+    directory.write_bytes("report.html", page("call_paths", made))
     if not interrupted:
         directory.finish()
-    print_report(made)
+    print_report("call_paths", made, options["format"], options["to"])
     click.echo(f"Traced paths {directory.path}", err=True)
     incomplete = any(one.problem for one in made.paths) or not made.paths
     ctx.exit(130 if interrupted else 3 if incomplete else 0)
@@ -120,11 +118,10 @@ def compare(
     """
     from fabricgauge import settings
     from fabricgauge.app.call_paths import stored_paths
-    from fabricgauge.cli.show import printer
+    from fabricgauge.cli.show import print_report
     from fabricgauge.compare.call_paths import compare_paths
-    from fabricgauge.report.content.call_path_changes import KIND
 
-    print_report, root = printer(KIND, format, to), output or settings.path_root()
+    root = output or settings.path_root()
     found = compare_paths(stored_paths(root, a), stored_paths(root, b))
-    print_report(found)
+    print_report("call_path_changes", found, format, to)
     ctx.exit(0 if found.changes else 3)

@@ -35,11 +35,9 @@ def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> 
     from fabricgauge import settings
     from fabricgauge.app import profile as app
     from fabricgauge.cli.progress import bar
-    from fabricgauge.cli.show import page, printer
-    from fabricgauge.report.content.profile import KIND
+    from fabricgauge.cli.show import page, print_report
     from fabricgauge.store.run_directory import RunDirectory
 
-    print_report = printer(KIND, options["format"], options["to"])
     root: Path = options["output"] or settings.run_root()
     if options["print_env"]:
         _print_variables(command, options["mpi"], root)
@@ -55,11 +53,12 @@ def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> 
             else:
                 directory.discard()
             raise
-    directory.write_bytes("report.html", page(KIND, first).encode())
+    directory.write_bytes("report.html", page("profile", first))
     directory.finish()
     click.echo(err=True)  # the program's own output ends here
-    print_report(first, run_directory=str(directory.path))
-    click.echo(f"Shown again by: fabricgauge report {directory.path}", err=True)
+    place = str(directory.path)
+    print_report("profile", first, options["format"], options["to"], run_directory=place)
+    click.echo(f"Shown again by: fabricgauge report {place}", err=True)
     ctx.exit(status)
 
 

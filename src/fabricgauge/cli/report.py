@@ -33,14 +33,13 @@ def report(
     """
     from fabricgauge import settings
     from fabricgauge.app.conclude import conclude, reference_curves
-    from fabricgauge.cli.show import require_format, show
+    from fabricgauge.cli.show import show
     from fabricgauge.judge.thresholds import thresholds_from
     from fabricgauge.model.errors import UsageError
     from fabricgauge.model.pattern import PAIR_PATTERNS
     from fabricgauge.store.run_directory import find
     from fabricgauge.store.run_files import load
 
-    require_format(printing["format"])
     if pattern and pattern not in PAIR_PATTERNS:
         raise UsageError(f"no pattern {pattern!r}; there is {', '.join(PAIR_PATTERNS)}")
     directory = find(output or settings.run_root(), run)
@@ -56,16 +55,15 @@ def _shown_as_application(directory: "RunDirectory", name: str, to: Path | None)
     """Whether the directory holds an application's profile or scaling, which is then printed."""
     from fabricgauge.app.profile import is_profile, profiles_at, require_recorded
     from fabricgauge.app.scale import stored
-    from fabricgauge.cli.show import printer
+    from fabricgauge.cli.show import print_report
     from fabricgauge.model.scaled import SCALED
-    from fabricgauge.report.content import profile, scale
 
     place = directory.path
     if (place / SCALED).exists():
-        printer(scale.KIND, name, to)(stored(directory), run_directory=str(place))
+        print_report("scale", stored(directory), name, to, run_directory=str(place))
     elif is_profile(place):
         found = require_recorded(profiles_at(place), 0)
-        printer(profile.KIND, name, to)(found, run_directory=str(place))
+        print_report("profile", found, name, to, run_directory=str(place))
     else:
         return False
     return True

@@ -51,12 +51,11 @@ def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> No
     from fabricgauge.app import scale as app
     from fabricgauge.app.target import located
     from fabricgauge.cli.progress import bar
-    from fabricgauge.cli.show import page, printer
-    from fabricgauge.report.content.scale import KIND, overall
+    from fabricgauge.cli.show import page, print_report
+    from fabricgauge.report.content.scale import overall
     from fabricgauge.store.holding import held
     from fabricgauge.store.run_directory import RunDirectory
 
-    print_report = printer(KIND, options["format"], options["to"])
     request = of.request_of({**options, "launches": None})
     with (
         bar(options["quiet"]) as progress,
@@ -71,8 +70,9 @@ def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> No
         with held(directory):
             found, interrupted = app.scaled(made, target, directory, what)
             progress.close()
-            directory.write_bytes("report.html", page(KIND, found).encode())
+            directory.write_bytes("report.html", page("scale", found))
             if found.complete:
                 directory.finish()
-    print_report(found, run_directory=str(directory.path))
+    place = str(directory.path)
+    print_report("scale", found, options["format"], options["to"], run_directory=place)
     ctx.exit(130 if interrupted else exit_status(overall(found), options["fail_on"]))

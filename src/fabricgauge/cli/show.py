@@ -3,62 +3,40 @@
 import os
 import shutil
 import sys
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fabricgauge.cli.options import Printing
+from fabricgauge.cli.options import Printing, formats, known_format
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.verdict import exit_status
 
 if TYPE_CHECKING:
     from fabricgauge.model.judged import Judged
-    from fabricgauge.report.interface import Kind, Subject
-
-    Writer = Callable[..., None]
 
 
-def printer(kind: "Kind[Subject]", name: str, to: Path | None = None) -> "Writer":
-    """What prints a subject of that kind, to the terminal or to the file ``to``.
+def print_report(
+    kind: str, subject: object, name: str, to: Path | None = None, **setting: Any
+) -> None:
+    """Print a subject of that kind to the terminal, or to the file ``to``.
 
-    Further arguments are those of a ``Setting``. It raises a UsageError if it cannot write.
+    ``setting`` are further fields of a ``Setting``.
 
     Raises:
-        UsageError: the kind has no such format; the message lists those that it has.
+        UsageError: the kind has no such format, or the file cannot be written.
     """
-    from fabricgauge.report.formats import formats_of
     from fabricgauge.report.interface import Setting
 
-    formats = formats_of(kind)
-    if name not in formats:
-        raise UsageError(f"no report format {name!r}; there is {', '.join(formats)}")
-
-    def deliver_report(subject: "Subject", **setting: Any) -> None:
-        colour = to is None and sys.stdout.isatty()
-        where = Setting(**{"width": width(), "colour": colour, "printed": _printed(), **setting})
-        deliver(formats[name](subject, where), to)
-
-    return deliver_report
+    colour = to is None and sys.stdout.isatty()
+    where = Setting(**{"width": width(), "colour": colour, "printed": _printed(), **setting})
+    deliver(formats(kind)[known_format(kind, name)](subject, where), to)
 
 
-def page(kind: "Kind[Subject]", subject: "Subject") -> str:
+def page(kind: str, subject: object) -> bytes:
     """The subject as a page of HTML, for the directory that it was kept in."""
-    from fabricgauge.report.formats import formats_of
     from fabricgauge.report.interface import Setting
 
-    return formats_of(kind)["html"](subject, Setting(width=width(), printed=_printed()))
-
-
-def require_format(name: str) -> None:
-    """Refuse an unknown format of a run before anything is measured.
-
-    Raises:
-        UsageError: the message lists the formats that there are.
-    """
-    from fabricgauge.report.content.run import KIND
-
-    printer(KIND, name)
+    return formats(kind)["html"](subject, Setting(width=width(), printed=_printed())).encode()
 
 
 def show(judged: "Judged", run: Path, printing: Printing, pattern: str = "") -> int:
@@ -67,12 +45,11 @@ def show(judged: "Judged", run: Path, printing: Printing, pattern: str = "") -> 
     Raises:
         UsageError: the file cannot be written.
     """
-    from fabricgauge.report.content.run import KIND
-
     html = run / "report.html"
-    printer(KIND, printing.format, printing.to)(
-        judged, run_directory=str(run), html_file=str(html) if html.exists() else "",
-        pattern=pattern, fail_on=printing.fail_on, printed="",
+    print_report(
+        "run", judged, printing.format, printing.to, run_directory=str(run),
+        html_file=str(html) if html.exists() else "", pattern=pattern, fail_on=printing.fail_on,
+        printed="",
     )  # fmt: skip
     return exit_status(judged.overall, printing.fail_on)
 

@@ -70,11 +70,9 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **asked: 
     from fabricgauge.app.batch.request import batch_of
     from fabricgauge.cli.jobs import Submission, resumed, submitted
     from fabricgauge.cli.progress import bar
-    from fabricgauge.cli.show import require_format
     from fabricgauge.store.holding import held
     from fabricgauge.store.run_directory import find
 
-    require_format(asked["format"])
     nodes, most = asked["nodes"] or 0, asked["at_once"] or 0
     if lab is not None and not lab_outside():
         ctx.exit(on_head(lab, nodes, asked["no_wait"]))
