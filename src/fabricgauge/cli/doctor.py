@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 #: Long enough to tell a counter that rises from a frame that came by chance.
 SECONDS = 2.0
 
+_CHECKS = of.Parsed("list", of.listed(str.strip))
+
 
 @click.command()
 @of.nodelist_option
@@ -25,8 +27,8 @@ SECONDS = 2.0
               help="Try these networks alone. May be repeated.  [default: all]")  # fmt: skip
 @click.option("--head", is_flag=True,
               help="Look at the machine where MPI's launcher is started as well.")  # fmt: skip
-@click.option("--only", metavar="CHECK,…", help="These checks alone.")
-@click.option("--skip", metavar="CHECK,…", help="All checks but these.")
+@click.option("--only", type=_CHECKS, default="", metavar="CHECK,…", help="These checks alone.")
+@click.option("--skip", type=_CHECKS, default="", metavar="CHECK,…", help="All checks but these.")
 @click.option("--list", "show", is_flag=True, help="Show the checks.")
 @click.option("--seconds", type=click.FloatRange(1, 300), default=SECONDS, show_default=True,
               help="How long to watch the counters.")  # fmt: skip
@@ -48,7 +50,7 @@ def doctor(ctx: click.Context, /, **options: Any) -> None:
     if options["show"]:
         click.echo(_table())
         return
-    checks = chosen(_words(options["only"]), _words(options["skip"]))
+    checks = chosen(options["only"], options["skip"])
     found = _diagnosed(options, checks)
     print_report("preflight", found, options["format"], options["to"])
     ctx.exit(exit_status(found))
@@ -77,10 +79,6 @@ def _diagnosed(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
         networks, seconds = options["networks"], options["seconds"]
         asked = DoctorRequest(access, (*known, *declared), networks, checks, seconds, head)
         return diagnose(asked, lambda text: click.echo(text, err=True) if told else None)
-
-
-def _words(text: str | None) -> list[str]:
-    return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
 def _table() -> str:

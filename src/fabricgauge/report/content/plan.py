@@ -18,22 +18,21 @@ _SHOWN_LINES = 40
 
 def document(plan: Configuration, _setting: Setting) -> doc.Report:
     """Numbered steps with their commands, then what is so already, then notes."""
-    todo = [(number, step) for number, step in enumerate(plan.steps, 1) if not step.fulfilled]
-    done = tuple(
-        f"{number}. {step.title}: {step.fulfilled}"
-        for number, step in enumerate(plan.steps, 1)
-        if step.fulfilled
-    )
-    wanted = tuple(map(_wanted, plan.wanted))
-    steps = tuple(_step(number, step) for number, step in todo)
-    made = f"{counted(len(todo), 'step')} to make, {len(done)} already so"
+    steps: list[doc.Block] = []
+    done: list[str] = []
+    for number, step in enumerate(plan.steps, 1):
+        if step.fulfilled:
+            done.append(f"{number}. {step.title}: {step.fulfilled}")
+        else:
+            steps.append(_step(number, step))
+    made = f"{counted(len(steps), 'step')} to make, {len(done)} already so"
     return doc.Report(
         word="PLAN", tone="skipped", title="fabricgauge configure", about="fabricgauge configure",
         headline=f"Plan by {plan.backend}: {made}",
         sections=(
-            doc.Section("wanted", "Wanted", wanted, nav="Wanted"),
-            doc.Section("steps", "To make", steps, nav="To make"),
-            doc.Section("done", "Already so", (doc.Items(done),), nav="Already so"),
+            doc.Section("wanted", "Wanted", tuple(map(_wanted, plan.wanted)), nav="Wanted"),
+            doc.Section("steps", "To make", tuple(steps), nav="To make"),
+            doc.Section("done", "Already so", (doc.Items(tuple(done)),), nav="Already so"),
             doc.Section("notes", "Notes", (doc.Items(plan.notes),), nav="Notes"),
         ),
         closing="Nothing is changed before this plan is applied.",

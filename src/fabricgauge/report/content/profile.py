@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 import msgspec
-import numpy as np
 
 from fabricgauge.model.application import ApplicationProfile, CallMix, RankProfile
 from fabricgauge.report import document as doc
@@ -156,20 +155,19 @@ def _ranks(ranks: Sequence[RankProfile]) -> doc.Section:
     """The ranks with the least, the middle and the most time in MPI: what one waits, others do."""
     if not ranks:
         return doc.Section("ranks", "Ranks", ())
-    ordered = sorted(ranks, key=lambda one: one.mpi_s / (one.wall_s or 1.0))
+    ordered = sorted(((one.mpi_s / (one.wall_s or 1.0), one) for one in ranks), key=itemgetter(0))
     last = len(ordered) - 1
     words = {len(ordered) // 2: "middle", last: "most in MPI", 0: "least in MPI"}
-    shares = np.array([one.mpi_s / (one.wall_s or 1.0) for one in ranks])
     rows = tuple(
         (
-            words[place], str(one.rank), one.host, percent(one.mpi_s / (one.wall_s or 1.0)),
-            duration(one.wall_s), amount(one.sent_bytes), one.ending,
+            words[place], str(one.rank), one.host, percent(share), duration(one.wall_s),
+            amount(one.sent_bytes), one.ending,
         )
-        for place in sorted(words) for one in (ordered[place],)
+        for place in sorted(words) for share, one in (ordered[place],)
     )  # fmt: skip
     columns = doc.heads("", ">rank", "host", ">in MPI", ">run", ">sent", "ended")
-    said = f"Time in MPI is {percent(float(shares.min()))} to {percent(float(shares.max()))} of a"
-    said += f" rank's time. Hosts: {listed(sorted({one.host for one in ranks}))}."
+    said = f"Time in MPI is {percent(ordered[0][0])} to {percent(ordered[last][0])} of a rank's"
+    said += f" time. Hosts: {listed(sorted({one.host for one in ranks}))}."
     return doc.Section("ranks", "Ranks", (doc.Paragraph(said), doc.Table(columns, rows)))
 
 
