@@ -11,17 +11,17 @@ from fabricgauge.report.render import data, html, junit, layouts, markdown, prom
 FORMATS: dict[str, Format] = {
     row.name: row
     for row in (
-        Format("terminal", ".txt", "a page of text", "document", terminal.render),
-        Format("html", ".html", "a file with curves that opens offline", "document", html.render),
-        Format("json", ".json", "everything, for other programs", "data", data.json),
-        Format("csv", ".csv", "every figure, one row each", "records", data.table),
-        Format("tables", ".csv", "a row for each table of an import", "tables", data.table),
-        Format("markdown", ".md", "a page for an issue tracker", "document", markdown.render),
-        Format("junit", ".xml", "a test case per verdict, for CI systems", "suite", junit.render),
-        Format("prometheus", ".prom", "for the textfile collector", "gauges", prometheus.render),
-        Format("listing", ".txt", "in order, as Intel SDE lists it", "listing", data.text),
-        Format("osu", ".out", "in the layout of the OSU suite", "layout", layouts.osu),
-        Format("imb", ".out", "in the layout of the Intel MPI Benchmarks", "layout", layouts.imb),
+        Format("terminal", ".txt", "document", terminal.render),
+        Format("html", ".html", "document", html.render),
+        Format("json", ".json", "data", data.json),
+        Format("csv", ".csv", "records", data.table),
+        Format("tables", ".csv", "tables", data.table),
+        Format("markdown", ".md", "document", markdown.render),
+        Format("junit", ".xml", "suite", junit.render),
+        Format("prometheus", ".prom", "gauges", prometheus.render),
+        Format("listing", ".txt", "listing", data.text),
+        Format("osu", ".out", "layout", layouts.osu),
+        Format("imb", ".out", "layout", layouts.imb),
     )
 }
 

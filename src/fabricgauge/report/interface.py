@@ -129,6 +129,5 @@ class Format(msgspec.Struct, frozen=True):
 
     name: str
     suffix: str
-    summary: str
     part: str
     write: Callable[[Any, Setting], str]
