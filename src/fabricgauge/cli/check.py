@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricgauge import settings
 from fabricgauge.cli import options as of
 from fabricgauge.cli.options import Printing
+from fabricgauge.cli.show import show
+from fabricgauge.files.reading import shown
 
 if TYPE_CHECKING:
     from fabricgauge.app.run_context import RunContext
@@ -95,7 +98,6 @@ def check(
     each figure against the network's physical ceiling. Of more than two nodes every
     pair meets, all work together, and nodes that are slower than their peers are named.
     """
-    from fabricgauge import settings
     from fabricgauge.app.begin import opened
     from fabricgauge.app.conclude import reference_curves
     from fabricgauge.app.node_gpus import PROGRAMS
@@ -115,7 +117,6 @@ def check(
 
 def _check(context: "RunContext", printing: Printing, curves: "tuple[SuiteCurve, ...]") -> int:
     from fabricgauge.app.check import finish
-    from fabricgauge.cli.show import show
 
     judged, interrupted = finish(context, curves)
     context.progress.close()
@@ -132,12 +133,9 @@ def _between_gpus(
     curves: "tuple[SuiteCurve, ...]", dry_run: bool, quiet: bool,
 ) -> int:  # fmt: skip
     """Inside each node, by a program that copies between its GPUs."""
-    from fabricgauge import settings
     from fabricgauge.app.import_logs import imported
     from fabricgauge.app.node_gpus import commands, measure_gpus
     from fabricgauge.cli.progress import bar
-    from fabricgauge.cli.show import show
-    from fabricgauge.files.reading import shown
 
     if dry_run:
         for command in commands(request):

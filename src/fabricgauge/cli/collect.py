@@ -5,9 +5,11 @@ from typing import Any
 
 import click
 
+from fabricgauge import settings
 from fabricgauge.cli import options as of
 from fabricgauge.cli.options import Printing, together
 from fabricgauge.model.errors import UsageError
+from fabricgauge.store.run_directory import find
 
 #: Where runs are kept, and how they are shown.
 where_options = together(
@@ -34,12 +36,10 @@ def collect(
     Waits for jobs that are not over. RUN is a run directory, the beginning of its name, or
     `latest`.
     """
-    from fabricgauge import settings
     from fabricgauge.app.batch.on_head import lab_outside, on_head
     from fabricgauge.cli.jobs import followed
     from fabricgauge.cli.progress import bar
     from fabricgauge.store.holding import held
-    from fabricgauge.store.run_directory import find
 
     if lab is not None and not lab_outside():
         ctx.exit(on_head(lab))

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricgauge import settings
 from fabricgauge.cli import options as of
+from fabricgauge.cli.show import page, print_report
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.verdict import exit_status
+from fabricgauge.store.run_directory import RunDirectory, find
 
 if TYPE_CHECKING:
     from fabricgauge.model.varied import Design, Factor, Varied
-    from fabricgauge.store.run_directory import RunDirectory
 
 _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
 
@@ -78,9 +80,7 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     Exit status: 1 if B is surely worse than A by more than the tolerance, 0 if not, 3 if
     the data do not decide it or nothing could be compared.
     """
-    from fabricgauge import settings
     from fabricgauge.app.compare import compared
-    from fabricgauge.cli.show import print_report
     from fabricgauge.compare.comparing import AS_OF_A_RUN
 
     root, only = options["output"] or settings.run_root(), options["only"]
@@ -107,7 +107,6 @@ def _predict(a: str, b: str, root: Path, options: dict[str, Any]) -> None:
     """The time in communication of an application on both."""
     from fabricgauge.app.compare import side
     from fabricgauge.app.profile import profile_named
-    from fabricgauge.cli.show import print_report
     from fabricgauge.compare.prediction import predicted
 
     mix = profile_named(options["mix"], root)
@@ -127,14 +126,11 @@ def _share(text: str) -> float:
 
 def _vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: float) -> int:
     """Measure all combinations in turns and show what differs; returns the exit status."""
-    from fabricgauge import settings
     from fabricgauge.app import vary as app
     from fabricgauge.app.target import located
     from fabricgauge.cli.progress import bar
-    from fabricgauge.cli.show import print_report
     from fabricgauge.compare.varying import AS_OF_A_RUN
     from fabricgauge.store.holding import held
-    from fabricgauge.store.run_directory import RunDirectory, find
 
     factors, resume = options["vary"], options["resume"]
     request = of.request_of({**options, "resume": None})
@@ -173,9 +169,7 @@ def _design(factors: "tuple[Factor, ...]", seed: int, launches: int) -> "Design"
     return design(factors, blocks, seed)
 
 
-def _keep_page(found: "Varied", directory: "RunDirectory") -> None:
-    from fabricgauge.cli.show import page
-
+def _keep_page(found: "Varied", directory: RunDirectory) -> None:
     told = str(directory.path / "report.html")
     try:
         directory.write_bytes("report.html", page("varied", found))

@@ -7,14 +7,18 @@ import click
 import msgspec
 
 from fabricgauge.cli import options as of
+from fabricgauge.cli.show import deliver, print_report
+from fabricgauge.lab.state import load_complete
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.model.host_access import Host, HostAccess
+from fabricgauge.model.request import MeasurementRequest, applicable
+from fabricgauge.report.visible import visible
 
 if TYPE_CHECKING:
     from fabricgauge.app.configuring.read_description import DescriptionFile
     from fabricgauge.configure.description import Description
     from fabricgauge.model.configuration import Configuration
-    from fabricgauge.model.host_access import HostAccess
     from fabricgauge.model.inventory import Inventory
 
 
@@ -61,7 +65,6 @@ def configure(ctx: click.Context, /, **options: Any) -> None:
     from fabricgauge.app.configuring.hosts import PlanHosts
     from fabricgauge.app.configuring.making import make, unmake
     from fabricgauge.app.configuring.planning import planned, require_answers
-    from fabricgauge.model.absence import Skipped
 
     if options["undo"]:
         if options["file"] or options["apply"]:
@@ -88,7 +91,6 @@ def _wanted(
     from fabricgauge.app.configuring.read_description import read_file
     from fabricgauge.app.survey import read_bundle, surveyed
     from fabricgauge.app.target import reached
-    from fabricgauge.model.request import applicable
 
     if bundle and request.lab:
         raise UsageError("--from and --lab exclude each other: a bundle has its own nodes")
@@ -117,7 +119,6 @@ def _description(
     """
     from fabricgauge.app.configuring.planning import lab_description
     from fabricgauge.app.configuring.read_description import description_of
-    from fabricgauge.lab.state import load_complete
     from fabricgauge.run.launchers.nodes import expand
 
     wanted = expand(request.nodelist) if request.nodelist else ()
@@ -135,8 +136,6 @@ def _description(
 
 
 def _show(plan: "Configuration", format_: str, access: "HostAccess", to: Path | None) -> None:
-    from fabricgauge.cli.show import deliver, print_report
-    from fabricgauge.model.host_access import Host
     from fabricgauge.report import configuration_script
 
     if format_ != "script":
@@ -152,6 +151,4 @@ def _show(plan: "Configuration", format_: str, access: "HostAccess", to: Path | 
 
 
 def _tell(text: str) -> None:
-    from fabricgauge.report.visible import visible
-
     click.echo(visible(text), err=True)

@@ -5,9 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricgauge import settings
 from fabricgauge.cli import options as of
 from fabricgauge.cli.main import INTERRUPTED
-from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.cli.show import print_report
+from fabricgauge.model.request import MeasurementRequest, applicable
+from fabricgauge.store.run_directory import now_utc
 
 if TYPE_CHECKING:
     from fabricgauge.model.fabric import DeclaredNetwork, Fabric
@@ -39,9 +42,7 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
 
     Exit status: 3 if a node could not be reached or understood, 130 if interrupted, else 0.
     """
-    from fabricgauge import settings
     from fabricgauge.app.survey import concluded, read_bundle
-    from fabricgauge.cli.show import print_report
 
     request, networks = of.request_of(options), settings.load().networks
     bundle, output = options["bundle"], options["output"]
@@ -67,9 +68,7 @@ def _asked(
     from fabricgauge.app.target import reached
     from fabricgauge.cli.progress import Gathering
     from fabricgauge.model.bundle import BundleIndex
-    from fabricgauge.model.request import applicable
     from fabricgauge.store.bundle import BundleWriter
-    from fabricgauge.store.run_directory import now_utc
 
     with reached(applicable(request)) as (access, known):
         declared = (*known, *networks)

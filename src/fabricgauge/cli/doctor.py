@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricgauge import settings
 from fabricgauge.cli import options as of
+from fabricgauge.cli.show import print_report
+from fabricgauge.model.request import applicable
 
 if TYPE_CHECKING:
     from fabricgauge.model.finding import Diagnosis
@@ -44,7 +47,6 @@ def doctor(ctx: click.Context, /, **options: Any) -> None:
 
     Exit status: 0 without a FAIL, 1 with one, 3 if nothing could be checked.
     """
-    from fabricgauge.cli.show import print_report
     from fabricgauge.doctor.examining import chosen
 
     if options["show"]:
@@ -64,10 +66,8 @@ def exit_status(found: "Diagnosis") -> int:
 
 
 def _diagnosed(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
-    from fabricgauge import settings
     from fabricgauge.app.doctor import DoctorRequest, diagnose, diagnose_bundle, head_of
     from fabricgauge.app.target import reached
-    from fabricgauge.model.request import applicable
 
     request, declared = of.request_of(options), settings.load().networks
     if options["bundle"]:

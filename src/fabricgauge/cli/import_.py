@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricgauge import settings
 from fabricgauge.cli import options as of
 from fabricgauge.cli.options import Printing
+from fabricgauge.cli.show import print_report, show
+from fabricgauge.files.reading import shown
 from fabricgauge.model.errors import UsageError
+from fabricgauge.store.run_directory import RunDirectory
 
 if TYPE_CHECKING:
     from fabricgauge.app.import_logs import Source
@@ -40,13 +44,10 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
 
     A profile that `profile` wrote, or a report of mpiP or IPM's XML, is shown by itself.
     """
-    from fabricgauge import settings
     from fabricgauge.app.conclude import reference_curves
     from fabricgauge.app.import_logs import import_logs, imported
     from fabricgauge.app.profile import is_profile
     from fabricgauge.cli.progress import Troubles
-    from fabricgauge.cli.show import show
-    from fabricgauge.files.reading import shown
 
     if len(logs) == 1 and (path := Path(logs[0])).is_file() and is_profile(path):
         _import_profile(path, options)
@@ -65,10 +66,7 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
 
 def _import_profile(path: Path, options: dict[str, Any]) -> None:
     """An application's profile instead of a suite's output: it is shown, and not judged."""
-    from fabricgauge import settings
     from fabricgauge.app.profile import imported
-    from fabricgauge.cli.show import print_report
-    from fabricgauge.store.run_directory import RunDirectory
 
     name = of.known_format("profile", options["format"])
     directory = RunDirectory.create(options["output"] or settings.run_root())

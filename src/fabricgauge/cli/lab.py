@@ -1,10 +1,7 @@
 """``fabricgauge lab``: a virtual cluster on this machine."""
 
-from __future__ import annotations
-
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,10 +14,10 @@ from fabricgauge.cli.lab_text import (
     whole_bytes,
 )
 from fabricgauge.lab.fault_kinds import KINDS, ON_A_NODE
+from fabricgauge.lab.spec import LabSpec, NetworkSpec, numbered_nodes
+from fabricgauge.lab.state import load_complete, names
 from fabricgauge.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from fabricgauge.lab.spec import NetworkSpec
+from fabricgauge.settings import rate_bit_s
 
 #: What can be done to a node's Slurm daemon; each is a function of ``lab.slurm.cluster``.
 SLURM_ACTIONS = ("start", "stop", "restart", "kill")
@@ -58,7 +55,6 @@ def lab() -> None:
 def up(name: str, nodes: str, networks: tuple[str, ...], slurm: bool, rdma: str | None) -> None:
     """Bring a lab up; it stands until `lab down`."""
     from fabricgauge.lab import up as bring_up
-    from fabricgauge.lab.spec import LabSpec
 
     named = _nodes(nodes)
     wanted = tuple(parse_network(text) for text in networks or ("net1:1G",))
@@ -75,7 +71,6 @@ def up(name: str, nodes: str, networks: tuple[str, ...], slurm: bool, rdma: str 
 def execute(name: str, node: str, argv: tuple[str, ...]) -> None:
     """Run a command on NODE (or `head`); its exit status is passed on."""
     from fabricgauge.lab.host_access import enter
-    from fabricgauge.lab.state import load_complete
 
     words = argv[1:] if argv[0] == "--" else argv
     if not words:
@@ -108,7 +103,6 @@ def status(name: str | None, as_json: bool) -> None:
 @click.option("--all", "everything", is_flag=True, help="Every lab of this user.")
 def down(name: str, everything: bool) -> None:
     """Remove a lab with all its processes, also one that is broken."""
-    from fabricgauge.lab.state import names
     from fabricgauge.lab.up import down as remove
 
     for lab_name in names() if everything else (name,):
@@ -139,7 +133,6 @@ def fault(
         _heal(name, node, network, cable_only=True)
         return
     from fabricgauge.lab.faults import inject
-    from fabricgauge.lab.state import load_complete
 
     click.echo(faults_text(inject(load_complete(name), parse_fault(kind, node, network, value))))
 
@@ -155,7 +148,6 @@ def slurm(name: str, action: str, node: str) -> None:
     there, as a power cut does.
     """
     from fabricgauge.lab.slurm import cluster
-    from fabricgauge.lab.state import load_complete
     from fabricgauge.lab.status import status as look
 
     getattr(cluster, action)(load_complete(name), node)
@@ -174,9 +166,6 @@ def heal(name: str, node: str | None, network: str | None) -> None:
 
 def parse_network(text: str) -> NetworkSpec:
     """``NAME:RATE[:MTU]`` as a network; UsageError if it is not that."""
-    from fabricgauge.lab.spec import NetworkSpec
-    from fabricgauge.settings import rate_bit_s
-
     words = text.split(":")
     if len(words) not in (2, 3):
         raise UsageError(f"--network {text!r}: write NAME:RATE or NAME:RATE:MTU, e.g. net1:1G:9000")
@@ -186,22 +175,17 @@ def parse_network(text: str) -> NetworkSpec:
 
 def _heal(name: str, node: str | None, network: str | None, cable_only: bool = False) -> None:
     from fabricgauge.lab.faults import heal as cure
-    from fabricgauge.lab.state import load_complete
 
     kind = "link-down" if cable_only else None
     click.echo(faults_text(cure(load_complete(name), node, network, kind)))
 
 
 def _nodes(text: str) -> tuple[str, ...]:
-    from fabricgauge.lab.spec import numbered_nodes
-
     return numbered_nodes(int(text)) if text.isdecimal() else tuple(text.split(","))
 
 
 def _fault_list(name: str) -> str:
-    from fabricgauge.lab import state as states
-
     lines = [f"{name:10}{kind.value:8}{kind.does}" for name, kind in KINDS.items()]
-    if name in states.names():
-        lines.append(faults_text(states.load_complete(name)))
+    if name in names():
+        lines.append(faults_text(load_complete(name)))
     return "\n".join(lines)

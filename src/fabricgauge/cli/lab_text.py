@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricgauge.lab.fault_kinds import KINDS, LabFault
+from fabricgauge.lab.state import LabState
 from fabricgauge.model.errors import UsageError
+from fabricgauge.settings import rate_bit_s
 from fabricgauge.words.figures import link_rate
 
 if TYPE_CHECKING:
-    from fabricgauge.lab.state import LabState
     from fabricgauge.lab.status import DaemonStatus, LabStatus
 
 
@@ -38,8 +39,6 @@ def daemon_text(daemon: DaemonStatus) -> str:
 
 def status_text(found: LabStatus) -> str:
     """A lab as it is now: what it was made as, what is broken, faults, daemons."""
-    from fabricgauge.lab.state import LabState
-
     if not isinstance(found.state, LabState):
         return f"lab {found.name}: broken: {found.state.reason}"
     lines = [summary_text(found.state)]
@@ -73,8 +72,6 @@ def _wrong(fault: LabFault) -> str:
 
 def parse_fault(kind: str, node: str, network: str, value: str | None) -> LabFault:
     """The fault that the words describe; UsageError if VALUE is missing or too much."""
-    from fabricgauge.settings import rate_bit_s
-
     wanted, where = KINDS[kind].value, f"lab fault {kind}"
     if bool(wanted) != (value is not None):
         raise UsageError(

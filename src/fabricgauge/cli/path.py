@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricgauge import settings
 from fabricgauge.cli import options as of
+from fabricgauge.cli.show import page, print_report
+from fabricgauge.store.run_directory import RunDirectory
 
 if TYPE_CHECKING:
     from fabricgauge.model.call_path import CallPaths
-    from fabricgauge.store.run_directory import RunDirectory
 
 USUAL_SIZES = (4,)
 
@@ -63,7 +65,6 @@ def path(ctx: click.Context, /, **options: Any) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
-    from fabricgauge.cli.show import page, print_report
 
     directory, made, interrupted = _traced(options)
     directory.write_bytes("report.html", page("call_paths", made))
@@ -77,11 +78,9 @@ def path(ctx: click.Context, /, **options: Any) -> None:
 
 def _traced(options: Mapping[str, Any]) -> "tuple[RunDirectory, CallPaths, bool]":
     """Where the paths are kept, what they are, and whether it was interrupted."""
-    from fabricgauge import settings
     from fabricgauge.app import call_paths as app
     from fabricgauge.app.target import located
     from fabricgauge.cli.progress import bar
-    from fabricgauge.store.run_directory import RunDirectory
 
     sizes = options["sizes"] or USUAL_SIZES
     study = app.Study(options["calls"], sizes, options["repeats"], options["limit"])
@@ -116,9 +115,7 @@ def compare(
 
     Exit status: 0, or 3 if A and B have no call in common.
     """
-    from fabricgauge import settings
     from fabricgauge.app.call_paths import stored_paths
-    from fabricgauge.cli.show import print_report
     from fabricgauge.compare.call_paths import compare_paths
 
     root = output or settings.path_root()

@@ -6,7 +6,10 @@ from typing import Any
 
 import click
 
+from fabricgauge import settings
 from fabricgauge.cli import options as of
+from fabricgauge.cli.show import page, print_report
+from fabricgauge.store.run_directory import RunDirectory
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -32,11 +35,8 @@ def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> 
     The report follows the program's own output, and `report` shows it again. The exit status is the
     program's; 3 if nothing was recorded.
     """
-    from fabricgauge import settings
     from fabricgauge.app import profile as app
     from fabricgauge.cli.progress import bar
-    from fabricgauge.cli.show import page, print_report
-    from fabricgauge.store.run_directory import RunDirectory
 
     root: Path = options["output"] or settings.run_root()
     if options["print_env"]:
@@ -65,7 +65,6 @@ def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> 
 def _print_variables(command: tuple[str, ...], named: str, root: Path) -> None:
     """What a job script exports, and how its profile is read afterwards."""
     from fabricgauge.app import profile as app
-    from fabricgauge.store.run_directory import RunDirectory
 
     mpi = app.mpi_under(command, named)
     directory = RunDirectory.create(root)

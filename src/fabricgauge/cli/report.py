@@ -1,15 +1,18 @@
 """``fabricgauge report``: show a stored run, or judge it again."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from fabricgauge import settings
 from fabricgauge.cli import options as of
 from fabricgauge.cli.options import Printing
-
-if TYPE_CHECKING:
-    from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.cli.show import print_report, show
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.pattern import PAIR_PATTERNS
+from fabricgauge.model.scaled import SCALED
+from fabricgauge.store.run_directory import RunDirectory, find
 
 
 @click.command()
@@ -31,13 +34,8 @@ def report(
     RUN is a directory, an identity or its beginning, or `latest`. The run directory is
     not changed: the verdicts of the day it was measured stay in its verdicts.json.
     """
-    from fabricgauge import settings
     from fabricgauge.app.conclude import conclude, reference_curves
-    from fabricgauge.cli.show import show
     from fabricgauge.judge.thresholds import thresholds_from
-    from fabricgauge.model.errors import UsageError
-    from fabricgauge.model.pattern import PAIR_PATTERNS
-    from fabricgauge.store.run_directory import find
     from fabricgauge.store.run_files import load
 
     if pattern and pattern not in PAIR_PATTERNS:
@@ -51,12 +49,10 @@ def report(
     ctx.exit(show(judged, directory.path, Printing(**printing), pattern))
 
 
-def _shown_as_application(directory: "RunDirectory", name: str, to: Path | None) -> bool:
+def _shown_as_application(directory: RunDirectory, name: str, to: Path | None) -> bool:
     """Whether the directory holds an application's profile or scaling, which is then printed."""
     from fabricgauge.app.profile import is_profile, profiles_at, require_recorded
     from fabricgauge.app.scale import stored
-    from fabricgauge.cli.show import print_report
-    from fabricgauge.model.scaled import SCALED
 
     place = directory.path
     if (place / SCALED).exists():

@@ -4,8 +4,11 @@ from typing import Any
 
 import click
 
+from fabricgauge import settings
 from fabricgauge.cli import options as of
+from fabricgauge.cli.show import page, print_report
 from fabricgauge.model.verdict import exit_status
+from fabricgauge.store.run_directory import RunDirectory
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -47,14 +50,11 @@ def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> No
 
     Exit status: 0 if every launch is valid and gave a time, 3 if not.
     """
-    from fabricgauge import settings
     from fabricgauge.app import scale as app
     from fabricgauge.app.target import located
     from fabricgauge.cli.progress import bar
-    from fabricgauge.cli.show import page, print_report
     from fabricgauge.report.content.scale import overall
     from fabricgauge.store.holding import held
-    from fabricgauge.store.run_directory import RunDirectory
 
     request = of.request_of({**options, "launches": None})
     with (

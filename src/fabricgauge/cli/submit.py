@@ -11,6 +11,7 @@ from fabricgauge.cli.options import Printing
 from fabricgauge.model.batch import Request
 from fabricgauge.model.errors import UsageError
 from fabricgauge.run.batch.options import further
+from fabricgauge.store.run_directory import find
 
 #: Nodes, partition, limits, and whether each pair is a job of its own.
 _slurm_options = of.together(
@@ -71,7 +72,6 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **asked: 
     from fabricgauge.cli.jobs import Submission, resumed, submitted
     from fabricgauge.cli.progress import bar
     from fabricgauge.store.holding import held
-    from fabricgauge.store.run_directory import find
 
     nodes, most = asked["nodes"] or 0, asked["at_once"] or 0
     if lab is not None and not lab_outside():
