@@ -17,44 +17,6 @@ if TYPE_CHECKING:
     from fabricgauge.app.run_context import RunContext
     from fabricgauge.model.request import MeasurementRequest
     from fabricgauge.model.suite import SuiteCurve
-    from fabricgauge.model.verdict import Strictness
-
-#: What simulates a cluster.
-_sim_options = of.together(
-    click.option(
-        "--sim", metavar="PLATFORM",
-        help="Simulate a cluster with SimGrid, e.g. star:32, fat-tree:64, or a platform file.",
-    ),
-    click.option(
-        "--sim-fault", multiple=True, metavar="FAULT",
-        help="A fault to plant in it, e.g. 'rate node-7 0.25'; may be repeated.",
-    ),
-    click.option(
-        "--sim-seed", type=click.IntRange(0), default=1, help="Seed of the simulation's noise."
-    ),
-    click.option(
-        "--sim-noise", type=click.FloatRange(0, 0.5), default=0.0,
-        help="Relative noise of the simulation.",
-    ),
-)  # fmt: skip
-
-#: What measures with another suite.
-_suite_options = of.together(
-    click.option(
-        "--tool", metavar="SUITE",
-        help="Measure with osu, imb, perftest, iperf3, nccl-tests, rccl-tests or netpipe"
-        " instead; nvbandwidth and rocm-bandwidth-test measure between the GPUs of each node."
-        " perftest heeds keys of --transport verbs, e.g. perftest:queue-pair=ud.",
-    ),
-    click.option(
-        "--tool-path", type=click.Path(file_okay=False, exists=True), metavar="DIR",
-        help="Where the suite's programs are; default: PATH, modules, usual places.",
-    ),
-    click.option(
-        "--parallel", cls=of.Renamed, formerly="--streams", type=click.IntRange(1, 128),
-        help="Connections that share the link in iperf3's test of many.  [default: 4]",
-    ),
-)  # fmt: skip
 
 
 @click.command()
@@ -68,10 +30,37 @@ _suite_options = of.together(
 @of.memory_options
 @of.rank_order_option
 @of.measure_options
-@_suite_options
+@click.option(
+    "--tool", metavar="SUITE",
+    help="Measure with osu, imb, perftest, iperf3, nccl-tests, rccl-tests or netpipe"
+    " instead; nvbandwidth and rocm-bandwidth-test measure between the GPUs of each node."
+    " perftest heeds keys of --transport verbs, e.g. perftest:queue-pair=ud.",
+)  # fmt: skip
+@click.option(
+    "--tool-path", type=click.Path(file_okay=False, exists=True), metavar="DIR",
+    help="Where the suite's programs are; default: PATH, modules, usual places.",
+)  # fmt: skip
+@click.option(
+    "--parallel", cls=of.Renamed, formerly="--streams", type=click.IntRange(1, 128),
+    help="Connections that share the link in iperf3's test of many.  [default: 4]",
+)  # fmt: skip
 @of.lab_nodes_option
 @of.fabric_options
-@_sim_options
+@click.option(
+    "--sim", metavar="PLATFORM",
+    help="Simulate a cluster with SimGrid, e.g. star:32, fat-tree:64, or a platform file.",
+)  # fmt: skip
+@click.option(
+    "--sim-fault", multiple=True, metavar="FAULT",
+    help="A fault to plant in it, e.g. 'rate node-7 0.25'; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--sim-seed", type=click.IntRange(0), default=1, help="Seed of the simulation's noise."
+)  # fmt: skip
+@click.option(
+    "--sim-noise", type=click.FloatRange(0, 0.5), default=0.0,
+    help="Relative noise of the simulation.",
+)  # fmt: skip
 @of.against_option
 @click.option("--resume", metavar="RUN", help="Finish a run that was broken off.")
 @of.output_option()
@@ -80,17 +69,7 @@ _suite_options = of.together(
 @click.option("--dry-run", is_flag=True, help="Discover and plan, print the commands, stop.")
 @of.quiet_option()
 @click.pass_context
-def check(
-    ctx: click.Context,
-    /,
-    against: str | None,
-    output: Path | None,
-    format: str,
-    dry_run: bool,
-    fail_on: "tuple[Strictness, ...]",
-    quiet: bool,
-    **asked: Any,
-) -> None:
+def check(ctx: click.Context, /, **options: Any) -> None:
     """Measure the network between nodes, prove the path, judge, report.
 
     Discovers the nodes, measures latency and bandwidth over each network that joins
@@ -104,15 +83,17 @@ def check(
     from fabricgauge.cli.progress import bar
 
     said, files = settings.load(), of.from_files(ctx)
-    request, root = of.request_of(asked), output or settings.run_root()
-    curves = reference_curves(against)
+    request, root = of.request_of(options), options["output"] or settings.run_root()
+    printing = Printing(options["format"], options["fail_on"])
+    curves = reference_curves(options["against"])
+    dry_run, quiet = options["dry_run"], options["quiet"]
     if request.tool in PROGRAMS:
-        ctx.exit(_between_gpus(request, root, Printing(format, fail_on), curves, dry_run, quiet))
+        ctx.exit(_between_gpus(request, root, printing, curves, dry_run, quiet))
     with bar(quiet) as progress, opened(request, said, files, root, progress, dry_run) as context:
         if dry_run:
             _print_commands(context)
         else:
-            ctx.exit(_check(context, Printing(format, fail_on), curves))
+            ctx.exit(_check(context, printing, curves))
 
 
 def _check(context: "RunContext", printing: Printing, curves: "tuple[SuiteCurve, ...]") -> int:

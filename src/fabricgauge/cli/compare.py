@@ -23,32 +23,6 @@ _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
 #: Enough to tell 3 % from chance where launches differ by 2 %.
 USUAL_BLOCKS = 10
 
-#: What a comparison by measuring needs.
-_vary_options = of.together(
-    click.option(
-        "--vary", multiple=True, metavar="FACTOR=A,B",
-        type=of.Parsed("factor", of.lazily("plan.design", "factor")),
-        help="Measure A and B in turns: mpi=openmpi,mpich, transport=sockets,ofi,mpi,"
-        " provider=tcp,shm (of ofi), memory=host,cuda, compiler=gcc,clang, bind=core,none,"
-        " env:NAME=X,Y with \\, for a comma in X, an empty X for NAME as it is; several are"
-        " combined.",
-    ),
-    of.nodelist_option,
-    of.exclude_option,
-    of.lab_nodes_option,
-    of.ppn_option,
-    of.lab_option("Measure on a virtual cluster: NAME, or one made for this."),
-    of.launcher_option,
-    of.ssh_config_option,
-    of.rank_order_option,
-    of.seed_option,
-    click.option("--resume", metavar="DIR", help="Finish a comparison that was broken off."),
-    of.quiet_option("Print the result only, no progress."),
-    of.network_options,
-    of.memory_options,
-    of.measure_options,
-)  # fmt: skip
-
 
 @click.command()
 @click.argument("a", default="")
@@ -63,7 +37,28 @@ _vary_options = of.together(
 @of.fail_on_option
 @of.to_option
 @of.output_option()
-@_vary_options
+@click.option(
+    "--vary", multiple=True, metavar="FACTOR=A,B",
+    type=of.Parsed("factor", of.lazily("plan.design", "factor")),
+    help="Measure A and B in turns: mpi=openmpi,mpich, transport=sockets,ofi,mpi,"
+    " provider=tcp,shm (of ofi), memory=host,cuda, compiler=gcc,clang, bind=core,none,"
+    " env:NAME=X,Y with \\, for a comma in X, an empty X for NAME as it is; several are"
+    " combined.",
+)  # fmt: skip
+@of.nodelist_option
+@of.exclude_option
+@of.lab_nodes_option
+@of.ppn_option
+@of.lab_option("Measure on a virtual cluster: NAME, or one made for this.")
+@of.launcher_option
+@of.ssh_config_option
+@of.rank_order_option
+@of.seed_option
+@click.option("--resume", metavar="DIR", help="Finish a comparison that was broken off.")
+@of.quiet_option("Print the result only, no progress.")
+@of.network_options
+@of.memory_options
+@of.measure_options
 @click.pass_context
 def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     """Hold B against A, curve by curve and size by size.

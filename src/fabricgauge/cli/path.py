@@ -1,7 +1,6 @@
 """``fabricgauge path``: what one call of MPI executes, and what differs between two stacks."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -105,9 +104,7 @@ def _traced(options: Mapping[str, Any]) -> "tuple[RunDirectory, CallPaths, bool]
 @of.format_option("call_path_changes")
 @of.to_option
 @click.pass_context
-def compare(
-    ctx: click.Context, a: str, b: str, output: Path | None, format: str, to: Path | None
-) -> None:
+def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     """Say what differs between the paths of A and B.
 
     A and B are each a directory of traced paths, an identity or its beginning, or `latest`.
@@ -118,7 +115,7 @@ def compare(
     from fabricgauge.app.call_paths import stored_paths
     from fabricgauge.compare.call_paths import compare_paths
 
-    root = output or settings.path_root()
+    root = options["output"] or settings.path_root()
     found = compare_paths(stored_paths(root, a), stored_paths(root, b))
-    print_report("call_path_changes", found, format, to)
+    print_report("call_path_changes", found, options["format"], options["to"])
     ctx.exit(0 if found.changes else 3)

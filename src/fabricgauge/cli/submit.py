@@ -13,44 +13,39 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.run.batch.options import further
 from fabricgauge.store.run_directory import find
 
-#: Nodes, partition, limits, and whether each pair is a job of its own.
-_slurm_options = of.together(
-    click.option("-p", "--partition", default="", help="Partition; default: the site's."),
-    click.option("-N", "--nodes", type=click.IntRange(2, 1 << 20), help="How many nodes."),
-    of.nodelist_option,
-    of.exclude_option,
-    click.option("-t", "--time", default="", help="Time limit; default: what the plan can take."),
-    click.option("--reservation", default="", help="Reservation to run in."),
-    click.option("-A", "--account", default="", help="Account to charge."),
-    click.option("--qos", default="", help="Quality of service."),
-    click.option("-C", "--constraint", default="", help="Features that the nodes must have."),
-    click.option("--exclusive", is_flag=True, help="Share the nodes with no other job."),
-    click.option(
-        "-J", "--job-name", default="fabricgauge", show_default=True, help="What the job is called."
-    ),
-    click.option(
-        "--sbatch", multiple=True, metavar="OPTION",
-        help="A further option of sbatch, e.g. --sbatch=--mem=0; may be repeated.",
-    ),
-    click.option(
-        "--launcher", type=click.Choice(["slurm", "srun"]), default="slurm", show_default=True,
-        help="Who starts the ranks: MPI's own launcher by way of Slurm, or srun.",
-    ),
-    click.option(
-        "--pair-jobs", is_flag=False, flag_value=0, type=click.IntRange(0), metavar="[PARTNERS]",
-        help="A job of its own for each pair of -w, so that no two nodes wait for a third;"
-        " PARTNERS for each node, default all.",
-    ),
-    click.option(
-        "--at-once", type=click.IntRange(1), metavar="JOBS",
-        help="Maximum number of pair jobs in Slurm's queue.  [default: 50, in a lab 1]",
-    ),
-)  # fmt: skip
-
 
 @click.command()
 @of.lab_option("Submit to the Slurm of a lab: NAME, or one made for this check.")
-@_slurm_options
+@click.option("-p", "--partition", default="", help="Partition; default: the site's.")
+@click.option("-N", "--nodes", type=click.IntRange(2, 1 << 20), help="How many nodes.")
+@of.nodelist_option
+@of.exclude_option
+@click.option("-t", "--time", default="", help="Time limit; default: what the plan can take.")
+@click.option("--reservation", default="", help="Reservation to run in.")
+@click.option("-A", "--account", default="", help="Account to charge.")
+@click.option("--qos", default="", help="Quality of service.")
+@click.option("-C", "--constraint", default="", help="Features that the nodes must have.")
+@click.option("--exclusive", is_flag=True, help="Share the nodes with no other job.")
+@click.option(
+    "-J", "--job-name", default="fabricgauge", show_default=True, help="What the job is called."
+)  # fmt: skip
+@click.option(
+    "--sbatch", multiple=True, metavar="OPTION",
+    help="A further option of sbatch, e.g. --sbatch=--mem=0; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--launcher", type=click.Choice(["slurm", "srun"]), default="slurm", show_default=True,
+    help="Who starts the ranks: MPI's own launcher by way of Slurm, or srun.",
+)  # fmt: skip
+@click.option(
+    "--pair-jobs", is_flag=False, flag_value=0, type=click.IntRange(0), metavar="[PARTNERS]",
+    help="A job of its own for each pair of -w, so that no two nodes wait for a third;"
+    " PARTNERS for each node, default all.",
+)  # fmt: skip
+@click.option(
+    "--at-once", type=click.IntRange(1), metavar="JOBS",
+    help="Maximum number of pair jobs in Slurm's queue.  [default: 50, in a lab 1]",
+)  # fmt: skip
 @of.network_options
 @of.memory_options
 @of.measure_options
