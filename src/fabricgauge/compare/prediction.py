@@ -176,13 +176,9 @@ def _bounds(
     return np.array([follow, 2 * (wait + shared)]), "latency and one-way stream"
 
 
-def _span(times: Times) -> Span:
-    low, value, high = map(float, times)
-    return Span(low, value, high)
-
-
 def _bounded(times: NDArray[np.float64]) -> Bounds:
-    return Bounds(_span(times[0]), _span(times[1]))
+    least, most = (Span(*map(float, each)) for each in times)
+    return Bounds(least, most)
 
 
 def _ratio(b: Times, a: Times) -> Span:
