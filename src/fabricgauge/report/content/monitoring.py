@@ -7,7 +7,7 @@ of its own: a CI system must not read its suite as a pass.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import get_args
@@ -95,11 +95,6 @@ def _case(
     lines = (f"{one.outcome.value}: {before}{one.summary}", *told)
     kind = one.outcome.value if found and not skipped else ""
     return TestCase(f"fabricgauge.{place}", name, lines, found, kind, one.summary)
-
-
-def gauges(judged: Judged, _setting: Setting) -> Iterator[Gauge]:
-    """The key figures of a run."""
-    return (Gauge(name, said, series(judged)) for name, said, series in _GAUGES)
 
 
 def _identity(judged: Judged) -> Series:
@@ -198,31 +193,34 @@ def _of_matrix(one: PairAnalysis) -> Labels:
     }  # fmt: skip
 
 
-#: Each metric's name and help, and its series.
-_GAUGES: tuple[tuple[str, str, Callable[[Judged], Series]], ...] = (
-    ("run_info", "The run that the figures are of.", _identity),
-    ("run_timestamp_seconds", "When the run was started, since 1970-01-01 UTC.",
-     lambda judged: _time(judged.run.started_utc)),
-    ("judged_timestamp_seconds", "When the run was judged, since 1970-01-01 UTC.",
-     lambda judged: _time(judged.judged_utc)),
-    ("outcome", "1 for the outcome of the run, 0 for all others.",
-     lambda judged: (({"outcome": one.value}, float(one is judged.overall)) for one in Outcome)),
-    ("verdicts", "How many verdicts a rule gave on a network, by outcome.", _counted),
-    ("verdict", "1 for each verdict; its id is the same in every run.", _each_verdict),
-    ("ceiling_bytes_per_second", "The most payload that a network can carry per direction.",
-     _ceilings),
-    ("bandwidth_bytes_per_second",
-     "Best median bandwidth; both directions add up in bidirectional_bandwidth.", _best),
-    ("bandwidth_ceiling_ratio", "Best median bandwidth as a share of its ceiling.",
-     lambda judged: _best(judged, share=True)),
-    ("latency_seconds", "Smallest median time: half a round trip, or one put with its flush.",
-     _latencies),
-    ("named_at_fault", "How many of a part are named at fault by all pairs.", _named),
-    ("pairs_latency_seconds", "Half round trip of the typical pair of nodes.",
-     lambda judged: _typical(judged, "latency")),
-    ("pairs_bandwidth_bytes_per_second", "Bandwidth per direction of the typical pair of nodes.",
-     lambda judged: _typical(judged, "bandwidth")),
-    ("node_effect_ratio",
-     "A node's standing against the typical node: -0.75 is a quarter of its figure.",
-     _node_effects),
-)  # fmt: skip
+def gauges(judged: Judged, _setting: Setting) -> Iterator[Gauge]:
+    """The key figures of a run."""
+    is_it = (({"outcome": one.value}, float(one is judged.overall)) for one in Outcome)
+    rows: tuple[tuple[str, str, Series], ...] = (
+        ("run_info", "The run that the figures are of.", _identity(judged)),
+        ("run_timestamp_seconds", "When the run was started, since 1970-01-01 UTC.",
+         _time(judged.run.started_utc)),
+        ("judged_timestamp_seconds", "When the run was judged, since 1970-01-01 UTC.",
+         _time(judged.judged_utc)),
+        ("outcome", "1 for the outcome of the run, 0 for all others.", is_it),
+        ("verdicts", "How many verdicts a rule gave on a network, by outcome.", _counted(judged)),
+        ("verdict", "1 for each verdict; its id is the same in every run.", _each_verdict(judged)),
+        ("ceiling_bytes_per_second", "The most payload that a network can carry per direction.",
+         _ceilings(judged)),
+        ("bandwidth_bytes_per_second",
+         "Best median bandwidth; both directions add up in bidirectional_bandwidth.",
+         _best(judged)),
+        ("bandwidth_ceiling_ratio", "Best median bandwidth as a share of its ceiling.",
+         _best(judged, share=True)),
+        ("latency_seconds", "Smallest median time: half a round trip, or one put with its flush.",
+         _latencies(judged)),
+        ("named_at_fault", "How many of a part are named at fault by all pairs.", _named(judged)),
+        ("pairs_latency_seconds", "Half round trip of the typical pair of nodes.",
+         _typical(judged, "latency")),
+        ("pairs_bandwidth_bytes_per_second",
+         "Bandwidth per direction of the typical pair of nodes.", _typical(judged, "bandwidth")),
+        ("node_effect_ratio",
+         "A node's standing against the typical node: -0.75 is a quarter of its figure.",
+         _node_effects(judged)),
+    )  # fmt: skip
+    return (Gauge(*row) for row in rows)
