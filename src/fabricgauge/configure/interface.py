@@ -7,8 +7,6 @@ of which fewer steps are known to be fulfilled.
 
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
 from fabricgauge.configure import clashes, export, image, lifeline, pings, restart, services
 from fabricgauge.configure.backends import BACKENDS, ip_addresses
 from fabricgauge.configure.backends.kind import Backend
@@ -134,7 +132,7 @@ def plan(job: Draft) -> Configuration:
         *(() if early else settled(again, job.replies)),
     )  # fmt: skip
     notes = tuple(_notes(job, backend))
-    return Configuration(backend.name, job.wanted, tuple(map(_with_needs, steps)), notes)
+    return Configuration(backend.name, job.wanted, steps, notes)
 
 
 def _services(job: Draft) -> Iterator[Step]:
@@ -184,15 +182,7 @@ def _lanes_alone(job: Draft, backend: Backend, lanes: tuple[Step, ...]) -> Confi
         " meant; run configure again once the nodes have restarted",
         *job.troubles,
     )
-    named = tuple(map(_with_needs, (*lanes, again)))
-    return Configuration(backend.name, job.wanted, named, notes)
-
-
-def _with_needs(step: Step) -> Step:
-    """Every program that making and verifying it runs, on whatever machine."""
-    commands = (*step.commands, *(check.command for check in step.verify))
-    needs = tuple(dict.fromkeys(command.argv[0] for command in commands))
-    return msgspec.structs.replace(step, needs=needs)
+    return Configuration(backend.name, job.wanted, (*lanes, again), notes)
 
 
 def _notes(job: Draft, backend: Backend) -> Iterator[str]:

@@ -62,9 +62,8 @@ class Step(msgspec.Struct, frozen=True):
     ``verify`` and ``undo`` are empty where there is no such thing; ``undo_note`` says so in
     words. ``consent`` names what a person must agree to by name (``reboot``); empty otherwise.
     ``fulfilled`` is the evidence that nothing is left to do; empty for a step to be made.
-    ``needs`` are the programs without which it stays a plan. ``before`` is what the commands
-    rest on and must still hold when they are run. A step that ``follows`` is due
-    once one before it was made, though its verification may hold.
+    ``before`` is what the commands rest on and must still hold when they are run. A step that
+    ``follows`` is due once one before it was made, though its verification may hold.
     """
 
     title: str
@@ -75,7 +74,6 @@ class Step(msgspec.Struct, frozen=True):
     undo_note: str = ""
     consent: str = ""
     fulfilled: str = ""
-    needs: tuple[str, ...] = ()
     before: tuple[Verification, ...] = ()
     follows: bool = False
 
