@@ -97,9 +97,9 @@ def _octets(one: Measurement, rank: int, counted: int, limit: Ceiling) -> _Octet
     overhead = limit.wire_bytes_per_packet - limit.payload_per_packet_bytes
     sent = segments = acknowledgements = again = again_bytes = 0
     for socket in one.sockets_of(rank):
-        if isinstance(socket.data_segments, Skipped):
-            return None
-        if isinstance(socket.acknowledgements, Skipped):
+        if isinstance(socket.data_segments, Skipped) or isinstance(
+            socket.acknowledgements, Skipped
+        ):
             return None
         sent += max(0, socket.sent_bytes)
         segments += max(0, socket.data_segments)

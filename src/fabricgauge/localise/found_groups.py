@@ -102,8 +102,6 @@ def _tops(counts: NDArray[np.int64], edges: F64, noise: float) -> tuple[F64, lis
 
 def _heavy(tops: list[int], smooth: F64, counts: NDArray[np.int64]) -> list[int]:
     """Those whose level, from valley to valley, holds enough pairs."""
-    if not tops:
-        return []
     cuts = [0, *(a + int(smooth[a : b + 1].argmin()) for a, b in pairwise(tops))]
     shares = np.add.reduceat(counts, cuts) / max(1, counts.sum())
     return [top for top, share in zip(tops, shares, strict=True) if share >= limits.LEVEL_SHARE]
