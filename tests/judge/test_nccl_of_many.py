@@ -137,6 +137,7 @@ def test_four_sound_nodes_pass_by_the_thresholds_of_collectives() -> None:
     told = [one.summary for one in of(found, "fraction")]
     # The median pair stands for six, beside the all-reduce of all nodes.
     assert len(told) == 2, told
+    assert sum(one.startswith("the median pair, c") for one in told) == 1
 
 
 def test_a_slow_node_is_named_and_confirmed() -> None:
@@ -145,6 +146,8 @@ def test_a_slow_node_is_named_and_confirmed() -> None:
     assert named.subject == "net1, c3, in both directions"
     assert "again when measured alone" in named.summary
     assert found.overall is Outcome.FAIL
+    (low,) = (one for one in of(found, "fraction") if one.outcome is Outcome.FAIL)
+    assert "outliers" in low.remedy
     fractions = {one.about.source.split()[1]: one.outcome for one in of(found, "fraction")}
     assert fractions == {"all_reduce_perf": Outcome.FAIL, "sendrecv_perf": Outcome.PASS}
 

@@ -37,6 +37,12 @@ _LOW = (
     " busy fabric",
     "measure pairs of nodes (sendrecv_perf) and each adapter (ib_write_bw) to find the slow one",
 )
+_LOW_AMONG_PAIRS = (
+    "a slow node or way, which outliers names, slows all that cross it; else adapters, GPUDirect"
+    " RDMA or the algorithm: see path for what NCCL says",
+    "mend what outliers names, then check again; where it names nobody, measure each adapter"
+    " (ib_write_bw)",
+)
 _CROWDED = (
     "other pairs sent at the same time, and may share a link or a switch with it",
     "measure again with --concurrent 1, one pair at a time",
@@ -200,7 +206,7 @@ def _said(subject: Subject, one: BusRate) -> Said:
     elif one.share < enough:
         growing = _growing(one)
         outcome = Outcome.WARN if one.share >= least else Outcome.FAIL
-        cause, remedy = _LOW
+        cause, remedy = _LOW_AMONG_PAIRS if subject.pairs else _LOW
         if outcome is Outcome.FAIL and growing:
             outcome, cause, remedy = Outcome.INCONCLUSIVE, _FASTER, _GROWING
         elif outcome is Outcome.FAIL and is_crowded(subject, one.curve):
@@ -214,7 +220,7 @@ def _said(subject: Subject, one: BusRate) -> Said:
     of = f"{figures.percent(one.share)} of {figures.rate(one.ceiling)} ({one.origin})"
     return Said(
         outcome,
-        f"bus bandwidth {rate} {at} = {of}{more}{fallen}",
+        f"{_which(subject, one.curve)}bus bandwidth {rate} {at} = {of}{more}{fallen}",
         Figure(one.share, "share", f"of what a node's adapters carry, {at} ({placement})"),
         subject.threshold("fraction.bus_pass"),
         tuple(_by_size(one)), cause, remedy,
@@ -223,6 +229,11 @@ def _said(subject: Subject, one: BusRate) -> Said:
             source=f"{name} {placement}".strip(),
         ),
     )  # fmt: skip
+
+
+def _which(subject: Subject, curve: SuiteCurve) -> str:
+    of_pairs = subject.pairs and curve.benchmark == _PAIR
+    return f"the median pair, {sentences.listed(_nodes(subject, curve))}: " if of_pairs else ""
 
 
 def exceeds(subject: Subject, one: BusRate) -> bool:
