@@ -256,3 +256,29 @@ def test_starts_are_at_once_by_when_their_counters_were_read(at_once: bool) -> N
     pairs = {one.number for one in subject.launches if one.program == "sendrecv_perf"}
     first = {one.number for one in subject.launches if one.purpose == "measure"} & pairs
     assert subject.beside_others == (first if at_once else frozenset())
+
+
+def test_bytes_by_the_other_interface_of_a_subnet_are_told_with_what_nccl_needs() -> None:
+    found = context(sound, 4, again=True, alone=None, at_once=False)
+    launches = tuple(map(by_eth1, found.run.launches))
+    moved = msgspec.structs.replace(
+        found, run=msgspec.structs.replace(found.run, launches=launches)
+    )
+    (path,) = of(judgement(moved), "path")
+    assert path.outcome is Outcome.INVALID
+    assert "ip rule" in path.remedy
+
+
+def by_eth1(one: Launch) -> Launch:
+    """What eth0 counted, counted by an interface that is in no network."""
+    assert one.around is not None
+    counters = tuple(
+        msgspec.structs.replace(
+            each,
+            before={"eth0": planted.NO_TRAFFIC, "eth9": planted.NO_TRAFFIC},
+            after={"eth0": planted.NO_TRAFFIC, "eth9": each.after["eth0"]},
+        )
+        for each in one.around.counters
+    )
+    around = msgspec.structs.replace(one.around, counters=counters)
+    return msgspec.structs.replace(one, around=around)

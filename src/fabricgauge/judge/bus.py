@@ -214,7 +214,9 @@ def _said(subject: Subject, one: BusRate) -> Said:
     fallen = _fallen(one)
     if fallen and outcome is Outcome.PASS:
         outcome, cause, remedy = Outcome.WARN, "larger messages are slower than the best", _LOW[1]
-    name = f"{one.curve.source}:{one.curve.first_line} {one.curve.benchmark}"
+    name = f"{one.curve.source}:{one.curve.first_line}"
+    if not name.startswith(one.curve.benchmark):  # a start of our own is called by its program
+        name = f"{name} {one.curve.benchmark}"
     placement = one.curve.settings.get("placement", "")
     at, rate = _at(one.best), figures.rate(one.best.estimate.value)
     of = f"{figures.percent(one.share)} of {figures.rate(one.ceiling)} ({one.origin})"

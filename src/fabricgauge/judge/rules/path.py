@@ -14,6 +14,7 @@ from fabricgauge.judge.thresholds import MOVED_AT_ALL
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Moved
 from fabricgauge.model.fabric import Member, Network
+from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.run import IMPORTED, Launch
 from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.words import figures, sentences
@@ -27,6 +28,11 @@ MOST_LINES = 48
 _PIN = (
     "pin MPI to the network (MPICH: FI_TCP_IFACE or UCX_NET_DEVICES; Open MPI: --mca"
     " btl_tcp_if_include SUBNET; Intel MPI: FI_TCP_IFACE) and look at `ip route get ADDRESS`"
+)
+
+_PIN_NCCL = (
+    "NCCL was given the interface: look at `ip route get ADDRESS from OWN-ADDRESS`; interfaces in"
+    " one subnet need rules by source address (ip rule), else all of it leaves by one of them"
 )
 
 _PIN_PORTS = (
@@ -79,6 +85,8 @@ def judge(subject: Subject) -> Said | Skipped:
 def _remedy(subject: Subject, decisive: Sequence[Said]) -> str:
     if decisive and decisive[0].remedy:
         return decisive[0].remedy
+    if any(one.suite in SUITES for one in subject.curves):
+        return _PIN_NCCL
     return _PIN_PORTS if subject.of_ports else _PIN
 
 
