@@ -1,6 +1,6 @@
 """`compare --mix` against the truth: its ratio of two settings, and the ratio that programs have.
 
-python -m benchmarks.prediction_truth --pair mpis|eager|buffers|networks [-- APP ARGUMENT...]
+python -m benchmarks.prediction_truth --pair mpis|yield|eager|buffers|networks [-- APP ARGUMENT...]
 
 Both settings are measured by `check` in turns, each on a lab of two nodes. Then `scale`, which
 proves the path, launches every program under A and B in turns; its profile tells the time in MPI.
@@ -53,6 +53,8 @@ OWN = {
     "halo of 1 KiB": ("halo", "3000", "1024", "20000"),
     "halo of 64 KiB": ("halo", "300", "65536", "20000"),
     "transpose of 16 KiB": ("transpose", "1000", "16384", "20000"),
+    "halo of 1 KiB, nothing computed": ("halo", "3000", "1024", "0"),
+    "transpose of 16 KiB, nothing computed": ("transpose", "1000", "16384", "0"),
 }
 DRAWINGS = 2000
 #: Checks of each side, in turns with the other's.
@@ -80,6 +82,9 @@ _AS_IT_IS = Setting("as it is")
 #: Sources: ompi_info --param btl tcp --level 9 of Open MPI 4.1.4.
 PAIRS = {
     "mpis": (Setting("Open MPI"), Setting("MPICH", "mpich")),
+    "yield": (
+        _AS_IT_IS, Setting("yielding", variables={"OMPI_MCA_mpi_yield_when_idle": "1"}),
+    ),
     "eager": (
         _AS_IT_IS,
         Setting("eager up to 512 B", variables={

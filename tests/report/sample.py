@@ -116,8 +116,9 @@ def point(pattern: Pattern, size: int, rate: float, noise: random.Random) -> Cur
             payload / time.value, payload / time.high, payload / time.low, 0.95, 3, 3600
         )
     return CurvePoint(
-        size, window(pattern), time, bandwidth, middle * 1.9, middle * 0.93, middle * 6.1
-    )
+        size, window(pattern), time, bandwidth, middle * 1.9, middle * 0.93, middle * 6.1,
+        middle * 1.02,
+    )  # fmt: skip
 
 
 def window(pattern: Pattern) -> int:

@@ -12,7 +12,7 @@ def document() -> str:
 
 
 def test_the_document_says_what_it_is_first() -> None:
-    assert document().startswith('{"format":"fabricgauge-report","version":"1.6","overall":"PASS"')
+    assert document().startswith('{"format":"fabricgauge-report","version":"1.7","overall":"PASS"')
 
 
 def test_the_document_holds_the_whole_judged_run() -> None:
@@ -33,6 +33,7 @@ def test_the_structure_is_the_documented_one() -> None:
     ]  # fmt: skip
     assert list(read["curves"][0]["points"][0]) == [
         "message_bytes", "window", "time", "bandwidth", "p99_s", "minimum_s", "maximum_s",
+        "mean_s",
     ]  # fmt: skip
     assert read["ceilings"]["net1"]["type"] == "ceiling"
 

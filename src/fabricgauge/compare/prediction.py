@@ -1,11 +1,13 @@
 """An application's mix of messages by the measured curves of two stacks.
 
 The lower bound has no contention: messages follow each other as in a one-way stream, collectives
-take what they took when nothing else ran. The upper one has each message wait for its half round
-trip on both ends, while all ranks of its node send as well. Interpolation is linear in the
-logarithms of size and time, between measured sizes only. That compute and communication overlap, or
-that ranks wait for late ones, is in no curve: what is predicted is a bound, as LogGOPSim's is
-(T. Hoefler, T. Schneider, A. Lumsdaine, HPDC 2010).
+take what they took when nothing else ran: all by medians. The upper one has each message wait for
+its half round trip on both ends, while all ranks of its node send as well, by means: a program
+waits out each delay that a median leaves out, such as that of a rank that lost its processor. Of
+those MPIs differ most: a rank that waits keeps its processor under one, and yields it under
+another. Interpolation is linear in the logarithms of size and time, between measured sizes only.
+That compute and communication overlap, or that ranks wait for late ones, is in no curve: what is
+predicted is a bound, as LogGOPSim's is (T. Hoefler, T. Schneider, A. Lumsdaine, HPDC 2010).
 """
 
 import math
@@ -17,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.model.application import ApplicationProfile, CallMix
-from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.prediction import Bounds, PredictedMix, Prediction, Span, Winner
-from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, SuitePoint
 
 #: Beyond the largest measured size the rate there is taken to go on up to this factor.
 FARTHEST = 4.0
@@ -30,7 +31,7 @@ ENOUGH = 0.95
 #: It is faster by more than this factor: contention and waiting, which are in no curve, are larger.
 WORTH = 1.05
 
-#: Low, value and high of a time in seconds.
+#: Low, value and high of a time in seconds; of a curve's, those of the median and of the mean.
 Times = NDArray[np.float64]
 
 #: Of what a rank sends by itself.
@@ -55,9 +56,10 @@ class _Stack(msgspec.Struct, frozen=True):
         if size > sizes[-1]:
             farther: Times = known[int(sizes[-1])] * float(size / max(sizes[-1], 1.0))
             return farther
-        places, logs = np.log2(sizes + 1), np.log([known[int(one)] for one in sizes])
+        places = np.log2(sizes + 1)
+        logs = np.log([known[int(one)].ravel() for one in sizes])
         found = [float(np.interp(math.log2(size + 1), places, column)) for column in logs.T]
-        times: Times = np.exp(np.array(found))
+        times: Times = np.exp(np.array(found)).reshape(2, 3)
         return times
 
     def half_round_trip(self, size: float) -> Times | None:
@@ -70,7 +72,7 @@ class _Stack(msgspec.Struct, frozen=True):
 
 
 def _stack(curves: Iterable[SuiteCurve]) -> _Stack:
-    """Of several curves of one kind (directions, networks) the median one at each size."""
+    """Several curves of one kind (directions, networks, checks) become one."""
     found: dict[tuple[str, int], dict[int, list[Times]]] = {}
     for one in curves:
         if one.pattern is None or one.settings.get("load"):
@@ -79,17 +81,29 @@ def _stack(curves: Iterable[SuiteCurve]) -> _Stack:
         for point in one.points:
             size = point.message_bytes or 0
             if point.estimate.value > 0:
-                time = _time(point.estimate, size, one.quantity == "bandwidth")
+                time = _time(point, size, one.quantity == "bandwidth")
                 found.setdefault(key, {}).setdefault(size, []).append(time)
     return _Stack({
-        key: {size: np.median(times, axis=0) for size, times in sizes.items()}
+        key: {size: _joined(np.array(times)) for size, times in sizes.items()}
         for key, sizes in found.items()
     })  # fmt: skip
 
 
-def _time(estimate: Estimate, size: int, is_rate: bool) -> Times:
-    ends = np.array([estimate.low, estimate.value, estimate.high])
-    return size / ends[::-1] if is_rate else ends
+def _joined(times: Times) -> Times:
+    """The median of medians and the mean of means, from the least to the most."""
+    low, value, high = np.moveaxis(times, -1, 0)
+    values = [np.median(value[:, 0]), value[:, 1].mean()]
+    return np.stack([low.min(axis=0), values, high.max(axis=0)], axis=1)
+
+
+def _time(point: SuitePoint, size: int, is_rate: bool) -> Times:
+    """Median and mean (rows); how far other launches' means go is not known from one."""
+    one = point.estimate
+    mean = point.besides.get("mean") or one.value
+    ends = np.array(
+        [(one.low, one.value, one.high), (min(one.low, mean), mean, max(one.high, mean))]
+    )
+    return size / ends[:, ::-1] if is_rate else ends
 
 
 def predicted(
@@ -120,14 +134,15 @@ def predicted(
     calls = sum(one.calls for one in between)
     covered = 1.0 - sum(without.values()) / calls if calls else 0.0
     least, most = (_ratio(sums[1][which], sums[0][which]) for which in (0, 1))
-    return Prediction(
+    found = Prediction(
         program=profile.program, a_name=a_name, b_name=b_name, ranks=profile.size,
         a=_bounded(sums[0]), b=_bounded(sums[1]), least_ratio=least, most_ratio=most,
-        winner=_winner((least, most), covered), covered=covered,
+        winner="undecided", covered=covered,
         rows=tuple(sorted(rows, key=lambda one: -abs(one.a.most.value - one.b.most.value))),
         left_out=tuple(f"{what}: {count:,} calls" for what, count in without.most_common()),
         cautions=tuple(cautions), recorded_s=recorded_s(profile),
     )  # fmt: skip
+    return msgspec.structs.replace(found, winner=_winner(found))
 
 
 def recorded_s(profile: ApplicationProfile) -> float:
@@ -162,18 +177,18 @@ def _bounds(
         pattern = one.call.lower()
         own = stack.at(pattern, one.ranks, size)
         if own is not None:
-            return np.array([own, own]), f"{pattern} of {one.ranks} ranks, as measured"
+            return own, f"{pattern} of {one.ranks} ranks, as measured"
         if wait is None:
             return None
         # A tree has the fewest steps one after the other, a ring there and back the most.
         steps = max(1, math.ceil(math.log2(max(2, nodes))))
-        return np.array([steps * wait, 2 * (one.ranks - 1) * wait]), "latency, in steps"
+        return np.array([steps * wait[0], 2 * (one.ranks - 1) * wait[1]]), "latency, in steps"
     if wait is None:
         return None
     stream = stack.at("bandwidth", 0, size) if size >= 1 else None
     follow = wait if stream is None else np.minimum(wait, stream)
     shared = beside * (follow if stream is None else stream)
-    return np.array([follow, 2 * (wait + shared)]), "latency and one-way stream"
+    return np.array([follow[0], 2 * (wait + shared)[1]]), "latency and one-way stream"
 
 
 def _bounded(times: NDArray[np.float64]) -> Bounds:
@@ -187,8 +202,11 @@ def _ratio(b: Times, a: Times) -> Span:
     return Span(float(b[0] / a[2]), float(b[1] / a[1]), float(b[2] / a[0]))
 
 
-def _winner(ratios: Sequence[Span], covered: float) -> Winner:
-    if covered < ENOUGH:
+def _winner(found: Prediction) -> Winner:
+    """None where what no curve explains could turn the difference round."""
+    ratios, a, b = (found.least_ratio, found.most_ratio), found.a, found.b
+    apart_s = min(abs(b.least.value - a.least.value), abs(b.most.value - a.most.value))
+    if found.covered < ENOUGH or found.unexplained_s >= apart_s:
         return "undecided"
     if all(one.low > WORTH for one in ratios):
         return "a"

@@ -13,7 +13,7 @@ class CurvePoint(msgspec.Struct, frozen=True):
     flush for ``put_latency``, one window with its acknowledgement for the bandwidth
     patterns. ``bandwidth`` is bytes/s of payload per direction, for
     ``bidirectional_bandwidth`` the sum of both directions; None for a latency pattern
-    and for a message without payload. Percentile and extremes are over all samples of
+    and for a message without payload. Percentile, extremes and mean are over all samples of
     all launches, in seconds per sample.
     """
 
@@ -24,6 +24,7 @@ class CurvePoint(msgspec.Struct, frozen=True):
     p99_s: float
     minimum_s: float
     maximum_s: float
+    mean_s: float
 
 
 class Curve(msgspec.Struct, frozen=True):

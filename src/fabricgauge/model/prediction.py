@@ -41,8 +41,8 @@ class Prediction(msgspec.Struct, frozen=True):
 
     ``least_ratio`` and ``most_ratio`` are B's time by A's. ``covered`` is the share of calls
     between nodes that a curve could be found for; ``left_out`` are reasons for the others.
-    ``winner`` is decided only where both ratios' intervals are beyond 1 by 5 %, and the curves
-    cover nearly all.
+    ``winner`` is decided only where both ratios' intervals are beyond 1 by 5 %, the curves cover
+    nearly all, and both bounds differ by more than ``unexplained_s``.
     """
 
     program: str
@@ -59,3 +59,8 @@ class Prediction(msgspec.Struct, frozen=True):
     left_out: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
     recorded_s: float = 0.0
+
+    @property
+    def unexplained_s(self) -> float:
+        """What the profiled run took longer than either stack's upper bound: in no curve."""
+        return max(0.0, self.recorded_s - max(self.a.most.high, self.b.most.high))

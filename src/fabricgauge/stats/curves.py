@@ -75,7 +75,14 @@ def _point(series: Series, point: Point) -> CurvePoint:
         p99_s=percentile_s(point.measurements, 0.99),
         minimum_s=min(one.minimum_s for one in times),
         maximum_s=max(one.maximum_s for one in times),
+        mean_s=_mean_s(point.measurements) or point.time.value,
     )
+
+
+def _mean_s(measurements: Sequence[Measurement]) -> float:
+    """Seconds per sample over all samples of usable measurements."""
+    means = [one.mean_s for one in _times(measurements)]
+    return float(np.average(means, weights=[one.samples for one in measurements]))
 
 
 def _times(measurements: Sequence[Measurement]) -> list[Times]:
@@ -157,10 +164,12 @@ def _points(points: Sequence[CurvePoint], quantity: Quantity) -> Iterator[SuiteP
         if quantity == "time":
             besides: dict[Besides, float] = {
                 "minimum": one.minimum_s, "maximum": one.maximum_s, "p99": one.p99_s,
+                "mean": one.mean_s,
             }  # fmt: skip
             yield SuitePoint(one.message_bytes, one.time, 0, besides)
         elif one.bandwidth is not None:
-            yield SuitePoint(one.message_bytes, one.bandwidth, 0)
+            mean = one.bandwidth.value * one.time.value / one.mean_s
+            yield SuitePoint(one.message_bytes, one.bandwidth, 0, {"mean": mean})
 
 
 class _CrowdKey(NamedTuple):
@@ -205,8 +214,15 @@ def _crowd_curve(key: _CrowdKey, sizes: dict[int, list[Observed]], source: str) 
         what=words.sentence,
         quantity=words.quantity,
         points=tuple(
-            SuitePoint(None if key.pattern in _WITHOUT_SIZE else size, estimate(sizes[size]), 0)
-            for size in sorted(sizes)
+            SuitePoint(
+                None if key.pattern in _WITHOUT_SIZE else size,
+                estimate(seen),
+                0,
+                {"mean": _mean_s([one.measurement for one in seen if one.measurement])}
+                if words.quantity == "time"
+                else {},
+            )
+            for size, seen in sorted(sizes.items())
         ),
         pattern=key.pattern,
         pairs=key.pairs or 1,

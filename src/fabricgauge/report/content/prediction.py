@@ -7,11 +7,14 @@ from fabricgauge.words.figures import duration, percent, ratio, size
 from fabricgauge.words.sentences import counted
 
 HOW = (
-    "Lower bound: messages follow each other as in a one-way stream, and nothing else runs. Upper"
-    " bound: each message waits for its half round trip on both ends, while all ranks of its node"
-    " send. Messages within a node, waiting for late ranks and overlap with computing are in"
-    " neither."
+    "Lower bound, by medians: messages follow each other as in a one-way stream, and nothing else"
+    " runs. Upper bound, by means, which have the delays of the check: each message waits for its"
+    " half round trip on both ends, while all ranks of its node send. Messages within a node,"
+    " waiting for late ranks and overlap with computing are in neither."
 )
+
+#: An upper bound whose interval is wider than this factor is of delays.
+DELAYED = 2.0
 
 COLUMNS = (
     "call", "least_bytes", "calls", "a_least_s", "a_most_s", "b_least_s", "b_most_s", "how"
@@ -49,6 +52,7 @@ def _times(one: Span) -> str:
 
 
 def document(found: Prediction, _setting: Setting) -> doc.Report:
+    notes = (*found.cautions, *waiting(found), *delayed(found))
     decided = found.winner != "undecided"
     of = f"A: {found.a_name}; B: {found.b_name}"
     left = doc.RowLimit("and {count} more", {doc.TEXT: 8})
@@ -57,9 +61,7 @@ def document(found: Prediction, _setting: Setting) -> doc.Report:
         headline=headline(found), title="fabricgauge compare", about=f"fabricgauge · {of}",
         under=(doc.Paragraph(of),),
         sections=(
-            doc.Section(
-                "notes", "Before you believe it", (doc.Items((*found.cautions, *waiting(found))),)
-            ),
+            doc.Section("notes", "Before you believe it", (doc.Items(notes),)),
             doc.Section("sum", "Time in communication between nodes, per rank", (_sum(found),)),
             doc.Section("rows", "Where the difference is made", (_rows(found),)),
             doc.Section(
@@ -72,14 +74,25 @@ def document(found: Prediction, _setting: Setting) -> doc.Report:
 
 def waiting(found: Prediction) -> tuple[str, ...]:
     """That the profile's own run took longer than both stacks would: it waited."""
-    most_s = max(found.a.most.high, found.b.most.high)
-    if found.recorded_s <= most_s:
+    if not found.unexplained_s:
         return ()
+    most_s = found.recorded_s - found.unexplained_s
     return (
         f"the run that was profiled spent {duration(found.recorded_s / found.ranks)} per rank in"
         f" these calls, more than the {duration(most_s / found.ranks)} that either stack is"
-        " predicted to take: its ranks waited for each other or for a processor, or sent at once."
-        " That is in no curve, and may differ between stacks: launch the program on both",
+        " predicted to take: its ranks waited for each other, or longer for a processor than those"
+        " of the check. No winner is named within that difference: launch the program on both",
+    )
+
+
+def delayed(found: Prediction) -> tuple[str, ...]:
+    """The stacks whose upper bound is mostly delays that medians leave out, or chance."""
+    return tuple(
+        f"with all ranks at once {name} takes from {duration(one.low / found.ranks)} to"
+        f" {duration(one.high / found.ranks)} per rank: messages of its check were delayed, as they"
+        " are where other programs use the processors. Measure both stacks in turns on idle nodes"
+        for name, one in ((found.a_name, found.a.most), (found.b_name, found.b.most))
+        if one.high > DELAYED * one.low
     )
 
 

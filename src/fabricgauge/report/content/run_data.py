@@ -35,7 +35,7 @@ def data(judged: Judged, _setting: Setting) -> OneLine:
     analyses = judged.fabric.analyses
     keys = matrix_keys([one.matrix for one in analyses])
     return OneLine(identified(
-        "report", "1.6",
+        "report", "1.7",
         overall=judged.overall,
         headline=headline(judged),
         virtual=judged.run.fabric.virtual,
