@@ -27,6 +27,11 @@ def test_rows_are_taken_up_to_the_first_other_line() -> None:
     assert (rows.words[::2], rows.columns) == (["1", "2"], [[1, 2], [2.0, 3.0]])
 
 
+@pytest.mark.parametrize("between", [" ", "   ", "\t", "\t\t", "   \t\t   ", "  \t  ", "\t "])
+def test_blanks_and_tabs_between_figures_are_as_suites_print_them(between: str) -> None:
+    assert taken(f"1{between}2.0\n  2{between}3.0\n").columns == [[1, 2], [2.0, 3.0]]
+
+
 def test_each_row_by_itself_has_its_line() -> None:
     both = TWO.plain(7, "x\n1 2.0\n 3 4\n", 2)
     assert both is not None

@@ -86,8 +86,8 @@ class RowForm:
     def __init__(self, cells: Sequence[ColumnUse]) -> None:
         self.cells = tuple(cells)
         self._words = {at for at, cell in enumerate(cells) if cell.use in ("check", "unknown")}
-        # One sign is looked for faster than one of several: further tabs make a row an odd one.
-        plain = r"[ \t] *+".join(_PLAIN.get(cell.use, _PLAIN_NUMBER) for cell in cells)
+        # One sign is looked for faster than one of several; perftest has tabs among the blanks.
+        plain = r"[ \t] *+\t*+ *+".join(_PLAIN.get(cell.use, _PLAIN_NUMBER) for cell in cells)
         self._plain = re.compile(rf"(?: *+{plain}[ \t]*+\n){{1,{_MOST_AT_ONCE}}}+")
         self._odd = [re.compile(_ODD.get(cell.use, _ODD_NUMBER)).fullmatch for cell in cells]
 
