@@ -7,11 +7,11 @@ order, as far as both sides say them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
 
 import msgspec
 
 from fabricgauge.model.comparison import Side, Unmatched
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.suite import RESULTS, SuiteCurve, SuitePoint
 from fabricgauge.words.sentences import counted
 
@@ -63,7 +63,6 @@ def _times(curve: SuiteCurve) -> Iterator[SuitePoint]:
 Matched = list[tuple[SuiteCurve, SuiteCurve]]
 Trait = Callable[[SuiteCurve], str]
 Kind = tuple[str, str, int, int]
-T = TypeVar("T")
 
 
 def match(a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> tuple[Matched, list[Unmatched]]:
@@ -72,7 +71,7 @@ def match(a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> tuple[Matched, li
     alone: list[Unmatched] = []
     rest_a, rest_b = list(a), list(b)
     for sort in (kind, _named):
-        of_a, of_b = _split(rest_a, sort), _split(rest_b, sort)
+        of_a, of_b = grouped(rest_a, sort), grouped(rest_b, sort)
         for ours, others in [(of_a[one], of_b[one]) for one in of_a if one in of_b]:
             if sort is kind or len(ours) == len(others) == 1:
                 rest_a, rest_b = _without(rest_a, ours), _without(rest_b, others)
@@ -94,7 +93,7 @@ def _named(curve: SuiteCurve) -> Kind:
     return curve.pattern or benchmark, curve.quantity, curve.directions, curve.pairs
 
 
-def _without(curves: list[SuiteCurve], taken: list[SuiteCurve]) -> list[SuiteCurve]:
+def _without(curves: list[SuiteCurve], taken: Sequence[SuiteCurve]) -> list[SuiteCurve]:
     known = set(map(id, taken))
     return [curve for curve in curves if id(curve) not in known]
 
@@ -125,8 +124,8 @@ TRAITS: tuple[tuple[str, Trait | None], ...] = (
 
 
 def _tell_apart(
-    a: list[SuiteCurve],
-    b: list[SuiteCurve],
+    a: Sequence[SuiteCurve],
+    b: Sequence[SuiteCurve],
     traits: Sequence[tuple[str, Trait | None]],
     matched: Matched,
     alone: list[Unmatched],
@@ -137,7 +136,7 @@ def _tell_apart(
         return
     (name, given), *rest = traits
     trait = given or _settings(a, b)
-    of_a, of_b = _split(a, trait), _split(b, trait)
+    of_a, of_b = grouped(a, trait), grouped(b, trait)
     # One side has a single value that the other does not have: it is held against each. But two
     # benchmarks of one suite are two things, unless both are of one pattern of ours.
     one_for_all = min(len(of_a), len(of_b)) == 1 and not of_a.keys() & of_b.keys()
@@ -155,15 +154,8 @@ def _tell_apart(
             alone += [_other_trait("B", one, name, value) for one in of_b.get(value, ())]
 
 
-def _split(curves: list[SuiteCurve], trait: Callable[[SuiteCurve], T]) -> dict[T, list[SuiteCurve]]:
-    found: dict[T, list[SuiteCurve]] = {}
-    for curve in curves:
-        found.setdefault(trait(curve), []).append(curve)
-    return found
-
-
 def _in_order(
-    a: list[SuiteCurve], b: list[SuiteCurve], matched: Matched, alone: list[Unmatched]
+    a: Sequence[SuiteCurve], b: Sequence[SuiteCurve], matched: Matched, alone: list[Unmatched]
 ) -> None:
     """What nothing tells apart goes in the order of the files; a single one with each."""
     if 1 in (len(a), len(b)):

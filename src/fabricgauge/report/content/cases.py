@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.measurement import Measurement, Times
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.together import Together
@@ -201,9 +202,7 @@ def curves(
     cases: Sequence[Joint], title: str, y_label: str, axis: Axis, figure: Ordinate, by: CurveName
 ) -> Picture | None:
     """A curve for each value of ``by``; None where no curve has two points."""
-    groups: dict[str, list[Joint]] = {}
-    for case in cases:
-        groups.setdefault(by(case), []).append(case)
+    groups = grouped(cases, by)
     if all(len({axis.place(one) for one in group}) < 2 for group in groups.values()):
         return None
     drawn = []

@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from fabricgauge.model.comparison import Difference, Pair, Standing
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 from fabricgauge.model.varied import CurveEffect, Effect, Factor, Varied
 from fabricgauge.report.content.suites import SHOWN, suite_marks
@@ -187,11 +188,8 @@ def sweeps_of(varied: Varied) -> tuple[Picture, ...]:
 
 def _of_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
     words = tuple(map(canvas_text, factor.levels))
-    of_curve: dict[tuple[str, str], list[CurveEffect]] = {}
-    for one in varied.effects:
-        if one.factor == factor.name:
-            of_curve.setdefault((one.title, one.quantity), []).append(one)
-    for (title, _), effects in of_curve.items():
+    own = (one for one in varied.effects if one.factor == factor.name)
+    for (title, _), effects in grouped(own, lambda one: (one.title, one.quantity)).items():
         series = tuple(_series(words, effects))
         if series:
             yield _effects(
@@ -203,10 +201,9 @@ def _of_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
 
 def _series(words: Sequence[str], effects: Sequence[CurveEffect]) -> Iterator[PlotCurve]:
     """All sizes together, then those whose effects are least likely chance."""
-    lines = [("all sizes", [one.whole for one in effects])]
-    by_size: dict[int | None, list[Effect]] = {}
-    for each in (each for one in effects for each in one.sizes):
-        by_size.setdefault(each.message_bytes, []).append(each)
+    lines: list[tuple[str, Sequence[Effect]]] = [("all sizes", [one.whole for one in effects])]
+    each_size = (each for one in effects for each in one.sizes)
+    by_size = grouped(each_size, lambda each: each.message_bytes)
     chances = {
         place: min((one.chance for one in of if math.isfinite(one.chance)), default=math.inf)
         for place, of in by_size.items()

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import LESS_IS_BETTER, UNITS, Quantity, SuiteCurve, SuitePoint
@@ -133,12 +134,11 @@ MOST_ALIKE = 2
 
 def suite_pictures(judged: Judged, found: Sequence[Told]) -> tuple[Picture, ...]:
     """At most ``MOST_PICTURES`` plots of the first curves of each kind, our own patterns first."""
-    groups: dict[tuple[bool, str, str, str | None], list[Told]] = {}
-    for one in found:
-        if _sized(one.curve) > 1:
-            curve = one.curve
-            key = (curve.pattern is None, curve.quantity, curve.what, one.launch.network)
-            groups.setdefault(key, []).append(one)
+    groups = grouped(
+        (one for one in found if _sized(one.curve) > 1),
+        lambda one: (one.curve.pattern is None, one.curve.quantity, one.curve.what,
+                     one.launch.network),
+    )  # fmt: skip
     drawn = (
         _picture(judged, group[first : first + MOST_SERIES])
         for _, group in sorted(groups.items(), key=lambda item: item[0][0])

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS
 from fabricgauge.report import document as doc
@@ -154,18 +155,15 @@ def together(judged: Judged) -> Iterator[doc.Section]:
 def _most_ranks(cases: Sequence[Joint]) -> list[Joint]:
     """Of each operation the smallest and the largest message at the most ranks."""
     ends: list[Joint] = []
-    for group in _by_operation(cases):
+    for group in grouped(cases, _operation).values():
         most = max(one.ranks for one in group)
         kept = [one for one in group if one.ranks == most]
         ends += dict.fromkeys((kept[0], kept[-1]))
     return ends
 
 
-def _by_operation(cases: Sequence[Joint]) -> list[list[Joint]]:
-    groups: dict[tuple[str | None, str], list[Joint]] = {}
-    for one in cases:
-        groups.setdefault((one.network, one.pattern), []).append(one)
-    return list(groups.values())
+def _operation(case: Joint) -> tuple[str | None, str]:
+    return case.network, case.pattern
 
 
 def _operations(
@@ -173,7 +171,7 @@ def _operations(
 ) -> Iterator[doc.Fold]:
     """Each operation of each network; ``drawn`` are the page's plots of cases so far."""
     limit = doc.RowLimit("{count} more rows are in the CSV report.", {doc.PAGE: MOST_ROWS})
-    for place, group in enumerate(_by_operation(cases)):
+    for place, group in enumerate(grouped(cases, _operation).values()):
         pictures, columns = make(group)
         plots = [one for one in pictures if one is not None]
         fit = len(drawn) + len(plots) <= MOST_PLOTS
