@@ -59,8 +59,13 @@ exec setpriv --pdeathsig TERM nsenter --net=/proc/1/ns/net --"
 # has another, and a process that ended may still be listed as a zombie.
 { read -r _ _ state _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ now _ < "/proc/$pid/stat"; } 2> /dev/null
 if [ "$now" != "$began" ] || [ "$state" = Z ]; then
-    [ ! -e "$lab/ssh_config" ] || fail "its virtual machine has ended (its last words are in \
-$lab/console.$node); bring the lab down and up again"
+    if [ -e "$lab/ssh_config" ]; then
+        console=$lab/console.$node
+        word=$(grep -a -m 1 -E 'BUG: |Oops|double fault|Kernel panic' "$console" 2> /dev/null |
+            tr -dc '[:print:]' | cut -c 1-200)
+        fail "its virtual machine has ended${word:+: $word} (its last words are in $console); \
+bring the lab down and up again"
+    fi
     fail 'its holder process is gone; bring the lab down and up again'
 fi
 

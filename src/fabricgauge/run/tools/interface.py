@@ -35,14 +35,13 @@ class Start(msgspec.Struct, frozen=True):
 
     The first word of ``client`` and ``server`` is a program of the suite. ``client`` is also
     what each rank runs when mpiexec starts it; ``server`` is empty then. ``port`` is where
-    the server listens, 0 without one. ``least_s`` is how long it takes at least.
+    the server listens, 0 without one.
     """
 
     name: str
     client: tuple[str, ...]
     server: tuple[str, ...] = ()
     port: int = 0
-    least_s: float = 0.0
 
 
 class Tool(msgspec.Struct, frozen=True):

@@ -57,7 +57,7 @@ def _osu(effort: Effort) -> tuple[Start, ...]:
     """``-m``: the range of sizes; ``-i`` and ``-x``: iterations and warm-up for every size."""
     sizes = ("-m", f"1:{effort.largest_bytes}")
     times = ("-i", str(effort.iterations), "-x", str(max(1, effort.iterations // 10)))
-    return tuple(Start(program, (program, *sizes, *times), least_s=1.0) for program in _OSU)
+    return tuple(Start(program, (program, *sizes, *times)) for program in _OSU)
 
 
 def _imb(effort: Effort) -> tuple[Start, ...]:
@@ -68,7 +68,6 @@ def _imb(effort: Effort) -> tuple[Start, ...]:
         Start(
             f"{program} {benchmark}",
             (program, benchmark, "-iter", str(times), "-msglog", str(largest.bit_length() - 1)),
-            least_s=1.0,
         )
         for program, benchmark, times, largest in (
             ("IMB-P2P", "PingPong", effort.iterations, effort.largest_bytes),
@@ -99,7 +98,7 @@ def _perftest(effort: Effort) -> tuple[Start, ...]:
             servers[program] = (program, *sizes, *said, *asked)
     servers["ib_send_bw, both directions"] = (*servers["ib_send_bw"], "-b")
     return tuple(
-        Start(name, (*server, *at, SERVER), (*server, *at), port, least_s=1.0)
+        Start(name, (*server, *at, SERVER), (*server, *at), port)
         for port, (name, server) in enumerate(servers.items(), PERFTEST_PORT)
         for at in [("-p", str(port))]
     )
@@ -138,7 +137,7 @@ def _iperf3(effort: Effort) -> tuple[Start, ...]:
         "both directions": ("--bidir",),
     }
     return tuple(
-        Start(f"iperf3, {name}", (*client, *words), server, IPERF3_PORT, effort.stream_s + 1.0)
+        Start(f"iperf3, {name}", (*client, *words), server, IPERF3_PORT)
         for name, words in tests.items()
     )
 
@@ -147,7 +146,7 @@ def _nccl(effort: Effort) -> tuple[Start, ...]:
     """``-f 2`` doubles the size, ``-g 1`` is one GPU for each rank, ``-c 1`` checks the data."""
     sweep = ("-b", "8", "-e", str(LARGEST_NCCL_BYTES), "-f", "2", "-g", "1", "-c", "1")
     times = ("-n", str(effort.iterations))
-    return tuple(Start(program, (program, *sweep, *times), least_s=1.0) for program in _NCCL)
+    return tuple(Start(program, (program, *sweep, *times)) for program in _NCCL)
 
 
 def _netpipe(effort: Effort) -> tuple[Start, ...]:
@@ -156,7 +155,7 @@ def _netpipe(effort: Effort) -> tuple[Start, ...]:
     """
     server = ("NPtcp", "-p", "0", "-u", str(effort.largest_bytes), "-n", str(effort.iterations))
     client = (server[0], "-h", SERVER, *server[1:], "-o", "/dev/null")
-    return (Start("NPtcp, ping-pong", client, server, NETPIPE_PORT, least_s=1.0),)
+    return (Start("NPtcp, ping-pong", client, server, NETPIPE_PORT),)
 
 
 TOOLS: dict[str, Tool] = {
