@@ -37,7 +37,9 @@ def chosen(mpi: str) -> tuple[str, ...]:
 
 #: Each MPI with each launcher; one of them shows how a job is joined with a run.
 MPIS_AND_LAUNCHERS = [
-    pytest.param(mpi, launcher, marks=[pytest.mark.slow] * (mpi != "embedded"))
+    pytest.param(
+        mpi, launcher, marks=[pytest.mark.slow] * ((mpi, launcher) != ("embedded", "slurm"))
+    )
     for mpi in ("embedded", "mpich", "openmpi", "intelmpi")
     for launcher in ("slurm", "srun")
 ]

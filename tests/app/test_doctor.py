@@ -53,13 +53,14 @@ FAULTS = {
 }
 
 
-#: Some that no other test of the quick tier plants; the slow one plants all others.
+#: What load does not change.
 QUICK = ("a rate held back elsewhere", "low memlock")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "some",
-    [QUICK, pytest.param(FAULTS.keys() - QUICK, marks=[pytest.mark.alone, pytest.mark.slow])],
+    [QUICK, pytest.param(FAULTS.keys() - QUICK, marks=pytest.mark.alone)],
     ids=("two", "all others"),
 )
 def test_each_planted_fault_is_named_at_its_place_and_nothing_else(
@@ -122,12 +123,13 @@ def test_a_route_to_the_peer_over_another_network_fails(lab: Callable[..., str])
     assert (status, named(found)) == (1, [("reverse-path", "c1:eth0")])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
         ("mtu", "c2", "net2", "1500"),
-        pytest.param(("address", "c2", "net1", "10.77.0.12/8"), marks=pytest.mark.slow),
-        pytest.param(("address", "c2", "net1", "10.77.0.11/24"), marks=pytest.mark.slow),
+        ("address", "c2", "net1", "10.77.0.12/8"),
+        ("address", "c2", "net1", "10.77.0.11/24"),
     ],
 )
 def test_the_commands_of_a_finding_mend_it(
@@ -276,6 +278,7 @@ HIGH_PORTS = (
 )
 
 
+@pytest.mark.slow
 def test_a_filter_of_high_ports_is_named_though_echoes_pass(lab: Callable[..., str]) -> None:
     name = lab("--nodes", "4")
     for command in HIGH_PORTS:

@@ -29,6 +29,7 @@ def test_a_dead_pair_of_four_is_named_and_both_of_its_nodes_are_measured(
     assert run.outcomes("coverage") == {"PASS"}
 
 
+@pytest.mark.slow
 def test_a_dead_node_of_three_is_named_and_the_others_are_measured(
     lab: Lab, tmp_path: Path
 ) -> None:

@@ -138,6 +138,7 @@ def spans(path: Path) -> list[tuple[float, float]]:
     return sorted((min(each), max(each)) for each in times)
 
 
+@pytest.mark.slow
 @pytest.mark.lab
 def test_pairs_of_a_round_are_measured_at_once_and_who_is_slow_only_then_is_not_named(
     lab: Callable[..., str], check: Callable[..., Checked], tmp_path: Path,
@@ -190,6 +191,7 @@ def rails_in_one_subnet(name: str, nodes: int) -> None:
             assert done.returncode == 0, (words, done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.lab
 def test_rails_that_share_a_subnet_are_measured_one_by_one(
     lab: Callable[..., str], check: Callable[..., Checked], tmp_path: Path,

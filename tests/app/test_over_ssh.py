@@ -30,7 +30,7 @@ rate = "1G"
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("mpi", [None, "openmpi"])
+@pytest.mark.parametrize("mpi", [None, pytest.param("openmpi", marks=pytest.mark.slow)])
 def test_nodes_behind_ssh_are_proved_and_judged(mpi: str | None, lab: Lab, tmp_path: Path) -> None:
     (tmp_path / "fabricgauge").mkdir()
     (tmp_path / "fabricgauge" / "config.toml").write_text(SITE)

@@ -57,7 +57,8 @@ def test_a_planted_fault_is_named_and_nobody_else(
     assert outliers(checked) == [("FAIL", subject)]
 
 
-@pytest.mark.parametrize("factor", [pytest.param("0.5", marks=pytest.mark.slow), "0.9"])
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", ["0.5", "0.9"])
 def test_a_degraded_uplink_is_its_group_s(check: Callable[..., Checked], factor: str) -> None:
     fault = f"uplink leaf-2 {factor}"
     noise = ("--sim-noise", "0.02")

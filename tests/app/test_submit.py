@@ -221,7 +221,9 @@ def test_its_own_death_stops_no_job(slurm: LabState, tmp_path: Path) -> None:
     assert checked.outcomes("completeness") == {"PASS"}, checked.text
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_an_interrupted_submit_names_what_goes_on(
     number: int, slurm: LabState, tmp_path: Path
 ) -> None:

@@ -54,6 +54,7 @@ def test_iperf3_on_a_slow_link_never_passes_it(
     assert max(one["figure"]["value"] for one in fraction) < 0.11
 
 
+@pytest.mark.slow
 def test_netpipe_s_ping_pong_is_read_and_proved(check: Callable[..., Checked]) -> None:
     needs("NPtcp")
     checked = check("--lab", "--tool", "netpipe")
@@ -147,6 +148,7 @@ def test_rows_of_inf_are_refused_though_perftest_ends_well(
     assert "perftest could not calibrate its clock" in told
 
 
+@pytest.mark.slow
 def test_perftest_without_a_device_ends_in_its_own_words(check: Callable[..., Checked]) -> None:
     needs("ib_send_bw")
     checked = check("--lab", "--tool", "perftest")

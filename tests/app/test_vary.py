@@ -84,6 +84,7 @@ def test_a_wrong_command_line_is_explained(words: tuple[str, ...], text: str) ->
     assert text in done.stderr
 
 
+@pytest.mark.slow
 def test_a_comparison_that_is_broken_off_is_finished_later(lab: Lab, tmp_path: Path) -> None:
     short = ("--patterns", "latency", "--sizes", "8", "--case-budget", "0.05", "--launches", "4")
     words = ("compare", "--lab", lab(), "-o", str(tmp_path), "--vary", "env:A=1,2", *short)

@@ -81,6 +81,7 @@ def test_a_remote_shell_hands_the_words_on_as_they_are() -> None:
     assert [(look.name, look.addresses) for look in found.lookups] == [(host.node, ())]
 
 
+@pytest.mark.slow
 def test_a_node_that_cannot_be_asked_is_told_of_and_the_others_stand() -> None:
     found = tried({"localhost": (), "gone": ("false",)})
     assert "gone could not be reached" in found.untried["ping"]

@@ -155,12 +155,15 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
 
 
 def marks_of(page: Path) -> list[pytest.MarkDecorator]:
-    """Apart and slow is what is judged and measured between namespaces; slow what is simulated."""
+    """Apart and slow is what is judged and measured between namespaces.
+
+    Slow is what is simulated, or traced.
+    """
     doing = steps(page.read_text(encoding="utf-8"))
     argvs = [argv for step in doing if isinstance(step, Commands) for argv in step.argvs]
     if any(argv[1] in MEASURING and "--lab" in argv for argv in argvs):
         return MEASURED
-    return [pytest.mark.slow] * any("--sim" in argv for argv in argvs)
+    return [pytest.mark.slow] * any("--sim" in argv or argv[1] == "path" for argv in argvs)
 
 
 @pytest.mark.parametrize(

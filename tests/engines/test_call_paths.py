@@ -116,7 +116,7 @@ def test_a_killed_launcher_leaves_nothing_behind(built: PathPrograms) -> None:
 
 
 @pytest.mark.skipif(not OFI_HEADER.exists(), reason="libfabric-dev is not installed")
-@pytest.mark.parametrize("provider", ["tcp", "shm"])
+@pytest.mark.parametrize("provider", ["tcp", pytest.param("shm", marks=pytest.mark.slow)])
 def test_calls_of_libfabric_are_counted_with_the_read_that_completes_them(
     built: PathPrograms, tmp_path: Path, provider: str
 ) -> None:

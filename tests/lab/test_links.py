@@ -105,7 +105,11 @@ def test_cut_link_loses_its_carrier_and_gets_it_back(make_lab: MakeLab) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "out_is_slow", "in_is_slow"),
-    [("rate-out", True, False), ("rate-in", False, True), ("rate", True, True)],
+    [
+        ("rate-out", True, False),
+        pytest.param("rate-in", False, True, marks=pytest.mark.slow),
+        pytest.param("rate", True, True, marks=pytest.mark.slow),
+    ],
 )
 def test_slow_link_is_slow_only_in_the_direction_asked_for(
     make_lab: MakeLab, kind: str, out_is_slow: bool, in_is_slow: bool

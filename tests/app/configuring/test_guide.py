@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
 from tests.app.commands import PROGRAM
 from tests.app.configuring import guide
 from tests.app.configuring.conftest import Cluster
@@ -180,6 +181,7 @@ def test_without_xcats_tools_it_stays_a_plan(tmp_path: Path, cluster: Cluster) -
     assert cluster.changes() == []
 
 
+@pytest.mark.slow
 def test_lanes_of_4x10_are_set_to_1x40(tmp_path: Path, cluster: Cluster) -> None:
     (cluster.home / "state.json").write_text(json.dumps({"lanes": {"c1": "4x10", "c2": "4x10"}}))
     words = (*of_guide(tmp_path, guide.NET40, "2.34--4x10"), "--journals", tmp_path / "journals")

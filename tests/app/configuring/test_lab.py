@@ -90,6 +90,7 @@ def without_route(found: list[object]) -> list[object]:
     ]
 
 
+@pytest.mark.slow
 def test_a_route_that_somebody_added_survives_the_change_of_address(
     two: str, tmp_path: Path
 ) -> None:
@@ -149,6 +150,7 @@ def test_a_cable_that_is_out_fails_the_check_and_is_noted(two: str, tmp_path: Pa
     assert "steps made before: " in done.stderr and "--undo" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_journal_says_what_ran_while_it_runs(two: str, tmp_path: Path) -> None:
     on(two, "c1", "ip", "link", "set", "eth0", "mtu", "1400")
     fabricgauge("configure", "--lab", two, "--apply", "--journals", str(tmp_path))
@@ -181,6 +183,7 @@ def test_who_plans_for_some_nodes_neither_touches_nor_renumbers_others(
     assert {one["node"] for one in json.loads(only.stdout)["wanted"][0]["ports"]} == {"c3"}
 
 
+@pytest.mark.slow
 def test_a_port_of_a_bridge_is_refused_and_the_bridge_gets_the_address(
     lab: Lab, tmp_path: Path
 ) -> None:
