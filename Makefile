@@ -1,7 +1,7 @@
 # Everything a fresh machine needs, in two commands:
 #   make check   install, then measure the built-in virtual cluster
 #   make test    install what the tests need, then run all but the slow ones
-# and, before a release, `make test-all`: every test, which takes half an hour.
+# and, before a release, `make test-all`: every test, which takes an hour.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
