@@ -111,6 +111,14 @@ def measured_again(
     return tuple(found)
 
 
+def every_pair_again(scenario: Scenario, passes: int) -> F64:
+    """What each pair has alone, for as long as ``passes`` passes take, (N, N)."""
+    exact, rng = truth(scenario), np.random.default_rng([scenario.seed, 2])
+    values = [_noisy(exact, scenario.noise, rng, scenario.quantity) for _ in range(passes)]
+    again: F64 = np.median(np.stack(values), axis=0)
+    return again
+
+
 def _series(meeting: Meeting, ends: Ends, value: float) -> Series:
     estimate = Estimate(value, value, value, 0.95, 1, 1)
     point = Point(meeting.message_bytes, estimate, estimate, ())

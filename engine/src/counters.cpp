@@ -167,7 +167,8 @@ void write_port_rises(JsonWriter& json, const NodeCounters& before, const NodeCo
         json.key(port).begin_object();
         for (const auto& [name, now] : counters) {
             const auto was = earlier->second.find(name);
-            const std::int64_t rise = was == earlier->second.end() ? 0 : now - was->second;
+            if (was == earlier->second.end()) continue;
+            const std::int64_t rise = now - was->second;
             if (rise > 0 || (all && rise == 0)) json.member(name, rise);
         }
         json.end_object();

@@ -64,8 +64,10 @@ Placement find_placement() {
     unsigned cpu = 0;
     unsigned node = 0;
     if (syscall(SYS_getcpu, &cpu, &node, nullptr) == 0) {
-        found.cpu = static_cast<int>(cpu);
-        found.numa_node = static_cast<int>(node);
+        found.cpu = std::int64_t{cpu};
+        found.numa_node = std::int64_t{node};
+    } else {
+        found.cpu = found.numa_node = cannot_read("getcpu");
     }
     return found;
 }
@@ -75,8 +77,10 @@ void write_placement(JsonWriter& json, int rank, const Placement& placement,
     json.begin_object().member("record", "placement").member("rank", rank);
     json.member("host", placement.host).member("pid", placement.pid);
     json.member("boot_id", placement.boot_id).member("net_namespace", placement.net_namespace);
-    json.member("cpus_allowed", placement.cpus_allowed).member("cpu", placement.cpu);
-    json.member("numa_node", placement.numa_node).member("interface", interface);
+    json.member("cpus_allowed", placement.cpus_allowed);
+    write_seen(json.key("cpu"), placement.cpu);
+    write_seen(json.key("numa_node"), placement.numa_node);
+    json.member("interface", interface);
     if (!copies.empty()) json.key("copies").raw(copies);
     json.end_object();
 }

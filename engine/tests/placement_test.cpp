@@ -20,5 +20,15 @@ int main() {
         check::expect(!found.cpus_allowed.empty());
         check::expect_equal(found.net_namespace.substr(0, 5), "net:[");
     });
+    check::test("a rank without a processor, as a simulator's, tells why, never processor 0", [] {
+        JsonWriter here, simulated;
+        write_placement(here, 3, find_placement(), "eth0");
+        write_placement(simulated, 3, Placement{}, "");
+        check::expect(here.text().find("\"cpu\":{") == std::string::npos);
+        for (const char* name : {"cpu", "numa_node"})
+            check::expect(simulated.text().find(std::string("\"") + name +
+                                                "\":{\"type\":\"skipped\",\"reason\":\"a simulated rank") !=
+                          std::string::npos);
+    });
     return check::outcome();
 }

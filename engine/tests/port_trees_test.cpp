@@ -150,6 +150,15 @@ int main() {
             check::expect_equal(names.empty(), std::string(driver.name) == "siw");
         });
     }
+    check::test("a counter that was there only once has no rise, not one of 0", [&] {
+        const Tree after = tree_in(folder / "efa.tree");
+        Tree before = after;
+        for (auto each = before.begin(); each != before.end();)
+            each = name_of(each->first) == "rx_bytes" ? before.erase(each) : std::next(each);
+        const std::string told = rises(read(before, {}), read(after, {}));
+        check::expect(told.find("\"tx_bytes\":0") != std::string::npos);
+        check::expect(told.find("\"rx_bytes\"") == std::string::npos);
+    });
     check::test("old kernels that say no PMA have no octets, and the driver's own are read", [&] {
         Tree tree = tree_in(folder / "mlx4.tree");
         for (auto& [path, said] : tree)

@@ -22,6 +22,7 @@ from fabricgauge.cli.verbs import cli
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
 from fabricgauge.judge.thresholds import DEFAULTS
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.judged import RunVerdicts
@@ -178,6 +179,25 @@ def test_a_rank_far_from_the_adapter_is_the_likely_cause_of_a_low_stream() -> No
     run = checked(of, "infiniband-rail2", 1.2e-6, 25e9, ports(of, "infiniband-rail2"))
     low = [one for one in by_rule(judged(run).verdicts, "fraction") if one.outcome is Outcome.FAIL]
     assert "NUMA node 0, the adapter of mlx5_1:1 is on 1" in low[0].cause
+
+
+def test_a_rank_whose_numa_node_is_not_known_is_not_taken_to_be_on_node_0() -> None:
+    of = alike(nodes.NDR)
+    run = checked(of, "infiniband-rail2", 1.2e-6, 25e9, ports(of, "infiniband-rail2"))
+    nowhere = Skipped("its kernel tells of no NUMA nodes")
+    launches = tuple(
+        msgspec.structs.replace(
+            launch,
+            placements=tuple(
+                msgspec.structs.replace(one, numa_node=nowhere) for one in launch.placements
+            ),
+        )
+        for launch in run.launches
+    )
+    found = judged(msgspec.structs.replace(run, launches=launches)).verdicts
+    low = [one for one in by_rule(found, "fraction") if one.outcome is Outcome.FAIL]
+    assert low
+    assert "NUMA" not in low[0].cause
 
 
 def test_ports_with_different_mtus_are_a_warning_and_the_sum_takes_the_fastest() -> None:

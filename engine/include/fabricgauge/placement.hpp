@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fabricgauge/json.hpp"
+#include "fabricgauge/seen.hpp"
 
 namespace fabricgauge {
 
@@ -14,8 +15,8 @@ struct Placement {
     std::string boot_id;
     std::string net_namespace;
     std::string cpus_allowed;
-    int cpu = 0;
-    int numa_node = 0;
+    Seen<std::int64_t> cpu = Absent{"a simulated rank has none"};
+    Seen<std::int64_t> numa_node = Absent{"a simulated rank has none"};
 
     // Equal for ranks that share host and network interfaces.
     std::string node_key() const { return host + '|' + boot_id + '|' + net_namespace; }

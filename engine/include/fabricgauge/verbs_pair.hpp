@@ -119,9 +119,6 @@ public:
         while (completed_ < posted_) poll();
     }
 
-    // How many receives are posted ahead.
-    std::int64_t receives_posted() const noexcept { return posted_receives_ - received_; }
-
 private:
     static constexpr int batch = 16;
     // Looks in vain until others may have the processor: longer than an adapter's round trip lasts.

@@ -150,7 +150,8 @@ def _far_adapter(low: _Low) -> Iterator[Cause]:
     """Ranks whose memory is not where the adapter is: nothing tells what sockets let through."""
     if not low.network.of_ports:
         return
-    ranks = {(p.host, p.numa_node) for one in low.stream.subject.launches for p in one.placements}
+    placed = [each for one in low.stream.subject.launches for each in one.placements]
+    ranks = {(one.host, one.numa_node) for one in placed if isinstance(one.numa_node, int)}
     for member, _ in low.ports:
         node = low.stream.subject.run.fabric.node(member.node)
         if isinstance(node, Skipped):

@@ -137,8 +137,8 @@ class Placement(
     boot_id: str
     net_namespace: str
     cpus_allowed: str
-    cpu: int
-    numa_node: int
+    cpu: int | Skipped
+    numa_node: int | Skipped
     interface: str
     copies: tuple[CopyTimes, ...] = ()
 

@@ -6,6 +6,7 @@ Output of many tasks in which each line begins with its task's number, as of ``s
 import re
 from collections.abc import Iterable
 
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Placement
 from fabricgauge.model.run import RANK_SAYS
 
@@ -24,7 +25,7 @@ def by_task(lines: Iterable[str]) -> dict[int, list[str]]:
 
 _LINE = re.compile(
     RANK_SAYS + r"rank=(\d+) pid=(\d+) boot_id=(\S*) net=(\S*) cpus=(\S*) cpu=(\d+)"
-    r" numa=(\d+) interface=(\S*) host=(\S+)"
+    r" numa=(\d*) interface=(\S*) host=(\S+)"
 )
 
 
@@ -39,7 +40,8 @@ def placement(line: str) -> Placement | None:
     if match is None:
         return None
     rank, pid, boot_id, net, cpus, cpu, numa, interface, host = match.groups()
+    node = int(numa) if numa else Skipped("its kernel tells of no NUMA nodes")
     return Placement(
         rank=int(rank), host=host, pid=int(pid), boot_id=boot_id, net_namespace=net,
-        cpus_allowed=cpus, cpu=int(cpu), numa_node=int(numa), interface=interface,
+        cpus_allowed=cpus, cpu=int(cpu), numa_node=node, interface=interface,
     )  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricgauge.model.absence import Skipped
 from fabricgauge.parse.tasks import is_telling, placement
 from fabricgauge.run.tools.running import telling
 
@@ -102,6 +103,14 @@ def test_a_rank_has_the_gpu_that_is_nearest_to_its_adapter(
 def test_whoever_chose_gpus_keeps_them(tmp_path: Path) -> None:
     chosen = on(tmp_path, "nvidia", "eth0", CUDA_VISIBLE_DEVICES="3,4")
     assert chosen == ["CUDA_VISIBLE_DEVICES=3,4"]
+
+
+def test_a_kernel_without_numa_nodes_is_no_node_0(tmp_path: Path) -> None:
+    words = telling(("true",), {})
+    script = words[2].replace("/sys/", f"{tmp_path}/")
+    found = placement(said((*words[:2], script, *words[3:]))[0])
+    assert found is not None
+    assert isinstance(found.numa_node, Skipped)
 
 
 def test_a_line_that_is_cut_off_is_no_placement() -> None:

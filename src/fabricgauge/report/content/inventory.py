@@ -166,10 +166,10 @@ def nearness(inventory: Inventory) -> doc.Table:
     Where no tool measured the way, equal or different NUMA nodes are all that is known.
     """
     told = {(near.adapter, near.gpu): near.distance for near in inventory.nearness}
-    gpus = (f"GPU {gpu.index}\nNUMA node {_number(gpu.numa_node)}" for gpu in inventory.gpus)
+    gpus = (f"GPU {gpu.index}\nNUMA node {number(gpu.numa_node)}" for gpu in inventory.gpus)
     rows: tuple[tuple[doc.Said, ...], ...] = tuple(
         (
-            doc.Cell(_ends(one) or _number(one.bus), strong=True), _number(one.numa_node),
+            doc.Cell(_ends(one) or number(one.bus), strong=True), number(one.numa_node),
             *(_way(one, gpu, told) for gpu in inventory.gpus),
         )
         for one in inventory.adapters
@@ -190,5 +190,5 @@ def _way(one: Adapter, gpu: Gpu, told: dict[tuple[str, int], str]) -> str:
     return "same NUMA node" if one.numa_node == gpu.numa_node else "SYS"
 
 
-def _number(value: int | str | Skipped) -> str:
+def number(value: int | str | Skipped) -> str:
     return "not known" if isinstance(value, Skipped) else str(value)

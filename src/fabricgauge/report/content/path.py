@@ -9,6 +9,7 @@ from fabricgauge.model.evidence import InterfaceTraffic, NodeTraffic, Traffic, W
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
+from fabricgauge.report.content.inventory import number
 from fabricgauge.words.figures import amount, percent, ratio, size
 from fabricgauge.words.networks import is_loopback, named
 from fabricgauge.words.patterns import words_of
@@ -166,9 +167,9 @@ def placement(judged: Judged) -> doc.Section:
     """As each rank saw itself."""
     rows = tuple(
         (
-            str(placed.launch), str(rank.rank), rank.host, rank.cpus_allowed, str(rank.cpu),
-            str(rank.numa_node), str(rank.pid), rank.net_namespace, rank.interface or "not pinned",
-            rank.boot_id,
+            str(placed.launch), str(rank.rank), rank.host, rank.cpus_allowed, number(rank.cpu),
+            number(rank.numa_node), str(rank.pid), rank.net_namespace,
+            rank.interface or "not pinned", rank.boot_id,
         )
         for placed in judged.evidence.placed for rank in placed.ranks[:MOST_NODES]
     )  # fmt: skip

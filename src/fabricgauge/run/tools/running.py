@@ -63,7 +63,7 @@ _SCRIPT = (
     "u=$(ls -d /sys/devices/system/cpu/cpu$p/node* 2>/dev/null); u=${u##*/node}; "
     'printf "%srank=%s pid=%s boot_id=%s net=%s cpus=%s cpu=%s numa=%s interface=%s host=%s\\n" '
     f"'{RANK_SAYS}' "
-    '"$r" "$$" "$b" "$n" "$c" "$p" "${u:-0}" "$i" "$h"; '
+    '"$r" "$$" "$b" "$n" "$c" "$p" "$u" "$i" "$h"; '
     'exec "$@"'
 )
 
