@@ -75,6 +75,8 @@ def test_a_port_s_own_counters_are_told_by_how_much_they_rose() -> None:
         "np_cnp_sent": 4
     }
     assert after.rises_until(before)["bnxt_re0:1"] == {"rnr_naks_rcvd": 0}
+    once = parse_counters("c1", "names bnxt_re0:1 rnr_naks_rcvd=3\n" + RAW)
+    assert once.rises_until(after)["bnxt_re0:1"] == {"rnr_naks_rcvd": 0}  # no tx_bytes of 0
 
 
 def test_counters_of_an_adapter_are_read_under_their_names(tmp_path: Path) -> None:

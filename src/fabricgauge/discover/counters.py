@@ -49,8 +49,8 @@ class Counted(msgspec.Struct, frozen=True):
             port: {
                 name: now - was
                 for name, now in counters.items()
-                if (was := self.ports[port].get(name, now)) < now
-                or (was == now and port not in after.interfaces)
+                if (was := self.ports[port].get(name)) is not None
+                and (was < now or (was == now and port not in after.interfaces))
             }
             for port, counters in after.ports.items()
             if port in self.ports
