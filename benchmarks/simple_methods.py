@@ -166,25 +166,23 @@ def beyond_median(scenario: Scenario, values: F64) -> Slow:
             median = np.median(here)
             deviation = 1.4826 * np.median(np.abs(here - median))
             least = max(DEVIATIONS * deviation, 0.5 * FAULT[scenario.quantity] * median)
-            excess = _worse(scenario, values) - _worse(scenario, median)
-            slow |= alike & (excess > least)
+            slow |= alike & (_sign(scenario) * (values - median) > least)
     return slow
 
 
 def beyond_share(shares: dict[str, float], *, of_best: bool) -> Judge:
     def judge(scenario: Scenario, values: F64) -> Slow:
-        late = scenario.quantity == "latency"
-        best = np.nanmin if late else np.nanmax
-        limit = shares[scenario.quantity] * (best if of_best else np.nanmean)(values)
-        slow: Slow = _worse(scenario, values) > _worse(scenario, limit)
-        return slow
+        best = np.nanmin if scenario.quantity == "latency" else np.nanmax
+        usual = float((best if of_best else np.nanmean)(values))
+        apart = _sign(scenario) * (values - shares[scenario.quantity] * usual)
+        return np.asarray(apart > 0, dtype=np.bool_)
 
     return judge
 
 
-def _worse(scenario: Scenario, values: F64) -> F64:
-    """The figures with the sign that makes the larger one the slower."""
-    return values if scenario.quantity == "latency" else -values
+def _sign(scenario: Scenario) -> int:
+    """Of what a slow pair's figure differs by."""
+    return 1 if scenario.quantity == "latency" else -1
 
 
 class _Claim(msgspec.Struct, frozen=True):
