@@ -159,14 +159,14 @@ def _compared(scenario: Scenario, claims: Iterable[Claim]) -> Outcome:
 def beyond_median(scenario: Scenario, values: F64) -> Slow:
     leaf = np.arange(scenario.nodes) // planted.LEAF
     inside = leaf[:, None] == leaf[None, :]
-    slow = np.zeros_like(inside)
+    slow: Slow = np.zeros(values.shape, dtype=np.bool_)
     for alike in (inside, ~inside):
         here = values[alike & np.isfinite(values)]
         if here.size:
             median = np.median(here)
             deviation = 1.4826 * np.median(np.abs(here - median))
             least = max(DEVIATIONS * deviation, 0.5 * FAULT[scenario.quantity] * median)
-            slow |= alike & (_sign(scenario) * (values - median) > least)
+            slow[alike & (_sign(scenario) * (values - median) > least)] = True
     return slow
 
 
