@@ -60,9 +60,6 @@ class Launch:
         other.learn(self._facts)
         return other
 
-    def __bool__(self) -> bool:
-        return bool(self._facts)
-
     def take(self, text: str) -> Mapping[str, str] | None:
         """As ``facts_in``; lists of processors go on over lines."""
         facts = facts_in(text)
@@ -84,7 +81,7 @@ class Launch:
 
         Of more ranks than took part the first ones did.
         """
-        if curve.suite not in _SUITES:
+        if not self._facts or curve.suite not in _SUITES:
             return
         hosts = [self._facts.get(str(rank), "") for rank in range(len(self._facts))]
         hosts = hosts[: hosts.index("")] if "" in hosts else hosts

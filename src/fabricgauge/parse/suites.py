@@ -69,7 +69,7 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
     library = LibrarySaid()
     main = LogStream(library=library)
     streams: dict[str, LogStream] = {"": main}
-    number, begun = 0, False
+    number = 0
     for block in blocks:
         text, place = text_of(block), 0
         unended = 0 if text.endswith("\n") else number + text.count("\n") + 1
@@ -90,11 +90,10 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
                     labelled = _label_in(line)
                     if labelled is not None:
                         stream, line = _behind(labelled, line, streams)
-                message = "NCCL " in line and library.take(line)
-                if message and begun and not (stream.reading or stream.in_object):
+                aside = "NCCL " in line and library.take(line) and stream.idle
+                if aside and any(each.begun for each in streams.values()):
                     continue  # another rank of a program that is being read
                 found = stream.line(LogLine(number, line, number != unended))
-                begun = begun or stream.reading
                 if found:
                     yield from found
             place = end
@@ -222,6 +221,8 @@ class LogStream:
     def __init__(self, launch: Launch | None = None, library: LibrarySaid | None = None) -> None:
         self.launch = launch or Launch()
         self.library = library or LibrarySaid()
+        #: Whether a suite's output has begun before.
+        self.begun = False
         self._place = -1
         self._reader: SuiteReader | None = None
         self._object: Collector | None = None
@@ -229,9 +230,9 @@ class LogStream:
         self._rows_of_reader: Callable[[int, str, int], int] | None = None
 
     @property
-    def reading(self) -> bool:
-        """Whether a suite's output has begun."""
-        return self._reader is not None
+    def idle(self) -> bool:
+        """Whether neither a suite's output nor an object is open."""
+        return self._reader is None and self._object is None
 
     @property
     def in_object(self) -> bool:
@@ -284,7 +285,7 @@ class LogStream:
         if place not in (-1, self._place):
             closed = self._close()
             self._place, self._reader = place, DIALECTS[place].reader(self._unparsed.report)
-            self._rows_of_reader = getattr(self._reader, "rows", None)
+            self._rows_of_reader, self.begun = getattr(self._reader, "rows", None), True
             return (*closed, *self._handed(self._reader.line(line), line))
         if self._reader is not None:
             return self._handed(self._reader.line(line), line)
@@ -305,8 +306,7 @@ class LogStream:
         """Curves, with what is known of the start of their program."""
         curves = tuple(found)
         for curve in curves:
-            if self.launch:
-                self.launch.add_to(curve)
+            self.launch.add_to(curve)
             self.library.add_to(curve)
         return curves
 

@@ -239,9 +239,11 @@ class SuiteTable:
             cut_off = f"{self._left_out:,} rows beyond the first {MOST_ROWS:,} are left out"
         settings = {name: value for name, value in self.heading.settings.items() if value}
         curves = tuple(
-            self._curve(column, points, settings, cut_off)
-            for column, points in zip(self.columns, self._points, strict=True)
-            if points
+            [
+                self._curve(column, points, settings, cut_off)
+                for column, points in zip(self.columns, self._points, strict=True)
+                if points
+            ]
         )
         if curves or not (self._failures or cut_off) or not self.columns:
             return curves
@@ -283,12 +285,12 @@ def _points(
     rows: TableRows, column: SuiteColumn, values: Printed, besides: Mapping[Besides, Printed]
 ) -> list[SuitePoint] | None:
     """The points of a column; None if a figure cannot be one."""
-    if rows.sizes and not values[0] and _says_nothing(column, rows.sizes[0]):
-        rows = TableRows(rows.number + 1, "", rows.sizes[1:], rows.samples[1:], (), ())
-        values, besides = values[1:], {key: more[1:] for key, more in besides.items()}
     lines: Sequence[int] = range(rows.number, rows.number + len(values))
     sizes: Sequence[int | None] = rows.sizes or [None] * len(values)
     samples, factor, infinite = rows.samples, column.factor, math.inf
+    if not values[0] and _says_nothing(column, sizes[0]):
+        lines, sizes, samples, values = lines[1:], sizes[1:], samples[1:], values[1:]
+        besides = {key: more[1:] for key, more in besides.items()} if besides else besides
     if not all(values):
         rest = [
             value or (value == 0 and not _says_nothing(column, size))

@@ -145,10 +145,11 @@ class ImbTable:
         if (place := self._places.get("bandwidth")) is not None:
             evidence = self._told(rows)
             self._evidence += evidence
-            if 0 in rows.columns[place]:
+            shown = rows.columns[place]
+            if 0 in shown[1:] or (shown[0] == 0 and evidence[0]):
                 changed[place] = [
-                    None if not figure and told is not None and DECIMAL in told else figure
-                    for figure, told in zip(rows.columns[place], evidence, strict=True)
+                    None if not figure and told and DECIMAL in told else figure
+                    for figure, told in zip(shown, evidence, strict=True)
                 ]
         if self._block.threads > 1 and (place := self._places.get("size")) is not None:
             changed[place] = [*map(self._share, rows.columns[place])]
@@ -207,17 +208,20 @@ class ImbTable:
             return f"line {self._torn.line.number} ends in the middle of its row"
         if not kept:
             return "no row follows the headline"
-        failed = [each.size for each in kept if isinstance(each, FailedRow)]
-        sizes = [size for size in failed if size is not None]
-        if (place := self._places.get("size")) is not None:
-            sizes += [max(each.columns[place]) for each in kept if isinstance(each, Rows)]
+        place = self._places.get("size")
         # IMB goes no further in a benchmark after a time-out or where memory does not suffice.
-        if not sizes or isinstance(kept[-1], FailedRow) or self._benchmark.one_size:
+        if place is None or isinstance(kept[-1], FailedRow) or self._benchmark.one_size:
             return ""
         if output.own_sizes or output.part == "MT":
             told = output.own_sizes and stopped
             return "the output ends here, without IMB's last line" if told else ""
-        last, wanted = max(sizes), output.last_bytes
+        last = max(
+            [
+                each.size or 0 if isinstance(each, FailedRow) else max(each.columns[place])
+                for each in kept
+            ]
+        )
+        wanted = output.last_bytes
         if last >= (output.default_bytes if wanted is None else wanted):
             return ""
         if wanted is not None:

@@ -41,17 +41,17 @@ def evidence_in(
     by = _telling(roles, benchmark, part)
     if by is None or "size" not in roles:
         return [None] * rows.count
-    counted = 1 if by == "rate" else benchmark.counted
+    by_rate, counted = by == "rate", 1 if by == "rate" else benchmark.counted
     bandwidth, other, width = roles.index("bandwidth"), roles.index(by), len(roles)
     figures = zip(
         rows.columns[roles.index("size")],
         rows.columns[bandwidth], _halves(rows.words[bandwidth::width]),
         rows.columns[other], _halves(rows.words[other::width]), strict=True,
     )  # fmt: skip
-    by_rate, infinite = by == "rate", math.inf
-    told: list[Allowed | None] = [None] * rows.count
-    for at, (size, printed, half, by_other, other_half) in enumerate(figures):
-        if not size or not (0 < by_other < infinite or (by_other == 0 and by_rate)):
+    told: list[Allowed | None] = []
+    for size, printed, half, by_other, other_half in figures:
+        if not size or not (0 < by_other < math.inf or (by_other == 0 and by_rate)):
+            told.append(None)
             continue
         least = by_other - other_half if by_other > other_half else _LEAST
         most = by_other + other_half
@@ -60,11 +60,11 @@ def evidence_in(
         low, high, moved = (printed - half) * least, (printed + half) * most, counted * size
         binary = low <= moved / _BINARY_PER_DECIMAL <= high
         if low <= moved <= high:
-            told[at] = _EITHER if binary else _DECIMAL
+            told.append(_EITHER if binary else _DECIMAL)
         elif binary:
-            told[at] = _BINARY
-        elif 0 <= printed < infinite:
-            told[at] = _NEITHER
+            told.append(_BINARY)
+        else:
+            told.append(_NEITHER if 0 <= printed < math.inf else None)
     return told
 
 
