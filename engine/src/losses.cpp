@@ -6,7 +6,7 @@ namespace fabricgauge {
 namespace {
 
 constexpr std::int64_t small_bytes = 4096;
-constexpr std::int64_t fewest_again = 5;
+constexpr std::int64_t fewest_lost = 5;
 constexpr double heavy_share = 0.005;
 constexpr double share_of_budget = 0.25;
 constexpr int sizes_for_one = 3;
@@ -17,15 +17,15 @@ void Losses::add(const Case& measured, const Sockets& of_case) {
     if (has_window(measured.pattern) || measured.message_bytes > small_bytes) return;
     for (const auto& [inode, state] : of_case) {
         sent_[inode].segments += state.data_segments;
-        sent_[inode].again += state.retransmitted_segments;
+        sent_[inode].lost += state.retransmitted_segments - state.spurious_segments;
     }
 }
 
 bool Losses::heavy() const {
     return std::any_of(sent_.begin(), sent_.end(), [](const auto& one) {
-        const auto [segments, again] = one.second;
-        return again >= fewest_again &&
-               static_cast<double>(again) >= heavy_share * static_cast<double>(segments);
+        const auto [segments, lost] = one.second;
+        return lost >= fewest_lost &&
+               static_cast<double>(lost) >= heavy_share * static_cast<double>(segments);
     });
 }
 

@@ -41,7 +41,7 @@ std::string congestion_of(int descriptor) {
 
 // The last field that is looked at; an older kernel's structure ends before it.
 constexpr std::size_t needed_bytes =
-    offsetof(tcp_info, tcpi_bytes_sent) + sizeof(tcp_info::tcpi_bytes_sent);
+    offsetof(tcp_info, tcpi_dsack_dups) + sizeof(tcp_info::tcpi_dsack_dups);
 
 // Throws Absent where the kernel does not count what a connection sent.
 std::optional<SocketState> state_of(int descriptor) {
@@ -58,6 +58,7 @@ std::optional<SocketState> state_of(int descriptor) {
     state.sent_bytes = static_cast<std::int64_t>(info.tcpi_bytes_sent);
     state.received_bytes = static_cast<std::int64_t>(info.tcpi_bytes_received);
     state.retransmitted_segments = info.tcpi_total_retrans;
+    state.spurious_segments = info.tcpi_dsack_dups;
     state.data_segments = info.tcpi_data_segs_out;
     state.acknowledgements = std::int64_t{info.tcpi_segs_out} - info.tcpi_data_segs_out;
     state.segment_bytes = info.tcpi_snd_mss;
@@ -114,6 +115,7 @@ Sockets since(const Sockets& before, Sockets after) {
         state.sent_bytes -= old.sent_bytes;
         state.received_bytes -= old.received_bytes;
         state.retransmitted_segments -= old.retransmitted_segments;
+        state.spurious_segments -= old.spurious_segments;
         state.data_segments -= old.data_segments;
         state.acknowledgements -= old.acknowledgements;
         state.busy_us -= old.busy_us;
@@ -140,6 +142,7 @@ Sockets by_local_address(const Sockets& sockets) {
         sum.sent_bytes += one.sent_bytes;
         sum.received_bytes += one.received_bytes;
         sum.retransmitted_segments += one.retransmitted_segments;
+        sum.spurious_segments += one.spurious_segments;
         sum.data_segments += one.data_segments;
         sum.acknowledgements += one.acknowledgements;
         sum.busy_us += one.busy_us;
@@ -158,6 +161,7 @@ void write_sockets(JsonWriter& json, const Sockets& sockets) {
         json.member("local", state.local).member("remote", state.remote);
         json.member("sent_bytes", state.sent_bytes).member("received_bytes", state.received_bytes);
         json.member("retransmitted_segments", state.retransmitted_segments);
+        json.member("spurious_segments", state.spurious_segments);
         json.member("data_segments", state.data_segments);
         json.member("acknowledgements", state.acknowledgements);
         json.member("segment_bytes", state.segment_bytes).member("rtt_s", seconds(state.rtt_us));

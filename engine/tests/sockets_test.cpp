@@ -91,7 +91,8 @@ int main() {
         idle.local = "10.0.0.3:6";
         other.local = "[fd00::1]:7";
         few.sent_bytes = 10;
-        few.retransmitted_segments = 1;
+        few.retransmitted_segments = 2;
+        few.spurious_segments = 1;
         few.segment_bytes = 536;
         few.data_segments = 3;
         most.acknowledgements = 4;
@@ -104,7 +105,8 @@ int main() {
         check::expect_equal(sums.at(0).local, "10.0.0.1:0");
         check::expect_equal(sums.at(0).remote, "");
         check::expect_equal(sums.at(0).sent_bytes, 1010);
-        check::expect_equal(sums.at(0).retransmitted_segments, 1);
+        check::expect_equal(sums.at(0).retransmitted_segments, 2);
+        check::expect_equal(sums.at(0).spurious_segments, 1);
         check::expect_equal(sums.at(0).data_segments, 3);
         check::expect_equal(sums.at(0).acknowledgements, 4);
         check::expect_equal(sums.at(0).segment_bytes, 1448);

@@ -64,7 +64,7 @@ def test_a_node_whose_ways_all_lose_is_named(
 ) -> None:
     (verdict,) = judged(nodes, shares)
     assert outcomes((verdict,)) == {named: Outcome.FAIL}
-    assert "1.0 % of the segments again" in verdict.summary
+    assert "lost 1.0 % of the segments" in verdict.summary
     assert len(verdict.evidence) == (nodes - 1) * (2 if named[0] == "node" else 1)
 
 

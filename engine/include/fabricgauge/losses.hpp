@@ -16,7 +16,8 @@ namespace fabricgauge {
 class Losses {
 public:
     // What this rank's connections sent in a case. Only small messages without a window count: they
-    // fill no queue, so that what is lost was lost on the way.
+    // fill no queue, so that what is lost was lost on the way. A busy host answers late, and TCP sends
+    // again what had arrived: that is no loss.
     void add(const Case& measured, const Sockets& of_case);
     // Whether one connection lost much.
     bool heavy() const;
@@ -34,7 +35,7 @@ public:
 private:
     struct Sent {
         std::int64_t segments = 0;
-        std::int64_t again = 0;
+        std::int64_t lost = 0;
     };
     using Series = std::tuple<Pattern, int, int, int, int, Load, Epoch, int>;
 

@@ -22,6 +22,7 @@ struct SocketState {
     std::int64_t sent_bytes = 0;
     std::int64_t received_bytes = 0;
     std::int64_t retransmitted_segments = 0;
+    std::int64_t spurious_segments = 0;  // sent again although they had arrived (DSACK, RFC 2883)
     std::int64_t data_segments = 0;     // segments sent with payload, those sent again included
     std::int64_t acknowledgements = 0;  // segments sent without payload
     std::int64_t segment_bytes = 0;

@@ -48,6 +48,7 @@ class ProgressBar(Watcher):
         self._console = _Quiet(stderr=True)
         self._to_come: list[Case] = []
         self._ranks, self._rounds_s = 0, 0.0
+        self._told: set[str] = set()  # of many cases with one reason the first is told
         self._progress = _bar(self._console, TaskProgressColumn(), TimeRemainingColumn())
         self._task: TaskID | None = None
 
@@ -73,8 +74,10 @@ class ProgressBar(Watcher):
         done_s = self._to_come.pop(0).longest_s(self._ranks) if self._to_come else 0.0
         self._advance(max(0.0, done_s - self._rounds_s))
         self._rounds_s = 0.0
-        if measurement.status != "ok":
-            self.trouble(f"{measurement.case}: {measurement.status}: {measurement.reason}")
+        told = f"{measurement.status}: {measurement.reason}"
+        if measurement.status != "ok" and told not in self._told:
+            self._told.add(told)
+            self.trouble(f"{measurement.case}: {told}")
 
     def round(self, made: Round) -> None:
         if self._to_come:

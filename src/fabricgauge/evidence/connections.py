@@ -40,7 +40,7 @@ def address_of(endpoint: str) -> str:
 
 
 def lost_segments(measurement: Measurement) -> tuple[int, float]:
-    """TCP segments that the origin of a case sent again, and about how many it sent."""
+    """TCP segments of a case's origin that did not arrive, and about how many it sent."""
     return _segments(measurement, measurement.origin)
 
 
@@ -55,10 +55,10 @@ def retransmissions(launches: Iterable[Launch], ours: Container[str] | None) -> 
             for rank in range(len(one.sockets)):
                 peer = one.target if rank == one.origin else one.origin
                 way = (node_of(launch, rank), node_of(launch, peer))
-                again, sent = _segments(one, rank, ours)
-                lost[way] += again
+                missed, sent = _segments(one, rank, ours)
+                lost[way] += missed
                 segments[way] = segments.get(way, 0.0) + sent
-    return tuple(Lost(*way, lost[way], segments[way]) for way in sorted(lost))
+    return tuple(Lost(*way, max(0, lost[way]), segments[way]) for way in sorted(lost))
 
 
 def sent_again(launches: Iterable[Launch], ours: Container[str] | None) -> dict[str, float]:
@@ -67,10 +67,10 @@ def sent_again(launches: Iterable[Launch], ours: Container[str] | None) -> dict[
     for launch in launches:
         for one in (case for case in launch.completed if case.pattern == "all_pairs_bandwidth"):
             for rank in range(len(one.sockets)):
-                node, (again, sent) = node_of(launch, rank), _segments(one, rank, ours)
-                lost[node] += again
+                node, (missed, sent) = node_of(launch, rank), _segments(one, rank, ours)
+                lost[node] += missed
                 segments[node] = segments.get(node, 0.0) + sent
-    return {node: lost[node] / sent for node, sent in segments.items() if sent > 0}
+    return {node: max(0, lost[node]) / sent for node, sent in segments.items() if sent > 0}
 
 
 def _segments(
@@ -79,8 +79,8 @@ def _segments(
     lost, segments = 0, 0.0
     for one in measurement.sockets_of(rank):
         if one.segment_bytes > 0 and (ours is None or address_of(one.local) in ours):
-            lost += max(0, one.retransmitted_segments)
-            segments += max(0, one.sent_bytes) / one.segment_bytes
+            lost += one.lost_segments
+            segments += max(0.0, one.segments)
     return lost, segments
 
 

@@ -254,12 +254,12 @@ def _even_share(low: _Low) -> Iterator[Cause]:
             " shaper), and for other traffic on the way; then measure again",
             f"the figure is {figures.percent(stream.fraction)} of the ceiling,"
             f" {figures.percent(stream.low)} to {figures.percent(stream.high)};"
-            f" {figures.percent(lost)} of the TCP segments of a case were sent again (median)",
+            f" {figures.percent(lost)} of the TCP segments of a case were lost (median)",
         )
 
 
 def _lost(low: _Low) -> tuple[int, float]:
-    """Segments sent again in all cases, and their share of a case's segments, the median.
+    """Segments lost in all cases, and their share of a case's segments, the median.
 
     A queue that fills as a stream begins is one case's only.
     """
@@ -280,7 +280,7 @@ def _losses(low: _Low, above: str) -> Iterator[Cause]:
             f"segments from {series.origin} to {series.target} are lost on the way",
             "look at error and drop counters of both ends and of the switch ports between them;"
             " exchange cable and transceiver, then the port",
-            f"{series.origin} sent {count:,} TCP segments to {series.target} again,"
+            f"{count:,} TCP segments from {series.origin} did not reach {series.target},"
             f" {figures.percent(share)} of those of a case (median)",
         )
 

@@ -43,7 +43,7 @@ class ErrorCount(msgspec.Struct, frozen=True):
 
 
 class Lost(msgspec.Struct, frozen=True):
-    """TCP segments of one direction: ``count`` of ``segments`` had to be sent again."""
+    """TCP segments of one direction: ``count`` of ``segments`` did not arrive at first."""
 
     origin: str
     target: str

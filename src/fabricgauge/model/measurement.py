@@ -13,9 +13,10 @@ from fabricgauge.model.memory import CopyTimes, EndsMemory, RankMemory
 from fabricgauge.model.pattern import Epoch, Load, Pattern, variant
 from fabricgauge.model.together import Round, Together
 
-FORMAT_VERSION = "2.7"
+FORMAT_VERSION = "2.8"
 
 NO_SEGMENTS = Skipped("records before format 2.1 do not count segments")
+NO_DUPLICATES = Skipped("records before format 2.8 do not count what arrived twice")
 NO_LINK = Skipped("loopback has no link, and records before format 2.2 tell of none")
 
 
@@ -198,7 +199,8 @@ class Socket(msgspec.Struct, frozen=True):
     acknowledged, of which ``rwnd_limited_s`` was spent on the receiver's window and
     ``sndbuf_limited_s`` on the sender's buffer. Where it stands for all connections of a local
     address, ``remote`` is empty. ``data_segments`` were sent with payload, ``acknowledgements``
-    without; records before format 2.1 tell neither.
+    without; records before format 2.1 tell neither. ``spurious_segments`` of those sent again had
+    arrived: the other end said so (DSACK), as it does where a busy host answers late.
     """
 
     local: str
@@ -214,6 +216,19 @@ class Socket(msgspec.Struct, frozen=True):
     congestion: str
     data_segments: int | Skipped = NO_SEGMENTS
     acknowledgements: int | Skipped = NO_SEGMENTS
+    spurious_segments: int | Skipped = NO_DUPLICATES
+
+    @property
+    def lost_segments(self) -> int:
+        """Sent again since they did not arrive; below 0 where those of an earlier case had."""
+        told = self.spurious_segments
+        return self.retransmitted_segments - (0 if isinstance(told, Skipped) else told)
+
+    @property
+    def segments(self) -> float:
+        """Sent with payload; of records before format 2.1 the least that carry so many bytes."""
+        counted = self.data_segments
+        return self.sent_bytes / self.segment_bytes if isinstance(counted, Skipped) else counted
 
 
 class ProcessorUse(msgspec.Struct, frozen=True):

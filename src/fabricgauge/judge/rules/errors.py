@@ -63,11 +63,11 @@ def judge(subject: Subject) -> Said | Skipped:
     if busy:
         return _congested(subject, busy, told)
     if lost:
-        return _sent_again(subject, lost, told)
+        return _lossy(subject, lost, told)
     if not seen.counted:
         return Skipped("no interface counters were read")
-    again = sum(one.count for one in seen.lost)
-    few = f"; TCP sent {again:,} segments again, which is few" if again else ""
+    lost_few = sum(one.count for one in seen.lost)
+    few = f"; TCP lost {lost_few:,} segments, which is few" if lost_few else ""
     return Said(Outcome.PASS, f"no error or drop counter rose{few}")
 
 
@@ -93,7 +93,7 @@ def _congested(subject: Subject, busy: Sequence[ErrorCount], told: tuple[str, ..
     )  # fmt: skip
 
 
-def _sent_again(subject: Subject, lost: Sequence[Lost], told: tuple[str, ...]) -> Said:
+def _lossy(subject: Subject, lost: Sequence[Lost], told: tuple[str, ...]) -> Said:
     worst = max(lost, key=lambda one: one.share)
     way = sentences.direction(worst.origin, worst.target)
     return Said(
@@ -123,6 +123,6 @@ def _is_ours(subject: Subject, trouble: ErrorCount) -> bool:
 def sentence(lost: Lost) -> str:
     """What one way lost."""
     return (
-        f"{sentences.direction(lost.origin, lost.target)}: TCP sent {lost.count:,} of about"
-        f" {lost.segments:,.0f} segments again ({figures.percent(lost.share)})"
+        f"{sentences.direction(lost.origin, lost.target)}: TCP lost {lost.count:,} of about"
+        f" {lost.segments:,.0f} segments ({figures.percent(lost.share)})"
     )

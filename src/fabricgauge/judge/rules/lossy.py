@@ -49,7 +49,7 @@ def judge(subject: Subject) -> Words:
         ]
     lossy, others = _lossy_nodes(subject, ways)
     if not lossy:
-        said = f"{figures.percent(_share(ways))} of all TCP segments were sent again"
+        said = f"{figures.percent(_share(ways))} of all TCP segments were lost"
         return Said(Outcome.PASS, f"{said}, no node's more than others'")
     beside = f"; between all others {figures.percent(_share(others))}"
     return [_said(subject, one, beside) for one in lossy]
@@ -107,7 +107,7 @@ def _said(subject: Subject, found: _Lossy, beside: str) -> Said:
     share = _share(ways)
     return Said(
         Outcome.FAIL,
-        f"TCP sent {figures.percent(share)} of the segments again{beside}",
+        f"TCP lost {figures.percent(share)} of the segments{beside}",
         Figure(share, "share", "of the TCP segments of its ways"),
         subject.threshold("lossy.share", "below"),
         tuple(map(errors.sentence, ways)),
@@ -140,6 +140,6 @@ def _loses(subject: Subject, ways: tuple[Lost, ...], fewest: int) -> bool:
 
 
 def _share(ways: Iterable[Lost]) -> float:
-    """Of the segments of all these ways, how many were sent again."""
+    """Of the segments of all these ways, how many were lost."""
     every = tuple(ways)
     return sum(one.count for one in every) / sum(one.segments for one in every)
