@@ -38,10 +38,11 @@ _POWERS = {None: 1, "k": 1024, "m": 1024**2}
 class Settings(msgspec.Struct, frozen=True):
     """What the files say, and which file said each threshold last.
 
-    ``verbs`` are options by the verb's name.
+    ``verbs`` are options by the verb's name; ``said_in`` is the file of each, by verb and option.
     """
 
     verbs: dict[str, dict[str, Any]]
+    said_in: dict[tuple[str, str], Path]
     thresholds: dict[str, float]
     thresholds_origin: str
     networks: tuple[DeclaredNetwork, ...]
@@ -76,6 +77,7 @@ def load(files: tuple[Path, ...] | None = None) -> Settings:
         UsageError: a file is not TOML, or a key or value is not what was expected.
     """
     verbs: dict[str, dict[str, Any]] = {verb: {} for verb in VERBS}
+    said_in: dict[tuple[str, str], Path] = {}
     thresholds: dict[str, float] = {}
     networks: dict[str, DeclaredNetwork] = {}
     origins = []
@@ -83,11 +85,12 @@ def load(files: tuple[Path, ...] | None = None) -> Settings:
         content = _read(path)
         for verb, options in verbs.items():
             options |= _table(path, content, verb)
+            said_in |= {(verb, option): path for option in content.get(verb, ())}
         said = _table(path, content, "thresholds")
         thresholds |= {key: _number(path, key, value) for key, value in said.items()}
         origins += [str(path)] if said else []
         networks |= {n.name: n for n in _networks(path, content)}
-    return Settings(verbs, thresholds, ", ".join(origins), tuple(networks.values()))
+    return Settings(verbs, said_in, thresholds, ", ".join(origins), tuple(networks.values()))
 
 
 def rate_bit_s(text: str) -> float:
@@ -164,6 +167,9 @@ def _networks(path: Path, content: Mapping[str, Any]) -> list[DeclaredNetwork]:
             raise UsageError(
                 f"{path}: a [[network]] needs name, subnet and rate; missing {error}"
             ) from error
-        rate = rate_bit_s(entry["rate"])
+        try:
+            rate = rate_bit_s(entry["rate"])
+        except UsageError as error:
+            raise UsageError(f"{path}: network {entry['name']!r}: {error}") from error
         found.append(DeclaredNetwork(entry["name"], entry["subnet"], rate, f"declared in {path}"))
     return found

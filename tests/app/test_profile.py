@@ -277,5 +277,5 @@ def test_report_shows_a_profile_again(
 
 
 def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(CannotRun, match=r"no word of `srun -n 2 \./nothing` is a program"):
+    with pytest.raises(CannotRun, match=r"no program was found in `srun -n 2 \./nothing`"):
         mpi_under(["srun", "-n", "2", "./nothing"], "")

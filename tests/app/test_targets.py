@@ -56,9 +56,9 @@ def test_a_declared_network_of_one_node_is_told_and_another_clusters_is_not() ->
 
 
 def test_no_network_at_all_names_the_nodes_that_were_not_reached() -> None:
-    lost = Fabric((), (Unreached("c2", "connection refused"),), ())
+    lost = Fabric((), (Unreached("c2", "c2 could not be reached: connection refused"),), ())
     for request in (asked(), asked("net1"), MeasurementRequest(transport="verbs")):
-        with pytest.raises(CannotRun, match="c2 was not reached: connection refused"):
+        with pytest.raises(CannotRun, match="c2 could not be reached: connection refused"):
             targets(request, lost, PLACE)
 
 

@@ -102,7 +102,7 @@ def test_a_run_that_another_program_has_collected_is_told_to_be_complete(
 
     monkeypatch.setattr("fabricgauge.app.batch.submit.gather", collect)
     with pytest.raises(UsageError, match=f"report .*/{directory.identity}$"):
-        collected(directory, Settings({}, {}, "", ()), SILENT)
+        collected(directory, Settings({}, {}, {}, "", ()), SILENT)
 
 
 def test_who_waits_for_stuck_jobs_alone_is_told_how_to_go_on(

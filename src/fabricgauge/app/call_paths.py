@@ -159,7 +159,9 @@ def _launches(
     if len(nodes) > 1 and (others or not asked):
         fabric = discovered(target, directory, "discover")
     elif others:
-        raise UsageError(f"--network {others[0]} joins nodes, and there is one: name two with -w")
+        raise UsageError(
+            f"--network {others[0]} needs two nodes, and there is one; name two with -w"
+        )
     number = 0
     for one in study.operations:
         carrier = carrier_of(one, target.request.transport)

@@ -134,14 +134,15 @@ def _within(fabric: Fabric, declared: DeclaredNetwork) -> tuple[str, ...]:
 
 
 def _no_network(fabric: Fabric) -> str:
-    lost = "".join(f"; {node.name} was not reached: {node.reason}" for node in fabric.unreached)
-    names = ", ".join(node.name for node in fabric.nodes) or "none"
+    lost = "".join(f"; {node.reason}" for node in fabric.unreached)
+    names = ", ".join(node.name for node in fabric.nodes)
+    read = f"the nodes that were read ({names})" if names else "the nodes: none was read"
     shared = "".join(
         f"; {listed(nodes)} have the same address {ip}: give each its own"
         for ip, nodes in _shared_addresses(fabric)
     )
     advice = "; name at least two nodes with -w, or measure a virtual cluster: --lab"
-    return f"no network joins the nodes that were read ({names}){lost or shared or advice}"
+    return f"no network joins {read}{lost or shared or advice}"
 
 
 def _shared_addresses(fabric: Fabric) -> Iterator[tuple[str, list[str]]]:

@@ -44,12 +44,12 @@ def mpi_under(argv: Sequence[str], named: str) -> Mpi:
     """The MPI of a command: the one that is named, or that of the first program linked with one.
 
     Raises:
-        CannotRun: no word of the command is such a program; the message is of the last one.
+        CannotRun: the command names no such program; the message is of the last one.
     """
     if named:
         return named_mpi(named)
     known = find_mpis()
-    why = CannotRun(f"no word of `{shlex.join(argv)}` is a program that is there; name its path")
+    why = CannotRun(f"no program was found in `{shlex.join(argv)}`; give the path of the program")
     for program in _programs(argv):
         try:
             return mpi_of(program, known)

@@ -88,7 +88,10 @@ def _placed(sources: "tuple[Source, ...]", stated: tuple[str, ...]) -> "tuple[So
 
     from fabricgauge.run.launchers.nodes import expand
 
-    rows = [(glob, expand(nodes, "")) for glob, _, nodes in (one.rpartition("=") for one in stated)]
+    rows = [
+        (glob, expand(nodes, option="--hosts"))
+        for glob, _, nodes in (one.rpartition("=") for one in stated)
+    ]
     rows.sort(key=lambda row: not row[0])
 
     def hosts(name: str) -> tuple[str, ...]:

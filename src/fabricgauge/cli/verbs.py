@@ -58,15 +58,17 @@ def _said_in_files(verb: str, command: click.Command, ctx: click.Context) -> dic
         if word.startswith("--")
     }
     found: dict[str, Any] = {}
-    for key, value in settings.load().verbs[verb].items():
+    files = settings.load()
+    for key, value in files.verbs[verb].items():
+        file = files.said_in[verb, key]
         option = by_option.get(key)
         if option is None or option.name is None:
-            raise UsageError(f"[{verb}] in a configuration file names {key!r}: no such option")
+            raise UsageError(f"{file}: {verb} has no option {key!r}; see fabricgauge {verb} --help")
         words = value if isinstance(value, list) else [value]
         said = words if option.multiple else ",".join(map(str, words))
         try:
             option.type_cast_value(ctx, said)
         except click.UsageError as error:
-            raise UsageError(f"[{verb}] {key} = {value!r} in a file: {error.message}") from error
+            raise UsageError(f"{file}: [{verb}] {key} = {value!r}: {error.message}") from error
         found[option.name] = said
     return found

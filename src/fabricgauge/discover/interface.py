@@ -187,7 +187,7 @@ def changes(
     """What has changed of one member, each naming node, interface and network."""
     where = f"{member.node}:{member.interface} ({network.name})"
     if now is None:
-        now = Unreached(member.node, "its launcher does not list it")
+        now = Unreached(member.node, f"{member.node}: its launcher does not list it")
     if isinstance(now, Unreached):
         yield NetworkChange(
             "node", f"{member.node} cannot be reached since discovery: {now.reason}"

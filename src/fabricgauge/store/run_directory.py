@@ -234,9 +234,11 @@ def _by_identity(root: Path, wanted: str) -> RunDirectory:
     matching = runs[-1:] if wanted == "latest" else [r for r in runs if r.name.startswith(wanted)]
     if len(matching) == 1:
         return RunDirectory(matching[0].resolve())
-    names = ", ".join(run.name for run in (matching or runs)[-5:]) or "none"
+    if not runs:
+        raise StoreError(f"{root} holds no run; measure one, or name the place with --output")
+    names = ", ".join(run.name for run in (matching or runs)[-5:])
     problem = "more than one run begins with" if matching else "no run is called"
-    raise StoreError(f"{problem} {wanted!r} in {root}; there is: {names}")
+    raise StoreError(f"{problem} {wanted!r} in {root}; the last are {names}")
 
 
 def _file_name(name: str) -> str:

@@ -35,7 +35,7 @@ def judge(context: Context) -> Words:
     names, known = _unmeasured(run), len(fabric.nodes) + len(fabric.unreached)
     share = 1 - (len(names) + len(fabric.unreached)) / known if known else 0.0
     figure = Figure(share, "share", f"of {known} nodes were measured")
-    unreached = (f"{one.name} was not reached: {one.reason}" for one in fabric.unreached)
+    unreached = (one.reason for one in fabric.unreached)
     if lost := (*unreached, *fabric.unjoined):
         told = f"nothing is known of what was asked for: {sentences.listed(lost)}"
         also = (f"{len(names)} nodes that were reached were not measured",) if names else ()

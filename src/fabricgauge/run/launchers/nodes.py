@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
-from ClusterShell.NodeUtils import GroupResolverError, GroupSourceError
+from ClusterShell.NodeUtils import GroupResolverError, GroupResolverSourceError, GroupSourceError
 from ClusterShell.RangeSet import RangeSet, RangeSetException
 
 from fabricgauge.files.reading import read_bytes
@@ -47,16 +47,17 @@ _AROUND_OPERATORS = re.compile(r"(?<! ) *([,!&^]) *")
 _OPTION = re.compile(r"[@:]-")
 
 
-def expand(nodelist: str, exclude: str = "") -> tuple[str, ...]:
+def expand(nodelist: str, exclude: str = "", option: str = "--nodelist") -> tuple[str, ...]:
     """The nodes of ``nodelist`` without those of ``exclude``, each once, in ClusterShell's order.
 
     ``^FILE`` stands for the nodes that a file names, such as an MPI's host file. Groups come from
     ClusterShell's own configuration, and from Slurm: ``@partition:normal``, ``@idle:normal``.
+    ``option`` is what errors call ``nodelist``.
 
     Raises:
         UsageError: bad syntax, an unknown group, nothing left, or a name that no host can have.
     """
-    chosen = _parse(_said(nodelist), "--nodelist")
+    chosen = _parse(_said(nodelist), option)
     if exclude:
         chosen.difference_update(_parse(_said(exclude), "--exclude"))
     if not len(chosen):
@@ -87,7 +88,8 @@ def _said(text: str) -> str:
     try:
         lines = read_bytes(Path(text[1:]), most_bytes=MOST_BYTES).decode("utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise UsageError(f"cannot read the nodes in {text[1:]!r:.300}: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot read the nodes in {text[1:]!r:.300}: {why}") from error
     words = (line.partition("#")[0].split() for line in lines)
     return ",".join(_SLOTS.sub("", word[0]) for word in words if word)
 
@@ -147,12 +149,17 @@ def _parse(text: str, option: str) -> NodeSet:
     text = _AROUND_OPERATORS.sub(r"\1", text.strip())
     if not _SET.fullmatch(text) or _OPTION.search(text):
         raise UsageError(
-            f"{option} {text!r:.300}: names of hosts and groups hold letters, digits, '.', '_'"
-            " and '-' alone; write it as c[1-4] or @rack1, for example"
+            f"{option} {text!r:.300} is no list of nodes: names of hosts and groups hold letters,"
+            " digits, '.', '_' and '-' alone; write it as c[1-4] or @rack1, for example"
         )
     try:
         _require_few(text, option)
         return NodeSet(text, resolver=resolver() if "@" in text else RESOLVER_NOGROUP)
+    except GroupResolverSourceError as error:
+        raise UsageError(
+            f"{option} {text!r:.300}: there is no source of groups {str(error)!r}; ClusterShell's"
+            " groups.conf(5) defines them"
+        ) from error
     except _NOT_UNDERSTOOD as error:
         raise UsageError(
             f"{option} {text!r:.300}: {error}; write it as c[1-4] or @rack1, for example"
