@@ -5,9 +5,8 @@ import pytest
 from tests.judge import planted
 
 from fabricgauge.judge.judging import deciding, overall
-from fabricgauge.judge.rules import OF_SPEED
 from fabricgauge.model.run import Run
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import RULES_OF_SPEED, Outcome
 
 #: What /proc/cpuinfo of a guest of QEMU 7.2 says with ``-accel tcg -cpu max``.
 TCG = "QEMU TCG CPU version 2.5+"
@@ -27,7 +26,7 @@ def test_emulated_run_passes_at_any_speed_when_its_path_is_proved(fraction: floa
     assert overall(given, deciding(run)) is Outcome.PASS
     for one in given:
         unjudged = one.summary.startswith("emulated: not judged")
-        assert unjudged == (one.rule in OF_SPEED), one
+        assert unjudged == (one.rule in RULES_OF_SPEED), one
         assert not unjudged or one.outcome is Outcome.SKIPPED
 
 

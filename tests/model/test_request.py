@@ -3,10 +3,13 @@
 import msgspec
 import pytest
 
+from fabricgauge.app.node_gpus import PROGRAMS
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.request import (
+    INSIDE_NODES,
     OWN_LAB,
+    WITHOUT_MPI,
     MeasurementRequest,
     applicable,
     of_earlier_version,
@@ -27,6 +30,9 @@ from fabricgauge.run.tools.table import TOOLS
         ({"tool": "osu", "concurrent": 3}, 0, "--concurrent has no effect on a suite"),
         ({"tool": "nccl-tests", "concurrent": 3}, 2, "--concurrent has no effect on two ranks"),
         ({"tool": "iperf3", "ppn": 2}, 2, "--ppn has no effect on a suite"),
+        ({"tool": "iperf3", "mpi": "openmpi"}, 2, "--mpi has no effect on iperf3"),
+        ({"tool": "nvbandwidth", "profile": "full"}, 0, "--profile has no effect on nvbandwidth"),
+        ({"unpinned": True, "network": ("net1",)}, 2, "leave --network out"),
         ({"concurrent": 3}, 2, "--concurrent has no effect on two ranks"),
         ({"topology": "file"}, 2, "--topology has no effect on two ranks"),
         ({"tool": "nccl-tests", "topology": "file"}, 2, "--topology has no effect on two ranks"),
@@ -65,6 +71,12 @@ from fabricgauge.run.tools.table import TOOLS
         ({"device": 0}, 2, "--device is the GPU of --memory cuda, hip or managed"),
         ({"resume": "latest", "memory": "cuda"}, 0, "--resume takes --memory from the run"),
         ({"resume": "latest", "profile": "full"}, 0, "--resume takes --profile from the run"),
+        ({"resume": "latest", "ppn": 3}, 0, "--resume takes --ppn from the run, unless"),
+        ({"resume": "latest", "nodes": 3}, 0, "--resume takes --nodes from the run, unless"),
+        ({"resume": "latest", "lab": "mine", "nodes": 3}, 0, "-N is the size of a lab"),
+        ({"resume": "latest", "sim_seed": 3}, 0, "--resume takes --sim-seed from the run, unless"),
+        ({"resume": "latest", "lab": "mine", "sim_seed": 3}, 0, "--sim-seed belongs to a sim"),
+        ({"resume": "latest", "tool_path": "/opt"}, 0, "--tool-path is for the programs"),
         ({"resume": "latest", "budget": 9.0}, 0, "--resume takes --budget from the run"),
     ],
 )
@@ -100,6 +112,15 @@ def test_what_has_an_effect_is_left_as_it_is(asked: dict[str, object], ranks: in
 
 def test_the_suites_of_pairs_are_those_whose_row_says_so() -> None:
     assert {tool.name for tool in TOOLS.values() if tool.of_pairs} == {*SUITES}
+    assert {tool.name for tool in TOOLS.values() if tool.kind == "pair"} == {*WITHOUT_MPI}
+    assert {*INSIDE_NODES} == {*PROGRAMS}
+
+
+def test_nodes_that_ssh_does_not_reach_need_no_configuration_of_it() -> None:
+    request = MeasurementRequest(ssh_config="file")
+    assert applicable(request, 2, launcher="ssh") == request
+    with pytest.raises(UsageError, match="--ssh-config has no effect on --launcher local"):
+        applicable(request, 2, launcher="local")
 
 
 def test_what_a_file_says_for_other_commands_is_left_out() -> None:
@@ -128,12 +149,18 @@ def test_a_run_of_an_earlier_version_says_where_it_was_measured() -> None:
 
 
 def test_a_resumption_takes_the_place_from_the_run_or_all_of_it_from_the_command_line() -> None:
-    stored = MeasurementRequest(nodelist="c[1-2]", launcher="ssh", profile="full", parallel=8)
+    stored = MeasurementRequest(
+        nodelist="c[1-2]", launcher="ssh", profile="full", tool="iperf3", parallel=8
+    )
     said = MeasurementRequest(resume="latest")
     assert resumed(said, stored) == msgspec.structs.replace(stored, resume="latest")
     elsewhere = resumed(MeasurementRequest(resume="latest", lab="mine"), stored)
     assert (elsewhere.lab, elsewhere.nodelist, elsewhere.launcher) == ("mine", "", "")
     assert (elsewhere.profile, elsewhere.parallel) == ("full", 8)
+    more = MeasurementRequest(resume="latest", parallel=3)
+    assert resumed(more, stored).parallel == 3
+    with pytest.raises(UsageError, match="--parallel is for the programs of another suite"):
+        resumed(more, MeasurementRequest(nodelist="c[1-2]"))
 
 
 def test_what_a_run_names_is_told_as_it_can_be_said_again() -> None:

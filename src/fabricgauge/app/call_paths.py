@@ -21,7 +21,7 @@ from fabricgauge.run.launch import Running
 from fabricgauge.run.mpi_impls.table import command
 from fabricgauge.run.transports import OFI, VERBS, beside_mpi, needs_ports
 from fabricgauge.store.run_directory import RunDirectory, find
-from fabricgauge.words.networks import loopback_of
+from fabricgauge.words.networks import is_loopback, loopback_of
 
 FILE = "paths.json"
 
@@ -142,7 +142,7 @@ def stored_paths(root: Path, name: str) -> CallPaths:
 def way_of(launch: PlannedLaunch) -> str:
     if launch.network is None:
         return NODE
-    return LOOPBACK if launch.network.startswith(f"{LOOPBACK}:") else launch.network
+    return LOOPBACK if is_loopback(launch.network) else launch.network
 
 
 def _launches(

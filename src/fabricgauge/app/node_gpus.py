@@ -15,9 +15,9 @@ from fabricgauge import process
 from fabricgauge.app.import_logs import Source, import_logs, sources_of
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.target import reached
-from fabricgauge.model.errors import ToolMissing, UsageError
+from fabricgauge.model.errors import ToolMissing
 from fabricgauge.model.host_access import Host
-from fabricgauge.model.request import MeasurementRequest, applicable, asks_for, option
+from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.parse.nccl.troubles import meaning
 from fabricgauge.process import Completed
 from fabricgauge.store.run_directory import RunDirectory
@@ -27,8 +27,6 @@ PRINTOUT_S, PROGRAM_S = 60.0, 900.0
 
 #: What a shell says where there is no such program.
 _NOT_FOUND = 127
-#: What has no effect within a node.
-_OF_NETWORKS = ("rank_order", "network", "unpinned", "topology", "mpi", "launches")
 
 
 class GpuProgram(msgspec.Struct, frozen=True):
@@ -60,7 +58,7 @@ PROGRAMS: dict[str, GpuProgram] = {
 
 def commands(request: MeasurementRequest) -> Iterator[str]:
     """What would be started on each node; nothing is started."""
-    with reached(_applicable(request)) as (access, _):
+    with reached(request) as (access, _):
         for host in access.hosts:
             words = (_argv(request), *PROGRAMS[request.tool].printouts.values())
             yield from (shlex.join(host.through(argv)) for argv in words)
@@ -73,23 +71,15 @@ def measure_gpus(
     """Start the program that ``--tool`` names on one node after the other, and read all of it.
 
     Raises:
-        UsageError: an option that has no effect, or no such node.
+        UsageError: no such node.
         CannotRun: not one node gave a figure; the message says what each gave instead.
     """
-    with reached(_applicable(request)) as (access, _), TemporaryDirectory() as folder:
+    with reached(request) as (access, _), TemporaryDirectory() as folder:
         sources: list[Source] = []
         for host in access.hosts:
             progress.stage(f"{host.node}: {request.tool}")
             sources += _of_node(request, host, Path(folder, host.node), progress)
         import_logs(sources, directory, command, progress)
-
-
-def _applicable(request: MeasurementRequest) -> MeasurementRequest:
-    for field in _OF_NETWORKS:
-        if asks_for(request, field):
-            told = f"has no effect on {request.tool}, which measures inside each node"
-            raise UsageError(f"{option(field)} {told}")
-    return applicable(request)
 
 
 def _argv(request: MeasurementRequest) -> tuple[str, ...]:

@@ -94,13 +94,14 @@ def located(
         UsageError: options that contradict each other or have no effect; no nodes, or a node or a
             platform that there is not; a topology that is not understood.
     """
-    request = applicable(said, _ranks_of_own_lab(said), from_files)
-    if stored is not None:
-        request = resumed(without(request, from_files), stored)
+    if stored is None:
+        request = applicable(said, _ranks_of_own_lab(said), from_files)
+    else:
+        request = resumed(applicable(without(said, from_files)), stored)
     with reached(request) as (access, declared):
         ranks = ranks_of(request, access.nodes)
         if stored is None:
-            request = applicable(request, len(ranks), from_files)
+            request = applicable(request, len(ranks), from_files, access.launcher)
         shared = len(set(ranks)) < len(ranks)
         hosts = tuple(host for host in access.hosts if shared or host.node in ranks)
         simulation = simulation_of(request)
@@ -117,7 +118,7 @@ def located(
 
 def _ranks_of_own_lab(request: MeasurementRequest) -> int:
     """Known before it is brought up; 0 for nodes that are only known once they are reached."""
-    if request.lab != OWN_LAB or request.resume:
+    if request.lab != OWN_LAB:
         return 0
     return (len(request.rank_order) or request.nodes or USUAL_NODES) * request.ppn
 

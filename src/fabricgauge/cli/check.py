@@ -79,16 +79,17 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     """
     from fabricgauge.app.begin import opened
     from fabricgauge.app.conclude import reference_curves
-    from fabricgauge.app.node_gpus import PROGRAMS
     from fabricgauge.cli.progress import bar
+    from fabricgauge.model.request import INSIDE_NODES, applicable
 
     said, files = settings.load(), of.from_files(ctx)
     request, root = of.request_of(options), options["output"] or settings.run_root()
     printing = Printing(options["format"], options["fail_on"])
     curves = reference_curves(options["against"])
     dry_run, quiet = options["dry_run"], options["quiet"]
-    if request.tool in PROGRAMS:
-        ctx.exit(_between_gpus(request, root, printing, curves, dry_run, quiet))
+    if request.tool in INSIDE_NODES:
+        within = applicable(request, from_files=files)
+        ctx.exit(_between_gpus(within, root, printing, curves, dry_run, quiet))
     with bar(quiet) as progress, opened(request, said, files, root, progress, dry_run) as context:
         if dry_run:
             _print_commands(context)

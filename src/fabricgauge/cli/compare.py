@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
 
+#: What a comparison of A and B heeds, or a prediction for them.
+_STORED = ("a", "b", "output", "format", "to", "quiet")
+
 #: Enough to tell 3 % from chance where launches differ by 2 %.
 USUAL_BLOCKS = 10
 
@@ -88,11 +91,14 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
             raise UsageError("--mix predicts for A and B; it has no effect on --vary")
         ctx.exit(_vary(ctx, options, root, _share(options["tolerance"] or "0%")))
     tolerance = _share(options["tolerance"] or "5%")
-    if options["mix"] and a and b:
-        _predict(a, b, root, options)
-        return
     if not a or not b:
         raise UsageError("compare needs A and B, or --vary; see fabricgauge compare --help")
+    if options["mix"]:
+        of.require_heeded(ctx, (*_STORED, "mix"), "{} has no effect on a prediction by --mix")
+        _predict(a, b, root, options)
+        return
+    heeded = (*_STORED, "tolerance", "only", "fail_on")
+    of.require_heeded(ctx, heeded, "{} is for --vary: A and B are measured already")
     found = compared(a, b, root, tolerance, only)
     print_report("comparison", found, options["format"], options["to"])
     ctx.exit(exit_status(AS_OF_A_RUN[found.outcome], options["fail_on"]))

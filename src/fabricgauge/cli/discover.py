@@ -49,7 +49,7 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
     if bundle is None:
         inventories, fabric, left = _asked(request, networks, options["timeout"], output)
     else:
-        of.require_alone(request, output=output)
+        of.require_heeded(ctx, ("bundle", "format", "to", "verbose"), of.OF_BUNDLE)
         inventories, fabric, left = (*read_bundle(bundle, networks), 0)
     found, verbose = concluded(inventories, fabric), options["verbose"]
     print_report("discovery", found, options["format"], options["to"], verbose=verbose)

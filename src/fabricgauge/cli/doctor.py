@@ -53,6 +53,9 @@ def doctor(ctx: click.Context, /, **options: Any) -> None:
         click.echo(_table())
         return
     checks = chosen(options["only"], options["skip"])
+    if options["bundle"]:
+        heeded = ("bundle", "networks", "only", "skip", "format", "to", "quiet")
+        of.require_heeded(ctx, heeded, of.OF_BUNDLE)
     found = _diagnosed(options, checks)
     print_report("preflight", found, options["format"], options["to"])
     ctx.exit(exit_status(found))
@@ -71,7 +74,6 @@ def _diagnosed(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
 
     request, declared = of.request_of(options), settings.load().networks
     if options["bundle"]:
-        of.require_alone(request, head=options["head"])
         return diagnose_bundle(options["bundle"], declared, options["networks"], checks)
     told = sys.stderr.isatty() and not options["quiet"]
     with reached(applicable(request)) as (access, known):

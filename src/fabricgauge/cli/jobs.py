@@ -31,7 +31,7 @@ from fabricgauge.cli.show import show
 from fabricgauge.model.batch import Batch, BatchJob
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.request import OWN_LAB, MeasurementRequest
+from fabricgauge.model.request import OWN_LAB
 from fabricgauge.report.visible import visible
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import read_batch, write_batch
@@ -49,11 +49,9 @@ class Submission(msgspec.Struct, frozen=True):
     no_wait: bool = False
 
 
-def submitted(
-    request: MeasurementRequest, batch: Batch, partners: int | None, root: Path, how: Submission
-) -> int:
+def submitted(batch: Batch, partners: int | None, root: Path, how: Submission) -> int:
     """Begin a run of one job, or of one for each pair; returns the exit status."""
-    plan = plan_of_jobs(request, batch, partners)
+    plan = plan_of_jobs(batch, partners)
     if partners is not None:
         batch = msgspec.structs.replace(batch, pairs=plan)
     engine = engine_for(batch.mpi, how.progress)

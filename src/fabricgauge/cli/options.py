@@ -11,6 +11,7 @@ import msgspec
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.request import OWN_LAB, MeasurementRequest
+from fabricgauge.model.request import option as option_of
 from fabricgauge.model.verdict import Strictness
 from fabricgauge.run.launchers import LAUNCHERS
 
@@ -131,16 +132,20 @@ def from_files(ctx: click.Context) -> Collection[str]:
     return [name for name in ctx.params if ctx.get_parameter_source(name) is there]
 
 
-def require_alone(request: MeasurementRequest, **others: object) -> None:
-    """Refuse to ask nodes, or ``others``, together with ``--from``.
+#: Why other options are refused beside ``--from``.
+OF_BUNDLE = "--from reads what was gathered before; leave {} out"
+
+
+def require_heeded(ctx: click.Context, heeded: Collection[str], reason: str) -> None:
+    """Refuse what the command line or the environment says in vain; files serve many commands.
 
     Raises:
-        UsageError: such an option was given.
+        UsageError: another option than those ``heeded`` was given; {} is its name in the reason.
     """
-    there = {one: getattr(request, one) for one in ("nodelist", "exclude", "lab", "launcher")}
-    for name, said in {**there, **others}.items():
-        if said:
-            raise UsageError(f"--from reads what was gathered before; leave --{name} out")
+    silent = click.core.ParameterSource.DEFAULT, click.core.ParameterSource.DEFAULT_MAP
+    for name in ctx.params:
+        if name not in heeded and ctx.get_parameter_source(name) not in silent:
+            raise UsageError(reason.replace("{}", option_of(name)))
 
 
 class Printing(msgspec.Struct, frozen=True):

@@ -9,7 +9,6 @@ from fabricgauge.cli import options as of
 from fabricgauge.cli.collect import where_options
 from fabricgauge.cli.options import Printing
 from fabricgauge.model.batch import Request
-from fabricgauge.model.errors import UsageError
 from fabricgauge.run.batch.options import further
 from fabricgauge.store.run_directory import find
 
@@ -74,7 +73,7 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **asked: 
     root = (asked["output"] or settings.run_root()).absolute()
     printing = Printing(asked["format"], asked["fail_on"])
     if resume:
-        _require_of_resumption(ctx)
+        of.require_heeded(ctx, _ANEW, "--resume takes {} from the run; leave it out")
     with bar(asked["quiet"]) as progress:
         how = Submission(printing, progress, asked["dry_run"], asked["no_wait"])
         if resume:
@@ -85,7 +84,7 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **asked: 
         said = {name: asked[name] for name in _SAID_TO_SLURM}
         job = Request(nodes=nodes, further=further(asked["sbatch"]), **said)
         batch = batch_of(request, job, asked["launcher"], settings.load(), most)
-        ctx.exit(submitted(request, batch, asked["pair_jobs"], root, how))
+        ctx.exit(submitted(batch, asked["pair_jobs"], root, how))
 
 
 #: Options of the job that are sbatch's own.
@@ -95,19 +94,5 @@ _SAID_TO_SLURM = (
 
 #: What may be said anew when a run is resumed; the run knows everything else.
 _ANEW = frozenset({
-    "resume", "time", "lab", "no_wait", "dry_run", "at_once", "output", "format", "quiet",
-    "fail_on",
+    "resume", "time", "lab", "no_wait", "at_once", "output", "format", "quiet", "fail_on",
 })  # fmt: skip
-
-
-def _require_of_resumption(ctx: click.Context) -> None:
-    """Raises:
-    UsageError: an option that a resumed run does not heed.
-    """
-    default = click.core.ParameterSource.DEFAULT
-    for one in ctx.command.params:
-        name = one.name or ""
-        if name not in _ANEW and ctx.get_parameter_source(name) is not default:
-            raise UsageError(f"--resume takes {one.opts[-1]} from the run; leave it out")
-    if ctx.params["dry_run"]:
-        raise UsageError("--dry-run shows a new run's job; leave it out with --resume")

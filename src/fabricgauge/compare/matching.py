@@ -15,10 +15,6 @@ from fabricgauge.model.groups import grouped
 from fabricgauge.model.suite import RESULTS, SuiteCurve, SuitePoint
 from fabricgauge.words.sentences import counted
 
-#: How ``what`` begins for a column that is worked out of the half round trip, and for that of
-#: them which is message size over half round trip.
-DERIVED = "ping-pong "
-WHAT = "ping-pong bandwidth"
 _TOLD = "the same figures as the time beside it, which is compared"
 
 
@@ -31,13 +27,11 @@ def as_times(side: Side, curves: Iterable[SuiteCurve]) -> tuple[list[SuiteCurve]
     timed = {_table(one) for one in given if one.pattern == "latency" and one.quantity == "time"}
     kept, left = [], []
     for curve in given:
-        derived = curve.pattern is None and curve.what.startswith(DERIVED)
-        if derived and _table(curve) in timed:
+        if curve.of_ping_pong and _table(curve) in timed:
             left.append(Unmatched(side, curve, _TOLD))
-        elif derived and curve.quantity == "bandwidth" and curve.what.startswith(WHAT):
-            kept.append(_as_time(curve))
         else:
-            kept.append(curve)
+            derived = curve.of_ping_pong and curve.quantity == "bandwidth"
+            kept.append(_as_time(curve) if derived else curve)
     return kept, left
 
 
@@ -46,7 +40,7 @@ def _table(curve: SuiteCurve) -> tuple[str, str, int]:
 
 
 def _as_time(curve: SuiteCurve) -> SuiteCurve:
-    what = f"half round trip (size ÷ {WHAT})"
+    what = "half round trip (size ÷ ping-pong bandwidth)"
     return msgspec.structs.replace(
         curve, what=what, quantity="time", pattern="latency", points=tuple(_times(curve))
     )

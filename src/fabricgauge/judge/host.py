@@ -28,6 +28,13 @@ EXACTLY = (0.97, 1.01)
 #: link that carries less is slow for another reason, though the node is busy as well.
 LEAST_SHARE = 0.25
 
+#: What waiting for a processor leaves is lost again by half at most, as ends wait for each other:
+#: a stream that carries less than so much of it has another cause.
+HALF_AGAIN = 0.5
+
+#: From this share of the time on that a receiver's window is closed, it is told.
+CLOSED = 0.3
+
 
 class Signs(msgspec.Struct, frozen=True):
     """``limiting`` signs each suffice to hold the host responsible; ``others`` do not.
@@ -150,7 +157,7 @@ def _idle_connection(stream: Stream) -> Iterator[str]:
 def _closed_window(stream: Stream) -> Iterator[str]:
     """No sign by itself: a deep queue in front of a slow link fills the window as well."""
     for share in map(held_by_receiver, stream.measurements[:1]):
-        if share >= 0.3:
+        if share >= CLOSED:
             yield (
                 f"the receiver's window held {stream.series.origin} back for"
                 f" {figures.percent(share)} of the time that data were waiting"
@@ -170,7 +177,7 @@ def _waiting_everywhere(stream: Stream) -> Iterator[str]:
     # Pairs of which both ends wait in turns lose more than the time, but not all alike.
     width = stream.best.bandwidth.half_width
     unsteady = width > stream.limit("stability.interval")
-    if unsteady or stream.fraction >= 0.5 * (1.0 - delay):
+    if unsteady or stream.fraction >= HALF_AGAIN * (1.0 - delay):
         yield f"half of the ranks {waited(delay, 'were', 'or more ')}"
 
 
@@ -194,7 +201,7 @@ def _crowded(stream: Stream) -> Iterator[str]:
             own = use.run_delay_s / around.wall_s if around.wall_s > 0 else 0.0
             steal = use.node_steal_share
             delay = min(1.0, own + steal)
-            least = max(LEAST_SHARE * (1.0 - steal), 0.5 * (1.0 - delay))
+            least = max(LEAST_SHARE * (1.0 - steal), HALF_AGAIN * (1.0 - delay))
             if delay >= stream.limit("host-limited.delay") and stream.fraction >= least:
                 yield f"on {node_of(launch, use.rank)} some process {waited(delay)}"
 
@@ -268,7 +275,7 @@ def accounts_beside(subject: Subject, delay: float, usual: float, left: float) -
     another cause.
     """
     expected = min(1.0, (1.0 - delay) / (1.0 - usual)) if usual < 1.0 else 1.0
-    return delay >= subject.limit("host-limited.delay") and left >= 0.5 * expected
+    return delay >= subject.limit("host-limited.delay") and left >= HALF_AGAIN * expected
 
 
 def _longest(stream: Stream) -> tuple[float, str]:

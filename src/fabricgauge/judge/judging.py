@@ -11,7 +11,6 @@ from fabricgauge.judge.rules import (
     DECIDING_EMULATED,
     DECIDING_IMPORTED,
     DECIDING_SIMULATED,
-    OF_SPEED,
     RULES,
     asymmetry,
     completeness,
@@ -27,7 +26,7 @@ from fabricgauge.model.judged import RunVerdicts
 from fabricgauge.model.pairs import Recheck
 from fabricgauge.model.plan import PlannedLaunch, numbered
 from fabricgauge.model.run import Run
-from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject, distinct
+from fabricgauge.model.verdict import RULES_OF_SPEED, Outcome, Verdict, VerdictSubject, distinct
 
 #: Raised whenever a rule could judge the same run differently.
 RULES_VERSION = "17"
@@ -62,7 +61,7 @@ def _identified(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
 
 
 def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
-    if context.run.fabric.emulated and rule.ID in OF_SPEED:
+    if context.run.fabric.emulated and rule.ID in RULES_OF_SPEED:
         said = Said(Outcome.SKIPPED, "emulated: not judged, these processors' times mean nothing")
         return tuple(verdict(rule.ID, said, subject.about) for subject in context.subjects)
     # A rule that breaks on unforeseen input must not take the other verdicts along.

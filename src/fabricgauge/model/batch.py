@@ -56,6 +56,11 @@ class Batch(msgspec.Struct, frozen=True):
     at_once: int = 0
     asked: MeasurementRequest | None = None
 
+    @property
+    def measured(self) -> MeasurementRequest:
+        """What is to be measured, as far as the run says it."""
+        return self.asked or MeasurementRequest(network=self.networks, unpinned=self.unpinned)
+
 
 class BatchJob(msgspec.Struct, frozen=True):
     """A job that was handed to Slurm for a run; ``number`` is Slurm's.

@@ -1,14 +1,16 @@
 """All pairs of a fabric: matrices of one quantity, and what was concluded from them."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.topology import Group
+
+if TYPE_CHECKING:  # verdicts name parts of a fabric where nobody has arrays
+    import numpy as np
+    from numpy.typing import NDArray
 
 Quantity = Literal["latency", "bandwidth"]
 
@@ -26,16 +28,18 @@ class PairMatrix(msgspec.Struct, frozen=True, eq=False):
     quantity: Quantity
     message_bytes: int
     nodes: tuple[str, ...]
-    values: NDArray[np.float64]
-    spread: NDArray[np.float32]
-    repeats: NDArray[np.float64]
+    values: "NDArray[np.float64]"
+    spread: "NDArray[np.float32]"
+    repeats: "NDArray[np.float64]"
 
     @property
     def coverage(self) -> float:
         """Share of the directed pairs that were measured, 0 to 1."""
+        from numpy import isfinite
+
         count = len(self.nodes)
-        measured = sum(int(np.isfinite(row).sum()) for row in self.values)
-        measured -= int(np.isfinite(np.diagonal(self.values)).sum())
+        measured = sum(int(isfinite(row).sum()) for row in self.values)
+        measured -= int(isfinite(self.values.diagonal()).sum())
         return measured / (count * (count - 1)) if count > 1 else 0.0
 
 
@@ -190,8 +194,8 @@ class PairAnalysis(msgspec.Struct, frozen=True, eq=False):
     grouped_by: Literal["topology", "data", "none"]
     typical: float
     noise: float
-    between: NDArray[np.float64]
-    expected: NDArray[np.float64]
+    between: "NDArray[np.float64]"
+    expected: "NDArray[np.float64]"
     order: tuple[int, ...]
     ranking: tuple[NodeRank, ...]
     spectrum: Spectrum

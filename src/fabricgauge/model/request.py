@@ -12,6 +12,9 @@ from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, DEVICE_PATTERNS, TRAN
 OWN_LAB = "(own)"
 #: The only suite that has a test of many connections.
 _OF_MANY_CONNECTIONS = "iperf3"
+#: Suites whose programs no MPI starts, and programs that measure inside each node.
+WITHOUT_MPI = ("perftest", "iperf3", "netpipe")
+INSIDE_NODES = ("nvbandwidth", "rocm-bandwidth-test")
 
 
 class MeasurementRequest(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -74,22 +77,30 @@ _ENGINE_ONLY = (
     "patterns", "sizes", "half_width", "case_budget", "check_data", "transport", "memory", "device",
 )  # fmt: skip
 _ENGINE_ONLY_BESIDE = ("budget", "ppn", "sim")
+#: What has no effect inside a node.
+_BETWEEN_NODES = (
+    "rank_order", "network", "unpinned", "topology", "mpi", "launches", "profile", "resume",
+)  # fmt: skip
 
 _DEFAULTS = MeasurementRequest()
 
 
 def applicable(
-    request: MeasurementRequest, ranks: int = 0, from_files: Collection[str] = ()
+    request: MeasurementRequest,
+    ranks: int = 0,
+    from_files: Collection[str] = (),
+    launcher: str = "",
 ) -> MeasurementRequest:
     """The request, after everything in it was found to have an effect.
 
-    ``ranks`` is how many processes measure, 0 where that is not known. Configuration files serve
+    ``ranks`` is how many processes measure, 0 where that is not known; ``launcher`` is the one that
+    reaches the nodes, where it is known. Configuration files serve
     many commands: their fields, ``from_files``, are left out where they do not apply.
 
     Raises:
         UsageError: an option would have no effect, or contradicts another one.
     """
-    for holds, fields, reason in _conditions(request, ranks):
+    for holds, fields, reason in _conditions(request, ranks, launcher or request.launcher):
         for field in fields:
             if holds and asks_for(request, field):
                 if field not in from_files:
@@ -110,33 +121,40 @@ def asks_for(request: MeasurementRequest, field: str) -> bool:
 
 
 def _conditions(
-    request: MeasurementRequest, ranks: int
+    request: MeasurementRequest, ranks: int, launcher: str
 ) -> Iterator[tuple[bool, Collection[str], str]]:
     """When fields have no effect; {} stands for the option's name in the reason."""
     tool, sim, lab = request.tool.partition(":")[0], bool(request.sim), bool(request.lab)
-    stored, launcher = bool(request.resume), request.launcher
+    stored = bool(request.resume)
     yield stored, _PLANNED, "--resume takes {} from the run; leave it out"
+    alone = stored and not any(asks_for(request, field) for field in WHERE)
+    yield alone, _BESIDE, "--resume takes {} from the run, unless nodes and programs are said anew"
+    inside = f"{{}} has no effect on {tool}, which measures inside each node"
+    yield tool in INSIDE_NODES, _BETWEEN_NODES, inside
     yield bool(tool), _ENGINE_ONLY, "{} is our own engine's; a suite of --tool has its own"
     no_effect = "{} has no effect on a suite of --tool, whose starts are its own"
     yield bool(tool), _ENGINE_ONLY_BESIDE, no_effect
     yield bool(tool) and tool not in SUITES, ("concurrent",), no_effect
     reason = "{} is for the programs of another suite; name one with --tool"
-    yield not (tool or stored), ("tool_path", "parallel"), reason
+    yield not tool, ("tool_path",), reason
+    yield not (tool or stored), ("parallel",), reason
     reason = f"{{}} has no effect on {tool}; only iperf3 heeds it"
     yield tool not in ("", _OF_MANY_CONNECTIONS), ("parallel",), reason
+    yield tool in WITHOUT_MPI, ("mpi",), f"{{}} has no effect on {tool}, which no MPI starts"
+    yield request.unpinned, ("network",), "--unpinned leaves MPI its own choice; leave {} out"
     excluded = "--lab and --launcher exclude each other: a lab has its own launcher"
     yield lab, ("launcher",), excluded
     yield lab, ("ssh_config",), "{} has no effect on a lab, which needs no ssh"
     reason = f"{{}} has no effect on --launcher {launcher}"
     yield launcher not in ("", "ssh"), ("ssh_config",), reason
     reason = "-N is the size of a lab that is made for this run; add --lab without a name"
-    yield request.lab != OWN_LAB and not stored, ("nodes",), reason
+    yield request.lab != OWN_LAB, ("nodes",), reason
     reason = "--sim excludes --lab and --launcher: nothing real is measured"
     yield sim, ("lab", "launcher", "ssh_config"), reason
     yield sim, ("topology",), "--sim knows its platform's topology; leave {} out"
     yield sim, ("mpi",), "{} has no effect on --sim, which has SimGrid's own MPI"
     reason = "{} belongs to a simulated cluster; name one with --sim"
-    yield not (sim or stored), ("sim_fault", "sim_seed", "sim_noise"), reason
+    yield not sim, ("sim_fault", "sim_seed", "sim_noise"), reason
     yield sim, ("transport",), "{} has no effect on --sim, which has SimGrid's own MPI"
     yield sim, ("memory", "device"), "{} has no effect on --sim: simulated nodes have no GPU"
     yield from _of_transport(request, ranks)
@@ -194,13 +212,16 @@ def option(field: str) -> str:
 
 
 def resumed(said: MeasurementRequest, stored: MeasurementRequest) -> MeasurementRequest:
-    """The stored request, with what is said now about the place: all of it, or nothing."""
-    again = {"resume": said.resume}
-    if asks_for(said, "parallel"):
-        again["parallel"] = said.parallel  # type: ignore[assignment]
-    if any(asks_for(said, field) for field in WHERE):
-        again |= {field: getattr(said, field) for field in (*WHERE, *_BESIDE)}
-    return msgspec.structs.replace(stored, **again)
+    """The stored request, with what is said now about the place: all of it, or nothing.
+
+    Raises:
+        UsageError: connections of a suite that does not heed their number.
+    """
+    anew = {*WHERE, *_BESIDE} if any(asks_for(said, field) for field in WHERE) else set()
+    anew |= {"resume", *(["parallel"] if asks_for(said, "parallel") else [])}
+    made = msgspec.structs.replace(stored, **{field: getattr(said, field) for field in anew})
+    applicable(MeasurementRequest(tool=made.tool, parallel=said.parallel))
+    return made
 
 
 def place_words(request: MeasurementRequest) -> tuple[str, ...]:

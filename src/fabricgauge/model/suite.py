@@ -182,6 +182,11 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
     source: str = ""
     evidence: LogEvidence = LogEvidence()
 
+    @property
+    def of_ping_pong(self) -> bool:
+        """Whether a table worked it out of its ping-pong's times, as size or 1 over half of one."""
+        return self.pattern is None and self.what.startswith("ping-pong ")
+
     def most_links(self, hosts: Sequence[str]) -> int:
         """How many links its pairs can have had at the most, between those hosts.
 

@@ -131,6 +131,13 @@ def distinct(ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(given)
 
 
+#: Rules whose figures are times and rates of the nodes' own work.
+RULES_OF_SPEED = (
+    "floor", "above-ceiling", "cache-shape", "outliers", "pairs", "lossy", "fraction",
+    "host-limited", "asymmetry", "stability", "dips",
+)  # fmt: skip
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """One rule's word on one subject (a network, a node, a direction).
 

@@ -64,6 +64,7 @@ class Line(NamedTuple):
     label: str
     x: list[float]
     y: list[float]
+    is_ceiling: bool = False
 
 
 class Picture(NamedTuple):

@@ -206,24 +206,22 @@ def _crowd_curve(key: _CrowdKey, sizes: dict[int, list[Observed]], source: str) 
     words = words_of(key.pattern)
     load = {} if key.load == "none" else {"load": key.load}
     told = f", {key.load.replace('_', ' ')}" if load else ""
-    estimate = time_estimate if words.quantity == "time" else bandwidth_estimate
+    timed = words.quantity == "time"
+    estimate = time_estimate if timed else bandwidth_estimate
+
+    def point(size: int, seen: Sequence[Observed]) -> SuitePoint:
+        measured = [one.measurement for one in seen if one.measurement]
+        besides: dict[Besides, float] = {"mean": _mean_s(measured)} if timed else {}
+        known = None if key.pattern in _WITHOUT_SIZE else size
+        return SuitePoint(known, estimate(seen), 0, besides)
+
     return _own(
         version="",
         benchmark=key.pattern,
         title=f"{words.sentence}, {key.ranks} ranks{told}",
         what=words.sentence,
         quantity=words.quantity,
-        points=tuple(
-            SuitePoint(
-                None if key.pattern in _WITHOUT_SIZE else size,
-                estimate(seen),
-                0,
-                {"mean": _mean_s([one.measurement for one in seen if one.measurement])}
-                if words.quantity == "time"
-                else {},
-            )
-            for size, seen in sorted(sizes.items())
-        ),
+        points=tuple(point(*one) for one in sorted(sizes.items())),
         pattern=key.pattern,
         pairs=key.pairs or 1,
         ranks=key.ranks,

@@ -68,7 +68,7 @@ def target_of_jobs(
     """Where the jobs of a batch measure: no node is known before they run."""
     return Target(
         access=HostAccess(batch.starter, (), virtual=batch.virtual),
-        request=batch.asked or MeasurementRequest(network=batch.networks, unpinned=batch.unpinned),
+        request=batch.measured,
         thresholds=thresholds_from(settings.thresholds, settings.thresholds_origin),
         declared=batch.declared,
         topology=batch.topology,
@@ -77,7 +77,7 @@ def target_of_jobs(
     )
 
 
-def plan_of_jobs(request: MeasurementRequest, batch: Batch, partners: int | None) -> Plan:
+def plan_of_jobs(batch: Batch, partners: int | None) -> Plan:
     """The plan of one job, whose nodes are named by their places; or of a job for each pair.
 
     ``partners`` is how many each node meets, 0 for all, None where all are in one job.
@@ -85,7 +85,7 @@ def plan_of_jobs(request: MeasurementRequest, batch: Batch, partners: int | None
     Raises:
         UsageError: what is asked for cannot be measured; of pairs, no nodes or no network.
     """
-    nodes = batch.request.nodelist
+    nodes, request = batch.request.nodelist, batch.measured
     if partners is None:
         return _first_plan(request, batch, batch.request.nodes)
     if not nodes:

@@ -62,12 +62,6 @@ DECIDING_SIMULATED: tuple[str, ...] = (placement.ID, fraction.ID)
 #: Emulated processors show the path and the data, and no speed.
 DECIDING_EMULATED: tuple[str, ...] = (placement.ID, path.ID)
 
-#: Rules whose figures are times and rates of the nodes' own work.
-OF_SPEED: tuple[str, ...] = (
-    floor.ID, above_ceiling.ID, cache_shape.ID, outliers.ID, pairs.ID, lossy.ID, fraction.ID,
-    host_limited.ID, asymmetry.ID, stability.ID, dips.ID,
-)  # fmt: skip
-
 #: The same for others' logs, which prove neither: there the figures must speak, between
 #: the floor and the ceiling of the network that they are said to be of.
 DECIDING_IMPORTED: tuple[str, ...] = (fraction.ID,)

@@ -25,6 +25,9 @@ ID = "path"
 #: Lines of evidence of one verdict: eight nodes in three launches.
 MOST_LINES = 48
 
+#: An interface that carried this share is named alone.
+NEARLY_ALL = 0.9
+
 _PIN = (
     "pin MPI to the network (MPICH: FI_TCP_IFACE or UCX_NET_DEVICES; Open MPI: --mca"
     " btl_tcp_if_include SUBNET; Intel MPI: FI_TCP_IFACE) and look at `ip route get ADDRESS`"
@@ -221,7 +224,7 @@ def _elsewhere(node: Moved, meant: str, share: float) -> str:
             f"only {figures.percent(share)} of the bytes that {node.node} sent crossed {meant},"
             f" {figures.percent(node.sent_bytes[meant] / node.payload_bytes)} of the payload"
         )
-    if its_share >= 0.9:
+    if its_share >= NEARLY_ALL:
         return f"the bytes that {node.node} sent crossed {busiest}, not {meant}"
     return (
         f"the bytes that {node.node} sent were shared: {figures.percent(its_share)} crossed"

@@ -9,7 +9,7 @@ from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged, TableVerdict
-from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.model.verdict import RULES_OF_SPEED, Outcome, Verdict
 from fabricgauge.words.figures import megabytes_per_s, percent, size
 from fabricgauge.words.networks import is_loopback, named
 from fabricgauge.words.patterns import words_of
@@ -33,12 +33,8 @@ MEANING: dict[Outcome, str] = {
 
 #: Rules that find nodes, pairs and links which carry nothing, or break what they take part in.
 GONE = ("connect", "link", "launch")
-#: Rules that prove where the bytes went, and those that judge figures.
+#: Rules that prove where the bytes went.
 PROOFS = ("placement", "path")
-OF_FIGURES = (
-    "floor", "above-ceiling", "cache-shape", "outliers", "pairs", "lossy", "fraction",
-    "host-limited", "asymmetry", "stability", "dips",
-)  # fmt: skip
 
 
 class BestRate(NamedTuple):
@@ -191,14 +187,14 @@ def follow_on(judged: Judged) -> tuple[Verdict, ...]:
     dead = {one.network for one in _gone(judged) if _fails(one)}
     gone = dead - measured
     follows = {
-        **dict.fromkeys(OF_FIGURES, wrong | gone), **dict.fromkeys(PROOFS, gone),
+        **dict.fromkeys(RULES_OF_SPEED, wrong | gone), **dict.fromkeys(PROOFS, gone),
         "coverage": {""} if gone and not measured else gone,
     }  # fmt: skip
     # What broke while it was measured left some figures, and too few to decide the others.
-    undecided = dict.fromkeys((*OF_FIGURES, "completeness"), dead & broken)
+    undecided = dict.fromkeys((*RULES_OF_SPEED, "completeness"), dead & broken)
     # Where frames are lost nothing is steady.
     lossy = {one.network for one in judged.verdicts if one.rule == "lossy" and _fails(one)}
-    remarks = dict.fromkeys(OF_FIGURES, lossy)
+    remarks = dict.fromkeys(RULES_OF_SPEED, lossy)
     return tuple(
         one
         for one in judged.verdicts

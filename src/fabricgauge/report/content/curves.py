@@ -146,7 +146,8 @@ def _count(point: CurvePoint) -> str:
 
 def ceiling_line(limit: float | None, series: Sequence[PlotCurve]) -> tuple[Line, ...]:
     """The ceiling in MB/s, where one is known."""
-    return level(f"ceiling {megabytes_per_s(limit)} MB/s", series, limit / 1e6) if limit else ()
+    lines = level(f"ceiling {megabytes_per_s(limit)} MB/s", series, limit / 1e6) if limit else ()
+    return tuple(one._replace(is_ceiling=True) for one in lines)
 
 
 def _label(curve: Curve) -> str:

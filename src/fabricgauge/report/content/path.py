@@ -92,8 +92,6 @@ def _group(group: Traffic) -> Iterator[doc.Block]:
         yield doc.Paragraph(said, kind="caution")
 
 
-#: Smaller messages are bound by the hosts, not by the wire.
-WIRE_FROM_BYTES = 64 * 1024
 #: A direction with less payload carries the acknowledgements of the other one.
 WIRE_LEAST = 0.01
 #: Parts that text tells of, and streams that it tells them of.
@@ -115,7 +113,7 @@ def _of_streams(judged: Judged) -> list[WireLedger]:
     return [
         one
         for one in judged.ledgers
-        if one.message_bytes >= WIRE_FROM_BYTES and one.shares.payload >= WIRE_LEAST
+        if one.message_bytes >= judged.sustained_bytes and one.shares.payload >= WIRE_LEAST
     ]
 
 

@@ -30,9 +30,6 @@ SHOWN: dict[Quantity, tuple[str, float]] = {
     "overlap": ("%", 100.0),
 }
 
-#: How ``what`` begins for the bandwidth column beside a ping-pong's times, which are judged.
-_PING_PONG = "ping-pong bandwidth"
-
 
 class Told(NamedTuple):
     """A curve and the launch (for imported ones: the file) that it is of."""
@@ -119,7 +116,7 @@ def ceiling_of(judged: Judged, one: Told) -> float | None:
     ceiling = judged.ceilings.get(network) if network is not None else None
     if not isinstance(ceiling, Ceiling) or curve.quantity != "bandwidth":
         return None
-    if curve.pattern is None and not curve.what.startswith(_PING_PONG):
+    if curve.pattern is None and not curve.of_ping_pong:
         return None
     links = curve.most_links(one.launch.hosts_of(curve))
     return ceiling.payload_bytes_per_s * curve.directions * links

@@ -96,7 +96,7 @@ def curve_plot(picture: Picture) -> Any:
 
 def _draw_line(plot: Any, line: Line) -> Any:
     flat = len(set(line.y)) == 1
-    colour = LIMIT if line.label.startswith("ceiling") else FLOOR
+    colour = LIMIT if line.is_ceiling else FLOOR
     drawn = plot.line(line.x, line.y, color=colour, line_width=1.6,
                       line_dash="dashed" if flat else "dotdash")  # fmt: skip
     return models.LegendItem(label={"value": line.label}, renderers=[drawn])
