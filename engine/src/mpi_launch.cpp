@@ -11,9 +11,10 @@
 
 namespace fabricgauge {
 
-int complain(const std::exception& error) {
+int complain(const std::exception& error, const std::string& host) {
     const Failure failure = failure_of(error);
-    std::fprintf(stderr, "fabricgauge-engine: %s\n", failure.text.c_str());
+    std::fprintf(stderr, "fabricgauge-engine: %s%s%s\n", host.c_str(), host.empty() ? "" : ": ",
+                 failure.text.c_str());
     return failure.status;
 }
 

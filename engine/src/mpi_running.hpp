@@ -81,7 +81,7 @@ int run_session(int argc, char** argv, const Options& options, const std::string
         Transport transport(rest...);
         return session.finish_with(read_and_run(transport, options, opened, interface));
     } catch (const std::exception& error) {
-        MpiTransport::abort(complain(error));
+        MpiTransport::abort(complain(error, Host::placement().host));
     }
 }
 

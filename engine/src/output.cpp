@@ -40,6 +40,11 @@ void Output::line(const std::string& record) {
     if (!whole) fail(name_);
 }
 
+std::string Output::hangs() const {
+    return "fabricgauge-engine: the records cannot be written to " + name_ +
+           ": its file system or its reader takes nothing any more\n";
+}
+
 // One call where the kernel takes all at once.
 bool Output::write_now(const char* text, std::size_t length) const noexcept {
     for (std::size_t written = 0; written < length;) {

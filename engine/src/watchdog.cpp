@@ -19,7 +19,8 @@ timer_t pending;
 std::atomic<bool> armed = false;
 std::atomic<int> patience = 0;
 
-// A line that is being written when the time is over has this long to get to its end.
+// A line that is being written when the time is over has this long to get to its end, if another is to
+// follow.
 constexpr int most_patience = 40;
 constexpr double patience_s = 0.05;
 
@@ -84,7 +85,7 @@ Watchdog::~Watchdog() {
 void Watchdog::prepare(LastWords said) { words = std::move(said); }
 
 void Watchdog::arm(double seconds) {
-    patience = most_patience;
+    patience = words.record.empty() ? 0 : most_patience;
     armed = true;
     const itimerspec setting = once_after(seconds);
     timer_settime(timer_, 0, &setting, nullptr);

@@ -1,5 +1,7 @@
 """The engine, built against the embedded MPI and run on this machine."""
 
+import fcntl
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -192,6 +194,21 @@ def test_a_full_disk_is_said(engine: Engine) -> None:
     done = start(engine, 2, [case("latency", 8)], "--output", "/dev/full")
     assert done.exit_code == 74
     assert "/dev/full" in done.stderr
+
+
+def test_records_that_nobody_takes_are_the_reason_not_a_case_without_end(
+    engine: Engine, tmp_path: Path
+) -> None:
+    """Rank 0 hangs in writing, and the other rank, which waits, must not be the first to go."""
+    fifo = tmp_path / "records"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+    few = [case("latency", size, budget_s=0.05) for size in range(1, 9)]
+    done = start(engine, 2, few, "--grace", "1", "--output", str(fifo))
+    os.close(reader)
+    assert done.exit_code == 74
+    assert f"cannot be written to {fifo}: its file system or its reader takes" in done.stderr
 
 
 def test_an_unchanged_engine_is_not_built_again(engine: Engine) -> None:

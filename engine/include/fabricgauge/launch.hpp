@@ -84,6 +84,7 @@ public:
                     const std::vector<PairTime>& times,
                     const std::optional<double>& clock_error_s) {
         write(round_record(measured, round, rounds, wall_s, times, clock_error_s));
+        guard(measured);
     }
 
 private:
@@ -93,8 +94,15 @@ private:
 
     bool is_first() const { return transport_.rank() == 0; }
 
+    // The other ranks wait meanwhile: a disk that hangs must not look to them like a case without end.
     void write(const std::string& record) {
-        if (output_ != nullptr) output_->line(record);
+        if (output_ == nullptr) return;
+        guarded_ = nullptr;
+        watchdog_.disarm();
+        watchdog_.prepare({exit_output, output_->hangs(), output_, ""});
+        watchdog_.arm(settings_.grace_s + grace_of_others_s / 2);
+        output_->line(record);
+        watchdog_.disarm();
     }
 
     // Every rank learns the node of every other; rank 0 also keeps the names for messages.

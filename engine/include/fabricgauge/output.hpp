@@ -24,6 +24,9 @@ public:
     // Throws OutputError if not all could be written; of what is a file, none is there then.
     void line(const std::string& record);
 
+    // What to say where a line takes far too long.
+    std::string hangs() const;
+
     // For a signal handler. Whether a line is being written, to which nothing may be added.
     bool is_writing() const noexcept { return writing_; }
     // A complete line; whether all could be written.

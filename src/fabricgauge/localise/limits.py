@@ -56,8 +56,6 @@ ONE_BY_ONE = 512
 MANY_SLOW = 16
 #: So many levels have a scatter of their own; fewer are compared with the faster third.
 MANY = 16
-#: The faster third's own error adds to that of a level, and few partners have heavy tails.
-FEW_ERROR = 1.5
 #: A node that so many of the scattered slow pairs have in common is suspected instead of them.
 COMMON_NODE = 0.9
 

@@ -218,8 +218,6 @@ def standing(
         judged = np.isfinite(values) & (partners >= fewest)
         excess = np.where(judged, values - centre(values[judged & healthy]), np.nan)
         sampling = (MEDIAN if middle else _QUARTILE) * sigma / np.sqrt(np.maximum(partners, 1))
-        if values.size < limits.MANY:
-            sampling *= limits.FEW_ERROR
         error = np.maximum(sampling, max(limits.FLOOR, _scatter(excess[judged & healthy])))
         p = np.ones_like(excess)
         p[judged] = tail(excess[judged] / error[judged], freedom)
