@@ -218,7 +218,7 @@ def _rechecked(look: Look, finding: PairFinding) -> Rechecked | Skipped:
     if not seen.good:
         return Skipped("no two good nodes were measured beside it")
     claimed = look.analysis.nodes_of(finding)
-    shown = seen.effect / finding.effect >= limits.CONFIRMED if finding.effect else False
+    shown = seen.effect / finding.effect >= limits.SHOWN if finding.effect else False
     return Rechecked(
         effect=seen.effect,
         own=float(np.median([one.figure for one in seen.own])),
@@ -284,7 +284,7 @@ def _shown_fault(look: Look, one: Suspect, tests: int) -> list[PairFinding]:
         return []
     if part == "direction":
         back = look.beside(msgspec.structs.replace(one, names=one.names[::-1]))
-        both = back.shows(tests) and back.effect / seen.effect >= limits.CONFIRMED
+        both = back.shows(tests) and back.effect / seen.effect >= limits.SHOWN
         part = "pair" if both else part
     pairs = len(seen.own)
     was = f"each of its {pairs} pairs was" if pairs > 1 else "it was"

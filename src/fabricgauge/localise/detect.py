@@ -142,7 +142,7 @@ def solve(matrix: PairMatrix, start: Slowness, groups: Grouping) -> Solved:
     slow = msgspec.structs.replace(start, expected=expected.astype(np.float32), index=groups.index)
     level = noise(matrix, slow)
     crossing = None if slow.adds_up else oversubscription(expected, groups, level)
-    hides = crossing is not None and crossing.level > 0.5 * slow.limit
+    hides = crossing is not None and crossing.level > limits.LEAST * slow.limit
     confined = tuple(groups.members[:-1]) if hides else ()
     ends = find_ends(left_of(slow, level, groups, uplinks, confined))
     return Solved(slow, level, middle, expected, crossing, uplinks, ends)

@@ -146,7 +146,7 @@ def _excesses(
 
 def _worse(every: LevelTests, inside: LevelTests) -> LevelTests:
     """A bottleneck between groups hides a lesser one at a node; within its group it shows."""
-    better = inside.p < every.p * 1e-3
+    better = inside.p < every.p * limits.SURER
     return LevelTests(
         np.where(better, inside.excess, every.excess),
         np.where(better, inside.error, every.error),
@@ -245,7 +245,7 @@ def find_uplinks(slow: Slowness, grouping: Grouping, medians: F64, noise: Noise)
             table[here] -= np.nanmedian(table[here])
     found = (quantile(way.astype(np.float32), limits.QUARTER) for way in (table, table.T))
     ways = [Levels(np.where(usable, low.astype(float), np.nan), met) for low, met in found]
-    sigma = 2.0 * noise.pair / np.sqrt(float(np.median(sizes[usable])))
+    sigma = limits.GROUP_ERROR * noise.pair / np.sqrt(float(np.median(sizes[usable])))
     both = standing(ways, sigma, noise.freedom, usable, fewest=limits.FEWEST_GROUPS - 1)
     ends = standing_out(both, slow.limit)
     return [end for end in ends if _shown_by_nodes(slow, grouping, end)]
@@ -257,7 +257,8 @@ def _shown_by_nodes(slow: Slowness, grouping: Grouping, end: End) -> bool:
     away = grouping.index != end.index
     strip = (slow.received if end.part == "receiver" else slow.block)(nodes, ALL)
     found, _ = quantile(np.where(away[None, :], strip, np.float32(np.nan)), limits.QUARTER)
-    return bool((found >= np.nanmedian(found) - 0.5 * end.level).mean() >= limits.SHOWN_BY_NODES)
+    shows = found >= np.nanmedian(found) - limits.SHOWN * end.level
+    return bool(shows.mean() >= limits.SHOWN_BY_NODES)
 
 
 def slow_blocks(ends: list[End], grouping: Grouping) -> NDArray[np.bool_]:

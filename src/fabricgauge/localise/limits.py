@@ -22,8 +22,9 @@ LEAST = 0.5
 #: Clocks, rounding and protocol leave this much scatter even where a simulator repeats itself.
 FLOOR = 0.002
 
-#: A second measurement must show this share of the effect again (benchmarks/fault_detection.py).
-CONFIRMED = 0.5
+#: What shows this share of an effect shows the effect: a second measurement, a pass, the way back,
+#: a node of a group, a partner (benchmarks/fault_detection.py).
+SHOWN = 0.5
 #: That it names somebody good, of all who are tested in a matrix together (Bonferroni).
 CHANCE = 0.002
 #: Fewer good pairs do not show how far good ones differ.
@@ -68,6 +69,9 @@ CONSPICUOUS = 3.0
 TAILS = 4
 #: So few passes must agree that a pair is slow; of more, two thirds.
 FEW_PASSES = 5
+#: Pairs of this share of the limit are named or suspected; the way back of one that is named
+#: counts as slow at this p.
+LARGE, BACK = 0.9, 1e-3
 #: From so many nodes on, each one's own small excess is taken off its pairs.
 OWN_EXCESS_NODES = 8
 #: More slow pairs than two, and than one for sixteen nodes, are no single links' fault.
@@ -85,6 +89,10 @@ OWN_MEDIAN = 25
 FAST_SHARE = 0.35
 #: So many of a group's nodes must show what is said of the group.
 SHOWN_BY_NODES = 0.8
+#: A group's level scatters by this many times a pair's noise over the root of its nodes.
+GROUP_ERROR = 2.0
+#: A node whose p within its group is by this factor less than among all is judged by its group.
+SURER = 1e-3
 #: Two groups have one way between them: nobody can say which one's uplink is slow.
 FEWEST_GROUPS = 3
 

@@ -3,6 +3,7 @@
 import msgspec
 import numpy as np
 
+from fabricgauge.localise import limits
 from fabricgauge.localise.ends import RECEIVING, SENDING, End
 from fabricgauge.localise.groups import Grouping
 from fabricgauge.localise.noise import INTERVAL, Excess
@@ -37,7 +38,7 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         at, sides = slice(end.index, end.index + 1), self.slow.sides
         strips = [sides[way](at, ALL) for way in end.ways[: len(sides)]]
         measured = sum(int(np.isfinite(strip).sum()) for strip in strips)
-        slow = sum(int((strip > 0.5 * end.level).sum()) for strip in strips)
+        slow = sum(int((strip > limits.SHOWN * end.level).sum()) for strip in strips)
         evidence = [f"slow in {slow} of its {measured} measured pairs"]
         for way, what in ((SENDING, "sending"), (RECEIVING, "receiving")):
             if not self.slow.adds_up and np.isfinite(end.excess[way]):

@@ -38,7 +38,7 @@ def changing(naming: Naming, noise: Noise) -> Iterator[Suspect]:
     excess = np.stack([one.excess for one in stood])
     shown = np.sum([(one.q <= limits.RATE) & (one.excess >= slow.limit) for one in stood], axis=0)
     least, most = np.fmin.reduce(excess), np.fmax.reduce(excess)
-    comes = (shown > 0) & (shown < len(whole)) & (least < 0.5 * most)
+    comes = (shown > 0) & (shown < len(whole)) & (least < limits.SHOWN * most)
     test = "look at its link's error and state counters, and measure it again for longer"
     for way, i in np.argwhere(comes):
         reason = f"slow in {shown[way, i]} of {len(whole)} passes only: it changes with time"

@@ -112,7 +112,7 @@ def find_singles(matrix: PairMatrix, rest: Residual, noise: Noise) -> Singles:
     # In how many passes a pair was slow by half of what it is slow in all.
     usual = relative(matrix.values[rows, columns], slow.typical, slow.quantity) - values
     with np.errstate(invalid="ignore"):
-        here = relative(passes, slow.typical, slow.quantity) - usual >= 0.5 * values
+        here = relative(passes, slow.typical, slow.quantity) - usual >= limits.SHOWN * values
     slow_in: NDArray[np.int64] = here.sum(axis=0)
     found = Singles(rows, columns, values, error, p, false_discovery(p, tests), number, slow_in)
     return found.only(np.lexsort((columns, rows, -values, p)))
@@ -146,7 +146,7 @@ def told_ways(
     """
     slow = ends.left.slow
     limit = slow.limit
-    large = singles.level >= 0.9 * limit
+    large = singles.level >= limits.LARGE * limit
     reaching = may_reach(singles.level, singles.error, limit)
     in_doubt = [end.index for end in ends.doubtful]
     told = ~np.isin(singles.rows, in_doubt) & ~np.isin(singles.columns, in_doubt)
@@ -215,8 +215,8 @@ def _ends(naming: Naming, singles: Singles, at: int) -> tuple[str, str]:
 def _both(singles: Singles, at: int, named: NDArray[np.bool_]) -> bool:
     """Whether the other direction of a pair is slow as well."""
     back = (singles.rows == singles.columns[at]) & (singles.columns == singles.rows[at])
-    back &= named | (singles.p <= 1e-3)
-    return bool((singles.level[back] >= 0.5 * singles.level[at]).any())
+    back &= named | (singles.p <= limits.BACK)
+    return bool((singles.level[back] >= limits.SHOWN * singles.level[at]).any())
 
 
 _LITTLE = "slower than most, as chance makes some of so many"
