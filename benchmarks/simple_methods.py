@@ -46,7 +46,8 @@ from fabricgauge.model.absence import Skipped
 #: Robust deviations beyond which a pair stands out.
 DEVIATIONS = 3.0
 #: ClusterKit's defaults, of the extreme values (NVIDIA HPC-X 2.24, "Running ClusterKit"), and
-#: those of FastFabric's ``deviation``, of the average.
+#: those of FastFabric, of the average (deviation.c of opa-ff 10, LATENCY_TOLERANCE and
+#: BANDWIDTH_TOLERANCE), which measures each node with one partner and failures again in sequence.
 CLUSTERKIT = {"bandwidth": 0.93, "latency": 2.1}
 FASTFABRIC = {"bandwidth": 0.80, "latency": 1.5}
 #: A node is named when this share of its pairs in a direction is slow.
