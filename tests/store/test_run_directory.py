@@ -1,6 +1,7 @@
 import errno
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fabricgauge.model.errors import StoreError
@@ -16,6 +17,7 @@ from fabricgauge.store.run_files import (
     append_launch,
     append_records,
     load,
+    stored_request,
     write_beginning,
     write_preflight,
 )
@@ -37,6 +39,25 @@ def test_a_run_can_be_loaded_from_its_first_moment(directory: RunDirectory) -> N
     run = load(directory)
     assert run.command == ABOUT.command
     assert not run.complete
+
+
+@pytest.mark.parametrize("written", ["", '"version":"1.9",'])
+def test_a_run_of_the_first_version_is_read(directory: RunDirectory, written: str) -> None:
+    file = directory.path / "run.json"
+    text = file.read_text()
+    assert '"version":"1.0"' in "".join(text.split())
+    stated = msgspec.json.decode(text)
+    del stated["version"]
+    file.write_text("{" + written + msgspec.json.encode(stated).decode()[1:])
+    assert load(directory).command == ABOUT.command
+
+
+def test_a_run_of_another_major_version_is_refused_with_both(directory: RunDirectory) -> None:
+    file = directory.path / "run.json"
+    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(ABOUT, version="2.0")))
+    for read in (load, stored_request):
+        with pytest.raises(StoreError, match=r"run\.json is of version 2\.0; .* reads 1\.0"):
+            read(directory)
 
 
 def test_a_run_without_a_preflight_loads_and_one_with_it_keeps_its_findings(

@@ -20,11 +20,15 @@ from fabricgauge.store.run_directory import RunDirectory
 _T = TypeVar("_T")
 
 
-class About(msgspec.Struct, frozen=True, omit_defaults=True):
+#: Of the files of a run; a reader accepts every version of the same major number.
+VERSION = "1.0"
+
+
+class About(msgspec.Struct, frozen=True):
     """run.json: what was started, when, and what was in force on the head.
 
     A resumption measures what ``request`` says. Runs of earlier versions have ``asked`` instead:
-    the options by which the nodes were reached, as text.
+    the options by which the nodes were reached, as text. The first ones state no ``version``.
     """
 
     started_utc: str
@@ -32,6 +36,7 @@ class About(msgspec.Struct, frozen=True, omit_defaults=True):
     environment: dict[str, str]
     request: MeasurementRequest | None = None
     asked: dict[str, str] = {}
+    version: str = VERSION
 
 
 Record = Header | Placement | Round | Measurement | Footer | SuiteCurve | UnparsedLine | Around
@@ -73,11 +78,21 @@ def write_found(directory: RunDirectory, fabric: Fabric, plan: Plan) -> None:
 
 def write_facts(directory: RunDirectory, facts: dict[str, str]) -> None:
     """What became known of the environment after the run was begun; it is sealed if it was."""
-    about, write = directory.read("run.json", About), directory.write
+    about, write = _about(directory), directory.write
     if not directory.foreign:
         write = directory.seal
     environment = {**about.environment, **facts}
     write("run.json", msgspec.structs.replace(about, environment=environment))
+
+
+def _about(directory: RunDirectory) -> About:
+    about = directory.read("run.json", About)
+    if about.version.partition(".")[0] != VERSION.partition(".")[0]:
+        raise StoreError(
+            f"{directory.path}/run.json is of version {about.version}; this program reads"
+            f" {VERSION}: take the fabricgauge that wrote it, or a newer one"
+        )
+    return about
 
 
 def write_libraries(directory: RunDirectory, hashes: dict[str, str]) -> dict[str, str]:
@@ -106,7 +121,7 @@ def stored_request(directory: RunDirectory) -> MeasurementRequest:
     Raises:
         StoreError: the directory holds no run.
     """
-    about = directory.read("run.json", About)
+    about = _about(directory)
     if about.request is not None:
         return about.request
     try:
@@ -137,7 +152,7 @@ def load(directory: RunDirectory) -> Run:
     Raises:
         StoreError: the directory holds no run, or a file of it cannot be read.
     """
-    about = directory.read("run.json", About)
+    about = _about(directory)
     if not (directory.path / "plan.json").exists():
         raise StoreError(
             f"nothing has been measured in {directory.path}; what the jobs of a submitted run"
