@@ -9,6 +9,7 @@ from fabricgauge.localise.groups import Grouping
 from fabricgauge.localise.noise import INTERVAL, Excess
 from fabricgauge.localise.slowness import ALL, Slowness, effect
 from fabricgauge.model.pairs import Explanation, PairFinding, PairMatrix, Part, Suspect
+from fabricgauge.words.figures import signed
 
 #: Tests that a second look at single pairs makes.
 AGAIN = "measure it again with nodes that are known to be good, one pair at a time"
@@ -43,7 +44,7 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         for way, what in ((SENDING, "sending"), (RECEIVING, "receiving")):
             if not self.slow.adds_up and np.isfinite(end.excess[way]):
                 share = self._effect(end.excess[way])
-                evidence.append(f"{what}: {share:+.1%} against the usual node")
+                evidence.append(f"{what}: {signed(share)} against the usual node")
         names = (self.matrix.nodes[end.index],)
         return self.finding(end.part, names, end, measured, tuple(evidence), end.q)
 

@@ -1,6 +1,7 @@
 """A document as a page of text for a terminal of a given width."""
 
 import io
+import re
 from collections.abc import Iterable, Iterator
 
 from rich.console import Console, Group, RenderableType
@@ -22,6 +23,9 @@ STYLES: dict[doc.Tone, str] = {
     "skipped": "dim",
 }
 _KINDS = {"strong": "bold", "soft": "dim"}
+#: No line is broken between a figure and its unit or bound: this stands there until all are made.
+_UNIT = re.compile(r"(?<=\d) (?=%|[numµ]?s\b|[kMGT]?i?B\b|[kMGT]?b/s)|(?<=[<>±]) (?=\d)")
+_HELD = "\ue000"
 #: Columns that each level below a title is moved in.
 STEP = 2
 
@@ -36,7 +40,8 @@ def render(document: doc.Report, setting: Setting) -> str:
     )  # fmt: skip
     for part in _parts(doc.shown_on(document, doc.SCREEN)):
         console.print(part, crop=False, soft_wrap=isinstance(part, _Whole))
-    return "\n".join(line.rstrip() for line in page.getvalue().splitlines()) + "\n"
+    text = page.getvalue().replace(_HELD, " ")
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
 class _Whole(Text):
@@ -136,7 +141,7 @@ def _cell(said: doc.Said) -> Text:
 
 def _plain(words: str, style: str = "") -> Text:
     """Text that a terminal cannot obey and rich does not read as markup."""
-    return Text(visible(words), style=style)
+    return Text(_UNIT.sub(_HELD, visible(words)), style=style)
 
 
 def _moved(part: RenderableType, indent: int) -> RenderableType:
