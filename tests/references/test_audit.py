@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fabricgauge.app.conclude import conclude
@@ -23,8 +24,9 @@ def test_the_rules_come_to_the_audit_s_outcome(tmp_path: Path, name: str) -> Non
     assert known.expected is not None
     network = stated_network(known.network) if known.network else None
     directory = RunDirectory.create(tmp_path)
-    import_logs([Source(name, known.curves, network)], directory, (), SILENT)
-    judged = conclude(load(directory), DEFAULTS)
+    run = import_logs([Source(name, known.curves, network)], directory, (), SILENT)
+    assert run == msgspec.structs.replace(load(directory), complete=True)
+    judged = conclude(run, DEFAULTS)
     if known.expected.outcome is not None:
         assert judged.overall is known.expected.outcome, judged.verdicts
     for rule, outcome in known.expected.rules.items():

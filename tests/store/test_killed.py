@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from fabricgauge.app import conclude
-from fabricgauge.app.import_logs import import_logs, judge, sources_of
+from fabricgauge.app.import_logs import import_logs, sources_of
 from fabricgauge.app.progress import SILENT
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.errors import StoreError
@@ -189,8 +189,8 @@ def test_an_import_that_is_killed_at_any_write_is_readable_or_said_to_be_none(
 
     def import_into(root: Path) -> RunDirectory:
         directory = RunDirectory.create(root)
-        import_logs(sources_of(log, None), directory, ("import",), SILENT)
-        judge(directory, DEFAULTS, SILENT)
+        run = import_logs(sources_of(log, None), directory, ("import",), SILENT)
+        conclude.leave(directory, conclude.conclude(run, DEFAULTS), SILENT)
         return directory
 
     seen = 0

@@ -4,7 +4,7 @@ import os
 import platform
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -16,13 +16,13 @@ from fabricgauge.app.progress import Progress
 from fabricgauge.app.read_files import found_in
 from fabricgauge.app.refused import Refused, refusal
 from fabricgauge.files.reading import shown
-from fabricgauge.judge.thresholds import Thresholds, thresholds_from
+from fabricgauge.judge.thresholds import thresholds_from
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.nccl import NcclDump
 from fabricgauge.model.plan import Plan, Stopping
-from fabricgauge.model.run import IMPORTED, Ended
+from fabricgauge.model.run import IMPORTED, Ended, Run
 from fabricgauge.model.suite import LIMITED, UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import Found
 from fabricgauge.settings import Settings
@@ -83,8 +83,8 @@ def _source(path: Path, name: str, network: Network | None, within: Path | None)
 
 def import_logs(
     sources: Sequence[Source], directory: RunDirectory, command: tuple[str, ...], progress: Progress
-) -> None:
-    """Read every source into the run; one that cannot be read does not end the others.
+) -> Run:
+    """Read every source into a run; one that cannot be read does not end the others.
 
     Dumps of NCCL and printouts of nvidia-smi are evidence of the logs in the same folder.
 
@@ -101,12 +101,21 @@ def import_logs(
     about = run_files.About(now_utc(), command, environment)
     run_files.write_beginning(directory, about, fabric, plan)
     refused: list[Refused] = []
+    said: defaultdict[int, list[run_files.Record]] = defaultdict(list)
     entries = _entries(sources, directory, progress, refused)
     while some := list(islice(entries, _MOST_AT_ONCE)):
         run_files.append_results(directory, some)
-    run_files.append_launch(directory, *map(_started, count(1), sources))
+        for one in some:
+            said[one.launch].append(one.record)
+    ends = [_started(number, source) for number, source in enumerate(sources, 1)]
+    run_files.append_launch(directory, *ends)
     if len(refused) == len(sources):
         raise CannotRun(f"{refusal(refused)}; `fabricgauge import --help` lists the suites")
+    launches = (run_files.launch_of(one.launch, said[one.launch], None, one) for one in ends)
+    return Run(
+        directory.identity, about.started_utc, command, environment, fabric, plan,
+        tuple(launches), complete=True,
+    )  # fmt: skip
 
 
 def _with_evidence(
@@ -151,35 +160,23 @@ def _folder(source: Source) -> Path | None:
 
 
 def imported(
-    root: Path, settings: Settings, fill: Callable[[RunDirectory], None], progress: Progress,
+    root: Path, settings: Settings, fill: Callable[[RunDirectory], Run], progress: Progress,
     against: tuple[SuiteCurve, ...] = (),
 ) -> tuple[Judged, Path]:  # fmt: skip
-    """A new run below ``root`` of what ``fill`` puts into it, judged, and where it is.
+    """A new run below ``root``, which ``fill`` makes, judged and with reports, and where it is.
 
     Nothing is left of one that cannot be filled.
     """
     thresholds = thresholds_from(settings.thresholds, settings.thresholds_origin)
     directory = RunDirectory.create(root)
     try:
-        fill(directory)
+        run = fill(directory)
     except BaseException:
         directory.discard(copies=True)
         raise
-    judged = judge(directory, thresholds, progress, against)
-    return judged, directory.path
-
-
-def judge(
-    directory: RunDirectory,
-    thresholds: Thresholds,
-    progress: Progress,
-    against: tuple[SuiteCurve, ...] = (),
-) -> Judged:
-    """Judge what was imported and write the reports; the run is complete then."""
-    run = msgspec.structs.replace(run_files.load(directory), complete=True)
     judged = conclude(run, thresholds, against)
     leave(directory, judged, progress)
-    return judged
+    return judged, directory.path
 
 
 def _entries(

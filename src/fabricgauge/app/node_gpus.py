@@ -18,6 +18,7 @@ from fabricgauge.app.target import reached
 from fabricgauge.model.errors import ToolMissing
 from fabricgauge.model.host_access import Host
 from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.model.run import Run
 from fabricgauge.parse.nccl.troubles import meaning
 from fabricgauge.process import Completed
 from fabricgauge.store.run_directory import RunDirectory
@@ -67,7 +68,7 @@ def commands(request: MeasurementRequest) -> Iterator[str]:
 def measure_gpus(
     request: MeasurementRequest, directory: RunDirectory, command: tuple[str, ...],
     progress: Progress,
-) -> None:  # fmt: skip
+) -> Run:  # fmt: skip
     """Start the program that ``--tool`` names on one node after the other, and read all of it.
 
     Raises:
@@ -79,7 +80,7 @@ def measure_gpus(
         for host in access.hosts:
             progress.stage(f"{host.node}: {request.tool}")
             sources += _of_node(request, host, Path(folder, host.node), progress)
-        import_logs(sources, directory, command, progress)
+        return import_logs(sources, directory, command, progress)
 
 
 def _argv(request: MeasurementRequest) -> tuple[str, ...]:

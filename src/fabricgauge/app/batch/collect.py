@@ -48,10 +48,11 @@ def gather(directory: RunDirectory, target: Target, states: dict[str, JobState])
     if not begun and not plan_is_there:
         raise CannotRun(nothing(directory, states))
     if pairs is not None:
-        _write_pairs(directory, target, pairs, begun)
+        fabric, plan = _write_pairs(directory, target, pairs, begun)
     elif not plan_is_there:
-        _write_job(directory, target, made[begun[-1].folder], begun[-1])
-    fabric, plan = directory.read("fabric.json", Fabric), directory.read("plan.json", Plan)
+        fabric, plan = _write_job(directory, target, made[begun[-1].folder], begun[-1])
+    else:
+        fabric, plan = directory.read("fabric.json", Fabric), directory.read("plan.json", Plan)
     nodes = {node.name for node in fabric.nodes} | {one.name for one in fabric.unreached}
     planned = {launch.number: launch for launch in plan.launches}
     taken = Taken(directory)
@@ -79,7 +80,9 @@ def _is_of(
     return subnet != UNKNOWN and launch.network == _network_at(subnet, attempt.nodes[0], fabric)
 
 
-def _write_job(directory: RunDirectory, target: Target, job: BatchJob, last: Attempt) -> None:
+def _write_job(
+    directory: RunDirectory, target: Target, job: BatchJob, last: Attempt
+) -> tuple[Fabric, Plan]:
     """What a job's last start found, and its launches on the nodes and networks that it had."""
     fabric = _fabric(directory, target, last.answers(), last.nodes)
     if not fabric.nodes:
@@ -99,13 +102,12 @@ def _write_job(directory: RunDirectory, target: Target, job: BatchJob, last: Att
         raise CannotRun(f"no network that was to be measured joins the nodes: {_seen(fabric)}")
     culprits = {one.network: dead(one) for one in rounds}
     launches = _without_culprits(target, fabric, launches, culprits)
-    plan = plan_of(job, launches)
-    _write(directory, fabric, plan, rounds, last)
+    return _write(directory, fabric, plan_of(job, launches), rounds, last)
 
 
 def _write_pairs(
     directory: RunDirectory, target: Target, pairs: Plan, begun: Sequence[Attempt]
-) -> None:
+) -> tuple[Fabric, Plan]:
     """What all pairs' jobs have found by now; a network joins those nodes that are in it."""
     nodes = tuple(dict.fromkeys(node for launch in pairs.launches for node in launch.nodes))
     answers = {node: raw for attempt in begun for node, raw in attempt.answers().items()}
@@ -130,7 +132,7 @@ def _write_pairs(
                 tried[network][frozenset(names.values())] = gathered(network, names, said)
     rounds = tuple(_joined(network, tuple(each.values())) for network, each in tried.items())
     plan = msgspec.structs.replace(pairs, launches=launches)
-    _write(directory, fabric, plan, rounds, begun[-1] if begun else None)
+    return _write(directory, fabric, plan, rounds, begun[-1] if begun else None)
 
 
 def _joined(network: str, rounds: Sequence[Connectivity]) -> Connectivity:
@@ -159,11 +161,12 @@ def _write(
     plan: Plan,
     rounds: tuple[Connectivity, ...],
     last: Attempt | None,
-) -> None:
+) -> tuple[Fabric, Plan]:
     write_found(directory, fabric, plan)
     if last is not None:
         write_facts(directory, last.facts())
     write_preflight(directory, quick_findings(fabric, rounds))
+    return fabric, plan
 
 
 def _again(directory: RunDirectory) -> Iterator[PlannedLaunch]:
