@@ -155,6 +155,22 @@ def test_stability_is_inconclusive_when_a_deciding_interval_is_wide() -> None:
     assert planted.outcomes(given, "stability") == {Outcome.INCONCLUSIVE}
 
 
+def test_a_put_stream_that_decides_nothing_warns_when_its_interval_is_wide() -> None:
+    """Plain streams fill the link both ways: how steady puts are says nothing more of it."""
+    puts = [
+        msgspec.structs.replace(one, width=0.2) if one.pattern == "put_bandwidth" else one
+        for one in planted.samples(0.995)
+    ]
+    assert any(one.width == 0.2 for one in puts)
+    given = planted.verdicts(samples_run(*puts))
+    assert planted.outcomes(given, "stability") == {Outcome.WARN}
+    slow = [msgspec.structs.replace(one, median_s=2 * one.median_s) if one.pattern == "bandwidth"
+            else one for one in puts]  # fmt: skip
+    assert planted.outcomes(planted.verdicts(samples_run(*slow)), "stability") == {
+        Outcome.INCONCLUSIVE
+    }
+
+
 def test_stability_warns_when_launches_differ() -> None:
     slow = planted.launch(map(planted.measurement, planted.samples(0.9)), 4)
     run = planted.run([*planted.sound_launches(), slow])

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fabricgauge.judge.interface import Said, of_networks
-from fabricgauge.judge.streams import streams
+from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome
@@ -21,9 +21,9 @@ _Finding = tuple[Outcome, str, float, str]
 
 @of_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
-    deciding = [(one.series, one.best) for one in streams(subject)]
+    every = streams(subject)
     smallest = [(one, one.points[0]) for one in subject.series if one.is_latency]
-    points = [point for _, point in (*deciding, *smallest)]
+    points = [*(one.best for one in every), *(point for _, point in smallest)]
     if subject.imported:
         return Skipped("the logs have means only: how steady the figures were is not known")
     if not points:
@@ -33,7 +33,7 @@ def judge(subject: Subject) -> Said | Skipped:
         return Skipped(
             "one launch, and means only: nothing can be said; --profile standard has three"
         )
-    found = [finding for one in deciding for finding in _bandwidth(subject, *one)]
+    found = [finding for one in every for finding in _bandwidth(one, every)]
     found += [finding for one in smallest for finding in _latency(subject, *one)]
     if not found:
         said = "intervals, launches and tails of the deciding figures are within their limits"
@@ -46,13 +46,12 @@ def judge(subject: Subject) -> Said | Skipped:
     )  # fmt: skip
 
 
-def _bandwidth(subject: Subject, series: Series, point: Point) -> Iterator[_Finding]:
+def _bandwidth(stream: Stream, every: tuple[Stream, ...]) -> Iterator[_Finding]:
+    subject, series, point = stream.subject, stream.series, stream.best
     width = point.bandwidth.half_width
     means_only = not point.measurements and not point.bandwidth.supported
     if not means_only and width > subject.limit("stability.interval"):
-        # Both directions at once decide nothing, see fraction.
-        both = series.pattern == "bidirectional_bandwidth"
-        outcome = Outcome.WARN if both else Outcome.INCONCLUSIVE
+        outcome = Outcome.INCONCLUSIVE if stream.decides(every) else Outcome.WARN
         told = f"{_where(series, point)}: the interval is ± {figures.percent(width)} wide"
         yield outcome, "stability.interval", width, told
     yield from _spread(subject, "stability.launches", series, point)
