@@ -67,6 +67,19 @@ def test_link_fails_when_a_member_has_no_carrier() -> None:
     assert "c2:eth0" in verdict.summary
 
 
+def test_completeness_does_not_say_that_cases_were_measured_which_were_left_out() -> None:
+    first, *others = planted.sound_launches()
+    left = msgspec.structs.replace(
+        first.measurements[0], status="skipped", reason="frames are lost"
+    )
+    cut = msgspec.structs.replace(first, measurements=(left, *first.measurements[1:]))
+    verdict = planted.the(
+        planted.verdicts(planted.run((cut, *others))), "completeness", Outcome.PASS
+    )
+    assert verdict.summary.startswith("1 of ")
+    assert "left out: frames are lost" in verdict.summary
+
+
 def test_completeness_quotes_why_the_launch_ended() -> None:
     whole = planted.sound_launches()
     cut = msgspec.structs.replace(

@@ -138,9 +138,12 @@ def test_bytes_on_the_other_rail_are_told() -> None:
     assert "crossed mlx5_1:1, not mlx5_0:1" in path.summary
 
 
-def test_a_rail_that_carried_nothing_is_named_where_all_were_meant() -> None:
+@pytest.mark.parametrize("split", [
+    {"mlx5_0:1": 1.0}, {"mlx5_0:1": 0.999, "mlx5_1:1": 0.001},
+], ids=["nothing", "what opens connections"])  # fmt: skip
+def test_a_rail_that_carried_nothing_is_named_where_all_were_meant(split: Split) -> None:
     of = alike(nodes.NDR)
-    found = judged(checked(of, "infiniband", 1.2e-6, 48.9e9, {"mlx5_0:1": 1.0}))
+    found = judged(checked(of, "infiniband", 1.2e-6, 48.9e9, split))
     (path,) = by_rule(found.verdicts, "path")
     assert path.outcome is Outcome.WARN
     assert "none mlx5_1:1" in path.summary

@@ -172,12 +172,10 @@ def _busy_processors(stream: Stream) -> Iterator[str]:
 def _waiting_everywhere(stream: Stream) -> Iterator[str]:
     """Half of the ranks waited for processors: so did about half of the pairs, or more."""
     delay = _delay(stream.tournaments)
-    if delay < stream.limit("host-limited.delay") or stream.is_slow_wire:
-        return
-    # Pairs of which both ends wait in turns lose more than the time, but not all alike.
-    width = stream.best.bandwidth.half_width
-    unsteady = width > stream.limit("stability.interval")
-    if unsteady or stream.fraction >= HALF_AGAIN * (1.0 - delay):
+    # Pairs of which both ends wait in turns are not slowed alike.
+    unsteady = stream.best.bandwidth.half_width > stream.limit("stability.interval")
+    left = 1.0 if unsteady else stream.fraction
+    if accounts_beside(stream.subject, delay, 0.0, left) and not stream.is_slow_wire:
         yield f"half of the ranks {waited(delay, 'were', 'or more ')}"
 
 
@@ -201,8 +199,8 @@ def _crowded(stream: Stream) -> Iterator[str]:
             own = use.run_delay_s / around.wall_s if around.wall_s > 0 else 0.0
             steal = use.node_steal_share
             delay = min(1.0, own + steal)
-            least = max(LEAST_SHARE * (1.0 - steal), HALF_AGAIN * (1.0 - delay))
-            if delay >= stream.limit("host-limited.delay") and stream.fraction >= least:
+            accounts = accounts_beside(stream.subject, delay, 0.0, stream.fraction)
+            if accounts and stream.fraction >= LEAST_SHARE * (1.0 - steal):
                 yield f"on {node_of(launch, use.rank)} some process {waited(delay)}"
 
 
@@ -271,8 +269,7 @@ def _shows_itself(stream: Stream) -> bool:
 def accounts_beside(subject: Subject, delay: float, usual: float, left: float) -> bool:
     """Whether waiting for ``delay`` of the time leaves no more than ``left`` of what good ones do.
 
-    These wait for ``usual``. Half as slow again as the lost time, as of a figure alone: more has
-    another cause.
+    These wait for ``usual``; of a figure alone it is beside none that wait.
     """
     expected = min(1.0, (1.0 - delay) / (1.0 - usual)) if usual < 1.0 else 1.0
     return delay >= subject.limit("host-limited.delay") and left >= HALF_AGAIN * expected

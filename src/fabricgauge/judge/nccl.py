@@ -14,7 +14,8 @@ from fabricgauge.words import figures, sentences
 
 #: Ways, and devices of a dump, that stand in the evidence.
 MOST_LINES = 16
-#: Below this share of an adapter's even part of the payload nothing that counts crossed it.
+#: Below this share of an adapter's even part of the payload nothing that counts crossed it: what
+#: opens connections and manages the fabric crosses each.
 IDLE = 0.1
 #: Beginnings of interfaces of RDMA adapters: IPoIB, and HPE's name for Slingshot's.
 _RDMA_INTERFACES = ("ib", "hsn")
@@ -250,14 +251,19 @@ def _against(where: str, moved: Moved, counted: dict[str, int]) -> Iterator[Said
             remedy="look at the counters of all adapters in results.jsonl",
         )
         return
-    least = IDLE * payload / len(counted)
-    if idle := [name for name, sent in counted.items() if sent < least]:
+    if idle := without_traffic(counted, payload):
         yield Said(
             Outcome.FAIL,
             f"{where}: NCCL names {sentences.counted(len(counted), 'adapter')} on {moved.node};"
             f" next to nothing crossed {sentences.listed(idle, 8)}, by their own counters",
             evidence=each, cause=_IDLE_CAUSE, remedy=_ADAPTERS,
         )  # fmt: skip
+
+
+def without_traffic(counted: dict[str, int], payload_bytes: float) -> list[str]:
+    """Of adapters that share a payload, with the bytes that each sent, those that carried none."""
+    least = IDLE * payload_bytes / len(counted)
+    return [name for name, sent in counted.items() if sent < least]
 
 
 def offload(curve: SuiteCurve) -> str:

@@ -27,7 +27,7 @@ def judge(subject: Subject) -> Said | Skipped:
     figure = Figure(1 - len(lost) / planned, "share", f"of {planned} planned cases were measured")
     threshold = Threshold(1.0, "share", "equal to", "the run's own plan")
     if not lost:
-        return Said(Outcome.PASS, f"all {planned} planned cases were measured", figure, threshold)
+        return Said(Outcome.PASS, _whole(subject, planned), figure, threshold)
     ends = _ends(subject)
     reasons = (
         f"launch {launch.number} {one.case}: {one.status}, {one.reason or 'no reason given'}"
@@ -43,6 +43,15 @@ def judge(subject: Subject) -> Said | Skipped:
         ends[0] if ends else "the cases themselves failed",
         f"{_mend(subject)}, then measure the rest: {sentences.resume(subject.run)}",
     )  # fmt: skip
+
+
+def _whole(subject: Subject, planned: int) -> str:
+    """What was left out with a reason is a result, and no measurement."""
+    cases = [one for launch in subject.launches for one in launch.measurements]
+    left = [one for one in cases if one.status == "skipped"]
+    if not left:
+        return f"all {planned} planned cases were measured"
+    return f"{len(left)} of {planned} planned cases were left out: {left[0].reason}"
 
 
 def _mend(subject: Subject) -> str:

@@ -36,7 +36,7 @@ def judge(subject: Subject) -> Said | Skipped:
     if told:
         return Said(Outcome.FAIL, told[0], None, None, told, _CAUSE, _REMEDY)
     if not checked:
-        return Skipped("the data check was not asked for")
+        return Skipped(f"the data check was not {'reached' if asked else 'asked for'}")
     return Said(Outcome.PASS, f"every byte of {checked} cases arrived as it was sent")
 
 

@@ -22,6 +22,9 @@ from fabricgauge.words.networks import OWN_CHOICE
 
 ID = "path"
 
+#: From this share of the bytes on they are said to have crossed one interface, and not to be shared.
+NEARLY_ALL = 0.9
+
 #: Lines of evidence of one verdict: eight nodes in three launches.
 MOST_LINES = 48
 
@@ -195,8 +198,8 @@ def _pinned(subject: Subject, network: Network, node: Moved) -> Said:
         )
         return Said(outcome, told, _crossed(share), cause=_BESIDE)
     told = f"{figures.percent(share)} of the bytes crossed {network.name}"
-    if idle := [name for name, count in carried.items() if not count]:
-        told = f"{told}, but none {sentences.listed(idle)} of {node.node}"
+    if idle := nccl.without_traffic(carried, node.payload_bytes):
+        told = f"{told}, but next to none {sentences.listed(idle)} of {node.node}"
         return Said(Outcome.WARN, told, _crossed(share), cause=_ONE_RAIL)
     return Said(Outcome.PASS, told, _crossed(share))
 

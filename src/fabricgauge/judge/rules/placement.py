@@ -38,10 +38,9 @@ def judge(subject: Subject) -> Said | Skipped:
         return Said(Outcome.INCONCLUSIVE, "no launch measured anything", remedy=mend)
     virtual = subject.run.fabric.virtual
     signs = [sign for placed in measured for sign in _signs(placed, virtual=virtual)]
-    unknown = Outcome.INCONCLUSIVE, "", ""
-    outcome, told, cause = min(signs, key=lambda one: one[0].rank, default=unknown)
+    outcome, told, cause = min(signs, key=lambda one: one[0].rank)
     fine = outcome is Outcome.PASS
-    if fine or not signs:
+    if fine:
         told = "every rank ran on the node that it was meant for"
     return Said(
         outcome,
