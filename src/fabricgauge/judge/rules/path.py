@@ -22,7 +22,7 @@ from fabricgauge.words.networks import OWN_CHOICE
 
 ID = "path"
 
-#: From this share of the bytes on they are said to have crossed one interface, and not to be shared.
+#: From this share on the bytes are said to have crossed one interface, and not to be shared.
 NEARLY_ALL = 0.9
 
 #: Lines of evidence of one verdict: eight nodes in three launches.
