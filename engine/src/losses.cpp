@@ -14,7 +14,8 @@ constexpr int sizes_for_one = 3;
 }  // namespace
 
 void Losses::add(const Case& measured, const Sockets& of_case) {
-    if (has_window(measured.pattern) || measured.message_bytes > small_bytes) return;
+    const bool fills = has_window(measured.pattern) || measured.load != Load::none;
+    if (fills || measured.message_bytes > small_bytes) return;
     for (const auto& [inode, state] : of_case) {
         sent_[inode].segments += state.data_segments;
         sent_[inode].lost += state.retransmitted_segments - state.spurious_segments;

@@ -46,6 +46,9 @@ int main() {
         Losses losses;
         losses.add(with_window(), sent(1, 100, 50));
         losses.add(ping_pong(4097), sent(1, 100, 50));
+        Case loaded = ping_pong(8);
+        loaded.load = Load::all_to_all;
+        losses.add(loaded, sent(1, 100, 50));
         check::expect(!losses.heavy());
         losses.add(ping_pong(4096), sent(1, 100, 50));
         check::expect(losses.heavy());

@@ -96,6 +96,13 @@ def test_completeness_quotes_why_the_launch_ended() -> None:
     assert "launch 3" in verdict.summary
     assert verdict.remedy.endswith("fabricgauge check --resume RUN")
     assert overall(given) is Outcome.INCONCLUSIVE
+    for status, begins in (("interrupted", "measure the rest"), ("unstored", "mend what the"),
+                           ("broken", "look for the cause with")):  # fmt: skip
+        ended = msgspec.structs.replace(cut.ended, status=status)
+        broken_off = msgspec.structs.replace(cut, ended=ended)
+        again = planted.run([*whole[:-1], broken_off], plan=planted.plan_of(whole))
+        told = planted.the(planted.verdicts(again), "completeness", Outcome.INCONCLUSIVE)
+        assert told.remedy.startswith(begins)
     submitted = msgspec.structs.replace(run, command=("fabricgauge", "submit", "-N", "2"))
     remedy = planted.the(planted.verdicts(submitted), "completeness", Outcome.INCONCLUSIVE).remedy
     assert remedy.endswith("fabricgauge submit --resume RUN")

@@ -136,6 +136,27 @@ def test_what_follows_from_another_verdict_is_left_out_and_said(
         assert (f"left out ({after})" in page) == bool(after)
 
 
+@pytest.mark.parametrize(("nodes", "left"), [
+    (("c1", "c2"), ["launch"]), (("c1", "c2", "c3"), ["launch", "completeness", "fraction"]),
+])  # fmt: skip
+def test_what_a_broken_pair_leaves_undecided_asks_for_nothing(
+    nodes: tuple[str, ...], left: list[str]
+) -> None:
+    """Of three nodes the others were measured, and what they leave open is their own."""
+    judged, killed = sample.judged(), Finding("launch", Severity.FAIL, "c2", "", (), "", "")
+    first, *others = judged.run.launches
+    ended = msgspec.structs.replace(first.ended, culprits=(killed,))
+    broken = msgspec.structs.replace(first, nodes=nodes, ended=ended)
+    verdicts = (
+        asking("launch", "see who killed it", "launch", "place", "c2"),
+        asking("completeness", "measure the rest", outcome=Outcome.INCONCLUSIVE),
+        asking("fraction", "measure a stream", outcome=Outcome.INCONCLUSIVE),
+    )
+    run = msgspec.structs.replace(judged.run, launches=(broken, *others))
+    judged = msgspec.structs.replace(judged, run=run, verdicts=verdicts, overall=Outcome.FAIL)
+    assert [one.rule for one in next_steps(judged)] == left
+
+
 def test_where_frames_are_lost_what_is_unsteady_or_doubtful_follows() -> None:
     verdicts = (
         asking("lossy", "exchange the cable", "", "place", "c1"),

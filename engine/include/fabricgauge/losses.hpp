@@ -15,9 +15,9 @@ namespace fabricgauge {
 
 class Losses {
 public:
-    // What this rank's connections sent in a case. Only small messages without a window count: they
-    // fill no queue, so that what is lost was lost on the way. A busy host answers late, and TCP sends
-    // again what had arrived: that is no loss.
+    // What this rank's connections sent in a case. Only small messages without a window or a load
+    // count: they fill no queue, so that what is lost was lost on the way. A busy host answers late,
+    // and TCP sends again what had arrived: that is no loss.
     void add(const Case& measured, const Sockets& of_case);
     // Whether one connection lost much.
     bool heavy() const;

@@ -15,7 +15,7 @@ from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.measurement import Record as EngineRecord
 from fabricgauge.model.plan import Plan, PlannedLaunch
-from fabricgauge.model.run import Ended
+from fabricgauge.model.run import INTERRUPTED, UNSTORED, Ended
 from fabricgauge.model.together import Round
 from fabricgauge.parse.engine import NotUnderstood, parse_line
 from fabricgauge.plan.cases import threaded
@@ -212,8 +212,9 @@ def longest_silence_s(launch: PlannedLaunch) -> float:
 def broken_by(error: BaseException, ended: Ended) -> Ended:
     """The end of a launch that this program itself broke off."""
     if isinstance(error, KeyboardInterrupt):
-        return msgspec.structs.replace(ended, status="interrupted", message="interrupted")
-    return msgspec.structs.replace(ended, status="broken", message=str(error))
+        return msgspec.structs.replace(ended, status=INTERRUPTED, message="interrupted")
+    status = UNSTORED if isinstance(error, StoreError) else "broken"
+    return msgspec.structs.replace(ended, status=status, message=str(error))
 
 
 def _keep(

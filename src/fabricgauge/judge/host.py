@@ -36,6 +36,14 @@ HALF_AGAIN = 0.5
 CLOSED = 0.3
 
 
+#: Of a figure and of the host that limits it one thing is to be done.
+REMEDY = (
+    "end other work on the nodes, spread interrupts over the processors (RSS, RPS), raise the"
+    " processors' clock governor, or use an MPI transport with less work per byte (RDMA, larger"
+    " MTU); then measure again"
+)
+
+
 class Signs(msgspec.Struct, frozen=True):
     """``limiting`` signs each suffice to hold the host responsible; ``others`` do not.
 

@@ -16,6 +16,8 @@ RANK_SAYS = "fabricgauge-rank "
 
 #: ``Ended.status`` of a launch that others made and whose log was read.
 IMPORTED = "imported"
+#: The same of one that was broken off: by whoever started it, or for want of room for its records.
+INTERRUPTED, UNSTORED = "interrupted", "unstored"
 
 
 #: What is lost: a node's answer, a link, an interface's address; or a setting is another.

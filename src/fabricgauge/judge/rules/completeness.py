@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.subject import Subject, case_names, launches_of
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.run import IMPORTED, Launch
+from fabricgauge.model.run import IMPORTED, INTERRUPTED, UNSTORED, Launch
 from fabricgauge.model.suite import LIMITED, UNREADABLE
 from fabricgauge.model.verdict import Figure, Outcome, Threshold
 from fabricgauge.words import sentences
@@ -41,7 +41,7 @@ def judge(subject: Subject) -> Said | Skipped:
         + (f"; {ends[0]}" if ends else ""),
         figure, threshold, (*ends, *reasons),
         ends[0] if ends else "the cases themselves failed",
-        f"{_mend(subject)}, then measure the rest: {sentences.resume(subject.run)}",
+        f"{_mend(subject)}measure the rest: {sentences.resume(subject.run)}",
     )  # fmt: skip
 
 
@@ -57,9 +57,12 @@ def _whole(subject: Subject, planned: int) -> str:
 def _mend(subject: Subject) -> str:
     """Where nobody knows why a launch broke, ``doctor`` looks at its nodes."""
     broken = [one.ended for one in subject.launches if one.ended.status not in ("ok", IMPORTED)]
-    if not broken or any(one.culprits or one.changes for one in broken):
-        return "mend what the launch says"
-    return f"look for the cause with: {sentences.doctor(subject.run)}; mend it"
+    if broken and all(one.status == INTERRUPTED for one in broken):
+        return ""
+    known = (one.culprits or one.changes or one.status == UNSTORED for one in broken)
+    if not broken or any(known):
+        return "mend what the launch says, then "
+    return f"look for the cause with: {sentences.doctor(subject.run)}; mend it, then "
 
 
 def _ends(subject: Subject) -> list[str]:

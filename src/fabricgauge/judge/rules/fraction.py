@@ -201,7 +201,6 @@ def _mend(outcome: Outcome, cause: causes.Cause | None, signs: host.Signs) -> tu
     if cause.in_host:
         return cause.cause, cause.remedy
     if signs.limiting:
-        remedy = "free or add processors (see host-limited), then measure again"
-        return "a host, not the network, sets the pace", remedy
+        return "a host, not the network, sets the pace", host.REMEDY
     undecided = outcome is Outcome.INCONCLUSIVE and cause not in _SINGLE
     return cause.cause, _AGAIN if undecided else cause.remedy

@@ -10,12 +10,6 @@ from fabricgauge.words import patterns
 
 ID = "host-limited"
 
-_REMEDY = (
-    "end other work on the nodes, spread interrupts over the processors (RSS, RPS), raise the"
-    " processors' clock governor, or use an MPI transport with less work per byte (RDMA, larger"
-    " MTU); then measure again"
-)
-
 _SEE = (
     "measure on nodes that show /proc/PID/schedstat (sysctl kernel.task_delayacct=1, no sandboxed"
     " container), or end all other work on them first"
@@ -53,6 +47,6 @@ def _said(stream: Stream, found: tuple[Stream, ...]) -> Said:
         stream.subject.threshold(stream.enough),
         (*signs.against, *signs.others),
         "the processors can't move more bytes, whatever the link could" if limited else "",
-        _REMEDY if limited else _SEE if signs.unseen else "",
+        host.REMEDY if limited else _SEE if signs.unseen else "",
         stream.about,
     )

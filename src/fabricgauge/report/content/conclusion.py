@@ -9,6 +9,7 @@ from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged, TableVerdict
+from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import RULES_OF_SPEED, Outcome, Verdict
 from fabricgauge.words.figures import megabytes_per_s, percent, size
 from fabricgauge.words.networks import is_loopback, named
@@ -181,7 +182,7 @@ def follow_on(judged: Judged) -> tuple[Verdict, ...]:
     if judged.run.imported:
         return ()
     measured = {launch.network for launch in launches if launch.completed}
-    broken = {launch.network for launch in launches if launch.ended.changes}
+    broken = {one.network for one in launches if one.ended.changes or _pair_broke(one)}
     proofs = (one for one in judged.verdicts if one.rule in PROOFS)
     wrong = {one.network for one in proofs if one.outcome is Outcome.INVALID}
     dead = {one.network for one in _gone(judged) if _fails(one)}
@@ -209,6 +210,11 @@ def follow_on(judged: Judged) -> tuple[Verdict, ...]:
 
 def _fails(one: Verdict) -> bool:
     return one.outcome is Outcome.FAIL
+
+
+def _pair_broke(launch: Launch) -> bool:
+    """Whether one of two nodes was found to have broken the launch: no others are left."""
+    return bool(launch.ended.culprits) and len(set(launch.nodes)) == 2
 
 
 def _is_said(judged: Judged, one: Verdict) -> bool:
