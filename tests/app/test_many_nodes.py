@@ -132,7 +132,7 @@ def test_a_run_that_is_broken_off_goes_on_with_the_rounds_that_are_missing(
 
 
 @pytest.mark.slow
-def test_a_link_cut_in_mid_tournament_is_told_and_nothing_is_lost(
+def test_a_link_cut_in_mid_round_robin_is_told_and_nothing_is_lost(
     lab: Callable[..., str],
     start: Callable[..., "Popen[str]"],
     fault: Callable[..., None],

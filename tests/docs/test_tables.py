@@ -4,8 +4,11 @@ import re
 
 from tests.docs.pages import PAGES, ROOT, name, without_code
 
+from fabricgauge.cli import import_
 from fabricgauge.parse.dialects import DIALECTS, JSON_DIALECTS
 from fabricgauge.report.formats import FORMATS
+
+SUITES = {one.suite for one in DIALECTS} | {one.suite for one in JSON_DIALECTS}
 
 
 def rows(page: str, heading: str) -> list[str]:
@@ -24,7 +27,12 @@ def test_every_format_of_reports_has_its_row_with_the_suffix_of_its_file() -> No
 
 def test_every_suite_that_is_read_has_its_row() -> None:
     listed = {re.findall(r"`([^`]+)`", cell)[0] for cell in rows("import.md", "| suite | versions")}
-    assert listed == {one.suite for one in DIALECTS} | {one.suite for one in JSON_DIALECTS}
+    assert listed == SUITES
+
+
+def test_every_suite_is_named_in_the_help_of_import() -> None:
+    help_text = str(import_.import_.help).lower()
+    assert {one for one in SUITES if one.rstrip("23") not in help_text} == set()
 
 
 def test_a_row_stands_in_a_table() -> None:

@@ -128,7 +128,7 @@ def test_iterations_stop_a_case(embedded: Engine, iterations: int) -> None:
     assert found.samples + found.warmup_samples == iterations
 
 
-def test_pairs_of_a_tournament_compare_their_two_ways(engine: Engine) -> None:
+def test_pairs_of_a_round_robin_compare_their_two_ways(engine: Engine) -> None:
     found = records(engine, 3, [case("all_pairs_latency", 8, 0.01)])
     rounds = [one for one in found if isinstance(one, Round)]
     assert len(rounds) == 3

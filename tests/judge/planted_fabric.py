@@ -74,7 +74,7 @@ def launch(count: int, made: tuple[Round, ...], number: int = 1) -> Launch:
 
 
 def _case(made: Round, count: int) -> Measurement:
-    """The record that ends a tournament: counters of every node, no times of its own."""
+    """The record that ends a round robin: counters of every node, no times of its own."""
     payload = made.message_bytes * made.window * 20 * count
     like = planted.measurement(planted.Sample("latency", made.message_bytes, 0, 1e-5))
     return msgspec.structs.replace(

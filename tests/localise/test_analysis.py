@@ -172,7 +172,7 @@ def _permuted(matrix: PairMatrix, order: list[int]) -> PairMatrix:
 
 
 def _sampled(matrix: PairMatrix, rounds: int) -> PairMatrix:
-    """Only the pairs that meet in the first rounds of the tournament."""
+    """Only the pairs that meet in the first rounds of the round robin."""
     count = len(matrix.nodes)
     i, j = np.meshgrid(np.arange(count), np.arange(count), indexing="ij")
     meet = (i + j) % (count - 1)

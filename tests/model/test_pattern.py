@@ -7,16 +7,16 @@ from fabricgauge.model.pattern import (
     LATENCY_PATTERNS,
     ONE_SIDED_PATTERNS,
     PAIR_PATTERNS,
+    ROUND_ROBIN_PATTERNS,
     ROUND_TRIP_PATTERNS,
     THREADED_PATTERNS,
-    TOURNAMENT_PATTERNS,
     variant,
 )
 from fabricgauge.plan.asked import EPOCHS, asked
 
 
 def test_families_have_no_pattern_in_common() -> None:
-    every = (*PAIR_PATTERNS, *CROWD_PATTERNS, *COLLECTIVE_PATTERNS, *TOURNAMENT_PATTERNS)
+    every = (*PAIR_PATTERNS, *CROWD_PATTERNS, *COLLECTIVE_PATTERNS, *ROUND_ROBIN_PATTERNS)
     assert len(every) == len(set(every))
 
 

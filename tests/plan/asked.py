@@ -4,7 +4,7 @@ import msgspec
 
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Member, Network
-from fabricgauge.model.pattern import CROWD_PATTERNS, TOURNAMENT_PATTERNS
+from fabricgauge.model.pattern import CROWD_PATTERNS, ROUND_ROBIN_PATTERNS
 from fabricgauge.model.plan import Plan, rounds
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.plan.outlook import rounds_to_make
@@ -27,7 +27,7 @@ def target(rate: float = FAST_BYTES_PER_S, name: str = "net1") -> Targets:
 def of_many(profile: str) -> tuple[str, ...]:
     """What many ranks measure unless other patterns are asked for."""
     own = PROFILES[profile]
-    return (*TOURNAMENT_PATTERNS, *CROWD_PATTERNS, *own.collectives, *own.reference_pair)
+    return (*ROUND_ROBIN_PATTERNS, *CROWD_PATTERNS, *own.collectives, *own.reference_pair)
 
 
 def asked(profile: str = "quick", **options: object) -> MeasurementRequest:
@@ -50,7 +50,7 @@ def planned(
 
 
 class Coverage(msgspec.Struct, frozen=True):
-    """How much of one tournament on one network is planned, by all launches together."""
+    """How much of one round robin on one network is planned, by all launches together."""
 
     network: str | None
     case: str
@@ -69,11 +69,11 @@ class Coverage(msgspec.Struct, frozen=True):
 
 
 def coverage(of: Plan) -> tuple[Coverage, ...]:
-    """What share of the pairs each tournament of the plan covers."""
+    """What share of the pairs each round robin of the plan covers."""
     made: dict[tuple[str | None, str, int], set[int]] = {}
     for launch in of.launches:
         for case in launch.cases:
-            if case.pattern in TOURNAMENT_PATTERNS:
+            if case.pattern in ROUND_ROBIN_PATTERNS:
                 members = case.ranks or len(launch.nodes)
                 made.setdefault((launch.network, case.name, members), set()).update(
                     rounds_to_make(case, len(launch.nodes))

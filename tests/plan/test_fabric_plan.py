@@ -63,7 +63,7 @@ def test_a_time_that_was_named_holds_or_is_refused(
         assert estimated_s(made.launches) <= budget_s * (1 + 1e-6)
 
 
-# What is no tournament takes its share in steps: a little more time may cover a little less.
+# What is no round robin takes its share in steps: a little more time may cover a little less.
 @settings(max_examples=20, deadline=None)
 @given(st.floats(60, 2000), st.floats(2, 10))
 def test_twice_the_time_never_covers_less(budget_s: float, more: float) -> None:
@@ -179,7 +179,7 @@ def test_rounds_that_were_made_are_not_made_again() -> None:
     assert left.cases[1:] == launch.cases[1:]
 
 
-def test_a_tournament_is_dropped_only_when_none_of_its_rounds_is_left() -> None:
+def test_a_round_robin_is_dropped_only_when_none_of_its_rounds_is_left() -> None:
     (launch,) = planned(8, target(), patterns=("all_pairs_latency",)).launches
     done = [(launch.number, made_round("all_pairs_latency/8", number)) for number in range(7)]
     assert left_of(launch, done) == ()

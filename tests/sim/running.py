@@ -1,4 +1,4 @@
-"""Short tournaments on simulated clusters, and their figures by pair of nodes."""
+"""Short round robins on simulated clusters, and their figures by pair of nodes."""
 
 import json
 import tempfile

@@ -3,7 +3,7 @@
 // The circle method: of n ranks (an imaginary one is added to an odd number) the last stays, the
 // others meet whoever makes the sum of both numbers that of the round, modulo n - 1. So each round
 // has every rank once, and each pair has one round; see e.g. de Werra, Discrete Applied
-// Mathematics 2 (1980). src/fabricgauge/plan/tournament.py has the same formula.
+// Mathematics 2 (1980). src/fabricgauge/plan/round_robin.py has the same formula.
 #pragma once
 
 #include <utility>

@@ -1,4 +1,4 @@
-"""The main job: measure what is planned and whoever is suspected, judge, report."""
+"""The main job: measure what is planned, and suspects again; judge, report."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What the work tells whoever watches it."""
+"""What the work reports on its progress."""
 
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.plan import PlannedLaunch
@@ -21,7 +21,7 @@ class Progress:
         """A case has ended, well or not."""
 
     def round(self, made: Round) -> None:
-        """A round of a tournament has ended."""
+        """A round of disjoint pairs has ended."""
 
     def trouble(self, text: str) -> None:
         """Something went wrong; the work goes on."""

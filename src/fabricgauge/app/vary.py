@@ -16,7 +16,7 @@ from fabricgauge.app.target import Target
 from fabricgauge.compare.varying import varied
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.memory import known_memory
-from fabricgauge.model.pattern import THREADED_PATTERNS, TOURNAMENT_PATTERNS
+from fabricgauge.model.pattern import ROUND_ROBIN_PATTERNS, THREADED_PATTERNS
 from fabricgauge.model.request import MeasurementRequest, applicable
 from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Design, Factor, Varied
@@ -85,10 +85,10 @@ def _of_blocks(target: Target, blocks: int) -> tuple[Target, Profile]:
     profile = msgspec.structs.replace(profile, launches=blocks, budget_s=each_s * blocks)
     if is_pair(request, target.ranks):
         return target, profile
-    if set(request.patterns) & set(TOURNAMENT_PATTERNS):
+    if set(request.patterns) & set(ROUND_ROBIN_PATTERNS):
         raise UsageError("--vary compares curves, and all pairs are a matrix; name other patterns")
     curves = tuple(
-        one for one in ALL_PATTERNS if one not in (*TOURNAMENT_PATTERNS, *THREADED_PATTERNS)
+        one for one in ALL_PATTERNS if one not in (*ROUND_ROBIN_PATTERNS, *THREADED_PATTERNS)
     )
     request = msgspec.structs.replace(request, patterns=request.patterns or curves)
     return msgspec.structs.replace(target, request=request), profile

@@ -73,9 +73,9 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     """Measure the network between nodes, prove the path, judge, report.
 
     Discovers the nodes, measures latency and bandwidth over each network that joins
-    them, holds the interfaces' counters against the bytes that were sent, and judges
-    each figure against the network's physical ceiling. Of more than two nodes every
-    pair meets, all work together, and nodes that are slower than their peers are named.
+    them, compares the interfaces' counters with the bytes that were sent, and judges
+    each figure against the network's physical ceiling. With more than two nodes every pair
+    is measured, then all together. Nodes that are slower than their peers are named.
     """
     from fabricgauge.app.begin import opened
     from fabricgauge.app.conclude import reference_curves

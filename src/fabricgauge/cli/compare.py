@@ -64,16 +64,16 @@ USUAL_BLOCKS = 10
 @of.measure_options
 @click.pass_context
 def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
-    """Hold B against A, curve by curve and size by size.
+    """Compare B with A, curve by curve and size by size.
 
     A and B are each a run (a directory, an identity or its beginning, `latest`), a file
     with another suite's output, or a published result by its name (`ref:NAME` where a
     file or run is called the same).
 
-    With --mix the time is predicted that an application's messages take on A and on B.
+    With --mix it predicts the time that an application's messages take on A and on B.
 
     With --vary there is no A and B: all combinations of stacks and settings are measured now,
-    in turns, and every level is held against the first of its factor.
+    in turns, and every level is compared with the first of its factor.
 
     Exit status: 1 if B is surely worse than A by more than the tolerance, 0 if not, 3 if
     the data do not decide it or nothing could be compared.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
               help="What to print.")  # fmt: skip
 @of.to_option
 @click.option(
-    "--apply", is_flag=True, help="Make the plan, after it was printed.", allow_from_autoenv=False
+    "--apply", is_flag=True, help="Carry out the plan after printing it.", allow_from_autoenv=False
 )
 @click.option(
     "--consent",
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 def configure(ctx: click.Context, /, **options: Any) -> None:
     """Plan the commands that give nodes the networks that FILE describes.
 
-    Each step has its reason, its commands, how it is verified and how it is undone; what is so
-    already is left out, with the evidence. Nothing is changed without --apply, which stops at
-    the first step that does not hold and keeps a journal.
+    Each step has its reason, its commands, how it is verified and how it is undone. Steps whose
+    result is there already are left out, with the evidence. Nothing is changed without --apply.
+    It keeps a journal and stops at the first step that fails.
 
     Exit status: 0 done, or the plan was printed; 1 a step failed; 2 usage; 3 not applied, or not
     to its end, because programs, answers or a consent are missing.

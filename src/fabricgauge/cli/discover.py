@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 @click.option("-v", "--verbose", is_flag=True, help="Every node with all its facts.")
 @click.pass_context
 def discover(ctx: click.Context, /, **options: Any) -> None:
-    """Show what nodes have, who differs from its like, and what each network can carry.
+    """Show what nodes have, which differ from their peers, and what each network can carry.
 
-    Nodes are asked all at once, through a shell alone; what a node had said when its time was
-    up is used. A bundle that -o wrote can be read on any machine; printouts of single tools,
-    put into DIR/NODE/TOOL.txt by hand, are one too.
+    Many nodes are asked at once. They need a shell and nothing else. If a node's time is up,
+    what it has said so far is used. A bundle that -o wrote can be read on any machine. Printouts
+    of single tools that you put into DIR/NODE/TOOL.txt are a bundle too.
 
     Exit status: 3 if a node could not be reached or understood, 130 if interrupted, else 0.
     """

@@ -29,7 +29,7 @@ _CHECKS = of.Parsed("list", of.listed(str.strip))
 @click.option("--network", "networks", multiple=True, metavar="NAME|SUBNET",
               help="Try these networks alone. May be repeated.  [default: all]")  # fmt: skip
 @click.option("--head", is_flag=True,
-              help="Look at the machine where MPI's launcher is started as well.")  # fmt: skip
+              help="Examine the machine where MPI's launcher is started, too.")  # fmt: skip
 @click.option("--only", type=_CHECKS, default="", metavar="CHECK,…", help="These checks alone.")
 @click.option("--skip", type=_CHECKS, default="", metavar="CHECK,…", help="All checks but these.")
 @click.option("--list", "show", is_flag=True, help="Show the checks.")
@@ -42,8 +42,8 @@ _CHECKS = of.Parsed("list", of.listed(str.strip))
 def doctor(ctx: click.Context, /, **options: Any) -> None:
     """Say what is wrong with nodes and networks, with evidence, reason and remedy.
 
-    Asks the nodes what they are, has them send echoes to each other over each network and
-    look up each other's names, watches their counters, and changes nothing.
+    Asks the nodes what they have, lets them ping each other over each network and look up
+    each other's names, and watches their counters. Changes nothing.
 
     Exit status: 0 without a FAIL, 1 with one, 3 if nothing could be checked.
     """

@@ -38,9 +38,9 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
 
     Output of OSU, IMB, perftest, iperf, NetPIPE, nccl-tests, nvbandwidth, ucx_perftest,
     rocm-bandwidth-test, fabtests, mpiGraph, GPCNeT, HPCC, netperf, sockperf and qperf, text
-    or JSON, is told by its content; any mix may be in one file, plain or gzip. A directory
-    is read with all below it. What a log does not say can be stated; what nobody states is
-    reported as not known.
+    or JSON, is recognised by its content. A file may hold any mix of them, plain or gzip. A
+    directory is read with all below it. You can state what a log does not say. What nobody
+    states is reported as not known.
 
     A profile that `profile` wrote, or a report of mpiP or IPM's XML, is shown by itself.
     """

@@ -25,12 +25,12 @@ from fabricgauge.store.run_directory import RunDirectory
 @of.quiet_option()
 @click.pass_context
 def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> None:
-    """Run an application and tell what it sends by MPI.
+    """Run an application and show what it sends by MPI.
 
     COMMAND is what starts it, e.g. `mpirun -n 4 app`, `srun app` or a script. A library is
     loaded into each rank (LD_PRELOAD), which records the calls that send, receive, wait or
     synchronise: time, size of messages, to whom, and whether over the network. The program need
-    not be built anew.
+    not be built again.
 
     The report follows the program's own output, and `report` shows it again. The exit status is the
     program's; 3 if nothing was recorded.

@@ -42,11 +42,11 @@ from fabricgauge.store.run_directory import RunDirectory
 @of.quiet_option()
 @click.pass_context
 def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> None:
-    """Launch an application on more and more nodes; tell speed-up and efficiency.
+    """Launch an application on more and more nodes: speed-up and efficiency.
 
     APP is the program with its arguments, without mpirun. It is started on 1, 2, 4, … nodes in
     turns, one rank on each node or --ppn. Around each launch the interfaces' counters are read, and
-    held against what the application sent: a launch that used another network is INVALID.
+    compared with what the application sent: a launch that used another network is INVALID.
 
     Exit status: 0 if every launch is valid and gave a time, 3 if not.
     """

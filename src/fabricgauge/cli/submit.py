@@ -34,11 +34,11 @@ from fabricgauge.store.run_directory import find
 )  # fmt: skip
 @click.option(
     "--launcher", type=click.Choice(["slurm", "srun"]), default="slurm", show_default=True,
-    help="Who starts the ranks: MPI's own launcher by way of Slurm, or srun.",
+    help="What starts the ranks: MPI's own launcher through Slurm, or srun.",
 )  # fmt: skip
 @click.option(
     "--pair-jobs", is_flag=False, flag_value=0, type=click.IntRange(0), metavar="[PARTNERS]",
-    help="A job of its own for each pair of -w, so that no two nodes wait for a third;"
+    help="A job for each pair of nodes of -w, so that no pair waits for other nodes;"
     " PARTNERS for each node, default all.",
 )  # fmt: skip
 @click.option(
@@ -57,7 +57,7 @@ from fabricgauge.store.run_directory import find
 def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **asked: Any) -> None:
     """Have Slurm run a check: write its job, submit, wait, judge.
 
-    The job needs a shell, srun and the engine, no Python. It asks its nodes what they are, makes
+    The job needs a shell, srun and the engine, no Python. It asks its nodes what they have, makes
     the launches on each network that it finds, and leaves everything in the run directory. A second
     job on the same nodes measures suspects again.
     """

@@ -75,7 +75,7 @@ def signs(stream: Stream) -> Signs:
     limiting = () if link else tuple(sign for look in _LIMITING for sign in look(stream))
     unseen = ""
     if not link and not limiting and not stream.is_slow_wire:
-        unseen = unseen_waits((*stream.measurements, *stream.tournaments))
+        unseen = unseen_waits((*stream.measurements, *stream.round_robins))
     return Signs(limiting, (*link, *(sign for look in _OTHERS for sign in look(stream))), unseen)
 
 
@@ -179,7 +179,7 @@ def _busy_processors(stream: Stream) -> Iterator[str]:
 
 def _waiting_everywhere(stream: Stream) -> Iterator[str]:
     """Half of the ranks waited for processors: so did about half of the pairs, or more."""
-    delay = _delay(stream.tournaments)
+    delay = _delay(stream.round_robins)
     # Pairs of which both ends wait in turns are not slowed alike.
     unsteady = stream.best.bandwidth.half_width > stream.limit("stability.interval")
     left = 1.0 if unsteady else stream.fraction

@@ -193,7 +193,7 @@ class Stream(msgspec.Struct, frozen=True):
         )
 
     @property
-    def tournaments(self) -> tuple[Measurement, ...]:
+    def round_robins(self) -> tuple[Measurement, ...]:
         """The cases behind a median over many pairs, in which every rank took part."""
         series, size = self.series, self.best.message_bytes
         return tuple(

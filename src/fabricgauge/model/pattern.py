@@ -27,15 +27,15 @@ CollectivePattern = Literal[
     "igather", "igatherv", "iscatter", "iscatterv", "ialltoall", "ialltoallv",
 ]  # fmt: skip
 
-#: Every pair of ranks, in the rounds of a tournament.
-TournamentPattern = Literal["all_pairs_latency", "all_pairs_bandwidth"]
+#: Every pair of ranks, in the rounds of a round robin.
+RoundRobinPattern = Literal["all_pairs_latency", "all_pairs_bandwidth"]
 
-Pattern = PairPattern | CrowdPattern | CollectivePattern | TournamentPattern
+Pattern = PairPattern | CrowdPattern | CollectivePattern | RoundRobinPattern
 
 PAIR_PATTERNS: tuple[PairPattern, ...] = get_args(PairPattern)
 CROWD_PATTERNS: tuple[CrowdPattern, ...] = get_args(CrowdPattern)
 COLLECTIVE_PATTERNS: tuple[CollectivePattern, ...] = get_args(CollectivePattern)
-TOURNAMENT_PATTERNS: tuple[TournamentPattern, ...] = get_args(TournamentPattern)
+ROUND_ROBIN_PATTERNS: tuple[RoundRobinPattern, ...] = get_args(RoundRobinPattern)
 
 #: A sample is the time of one message or operation, not of a window of them.
 LATENCY_PATTERNS: frozenset[str] = frozenset({

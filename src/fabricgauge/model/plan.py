@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.fabric import Network
-from fabricgauge.model.pattern import TOURNAMENT_PATTERNS, Epoch, Load, Pattern
+from fabricgauge.model.pattern import ROUND_ROBIN_PATTERNS, Epoch, Load, Pattern
 
 #: A suite's program whose name ends so sends from the second node to the first.
 BACK = " back"
@@ -28,7 +28,7 @@ class Case(msgspec.Struct, frozen=True):
     """One pattern at one message size; ``budget_s`` bounds its measuring time.
 
     Of a case of many ranks the first ``ranks`` take part, 0 for all. ``budget_s`` is that of the
-    whole case; of a tournament that of one pair in one direction, and all pairs that measure at
+    whole case; in a round robin that of one pair in one direction, and all pairs that measure at
     once spend it together. ``concurrent`` is how many pairs of a round measure at once, 0 for
     all; ``rounds`` are those to make, ascending, empty for all; ``pairs`` is how many pairs (or
     victims) measure, 0 for as many as there are.
@@ -52,15 +52,15 @@ class Case(msgspec.Struct, frozen=True):
     def round_s(self, ranks: int) -> float:
         """The longest that measuring may go without a record, in a launch of ``ranks``.
 
-        A tournament writes one for each round, any other case one at its end.
+        A round robin writes one for each round, any other case one at its end.
         """
-        if self.pattern not in TOURNAMENT_PATTERNS:
+        if self.pattern not in ROUND_ROBIN_PATTERNS:
             return self.budget_s
         return turns(self.pattern, self.ranks or ranks, self.concurrent) * self.budget_s
 
     def longest_s(self, ranks: int) -> float:
         """The longest that its measuring may take in a launch of ``ranks``."""
-        if self.pattern not in TOURNAMENT_PATTERNS:
+        if self.pattern not in ROUND_ROBIN_PATTERNS:
             return self.budget_s
         return (len(self.rounds) or rounds(self.ranks or ranks)) * self.round_s(ranks)
 

@@ -1,4 +1,4 @@
-"""What a person asks to be measured, whoever wrote it down, and what of it does not apply."""
+"""What is asked to be measured, wherever it was stated, and what of it does not apply."""
 
 from collections.abc import Collection, Iterator, Mapping
 

@@ -32,7 +32,7 @@ class Together(msgspec.Struct, frozen=True):
 
 
 class Round(msgspec.Struct, frozen=True, tag_field="record", tag="round"):
-    """One round of a tournament: disjoint pairs of ranks, by parallel arrays.
+    """One round of a round robin: disjoint pairs of ranks, by parallel arrays.
 
     A time is a half round trip of ``all_pairs_latency`` (one entry for each pair, origin is
     the lower rank), or one window of ``all_pairs_bandwidth`` from origin to target (an entry

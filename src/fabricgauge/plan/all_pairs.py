@@ -5,12 +5,12 @@ from math import ceil
 
 import msgspec
 
-from fabricgauge.model.pattern import Pattern, TournamentPattern
+from fabricgauge.model.pattern import Pattern, RoundRobinPattern
 from fabricgauge.model.plan import Case, rounds, turns
 from fabricgauge.plan.cases import stream
 from fabricgauge.plan.outlook import overhead_s, rounds_to_make
 from fabricgauge.plan.profiles import Profile
-from fabricgauge.plan.tournament import sampled
+from fabricgauge.plan.round_robin import sampled
 
 #: Windows that a pair sends in each direction, of which the first warms up.
 WINDOWS_PER_PAIR = 6
@@ -19,7 +19,7 @@ ROUND_TRIPS_PER_PAIR = 20
 #: With fewer partners a slow node cannot be told from its slow partners.
 LEAST_ROUNDS = 8
 #: Shares of the time: a stream needs more of it than round trips of a few bytes.
-SHARES: dict[TournamentPattern, float] = {"all_pairs_latency": 1.0, "all_pairs_bandwidth": 2.0}
+SHARES: dict[RoundRobinPattern, float] = {"all_pairs_latency": 1.0, "all_pairs_bandwidth": 2.0}
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -32,15 +32,15 @@ class Field(msgspec.Struct, frozen=True):
     ranks: int
     concurrent: int
     payload_bytes_per_s: float
-    pair_s: Mapping[TournamentPattern, tuple[float, float]]
+    pair_s: Mapping[RoundRobinPattern, tuple[float, float]]
     part: tuple[int, int]
 
-    def most_per_turn_s(self, pattern: TournamentPattern, available_s: float) -> float:
+    def most_per_turn_s(self, pattern: RoundRobinPattern, available_s: float) -> float:
         """A pair's time if all rounds are made within ``available_s``; may be negative."""
         each_s = available_s / rounds(self.ranks) - overhead_s(self.ranks)
         return each_s / turns(pattern, self.ranks, self.concurrent)
 
-    def affordable(self, pattern: TournamentPattern, pair_s: float, available_s: float) -> int:
+    def affordable(self, pattern: RoundRobinPattern, pair_s: float, available_s: float) -> int:
         """How many rounds are possible within ``available_s``."""
         in_turn = turns(pattern, self.ranks, self.concurrent)
         each_s = pair_s * in_turn + overhead_s(self.ranks)
@@ -51,8 +51,8 @@ class Field(msgspec.Struct, frozen=True):
 def all_pairs_cases(
     profile: Profile, patterns: Collection[Pattern], field: Field, available_s: float
 ) -> tuple[Case, ...]:
-    """The tournaments; what one leaves of its share of the time is for those after it."""
-    every: list[tuple[TournamentPattern, int]] = [
+    """The round robins; what one leaves of its share of the time is for those after it."""
+    every: list[tuple[RoundRobinPattern, int]] = [
         *(("all_pairs_latency", size) for size in profile.latency_sizes),
         *(("all_pairs_bandwidth", size) for size in profile.bandwidth_sizes),
     ]
@@ -68,8 +68,8 @@ def all_pairs_cases(
     return tuple(planned.values())
 
 
-def _case(pattern: TournamentPattern, message_bytes: int, field: Field, available_s: float) -> Case:
-    """A tournament within ``available_s``: first fewer samples of a pair, then fewer rounds."""
+def _case(pattern: RoundRobinPattern, message_bytes: int, field: Field, available_s: float) -> Case:
+    """A round robin within ``available_s``: first fewer samples of a pair, then fewer rounds."""
     least_s, most_s = field.pair_s[pattern]
     pair_s = min(most_s, max(least_s, field.most_per_turn_s(pattern, available_s)))
     message_bytes, window, needed_s = _samples(pattern, message_bytes, field, pair_s)
@@ -88,7 +88,7 @@ def _case(pattern: TournamentPattern, message_bytes: int, field: Field, availabl
 
 
 def _samples(
-    pattern: TournamentPattern, message_bytes: int, field: Field, pair_s: float
+    pattern: RoundRobinPattern, message_bytes: int, field: Field, pair_s: float
 ) -> tuple[int, int, float]:
     """Message size, window, and the time that enough samples of them take at the ceiling."""
     rate = field.payload_bytes_per_s

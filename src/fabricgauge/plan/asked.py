@@ -10,8 +10,8 @@ from fabricgauge.model.pattern import (
     CROWD_PATTERNS,
     ONE_SIDED_PATTERNS,
     PAIR_PATTERNS,
+    ROUND_ROBIN_PATTERNS,
     THREADED_PATTERNS,
-    TOURNAMENT_PATTERNS,
     Epoch,
     PairPattern,
     Pattern,
@@ -22,7 +22,7 @@ USUAL_THREADS = 2
 #: The engine's bound (engine/src/case_list.cpp).
 MOST_THREADS = 1024
 ALL_PATTERNS: tuple[Pattern, ...] = (
-    *TOURNAMENT_PATTERNS, *PAIR_PATTERNS, *CROWD_PATTERNS, *COLLECTIVE_PATTERNS,
+    *ROUND_ROBIN_PATTERNS, *PAIR_PATTERNS, *CROWD_PATTERNS, *COLLECTIVE_PATTERNS,
 )  # fmt: skip
 EPOCHS: tuple[Epoch, ...] = get_args(Epoch)
 

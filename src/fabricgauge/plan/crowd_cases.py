@@ -1,4 +1,4 @@
-"""Cases of many ranks that are no tournament: collectives, many pairs, neighbours, load."""
+"""Cases of many ranks that are no round robin: collectives, many pairs, neighbours, load."""
 
 from collections.abc import Collection, Iterator
 from itertools import product

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
-from fabricgauge.model.pattern import TOURNAMENT_PATTERNS
+from fabricgauge.model.pattern import ROUND_ROBIN_PATTERNS
 from fabricgauge.model.plan import Case, Plan, PlannedLaunch, rounds
 from fabricgauge.model.run import Launch
 
@@ -21,7 +21,7 @@ FINAL = ("ok", "skipped")
 
 
 def rounds_to_make(case: Case, ranks: int) -> tuple[int, ...]:
-    """The numbers of the rounds that a tournament asks for in a launch of ``ranks``."""
+    """The numbers of the rounds that a round robin asks for in a launch of ``ranks``."""
     return case.rounds or tuple(range(rounds(case.ranks or ranks)))
 
 
@@ -32,8 +32,8 @@ def estimated_s(launches: Iterable[PlannedLaunch]) -> float:
 
 def _launch_s(launch: PlannedLaunch) -> float:
     ranks = len(launch.nodes)
-    tournaments = [case for case in launch.cases if case.pattern in TOURNAMENT_PATTERNS]
-    agreeing = sum(len(rounds_to_make(case, ranks)) for case in tournaments)
+    round_robins = [case for case in launch.cases if case.pattern in ROUND_ROBIN_PATTERNS]
+    agreeing = sum(len(rounds_to_make(case, ranks)) for case in round_robins)
     return start_s(ranks) + launch.longest_s + agreeing * overhead_s(ranks)
 
 
@@ -43,7 +43,7 @@ def start_s(ranks: int) -> float:
 
 
 def overhead_s(ranks: int) -> float:
-    """What a tournament's round takes besides measuring."""
+    """What a round robin's round takes besides measuring."""
     return ROUND_OVERHEAD_S + ROUND_OVERHEAD_PER_RANK_S * ranks
 
 
@@ -78,7 +78,7 @@ def remaining(of: Plan, made: Iterable[Launch]) -> tuple[PlannedLaunch, ...]:
 
 def _rest(case: Case, launch: PlannedLaunch, made: Collection[int]) -> Iterator[Case]:
     """The case with those rounds that were not made; nothing where none is left."""
-    if not made or case.pattern not in TOURNAMENT_PATTERNS:
+    if not made or case.pattern not in ROUND_ROBIN_PATTERNS:
         yield case
         return
     left = tuple(one for one in rounds_to_make(case, len(launch.nodes)) if one not in made)

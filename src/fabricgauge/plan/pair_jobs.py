@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from fabricgauge.model.plan import Plan, PlannedLaunch, rounds
-from fabricgauge.plan.tournament import pairs, sampled
+from fabricgauge.plan.round_robin import pairs, sampled
 from fabricgauge.words.networks import loopback_of
 
 

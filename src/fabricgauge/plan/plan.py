@@ -38,7 +38,7 @@ from fabricgauge.words.networks import loopback_of
 ASSUMED_PAYLOAD_BYTES_PER_S = 117.69e6
 LARGEST_MESSAGE_BYTES = 1024 * MIB
 CONFIDENCE = 0.95
-#: Of a launch's time for what is no tournament, at most; what it leaves is the tournaments'.
+#: Of a launch's time for what is no round robin, at most; what it leaves is the round robins'.
 SHARE_TOGETHER = 0.4
 #: Of a pair's cases: within a time that somebody named they get so much less, at most.
 LEAST_SHARE_OF_CASE = 1 / 16
@@ -223,7 +223,7 @@ def _measuring_s(turn: _Turn) -> float:
 
 
 def _turns_of_many(scope: _Scope, rate: float, available_s: float) -> tuple[_Turn, ...]:
-    """The launches differ in the tournaments' rounds only."""
+    """The launches differ in the round robins' rounds only."""
     profile, ranks = scope.profile, len(scope.ranks)
     # All ranks of a node share its link.
     shared_rate = rate / max(Counter(scope.ranks).values())
@@ -317,7 +317,7 @@ def _require_time(request: MeasurementRequest, ranks: int, made: Sequence[Planne
         )
 
 
-#: What makes a tournament's case that of one pair of ranks, 0 and 1.
+#: What makes a round robin's case that of one pair of ranks, 0 and 1.
 _ONE_STREAM: dict[str, Any] = {
     "pattern": "bandwidth", "target": 1, "ranks": 0, "concurrent": 0, "rounds": (),
 }  # fmt: skip

@@ -30,7 +30,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
     ``pair_case_s`` bounds a case of a pair that has the launch to itself. All else is for more
     ranks: ``budget_s`` is what a whole run may take; a small cluster needs less of it. One pair of
-    a tournament makes round trips for ``round_trips_s``, and streams in each direction for
+    a round robin makes round trips for ``round_trips_s``, and streams in each direction for
     ``stream_s``, at least and at most; ``case_s`` is that of any other case. ``loads`` are made
     while victims measure, ``reference_pair`` are words of ``plan.asked``, measured between ranks
     of two nodes while all others sleep.

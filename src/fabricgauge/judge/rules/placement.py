@@ -52,13 +52,13 @@ def judge(subject: Subject) -> Said | Skipped:
 
 
 def _of_logs(subject: Subject) -> Said | Skipped:
-    """What others' logs, or whoever imported them, say of the hosts; nobody proves it."""
+    """What others' logs, or --hosts, say of the hosts; nothing proves it."""
     named = [
         (one, one.hosts if len(one.hosts) > 1 else one.evidence.rank_hosts or one.hosts)
         for one in subject.curves
     ]
     nodes = tuple(dict.fromkeys(node for launch in subject.launches for node in launch.nodes))
-    lonely = f"whoever imported the logs named {nodes[0]} for all ranks" if len(nodes) == 1 else ""
+    lonely = f"--hosts named {nodes[0]} for all ranks" if len(nodes) == 1 else ""
     for curve, hosts in reversed(named):
         one_host = len(hosts) > 1 and len(set(hosts)) == 1
         itself = f"the log itself names {hosts[0]} for both ends" if one_host else ""

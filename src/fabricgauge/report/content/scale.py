@@ -17,8 +17,8 @@ from fabricgauge.words.sentences import command, counted
 _FINE = (Outcome.PASS, Outcome.WARN, Outcome.SKIPPED)
 
 HOW = (
-    "Launches take turns: in each block every setting and number of nodes has one, in an order"
-    " drawn by lot. Time is that from MPI_Init to MPI_Finalize of the slowest rank. Speed-up is"
+    "Launches take turns: in each block every setting and number of nodes has one, in random"
+    " order. Time is that from MPI_Init to MPI_Finalize of the slowest rank. Speed-up is"
     " against the fewest nodes within the same block; efficiency is that divided by the factor by"
     " which the number of nodes grew. An interval goes from the least block to the largest."
     " Placement and path are proved around each launch, as in check."

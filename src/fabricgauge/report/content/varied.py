@@ -34,7 +34,7 @@ FINDINGS: dict[Influence, tuple[doc.Tone, str]] = {
 RANKED = "Factors by their largest clear effect on a whole curve"
 
 HOW = (
-    "In each block every arm has one launch, in an order drawn by lot. An effect is the mean over"
+    "In each block every arm has one launch, in random order. An effect is the mean over"
     " the blocks of the difference of logarithms. Intervals come from exchanging levels within"
     " blocks, and hold for all effects of a factor at once."
 )

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.model.plan import rounds
-from fabricgauge.plan.tournament import pairs, sampled
+from fabricgauge.plan.round_robin import pairs, sampled
 
 counts = st.integers(2, 90)
 

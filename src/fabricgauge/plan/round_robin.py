@@ -1,8 +1,8 @@
 """Every pair of ranks once, in rounds of disjoint pairs, as the engine makes them.
 
-The circle method: of N ranks, N even, the last stays and the others meet whoever makes the sum
-of both numbers that of the round, modulo N - 1; an odd number gets an imaginary last rank. See
-de Werra, Discrete Applied Mathematics 2 (1980). The engine's tournament.hpp has the same formula.
+The circle method: of N ranks, N even, the last stays. Two others meet in the round that is the
+sum of their numbers, modulo N - 1; an odd number gets an imaginary last rank. See de Werra,
+Discrete Applied Mathematics 2 (1980). The engine's round_robin_rounds.hpp has the same formula.
 """
 
 from math import gcd
