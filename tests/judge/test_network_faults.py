@@ -80,6 +80,15 @@ def test_completeness_does_not_say_that_cases_were_measured_which_were_left_out(
     assert "left out: frames are lost" in verdict.summary
 
 
+def test_completeness_says_that_records_are_gone_where_all_launches_ended_well() -> None:
+    whole = planted.sound_launches()
+    torn = msgspec.structs.replace(whole[-1], measurements=whole[-1].measurements[:3])
+    run = planted.run([*whole[:-1], torn], plan=planted.plan_of(whole))
+    verdict = planted.the(planted.verdicts(run), "completeness", Outcome.INCONCLUSIVE)
+    assert verdict.cause == "the stored records are not whole"
+    assert verdict.remedy.startswith("measure the rest: ")
+
+
 def test_completeness_quotes_why_the_launch_ended() -> None:
     whole = planted.sound_launches()
     cut = msgspec.structs.replace(

@@ -29,19 +29,20 @@ def judge(subject: Subject) -> Said | Skipped:
     if not lost:
         return Said(Outcome.PASS, _whole(subject, planned), figure, threshold)
     ends = _ends(subject)
-    reasons = (
+    reasons = [
         f"launch {launch.number} {one.case}: {one.status}, {one.reason or 'no reason given'}"
         for launch in subject.launches
         for one in launch.measurements
         if one.status != "ok"
-    )
+    ]
+    cause = "the cases themselves failed" if reasons else "the stored records are not whole"
     return Said(
         Outcome.INCONCLUSIVE,
         f"{len(lost)} of {planned} planned cases were not measured: {sentences.listed(lost, 3)}"
         + (f"; {ends[0]}" if ends else ""),
         figure, threshold, (*ends, *reasons),
-        ends[0] if ends else "the cases themselves failed",
-        f"{_mend(subject)}measure the rest: {sentences.resume(subject.run)}",
+        ends[0] if ends else cause,
+        f"{_mend(subject, bool(reasons))}measure the rest: {sentences.resume(subject.run)}",
     )  # fmt: skip
 
 
@@ -54,10 +55,13 @@ def _whole(subject: Subject, planned: int) -> str:
     return f"{len(left)} of {planned} planned cases were left out: {left[0].reason}"
 
 
-def _mend(subject: Subject) -> str:
-    """Where nobody knows why a launch broke, ``doctor`` looks at its nodes."""
+def _mend(subject: Subject, failed: bool) -> str:
+    """Where nobody knows why a launch broke, ``doctor`` looks at its nodes.
+
+    Nothing is to be mended where it was interrupted, or its records alone are lost.
+    """
     broken = [one.ended for one in subject.launches if one.ended.status not in ("ok", IMPORTED)]
-    if broken and all(one.status == INTERRUPTED for one in broken):
+    if not failed and all(one.status == INTERRUPTED for one in broken):
         return ""
     known = (one.culprits or one.changes or one.status == UNSTORED for one in broken)
     if not broken or any(known):
