@@ -93,13 +93,19 @@ def test_a_report_of_no_run_says_where_it_looked(tmp_path: Path) -> None:
     assert str(tmp_path) in done.stderr
 
 
-def test_help_loads_no_stage(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "heavy"),
+    [
+        ((), {"numpy", "bokeh", "jinja2", "rich", "msgspec", "ClusterShell"}),
+        (("check",), {"numpy", "bokeh"}),
+    ],
+)
+def test_help_loads_no_stage(words: tuple[str, ...], heavy: set[str]) -> None:
     code = (
-        "import sys; from fabricgauge.cli.main import main; sys.argv = ['fabricgauge', '--help']\n"
+        "import sys; from fabricgauge.cli.main import main\n"
+        f"sys.argv = ['fabricgauge', *{words}, '--help']\n"
         "try: main()\n"
-        "finally:\n"
-        "    heavy = {'numpy', 'bokeh', 'jinja2', 'rich', 'msgspec', 'ClusterShell'}\n"
-        "    print('loaded:', sorted(heavy & set(sys.modules)))"
+        f"finally: print('loaded:', sorted({heavy} & set(sys.modules)))"
     )
     done = subprocess.run([PROGRAM.with_name("python"), "-c", code], capture_output=True, text=True)
     assert "loaded: []" in done.stdout, done.stdout + done.stderr

@@ -3,19 +3,33 @@
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.pairs import PairAnalysis, Quantity
 from fabricgauge.report.visible import visible
 from fabricgauge.words.figures import size
+from fabricgauge.words.networks import named
+
+if TYPE_CHECKING:  # help lists formats, and draws no matrix
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: Position of the empty message on the axis of log2(bytes): left of one byte.
 EMPTY_MESSAGE_AT = -2.0
 
-Cells = NDArray[np.uint16]
+#: The unit that people read, and the factor to it.
+SHOWN: dict[Quantity, tuple[str, float]] = {"latency": ("µs", 1e6), "bandwidth": ("MB/s", 1e-6)}
+WHAT: dict[Quantity, str] = {
+    "latency": "latency, half round trip",
+    "bandwidth": "bandwidth, per direction",
+}
+
+
+def title(analysis: PairAnalysis) -> str:
+    """``net1: bandwidth, per direction, 1 MiB``."""
+    matrix = analysis.matrix
+    return f"{named(matrix.network)}: {WHAT[matrix.quantity]}, {size(matrix.message_bytes)}"
 
 
 class Mark(NamedTuple):
@@ -108,8 +122,8 @@ class HeatMap(NamedTuple):
     """
 
     title: str
-    cells: Cells
-    whole: Cells
+    cells: "NDArray[np.uint16]"
+    whole: "NDArray[np.uint16]"
     labels: tuple[str, ...]
     groups: tuple[GroupBlock, ...]
     named: tuple[int, ...]

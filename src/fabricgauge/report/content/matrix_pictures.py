@@ -10,17 +10,9 @@ from itertools import groupby, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.model.pairs import PairAnalysis, Quantity
-from fabricgauge.report.picture import Cells, GroupBlock, HeatMap, Histogram, canvas_text
-from fabricgauge.words.figures import digits, size
-from fabricgauge.words.networks import named
-
-#: The unit that people read, and the factor to it.
-SHOWN: dict[Quantity, tuple[str, float]] = {"latency": ("µs", 1e6), "bandwidth": ("MB/s", 1e-6)}
-WHAT: dict[Quantity, str] = {
-    "latency": "latency, half round trip",
-    "bandwidth": "bandwidth, per direction",
-}
+from fabricgauge.model.pairs import PairAnalysis
+from fabricgauge.report.picture import SHOWN, GroupBlock, HeatMap, Histogram, canvas_text, title
+from fabricgauge.words.figures import digits
 
 #: More cells per side are joined into blocks that show their worst pair.
 MOST_CELLS = 1024
@@ -36,12 +28,7 @@ WORST_SHOWN = 2.0
 NOISES, LEAST_BAND, MOST_BAND = 3.0, 0.02, 0.25
 
 Values = NDArray[np.float64]
-
-
-def title(analysis: PairAnalysis) -> str:
-    """``net1: bandwidth, per direction, 1 MiB``."""
-    matrix = analysis.matrix
-    return f"{named(matrix.network)}: {WHAT[matrix.quantity]}, {size(matrix.message_bytes)}"
+Cells = NDArray[np.uint16]
 
 
 def heat_map(analysis: PairAnalysis) -> HeatMap | None:

@@ -2,13 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import PairAnalysis, Quantity
 from fabricgauge.report import document as doc
-from fabricgauge.report.content.matrix_pictures import SHOWN, heat_map, histogram, title
-from fabricgauge.report.picture import HeatMap, shortened
+from fabricgauge.report.picture import SHOWN, HeatMap, shortened, title
 from fabricgauge.words.figures import digits, microseconds, of_unit, percent, signed, size
 from fabricgauge.words.networks import named
 
@@ -138,7 +135,7 @@ def _percentages(analysis: PairAnalysis) -> doc.Table:
     """Cells in percent of the typical, ``·`` where nothing was measured."""
     order = list(analysis.order) or list(range(len(analysis.matrix.nodes)))
     names = [shortened(analysis.matrix.nodes[place], LONGEST_NAME) for place in order]
-    shares = 100 * analysis.matrix.values[np.ix_(order, order)] / analysis.typical
+    shares = 100 * analysis.matrix.values[order][:, order] / analysis.typical
     columns = (*doc.heads(""), *doc.figures(*map(str, range(1, len(names) + 1))))
     rows = tuple(
         (f"{place} {name}", *("·" if share != share else f"{share:.0f}" for share in row))
@@ -148,6 +145,8 @@ def _percentages(analysis: PairAnalysis) -> doc.Table:
 
 
 def _pictures(analysis: PairAnalysis) -> doc.Block:
+    from fabricgauge.report.content.matrix_pictures import heat_map, histogram
+
     heat, spectrum = heat_map(analysis), histogram(analysis)
     if heat is None:
         return doc.Paragraph("No pair was measured.", kind="caution", on=doc.PAGE)

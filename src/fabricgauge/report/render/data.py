@@ -5,7 +5,6 @@ import io
 from json import dumps
 
 import msgspec
-import numpy as np
 
 from fabricgauge.report.interface import Cell, OneLine, Records, Setting
 from fabricgauge.report.visible import is_hidden, visible
@@ -31,7 +30,9 @@ def _inert(written: bytes) -> str:
 
 def _plain(value: object) -> object:
     """A number of numpy's as Python's own, which it prints as well as any other."""
-    if isinstance(value, np.generic):
+    from numpy import generic
+
+    if isinstance(value, generic):
         return value.item()
     raise NotImplementedError(f"no JSON for {type(value)}")
 
