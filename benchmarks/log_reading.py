@@ -135,10 +135,22 @@ _TABLES = tuple(_tables())
 _OSU = b"# OSU MPI Latency Test v7.4\n# Size          Latency (us)\n" + b"".join(
     b"%-10d%18.2f\n" % (2**power, 1.37 * power + 1) for power in range(23)
 )
+#: The same for IMB, in the widths of IMB_output.c; its recorded output ends at 4 KiB.
+_IMB_FULL = b"""# Intel(R) MPI Benchmarks 2021.11, MPI-1 part
+#---------------------------------------------------
+# Benchmarking PingPong
+# #processes = 2
+#---------------------------------------------------
+       #bytes #repetitions      t[usec]   Mbytes/sec
+""" + b"".join(
+    b"%13d %12d %12.2f %12.2f\n" % (size, 1000, 1.37 + size / 1e4, size / (1.37 + size / 1e4))
+    for size in (0, *(2**power for power in range(23)))
+)
 _IMB = (FIXTURES / "imb" / "2021.11--mpi1-4-ranks.out").read_bytes()
 _PERFTEST = (FIXTURES / "perftest" / "4.5--write-bw-all-sizes.out").read_bytes()
 ALONE: dict[str, tuple[bytes, ...]] = {
     "osu_latency, 23 sizes": (_OSU,),
+    "IMB PingPong, 24 sizes": (_IMB_FULL + b"# All processes entering MPI_Finalize\n",),
     "IMB-MPI1 with 4 ranks": (_IMB,),
     "ib_write_bw, 23 sizes": (_PERFTEST,),
     **{f"recorded outputs of {suite}": tuple(_tables(suite)) for suite in SUITES},
@@ -147,6 +159,12 @@ CONTENTS: dict[str, tuple[bytes, ...]] = {
     "tables and noise": tuple(each for one in _TABLES for each in (one, NOISE * 20)),
     "tables": _TABLES,
     "noise": (NOISE * 100,),
+    "noise, no two lines alike": tuple(
+        NOISE.replace(b"4711", b"%d" % place)
+        .replace(b"22:46:07", b"22:46:%02d.%d" % divmod(place, 60))
+        .replace(b"4194304", b"%d" % (place * 4096))
+        for place in range(5000)
+    ),
 }
 
 
