@@ -23,7 +23,7 @@ from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.topology import Topology
 from fabricgauge.model.varied import Design, Factor
-from fabricgauge.store.run_files import About, ResultLine, Started
+from fabricgauge.store.run_files import VERSION, About, ResultLine, Started
 
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
 
@@ -122,7 +122,8 @@ def a_run(place: Path, bad: str) -> Path:
         write(run / name, spoilt(value, kind, bad))
     request = MeasurementRequest(mpi="x", nodelist="x", ssh_config="x", tool_path="x")
     about = About("x", ("x",), {"MPI": "x"}, request)
-    write(run / "run.json", spoilt(about, About, bad))
+    # Of another version it would be refused at once.
+    write(run / "run.json", spoilt(about, About, bad) | {"version": VERSION})
     for name, line in {"results.jsonl": ResultLine, "launches.jsonl": Started}.items():
         values = [
             msgspec.json.decode(one, type=line)
