@@ -64,6 +64,20 @@ def test_coverage_is_inconclusive_when_what_was_asked_for_is_missing(
     assert overall(failing) is Outcome.FAIL
 
 
+@pytest.mark.parametrize(("lost", "named"), [
+    ({"unjoined": UNJOINED}, True), ({"unjoined": UNJOINED, "unreached": UNREACHED}, False),
+])  # fmt: skip
+def test_an_address_found_wrong_beforehand_is_why_a_network_lacks_a_node(
+    lost: dict[str, tuple[object, ...]], named: bool
+) -> None:
+    same = Finding("addresses", Severity.FAIL, "c2:eth1", "has c2:eth0's", (), "", "set its own")
+    run = planted.run(of=msgspec.structs.replace(planted.fabric(), **lost))
+    given = planted.verdicts(msgspec.structs.replace(run, preflight=(same,)))
+    verdict = planted.the(given, "coverage", Outcome.INCONCLUSIVE)
+    told = ("c2:eth1 has c2:eth0's", "set its own")
+    assert ((verdict.cause, verdict.remedy) == told) is named
+
+
 def measured_on(name: str, number: int) -> Launch:
     slow = map(planted.measurement, planted.samples(0.0995))
     return planted.launch(slow, number, name)

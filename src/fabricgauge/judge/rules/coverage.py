@@ -24,6 +24,9 @@ _DOWN = (
     " then check again; or leave out what is not meant to be there",
 )
 
+#: Checks whose findings keep a node out of a network.
+_OF_AN_ADDRESS = ("addresses", "link")
+
 _ASKED = Threshold(1.0, "share", "equal to", "what was asked for")
 
 
@@ -39,7 +42,7 @@ def judge(context: Context) -> Words:
     if lost := (*unreached, *fabric.unjoined):
         told = f"nothing is known of what was asked for: {sentences.listed(lost)}"
         also = (f"{len(names)} nodes that were reached were not measured",) if names else ()
-        return Said(Outcome.INCONCLUSIVE, told, figure, _ASKED, (*lost, *also), *_DOWN)
+        return Said(Outcome.INCONCLUSIVE, told, figure, _ASKED, (*lost, *also), *_why(run))
     if names:
         told = f"{len(names)} of {known} nodes were not measured: {sentences.listed(names)}"
         each = tuple(f"no case on {name} came to its proper end" for name in names[:6])
@@ -49,6 +52,15 @@ def judge(context: Context) -> Words:
         told = f"{sentences.listed(broke)} took part until a launch broke; the rest lacks them"
         return Said(Outcome.WARN, told, figure, _ASKED, (), *_KNOWN)
     return Said(Outcome.PASS, f"all {known} nodes were measured", figure, _ASKED)
+
+
+def _why(run: Run) -> tuple[str, str]:
+    """Cause and remedy: an address or a link that was found to be wrong before the measurement."""
+    wrong = (one for one in run.preflight if one.check in _OF_AN_ADDRESS)
+    found = next((one for one in wrong if one.severity is Severity.FAIL), None)
+    if run.fabric.unreached or found is None:
+        return _DOWN
+    return f"{found.where} {found.what}", found.remedy
 
 
 def _unmeasured(run: Run) -> list[str]:
