@@ -18,7 +18,7 @@ from fabricgauge.discover.survey.sysfs import VIRTUAL, virtual_functions
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, IpoibPort, Member, Network, Node
 from fabricgauge.model.inventory import Adapter, Inventory, RdmaPort
-from fabricgauge.words.figures import link_rate
+from fabricgauge.words.figures import link_rate, size
 
 #: Words of the kernel's command line that change what a network carries or a processor does;
 #: others (root, BOOT_IMAGE, ip, addresses) differ between like nodes by right.
@@ -157,8 +157,8 @@ def _node_details(inventory: Inventory) -> Iterator[tuple[str, str]]:
         facts.update(inventory.node.facts)
     for fact, called in _FACTS.items():
         if fact in facts:
-            unit = " bytes" if fact.endswith(" bytes") and facts[fact].isdigit() else ""
-            yield called, f"{facts[fact]}{unit}"
+            counted = fact.endswith(" bytes") and facts[fact].isdecimal()
+            yield called, size(int(facts[fact])) if counted else facts[fact]
     if "kernel command line" in facts:
         words = filter(_TELLING.fullmatch, facts["kernel command line"].split())
         yield "kernel command line", " ".join(words) or "nothing telling"
