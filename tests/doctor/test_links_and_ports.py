@@ -35,6 +35,14 @@ def test_an_unreached_node_is_named_with_its_reason() -> None:
     assert found.evidence == ("c9 could not be reached (exit status 255)",)
 
 
+def test_a_node_whose_answer_was_cut_off_is_not_said_to_be_sound() -> None:
+    cut = with_fact(clean(), "c2", "answer", "cut off")
+    told = ("the answer was cut off at line 40",)
+    found = only(with_inventory(cut, "c2", lambda one: msgspec.structs.replace(one, troubles=told)))
+    assert (found.check, found.where, found.severity) == ("reach", "c2", Severity.WARN)
+    assert found.evidence == told
+
+
 def silent(preflight: Preflight, node: str, network: str) -> Preflight:
     def lost(ping: Ping) -> Ping:
         if network == ping.network and node in (ping.source, ping.target):

@@ -15,11 +15,19 @@ from fabricgauge.words.sentences import listed
 def _silent(cluster: Cluster, _: object) -> Iterator[Finding]:
     for lost in cluster.preflight.fabric.unreached:
         yield found(Severity.FAIL, lost.name, "does not answer", lost.reason, nodes=(lost.name,))
+    for known in cluster.nodes:
+        if known.inventory.facts.get("answer") == "cut off":
+            cut = "was cut off while it answered: what is not known of it was not looked at"
+            why = "A check looks at what a node said, and finds nothing in what is missing."
+            yield found(Severity.WARN, known, cut, *known.inventory.troubles, remedy=AGAIN, why=why)
+
+
+AGAIN = "ask the node once more; if it is cut off again, see whether it is hung or overloaded"
 
 
 REACH = Check(
     "reach",
-    "Every node answers",
+    "Every node answers to the end",
     "Nothing can be started on a node that does not answer, and nothing is known of it.",
     lambda cluster: (*cluster.nodes, *cluster.preflight.fabric.unreached),
     "there is no node to look at",
