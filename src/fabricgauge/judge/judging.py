@@ -29,7 +29,7 @@ from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import RULES_OF_SPEED, Outcome, Verdict, VerdictSubject, distinct
 
 #: Raised whenever a rule could judge the same run differently.
-RULES_VERSION = "17"
+RULES_VERSION = "18"
 
 
 def judgement(context: Context) -> RunVerdicts:
