@@ -6,7 +6,7 @@ import pytest
 from fabricgauge.lab import faults, holder
 from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.state import LabNetwork, LabNode, LabState, NodeHolder
-from fabricgauge.model.errors import LabError
+from fabricgauge.model.errors import UsageError
 
 HOLDER = NodeHolder(1, 1, 1)
 
@@ -74,7 +74,7 @@ def test_heal_ends_only_what_it_is_asked_for(state: LabState) -> None:
 def test_inject_fails_when_the_fault_cannot_be(
     state: LabState, fault: LabFault, message: str
 ) -> None:
-    with pytest.raises(LabError, match=message):
+    with pytest.raises(UsageError, match=message):
         faults.inject(state, fault)
 
 

@@ -27,7 +27,7 @@ from fabricgauge.lab.guests.image import (
 from fabricgauge.lab.host_access import access
 from fabricgauge.lab.spec import LabSpec, NetworkSpec, checked
 from fabricgauge.lab.state import LabNetwork, LabNode, LabState, NodeHolder
-from fabricgauge.model.errors import LabError, ToolMissing
+from fabricgauge.model.errors import LabError, ToolMissing, UsageError
 
 ENTER = Path(qemu.__file__).parents[1] / "enter.sh"
 HOLDER = NodeHolder(1, 1, 1)
@@ -91,7 +91,7 @@ def test_launches_start_on_the_first_node_where_there_is_no_head() -> None:
     ],
 )
 def test_lab_with_rdma_fails_when_it_cannot_be_made(spec: LabSpec, message: str) -> None:
-    with pytest.raises(LabError, match=message):
+    with pytest.raises(UsageError, match=message):
         checked(spec)
     assert checked(LabSpec(networks=(NetworkSpec("a", 1e9),), rdma="roce"))
 

@@ -19,7 +19,7 @@ from fabricgauge.lab.spec import LabSpec
 from fabricgauge.lab.state import LabState, lab_directory, load_complete, load_marks
 from fabricgauge.lab.status import status
 from fabricgauge.lab.up import down
-from fabricgauge.model.errors import LabError, ToolMissing
+from fabricgauge.model.errors import LabError, ToolMissing, UsageError
 
 pytestmark = pytest.mark.lab
 
@@ -169,5 +169,5 @@ def test_verbs_fail_when_the_lab_has_no_slurm(make_lab: MakeLab) -> None:
 
 
 def test_verbs_fail_when_there_is_no_such_node(slurm_lab: LabState) -> None:
-    with pytest.raises(LabError, match="no node 'c9'"):
+    with pytest.raises(UsageError, match="no node 'c9'"):
         cluster.kill(slurm_lab, "c9")

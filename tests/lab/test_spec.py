@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.lab.spec import LabSpec, NetworkSpec, address, checked, numbered_nodes, subnet
-from fabricgauge.model.errors import LabError
+from fabricgauge.model.errors import UsageError
 
 HOSTILE = "c1;touch${IFS}x"
 
@@ -25,7 +25,7 @@ def test_any_name_that_hosts_file_and_kernel_can_hold_is_data(name: str) -> None
      "\0", "head", "HEAD", "switch", "localhost", "\udc80"],
 )  # fmt: skip
 def test_name_fails_when_hosts_file_kernel_or_table_cannot_hold_it(name: str) -> None:
-    with pytest.raises(LabError, match="cannot name a node"):
+    with pytest.raises(UsageError, match="cannot name a node"):
         checked(LabSpec(nodes=(name,)))
 
 
@@ -44,7 +44,7 @@ def test_name_fails_when_hosts_file_kernel_or_table_cannot_hold_it(name: str) ->
     ],
 )
 def test_spec_fails_when_it_cannot_be_made(spec: LabSpec, message: str) -> None:
-    with pytest.raises(LabError, match=message):
+    with pytest.raises(UsageError, match=message):
         checked(spec)
 
 

@@ -19,14 +19,15 @@ from fabricgauge.lab.fault_kinds import KINDS, ON_A_NODE, LabFault
 from fabricgauge.lab.holder import ENTERED_MARK, is_alive
 from fabricgauge.lab.spec import check_mtu, check_rate
 from fabricgauge.lab.state import LabNetwork, LabNode, LabState, NodeHolder, save
-from fabricgauge.model.errors import LabError
+from fabricgauge.model.errors import LabError, UsageError
 
 
 def inject(state: LabState, fault: LabFault) -> LabState:
     """Put a fault in force; one of the same kind on the same link is replaced.
 
     Raises:
-        LabError: no such node or network, an impossible value, or a refusal by the kernel.
+        UsageError: no such node or network, or an impossible value.
+        LabError: the kernel refused it.
     """
     _check(state, fault)
     kept = tuple(old for old in state.faults if not _replaces(fault, old))
@@ -39,7 +40,8 @@ def heal(
     """End the faults in force: all, or those of a node, of a network, of a kind.
 
     Raises:
-        LabError: no such node or network, or a refusal by the kernel.
+        UsageError: no such node or network.
+        LabError: the kernel refused it.
     """
     if node is not None:
         state.node(node)
@@ -71,7 +73,7 @@ def _check(state: LabState, fault: LabFault) -> None:
         check_mtu(fault.amount, fault.where)
     elif kind.what and not low <= fault.amount <= high:
         what = f"{kind.what} of {fault.where}"
-        raise LabError(f"{fault.amount:g} cannot be {what}: it is not {low:g} to {high:g}")
+        raise UsageError(f"{fault.amount:g} cannot be {what}: it is not {low:g} to {high:g}")
 
 
 def _check_address(text: str, where: str) -> None:
@@ -81,7 +83,7 @@ def _check_address(text: str, where: str) -> None:
             return
     except ValueError:
         pass
-    raise LabError(f"{text!r} cannot be an address of {where}; write, e.g., 10.77.0.11/24")
+    raise UsageError(f"{text!r} cannot be an address of {where}; write, e.g., 10.77.0.11/24")
 
 
 def _replaces(new: LabFault, old: LabFault) -> bool:

@@ -5,7 +5,7 @@ import re
 
 import msgspec
 
-from fabricgauge.model.errors import LabError
+from fabricgauge.model.errors import UsageError
 
 #: The node that every network reaches and where ``mpiexec`` is started.
 HEAD = "head"
@@ -68,12 +68,12 @@ def checked(spec: LabSpec) -> LabSpec:
     """The same lab, if it can be made.
 
     Raises:
-        LabError: a name, count, rate or MTU that the lab cannot have.
+        UsageError: a name, count, rate or MTU that the lab cannot have.
     """
     names = {"node": spec.nodes, "network": tuple(one.name for one in spec.networks)}
     for what, limit in (("node", _NODES_LIMIT), ("network", _NETWORKS_LIMIT)):
         if not 1 <= len(names[what]) <= limit:
-            raise LabError(f"a lab has 1 to {limit} {what}s, not {len(names[what])}")
+            raise UsageError(f"a lab has 1 to {limit} {what}s, not {len(names[what])}")
     for node in spec.nodes:
         _check_node_name(node)
     for network in spec.networks:
@@ -82,7 +82,7 @@ def checked(spec: LabSpec) -> LabSpec:
         alike = [name.lower() if what == "node" else name for name in some]
         for name in alike:
             if alike.count(name) > 1:
-                raise LabError(f"two {what}s are named {name!r}; names must differ")
+                raise UsageError(f"two {what}s are named {name!r}; names must differ")
     if spec.rdma:
         _check_guests(spec)
     return spec
@@ -90,14 +90,14 @@ def checked(spec: LabSpec) -> LabSpec:
 
 def _check_guests(spec: LabSpec) -> None:
     if len(spec.nodes) != 2:
-        raise LabError(
+        raise UsageError(
             f"a lab with RDMA has two nodes, not {len(spec.nodes)}: one cable joins them"
         )
     if spec.slurm:
-        raise LabError("a lab with RDMA has no Slurm; leave --slurm or --rdma out")
+        raise UsageError("a lab with RDMA has no Slurm; leave --slurm or --rdma out")
     for name in spec.nodes:
         if not _GUEST_NAME.fullmatch(name):
-            raise LabError(
+            raise UsageError(
                 f"{name!r} cannot name a virtual machine: use up to 63 letters, digits and "
                 "hyphens, beginning with a letter"
             )
@@ -107,14 +107,14 @@ def check_mtu(mtu_bytes: float, where: str) -> None:
     """Refuse an MTU that a virtual link cannot have, in bytes."""
     low, high = _MTU_BYTES
     if not low <= mtu_bytes <= high:
-        raise LabError(f"MTU {mtu_bytes:g} of {where} is not between {low} and {high} bytes")
+        raise UsageError(f"MTU {mtu_bytes:g} of {where} is not between {low} and {high} bytes")
 
 
 def check_rate(rate_bit_s: float, where: str) -> None:
     """Refuse a line rate that the token bucket cannot hold, in bit/s."""
     low, high = _RATE_BIT_S
     if not low <= rate_bit_s <= high:
-        raise LabError(f"rate {rate_bit_s:g} bit/s of {where} is not between 1M and 400G bit/s")
+        raise UsageError(f"rate {rate_bit_s:g} bit/s of {where} is not between 1M and 400G bit/s")
 
 
 def _check_node_name(name: str) -> None:
@@ -131,12 +131,12 @@ def _check_node_name(name: str) -> None:
     elif name.lower() in _RESERVED:
         reason = "the lab uses that name itself"
     if reason:
-        raise LabError(f"{name!r} cannot name a node: {reason}; choose another name")
+        raise UsageError(f"{name!r} cannot name a node: {reason}; choose another name")
 
 
 def _check_network(network: NetworkSpec) -> None:
     if not _NETWORK_NAME.fullmatch(network.name):
-        raise LabError(
+        raise UsageError(
             f"{network.name!r} cannot name a network: use up to 32 letters, digits, dots, "
             "underscores and hyphens, beginning with a letter or digit"
         )

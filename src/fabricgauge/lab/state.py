@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from fabricgauge.lab.fault_kinds import LabFault
-from fabricgauge.model.errors import LabError
+from fabricgauge.model.errors import LabError, UsageError
 
 _FILE = "lab.json"
 
@@ -106,7 +106,7 @@ class LabState(msgspec.Struct, frozen=True):
             if one.name == name:
                 return one
         known = ", ".join(one.name for one in those)
-        raise LabError(f"lab {self.name!r} has no {what} {name!r}; it has {known}")
+        raise UsageError(f"lab {self.name!r} has no {what} {name!r}; it has {known}")
 
 
 class Marks(msgspec.Struct, frozen=True):

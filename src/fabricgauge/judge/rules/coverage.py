@@ -49,7 +49,10 @@ def judge(context: Context) -> Words:
         why = _KNOWN if set(names) <= _culprits(run) else _PLANNED
         return Said(Outcome.WARN, told, figure, _ASKED, each, *why)
     if broke := _broke(context):
-        told = f"{sentences.listed(broke)} took part until a launch broke; the rest lacks them"
+        told = (
+            f"{sentences.listed(broke)} took part until a launch broke; what was left to measure"
+            " was not measured there"
+        )
         return Said(Outcome.WARN, told, figure, _ASKED, (), *_KNOWN)
     return Said(Outcome.PASS, f"all {known} nodes were measured", figure, _ASKED)
 

@@ -113,7 +113,8 @@ def start(state: LabState, node: str) -> LabState:
     """Start a node's daemon (the head's: slurmctld, and munged if it is gone) and await it.
 
     Raises:
-        LabError: no Slurm in this lab, no such node, or the daemon does not come up.
+        UsageError: no such node.
+        LabError: no Slurm in this lab, or the daemon does not come up.
     """
     program = _program(state, node)
     if node == HEAD:
@@ -133,7 +134,8 @@ def stop(state: LabState, node: str) -> None:
     """Ask a node's daemon to end; jobs and their steps go on until Slurm finds the node silent.
 
     Raises:
-        LabError: no Slurm in this lab, no such node, or the daemon does not end.
+        UsageError: no such node.
+        LabError: no Slurm in this lab, or the daemon does not end.
     """
     for daemon in _noted(state, _program(state, node), node):
         if is_alive(daemon.process):
@@ -147,7 +149,8 @@ def kill(state: LabState, node: str) -> None:
     power cut does.
 
     Raises:
-        LabError: no Slurm in this lab, no such node, or a process does not end.
+        UsageError: no such node.
+        LabError: no Slurm in this lab, or a process does not end.
     """
     for daemon in _noted(state, _program(state, node), node):
         _await_end(daemon, partial(_struck, state), "see dmesg")
