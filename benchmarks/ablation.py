@@ -50,6 +50,7 @@ PARTS: dict[str, tuple[Any, str, Any]] = {
     "each node's own small excess": (ways, "_own", lambda one: np.zeros_like(one.left.ends)),
     "nodes that change": (detect, "changing", lambda *_: []),
     "samples that scatter": (unsteady, "restless", lambda _: np.zeros(0, dtype=np.int64)),
+    "effects estimated again": (ends, "_estimated_again", lambda search, named, both: [*named]),
     "the typical pair among healthy ones": (detect, "_healthy", _usual),
     "passes of most pairs only": (limits, "WHOLE_PASS", 0.0),
     "the test of a group's nodes": (limits, "SHOWN_BY_NODES", 0.0),

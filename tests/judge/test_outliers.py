@@ -175,7 +175,7 @@ def test_one_effect_that_nothing_excuses_is_enough() -> None:
     second = waiting(again, {2: 0.35}, "bandwidth")
     (verdict,) = planted.by_rule(many.verdicts(many.run(first, second)), "outliers")
     assert verdict.outcome is Outcome.FAIL
-    assert "latency at 8 B 29.9 % higher" in verdict.summary
+    assert "latency at 8 B 30.0 % higher" in verdict.summary
 
 
 def test_a_wire_that_is_slow_is_not_excused_by_a_busy_host() -> None:

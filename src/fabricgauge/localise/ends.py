@@ -169,7 +169,9 @@ def find_ends(start: Left) -> SlowEnds:
     while new := _next(left, named):
         named |= {end.index: end for end in new}
         left = start.knowing(named.values())
-    both, ends = left.stand(0.5, named), [*named.values()]
+    both = left.stand(0.5, named)
+    ends = _estimated_again(left, named.values(), both)
+    left = start.knowing(ends)
     return SlowEnds(ends, _doubtful(left, ends, both), both, left)
 
 
@@ -199,6 +201,19 @@ def _end(both: LevelTests, index: int, slow: NDArray[np.bool_], q: float) -> End
         index, part, float(excess[slow].mean()), float(np.sqrt((error[slow] ** 2).mean())), q,
         (float(excess[0]), float(excess[-1])),
     )  # fmt: skip
+
+
+def _estimated_again(left: Left, named: Iterable[End], both: LevelTests) -> list[End]:
+    """Effects by medians, now that slow partners do not move them any more.
+
+    What is not slow any more, with the others' part known, was not at fault.
+    """
+    ends = []
+    for end in named:
+        again = _end(both, end.index, np.isin(np.arange(len(both.p)), end.ways), end.q)
+        if not again.level < limits.LEAST * left.slow.limit:
+            ends.append(again if np.isfinite(again.level) else end)
+    return ends
 
 
 def _doubtful(left: Left, ends: list[End], both: LevelTests) -> list[End]:
