@@ -19,6 +19,7 @@ from fabricgauge.model.run import Launch
 
 PAGE = Path(__file__).parents[2] / "docs/reference/ceilings.md"
 RDMA = ("100GbE roce", "100GbE roce-v1", "hdr")
+HEADER = sample.judged().run.launches[0].header
 OFI = UsedOfi("/lib/libfabric.so.1", "1.17", "verbs;ofi_rxm", "RDM", "tagged", "delivery", 64, ())
 
 
@@ -29,10 +30,9 @@ def verbs(mtu: int) -> UsedVerbs:
 def launch(
     network: Network, used: UsedSockets | UsedOfi | UsedVerbs | None, number: int = 1
 ) -> Launch:
-    header = sample.judged().run.launches[0].header
-    assert header
+    assert HEADER
     of = planted.launch([planted.measurement(planted.samples()[0])], number, network.name)
-    return msgspec.structs.replace(of, header=msgspec.structs.replace(header, transport=used))
+    return msgspec.structs.replace(of, header=msgspec.structs.replace(HEADER, transport=used))
 
 
 def found(network: Network, *launches: Launch) -> Ceiling:
