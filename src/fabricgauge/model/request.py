@@ -124,7 +124,7 @@ def _conditions(
     request: MeasurementRequest, ranks: int, launcher: str
 ) -> Iterator[tuple[bool, Collection[str], str]]:
     """When fields have no effect; {} stands for the option's name in the reason."""
-    tool, sim, lab = request.tool.partition(":")[0], bool(request.sim), bool(request.lab)
+    tool, lab = request.tool.partition(":")[0], bool(request.lab)
     stored = bool(request.resume)
     yield stored, _PLANNED, "--resume takes {} from the run; leave it out"
     alone = stored and not any(asks_for(request, field) for field in WHERE)
@@ -149,6 +149,15 @@ def _conditions(
     yield launcher not in ("", "ssh"), ("ssh_config",), reason
     reason = "-N is the size of a lab that is made for this run; add --lab without a name"
     yield request.lab != OWN_LAB, ("nodes",), reason
+    yield from _of_simulation(bool(request.sim))
+    yield from _of_transport(request, ranks)
+    yield from _of_memory(request, ranks)
+    # Two ranks are one pair: there is nobody to compare it with.
+    yield ranks == 2, ("concurrent",), "{} has no effect on two ranks: they are one pair"
+    yield ranks == 2, ("topology",), "{} has no effect on two ranks: groups need more nodes"
+
+
+def _of_simulation(sim: bool) -> Iterator[tuple[bool, Collection[str], str]]:
     reason = "--sim excludes --lab and --launcher: nothing real is measured"
     yield sim, ("lab", "launcher", "ssh_config"), reason
     yield sim, ("topology",), "--sim knows its platform's topology; leave {} out"
@@ -157,11 +166,6 @@ def _conditions(
     yield not sim, ("sim_fault", "sim_seed", "sim_noise"), reason
     yield sim, ("transport",), "{} has no effect on --sim, which has SimGrid's own MPI"
     yield sim, ("memory", "device"), "{} has no effect on --sim: simulated nodes have no GPU"
-    yield from _of_transport(request, ranks)
-    yield from _of_memory(request, ranks)
-    # Two ranks are one pair: there is nobody to compare it with.
-    yield ranks == 2, ("concurrent",), "{} has no effect on two ranks: they are one pair"
-    yield ranks == 2, ("topology",), "{} has no effect on two ranks: groups need more nodes"
 
 
 def _of_transport(

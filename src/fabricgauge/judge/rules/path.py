@@ -28,9 +28,6 @@ NEARLY_ALL = 0.9
 #: Lines of evidence of one verdict: eight nodes in three launches.
 MOST_LINES = 48
 
-#: An interface that carried this share is named alone.
-NEARLY_ALL = 0.9
-
 _PIN = (
     "pin MPI to the network (MPICH: FI_TCP_IFACE or UCX_NET_DEVICES; Open MPI: --mca"
     " btl_tcp_if_include SUBNET; Intel MPI: FI_TCP_IFACE) and look at `ip route get ADDRESS`"

@@ -38,7 +38,8 @@ def judge(subject: Subject) -> Said | Skipped:
         return Said(Outcome.INCONCLUSIVE, "no launch measured anything", remedy=mend)
     virtual = subject.run.fabric.virtual
     signs = [sign for placed in measured for sign in _signs(placed, virtual=virtual)]
-    outcome, told, cause = min(signs, key=lambda one: one[0].rank)
+    unknown = Outcome.INCONCLUSIVE, "nothing shows where the ranks ran", ""
+    outcome, told, cause = min(signs, key=lambda one: one[0].rank, default=unknown)
     fine = outcome is Outcome.PASS
     if fine:
         told = "every rank ran on the node that it was meant for"
