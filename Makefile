@@ -12,6 +12,8 @@ OMPI5  := .venv-openmpi5
 # A package index may stumble.
 export PIP_RETRIES := 10
 export PIP_DEFAULT_TIMEOUT := 60
+# Each start of the program would compile all of it where bytecode is not kept.
+export PYTHONDONTWRITEBYTECODE :=
 # Two at a time: much of a test is waiting. Those of one file share what they bring up. In their
 # order the files with labs come first, and the many quick ones fill the end.
 PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder

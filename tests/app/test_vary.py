@@ -97,6 +97,9 @@ def test_a_comparison_that_is_broken_off_is_finished_later(lab: Lab, tmp_path: P
     assert running.returncode == 130
     (directory,) = tmp_path.glob("2*.partial")
     assert f"--resume {directory}" in said
+    for other in (("--seed", "9"), ("--launches", "5"), ("--vary", "env:A=2,1"), ("--sizes", "16")):
+        refused = fabricgauge(*words, *other, "--resume", str(directory))
+        assert (refused.returncode, other[0] in refused.stderr) == (2, True), refused.stderr
     done = fabricgauge(*words, "--resume", str(directory), "--format", "json", timeout_s=200)
     assert done.returncode == 3, done.stderr  # four blocks decide nothing
     (effect,) = json.loads(done.stdout)["varied"]["effects"]

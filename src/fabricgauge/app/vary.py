@@ -17,7 +17,13 @@ from fabricgauge.compare.varying import varied
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.memory import known_memory
 from fabricgauge.model.pattern import ROUND_ROBIN_PATTERNS, THREADED_PATTERNS
-from fabricgauge.model.request import MeasurementRequest, applicable
+from fabricgauge.model.request import (
+    PLANNED,
+    MeasurementRequest,
+    applicable,
+    asks_for,
+    option,
+)
 from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Design, Factor, Varied
 from fabricgauge.plan.asked import ALL_PATTERNS
@@ -28,7 +34,7 @@ from fabricgauge.run.mpi_impls.interface import is_pinned
 from fabricgauge.run.mpi_impls.table import mpi_impl_of
 from fabricgauge.run.transports import OFI, known_transport
 from fabricgauge.store.run_directory import PARTIAL, RunDirectory, find
-from fabricgauge.store.run_files import About, load
+from fabricgauge.store.run_files import About, load, stored_request
 
 #: What people call a suite of compilers, and its C++ compiler.
 COMPILERS = {"gcc": "g++", "clang": "clang++", "intel": "icpx", "nvhpc": "nvc++", "aocc": "clang++"}
@@ -95,23 +101,28 @@ def _of_blocks(target: Target, blocks: int) -> tuple[Target, Profile]:
 
 
 def take_up(
-    target: Target, directory: RunDirectory, said: tuple[Factor, ...] = ()
+    target: Target, directory: RunDirectory, said: tuple[Factor, ...] = (), seed: int | None = None
 ) -> tuple[Design, tuple[RunContext, ...]]:
-    """The arms of a comparison that was broken off; ``said`` is what was named to be varied.
+    """The arms of a comparison that was broken off.
+
+    ``said`` is what was named to be varied, empty if nothing was; ``seed`` is None likewise.
 
     Raises:
         StoreError: the directory holds none.
-        UsageError: it is complete, or was begun with other engines; or others can have changed
-            what is varied, and ``said`` is not the same.
+        UsageError: it is complete, or was begun with other factors, options or engines; or others
+            can have changed what is varied, and nothing is ``said``.
         CannotRun: the nodes are not what they were.
     """
     if directory.complete:
         raise UsageError(f"{directory.identity} is complete; there is nothing to resume")
     design = _design(directory, said)
+    if seed not in (None, design.seed):
+        raise UsageError(f"--resume takes --seed from the comparison, which has {design.seed}")
     arms = []
     for arm, folder in zip(design.arms, design.folders, strict=True):
         own = _target_of(design, arm, target)
         run = find(directory.path, f"{directory.path / folder}{PARTIAL}")
+        _require_planned(run, own.request)
         if run.complete:
             arms.append(RunContext(own, run, load(run)))
             continue
@@ -126,13 +137,26 @@ def _design(directory: RunDirectory, said: tuple[Factor, ...]) -> Design:
     combined = set(product(*(one.levels for one in design.factors)))
     if not set(design.arms) <= combined:
         raise StoreError(f"{directory.path / _DESIGN} is damaged: an arm has an unknown level")
-    if said != design.factors and (why := directory.foreign):
-        names = ", ".join(f"{one.name}={','.join(one.levels)}" for one in design.factors)
+    names = ", ".join(f"{one.name}={','.join(one.levels)}" for one in design.factors)
+    if said and said != design.factors:
+        raise UsageError(f"{directory.path} varies {names}; leave --vary out, or say the same")
+    if not said and (why := directory.foreign):
         raise UsageError(
             f"{directory.path} is not provably yours ({why}): say yourself with --vary what is"
             f" varied. It names {names}"
         )
     return design
+
+
+def _require_planned(run: RunDirectory, said: MeasurementRequest) -> None:
+    """Refuse what is said otherwise than when the arm was planned: it would have no effect."""
+    stored = stored_request(run)
+    for field in PLANNED:
+        if asks_for(said, field) and getattr(said, field) != getattr(stored, field):
+            raise UsageError(
+                f"--resume takes {option(field)} from the comparison; leave it out, or say it as"
+                " when it was begun"
+            )
 
 
 def _require_same(run: RunDirectory, target: Target) -> None:

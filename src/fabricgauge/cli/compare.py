@@ -134,6 +134,8 @@ def _vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: fl
     from fabricgauge.store.holding import held
 
     factors, resume = options["vary"], options["resume"]
+    by_hand = ctx.get_parameter_source("seed") is click.core.ParameterSource.COMMANDLINE
+    seed = options["seed"] if by_hand else None
     request = of.request_of({**options, "resume": None})
     with (
         bar(options["quiet"]) as progress,
@@ -143,7 +145,7 @@ def _vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: fl
         directory = find(root, resume) if resume else RunDirectory.create(root)
         with held(directory):
             begun = app.begin(made, target, directory) if made else None
-            design, arms = begun or app.take_up(target, directory, factors)
+            design, arms = begun or app.take_up(target, directory, factors, seed)
             found, interrupted = app.run(design, arms, directory, tolerance)
             progress.close()
             print_report("varied", found, options["format"], options["to"])

@@ -69,7 +69,7 @@ WHERE = (
 #: These belong to them, but alone they do not say where.
 _BESIDE = ("nodes", "ppn", "sim_fault", "sim_seed", "sim_noise")
 #: What the plan of a stored run holds already.
-_PLANNED = (
+PLANNED = (
     "network", "unpinned", "topology", "profile", "patterns", "sizes", "launches", "half_width",
     "case_budget", "budget", "concurrent", "check_data", "transport", "memory", "device",
 )  # fmt: skip
@@ -126,7 +126,7 @@ def _conditions(
     """When fields have no effect; {} stands for the option's name in the reason."""
     tool, lab = request.tool.partition(":")[0], bool(request.lab)
     stored = bool(request.resume)
-    yield stored, _PLANNED, "--resume takes {} from the run; leave it out"
+    yield stored, PLANNED, "--resume takes {} from the run; leave it out"
     alone = stored and not any(asks_for(request, field) for field in WHERE)
     yield alone, _BESIDE, "--resume takes {} from the run, unless nodes and programs are said anew"
     inside = f"{{}} has no effect on {tool}, which measures inside each node"
