@@ -88,7 +88,7 @@ def test_ip_gives_bonds_and_vlans_addresses(chosen: str, there: tuple[Json, ...]
 
 
 def test_networkd_does_not_lose_the_vlans_of_an_adapter() -> None:
-    with pytest.raises(UsageError, match=r"c1:eth1 carries eth1.40, of which a file for networkd"):
+    with pytest.raises(UsageError, match=r"c1:eth1 carries eth1.40, and a file for networkd would"):
         made("networkd", "eth1", *VLAN)
     for backend in ("network-manager", "netplan", "xcat"):
         assert any("c1:eth1 carries eth1.40" in one for one in made(backend, "eth1", *VLAN).notes)

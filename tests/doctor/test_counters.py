@@ -56,7 +56,7 @@ def test_pauses_that_go_on_are_named() -> None:
     [
         ("bnxt_re0:1", "rnr_naks_rcvd", "sends RDMA packets again while it is quiet"),
         ("mlx5_0:1", "out_of_sequence", "sends RDMA packets again while it is quiet"),
-        ("mlx5_0:1", "np_cnp_sent", "is told of congestion while it is quiet"),
+        ("mlx5_0:1", "np_cnp_sent", "sees congestion while it is quiet"),
         ("eth0", "rx_pfc_ena_frames_pri3", "is paused or pauses others while it is quiet"),
     ],
 )

@@ -35,7 +35,10 @@ _NOT_BY_NETWORK = frozenset({64, 65, 126, 127})
 
 
 class Breakage(msgspec.Struct, frozen=True):
-    """Who broke a launch, for a reader and for the next plan; ``repeats`` if further ones break."""
+    """Who broke a launch: ``findings`` are for a reader, ``dead`` for the next plan.
+
+    ``repeats`` is false if a short launch of the same nodes did not break.
+    """
 
     findings: tuple[Finding, ...] = ()
     dead: tuple[Dead, ...] = ()
@@ -196,7 +199,7 @@ def _finding(
 
 
 def told(ended: Ended, found: Breakage) -> Ended:
-    """The end of a launch with who broke it instead of what launchers say besides."""
+    """The end of a launch; its message names who broke it instead of the launcher's words."""
     if not found.findings:
         return ended
     message = "; ".join((*ended.changes, *(f"{one.where}: {one.what}" for one in found.findings)))

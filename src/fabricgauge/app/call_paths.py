@@ -38,8 +38,8 @@ SIZELESS = ("barrier",)
 #: Ways within one node: what MPI takes by itself, and TCP alone.
 NODE, LOOPBACK = "node", "loopback"
 
-#: After so many calls caches and branch predictors are as warm as they get; Open MPI's shared
-#: memory takes its final path after 2, MPICH's over UCX after some 10.
+#: Calls that warm up caches and branch predictors. Open MPI's shared memory takes its final path
+#: after 2 calls, MPICH's over UCX after some 10.
 WARM_UP = 50
 #: What the launcher may take to reach nodes and to end, beside the tracer's own limit.
 START_S = 30.0
@@ -56,7 +56,7 @@ def operation(word: str) -> Operation:
     """``send``, ``barrier:4``.
 
     Raises:
-        UsageError: no such operation, or not on so many ranks.
+        UsageError: no such operation, or it cannot have that number of ranks.
     """
     name, _, ranks = word.strip().partition(":")
     if name not in (*PAIR_OPERATIONS, *JOINT_OPERATIONS):

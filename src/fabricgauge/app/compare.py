@@ -50,10 +50,10 @@ def compared(a: str, b: str, root: Path, tolerance: float, only: str = "") -> Co
 def side(asked: str, root: Path) -> Side:
     """What an operand names: a file, a run, or a published result, looked for in this order.
 
-    A directory is a run, or holds runs, of which the last is meant.
+    A directory is a run, or holds runs: then the last run is taken.
 
     Raises:
-        UsageError: none of them is called so; the message says where was looked.
+        UsageError: nothing has that name; the message says what was looked for.
         StoreError: the run cannot be read.
     """
     if asked.startswith(REFERENCE):

@@ -14,7 +14,7 @@ from fabricgauge.model.fabric import Network
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.store.run_directory import RunDirectory
 
-#: The folder of what the nodes said of their connections; further rounds have a number behind it.
+#: The folder of the nodes' answers about connections; further rounds add a number to the name.
 CONNECTIONS = "connect"
 
 Keep = Callable[[str, str], None]

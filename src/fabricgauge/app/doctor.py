@@ -101,7 +101,7 @@ def _with_head(access: HostAccess, head: str) -> HostAccess:
 
 
 def _counted(count: int, stage: Stage) -> Callable[[str, str], None]:
-    """A word for every so many trials: many nodes try in several batches, twice."""
+    """A callback that counts trials and tells ``stage`` after every ``MANY`` of them."""
     done = 0
 
     def counted(_node: str, _raw: str) -> None:

@@ -1,4 +1,4 @@
-"""Who is measured together: those of whom none breaks a launch, and suspects once more."""
+"""Which nodes are measured together: those that break no launch, and suspects once more."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -72,11 +72,11 @@ def planned_instead(
 
 
 def further(context: RunContext) -> tuple[PlannedLaunch, ...]:
-    """What can be measured on networks where a launch just broke, by those who do not break it.
+    """The launches that can still be made on networks where a launch just broke.
 
-    Launches without a culprit are made as planned. For each of the others some join the plan that
-    have none; what was measured by then is not measured again. Those that broke stay in the plan:
-    once their culprits are mended, a resumption makes what is left of them.
+    Launches without a culprit are made as planned. Launches with a culprit are replaced: new ones
+    without it join the plan. They do not repeat finished cases. The replaced launches stay in the
+    plan: once the culprits are repaired, a resumed run makes what is left of them.
     """
     broken, context.broken = context.broken, set()
     left = [one for one in context.left() if one.network in broken]
@@ -121,11 +121,11 @@ def so_far(context: RunContext) -> Context:
 
 
 def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped]]:
-    """Each network on which somebody is suspected, with a launch or the reason for none.
+    """Each network with suspects, and a launch that measures them again or why there is none.
 
-    Where the suspects' streams are not measured again, those of whom a rule is in doubt are. Where
-    small messages are lost, streams show in one launch who loses frames, and that accounts for the
-    suspects.
+    Nodes that a rule doubts are measured where no suspect's streams are measured again. Where
+    small messages are lost, one launch of streams shows who loses frames. That explains the
+    suspects as well.
     """
     run, suspected = context.run, context.fabric_result().rechecks
     lossy, judged = losing(run), so_far(context)

@@ -131,10 +131,10 @@ def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
 
 
 class _Watch:
-    """Looks at a launch's links and, in silence, at its ranks; ``lost`` is what is wrong, by node.
+    """Looks at a launch's links and, while no record comes, at its ranks.
 
-    In silence everybody waits for whoever does not go on. Before the first record a rank that is
-    not there may still be on its way.
+    ``lost`` is what is wrong, by node. When no record comes, the ranks wait for one that is stuck.
+    Before the first record a missing rank may still be starting.
     """
 
     def __init__(self, context: RunContext, launch: PlannedLaunch, mark: str) -> None:

@@ -40,9 +40,10 @@ from fabricgauge.words.sentences import counted, listed
 
 #: How long a program may say nothing: some print only at their end.
 SILENT_S = 60.0
-#: A node of many with which so many starts broke, and none ended well, is left out of the rest.
+#: With more than two nodes, a node is left out once this many of its starts broke and none ended
+#: well.
 GIVEN_UP = 3
-#: So many starts are made at once, unless more are asked for: each has a launcher on this machine.
+#: Starts made at once, unless the request sets a number: each has a launcher on this machine.
 MOST_AT_ONCE = 64
 
 _UNSTARTED = Ended("broken", None, "", (), 0.0)
@@ -58,10 +59,10 @@ class _Made(msgspec.Struct, frozen=True):
 
 
 def measure_with_tool(context: RunContext, launches: tuple[PlannedLaunch, ...]) -> None:
-    """Make the starts in order, neighbours that share no node at once; one that breaks does not end
-    the others.
+    """Make the starts in order; successive starts that share no node are made at once.
 
-    As many are made at once as the request has, in a virtual cluster one.
+    A start that breaks does not end the others. The request sets how many are made at once;
+    without a number a virtual cluster makes one.
     """
     broke, fine = Counter[str](), set[str]()
     usual = 1 if context.target.access.virtual else MOST_AT_ONCE
@@ -77,7 +78,7 @@ def measure_with_tool(context: RunContext, launches: tuple[PlannedLaunch, ...]) 
 
 
 def _without(context: RunContext, launch: PlannedLaunch, bad: set[str]) -> Iterator[PlannedLaunch]:
-    """The start without bad nodes; one of which too few nodes are left is closed."""
+    """The start without bad nodes; it is closed if fewer than two nodes are left."""
     named = sorted(bad.intersection(launch.nodes))
     left = tuple(node for node in launch.nodes if node not in bad)
     if not named or not _of_many(context.plan):

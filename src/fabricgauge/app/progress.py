@@ -6,7 +6,7 @@ from fabricgauge.model.together import Round
 
 
 class Progress:
-    """Told of each step as it happens; must not raise. This one watches nothing."""
+    """Receives each step as it happens; must not raise. This class ignores every step."""
 
     def stage(self, text: str) -> None:
         """A stage begins, e.g. ``discovering c1, c2``."""

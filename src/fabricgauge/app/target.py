@@ -201,7 +201,7 @@ def ranks_of(request: MeasurementRequest, nodes: tuple[str, ...]) -> tuple[str, 
 
 
 def _of_many(tool: str) -> bool:
-    """Whether a suite measures more than two nodes; one that is not known is told of later."""
+    """Whether a suite measures more than two nodes; an unknown suite is reported later."""
     known = TOOLS.get(tool.partition(":")[0])
     return known is None or bool(known.of_pairs)
 

@@ -87,7 +87,7 @@ def configure(ctx: click.Context, /, **options: Any) -> None:
 def _wanted(
     request: MeasurementRequest, path: Path | None, bundle: Path | None, backend: str
 ) -> "tuple[Description, tuple[Inventory, ...], HostAccess]":
-    """What is wanted, of which nodes, and how these are reached."""
+    """The wanted networks, the nodes' inventories, and how the nodes are reached."""
     from fabricgauge.app.configuring.read_description import read_file
     from fabricgauge.app.survey import read_bundle, surveyed
     from fabricgauge.app.target import reached

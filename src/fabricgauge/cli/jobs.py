@@ -36,7 +36,7 @@ from fabricgauge.report.visible import visible
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import read_batch, write_batch
 
-#: Jobs that are named to whoever interrupts.
+#: After an interrupt the command that ends the jobs names at most this many.
 MOST_NAMED = 10
 
 
@@ -148,7 +148,7 @@ def _print_job(written: Written, jobs: int) -> None:
 
 @contextmanager
 def begun(directory: RunDirectory) -> Iterator[None]:
-    """Discard a run that could not begin; keep one of which Slurm may have a job, and say so."""
+    """Discard a run that could not begin; keep it, and say so, if Slurm may have its jobs."""
     try:
         yield
     except BaseException as error:
@@ -169,11 +169,11 @@ def followed(
 ) -> int:
     """Do ``first``, wait for all jobs, measure suspects again, and show what came out.
 
-    Where Slurm refuses what ``first`` submits, what it has is waited for all the same. At most
-    ``most_jobs`` follow from what others found.
+    Where Slurm refuses jobs of ``first``, the jobs that it has are still waited for. At most
+    ``most_jobs`` follow from the results of others.
 
     Raises:
-        AllStuck: it refuses, and what it has would be waited for without end.
+        AllStuck: Slurm takes no more jobs, and none that it has will start by itself.
     """
     try:
         try:

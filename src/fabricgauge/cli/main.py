@@ -8,7 +8,7 @@ from types import FrameType
 from fabricgauge.cli.overview import overview
 
 INTERRUPTED = 130
-#: Nothing was judged for whoever cannot read it: neither a pass nor a failure.
+#: Exit status if the output cannot be written: nobody can read it, so no pass and no failure.
 UNWRITTEN = 3
 
 #: Set to anything, an unforeseen error shows its traceback instead of one sentence.

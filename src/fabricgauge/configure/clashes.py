@@ -54,8 +54,8 @@ def _layers(
         )
     elif backend.replaces and (above := _above(port, state)):
         yield (
-            f"{port.where} carries {', '.join(above)}, of which a file for {backend.name} would say"
-            f" nothing: give it {port.cidr} where it is defined, or use the backend ip"
+            f"{port.where} carries {', '.join(above)}, and a file for {backend.name} would lose"
+            f" that: add {port.cidr} where {port.where} is configured, or use the backend ip"
         )
 
 
@@ -95,8 +95,8 @@ def notes(job: Draft, backend: Backend) -> Iterator[str]:
                   if one.scope == "global" and one.ip != port.ip]  # fmt: skip
         if others:
             yield (
-                f"{port.where} has {', '.join(others)} as well, and {backend.name} is told of"
-                f" {port.cidr} alone: they may be gone afterwards"
+                f"{port.where} has {', '.join(others)} as well, and {backend.name} gets {port.cidr}"
+                " only: the others may be gone afterwards"
             )
         if above := _above(port, state):
             yield f"{port.where} carries {', '.join(above)}, which may be interrupted for a moment"

@@ -52,8 +52,8 @@ class NetworkDescription(msgspec.Struct, frozen=True):
     """One network. ``interfaces`` and ``addresses`` are by node; what is not there is chosen.
 
     ``subnet`` is as it was written and may have host bits set. ``first`` is the first node's
-    address, from which the others are counted in the order of ``counted``: that of all nodes of
-    the network, of which ``nodes`` may be some. Empty, it is that of ``nodes``.
+    address; the others follow it in the order of ``counted``. These are all nodes of the network,
+    while ``nodes`` may be some of them. An empty ``counted`` stands for ``nodes``.
     """
 
     name: str

@@ -3,7 +3,7 @@
 #   put PATH BYTES MODE      it holds what is read; MODE is that of a new file
 #   add PATH BYTES           the lines that are read come behind its own
 #   cut PATH BYTES           the lines that are read are taken from it again
-#   drop PATH BYTES          likewise, and a file of which nothing is left is removed
+#   drop PATH BYTES          likewise, and a file that is empty then is removed
 #   undo PATH BYTES          what is read is a change, marked as diff does: it is taken back
 #   since PATH BEFORE AFTER  likewise, a change that is the difference of two copies of it
 set -eu
@@ -142,7 +142,7 @@ put)
     ;;
 add)
     received "$3"
-    [ -z "$why" ] || fail "no lines are added, for $why and it was not read; add them by hand"
+    [ -z "$why" ] || fail "no lines are added: $why, and its content is not known; add them by hand"
     {
         cat -- "$path"
         [ ! -s "$path" ] || [ -z "$(tail -c 1 -- "$path")" ] || echo

@@ -74,8 +74,8 @@ def lines_in(node: str, path: str, lines: Sequence[str]) -> Verification:
 def written(node: str, path: str, text: str, held: Content, mode: str = "0644") -> Change:
     """The file gets this content.
 
-    The undoing takes the change back; what others wrote since stays. A file of which nothing is
-    known is taken to be absent; one that is there after all stops the step.
+    The undoing takes the change back; what others wrote since stays. A file whose content is not
+    known is taken to be absent; if it exists after all, the step stops.
     """
     put = _edit(node, "put", path, text, mode)
     if isinstance(held, str):

@@ -1,8 +1,8 @@
 """What the rest of the program asks of this stage.
 
 ``questions`` are asked of head and nodes, ``checks`` as well once there is a first plan; both
-change nothing. ``plan`` is made anew from all replies. Without any reply it still is a plan,
-of which fewer steps are known to be fulfilled.
+change nothing. ``plan`` is made anew from all replies. Without any reply it is still a plan, but
+fewer of its steps are known to be fulfilled.
 """
 
 from collections.abc import Iterable, Iterator

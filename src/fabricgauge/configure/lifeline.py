@@ -68,8 +68,7 @@ def _with_below(state: State, found: dict[str, str]) -> dict[str, str]:
 
 
 def asking(job: Draft, port: WantedPort, step: Step) -> Step:
-    """The step, with consent if it changes an interface by which its node is reached, or one of
-    which that is not known.
+    """The step; it asks for consent if its node is, or may be, reached by the port's interface.
 
     Raises:
         UsageError: it takes the address away by which its node is reached, or one that carries it.

@@ -45,8 +45,8 @@ class HeldRoute(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct, frozen=True):
-    """One node's: no links where nothing is known of it; ``routes`` are absent where only
-    discovery told of it.
+    """One node's links and routes. There are no links where nothing is known of the node;
+    ``routes`` are absent where discovery alone describes it.
     """
 
     links: tuple[IpLink, ...]

@@ -4,7 +4,7 @@ The lanes of such an adapter are one port of 40 Gb/s or four of 10. Source: Inte
 Configuration Utility (QCU) 2.34.17, readme and output: ``/NIC=n /INFO`` shows
 the arrangement, ``/NIC=n /SET 1x40`` changes it; it counts adapters from 1 and takes effect after
 a restart, on some boards after the power was off. ``/INFO`` shows what was set, in effect or not:
-so nothing is set without consent to the restart, of which a later plan would not know.
+a later plan cannot see that a restart is due. So nothing is set without consent to the restart.
 """
 
 from collections.abc import Iterator, Sequence

@@ -109,7 +109,7 @@ def _has_opaconfig(node: str) -> Command:
 
 
 def _evidence(job: Draft, node: str, name: str) -> str:
-    """What discovery said of it; "active" alone may be over after the next start."""
+    """What discovery says of the service; "active" alone may be over after the next start."""
     inventory = job.inventory(node) if node != HEAD else Skipped("the head is not discovered")
     if isinstance(inventory, Skipped):
         return ""

@@ -17,8 +17,8 @@ counters() {
         done
         printf '\n'
     done
-    # The names of what went wrong at a port, and of all that its driver counts besides. They come
-    # first: they tell what its data counters count.
+    # A port's error counters and its driver's own counters, with their names. They come first: they
+    # tell what its data counters count.
     for path in /sys/class/infiniband/*/ports/*; do
         [ -e "$path" ] || continue
         device=${path%/ports/*}

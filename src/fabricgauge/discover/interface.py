@@ -216,7 +216,7 @@ def changes(
                 yield NetworkChange("setting", f"{where} {told.format(now=now_is, was=was)}")
 
 
-#: What is told of each of ``_settings`` that has changed.
+#: The sentence about each of ``_settings`` that has changed.
 _TOLD = (
     "has MTU {now} now, discovery found {was}",
     "reports {now} now, discovery found {was}",

@@ -114,9 +114,9 @@ def second_trials(
 ) -> dict[str, NodeTrial]:
     """By node, what it tries afterwards: large echoes, and small ones where some were lost.
 
-    ``lossy`` are the network, source and target address of echoes of which some were lost;
-    their ends try all their partners again, which tells whose fault it is. ``names`` are what
-    each node is to look up as well.
+    ``lossy`` are the network, source and target address of pings that lost echoes. Both ends
+    try all their partners again, which shows whose fault it is. ``names`` are what each node
+    looks up as well.
     """
     again = {(network, ip) for network, source, target in lossy for ip in (source, target)}
     echoes: dict[str, list[Echo]] = {}

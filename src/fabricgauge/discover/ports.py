@@ -156,8 +156,8 @@ def with_host_links(
 ) -> tuple[Network, ...]:
     """The networks, each with the fastest PCI Express link of its members' adapters.
 
-    The rate is the fastest port's as well: an adapter in a narrow slot is odd, and no limit for
-    the others. A network of which some member's adapter is not known stays as it is.
+    A network's rate is its fastest port's, and so is the link: an adapter in a narrow slot is odd
+    and does not limit the others. A network stays as it is if a member's adapter is not known.
     """
     links = {
         (node.name, interface): slot(adapter)

@@ -29,7 +29,7 @@ REST_S = 7
 #: Nodes that try at once: they mostly wait, and so does the process that asks each of them.
 AT_ONCE = 128
 
-#: Beyond that, for the launcher to reach the node; ssh's own limit is 5 s.
+#: Further time in which the launcher reaches the node; ssh's own limit is 5 s.
 REACH_S = 15.0
 
 

@@ -14,8 +14,8 @@ has() { command -v "$1" >/dev/null 2>&1; }
 # Seconds since 1970; a date that knows no nanoseconds leaves "%N" or nothing behind the point.
 clock() { section "$1" && date +%s.%N; }
 
-# quoted TEXT: no line of it can be taken for one of ours, and none are so many that two
-# writers' lines mix: what is shorter than 4096 bytes goes into a pipe in one piece (pipe(7)).
+# quoted TEXT: marks each line, so that none can be taken for one of ours. It keeps less than 4096
+# bytes: these go into a pipe in one piece (pipe(7)), so two writers' lines do not mix.
 quoted() { printf '%s\n' "$1" | sed -e 's/^/| /' -e 's/\(.\{200\}\).*/\1/' -e 15q; }
 
 # heard TARGET: whether its link answered ARP or neighbour discovery. What drops echoes alone
@@ -113,8 +113,8 @@ trials() {
     section end
 }
 
-# In a subshell: where a function is redirected, the shell keeps copies of what was open before,
-# and a tool that does not end would hold them, and whoever waits for their end.
+# In a subshell: where a function is redirected, the shell keeps copies of what was open before.
+# A tool that does not end would hold these copies, and their reader would wait for ever.
 (
     exec </dev/null 2>/dev/null
     trials "$@"

@@ -230,10 +230,10 @@ def _crossing(
 
 
 def accounted_bytes(curves: Sequence[SuiteCurve]) -> tuple[int, ...]:
-    """Bytes that each rank sent at the least, by what the curves say: of two, or of a collective's.
+    """The least bytes that each rank sent, by what the curves say: two ranks, or a collective's.
 
-    A table with two quantities tells of the same messages twice: per table the one that
-    accounts for most counts. Windows and warm-up are left out, for no log tells them all.
+    A table with two quantities tells of the same messages twice: only the one with more bytes
+    counts. Windows and warm-up are left out: no log tells all of them.
     """
     most: dict[tuple[str, int, int], int] = {}
     for curve in curves:

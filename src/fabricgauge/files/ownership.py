@@ -37,9 +37,9 @@ def not_own(path: Path, or_roots: bool = False) -> str:
 
 
 def _way(path: Path, real: Path) -> Iterator[Path]:
-    """A file, all folders above it, and the same of where each link among them leads.
+    """A file and all folders above it; for each link among them the same of its target.
 
-    Whoever may change one of them decides what is found.
+    A user who may change one of them decides what is found.
     """
     left, seen = [real, path], set[Path]()
     while left:

@@ -6,7 +6,7 @@ import stat
 from io import BufferedReader
 from pathlib import Path
 
-#: As much as a file of a run directory may have: the records of 1,000 nodes have a third of it.
+#: Largest size of a file of a run directory: the records of 1,000 nodes take a third of it.
 MOST_BYTES = 1 << 29
 
 _KINDS = {
@@ -18,8 +18,8 @@ _KINDS = {
 def opened(path: Path, within: Path | None = None) -> BufferedReader:
     """A regular file, to be read.
 
-    ``within`` is a folder out of which no link may lead. Nothing else is opened: a pipe would be
-    waited for, and a device may do things when it is opened.
+    No link may lead out of the folder ``within``. Nothing but a regular file is opened: a pipe may
+    block, and a device may act when it is opened.
 
     Raises:
         OSError: it is not there, no regular file, or out of ``within``; ``strerror`` says which.

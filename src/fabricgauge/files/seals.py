@@ -1,9 +1,9 @@
-"""Seals: a JSON object that this user wrote, wherever it lies now and whoever carried it there.
+"""Seals: they prove that this user wrote a JSON object, wherever its file lies now.
 
 The owner of a file does not tell who wrote it: what is unpacked from somebody's archive belongs to
-the one who unpacks it. A seal does. It is the object's first field, an HMAC (RFC 2104) with SHA-256
-over what the object is about and all bytes behind the seal. Its secret never leaves the user's
-state folder.
+the one who unpacks it. A seal tells who wrote it. It is the object's first field: an HMAC
+(RFC 2104) with SHA-256 over what the object is about and all bytes behind the seal. Its secret
+never leaves the user's state folder.
 """
 
 import hmac

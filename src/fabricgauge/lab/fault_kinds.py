@@ -72,7 +72,7 @@ KINDS: dict[str, FaultKind] = {
     ),
     # A frame every 10 s is no fault, and one process sends no more than some thousands a second.
     "drops": FaultKind(
-        "PER_S", "send the node frames that it must drop, so many a second",
+        "PER_S", "send the node PER_S frames a second, which it must drop",
         "{where} is sent {amount:g} stray frames a second", "the stray frames per second",
         (0.1, 10_000.0),
     ),

@@ -42,7 +42,7 @@ SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", 
 
 
 def require(programs: Iterable[str]) -> None:
-    """ToolMissing, naming the package, for the first program that is not there."""
+    """Raise ToolMissing, which names the package, for the first program that is not here."""
     for tool in programs:
         path_of(tool)
 

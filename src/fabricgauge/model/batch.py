@@ -36,9 +36,9 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """What a run that a batch system makes was asked for; its later jobs are made alike.
+    """The request behind a run of batch jobs; the run's later jobs follow it too.
 
-    ``starter`` is who starts the ranks, ``mpi`` what was said of the MPI; the others are as in
+    ``starter`` is who starts the ranks, ``mpi`` the MPI that was asked for; the others are as in
     the wiring's ``Target``. ``pairs`` is the whole plan where each pair of nodes has a job, with
     the nodes' names and subnets for networks; at most ``at_once`` such jobs are in the queue.
     ``asked`` is what is to be measured; runs of earlier versions do not say it.

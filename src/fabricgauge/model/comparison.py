@@ -97,9 +97,9 @@ class Pair(msgspec.Struct, frozen=True):
     """Two curves of the same kind. ``only_a`` and ``only_b`` are sizes that one side has.
 
     ``regression`` is the reason for calling B worse than A, empty if there is none.
-    ``doubt`` is the reason for not calling it no worse either, where some size is far beyond the
-    tolerance, or B lacks figures that A has. ``notes`` name what besides the two sides differs
-    (suite, statistic, settings).
+    ``doubt`` is the reason why B is not shown to be as good as A either: some size is far beyond
+    the tolerance, or B lacks figures that A has. ``notes`` name what else differs between the two
+    curves (suite, statistic, settings).
     """
 
     a: SuiteCurve

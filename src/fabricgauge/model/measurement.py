@@ -75,8 +75,8 @@ class UsedOfi(msgspec.Struct, frozen=True, tag_field="name", tag="ofi"):
 class UsedVerbs(msgspec.Struct, frozen=True, tag_field="name", tag="verbs"):
     """How a launch used verbs, by which ports of its ranks; MPI was its control plane then.
 
-    Messages of up to ``inline_bytes`` were copied as they were posted; of ``signal_interval`` sends
-    one told of its completion. ``messages_by`` is ``send``, ``write-imm`` or ``write``.
+    Messages of up to ``inline_bytes`` were copied as they were posted. One of ``signal_interval``
+    sends signalled its completion. ``messages_by`` is ``send``, ``write-imm`` or ``write``.
     """
 
     library: str
@@ -195,12 +195,12 @@ class NodeCounters(msgspec.Struct, frozen=True):
 class Socket(msgspec.Struct, frozen=True):
     """One TCP connection of a rank over one case, from the kernel's TCP_INFO.
 
-    Byte and time fields are differences over the case; ``busy_s`` is time with data waiting to be
-    acknowledged, of which ``rwnd_limited_s`` was spent on the receiver's window and
-    ``sndbuf_limited_s`` on the sender's buffer. Where it stands for all connections of a local
-    address, ``remote`` is empty. ``data_segments`` were sent with payload, ``acknowledgements``
-    without; records before format 2.1 tell neither. ``spurious_segments`` of those sent again had
-    arrived: the other end said so (DSACK), as it does where a busy host answers late.
+    Byte and time fields are differences over the case. ``busy_s`` is time with data waiting to be
+    acknowledged. In ``rwnd_limited_s`` of it the receiver's window was the limit, in
+    ``sndbuf_limited_s`` the sender's buffer. An empty ``remote`` stands for all connections of a
+    local address. ``data_segments`` were sent with payload, ``acknowledgements`` without; records
+    before format 2.1 tell neither. ``spurious_segments`` were sent again although they had arrived:
+    the other end said so (DSACK). That happens where a busy host answers late.
     """
 
     local: str
@@ -226,7 +226,7 @@ class Socket(msgspec.Struct, frozen=True):
 
     @property
     def segments(self) -> float:
-        """Sent with payload; of records before format 2.1 the least that carry so many bytes."""
+        """Sent with payload; before format 2.1 the least number that carries ``sent_bytes``."""
         counted = self.data_segments
         return self.sent_bytes / self.segment_bytes if isinstance(counted, Skipped) else counted
 

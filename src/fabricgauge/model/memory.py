@@ -65,7 +65,7 @@ class RankMemory(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CopyTimes(msgspec.Struct, frozen=True):
-    """Seconds that a copy of so many bytes took between a rank's host and its GPU; medians."""
+    """Median seconds of a copy of ``bytes`` between a rank's host and its GPU, each way."""
 
     bytes: int
     to_device_s: float

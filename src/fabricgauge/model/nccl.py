@@ -22,7 +22,7 @@ class NcclAdapter(msgspec.Struct, frozen=True):
 
 
 class NcclWay(msgspec.Struct, frozen=True):
-    """Connections that one node told of and that go the same way.
+    """Connections that one node reported and that go the same way.
 
     ``via`` is the library's own word without the adapter: ``NET/IB``, ``COLLNET/SHARP``,
     ``P2P/IPC``, ``SHM``. ``adapter`` is None inside a node. ``direct`` is GPUDirect RDMA.

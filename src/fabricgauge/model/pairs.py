@@ -21,7 +21,7 @@ class PairMatrix(msgspec.Struct, frozen=True, eq=False):
     ``values`` are (N, N): half round trips in seconds, or payload bytes/s of that direction; NaN
     where nothing was measured, as on the diagonal. A latency matrix is symmetric. ``spread``
     (N, N) is relative: the interquartile range of a pair's samples over its median. ``repeats``
-    are the launches' or passes' own values, (R, N, N), R ≥ 1, of which ``values`` is the median.
+    are the values of each launch or pass, (R, N, N), R ≥ 1; ``values`` is their median.
     """
 
     network: str
@@ -185,8 +185,8 @@ class PairAnalysis(msgspec.Struct, frozen=True, eq=False):
     relative standard deviation of what the model leaves unexplained. ``between`` is (G, G): the
     median from group to group, NaN where nothing was measured. ``expected`` is (G + 1, G + 1): what
     a healthy pair has from group to group, last the nodes on their own. ``order`` lists the nodes'
-    indices, group by group, for a picture. ``doubtful`` are parts that are too little conspicuous
-    to be told, and conspicuous enough to be measured again.
+    indices, group by group, for a picture. ``doubtful`` are parts below the threshold for a
+    suspect, but far enough off to be measured again.
     """
 
     matrix: PairMatrix

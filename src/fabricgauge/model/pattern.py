@@ -70,7 +70,7 @@ DEVICE_PATTERNS: frozenset[str] = frozenset((*PAIR_PATTERNS, *COLLECTIVE_PATTERN
     "reduce", "ireduce", "allreduce", "iallreduce", "reduce_scatter", "ireduce_scatter",
 }  # fmt: skip
 
-#: A whole round trip passes in a sample, of which it is half.
+#: A sample is half a round trip; a whole one passes while it is measured.
 ROUND_TRIP_PATTERNS: frozenset[str] = frozenset({
     "latency", "persistent_latency", "threads_latency",
 })  # fmt: skip

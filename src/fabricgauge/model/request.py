@@ -110,13 +110,13 @@ def applicable(
 
 
 def without(request: MeasurementRequest, fields: Collection[str]) -> MeasurementRequest:
-    """The request as if nothing had been said of ``fields``."""
+    """The request with ``fields`` at their defaults."""
     there = [one for one in MeasurementRequest.__struct_fields__ if one in fields]
     return msgspec.structs.replace(request, **{one: getattr(_DEFAULTS, one) for one in there})
 
 
 def asks_for(request: MeasurementRequest, field: str) -> bool:
-    """Whether the request says something of ``field``."""
+    """Whether the request sets ``field`` to another value than its default."""
     return bool(getattr(request, field) != getattr(_DEFAULTS, field))
 
 

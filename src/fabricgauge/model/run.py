@@ -16,7 +16,8 @@ RANK_SAYS = "fabricgauge-rank "
 
 #: ``Ended.status`` of a launch that others made and whose log was read.
 IMPORTED = "imported"
-#: The same of one that was broken off: by whoever started it, or for want of room for its records.
+#: The same of a launch that was broken off: by an interrupt, or because its records could not be
+#: stored.
 INTERRUPTED, UNSTORED = "interrupted", "unstored"
 
 

@@ -26,13 +26,13 @@ UNITS: dict[Quantity, str] = {
     "overlap": "share",
 }
 
-#: Quantities of which less is better; of all others more is.
+#: Quantities where less is better; of all others more is better.
 LESS_IS_BETTER: frozenset[Quantity] = frozenset({"time"})
 
 #: What a figure is of its samples. ``single``: one sample, or the log does not say.
 Statistic = Literal["mean", "median", "typical", "minimum", "maximum", "single"]
 
-#: What a log may say besides, each in the curve's unit.
+#: Further figures that a log may give of a point, each in the curve's unit.
 Besides = Literal[
     "minimum", "maximum", "mean", "median", "typical", "deviation",
     "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "peak",

@@ -116,12 +116,12 @@ Influence = Literal["worse", "different", "no difference", "undecided"]
 
 
 class Varied(msgspec.Struct, frozen=True):
-    """All effects. ``ranking`` are the factors, that with the largest clear effect first.
+    """All effects. ``ranking`` are the factors; the one with the largest clear effect is first.
 
     ``layers`` are those of a factor whose levels stand on each other.
 
-    ``tolerance`` is by how much of the first level's figure a level may be worse. ``notes`` say
-    what was not measured, or of which arm the figures cannot be believed.
+    ``tolerance`` is how much worse a level may be, as a share of the first level's figure.
+    ``notes`` say what was not measured, and which arm's figures are not to be trusted.
     """
 
     design: Design

@@ -57,12 +57,12 @@ class Threshold(msgspec.Struct, frozen=True):
     origin: str
 
 
-#: Kinds of two nodes of which neither comes first.
+#: Kinds of two nodes whose order means nothing.
 _BOTH_WAYS = frozenset({"pair", "directions"})
 
 
 class VerdictSubject(msgspec.Struct, frozen=True):
-    """What a verdict is of, in values: sentences are made of it, never it of a sentence.
+    """What a verdict is about, as values. Sentences are made of it; it is never read from one.
 
     ``kind`` is the whole run, a network, a stream of one direction, both directions of a pair of
     nodes, what crosses between groups, a place that a preflight finding names, or the part of a

@@ -12,7 +12,7 @@ from fabricgauge.plan.outlook import overhead_s, rounds_to_make
 from fabricgauge.plan.profiles import Profile
 from fabricgauge.plan.round_robin import sampled
 
-#: Windows that a pair sends in each direction, of which the first warms up.
+#: Windows that a pair sends in each direction; the first one warms up.
 WINDOWS_PER_PAIR = 6
 #: Round trips of a pair that are needed for a median and a spread.
 ROUND_TRIPS_PER_PAIR = 20

@@ -13,7 +13,7 @@ from fabricgauge.plan.profiles import MIB, Profile
 
 #: What one rank holds of a collective whose buffers grow with the ranks.
 LARGEST_BUFFER_BYTES = 256 * MIB
-#: A size whose samples would take so many times the budget of a case is left out.
+#: A size is left out if its samples would take more than this many times the budget of a case.
 LONGEST_FACTOR = 8.0
 #: Of GPCNeT's nodes a fifth measures while the others make load (Chunduri et al., SC 2019).
 VICTIM_PAIRS_PER_RANK = 0.1

@@ -9,8 +9,8 @@ from fabricgauge.model.pattern import ROUND_ROBIN_PATTERNS
 from fabricgauge.model.plan import Case, Plan, PlannedLaunch, rounds
 from fabricgauge.model.run import Launch
 
-#: What a round takes besides measuring: agreeing, gathering and writing. An estimate that was
-#: not measured on a large cluster; it decides how many rounds fit and nothing else.
+#: A round's time outside measuring: agreeing, gathering and writing. It is an estimate, never
+#: measured on a large cluster. It decides only how many rounds fit.
 ROUND_OVERHEAD_S = 0.002
 ROUND_OVERHEAD_PER_RANK_S = 2e-6
 #: The start of a launch; an estimate as well.
@@ -43,14 +43,14 @@ def start_s(ranks: int) -> float:
 
 
 def overhead_s(ranks: int) -> float:
-    """What a round robin's round takes besides measuring."""
+    """The time outside measuring that a round robin's round takes."""
     return ROUND_OVERHEAD_S + ROUND_OVERHEAD_PER_RANK_S * ranks
 
 
 def remaining(of: Plan, made: Iterable[Launch]) -> tuple[PlannedLaunch, ...]:
-    """The plan's launches with only those cases and rounds that ``made`` ones have no result of.
+    """The plan's launches with only the cases and rounds that have no result in ``made``.
 
-    Of measurements only ``ok`` and ``skipped`` count. A launch of which nothing is left is dropped.
+    Of measurements only ``ok`` and ``skipped`` count. A launch with nothing left is dropped.
     """
     if of.tool != "engine":
         done = {one.number for one in made if one.figures and one.ended.status == "ok"}

@@ -1,4 +1,4 @@
-"""A plan of which each pair of nodes can be a job, or a start, of its own."""
+"""A plan in which each pair of nodes can be a job, or a start, of its own."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -38,16 +38,16 @@ from fabricgauge.words.networks import loopback_of
 ASSUMED_PAYLOAD_BYTES_PER_S = 117.69e6
 LARGEST_MESSAGE_BYTES = 1024 * MIB
 CONFIDENCE = 0.95
-#: Of a launch's time for what is no round robin, at most; what it leaves is the round robins'.
+#: Largest share of a launch's time for other patterns than round robins, which get the rest.
 SHARE_TOGETHER = 0.4
-#: Of a pair's cases: within a time that somebody named they get so much less, at most.
+#: A time budget shortens a pair's cases to this share of their usual time at the least.
 LEAST_SHARE_OF_CASE = 1 / 16
 
-#: Rounds of disjoint pairs in which a suite measures many nodes, since each pair is a start of its
-#: own: up to so many nodes meet all others.
+#: A suite measures many nodes in this many rounds of disjoint pairs, since each pair is a start of
+#: its own. Up to this many nodes all meet each other.
 SUITE_PARTNERS = 8
 
-#: What is measured of a pair whose node was left out of the launch of all: what all pairs are.
+#: The patterns of a pair with a node that the launch of all leaves out: those of all pairs.
 OF_A_PAIR = ("all_pairs_latency", "all_pairs_bandwidth")
 
 Targets = tuple[tuple[Network | None, Ceiling | Skipped], ...]

@@ -41,11 +41,11 @@ def search_cases(of: PlannedLaunch, measured: Collection[str], virtual: bool) ->
 
 
 def culprits(nodes: Sequence[str]) -> Generator[Group, bool, tuple[Group, ...]]:
-    """Yields each group to be launched, and is sent whether that broke; returns who breaks it.
+    """Yields each group to be launched, and is sent whether it broke; returns the culprits.
 
-    A culprit is one node or two that form a pair. There is none where the launch of all ``nodes``
-    does not break, and one of all nodes where more than ``MOST_CULPRITS`` would be needed. A node
-    is told from a pair by launches with others, of which there must be two to be sure.
+    A culprit is one node, or two that form a pair. There is none where the launch of all ``nodes``
+    does not break. All ``nodes`` are the one culprit if there would be more than ``MOST_CULPRITS``.
+    Launches with two other nodes tell whether one node or the pair is the culprit.
     """
     found: list[Group] = []
     while True:
@@ -92,7 +92,7 @@ def _culprit(group: Group) -> Generator[Group, bool, Group]:
 def _smallest(
     least: int, most: int, group_of: Callable[[int], Group]
 ) -> Generator[Group, bool, int]:
-    """The smallest size whose group breaks; that of ``most`` is known to."""
+    """The smallest size whose group breaks; the group of size ``most`` is known to break."""
     while least < most:
         middle = (least + most) // 2
         if (yield group_of(middle)):

@@ -22,9 +22,10 @@ _CHUNK_BYTES = 65536
 
 
 class Completed(msgspec.Struct, frozen=True):
-    """What a finished child left. ``timed_out`` says that it was ended by us.
+    """What a finished child left.
 
-    So does ``is_full``: it had printed more than was asked for, of which the beginning is here.
+    ``timed_out`` and ``is_full`` say that we ended it. With ``is_full`` it had printed more than
+    was asked for, and the beginning is here.
     """
 
     argv: tuple[str, ...]

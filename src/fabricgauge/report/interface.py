@@ -57,7 +57,7 @@ Element = Literal["", "failure", "error", "skipped"]
 
 
 class TestCase(msgspec.Struct, frozen=True):
-    """One case of a JUnit suite: what it is of, what came of it, and all that is told of it.
+    """One case of a JUnit suite: its subject, its outcome, and the text about it.
 
     ``element`` is what JUnit calls an outcome, empty for a pass; ``id`` is the verdict's.
     """

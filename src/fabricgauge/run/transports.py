@@ -107,7 +107,7 @@ def carries(transport: str, network: Network) -> bool:
 def beside_mpi(
     transport: str, fabric: Fabric, launch: PlannedLaunch
 ) -> tuple[PlannedLaunch, tuple[str, ...]]:
-    """The launch as MPI is to make it, and what the engine is told of the transport."""
+    """The launch as MPI is to make it, and the engine's options for the transport."""
     name, said = transport.partition(":")[0], values_of(transport)
     words = ["--transport", name]
     if launch.ports:

@@ -88,7 +88,10 @@ def _time(word: str) -> float:
 
 
 class FaultForm(NamedTuple):
-    """How a kind is written: so many names, then figures, the last of which may be ``usual``."""
+    """How a kind is written: as many words as ``names`` says, then a word for each of ``figures``.
+
+    The last figures may be left out: ``usual`` are their values then.
+    """
 
     text: str
     names: int

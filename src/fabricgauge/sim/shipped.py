@@ -14,14 +14,14 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.topology import Group, Topology
 from fabricgauge.sim.platform import Platform
 
-#: Omni-Path's 100 Gb/s, of which 1 to 4 % are headers: with 98.5 the evaluation's curve is met
-#: at both ends (96 to 99 Gb/s from 64 KiB up).
+#: Omni-Path's 100 Gb/s without its headers, which take 1 to 4 %. With 98.5 the evaluation's curve
+#: is met at both ends (96 to 99 Gb/s from 64 KiB up).
 RATE_BIT_S = 98.5e9
 
 #: Between ranks of one node: a copy in memory.
 LOOPBACK = {"loopback_bw": "12.5GBps", "loopback_lat": "0.05us"}
 
-#: As many ranks have been tried with SimGrid 3.32.
+#: Up to this many ranks have been tried with SimGrid 3.32.
 MOST_NODES = 4096
 
 _NAME = re.compile(r"(?P<shape>[a-z]+(?:-[a-z]+)*)(?::?(?P<nodes>[0-9]{1,6}))?")

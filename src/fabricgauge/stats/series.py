@@ -85,8 +85,8 @@ def bandwidth_estimate(observed: Sequence[Observed]) -> Estimate:
 class Point(msgspec.Struct, frozen=True):
     """One message size: seconds per sample, and payload bytes/s per direction.
 
-    ``sized`` is false for a headline that does not say at which size it was reached;
-    ``message_bytes`` is then one so large (or, for a latency, 0) that size plays no part.
+    ``sized`` is false for a headline that does not say at which size it was reached.
+    ``message_bytes`` is then so large that size plays no part, or 0 for a latency.
     """
 
     message_bytes: int
@@ -123,12 +123,11 @@ class Point(msgspec.Struct, frozen=True):
 class Series(msgspec.Struct, frozen=True):
     """One pattern from one node to another, points in ascending message size.
 
-    ``source`` says which table of which file it is, for a curve that was imported;
-    ``program`` what measured it, for one of another suite that we started; ``foreign`` is
-    the first of the curves behind a series of another suite. ``variant`` is what tells it from
-    others of its pattern: ``fence``, ``4 threads``. ``of_pairs`` is over how many
-    pairs of nodes each point is the median, 0 for a series of one pair. ``hosts`` are those of an
-    imported curve's ranks, empty where nobody says them.
+    ``source`` names the file and the table of an imported curve. ``program`` is what measured a
+    curve of another suite that we started. ``foreign`` is the first of the curves behind a series
+    of another suite. ``variant`` tells it from others of its pattern: ``fence``, ``4 threads``.
+    ``of_pairs`` counts the pairs of nodes behind each point's median; 0 for a series of one pair.
+    ``hosts`` are those of an imported curve's ranks, empty where nobody says them.
     """
 
     pattern: Pattern
@@ -261,7 +260,7 @@ def _met(launch: Launch) -> Iterator[_Row]:
 def _read(launch: Launch) -> Iterator[_Row]:
     """What another suite's output says in patterns that are ours as well.
 
-    A ping-pong may be told of by its bandwidth alone; an empty message has none.
+    A ping-pong may have a bandwidth only; an empty message has none.
     """
     for curve in launch.curves:
         timed = curve.quantity == "time"

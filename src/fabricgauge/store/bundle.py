@@ -63,7 +63,7 @@ class BundleWriter:
         write_whole(folder / f"{ANSWER}{SUFFIX}", content, self.path, sync=False)
 
     def close(self, missing: str = "") -> None:
-        """Write the index; ``missing`` is what is said of each node that gave no answer."""
+        """Write the index; ``missing`` is the trouble of each node that gave no answer."""
         silent = {
             node: missing
             for node in self._index.nodes

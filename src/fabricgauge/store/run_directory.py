@@ -107,9 +107,9 @@ class RunDirectory:
     def copy_raw(self, folder: str, source: Path, within: Path | None, most_bytes: int) -> None:
         """Keep a copy of a file that was read, under its own name and with its own mode.
 
-        A longer one than ``most_bytes`` is not copied, nor one that cannot be read: whoever reads
-        it says so. No link may lead out of ``within``. The disk is not waited for: the file itself
-        is there.
+        A file that is longer than ``most_bytes`` or cannot be read is not copied: its reader says
+        so. No link may lead out of ``within``. The copy is not synced to the disk: the original is
+        still there.
         """
         place = self.raw(folder) / _file_name(source.name)
         try:
@@ -221,7 +221,7 @@ def find(root: Path, wanted: str) -> RunDirectory:
     if "/" in wanted or Path(wanted).is_dir():
         path = Path(wanted)
         final = path.with_name(path.name.removesuffix(PARTIAL))
-        for there in (path, final):  # who was told of it may come when it is complete
+        for there in (path, final):  # a run may be complete since its name was shown
             if there.is_dir():
                 return RunDirectory(there.resolve())
         raise StoreError(f"{path} is not a directory; a run is a directory with a plan.json")

@@ -43,7 +43,7 @@ Record = Header | Placement | Round | Measurement | Footer | SuiteCurve | Unpars
 
 
 class ResultLine(msgspec.Struct, frozen=True):
-    """One line of results.jsonl: a record of the engine or of a suite, and of which launch."""
+    """One line of results.jsonl: a record of the engine or of a suite, and its launch."""
 
     launch: int
     attempt: int

@@ -114,7 +114,7 @@ def test_excluded_nodes_are_left_out_whoever_names_them(tmp_path: Path) -> None:
         file.write_text(text)
         (network,) = description_of("net.toml", read_file(file), without=("c2",)).networks
         assert network.nodes == ("c1", "c3")
-    with pytest.raises(UsageError, match=r"network n is of c\[1-3\], of which none is left"):
+    with pytest.raises(UsageError, match=r"network n has nodes c\[1-3\], but none is chosen"):
         description_of("net.toml", read_file(file), ("c4",))
 
 

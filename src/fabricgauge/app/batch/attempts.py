@@ -53,13 +53,13 @@ class Attempt(msgspec.Struct, frozen=True):
         return (self.path / "end").exists()
 
     def answers(self) -> dict[str, str]:
-        """What each node said of itself."""
+        """Each node's own description."""
         tasks = by_task(_read(self.path / "discovered").split("\n"))
         told = ("".join(pieces).split(_END_OF_LINE) for pieces in tasks.values())
         return {lines[0].removeprefix("node "): "\n".join(lines[1:]) for lines in told}
 
     def facts(self) -> dict[str, str]:
-        """What Slurm said of the job, for the run's environment."""
+        """Slurm's own facts about the job, for the run's environment."""
         said = _FACT.findall(_read(self.path / "slurm"))
         known = {name: value for name, value in reversed(said) if value not in _NOTHING}
         return {f"Slurm {name}": known[name] for name in _FACTS if name in known}

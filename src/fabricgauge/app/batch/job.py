@@ -33,8 +33,8 @@ SPARE = 0.5
 class Written(msgspec.Struct, frozen=True):
     """A job as it lies in the run directory; ``options`` are for sbatch's command line.
 
-    Those that can are lines of the script as well, for whoever submits it again; on the command
-    line they outrank ``SBATCH_…`` variables of a user's or site's profile.
+    The script repeats those that it can, so that a user can submit it again. On the command line
+    they outrank ``SBATCH_…`` variables of a user's or site's profile.
     """
 
     job: BatchJob
@@ -98,7 +98,7 @@ class Maker(msgspec.Struct, frozen=True):
 
 
 def plan_of(job: BatchJob, launches: tuple[PlannedLaunch, ...]) -> Plan:
-    """The plan of which the job makes these launches."""
+    """A plan that has just these launches of the job."""
     return Plan(
         job.profile, job.stopping, job.check_data, launches, memory=job.memory, device=job.device
     )

@@ -31,7 +31,7 @@ def numbers(directory: RunDirectory) -> tuple[str, ...]:
 
 
 def by_folder(directory: RunDirectory) -> dict[str, str]:
-    """The number of the job of each folder, of one that was lost as the job itself says.
+    """Each folder's job number; that of a lost job is the one that the job itself wrote.
 
     Empty where no number is known.
     """
@@ -40,7 +40,7 @@ def by_folder(directory: RunDirectory) -> dict[str, str]:
 
 
 def cluster(directory: RunDirectory) -> str:
-    """The cluster that has the run's jobs, all of which are asked for alike."""
+    """The cluster that has the run's jobs: all are submitted with the same options."""
     return next((one.cluster for one in reversed(jobs(directory)) if one.number), "")
 
 

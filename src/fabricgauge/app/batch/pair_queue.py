@@ -60,16 +60,15 @@ class PairQueue:
 
     @property
     def unclear(self) -> int:
-        """Pairs of which nobody knows whether Slurm has their jobs."""
+        """How many pairs have a job that Slurm may have or not: sbatch did not say."""
         return len(self._unclear)
 
     def fill(self) -> None:
         """Hand jobs over until enough are in the queue, or Slurm takes no more for now.
 
         Raises:
-            CannotRun: Slurm refused one for another reason than their number, or although it has
-                no job of this run, so that none will make room; ``AllStuck`` if those that it has
-                make none.
+            CannotRun: Slurm refused a job for another reason than the number of jobs, or it has no
+                job of this run that can make room; ``AllStuck`` if none that it has will make room.
         """
         while self._waiting and self._placed < self._batch.at_once:
             pair, launches = next(iter(self._waiting.items()))
@@ -92,9 +91,9 @@ class PairQueue:
         self._live[number] = {launch.number for launch in launches}
 
     def _clear_up(self) -> None:
-        """Ask for jobs of which sbatch did not say whether there are any.
+        """Find out whether Slurm has the jobs for which sbatch gave no clear answer.
 
-        The pair of one that Slurm does not know follows after all others: it has time to appear.
+        A pair whose job Slurm does not know goes to the end of the queue: the job may still appear.
         """
         if not self._unclear:
             return

@@ -21,7 +21,7 @@ from fabricgauge.plan.plan import OF_A_PAIR, host_reference, plan
 from fabricgauge.run.launchers.nodes import expand
 from fabricgauge.settings import Settings
 
-#: Time is asked for as if there were so many networks.
+#: Number of networks that the requested time is for, while no network is known.
 NETWORKS = 2
 #: Jobs in the queue: many sites let a user have some hundred.
 USUAL_AT_ONCE = 50

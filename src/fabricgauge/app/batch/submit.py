@@ -36,8 +36,8 @@ from fabricgauge.store.run_files import append_job, jobs, load, read_batch
 #: NFS shows a new file a minute late at the most, by its usual settings.
 LOOK_S, MOST_LOOKS = 2.0, 35
 
-#: Jobs that follow from what others found, without anybody asking for them: for nodes that can
-#: connect where others cannot, and twice for suspects.
+#: Most jobs that earlier jobs' results lead to: one for nodes that can connect where others cannot,
+#: and two for suspects.
 MOST_FOLLOWING = 3
 
 
@@ -47,7 +47,7 @@ def hand_over(written: Written, directory: RunDirectory) -> BatchJob:
     Raises:
         CannotRun: Slurm did not take it; ``Unclear`` if it may have.
     """
-    append_job(directory, written.job)  # whoever is killed now finds the job by its folder
+    append_job(directory, written.job)  # after a kill the folder still leads to the job
     made = slurm.submit(written.options, written.script)
     job = msgspec.structs.replace(written.job, number=made.number, cluster=made.cluster)
     append_job(directory, job)
@@ -168,7 +168,7 @@ def _unsubmitted(context: RunContext) -> tuple[PlannedLaunch, ...]:
 
 
 def _without_culprits(context: RunContext) -> tuple[PlannedLaunch, ...]:
-    """Launches of the others where one broke and who broke it is known; they join the plan."""
+    """Where a launch broke and its culprit is known: the other nodes' launches, now planned."""
     for one in context.run.launches:
         nodes = {node for finding in one.ended.culprits for node in finding.nodes}
         later = (each for each in context.plan.launches if each.number > one.number)

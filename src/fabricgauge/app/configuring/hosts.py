@@ -88,7 +88,7 @@ def run_all(
 
 _TOLD_SIGNS = 300
 
-#: Told of each command that was run, in the order of the verifications.
+#: Called with each command that was run, in the order of the verifications.
 Record = Callable[[Command, Completed], None]
 
 

@@ -257,7 +257,7 @@ class _Work:
 
 
 def begun(entries: Iterable[JournalEntry]) -> tuple[int, ...]:
-    """The steps of which a command was run and that were not undone since, the last first."""
+    """The steps that ran a command and were not undone since, the last first."""
     open_: dict[int, None] = {}
     for one in entries:
         if one.event == "begun":

@@ -51,7 +51,7 @@ def require_answers(description: Description, inventories: tuple[Inventory, ...]
 
 
 def lab_description(state: LabState, nodes: Collection[str], backend: str) -> Description:
-    """Every network of the lab, for these nodes; the first one's ends have the nodes' plain names.
+    """Every network of the lab, for these nodes. In the first one each end has its node's name.
 
     Raises:
         UsageError: a backend that no lab has.

@@ -272,7 +272,7 @@ def _network(
     own = _nodes(origin, f"{where}.nodes", one.nodes)
     nodes = tuple(node for node in places.of(own) if node not in without)
     if not nodes:
-        none = f"is of {one.nodes:.200}, of which none is left" if own else "has no nodes"
+        none = f"has nodes {one.nodes:.200}, but none is chosen" if own else "has no nodes"
         raise UsageError(f'{origin}: {where} {none}; write nodes = "c[1-2]", or use -w')
     match = one.adapter
     rate = _rate(origin, f"{where}.adapter", match.rate)
@@ -329,7 +329,7 @@ def _nodes(origin: str, key: str, text: str) -> tuple[str, ...]:
 def _by_node(
     origin: str, key: str, value: str | Mapping[str, str], nodes: Iterable[str]
 ) -> dict[str, str]:
-    """A value for all nodes, or by node or node set, of which others may be described as well."""
+    """One value for all ``nodes``, or values by node or node set, which may name further nodes."""
     if isinstance(value, str):
         return dict.fromkeys(nodes, value) if value else {}
     return {node: text for names, text in value.items() for node in _nodes(origin, key, names)}

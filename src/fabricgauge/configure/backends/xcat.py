@@ -129,8 +129,10 @@ def _defined(
     reason: str,
     undo: tuple[Command, ...] = (),
 ) -> Step:
-    """An object, by its kind and name, that has these values; the undoing gives it those back that
-    ``asked`` told of. ``shown`` prints them."""
+    """The step that gives an object, by its kind and name, these values.
+
+    The undoing restores the values that ``asked`` printed. ``shown`` prints the object.
+    """
     kind, name = named
     held = _held(job, asked, name)
     evidence = f"xCAT has of {name}: " + " ".join(f"{key}={held.get(key)}" for key in values)

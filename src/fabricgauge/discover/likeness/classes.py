@@ -46,7 +46,7 @@ class _Class(msgspec.Struct):
 def classes(
     inventories: Sequence[Inventory], networks: Sequence[Network] = ()
 ) -> tuple[LikeNodes, ...]:
-    """The largest class first; nodes of which nothing is known are in none.
+    """The largest class first; a node that no source describes is in none.
 
     Like nodes are compared by their ends in ``networks`` as well.
     """

@@ -1,4 +1,4 @@
-"""What one source says of a node: inventory parts of which a tool tells some fields only.
+"""What one source says of a node: inventory parts with only the fields that a tool tells.
 
 What a tool leaves out is ``Skipped`` with the tool's name. An empty ``kind``, ``link_layer``
 or ``protocol`` means that the tool does not tell; merging takes another source's. A part
@@ -47,7 +47,7 @@ _NOTHING = ("N/A", "n/a", "(null)")
 
 
 def blank_adapter(tool: str, kind: str, **known: Any) -> Adapter:
-    """One of which only some fields are ``known``; their texts may be empty, see ``said``."""
+    """An adapter with only the ``known`` fields; their texts may be empty, see ``said``."""
     unsaid = Skipped(f"{tool} does not say it")
     blank = Adapter(
         unsaid, unsaid, unsaid, kind, unsaid, unsaid, unsaid, unsaid, unsaid, unsaid,
@@ -59,7 +59,7 @@ def blank_adapter(tool: str, kind: str, **known: Any) -> Adapter:
 
 
 def blank_port(tool: str, device: str, number: int, **known: Any) -> RdmaPort:
-    """One of which its name is known, and some fields."""
+    """A port with only its name and the ``known`` fields."""
     unsaid = Skipped(f"{tool} does not say it")
     blank = RdmaPort(
         device, number, "", "", unsaid, unsaid, unsaid, unsaid, (), (), unsaid, (), (),

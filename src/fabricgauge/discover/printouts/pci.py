@@ -75,9 +75,8 @@ CLASSES = {
 def kind_of(device_class: str, product: str = "", driver: str = "") -> str:
     """``ethernet``, ``infiniband``, ``omni-path``, ``efa``, ``slingshot``.
 
-    ``fabric`` and ``network`` are classes of which no more is known; empty where nothing
-    tells. Driver and product go before the class: all of the first four have class 0200
-    in some model.
+    ``fabric`` and ``network`` are classes that do not say more; empty where nothing tells.
+    Driver and product outrank the class: some model of each of the first four has class 0200.
     """
     name, _, inner = driver.partition("[")  # ethtool -i prints mlx5_core[ib_ipoib] for IPoIB
     words = product[:200].lower()

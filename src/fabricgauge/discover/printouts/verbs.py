@@ -158,9 +158,9 @@ def port(
     tool: str, device: str, number: int, values: Mapping[str, str],
     protocol_name: str, link_layer: str, **known: Any,
 ) -> RdmaPort:  # fmt: skip
-    """A port of which a tool printed ``values``; ``known`` is what it says in a way of its own.
+    """A port with the ``values`` that a tool printed, and fields that are ``known`` already.
 
-    Of a rate, a lane's speed and the lanes, two make the third.
+    Two of rate, lane speed and number of lanes give the third.
     """
     told = known
     for field, label in LABELS[tool].items():

@@ -154,7 +154,7 @@ _CHAIN = re.compile(r"chain (\S+) \{")
 _BASE = re.compile(r"hook input .*")
 _POLICY = re.compile(r"policy (\w+)")
 
-#: What a rule says without a condition, besides its verdict. A limit before a log still drops
+#: Parts of a rule that are neither a condition nor its verdict. A limit before a log still drops
 #: what an orderly connection sends.
 _LOG = (
     r'log(?: prefix "[^"]*"| (?:group|snaplen|queue-threshold|level) \w+'

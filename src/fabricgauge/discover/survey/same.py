@@ -22,10 +22,10 @@ Said = Sequence[tuple[str, _T]]
 _ADAPTER = ("numa_node", "pcie_now", "pcie_capable", "lane_mode")
 _PORT = ("state", "lid", "sm_lid", "rate_bit_s", "lanes")
 
-#: A product of which only its PCI numbers are known.
+#: A product that is known by its PCI numbers only.
 NUMBERS = re.compile(r"(?:[A-Z]+ )?[0-9a-f]{4}(?::[0-9a-f]{4})?")
 
-#: Kinds of which no more is known, or nothing.
+#: Kinds that say no more than a general PCI class, or nothing.
 VAGUE = frozenset({"", "network", "fabric"})
 
 #: Beyond this a printout is nonsense, and looking for pairs would take long.
@@ -50,7 +50,7 @@ def _adapter(group: Said[Adapter], troubles: list[str]) -> Adapter:
         vendor=_named([part.vendor for part in parts]),
         product=_named([part.product for part in parts]),
         firmware=_firmware(group, one, troubles),
-        # The first that says more than a PCI class of which no more is known (02 80, 02 08).
+        # The first that says more than a general PCI class (02 80, 02 08).
         kind=next((kind for kind in kinds if kind not in VAGUE), next(filter(None, kinds), "")),
         interfaces=tuple(dict.fromkeys(name for part in parts for name in part.interfaces)),
         rdma_devices=tuple(dict.fromkeys(name for part in parts for name in part.rdma_devices)),

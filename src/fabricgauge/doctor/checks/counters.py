@@ -81,7 +81,7 @@ SAID = {
         "find who cannot keep up: pause counters of the switch's ports lead to it",
     ),
     "congestion": (
-        "is told of congestion while it is quiet",
+        "sees congestion while it is quiet",
         "find the queue that fills: the switch's ports count the packets that they mark (ECN)",
     ),
 }

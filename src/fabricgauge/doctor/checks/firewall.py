@@ -75,7 +75,7 @@ def _look(seen: KnownNode, members: tuple[Member, ...]) -> Iterator[Finding]:
 
 
 def _let_in(member: Member, what: list[str]) -> bool:
-    """By its interface's name, of which nft knows ``ib*`` and iptables ``ib+``, or by address."""
+    """Whether ``what`` has its address or interface; nft writes ``ib*``, iptables ``ib+``."""
     return any(
         fnmatchcase(member.interface, one.replace("+", "*")) or _inside(member.ip, one)
         for one in what

@@ -28,7 +28,7 @@ NO_V2 = (
 
 
 def _networks(cluster: Cluster) -> tuple[tuple[Indexed, ...], ...]:
-    """The RoCE ports of each network of which the table is known."""
+    """Each network's active RoCE ports whose GID table is known."""
     ips = {
         (network.name, member.node): {one.ip for one in network.rails_of(member.node)}
         for network in cluster.networks

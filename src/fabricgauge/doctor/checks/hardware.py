@@ -168,7 +168,7 @@ FAR = frozenset({"SYS"})
 
 
 def _used(cluster: Cluster) -> list[NodeAdapter]:
-    """The adapters in use of which the socket is known."""
+    """The adapters in use whose socket is known."""
     return [
         (seen, adapter)
         for seen, adapter in _adapters(cluster)

@@ -73,7 +73,7 @@ def _end(one: Port) -> PathEnd | None:
 
 
 def path_mtus(cluster: Cluster) -> Iterator[Finding]:
-    """An interface whose MTU is not its network's is told of as such, and not its port."""
+    """An interface with another MTU than its network is reported, and its port is not."""
     differing = {
         (end.seen.name, end.interface.name)
         for members in by_network(cluster.ends)

@@ -1,6 +1,6 @@
 """Have RoCE ports one traffic class, and is its priority one with PFC? pure.
 
-Adapters take the DSCP, the upper six bits of the traffic class, for the priority on the wire.
+An adapter derives the priority on the wire from the DSCP, the upper six bits of the traffic class.
 """
 
 from collections.abc import Iterator
@@ -30,8 +30,7 @@ class MarkedPort(Port, frozen=True, kw_only=True):
 
 
 def _ports(cluster: Cluster) -> tuple[tuple[MarkedPort, ...], ...]:
-    """Those of which something is known, by network: a rail's with each other, since rails may be
-    set up for different things."""
+    """Ports with a known setting, by network and rail: rails may be set up for different things."""
     groups = (
         tuple(
             MarkedPort(one.seen, one.port, one.net, marks=marks, known=known)

@@ -39,7 +39,7 @@ def setting(seen: KnownNode, interface: str, name: str) -> float | Skipped:
 
 
 def _known(cluster: Cluster) -> list[Rails]:
-    """Those of which it is known how they answer ARP."""
+    """Those whose ARP settings are known."""
     return [
         (seen, shared)
         for seen, shared in _rails(cluster)

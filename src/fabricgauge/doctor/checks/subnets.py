@@ -201,7 +201,7 @@ MEMBERS = Check(
     lambda cluster: (
         "no network joins these nodes"
         if cluster.preflight.inventories
-        else "nothing is known of which nodes are alike"
+        else "it is not known which nodes are alike"
     ),
     _members,
     "give the adapter that is cabled to it the node's address in the network, where it is"

@@ -12,8 +12,7 @@ from fabricgauge.model.errors import LabError, ToolMissing
 #: A hundred megabytes over a slow line, unpacking them and compiling on a busy machine.
 _TIMEOUT_S = 1800.0
 
-#: What apt is told besides: a mirror may stumble, and apt's own user may not write into a folder
-#: of ours (apt.conf(5), Acquire::Retries and APT::Sandbox::User).
+#: A mirror may fail once: apt tries again (apt.conf(5), Acquire::Retries).
 _PATIENT = ("-o", "Acquire::Retries=5")
 
 _REMEDY = "refresh apt's lists with 'apt-get update', and look for room on the disk"
@@ -50,6 +49,7 @@ def unpack(folder: Path, *packages: str) -> None:
     Raises:
         LabError: apt cannot get one, or it cannot be unpacked.
     """
+    # apt's own user may not write into a folder of ours (apt.conf(5), APT::Sandbox::User).
     sandbox = f"APT::Sandbox::User={getpass.getuser()}"
     run(["apt-get", "download", "-qq", *_PATIENT, "-o", sandbox, *packages], _REMEDY, folder)
     for archive in sorted(folder.glob("*.deb")):

@@ -142,7 +142,7 @@ def load(case: Joint) -> str:
 
 #: A legend with more cannot be read; the tables have the rest.
 MOST_SERIES = 12
-#: So many message sizes at most stand beside each other over ranks or pairs.
+#: Most message sizes beside each other over ranks or pairs.
 MOST_SIZES = 5
 
 #: Value, low, high, and the tail above it if there is one.

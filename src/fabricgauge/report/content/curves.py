@@ -63,7 +63,7 @@ def key_sizes(curves: Iterable[Curve]) -> tuple[int, ...]:
 
 
 def spread(every: Sequence[T], most: int) -> Sequence[T]:
-    """All of them, or so many from the first to the last."""
+    """All of them, or ``most`` at even distances, the first and the last among them."""
     if len(every) <= most:
         return every
     return [every[place * (len(every) - 1) // (most - 1)] for place in range(most)]

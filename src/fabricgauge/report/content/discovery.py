@@ -15,7 +15,7 @@ from fabricgauge.report.content.inventory import shortened
 from fabricgauge.report.interface import Kind, Setting, identified
 from fabricgauge.words.sentences import counted, listed
 
-#: So many nodes are shown in full without being asked for, and so many at most on a page.
+#: Up to FEW nodes are shown in full unasked; a page shows at most MOST_NODES in full.
 FEW, MOST_NODES = 2, 200
 
 ADAPTER = "adapter "
@@ -253,7 +253,7 @@ def troubles(inventories: Sequence[Inventory]) -> Iterator[str]:
 
 
 def unreached(nodes: Sequence[Unreached]) -> Iterator[tuple[str, str]]:
-    """Nodes and the reason, once for all of which the same is said."""
+    """Nodes and the reason; nodes with the same reason share one entry."""
     yield from _together([(one.name, one.reason) for one in nodes])
 
 

@@ -23,8 +23,8 @@ QUANTUM = 1e-4
 CODES = 65535
 #: The last colour is that of this many times the typical time, or of that part of the rate.
 WORST_SHOWN = 2.0
-#: The first colour reaches from the best to so many times the noise beyond the typical figure;
-#: at least and at most to these shares of it.
+#: The first colour reaches from the best figure to a band beyond the typical one. The band is
+#: NOISES times the noise; LEAST_BAND and MOST_BAND of the typical figure bound it.
 NOISES, LEAST_BAND, MOST_BAND = 3.0, 0.02, 0.25
 
 Values = NDArray[np.float64]

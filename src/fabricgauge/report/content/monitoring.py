@@ -1,4 +1,4 @@
-"""What CI systems and collectors are told of a run: a test case per verdict, key gauges.
+"""What CI systems and collectors read about a run: a test case per verdict, key gauges.
 
 As with the exit status, FAIL is a failure, INVALID and INCONCLUSIVE are errors, since nothing was
 decided, WARN passes with its words; ``--fail-on`` makes failures of them. In a run that decided

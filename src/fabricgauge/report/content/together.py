@@ -18,7 +18,7 @@ from fabricgauge.words.sentences import counted
 MOST_COLLECTIVES, MOST_CASES = 16, 80
 #: More rows than this make a page slow to open; the CSV report has them all.
 MOST_ROWS = 400
-#: So many plots of cases a page has at most: each takes time to make and to draw.
+#: Most plots of cases on a page: each takes time to make and to draw.
 MOST_PLOTS = 32
 CROWDS = ("multi_latency", "multi_bandwidth", "sendrecv", "exchange", "bisection")
 TOO_FEW = "–"

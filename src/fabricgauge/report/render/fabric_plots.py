@@ -22,7 +22,8 @@ MOST_GROUP_NAMES = 32
 LONGEST_NAME = 16
 #: More lines than this would cover what they part.
 MOST_BOUNDARIES = 48
-#: Best pairs that are far off the others may take so many times the colours' own room.
+#: Best pairs that are far off the others widen the first colour's room: at most to this multiple of
+#: the room of all colours.
 MOST_PADDING = 64
 #: What boot.js listens to: Bokeh has no tooltip that can name rows and columns of an image.
 LISTENED = ("mousemove", "mouseleave", "tap", "rangesupdate")

@@ -22,7 +22,7 @@ TIMEOUT_S = 60.0
 #: Where a site has ClusterShell's configuration.
 SITE = Path("/etc/clustershell")
 
-#: Name of the source, and what sinfo is asked besides: nodes that could run a job at once.
+#: Sources by name, each with its options of sinfo. ``idle`` are nodes that could run a job at once.
 SOURCES: dict[str, tuple[str, ...]] = {
     "partition": (),
     "idle": ("--states=idle", "--responding"),

@@ -34,10 +34,10 @@ _RANGES = re.compile(r"([0-9]*)\[([^\]]*)\]")
 #: What stands between commas and operators that are outside of brackets.
 _NAMED = re.compile(r"(?:\[[^\]]*\]|[^,!&^\[])+")
 
-#: The largest clusters have some ten thousand nodes; a range of millions is a slip of the hand.
+#: The largest clusters have some ten thousand nodes; a range of millions is a typing error.
 MOST_NODES = 1 << 17
 _MOST_DIGITS = 18
-#: A file of so many nodes, each with a comment.
+#: Largest file of nodes: it has room for MOST_NODES nodes, each with a comment.
 MOST_BYTES = 16 << 20
 
 _SLOTS = re.compile(r":[0-9]+$|,$")

@@ -13,8 +13,8 @@ from fabricgauge.run.environment import handed_on
 from fabricgauge.run.launchers.interface import Launcher
 from fabricgauge.run.launchers.nodes import chosen, expand
 
-#: For whoever sits in a step of the job, ``srun --pty bash``, whose processors a further step
-#: would wait for (srun(1), ``SLURM_OVERLAP``).
+#: A user may work inside a step of the job (``srun --pty bash``). Without this a further step would
+#: wait for that step's processors (srun(1), ``SLURM_OVERLAP``).
 BESIDE_STEPS = {"SLURM_OVERLAP": "1"}
 
 

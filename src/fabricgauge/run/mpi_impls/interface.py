@@ -16,14 +16,13 @@ class MpiImplementation(msgspec.Struct, frozen=True):
     """One MPI's way of starting ranks.
 
     ``command`` is pure: from the MPI, the launch, the reach and each rank's own argv it
-    makes the launcher's argv and environment. ``transport`` are the variables by which ranks
-    choose the launch's network and nothing else, whoever starts them; ``pmi`` is what srun's
-    ``--mpi`` calls the protocol that the ranks speak. ``interface_variables`` are those that take
-    an interface's name, which differs between nodes: the rank's own program sets them.
-    ``tells`` are those by which the MPI says on the ranks' standard error, or before the engine's
-    first record, what carries its messages; ``ways`` takes that from such a line.
-    ``contrary`` are variables of a site beside which no network can be chosen: ranks of a launch
-    on a network do without.
+    makes the launcher's argv and environment. ``transport`` gives the variables that keep ranks
+    to the launch's network, with any launcher. ``pmi`` is what srun's ``--mpi`` calls the protocol
+    that the ranks speak. ``interface_variables`` take an interface's name, which differs between
+    nodes: the rank's own program sets them. ``tells`` make the MPI say what carries its messages,
+    on the ranks' standard error or before the engine's first record. ``ways`` takes that from such
+    a line. ``contrary`` are variables of a site that prevent the choice of a network: a launch on a
+    network unsets them for its ranks.
     """
 
     command: Callable[[Mpi, PlannedLaunch, HostAccess, tuple[str, ...]], LaunchCommand]

@@ -63,7 +63,7 @@ def command(
 def started(
     mpi: Mpi, launch: PlannedLaunch, access: HostAccess, program: tuple[str, ...]
 ) -> LaunchCommand:
-    """The command that starts ``program`` on each rank of ``launch``, by whoever starts ranks.
+    """The command that starts ``program`` on each rank of ``launch``: the launcher's or the MPI's.
 
     Raises:
         CannotRun: no module knows this MPI.

@@ -32,8 +32,8 @@ _LISTENS = (
 )
 
 #: The GPU nearest to the adapter: the first one below the lowest PCI bridge that both are below.
-#: Numbers are those of the bus, as NVIDIA's CUDA_DEVICE_ORDER=PCI_BUS_ID has them. Whoever set one
-#: of the variables chose otherwise.
+#: Numbers are those of the bus, as NVIDIA's CUDA_DEVICE_ORDER=PCI_BUS_ID has them. If one of the
+#: variables is set already, that choice stays.
 _NEAREST_GPU = (
     "v=$CUDA_VISIBLE_DEVICES$HIP_VISIBLE_DEVICES$ROCR_VISIBLE_DEVICES; "
     'k=; p=$(readlink -f "/sys/class/net/$i/device"); '
