@@ -86,7 +86,7 @@ def of_states(broken: Broken) -> Breakage | None:
 
 
 def of_words(broken: Broken) -> Breakage | None:
-    """Whom the launcher's own words name, if anybody."""
+    """The nodes that the launcher's own words name, if any."""
     one = blamed(broken.said, broken.launch.nodes)
     if one is None:
         return None
@@ -95,7 +95,7 @@ def of_words(broken: Broken) -> Breakage | None:
 
 
 def of_pair(broken: Broken) -> Breakage | None:
-    """Both nodes of a launch of a pair alone that measured nothing: which one, nobody can tell."""
+    """Both nodes of a pair whose launch measured nothing: either of them may be at fault."""
     nodes = tuple(dict.fromkeys(broken.launch.nodes))
     if len(nodes) != 2 or broken.exit_code in _NOT_BY_NETWORK:
         return None

@@ -18,7 +18,7 @@ from fabricgauge.plan.plan import host_reference
 from fabricgauge.words import sentences
 from fabricgauge.words.networks import named
 
-#: How often those who are left are measured after a launch broke: as often as there are culprits.
+#: After a launch broke, the other nodes are measured at most this often: once for each culprit.
 MOST_FURTHER = 3
 
 
@@ -69,7 +69,7 @@ def _measure(context: RunContext) -> None:
 
 
 def _measure_suspects(context: RunContext) -> None:
-    """Alone and with good partners, before anybody is named."""
+    """Measure suspects alone, with good partners, before a node is named."""
     if (
         not context.run.launches
         or any(one.number not in context.given_up for one in context.left())
@@ -87,7 +87,7 @@ def _measure_suspects(context: RunContext) -> None:
 
 
 def _also(context: RunContext, launch: PlannedLaunch, why: str) -> None:
-    """Make a launch that nobody planned at the beginning."""
+    """Make a launch that the first plan does not have."""
     context.progress.stage(why)
     context.plan_further(launch)
     make = measure if context.target.suite is None else measure_with_tool
@@ -95,7 +95,7 @@ def _also(context: RunContext, launch: PlannedLaunch, why: str) -> None:
 
 
 def _measure_doubtful(context: RunContext) -> None:
-    """Once more before it is believed: what disturbed a single case does not come back."""
+    """Measure doubtful cases once more: what disturbed a single case does not come back."""
     if context.left():
         return
     judged = so_far(context)

@@ -92,7 +92,7 @@ def further(context: RunContext) -> tuple[PlannedLaunch, ...]:
 
 
 def holds_culprit(launch: PlannedLaunch, culprits: Culprits) -> bool:
-    """Whether somebody would break the launch, as far as is known."""
+    """Whether a known culprit would break the launch."""
     nodes = tuple(dict.fromkeys(launch.nodes))
     return bool(left_out(nodes, culprits.get(launch.network or "", ())))
 
@@ -114,7 +114,7 @@ def _unmeasured(made: Plan, run: Run) -> Iterator[PlannedLaunch]:
 
 
 def so_far(context: RunContext) -> Context:
-    """What has been measured, for the rules to look at."""
+    """What has been measured so far, as the rules take it."""
     run, thresholds = context.run, context.target.thresholds
     limits = ceilings(run.fabric.networks, run.launches)
     return Context(run, limits, thresholds, context.fabric_result())

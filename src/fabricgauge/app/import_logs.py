@@ -29,7 +29,7 @@ from fabricgauge.settings import Settings
 from fabricgauge.store import run_files
 from fabricgauge.store.run_directory import RunDirectory, now_utc
 
-#: Larger files are not copied into the run; their names and sizes are in it all the same.
+#: Larger files are not copied into the run; it still has their names and sizes.
 LARGEST_COPY_BYTES = 16 << 20
 
 #: Records that are written at once: each write waits for the disk.

@@ -32,9 +32,9 @@ GRACE_S = 10.0
 START_S = 30.0
 #: The same for each rank: thousands of them take longer. An allowance, not a measured figure.
 START_PER_RANK_S = 0.05
-#: Beyond its longest case a launch is silent for so long before its ranks are looked at.
+#: A launch that is silent this long beyond its longest case has its ranks looked at.
 QUIET_S = 4.0
-#: A short launch, of one that broke, is given up when it has not begun after so long.
+#: A short launch that searches for culprits is given up if it has not begun after this time.
 SEARCH_START_S = 15.0
 #: A simulator's figures vary by its noise alone; each sample costs this machine's time.
 SIMULATED_SAMPLES = 9
@@ -155,7 +155,7 @@ class _Watch:
             self.lost = self._flaps.flapping()
 
     def look(self, silent_s: float) -> bool:
-        """Whether a rank is lost, so that waiting any longer is in vain."""
+        """Whether a rank is lost, so that the launch will not go on."""
         if self._asks and self.started and silent_s >= self._due_s:
             self._due_s = silent_s + QUIET_S
             self.lost = lost_ranks(self._access, self._nodes, f"{MARKER}={self.mark}")

@@ -61,7 +61,7 @@ class _Lines:
             yield from self._split(_Recoded(file) if head.startswith(_UTF_16) else file)
 
     def _split(self, content: "io.BufferedReader[Any] | _Recoded") -> Iterator[bytes]:
-        """As many whole lines as were read at once; a long line comes by itself."""
+        """All whole lines that one read gives, together; a long line comes by itself."""
         begun = b""
         while more := content.read1(_BLOCK_BYTES):
             block = begun + more

@@ -81,7 +81,7 @@ def _require_heeded(design: Design, made: RunContext) -> None:
 
 
 def _of_blocks(target: Target, blocks: int) -> tuple[Target, Profile]:
-    """As many launches as there are blocks, each as long as one of the profile's.
+    """One launch for each block, as long as one of the profile's launches.
 
     Raises:
         UsageError: all pairs are asked for, which are a matrix and no curve.

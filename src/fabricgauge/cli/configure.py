@@ -1,4 +1,4 @@
-"""``fabricgauge configure``: a plan that makes the networks that somebody wants, and its making."""
+"""``fabricgauge configure``: a plan that makes the networks that a user wants, and its making."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -221,7 +221,7 @@ def _say_how_to_go_on(run: Path) -> None:
 
 
 def _say(what: str, verb: str, *words: str) -> None:
-    """A sentence and the command that it speaks of, on standard error."""
+    """Print a sentence, and the command that it names, on standard error."""
     lab = lab_outside()
     where = ("--lab", lab) if lab not in ("", OWN_LAB) else ()
     click.echo(f"{what}: {shlex.join(('fabricgauge', verb, *where, *words))}", err=True)

@@ -137,7 +137,7 @@ OF_BUNDLE = "--from reads what was gathered before; leave {} out"
 
 
 def require_heeded(ctx: click.Context, heeded: Collection[str], reason: str) -> None:
-    """Refuse what the command line or the environment says in vain; files serve many commands.
+    """Refuse options without effect from command line or environment; files serve many commands.
 
     Raises:
         UsageError: another option than those ``heeded`` was given; {} is its name in the reason.

@@ -19,7 +19,7 @@ MOST_TOGETHER = 256
 #: Ports that Linux hands out by itself (ip(7), ip_local_port_range), as MPI's are.
 PORTS = range(32768, 60999)
 
-#: Each partner gets so much each way: more than a window, so that a large packet is among it.
+#: Bytes to and from each partner: more than a window, so that a large packet is among them.
 BYTES = 65_536
 
 #: Longer than the program's own limits together.

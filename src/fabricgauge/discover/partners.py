@@ -46,8 +46,8 @@ PHASES, PHASE_S = 8, 0.025
 LARGE_S = 1.5
 
 
-#: Large echoes follow once more, and more of them, where the quickest took this many times what
-#: the wire takes there and back and so much more: of a few, other work on a node delays all.
+#: More large echoes follow where the quickest took longer than SLOW_TIMES the wire's time there and
+#: back plus SLOW_S: other work on a node may delay all of a few echoes.
 SLOW_TIMES, SLOW_S, SLOW_COUNT = 2.0, 0.5e-3, 12
 
 

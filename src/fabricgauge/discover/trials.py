@@ -22,8 +22,8 @@ from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.preflight import TRIALS, Ping, Preflight, Trial
 
-#: Echoes and lookups that have not ended so long after the counters' time are ended: a name
-#: server that is away takes 5 s and more to say nothing (resolv.conf(5), timeout).
+#: Echoes and lookups still running this long after the counters' time are ended: without an answer
+#: of its name server a lookup takes 5 s and more (resolv.conf(5), timeout).
 REST_S = 7
 
 #: Nodes that try at once: they mostly wait, and so does the process that asks each of them.

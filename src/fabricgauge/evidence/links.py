@@ -15,7 +15,7 @@ from fabricgauge.stats.series import node_of
 #: ``link_error_recovery``, is a link that retrained and stayed.
 AWAY = ("carrier_changes", "link_downed")
 
-#: A port that lost its link and got it back so often, together, flaps: three outages.
+#: A port flaps if it lost and regained its link this many times, both counted: three outages.
 FLAPPED = 6
 
 #: Two readings further apart are not of one measurement: a resumed run begins anew.

@@ -134,8 +134,8 @@ def bucket(line_rate_bit_s: float, mtu_bytes: int) -> Bucket:
 
 #: How long what one socket has in a node's queue takes on the wire, as drivers' byte queue limits
 #: do it on real adapters. The kernel's 4 MiB are 34 ms at 1 Gb/s: acknowledgements of one direction
-#: waited so long behind the data of the other that streams of both together carried 62 to 94 %,
-#: with this limit 90 to 99 %.
+#: waited that long behind the data of the other. Streams of both directions then carried 62 to 94 %
+#: together, with this limit 90 to 99 %.
 _SOCKET_QUEUE_S, _LEAST_SOCKET_QUEUE_BYTES = 1e-3, 131_072
 
 

@@ -105,7 +105,7 @@ class PairFinding(msgspec.Struct, frozen=True):
 
     ``effect`` is relative to what the others have: -0.75 for a bandwidth at a quarter, 0.05 for
     a latency 5 % higher, with its interval ``low`` to ``high``. ``q`` is the false-discovery
-    rate at which it is named; where a second look named it, the chance that noise names anybody.
+    rate at which it is named; after a second look it is the chance that noise names any node.
     ``explanation`` is ``fault``, or ``oversubscription`` where
     all that crosses between groups is slower at once, which is a property and no defect.
     ``affected`` counts the measured pairs that it explains; ``rechecked`` is what a second
@@ -126,12 +126,12 @@ class PairFinding(msgspec.Struct, frozen=True):
     rechecked: Rechecked | Skipped = _NOT_YET
 
 
-#: Below that share, what is conspicuous about a suspect is not its level: samples scatter, say.
+#: Below this share a suspect's level is normal: something else stands out, such as its scatter.
 LEAST_EFFECT = 0.005
 
 
 class Suspect(msgspec.Struct, frozen=True):
-    """Something conspicuous that is not named, why not, and the test that would decide."""
+    """A part that stands out but is not named, the reason, and the test that would decide."""
 
     part: Part
     names: tuple[str, ...]

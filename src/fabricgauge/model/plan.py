@@ -19,7 +19,7 @@ def rounds(ranks: int) -> int:
 
 
 def turns(pattern: Pattern, ranks: int, concurrent: int) -> int:
-    """How often in a round somebody measures while others wait, both directions counted."""
+    """How many groups of pairs measure one after another in a round, both directions counted."""
     pairs = max(1, ranks // 2)
     return ceil(pairs / (concurrent or pairs)) * (2 if pattern == "all_pairs_bandwidth" else 1)
 
@@ -31,7 +31,7 @@ class Case(msgspec.Struct, frozen=True):
     whole case; in a round robin that of one pair in one direction, and all pairs that measure at
     once spend it together. ``concurrent`` is how many pairs of a round measure at once, 0 for
     all; ``rounds`` are those to make, ascending, empty for all; ``pairs`` is how many pairs (or
-    victims) measure, 0 for as many as there are.
+    victims) measure, 0 for all.
     """
 
     name: str

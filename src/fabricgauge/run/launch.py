@@ -248,7 +248,7 @@ def outcome(
 
 
 def quoted(said: Sequence[str]) -> str:
-    """How a sentence ends that tells what somebody said last."""
+    """The end of a sentence: a program's last words."""
     return f"; it said: {' | '.join(said)}" if said else "; it said nothing"
 
 

@@ -1,4 +1,4 @@
-"""A job for each pair of nodes: as many in Slurm's queue as it takes, the others after them."""
+"""A job for each pair of nodes. Slurm's queue gets as many as it takes; the others follow."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -122,7 +122,7 @@ class PairQueue:
         if not self._live:
             raise CannotRun(f"{refused}; no job of this run is there to make room") from refused
         raise AllStuck(
-            f"{refused}; jobs of this run that wait for what time alone does not mend:"
+            f"{refused}; jobs of this run that will not start by themselves:"
             f" {len(self._stuck)}. {scancel(self._directory, self._stuck)} ends them"
         ) from refused
 

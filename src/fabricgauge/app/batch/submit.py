@@ -96,7 +96,7 @@ def collected(
         try:
             engine = engine_for(batch.mpi, progress)
             hand_over(next_job(context, batch, engine), directory)
-        except CannotRun as error:  # what was measured is shown all the same
+        except CannotRun as error:  # what was measured is still shown
             progress.trouble(f"what follows was not submitted: {error}")
             break
         context, judged = _collect(directory, target)

@@ -23,7 +23,7 @@ from fabricgauge.model.inventory import (
 
 
 class Parts(msgspec.Struct, frozen=True):
-    """What a single printout or section gave; whatever it does not speak of is empty.
+    """What a single printout or section gave; a field that it does not mention is empty.
 
     ``troubles`` are sentences on lines that could not be understood, with their numbers.
     """

@@ -1,4 +1,4 @@
-"""Parts of several sources that speak of one thing, found and made one; pure."""
+"""Parts of several sources that describe one thing, found and made one; pure."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

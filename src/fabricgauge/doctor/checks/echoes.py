@@ -163,7 +163,7 @@ def _mtu_lost(cluster: Cluster) -> Iterator[Finding]:
 
 
 def _small(pings: list[Ping]) -> dict[Pair, bool]:
-    """By pair, whether so few small echoes were lost that three whole ones are not by chance."""
+    """By pair, whether few small echoes were lost: then chance does not lose three whole ones."""
     return {
         name: all(p.sent - p.received <= CHANCE_LOSS * p.sent for p in own)
         for name, own in _by_pair(filter(_counts, pings)).items()

@@ -45,7 +45,7 @@ MEMLOCK, FILES, SHM, MEMORY = (
 #: which io_uring, XPMEM and GPU runtimes run into.
 LEAST_MEMLOCK_BYTES = 1 << 20
 
-#: With RDMA every buffer of every rank is locked: all of the memory, or so much.
+#: With RDMA every buffer of every rank is locked: the limit is all of the memory, or at least this.
 LEAST_RDMA_BYTES = 16 << 30
 
 #: The usual soft limit: a rank opens a socket to each of the others.

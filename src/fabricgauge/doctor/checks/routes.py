@@ -59,8 +59,8 @@ def _sends_its_own(seen: KnownNode, place: Place) -> bool:
 
 
 def _arp(rails: Rails) -> Iterator[Finding]:
-    """Where rules have each interface send what comes from its address, requests ask by that
-    address as well: arp_announce has nothing to mend."""
+    """Where rules make each interface send what comes from its address, its ARP requests have that
+    address too: arp_announce then has nothing to correct."""
     seen, shared = rails
     if all(setting(seen, place.interface.name, "arp_filter") == 1.0 for place in shared):
         return

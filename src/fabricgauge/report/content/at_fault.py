@@ -1,6 +1,6 @@
 """Who is at fault in a fabric of many nodes, how sure that is, and who is to leave the scheduler.
 
-Findings compare peers. Failures of other rules may name somebody without such a comparison.
+Findings compare peers. Failures of other rules may name a node without such a comparison.
 """
 
 import re
@@ -92,7 +92,7 @@ def compared(effect: float) -> str:
 
 
 def told_apart(judged: Judged) -> tuple[Verdict, ...]:
-    """Failures that name somebody without comparing peers: who is gone, or below the ceiling.
+    """Failures that name a node without comparing peers: it is gone, or below the ceiling.
 
     One on the network as a whole stands only where none names a node.
     """

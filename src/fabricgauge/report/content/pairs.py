@@ -46,7 +46,7 @@ def coverage(analysis: PairAnalysis) -> str:
 
 
 def verdict(analysis: PairAnalysis) -> str:
-    """In a few words what the analysis of one matrix came to; other rules may name somebody."""
+    """In a few words what the analysis of one matrix found; other rules may name further nodes."""
     faults = sum(one.explanation == "fault" for one in analysis.findings)
     said = [f"{faults or 'none'} slower than the others"]
     said += ["oversubscribed"] if len(analysis.findings) > faults else []

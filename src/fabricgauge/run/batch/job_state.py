@@ -13,7 +13,7 @@ _LIVE = frozenset({
     "REVOKED",  # another cluster of the federation runs it
 })  # fmt: skip
 
-#: Reasons for waiting that time alone does not mend.
+#: Reasons of jobs that will not start by themselves.
 _STUCK = {
     "PartitionConfig": "its partition cannot give what it asks for",
     "PartitionNodeLimit": "its partition gives no such number of nodes, or they are down",

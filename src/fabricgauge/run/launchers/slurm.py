@@ -19,7 +19,7 @@ BESIDE_STEPS = {"SLURM_OVERLAP": "1"}
 
 
 def allocation(environment: Mapping[str, str]) -> tuple[str, tuple[str, ...]] | None:
-    """The job that these variables speak of, and its nodes in Slurm's own order, if any.
+    """The job that these variables name, and its nodes in Slurm's own order, if any.
 
     Raises:
         UsageError: Slurm's list of nodes was not understood.
