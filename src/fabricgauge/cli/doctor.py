@@ -45,6 +45,9 @@ def doctor(ctx: click.Context, /, **options: Any) -> None:
     Asks the nodes what they have, lets them ping each other over each network and look up
     each other's names, and watches their counters. Changes nothing.
 
+    Also runs a small compiled program on each node: it listens on a TCP port and sends 64 KiB
+    each way. It lies in the cache directory; nodes that do not share that skip the check connect.
+
     Exit status: 0 without a FAIL, 1 with one, 3 if nothing could be checked.
     """
     from fabricgauge.doctor.examining import chosen

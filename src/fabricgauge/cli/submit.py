@@ -60,6 +60,8 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **asked: 
     The job needs a shell, srun and the engine, no Python. It asks its nodes what they have, makes
     the launches on each network that it finds, and leaves everything in the run directory. A second
     job on the same nodes measures suspects again.
+
+    Networks are found by their IPv4 addresses only. For others: salloc … fabricgauge check.
     """
     from fabricgauge.app.batch.on_head import lab_outside, on_head
     from fabricgauge.app.batch.request import batch_of
