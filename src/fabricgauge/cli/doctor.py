@@ -46,7 +46,7 @@ def doctor(ctx: click.Context, /, **options: Any) -> None:
     each other's names, and watches their counters. Changes nothing.
 
     Also runs a small compiled program on each node: it listens on a TCP port and sends 64 KiB
-    each way. It lies in the cache directory; nodes that do not share that skip the check connect.
+    each way. The nodes must share the cache directory, where it is; else connect cannot look.
 
     Exit status: 0 without a FAIL, 1 with one, 3 if nothing could be checked.
     """
