@@ -110,7 +110,7 @@ def take_up(
     Raises:
         StoreError: the directory holds none.
         UsageError: it is complete, or was begun with other factors, options or engines; or others
-            can have changed what is varied, and nothing is ``said``.
+            can have changed what is varied, and ``said`` is not the same.
         CannotRun: the nodes are not what they were.
     """
     if directory.complete:
@@ -138,13 +138,13 @@ def _design(directory: RunDirectory, said: tuple[Factor, ...]) -> Design:
     if not set(design.arms) <= combined:
         raise StoreError(f"{directory.path / _DESIGN} is damaged: an arm has an unknown level")
     names = ", ".join(f"{one.name}={','.join(one.levels)}" for one in design.factors)
-    if said and said != design.factors:
-        raise UsageError(f"{directory.path} varies {names}; leave --vary out, or say the same")
-    if not said and (why := directory.foreign):
+    if said != design.factors and (why := directory.foreign):
         raise UsageError(
             f"{directory.path} is not provably yours ({why}): say yourself with --vary what is"
             f" varied. It names {names}"
         )
+    if said and said != design.factors:
+        raise UsageError(f"{directory.path} varies {names}; leave --vary out, or say the same")
     return design
 
 
