@@ -206,6 +206,13 @@ def test_the_table_of_causes_names_checks_and_has_no_circle() -> None:
             assert name not in below, f"{name} explains itself"
 
 
+def test_a_node_that_could_not_try_to_connect_is_told() -> None:
+    made = Connectivity("eth", {"c1": 1, "c2": 1, "c3": 0}, (), {"c3": "no such program"})
+    (found,) = findings(msgspec.structs.replace(clean(3), connectivity=(made,)))
+    assert (found.check, found.severity, found.nodes) == ("connect", Severity.WARN, ("c3",))
+    assert found.evidence == ("c3: no such program",)
+
+
 def test_evidence_of_many_nodes_is_bounded_and_counted() -> None:
     many = [
         Finding("x", Severity.WARN, f"c{n}", "is odd", (f"line {n}",), "w", "r", (f"c{n}",))

@@ -23,11 +23,22 @@ _NO_DATA = (
     "small packets pass and large ones do not: compare the MTU of both interfaces and of the"
     " switch ports (fabricgauge doctor --only mtu)"
 )
+_UNTRIED = (
+    "let the nodes share the cache directory of the machine that asks ($XDG_CACHE_HOME, ~/.cache),"
+    " which holds the program that connects"
+)
 _TAKEN = "give each node an address of its own; look for a second node with this one"
 
 
-def _dead(cluster: Cluster, rounds: tuple[Connectivity, ...]) -> Iterator[Finding]:
+def _broken(cluster: Cluster, rounds: tuple[Connectivity, ...]) -> Iterator[Finding]:
     for of in rounds:
+        if of.silent:
+            many = f"{len(of.silent)} of {len(of.tried)} nodes"
+            yield found(
+                Severity.WARN, of.network, f"nothing is known of the connections of {many}",
+                *(f"{node}: {reason}" for node, reason in of.silent.items()),
+                remedy=_UNTRIED, nodes=tuple(of.silent), network=of.network,
+            )  # fmt: skip
         for one in dead(of):
             everywhere = one.kind == "network"
             where = of.network if everywhere else cluster.where(of.network, one.named)
@@ -51,6 +62,6 @@ CONNECT = Check(
     "MPI opens the same connections: a job over these nodes hangs or aborts.",
     lambda cluster: cluster.preflight.connectivity,
     untried(ID, "no connection was tried"),
-    _dead,
+    _broken,
     reads=("connect",),
 )
