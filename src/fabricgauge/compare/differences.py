@@ -173,7 +173,7 @@ def _basis(differences: tuple[Difference, ...]) -> Basis:
     return "launches" if fewest >= SEVERAL_LAUNCHES else "intervals"
 
 
-#: In a single launch one size in so many may have been disturbed as a whole.
+#: In a single launch one size in this many may have been disturbed as a whole.
 SIZES_PER_DISTURBANCE = 12
 #: At a size with too few samples for an interval: no median is worse by that much by chance.
 GROSS = 2.0
@@ -230,7 +230,7 @@ def doubt(pair: Compared) -> str:
 
 
 def _without(pair: Compared) -> str:
-    """Sizes of which only A has a figure, where B should have had one."""
+    """Sizes where only A has a figure but B should have one; empty if there are none."""
     if pair.lost:
         return f"B has no figure at {_sizes(len(pair.lost))} where A has one; measure these again"
     if pair.b.cut_off and pair.only_a:

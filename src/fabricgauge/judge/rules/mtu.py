@@ -12,7 +12,7 @@ from fabricgauge.words import sentences
 
 ID = "mtu"
 
-#: Networks of which a stated MTU of these sizes is the RDMA MTU.
+#: On these networks a stated MTU, if it is one of ``PATH_MTUS``, is the RDMA MTU.
 RDMA = ("infiniband", "roce-v1", "roce-v2")
 
 IPV4_BYTES, IPV6_BYTES, TCP_BYTES, TIMESTAMPS_BYTES = 20, 40, 20, 12
@@ -82,7 +82,7 @@ def _mixed(network: Network, odd: tuple[Member, ...]) -> Said:
 
 
 def _path_mtu(network: Network, odd: tuple[Member, ...]) -> Said | Skipped:
-    """That of RDMA ports: the smaller one of two ends is used, and nobody refuses a packet."""
+    """The path MTU of RDMA ports: both ends use the smaller one, and no packet is refused."""
     if "mtu" in network.assumed:
         return Skipped("no port says its path MTU (ibv_devinfo does)")
     if not odd:

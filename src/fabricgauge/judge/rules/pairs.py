@@ -78,7 +78,7 @@ class _Pairs(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Slow(msgspec.Struct, frozen=True):
-    """A node of which all pairs are low, or a direction of it, with the median of its shares."""
+    """A node, or one direction of it, whose pairs are all low, with the median of their shares."""
 
     part: Part
     node: str
@@ -140,7 +140,7 @@ def slow_nodes(subject: Subject) -> tuple[str, ...]:
 
 
 def _explained(subject: Subject, pairs: _Pairs) -> tuple[list[_Slow], list[Ends]]:
-    """Slow nodes that outliers does not tell of, and the low pairs that nobody explains."""
+    """Slow nodes that `outliers` does not name, and the low pairs that no slow node explains."""
     named = _told_by_outliers(subject, pairs)
     slow = [one for one in _slow_nodes(pairs) if one.node not in named]
     ways = [pair for pair in _left(pairs, slow) if not named & set(pair)]
@@ -152,7 +152,7 @@ def _explained(subject: Subject, pairs: _Pairs) -> tuple[list[_Slow], list[Ends]
 
 
 def _told_by_outliers(subject: Subject, pairs: _Pairs) -> set[str]:
-    """Whom a second measurement decides about; of three nodes there are no good pairs beside it."""
+    """Nodes that a second measurement decides about; of three nodes, those that it confirms."""
     return {
         name
         for each in subject.pairs
@@ -219,10 +219,10 @@ def _comparable(analyses: Sequence[PairAnalysis]) -> NDArray[np.bool_]:
 
 
 def _slow_nodes(pairs: _Pairs) -> Iterator[_Slow]:
-    """Nodes of which every pair is low, while the others reach the ceiling with each other.
+    """Nodes whose every pair is low, while the others reach the ceiling with each other.
 
-    A partner's fault is not a node's own: what meets only nodes that are slow both ways shows
-    nothing, so they are taken out first, those with most low pairs at the head.
+    A partner's fault is not a node's own: pairs with a node that is slow both ways show nothing of
+    their other end. So such nodes are taken out first, those with the most low pairs before others.
     """
     known = np.isfinite(pairs.shares)
     left = pairs.low & (pairs.shares < APART * pairs.good)
@@ -304,7 +304,7 @@ def _excuse(subject: Subject, pairs: _Pairs, one: _Slow) -> str:
 
 
 def _of_all(subject: Subject, pairs: _Pairs, ways: Sequence[Ends]) -> Said:
-    """Single pairs are a remark: whoever is slow with one partner only is told by outliers."""
+    """Single low pairs are only a remark: `outliers` names what is slow with one partner only."""
     known = sentences.counted(int(np.isfinite(pairs.shares).sum()), "directed pair")
     share = pairs.share(ways[0]) if ways else float(np.nanmin(pairs.shares))
     figure = Figure(share, "share", "of the ceiling, per direction, of the slowest pair")
