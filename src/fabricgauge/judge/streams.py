@@ -19,7 +19,7 @@ from fabricgauge.words import figures, patterns
 
 STREAMS: tuple[Pattern, ...] = ("bandwidth", "put_bandwidth", "bidirectional_bandwidth")
 
-#: A message this many times a token bucket's burst is sped up by it by 1.6 % at the most.
+#: A token bucket's burst speeds up a message of this many times its size by 1.6 % at most.
 BURSTS = 64
 
 #: From this rate on one TCP connection, which one processor serves, need not fill a link.
@@ -33,7 +33,7 @@ LEAST_CALL_BYTES = 16384
 #: Share of the time with data under way at which a sender keeps a link full.
 WIRE_BUSY = 0.9
 
-#: A little above the share that the nearest standard rate below another has: 40 of 50 Gb/s.
+#: A little above the largest ratio of neighbouring standard rates: 40 to 50 Gb/s.
 NEAREST_RATE = 0.85
 
 #: At least this many pairs or sizes that carry the same show one wire: two agree by chance.
@@ -42,7 +42,7 @@ AGREEING = 3
 #: A wire carries large messages at least as well as smaller ones; a host's caches do not.
 HELD = 0.9
 
-#: What of a node's processors is looked at, by its name in ``ProcessorUse``.
+#: Shares of a node's processor time that are looked at, by their names in ``ProcessorUse``.
 Share = Literal[
     "busiest_softirq_share", "node_idle_share", "node_softirq_share", "node_steal_share"
 ]

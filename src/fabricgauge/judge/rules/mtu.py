@@ -32,7 +32,7 @@ def judge(subject: Subject) -> Words:
 
 
 def _stated(subject: Subject, network: Network) -> Words:
-    """A log that prints another RDMA MTU than was stated: the ceiling is that of the wrong one."""
+    """Where a log prints another RDMA MTU than was stated, the ceiling is for the wrong MTU."""
     stated_bytes = network.mtu_bytes
     if "mtu" in network.assumed or network.technology not in RDMA or stated_bytes not in PATH_MTUS:
         return ()
@@ -57,7 +57,7 @@ def _odd_members(network: Network) -> tuple[Member, ...]:
 
 
 def _mixed(network: Network, odd: tuple[Member, ...]) -> Said:
-    """Of one port, where only one is odd among more than two."""
+    """The verdict on mixed MTUs: on the port itself if it alone is odd among more than two."""
     usual = next(one.mtu_bytes for one in network.members if one not in odd)
     first, about = odd[0], None
     place = f"{first.node}:{first.interface}"

@@ -31,7 +31,7 @@ ID = "outliers"
 #: Suspects that are told one by one; the others are counted.
 MOST_SUSPECTS = 6
 
-#: What a part is slow by, where nothing else points at a cause, and what to look at, by quantity.
+#: The cause to name where no evidence points at one, and what to look at, by quantity.
 _PART = "its link, adapter or port, or something that keeps the node busy"
 _LOOK = {
     "latency": "look at what else runs there, at power states and interrupt moderation of the"

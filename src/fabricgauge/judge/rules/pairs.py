@@ -24,13 +24,13 @@ from fabricgauge.words import figures, sentences
 
 ID = "pairs"
 
-#: As far below good pairs a node must be: as `outliers` has it for the least effect of a fault.
+#: A slow pair is below this share of good pairs: the least effect of a fault, as in `outliers`.
 APART = 0.9
-#: By how much the best pair of a slow node may be above its median: a link has one rate.
+#: The best pair of a slow node is at most this multiple of its median: a link has one rate.
 LEVEL = 1.1
-#: Pairs that show a level, however far off it is.
+#: This many pairs show a level, however near the others it is.
 FEWEST = 3
-#: How far below low pairs that it does not explain a slow node has to be.
+#: A slow node must be below this share of any low pair that no slow node explains.
 FAR = 0.5
 ONCE = "pairs.once"
 #: In a round robin of three nodes one pair measures at a time, and of three pairs one is good.
@@ -101,7 +101,7 @@ def judge(subject: Subject) -> Words:
 
 
 def again(subject: Subject) -> Recheck | None:
-    """Of three nodes all pairs measure alone, where one pass leaves in doubt what a low one is.
+    """With three nodes all pairs measure alone, if one pass leaves it open why a pair is low.
 
     Beside a suspect there are no two good nodes, so that nobody is measured again for its sake.
     """
@@ -147,7 +147,7 @@ def _explained(subject: Subject, pairs: _Pairs) -> tuple[list[_Slow], list[Ends]
     left = min((pairs.share(pair) for pair in ways), default=math.inf)
     if all(_is_level(subject, pairs, one) and one.share < FAR * left for one in slow):
         return slow, ways
-    # Of pairs that scatter some nodes have low ones only, by chance.
+    # Where pairs scatter, some nodes have only low ones by chance.
     return [], [pair for pair in _left(pairs, ()) if not named & set(pair)]
 
 
@@ -244,7 +244,7 @@ def _slow_nodes(pairs: _Pairs) -> Iterator[_Slow]:
 def _is_level(subject: Subject, pairs: _Pairs, one: _Slow) -> bool:
     """Whether a link may set the pace: its pairs reach the same, where other load lets them.
 
-    Two pairs are alike by chance now and then, and have to be far off as well.
+    Two pairs may be alike by chance, so they must be far below the others as well.
     """
     shares = [pairs.share(pair) for pair in one.pairs]
     passes = 2 if pairs.limit == ONCE else 1
