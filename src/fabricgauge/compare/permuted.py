@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 FEWEST_BLOCKS = 7
 #: Up to this many exchanges are all looked at; of more, this many are drawn.
 MOST_EXCHANGES = 4096
-#: An effect whose blocks agree by luck would seem clear: half of its variance is the usual one's.
+#: The usual variance has this share in each effect's. Else blocks that agree by luck seem clear.
 SHARE_OF_USUAL = 0.5
 #: Exchanges are looked at in parts of this size, which bounds the memory.
 PART = 256
@@ -64,8 +64,8 @@ def _against(
     signs = _signs(differences.shape[0], differences.shape[1], np.random.default_rng(seed))
     seen = np.abs(effect) / error
     largest = _largest(differences, signs)
-    # What differs is in the exchanges as well, and makes figures move together: without it they
-    # reach farther, and what does not differ is held against these.
+    # A real effect is in the exchanges as well, and makes figures move together. Without it the
+    # exchanges may reach farther: the larger bound counts.
     centred = _largest(differences - effect, signs)
     chance = np.array([_share(largest, one) for one in seen])
     bound = max(_bound(largest, confidence), _bound(centred, confidence))
