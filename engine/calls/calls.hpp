@@ -61,7 +61,7 @@ const void* address(Made* function) {
 
 void tell(int rank, int tag);
 void hear(int rank, int tag);
-// What was sent, and whoever was told, has arrived then (loopback and labs: well below 1 ms).
+// Waits until what was sent or told has arrived (loopback and labs: well below 1 ms).
 void wait_for_arrival();
 void nothing(Call&);
 void go_and_wait(Call&);

@@ -1,4 +1,4 @@
-// Which function of which object an address of a traced process is in.
+// Finds the function, and its object, that an address of a traced process is in.
 #pragma once
 
 #include <cstdint>

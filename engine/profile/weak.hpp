@@ -1,4 +1,4 @@
-// What of MPI is used besides the recorded calls. All of it is weak: the library is loaded into
+// What the library itself uses of MPI. All of it is weak: the library is loaded into
 // every program that a launcher starts, also into those that have no MPI.
 #pragma once
 

@@ -1,4 +1,4 @@
-// MPI's functions, each of which records a call and hands it on to the one of the same name in PMPI.
+// MPI's functions. Each records a call and hands it on to the function of the same name in PMPI.
 //
 // Fortran that calls PMPI itself is wrapped as well. In Open MPI 4 and 5 that is all of it:
 // `mpi_send_` for mpif.h and the module mpi, `ompi_send_f`, which the module mpi_f08 calls. MPICH 4

@@ -13,9 +13,9 @@ inline int MPI_Compare_and_swap(const void* swapped, const void* compared, void*
 
 namespace fabricgauge {
 
-// SimGrid's lets ranks go before the last one has come (seen with 4 and 8 ranks, of which two were
-// late). Its reduction waits for all, at the price of a message between any two. The engine's own
-// code finds this one first.
+// SimGrid's lets ranks go before the last one has come (seen with 4 and 8 ranks, two of them late).
+// Its reduction waits for all, at the price of a message between any two. The engine's own code
+// finds this one first.
 inline int MPI_Ibarrier(MPI_Comm communicator, MPI_Request* request) {
     static char entered = 0;
     static char all_entered = 0;

@@ -94,7 +94,7 @@ void ConcurrentDirector::take_probes(const std::int64_t* samples_ps) {
     choose(slowest_s, median_of(operations_s.data(), operations_s.size()));
 }
 
-// One batch for all, by what is typical; lengths by the slowest, for which all others wait.
+// One batch for all, by the typical rank; the block's length by the slowest: all wait for it.
 void ConcurrentDirector::choose(double slowest_s, double typical_s) {
     phase_ = Phase::measuring;
     slowest_s_ = slowest_s;

@@ -8,7 +8,7 @@
 
 namespace fabricgauge {
 
-// Says the error on standard error, and of which host it is; returns the status that goes with it.
+// Writes the host and the error to standard error; returns the exit status of that error.
 int complain(const std::exception& error, const std::string& host = "");
 
 // Pins, starts MPI, reads the cases on rank 0 and runs them. Throws OptionsError and PinError before

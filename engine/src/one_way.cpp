@@ -6,7 +6,7 @@ namespace fabricgauge {
 
 namespace {
 
-// Among so many, both ways are undisturbed once.
+// Among this many exchanges, each way is undisturbed at least once.
 constexpr std::int64_t most = 32;
 constexpr std::int64_t fewest = 3;
 // Of the pair's budget, which the round trips themselves have used up to then.

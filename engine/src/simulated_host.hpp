@@ -1,5 +1,5 @@
-// A host of SimGrid's SMPI: all ranks are one process of the real machine, so that its clock, its
-// name and its counters are none of theirs. A build with FABRICGAUGE_SIMULATED takes this one.
+// A host of SimGrid's SMPI. All ranks are one process of the real machine, so the clock, name and
+// counters of that machine are not theirs. A build with FABRICGAUGE_SIMULATED takes this one.
 #pragma once
 
 #include <mpi.h>
@@ -63,7 +63,7 @@ struct SimulatedHost {
         return found;
     }
     static std::string addresses() { return ""; }
-    // The simulator's own are nobody's business.
+    // The simulator's own libraries are not reported.
     static std::vector<std::string> libraries() { return {}; }
     // Not used: a simulated rank that waits costs nothing.
     static void nap() {}

@@ -29,8 +29,8 @@ void StartWindow::learn(const BlockStarts& starts, double operation_s) noexcept 
         factor_ = std::min(factor_ * 1.5, longest_factor);
     else if (starts.overrun == 0)
         factor_ = std::max(factor_ * 0.95, shortest_factor);
-    // By little at once: whoever is held up for long once is not so every time, and a long wait
-    // invites the kernel to run something else.
+    // The lead changes little at a time: a rank that is held up once is not held up every time, and
+    // a long wait invites the kernel to run something else.
     lead_ns_ = std::clamp(2 * starts.lag_ns, lead_ns_ - lead_ns_ / 10, lead_ns_ + lead_ns_ / 2);
     lead_ns_ = std::max(lead_ns_, shortest_lead_ns);
     count(starts);

@@ -74,7 +74,7 @@ void TcpConnection::join(const SocketAddress& other) {
     fcntl(socket_, F_SETFL, fcntl(socket_, F_GETFL) | O_NONBLOCK);
 }
 
-// Whoever else connects is turned away.
+// A connection from any other address is closed.
 void TcpConnection::accept_from(const SocketAddress& other) {
     for (;;) {
         SocketAddress caller{};

@@ -87,7 +87,7 @@ int main() {
         const TogetherResult barred = measure(cluster, measured, usual);
         check::expect(barred.together.timing == Timing::barrier);
         check::expect_near(clocked_s, 10e-6, 0.5e-6);
-        // Whoever is let out first waits for the last.
+        // The rank that is let out first waits for the last.
         check::expect(median_s(barred) > 20e-6);
     });
     check::test("an iteration that a rank begins late is left out and counted", [] {

@@ -63,7 +63,7 @@ int main() {
         check::expect_equal(measuring_pairs(with(Pattern::loaded_latency), 9), 1);
         check::expect_equal(measuring_pairs(with(Pattern::sendrecv), 9), 9);
     });
-    check::test("whoever does not measure makes the load, or is idle without one", [] {
+    check::test("a rank that does not measure makes the load, or is idle without one", [] {
         const Case loaded = with(Pattern::loaded_latency, 2, Load::permutation);
         check::expect(loading_ranks(loaded, 7) == std::vector<int>({2, 3, 4}));
         check::expect(loading_ranks(with(Pattern::loaded_latency, 2), 7).empty());

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::byte hidden{0xff};
 
-// A device whose memory the host sees inverted, so that whoever forgets a copy finds other bytes.
+// A device whose memory the host sees inverted: code that forgets a copy finds other bytes.
 class Inverted : public DeviceMemory {
 public:
     std::string device_name() const override { return "inverted"; }

@@ -22,7 +22,7 @@ std::vector<int> ranks_from(int first, int count) {
     return ranks;
 }
 
-// Whoever is `rank`'s k-th target has it for the k-th source.
+// The k-th target of `rank` has `rank` as its k-th source.
 void expect_steps_agree(Load load, int count, std::int64_t window) {
     const std::vector<int> loading = ranks_from(3, count);
     for (const int rank : loading) {

@@ -13,7 +13,7 @@
 
 namespace virtual_ranks {
 
-// Every operation is an exchange of all with all, out of which each rank takes what is its own.
+// Every operation is an exchange of all with all. Each rank then takes what is its own.
 class Collectives {
 public:
     Collectives(Rank& rank, fabricgauge::CollectiveMemory memory)

@@ -78,7 +78,8 @@ private:
     bool last_counts_ = false;
 };
 
-// Rounds are at most so many blocks, a block so many samples of all ranks but at least one of each.
+// A round has at most this many blocks. A block has at most this many samples over all ranks, but
+// at least one of each.
 constexpr std::int64_t most_blocks_of_round = 32;
 constexpr std::int64_t most_samples_of_block = 4096;
 

@@ -81,7 +81,7 @@ private:
     Mismatch mismatch_;
 };
 
-// Each operation of a ring waits for the neighbours', so that all take the same number and nobody
+// Each operation of a ring waits for the neighbours'. So all ranks make the same number, and none
 // is left alone for longer than a message takes around.
 template <typename Transport, typename Running>
 class RingOrigin {

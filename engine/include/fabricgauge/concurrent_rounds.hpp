@@ -1,7 +1,7 @@
 // The rounds of a measuring rank: all begin together, and none stops before all have their samples.
 //
-// A rank that has taken its samples goes on without keeping the times until every other has too, so
-// that nobody measures a network from which the others have withdrawn.
+// A rank that has taken its samples goes on, without keeping the times, until every other has too.
+// So no rank measures a network that the others have left.
 #pragma once
 
 #include <algorithm>

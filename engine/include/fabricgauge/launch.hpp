@@ -1,6 +1,6 @@
 // One launch: header, placements, one record per case, footer.
 //
-// A template over the message layer, which besides what transport.hpp asks for has
+// A template over the message layer, which has what transport.hpp asks for, and also
 //
 //   int ranks() const;  MpiVersion version() const
 //   static constexpr bool pairs_only                      whether it has cases of one pair alone

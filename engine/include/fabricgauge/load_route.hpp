@@ -1,9 +1,9 @@
 // Where a loading rank sends to and receives from.
 //
 // A route is walked again and again. Entry k of `targets` and entry k of `sources` belong to the
-// same step: whoever is somebody's k-th target has that one for its k-th source. All ranks that
-// walk in that order, however far apart, can never wait for each other in a circle: the earliest
-// step that any of them waits in is one that both of its ends have reached.
+// same step: the k-th target of a rank has that rank as its k-th source. Ranks that walk in this
+// order, however far apart, never wait for each other in a circle: both ends of the earliest step
+// that any of them waits in have reached that step.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace fabricgauge {
 // receive yet waits at its sender.
 constexpr std::int64_t load_message_bytes = std::int64_t{1} << 20;
 
-// A rank may be in it several times: it then has so many messages in flight.
+// A rank that is in it several times has that number of messages in flight.
 struct LoadRoute {
     std::vector<int> targets;
     std::vector<int> sources;

@@ -1,21 +1,21 @@
 // The messages of one loading rank, on and on until it is told to close.
 //
-// A template over the traffic of a message layer: requests in numbered slots, of which those that
-// have ended are handed out. It has
+// A template over the traffic of a message layer: requests in numbered slots. The traffic hands out
+// the slots whose requests have ended. It has
 //
 //   void send(int slot, const std::byte* data, std::int64_t bytes, int peer)
 //   void receive(int slot, std::byte* data, std::int64_t bytes, int peer)
 //   const std::vector<Arrival>& await_some()          at least one, unless nothing is pending
 //
-// and, for what else a rank may wait for meanwhile,
+// and, for other requests that a rank may wait for at the same time,
 //
 //   void receive_message(int slot, std::byte* data, std::int64_t bytes, int peer)
 //   void receive_control(int slot, void* data, std::int64_t bytes, int peer)
 //   void receive_release(int slot, int from)
 //   void notify(int slot, int peer)                   who awaits a release of this rank
 //
-// An empty message ends each entry of a route, at both ends: so nothing is sent that is not
-// received, nothing is waited for that was not sent, and every rank may close when it likes.
+// An empty message ends each entry of a route, at both ends. So every message that is sent is
+// received, no rank waits for a message that was not sent, and every rank may close when it likes.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@
 
 namespace fabricgauge {
 
-// A request that has ended: a send, or a message of so many bytes.
+// A request that has ended: a send, or the receive of a message with `bytes` bytes.
 struct Arrival {
     int slot;
     std::int64_t bytes;

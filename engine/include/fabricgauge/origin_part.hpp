@@ -158,7 +158,7 @@ private:
             const std::int64_t begin = clock_.now_ns();
             running_.origin();
             stamps_[i + 1] = stamps_[i] + (clock_.now_ns() - begin);
-            // First, for the target's next message may come to the same memory.
+            // Before the signal: the target's next message may come to the same memory.
             if constexpr (Running::target_sends)
                 messages_.verify(Running::reply_author, checked_, running_.transport.rank(),
                                  result.mismatch);

@@ -42,7 +42,7 @@ protected:
         return window_ ? *window_ : messages.memory();
     }
 
-    // The peer's values for one's own, of which there are as many.
+    // Exchanges values with the peer, equally many each way, and returns the peer's.
     template <typename Value>
     std::vector<Value> swap_with(int peer, const std::vector<Value>& own) {
         const auto bytes = static_cast<std::int64_t>(own.size() * sizeof(Value));

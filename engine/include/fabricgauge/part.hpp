@@ -31,7 +31,7 @@ struct PairMemory {
     MemoryKind at(const Case& measured, int rank) const noexcept {
         return rank == measured.origin ? options.origin : options.target;
     }
-    // Whether a rank of so many has buffers of the case on a device.
+    // Whether `rank`, one of `ranks`, has buffers of the case on a device.
     bool on_device(const Case& measured, int rank, int ranks) const noexcept {
         const bool takes_part = family_of(measured.pattern) == Family::collective
                                     ? rank < members_of(measured, ranks)

@@ -1,9 +1,10 @@
 // Rounds of disjoint pairs in which all ranks meet.
 //
-// The circle method: of n ranks (an imaginary one is added to an odd number) the last stays, the
-// others meet whoever makes the sum of both numbers that of the round, modulo n - 1. So each round
-// has every rank once, and each pair has one round; see e.g. de Werra, Discrete Applied
-// Mathematics 2 (1980). src/fabricgauge/plan/round_robin.py has the same formula.
+// The circle method for n ranks; an imaginary one is added to an odd number. Two ranks, neither the
+// last, meet in a round if their sum is the round's number, modulo n - 1. The last rank meets the
+// one that is left over. So each round has every rank once, and each pair has one round; see e.g.
+// de Werra, Discrete Applied Mathematics 2 (1980). src/fabricgauge/plan/round_robin.py has the same
+// formula.
 #pragma once
 
 #include <utility>

@@ -1,8 +1,8 @@
 // One TCP connection to another rank, and the messages under way on it.
 //
-// TCP knows no messages: both sides know the length of what comes next, so nothing is sent besides. An
-// empty message is one byte. Each message that is sent is a system call of its own; what has come is
-// taken in one. A side that waits looks again and again, as MPIs do.
+// TCP knows no messages. Both sides know the length of what comes next, so no length is sent. An
+// empty message is one byte. Each message that is sent is a system call of its own; one call takes
+// all that has come. A side that waits looks again and again, as MPIs do.
 #pragma once
 
 #include <sys/uio.h>
@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    // Pieces of memory in order, of which the first ones may be through.
+    // Pieces of memory in order; the first ones may have passed already.
     class Flow {
     public:
         void add(std::byte* data, std::int64_t bytes) {

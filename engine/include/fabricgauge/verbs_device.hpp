@@ -47,7 +47,7 @@ public:
     // Of extended connections; null with other kinds.
     ibv_xrcd* extended_domain() const noexcept { return extended_.get(); }
 
-    // A queue pair of the launch's kind that sends, and has so many receives of its own.
+    // Of a queue pair of the launch's kind that sends, with `receives` receives of its own.
     ibv_qp_init_attr queue_pair(ibv_cq* completions, std::int64_t sends, std::int64_t receives,
                                 std::int64_t inline_bytes) const noexcept;
 

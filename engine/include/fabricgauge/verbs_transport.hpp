@@ -213,7 +213,7 @@ private:
     VerbsMemory memory_;
     SharedReceives shared_{nullptr, nullptr};
     std::vector<std::unique_ptr<VerbsPair>> pairs_;  // end before the memory that they use
-    std::int64_t spread_ = 1;                        // so many of them carry the window
+    std::int64_t spread_ = 1;                        // how many of them carry the window
     std::int64_t turn_ = 0;
     bool is_passive_ = false;                        // the target of a case of one-sided operations
     std::int64_t started_receives_ = 0;

@@ -29,8 +29,8 @@ public:
 
     // What to say from now on. Only while disarmed.
     void prepare(LastWords words);
-    // Unless disarmed or armed again before, the process ends after so many seconds: it writes the
-    // record and the message, and nothing else of it runs.
+    // The process ends after `seconds`, unless it is disarmed or armed again before. It then writes
+    // the record and the message, and runs nothing else.
     void arm(double seconds);
     void disarm();
 

@@ -92,7 +92,7 @@ def _efa(text: str, facts: Told) -> StatedFamily:
 def _named(
     family: str, facts: Told, rates_bit_s: dict[str, float], mtu: int, **more: Any
 ) -> StatedFamily:
-    """A family of which the link's name tells the rate."""
+    """A family whose link name tells the rate."""
     name = facts[family]
     uses = (family, "family", *_ADAPTER)
     return StatedFamily(family, name, name, rates_bit_s[name], mtu, uses, **more)

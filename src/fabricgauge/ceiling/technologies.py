@@ -1,4 +1,4 @@
-"""Which module works out the ceiling of which technology: one row each."""
+"""The function that works out the ceiling of each technology."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -30,7 +30,7 @@ CEILINGS: dict[str, Callable[[Network], Ceiling | Skipped]] = {
 }
 
 
-#: The RDMA MTUs that may be in force where nobody says which. An adapter on an interface with an
+#: The RDMA MTUs that may be in force where none is stated. An adapter on an interface with an
 #: MTU of 1500 has 1024 (see ``ethernet``), a subnet manager's usual one is 2048 or 4096.
 LIKELY_MTUS = (1024, 2048, 4096)
 RDMA = ("roce-v1", "roce-v2", "infiniband")

@@ -1,4 +1,4 @@
-"""Networks of which a rate is known, but no packet: nothing, or only a flit's share, is taken off.
+"""Networks with a known rate but unknown packets: nothing, or only flit framing, is taken off.
 
 EFA: the packets of SRD and what the cloud wraps them in are not public. Instances with several
 cards (p4d has 4, p5 has 32 of 100 Gb/s) are several rails. Sources: Amazon EC2 documentation,

@@ -1,11 +1,13 @@
 """Two curves of one kind at the sizes that both have, and when B is called worse than A.
 
-Among many sizes some differ by chance, and what differs from launch to launch is in no
-interval of a single launch. So one size beyond the tolerance is not enough. Either there are
-more worse sizes than better ones, or more of them in a row, than tossing coins explains:
-that holds however wide the noise is, if it is as likely to favour one side as the other. Or
-some size is so far beyond that Holm's correction for all sizes leaves it standing; or some are
-many times worse, which no disturbed sample explains, whether they have an interval or not.
+Among many sizes some differ by chance, and the interval of a single launch does not show what
+differs from launch to launch. So one size beyond the tolerance is not enough. One of these must
+hold:
+
+- More sizes are worse than better, or more are worse in a row, than tossing coins explains. This
+  holds for noise of any width, if it is as likely to favour one side as the other.
+- A size is so far beyond the tolerance that it remains after Holm's correction for all sizes.
+- Some sizes are many times worse, with an interval or not: no disturbed sample explains that.
 """
 
 import math
@@ -173,11 +175,11 @@ def _basis(differences: tuple[Difference, ...]) -> Basis:
     return "launches" if fewest >= SEVERAL_LAUNCHES else "intervals"
 
 
-#: In a single launch one size in so many may have been disturbed as a whole.
+#: In a single launch one size in this many may have been disturbed as a whole.
 SIZES_PER_DISTURBANCE = 12
-#: At a size with too few samples for an interval: no median is worse by that much by chance.
+#: At a size with too few samples for an interval, chance makes no median this many times worse.
 GROSS = 2.0
-#: As much worse at two sizes, or at a single one: no disturbed sample or launch accounts for it.
+#: No disturbed sample or launch makes two sizes, or a single one, this many times worse.
 #: A second's stall in a thousand messages of 10 µs makes their mean a hundred times worse.
 FAR, FAR_ALONE = 10.0, 1000.0
 
@@ -209,12 +211,12 @@ def regression(pair: Compared, summary: Summary, pairs: int) -> str:
 
 
 def doubt(pair: Compared) -> str:
-    """Why a pair that is no regression is not shown to be none either; empty where it is.
+    """Why a pair without a regression is not shown to be without one; empty where it is shown.
 
     B has to have a figure wherever A has one, unless it was not asked for.
 
     Bare figures cannot be told from chance, so each of them has to be within the tolerance. Where
-    intervals are known, one size that is many times worse is no chance that they allow for.
+    intervals are known, they do not explain a size that is many times worse.
     """
     bare = pair.basis == "means"
     worse = [
@@ -230,7 +232,7 @@ def doubt(pair: Compared) -> str:
 
 
 def _without(pair: Compared) -> str:
-    """Sizes of which only A has a figure, where B should have had one."""
+    """Sizes where only A has a figure but B should have one; empty if there are none."""
     if pair.lost:
         return f"B has no figure at {_sizes(len(pair.lost))} where A has one; measure these again"
     if pair.b.cut_off and pair.only_a:
@@ -264,12 +266,12 @@ def _by_median(pair: Compared, summary: Summary) -> str:
     return "by the bare figures the median over the sizes is worse by more than the tolerance"
 
 
-#: Sizes next to each other, worse all of them, that are no disturbed sample or two.
+#: One or two disturbed samples do not make this many neighbouring sizes worse.
 LEAST_RUN = 4
 
 
 def _by_run(pair: Compared, summary: Summary) -> str:
-    """Large messages can be worse, all of them, while most sizes of a sweep are small."""
+    """All large messages can be worse although most sizes of a sweep are small and are not."""
     in_a_row = longest_run(pair.differences)
     if in_a_row < LEAST_RUN or summary.better >= summary.worse:
         return ""
@@ -277,13 +279,13 @@ def _by_run(pair: Compared, summary: Summary) -> str:
 
 
 def longest_run(differences: Sequence[Difference]) -> int:
-    """How many sizes next to each other are worse, at most."""
+    """The largest number of neighbouring sizes that are worse."""
     runs = groupby(one.standing for one in differences)
     return max((len(list(run)) for standing, run in runs if standing == "worse"), default=0)
 
 
 def chance_of_more(worse: int, better: int) -> float:
-    """That of as many tosses at least ``worse`` fall on that side (sign test)."""
+    """The chance that of all tosses at least ``worse`` fall on that side (sign test)."""
     tosses = worse + better
     ways = term = math.comb(tosses, worse)
     for number in range(worse, tosses):
@@ -293,5 +295,5 @@ def chance_of_more(worse: int, better: int) -> float:
 
 
 def chance_of_run(length: int, tosses: int) -> float:
-    """At most that of ``length`` alike in a row: once for each place where they may begin."""
+    """At most the chance of ``length`` alike in a row: a share for each place where they begin."""
     return min(1.0, (tosses - length + 1) / (1 << length))

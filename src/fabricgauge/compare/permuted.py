@@ -1,10 +1,10 @@
 """Effects of one factor in randomised blocks, tested by exchanging levels.
 
-Within a block the order of arms was drawn, so that where two levels do not differ, each block's
-figures could as well have stood under the other's name. The largest studentised effect over all
-figures in each such exchange gives what chance alone reaches at most: tests and intervals hold for
-all figures at once, whatever their distribution is and however sizes of one launch depend on each
-other (P. H. Westfall, S. S. Young, "Resampling-Based Multiple Testing", 1993).
+The order of arms within a block was drawn at random. Where two levels do not differ, a block's
+figures could as well be the other level's. Each such exchange has a largest studentised effect over
+all figures: these show how far chance alone reaches. So tests and intervals hold for all figures at
+once, whatever their distribution and however the sizes of one launch depend on each other (P. H.
+Westfall, S. S. Young, "Resampling-Based Multiple Testing", 1993).
 """
 
 import msgspec
@@ -15,11 +15,11 @@ Floats = NDArray[np.float64]
 
 #: With fewer no effect could be told from chance: of six blocks the clearest is one in 32.
 FEWEST_BLOCKS = 7
-#: Exchanges are all looked at up to this number, else so many are drawn.
+#: Up to this many exchanges are all looked at; of more, this many are drawn.
 MOST_EXCHANGES = 4096
-#: An effect whose blocks agree by luck would seem clear: half of its variance is the usual one's.
+#: The usual variance has this share in each effect's. Else blocks that agree by luck seem clear.
 SHARE_OF_USUAL = 0.5
-#: Exchanges are looked at in parts of so many, which bounds the memory.
+#: Exchanges are looked at in parts of this size, which bounds the memory.
 PART = 256
 _ROUNDING = 1e-9
 
@@ -64,8 +64,8 @@ def _against(
     signs = _signs(differences.shape[0], differences.shape[1], np.random.default_rng(seed))
     seen = np.abs(effect) / error
     largest = _largest(differences, signs)
-    # What differs is in the exchanges as well, and makes figures move together: without it they
-    # reach farther, and what does not differ is held against these.
+    # A real effect is in the exchanges as well, and makes figures move together. Without it the
+    # exchanges may reach farther: the larger bound counts.
     centred = _largest(differences - effect, signs)
     chance = np.array([_share(largest, one) for one in seen])
     bound = max(_bound(largest, confidence), _bound(centred, confidence))
@@ -115,7 +115,7 @@ def _largest(differences: Floats, signs: NDArray[np.int8]) -> Floats:
 
 
 def _share(largest: Floats, value: float) -> float:
-    """Of how many exchanges the largest effect is at least ``value``; that which was is one."""
+    """Share of exchanges with a largest effect of at least ``value``; the actual order is one."""
     if not np.isfinite(value):
         return float("nan")
     return float((largest >= value * (1 - _ROUNDING)).mean())

@@ -1,13 +1,16 @@
 """An application's mix of messages by the measured curves of two stacks.
 
-The lower bound has no contention: messages follow each other as in a one-way stream, collectives
-take what they took when nothing else ran: all by medians. The upper one has each message wait for
-its half round trip on both ends, while all ranks of its node send as well, by means: a program
-waits out each delay that a median leaves out, such as that of a rank that lost its processor. Of
-those MPIs differ most: a rank that waits keeps its processor under one, and yields it under
-another. Interpolation is linear in the logarithms of size and time, between measured sizes only.
-That compute and communication overlap, or that ranks wait for late ones, is in no curve: what is
-predicted is a bound, as LogGOPSim's is (T. Hoefler, T. Schneider, A. Lumsdaine, HPDC 2010).
+The lower bound uses medians and has no contention. Messages follow each other as in a one-way
+stream. Collectives take as long as they took when nothing else ran.
+
+The upper bound uses means. Each message waits for its half round trip on both ends, while all ranks
+of its node send as well. Means contain delays that medians leave out, such as that of a rank that
+lost its processor, and a program waits for each of them. MPIs differ most in these delays: a rank
+that waits keeps its processor under one MPI, and yields it under another.
+
+Interpolation is linear in the logarithms of size and time, between measured sizes only. No curve
+shows that compute and communication overlap, or that ranks wait for late ones. So what is predicted
+is a bound, as LogGOPSim's is (T. Hoefler, T. Schneider, A. Lumsdaine, HPDC 2010).
 """
 
 import math

@@ -33,9 +33,9 @@ Floats = NDArray[np.float64]
 
 
 def least_blocks(factors: Sequence[Factor]) -> int:
-    """The fewest blocks in which the clearest outcome is none that chance would often reach.
+    """The fewest blocks with which chance rarely reaches the clearest outcome.
 
-    Levels share what may go wrong, so that more of them need more exchanges to be told apart.
+    Levels share the allowed chance of error, so more levels need more exchanges to be told apart.
     """
     arms = math.prod(len(one.levels) for one in factors)
     needed = [FEWEST_BLOCKS]

@@ -25,7 +25,7 @@ def cache_folder() -> Path:
 
 
 def kept(identity: str) -> Engine | None:
-    """The build of that identity, if it is there, whole, and nobody else can have changed it."""
+    """The build of that identity, if it is there, whole, and no other user can have changed it."""
     folder = cache_folder() / identity
     if not_own(folder / PROGRAM, or_roots=True) or not_own(folder / DESCRIPTION, or_roots=True):
         return None

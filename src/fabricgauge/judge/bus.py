@@ -19,11 +19,11 @@ from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
 from fabricgauge.words import figures, sentences
 
-#: Doubling the message adds less than this where a collective no longer grows.
+#: A collective no longer grows if a message twice as large is not faster by this factor.
 LEVEL = 1.05
-#: A larger message may be this much slower than the best before it is told.
+#: A larger message is reported if its rate is below this share of the best.
 HELD = 0.9
-#: Sizes that stand in the evidence, the largest.
+#: The evidence lists this many sizes, the largest.
 MOST_SIZES = 12
 
 #: Collectives whose bus bandwidth is that of a ring, in which every byte passes every node.
@@ -93,9 +93,9 @@ def bus_rates(subject: Subject) -> Iterator[BusRate | Skipped]:
 
 
 def _judged(subject: Subject) -> Iterator[SuiteCurve]:
-    """The curves, of many pairs that of the median pair: outliers tells of the slow ones.
+    """The curves; of many pairs only that of the median pair, as `outliers` names the slow ones.
 
-    Pairs that were measured again had the fabric to themselves: the higher median stands for all.
+    Pairs that were measured again had the fabric to themselves, so the higher median counts.
     """
     of_pairs: dict[Purpose, list[tuple[float, SuiteCurve]]] = {}
     for purpose, curve in ((of.purpose, one) for of in subject.launches for one in of.curves):
@@ -140,7 +140,7 @@ def _wire(subject: Subject, curve: SuiteCurve) -> tuple[float | None, str]:
 
 
 def _told_rates(said: NcclEvidence | None) -> list[float]:
-    """Nominal rates in bit/s of the adapters that a node used: of that with the least in all."""
+    """Nominal rates in bit/s of the adapters of one node: the node with the lowest sum."""
     if said is None:
         return []
     known = {int(index): rate for index, rate in said.rates_bit_s.items()}

@@ -203,7 +203,7 @@ def lower_rate(stream: Stream, near: tuple[float, float]) -> float | None:
 
 
 def _lower_rate(low: _Low) -> Iterator[Cause]:
-    """Of all one-way streams between the same ends what the best one shows holds for each."""
+    """What the best one-way stream between two ends shows holds for each stream between them."""
     series = low.stream.series
     others = streams(low.stream.subject, "bandwidth", "put_bandwidth")
     same = (one for one in others if one.series.ends == series.ends)

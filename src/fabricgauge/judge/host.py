@@ -1,4 +1,4 @@
-"""Signs that a host, and not the network, sets the pace of a stream; what that does to an outcome.
+"""Signs that a host, not the network, limits a stream, and what that does to an outcome.
 
 MPI ranks poll, so a busy processor alone says nothing: ranks on a link that was
 negotiated down are as busy as ranks on a sound one. A sign counts only if it cannot
@@ -21,22 +21,22 @@ from fabricgauge.model.verdict import Outcome
 from fabricgauge.stats.series import node_of, series_of
 from fabricgauge.words import figures
 
-#: How near the ceiling of a lower link rate a figure must be to be taken for it, whatever else.
+#: A figure within these shares of a lower link rate's ceiling is taken for that rate.
 EXACTLY = (0.97, 1.01)
 
-#: What other work on a node leaves a program of its processors at the least, by our reckoning: a
-#: link that carries less is slow for another reason, though the node is busy as well.
+#: Other work on a node leaves a program at least this share of its processors, by our reckoning.
+#: A stream that carries less is slow for another reason, even if the node is busy.
 LEAST_SHARE = 0.25
 
-#: What waiting for a processor leaves is lost again by half at most, as ends wait for each other:
-#: a stream that carries less than so much of it has another cause.
+#: Waiting for processors leaves a part of the rate. Ends that wait for each other lose half of that
+#: part at most. A stream that carries less has another cause.
 HALF_AGAIN = 0.5
 
-#: From this share of the time on that a receiver's window is closed, it is told.
+#: A receiver's closed window is reported from this share of the time on.
 CLOSED = 0.3
 
 
-#: Of a figure and of the host that limits it one thing is to be done.
+#: What to do about a figure that a host limits, and about that host.
 REMEDY = (
     "end other work on the nodes, spread interrupts over the processors (RSS, RPS), raise the"
     " processors' clock governor, or use an MPI transport with less work per byte (RDMA, larger"
@@ -98,8 +98,8 @@ def _link(stream: Stream) -> Iterator[str]:
 def _loopback(stream: Stream) -> Iterator[str]:
     """The same MPI over loopback TCP on one node, a path without any network.
 
-    A host alone leaves a network a share of that; the best stream of the launches counts. Of RDMA
-    ports it says nothing: there the adapter copies, and no kernel.
+    A network gets only a share of that; the best stream of the launches counts. It says nothing
+    of RDMA ports: there the adapter copies, not the kernel.
     """
     if stream.subject.of_ports:
         return
@@ -119,8 +119,7 @@ def _loopback(stream: Stream) -> Iterator[str]:
         yield (
             f"over TCP loopback on {node} alone, without a network, the same MPI reaches"
             f" {figures.rate(best)}, less than {headroom:g} times the ceiling of"
-            f" {figures.rate(ceiling)}: it can't fill that besides"
-            " the work that a network makes"
+            f" {figures.rate(ceiling)}: the host cannot sustain the line rate"
         )
 
 
@@ -180,7 +179,7 @@ def _busy_processors(stream: Stream) -> Iterator[str]:
 def _waiting_everywhere(stream: Stream) -> Iterator[str]:
     """Half of the ranks waited for processors: so did about half of the pairs, or more."""
     delay = _delay(stream.round_robins)
-    # Pairs of which both ends wait in turns are not slowed alike.
+    # Pairs whose two ends wait in turns are not all slowed alike.
     unsteady = stream.best.bandwidth.half_width > stream.limit("stability.interval")
     left = 1.0 if unsteady else stream.fraction
     if accounts_beside(stream.subject, delay, 0.0, left) and not stream.is_slow_wire:
@@ -225,7 +224,7 @@ def _idle(node: str, share: float) -> str:
 
 
 def waited(share: float, were: str = "was", more: str = "") -> str:
-    """The end of a sentence on who had no processor for so much of the time."""
+    """The end of a sentence on who had no processor for ``share`` of the time."""
     return (
         f"{were} ready to run but had to wait for a processor for {figures.percent(share)} of the"
         f" time {more}(steal included)"
@@ -239,11 +238,11 @@ def _delay(measurements: Iterable[Measurement], rank: int | None = None) -> floa
 
 
 def waiting_beside(own: Sequence[Stream], good: Sequence[Stream], left: float) -> Iterator[str]:
-    """Waiting for processors slowed at least half of the accused pairs ``own``.
+    """Waiting for processors slowed at least half of the suspect pairs ``own``.
 
-    ``left`` is how fast they are, a share of how fast the pairs ``good`` are, which wait as
-    well where all hosts are busy. A pair with a fault that shows by itself, or as steady as
-    only a wire is, is not excused, nor are pairs that agree as only those over one wire do.
+    ``left`` is their speed as a share of that of the pairs ``good``, which wait as well where
+    all hosts are busy. A pair is not excused if its fault shows by itself, or if it is as steady
+    as only a wire is. Pairs that agree as only pairs over one wire do are not excused either.
     Waiting that cannot be seen may account for anything else.
     """
     usual = float(np.median([_longest(one)[0] for one in good])) if good else 0.0
@@ -275,16 +274,16 @@ def _shows_itself(stream: Stream) -> bool:
 
 
 def accounts_beside(subject: Subject, delay: float, usual: float, left: float) -> bool:
-    """Whether waiting for ``delay`` of the time leaves no more than ``left`` of what good ones do.
+    """Whether waiting for ``delay`` of the time explains a rate that is ``left`` of good ones'.
 
-    These wait for ``usual``; of a figure alone it is beside none that wait.
+    Good ones wait for ``usual`` of the time; 0 where a figure is held against the ceiling.
     """
     expected = min(1.0, (1.0 - delay) / (1.0 - usual)) if usual < 1.0 else 1.0
     return delay >= subject.limit("host-limited.delay") and left >= HALF_AGAIN * expected
 
 
 def _longest(stream: Stream) -> tuple[float, str]:
-    """Share of the time that the end which waited longest did so, and its node."""
+    """The longest wait of an end, as a share of the time, and the node of that end."""
     ends = ((node, rank) for node, rank in stream.ranks if waits(stream.measurements, rank))
     delays = ((_delay(stream.measurements, rank), node) for node, rank in ends)
     return max(delays, default=(0.0, ""))

@@ -20,7 +20,7 @@ def worst(outcomes: Iterable[Outcome], *, empty: Outcome) -> Outcome:
 def by_network(said: Iterable[tuple[str, Outcome]]) -> set[Outcome]:
     """The worst outcome of each network, or FAIL alone where one network has it.
 
-    On one network INVALID outranks FAIL: figures of another path condemn nobody. Among
+    On one network INVALID outranks FAIL: figures of another path prove no fault. Among
     networks FAIL comes first: one that was proved to be bad is bad whatever the others are.
     """
     found: dict[str, list[Outcome]] = {}

@@ -35,7 +35,7 @@ RULES_VERSION = "18"
 def judgement(context: Context) -> RunVerdicts:
     """Every rule's verdicts over a run, in the rules' order, and what they amount to.
 
-    Others' logs are judged table by table: what one holds excuses or condemns no other.
+    Others' logs are judged table by table: no table excuses or condemns another.
     """
     run = context.run
     if not run.imported:
@@ -89,7 +89,7 @@ def below_pass(context: Context) -> tuple[str, ...]:
 def doubtful(context: Context) -> tuple[PlannedLaunch, ...]:
     """What one pair should measure once more before a rule believes it, numbered after the plan.
 
-    A single case tells a property of the network from a disturbance by its return only.
+    What a single case shows is a property of the network only if a second case shows it too.
     """
     launches = (one for subject in context.subjects for one in _again(subject))
     return numbered(launches, context.run.plan.last)
@@ -108,9 +108,9 @@ def _again(subject: Subject) -> Iterator[PlannedLaunch]:
 
 
 def unclear(context: Context) -> tuple[Recheck, ...]:
-    """Whom rules want to be measured once more, one pair at a time, before they tell of them.
+    """Pairs that rules want measured again, one at a time, before they report them.
 
-    Of a network the first one that asks is heard: what it has measured serves the others.
+    For each network the first rule that asks decides which pairs: they serve the others as well.
     """
     loses = losing(context.run)
     rules = {True: (lossy, pairs), False: (pairs, lossy)}
@@ -122,7 +122,7 @@ def unclear(context: Context) -> tuple[Recheck, ...]:
 
 
 def losing(run: Run) -> frozenset[str]:
-    """The networks that lose so much that nothing else has to explain what is slow there."""
+    """The networks whose losses alone explain what is slow there."""
     return frozenset(
         launch.network
         for launch in run.launches
@@ -131,7 +131,7 @@ def losing(run: Run) -> frozenset[str]:
 
 
 def deciding(run: Run) -> tuple[str, ...]:
-    """The rules without whose pass (or warning) nothing was shown by a run of our own."""
+    """The rules that must pass (or warn), or else a run of our own has shown nothing."""
     if run.fabric.simulated:
         return DECIDING_SIMULATED
     return DECIDING_EMULATED if run.fabric.emulated else DECIDING

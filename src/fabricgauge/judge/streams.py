@@ -19,7 +19,7 @@ from fabricgauge.words import figures, patterns
 
 STREAMS: tuple[Pattern, ...] = ("bandwidth", "put_bandwidth", "bidirectional_bandwidth")
 
-#: A message this many times a token bucket's burst is sped up by it by 1.6 % at the most.
+#: A token bucket's burst speeds up a message of this many times its size by 1.6 % at most.
 BURSTS = 64
 
 #: From this rate on one TCP connection, which one processor serves, need not fill a link.
@@ -33,16 +33,16 @@ LEAST_CALL_BYTES = 16384
 #: Share of the time with data under way at which a sender keeps a link full.
 WIRE_BUSY = 0.9
 
-#: A little above the share that the nearest standard rate below another has: 40 of 50 Gb/s.
+#: A little above the largest ratio of neighbouring standard rates: 40 to 50 Gb/s.
 NEAREST_RATE = 0.85
 
-#: So many pairs or sizes that carry the same show one wire: two agree by chance.
+#: At least this many pairs or sizes that carry the same show one wire: two agree by chance.
 AGREEING = 3
 
 #: A wire carries large messages at least as well as smaller ones; a host's caches do not.
 HELD = 0.9
 
-#: What of a node's processors is looked at, by its name in ``ProcessorUse``.
+#: Shares of a node's processor time that are looked at, by their names in ``ProcessorUse``.
 Share = Literal[
     "busiest_softirq_share", "node_idle_share", "node_softirq_share", "node_steal_share"
 ]
@@ -204,7 +204,7 @@ class Stream(msgspec.Struct, frozen=True):
         )
 
     def medians(self, share: Share) -> Iterable[tuple[str, float]]:
-        """Node and median of the share, of each rank of which it was seen."""
+        """Node and median of the share, for each rank whose share was seen."""
         for node, rank in self.ranks:
             each = [getattr(use, share) for _, use in self.uses if use.rank == rank]
             if seen := [one for one in each if not isinstance(one, Skipped)]:
@@ -261,7 +261,7 @@ def carry_the_same(subject: Subject, fractions: Sequence[float]) -> bool:
 def streams(subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
     """One stream per direction and pattern with large enough messages and a ceiling.
 
-    What several pairs made together, over nobody knows how many links, is none.
+    What several pairs carried together, over an unknown number of links, is left out.
     """
     if isinstance(subject.ceiling, Skipped):
         return ()
@@ -300,9 +300,9 @@ def by_call(series: Series) -> bool:
 
 
 def _ceiling_of(ceiling: Ceiling, series: Series, best: Point) -> Ceiling:
-    """That of the network, by the RDMA MTU that the log says where nobody stated one.
+    """The network's ceiling, by the log's RDMA MTU where none was stated.
 
-    It is less what acknowledgements take where both directions are under way.
+    Where both directions are under way, what acknowledgements take is taken off.
     """
     said = series.foreign.evidence.mtu_bytes if series.foreign else None
     if limit := ceiling.by_mtu.get(said or 0):

@@ -22,7 +22,7 @@ from fabricgauge.model.verdict import Threshold, VerdictSubject
 from fabricgauge.stats.series import Series, series_of
 from fabricgauge.words.networks import OWN_CHOICE, is_loopback, loopback_of
 
-#: Name of what was read from others' logs without anybody saying which network it is of.
+#: Name of the network of others' logs, where neither they nor the user say which it is.
 NOT_STATED = "a network that was not stated"
 
 _UNSTATED = (
@@ -62,8 +62,8 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     ``evidence`` is what its launches' records show, ``loopbacks`` are reference launches on single
     nodes of the subject; ``pairs`` is what the matrices of all its pairs say. Where there are such,
-    ``series`` are those of the pairs that nobody named is part of; single pairs that were measured
-    again are in ``again``.
+    ``series`` are those of the pairs without a named part; single pairs that were measured again
+    are in ``again``.
     """
 
     context: Context
@@ -196,7 +196,7 @@ def _done(planned: PlannedLaunch, launches: tuple[Launch, ...]) -> set[str]:
 
 
 def what_was_left(run: Run, network: str) -> str:
-    """What became of all else on a network, where somebody could not be measured."""
+    """What became of all else on a network, where some nodes could not be measured."""
     made = (one for one in run.launches if (one.network or "") == network)
     done = [one for one in made if one.completed or one.figures]
     if not done:

@@ -1,12 +1,12 @@
-"""What a second measurement of single pairs says of those whom the matrices name or suspect.
+"""What a second measurement of single pairs says of the parts that matrices name or suspect.
 
-The matrices find somebody among thousands of pairs, where chance makes some look slow. The second
-measurement is independent of that choice and asks of few, one pair at a time, so that plain
-statistics apply: a suspect's pairs against good pairs of the same launch. It clears some who were
-named, names some who were suspected, and drops those whom chance made conspicuous.
+Among the thousands of pairs of a matrix, chance makes some look slow. The second measurement is
+independent of that choice. It measures few pairs, one at a time, so plain statistics apply: a
+suspect's pairs against good pairs of the same launch. It clears some named parts, names some
+suspects, and drops those that only chance made look slow.
 
-Of a latency the fastest messages count: what lies on the way delays those as well, while a busy
-host delays most but not all. Latencies are compared as if all ways were as long as the usual one.
+Of a latency the fastest messages count: a slow way delays these as well, while a busy host delays
+most messages but not all. Latencies are corrected to the usual length of way.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -50,9 +50,9 @@ def confirm(analyses: Sequence[PairAnalysis], series: Sequence[Series]) -> tuple
 class Seen(msgspec.Struct, frozen=True):
     """What one pair that was measured again has, in the quantity's unit.
 
-    Of a latency it is the fastest message's, as if the way were as long as the usual one, and
-    ``varied`` the relative variance of that between launches: it differs by where ranks fall on
-    processors. NaN where there is but one launch.
+    Of a latency it is the fastest message's, corrected to the usual length of way. ``varied`` is
+    its relative variance between launches, in which ranks get other processors; NaN with a single
+    launch.
     """
 
     ends: Ends
@@ -126,9 +126,9 @@ class Look(msgspec.Struct, frozen=True, eq=False):
     ways: frozenset[frozenset[str]]
 
     def beside(self, claim: Claim) -> Beside:
-        """The pairs that show the claim, and good ones; beside a way, those of its ends are good.
+        """The pairs that show the claim, and good ones: for a way, also other pairs of its ends.
 
-        What others in doubt take part in shows nothing of it.
+        Pairs with other nodes in doubt are left out.
         """
         own = [one for one in self.pairs if self._shows(one.ends, claim)]
         good = [
@@ -139,7 +139,7 @@ class Look(msgspec.Struct, frozen=True, eq=False):
         return _beside(own, good, self.analysis.matrix.quantity)
 
     def _shows(self, ends: Ends, claim: Claim) -> bool:
-        """Whether a pair shows that part, with somebody who is not in doubt."""
+        """Whether a pair shows that part, with an end that is not in doubt."""
         part, directed = claim.part, self.analysis.matrix.quantity == "bandwidth"
         if part in WAYS:
             exactly = part == "direction" and directed
@@ -162,8 +162,8 @@ def _looks(analyses: Sequence[PairAnalysis], series: Sequence[Series]) -> list[L
 def _seen(analysis: PairAnalysis, series: Sequence[Series]) -> Iterator[Seen]:
     """The pairs in the analysis' quantity, at the size nearest to its matrix's.
 
-    A latency is without what the matrix shows the way between two groups to be longer than the
-    usual one. A bandwidth has none of it: a pair alone has the crossing links to itself.
+    From a latency the extra length of the way between its two groups is subtracted, as the matrix
+    shows it. A bandwidth needs no correction: a pair alone has the crossing links to itself.
     """
     matrix, groups = analysis.matrix, analysis.groups
     at = {node: place for place, group in enumerate(groups) for node in group.nodes}
@@ -187,7 +187,7 @@ def _doubted(
 ) -> tuple[frozenset[str], frozenset[frozenset[str]]]:
     """Nodes and ways that these analyses name, or suspect or doubt in this quantity.
 
-    Whose latencies are doubtful, as all are on busy hosts, may well show what bandwidth is good.
+    A node whose latency is in doubt, as on busy hosts, may still show what bandwidth is good.
     """
     claims = [
         (each, one)
@@ -231,10 +231,10 @@ def _rechecked(look: Look, finding: PairFinding) -> Rechecked | Skipped:
 
 
 def _cleared(look: Look) -> Look:
-    """Who was slow among many and is not when measured alone becomes a suspect.
+    """A part that was slow among many, but is not when measured alone, becomes a suspect.
 
-    A latency in one pass suspects nobody: it is forgotten. So is a suspect node of a named group,
-    which is slow with others for the group's sake.
+    It is dropped instead if its latency was measured in one pass only. A suspect node of a named
+    group is dropped as well: it is slow with others because its group is.
     """
     analysis = look.analysis
     findings, suspects = [], list(analysis.suspects)
@@ -252,9 +252,9 @@ def _cleared(look: Look) -> Look:
 
 
 def _promoted(look: Look) -> PairAnalysis:
-    """A suspect, or a pair too little conspicuous for one, is named where it is shown to be slow.
+    """Name each suspect, or part below the threshold for one, that proves slow when alone.
 
-    It is forgotten where the second measurement shows that chance made it conspicuous.
+    Drop it where the second measurement shows that only chance made it look slow.
     """
     analysis = look.analysis
     asked = [
@@ -262,7 +262,7 @@ def _promoted(look: Look) -> PairAnalysis:
         for one in (*analysis.suspects, *analysis.doubtful)
         if one.part in ENDS | WAYS and not any(_covers(fault, one) for fault in analysis.faults)
     ]
-    # What is slow about the way of a node in doubt may be that node.
+    # If an end of a suspect way is itself in doubt, that node may be the cause.
     tested = [one for one in asked if one.part in ENDS or not look.nodes & {*one.names}]
     tested.sort(key=lambda one: one.part in WAYS)
     found = [fault for one in tested for fault in _shown_fault(look, one, len(asked))]
@@ -302,7 +302,7 @@ def _shown_fault(look: Look, one: Suspect, tests: int) -> list[PairFinding]:
 def _answered(look: Look, one: Suspect) -> bool:
     """Whether the test that would decide was made, and cleared it.
 
-    What comes and goes is not cleared by a moment in which it was not there.
+    One good measurement does not clear a fault that comes and goes.
     """
     if one.next_test not in (AGAIN, AGAIN_PAIR):
         return False
@@ -311,7 +311,7 @@ def _answered(look: Look, one: Suspect) -> bool:
 
 
 def _covers(fault: PairFinding, one: Suspect) -> bool:
-    """Whether a suspect is named already, for the same or for more."""
+    """Whether a fault already names the suspect, as the same part or as the whole node."""
     return fault.names == one.names and fault.part in (one.part, "node")
 
 

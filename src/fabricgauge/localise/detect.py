@@ -46,7 +46,7 @@ def localise(launches: Sequence[Launch], topology: Topology) -> FabricResult:
     """What all pairs, and those that were measured again, say of nodes, pairs and groups.
 
     Nothing where only two nodes were measured. A launch of the purpose ``again`` decides about
-    its network's suspects; networks without one have what to measure in ``rechecks``.
+    its network's suspects. For networks without one, ``rechecks`` says what to measure.
     """
     found = analyse_all(matrices(launches), topology)
     analyses: list[PairAnalysis] = []
@@ -116,8 +116,8 @@ def analyse(matrix: PairMatrix, topology: Topology = _NOWHERE) -> PairAnalysis:
         found.append(naming.oversubscription(solved.crossing))
     suspects = [*map(naming.suspected_end, solved.ends.doubtful), *suspects]
     if start.adds_up and solved.noise.passes < 2:
-        # Where ranks fall on processors moves a launch's latencies far more than its own samples
-        # scatter: before a second pass nobody is suspected, only measured again.
+        # Latencies differ between launches far more than within one, because ranks get other
+        # processors. After a single pass nothing is suspected, only measured again.
         suspects, doubtful = [], [*suspects, *doubtful]
     jitters = jitter(matrix, start.partners)
     suspects += [*changing(naming, solved.noise), *scattering(naming, jitters)]
@@ -149,7 +149,7 @@ def solve(matrix: PairMatrix, start: Slowness, groups: Grouping) -> Solved:
 
 
 def _healthy(matrix: PairMatrix, solved: Solved) -> float:
-    """The median over pairs of which no end is slow; over all pairs where few nodes are slow."""
+    """The median over pairs without a slow end; over all pairs where few nodes are slow."""
     slow = solved.slow
     ends = {end.index for end in solved.ends.named}
     if slow.nodes < limits.MANY:
@@ -162,7 +162,7 @@ def _healthy(matrix: PairMatrix, solved: Solved) -> float:
 
 
 def _nothing(matrix: PairMatrix, groups: Grouping) -> PairAnalysis:
-    """Of a matrix in which nothing was measured."""
+    """The analysis of a matrix in which nothing was measured."""
     table: F64 = np.full((len(groups.groups), len(groups.groups)), np.nan)
     return PairAnalysis(
         matrix, groups.groups, groups.by, 0.0, 0.0, table, table, order(groups), (),

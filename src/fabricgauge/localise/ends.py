@@ -1,6 +1,6 @@
 """Slow senders, receivers and nodes, and groups: what is slow with nearly all partners.
 
-What is already known to be slow is taken away first, so that it is not blamed on anybody else.
+What is already known to be slow is taken away first, so that no other part is blamed for it.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -51,9 +51,9 @@ class Left(msgspec.Struct, frozen=True, eq=False):
     Delays are subtracted. A bottleneck hides whatever is less slow behind it, so its pairs tell
     nothing of others and become NaN. ``ends`` (2, N) is the slowness of named nodes, sending and
     receiving, and ``groups`` (2, N) that of the way of each node's group to the others and back; 0
-    for the others. Nodes of one group have one number in ``index``; nodes on their own never cross.
-    Ends are looked for within their groups only as well where ``confined`` (groups of nodes) is
-    not empty.
+    for the others. Nodes of one group have one number in ``index``; nodes on their own have one
+    each. Where ``confined`` (groups of nodes) is not empty, ends are also looked for within each
+    group alone.
     """
 
     slow: Slowness
@@ -85,7 +85,7 @@ class Left(msgspec.Struct, frozen=True, eq=False):
         return msgspec.structs.replace(self, ends=_excesses(ends, nodes, np.arange(nodes)[:, None]))
 
     def stand(self, share: float, named: Collection[int]) -> LevelTests:
-        """How each node's quantile over its partners compares with those of nobody ``named``."""
+        """How each node's quantile over its partners compares with those of nodes not ``named``."""
         slow, some = self.slow, self.slow.partners
         blocks = [partial(self.block, way) for way in range(len(slow.endings))]
         judged = partial(
@@ -206,7 +206,7 @@ def _end(both: LevelTests, index: int, slow: NDArray[np.bool_], q: float) -> End
 def _estimated_again(left: Left, named: Iterable[End], both: LevelTests) -> list[End]:
     """Effects by medians, now that slow partners do not move them any more.
 
-    What is not slow any more, with the others' part known, was not at fault.
+    An end that is no longer slow, once the others' part is taken away, was not at fault.
     """
     ends = []
     for end in named:
@@ -217,7 +217,7 @@ def _estimated_again(left: Left, named: Iterable[End], both: LevelTests) -> list
 
 
 def _doubtful(left: Left, ends: list[End], both: LevelTests) -> list[End]:
-    """Ends that look slow and are not named, for noise could make one of so many look so."""
+    """Ends that look slow but are not named: noise alone may make one of all ends look so."""
     named = [end.index for end in ends]
     if left.slow.nodes < limits.MANY:  # the median of few is moved by one slow pair
         both = left.stand(limits.QUARTER, named)
@@ -233,7 +233,7 @@ def _doubtful(left: Left, ends: list[End], both: LevelTests) -> list[End]:
 
 
 def behind(slow: Slowness) -> set[int]:
-    """Nodes that are slow as a fault is even with their best partners, likely by chance or not."""
+    """Nodes that are as slow as a fault even with their best partners; chance is not excluded."""
     every = slow.block(ALL)
     found: set[int] = set()
     for side in (every, every.T):
@@ -245,8 +245,8 @@ def behind(slow: Slowness) -> set[int]:
 def find_uplinks(slow: Slowness, grouping: Grouping, medians: F64, noise: Noise) -> list[End]:
     """Groups whose crossing pairs are slower than other groups', by number.
 
-    The groups are to each other what nodes are: each one's lower quartile over the others is
-    compared with that of the faster ones. Only where a bottleneck decides: ways differ in length.
+    Groups are compared as nodes are: the lower quartile of each over the others, with those of the
+    faster groups. Latencies are left out, because ways between groups differ in length.
     """
     sizes = np.array([one.size for one in grouping.members[:-1]])
     usable = sizes >= 2
@@ -267,7 +267,7 @@ def find_uplinks(slow: Slowness, grouping: Grouping, medians: F64, noise: Noise)
 
 
 def _shown_by_nodes(slow: Slowness, grouping: Grouping, end: End) -> bool:
-    """Whether nearly all nodes of the group have it towards the others, not some of them."""
+    """Whether nearly all nodes of the group, not only some, are slow towards the other groups."""
     nodes = grouping.members[end.index]
     away = grouping.index != end.index
     strip = (slow.received if end.part == "receiver" else slow.block)(nodes, ALL)

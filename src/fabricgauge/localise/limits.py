@@ -1,120 +1,124 @@
-"""From when on something slow is called a fault: every number that the localiser decides by.
+"""The localiser's thresholds: every number that decides what is called a fault.
 
-Where nothing else is said, a value comes from trials on planted faults: ``benchmarks/ablation.py``
-shows what it is worth, ``benchmarks/fault_detection.py`` the rates that all of them give together.
-Numbers that follow from a distribution stand in ``noise.py`` and ``typical.py``.
+Unless stated otherwise, a value comes from trials on planted faults. ``benchmarks/ablation.py``
+shows the worth of each value, ``benchmarks/fault_detection.py`` the rates of all together.
+Numbers that follow from a distribution are in ``noise.py`` and ``typical.py``.
 """
 
 from fabricgauge.model.pairs import Quantity
 
-#: Least effects of a fault, as shares: of bandwidth lost, of latency added.
+#: The least effect of a fault: the share of bandwidth lost, or of latency added.
 FAULT: dict[Quantity, float] = {"bandwidth": 0.10, "latency": 0.05}
-#: The false-discovery rate at which things are named.
+#: A part is named at this false-discovery rate.
 RATE = 0.01
 
-#: A fault at the limit itself is measured below it half of the time, and its link may be a little
-#: better than the others' to begin with. It is named when so many standard errors more would reach
-#: the limit.
+#: A fault as large as the limit measures below it half of the time, and its link may otherwise be
+#: a little better than the others. It can still be named if its effect plus this many standard
+#: errors reaches the limit.
 REACH = 4.0
-#: But never for less than this share of the limit.
+#: An effect below this share of the limit is never named.
 LEAST = 0.5
 
-#: Clocks, rounding and protocol leave this much scatter even where a simulator repeats itself.
+#: Clocks, rounding and protocol leave at least this scatter, even where a simulator repeats itself.
 FLOOR = 0.002
 
-#: What shows this share of an effect shows the effect: a second measurement, a pass, the way back,
-#: a node of a group, a partner (benchmarks/fault_detection.py).
+#: An effect is seen again where at least this share of it is seen: in a second measurement, a
+#: pass, the reverse direction, a node of a group, a partner (benchmarks/fault_detection.py).
 SHOWN = 0.5
-#: That it names somebody good, of all who are tested in a matrix together (Bonferroni).
+#: The largest chance that a recheck names any healthy part of a matrix (Bonferroni).
 CHANCE = 0.002
-#: Fewer good pairs do not show how far good ones differ.
+#: A recheck needs this many good pairs: fewer do not show how far good pairs differ.
 FEWEST_GOOD = 3
 
-#: Good partners of each suspect: one may turn out to be none, a third one decides.
+#: Good partners that measure with each suspect. One may prove slow itself; a third one decides.
 PARTNERS = 3
-#: So many good nodes meet each other: their pairs show how far good pairs differ.
+#: This many good nodes measure with each other. Their pairs show how far good pairs differ.
 CONTROLS = 5
-#: Further suspects are left for another time: some minutes are what a check can spend on it.
+#: A recheck measures at most this many suspects, the worst: a check spends only minutes on it.
 MOST_SUSPECTS = 16
-#: So many nodes stand for a suspect group.
+#: This many nodes of a suspect group are measured again in its place.
 NODES_OF_GROUP = 2
-#: What every pair is measured again with; a claim's own size is added.
+#: Quantities and message sizes of a recheck; those of a finding are added.
 RECHECKED: tuple[tuple[Quantity, int], ...] = (("latency", 8), ("bandwidth", 1 << 20))
-#: Launches of a second measurement of latencies that were measured in one pass: what a pair has
-#: differs from launch to launch by how ranks fall on processors.
+#: Launches of a recheck where latencies were measured in one pass only. A pair's latency differs
+#: between launches, because its ranks get other processors.
 LATENCY_LAUNCHES = 2
 
 # Nodes and their directions.
 
 #: A slow end is slow with at least three quarters of its partners.
 QUARTER = 0.25
-#: A slow end that is not named is suspected at this p.
+#: A slow end that is not named is suspected at this p-value.
 MAYBE_SLOW = 0.02
-#: With more nodes than this, all that stands out in one look is named at once: for speed.
+#: With more nodes than this, all ends that stand out in one round are named at once, to save time.
 ONE_BY_ONE = 512
-#: With this share of the nodes slow, one of so many, the median over all pairs is still a healthy
-#: pair's.
+#: If fewer than one node in this many is slow, the median over all pairs is a healthy pair's.
 MANY_SLOW = 16
-#: So many levels have a scatter of their own; fewer are compared with the faster third.
+#: With fewer levels than this, their scatter is not estimated. They are compared with the value a
+#: third of the way up from the fastest, not with the median.
 MANY = 16
-#: A node that so many of the scattered slow pairs have in common is suspected instead of them.
+#: If one node is part of this share of the scattered slow pairs, it is suspected instead of them.
 COMMON_NODE = 0.9
 
 # Single pairs.
 
-#: Pairs this many standard errors slow are looked at more closely.
+#: A pair is looked at more closely if it is slow by more than this many standard errors.
 CONSPICUOUS = 3.0
-#: The values of one pass have tails like Student's t with so many degrees of freedom; the median
+#: The values of one pass have tails like Student's t with this many degrees of freedom. The median
 #: of 2 k - 1 passes has k times as many.
 TAILS = 4
-#: So few passes must agree that a pair is slow; of more, two thirds.
+#: Up to this many passes must all agree that a pair is slow; of more passes, two thirds.
 FEW_PASSES = 5
-#: Pairs of this share of the limit are named or suspected; the way back of one that is named
-#: counts as slow at this p.
+#: A pair below this share of the limit is no suspect. The reverse direction of a named pair counts
+#: as slow at this p-value.
 LARGE, BACK = 0.9, 1e-3
-#: From so many nodes on, each one's own small excess is taken off its pairs.
+#: With at least this many nodes, each one's own small excess is taken off its pairs.
 OWN_EXCESS_NODES = 8
-#: More slow pairs than two, and than one for sixteen nodes, are no single links' fault.
+#: More slow pairs than two, and than one per sixteen nodes, are not the fault of single links.
 FEW_PAIRS, NODES_PER_PAIR = 2, 16
-#: Pairs that look slow but are not sure: suspected up to this rate of false ones, so many at most.
+#: Pairs that are not sure enough to be named are suspected up to this false-discovery rate, and at
+#: most this many of them.
 LOOSE_RATE, MOST_UNSURE = 0.2, 20
-#: So many pairs that are less conspicuous are worth another look.
+#: At most this many pairs below the threshold for a suspect are measured again.
 MOST_DOUBTFUL = 8
 
 # Groups and their uplinks.
 
-#: A block of so many pairs has a median that one slow node does not move.
+#: In a block of at least this many pairs, one slow node does not move the median.
 OWN_MEDIAN = 25
-#: In a smaller block this quantile of the slowness stands for it: its faster side.
+#: This quantile of the slowness represents a smaller block: it is on the fast side of the median.
 FAST_SHARE = 0.35
-#: So many of a group's nodes must show what is said of the group.
+#: At least this share of a group's nodes must show the slow uplink of the group.
 SHOWN_BY_NODES = 0.8
-#: A group's level scatters by this many times a pair's noise over the root of its nodes.
+#: The scatter of a group's level is this multiple of a pair's noise over the root of its nodes.
 GROUP_ERROR = 2.0
-#: A node whose p within its group is by this factor less than among all is judged by its group.
+#: A node is judged within its group if its p-value there is less than this share of that among all.
 SURER = 1e-3
-#: Two groups have one way between them: nobody can say which one's uplink is slow.
+#: With fewer groups no uplink is named: two groups share one way, which may be slow at either end.
 FEWEST_GROUPS = 3
 
 # Groups that are found from the data.
 
-#: A histogram of so many bins; values that differ by less than ``EQUAL`` are one, since nothing is
-#: measured to so many digits; a kernel so many standard deviations of the noise wide smooths it.
+#: The number of bins of a histogram. Values that all agree within the share ``EQUAL`` count as one:
+#: no measurement is that exact. The width of the smoothing kernel is in standard deviations of the
+#: noise.
 BINS, EQUAL, KERNEL_WIDTH = 256, 1e-9, 0.6
-#: A level holds at least this share of the pairs, and the dip to the next is half its height.
+#: A level holds at least this share of the pairs. Between two levels the histogram falls to this
+#: share of the lower one's height.
 LEVEL_SHARE, LEVEL_DIP = 0.01, 0.5
-#: Fewer nodes, or fewer of their pairs measured, show no blocks.
+#: With fewer nodes, or a smaller share of their pairs measured, no groups are looked for.
 GROUPED_NODES, GROUPED_COVERAGE = 6, 0.5
-#: Share of the pairs that must be close within groups, may be close between them, share of the
-#: nodes that must be in a group of several, share of them that the largest group may have.
+#: The least share of close pairs within groups, and the largest share of close pairs between them.
+#: The least share of nodes in groups of several, and the largest share of these in one group.
 CLOSE_WITHIN, CLOSE_BETWEEN, PLACED_NODES, LARGEST_GROUP = 0.8, 0.1, 0.8, 0.75
 
 # Nodes that change, or whose samples scatter.
 
-#: A node's samples scatter conspicuously when it is so many robust deviations from the others,
-#: and by so much, and by this multiple of the usual.
+#: A node is suspect for its scatter if three conditions hold. It exceeds the usual scatter by this
+#: many robust deviations, it exceeds it by this much, and it is this multiple of it.
 JITTER_DEVIATIONS, LEAST_JITTER, JITTER_MULTIPLE = 6.0, 0.05, 3.0
-#: A layer of ``repeats`` is a pass if it has at least this share of the matrix's pairs.
+#: A layer of ``repeats`` is a pass if it has at least this share of the matrix's measured pairs.
 WHOLE_PASS = 0.5
-#: A quartile of fewer partners has the tails of a single pass.
+#: With fewer nodes than this, a quartile over partners has the tails of a single pass, and at most
+#: this many degrees of freedom.
 MANY_PARTNERS, FEW_FREEDOM = 16, 4

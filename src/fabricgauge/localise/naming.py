@@ -11,13 +11,13 @@ from fabricgauge.localise.slowness import ALL, Slowness, effect
 from fabricgauge.model.pairs import Explanation, PairFinding, PairMatrix, Part, Suspect
 from fabricgauge.words.figures import signed
 
-#: Tests that a second look at single pairs makes.
+#: Tests that a recheck of single pairs makes.
 AGAIN = "measure it again with nodes that are known to be good, one pair at a time"
 AGAIN_PAIR = (
     "measure this pair again on its own, and each of its ends with a node that is known to be good"
 )
 
-_MAYBE = "slow with most of its partners, but noise could make one of so many look like it"
+_MAYBE = "slow with most of its partners, but noise alone may make one of all nodes look so"
 _WHERE = {"node": "in both directions", "sender": "outwards", "receiver": "inwards"}
 
 

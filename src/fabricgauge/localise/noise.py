@@ -17,7 +17,7 @@ INTERVAL = 1.96
 #: Standard deviation of a normal distribution over its median absolute deviation.
 MAD = 1.4826
 
-#: From so many degrees of freedom on a normal distribution is meant.
+#: With at least this many degrees of freedom, the normal distribution is used.
 _NORMAL = 60
 
 
@@ -57,7 +57,7 @@ def _far(z: F64, even: int) -> F64:
 
 
 def false_discovery(p: F64, tests: int) -> F64:
-    """Benjamini and Hochberg's q of each p, of the smallest ones of ``tests`` p-values.
+    """Benjamini and Hochberg's q of each ``p``; these are the smallest of ``tests`` p-values.
 
     J. R. Stat. Soc. B 57 (1995) 289: the rate of false names among those with q below a level is
     at most that level.
@@ -78,7 +78,7 @@ def scale(values: NDArray[np.floating]) -> float:
     return float(MAD * np.median(np.abs(finite - np.median(finite))))
 
 
-#: The standard error of a median of n normal values is this by sigma / sqrt(n).
+#: The standard error of a median of n normal values is this times sigma / sqrt(n).
 MEDIAN = 1.2533
 
 #: The shortest interval with half of a normal distribution is 1.349 standard deviations long.
@@ -115,12 +115,12 @@ def noise(matrix: PairMatrix, slow: Slowness, sampled: F32 | None = None) -> Noi
 
     ``sampled`` are the values of ``sampled_rows`` where they are not simply those of ``slow``.
 
-    Of the degrees of freedom that pairs and passes have a third and a half count, for the shortest
-    interval is chosen and tails are heavy: by simulation, healthy nodes are then named in less than
-    1 % of the analyses of 3 to 16 nodes.
+    Only a third of the pairs' degrees of freedom count, and half of the passes': the shortest
+    interval is a selection, and tails are heavy. In simulations, healthy nodes are then named in
+    less than 1 % of the analyses of 3 to 16 nodes.
 
-    Half of the pairs have a slow end where one node of four is slow; none of the usual robust
-    scales bears that but the shortest half (Rousseeuw and Leroy, 1988).
+    If one node in four is slow, half of the pairs have a slow end. Of the usual robust scales only
+    the shortest half bears that (Rousseeuw and Leroy, 1988).
     """
     rows = sampled_rows(len(matrix.nodes))
     values = slow.block(rows) if sampled is None else sampled
@@ -161,7 +161,7 @@ def _between_passes(matrix: PairMatrix, slow: Slowness, rows: slice) -> tuple[fl
 
 
 def _few_passes(passes: int) -> float:
-    """The median's own deviation is none, so that few passes seem too close to it.
+    """A correction: few passes seem too close to their median, which depends on each of them.
 
     By simulation of normal noise: 200,000 sets of each number of passes.
     """
@@ -169,7 +169,7 @@ def _few_passes(passes: int) -> float:
     return table.get(passes, 1.12)
 
 
-#: The lower quartile's standard error is this by sigma / sqrt(n), the lowest's of three 0.75 sigma.
+#: The lower quartile's standard error is this times sigma / sqrt(n); 0.75 sigma for three values.
 _QUARTILE = 1.36
 
 
@@ -192,7 +192,7 @@ class LevelTests(msgspec.Struct, frozen=True, eq=False):
 
 
 def may_reach(effect: F64, error: F64, limit: float) -> NDArray[np.bool_]:
-    """Whether an effect of ``limit`` is within reach of what was measured, and half of it shown."""
+    """Whether an effect may be as large as ``limit``: half is seen, errors may hide the rest."""
     with np.errstate(invalid="ignore"):
         far: NDArray[np.bool_] = (effect >= limits.LEAST * limit) & (
             effect + limits.REACH * error >= limit
@@ -211,7 +211,7 @@ def standing(
 ) -> LevelTests:
     """Each way's levels against those of ``healthy``; ``middle`` says that they are medians.
 
-    One with less than ``fewest`` partners is not judged: they do not tell which end is slow.
+    A level over fewer than ``fewest`` partners is not judged: they do not tell which end is slow.
     """
     found = []
     for values, partners in ways:
@@ -226,7 +226,10 @@ def standing(
 
 
 def centre(values: NDArray[np.floating]) -> float:
-    """What healthy levels lie around; of few the lower third: one slow one moves the middle."""
+    """The usual healthy level: the median.
+
+    Of few levels it is the lower third, since one slow level would move their median.
+    """
     if values.size == 0:
         return 0.0
     ordered = np.sort(values)

@@ -1,9 +1,9 @@
-"""Who is to be measured once more, one pair at a time, with partners that are known to be good.
+"""Which pairs are measured again, one at a time, with partners that are known to be good.
 
-In a round many pairs measure at once, so that a slow pair may be the work of a switch that others
-filled. A suspect node meets good partners: if it is slow with each of them it is at fault itself.
-Both ends of a suspect pair meet good partners as well: if only the pair is slow, it is the way
-between them. Good pairs beside them show what a pair does that day.
+In a round many pairs measure at once, so a switch that others filled may slow a good pair. A
+suspect node measures with good partners: if it is slow with each of them, it is at fault. Both ends
+of a suspect pair also measure with good partners: if only the pair is slow, the way between them is
+at fault. Good pairs of the same launch show what is usual that day.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ _Meetings = dict[Ends, dict[_Size, None]]
 
 
 def recheck(analyses: Sequence[PairAnalysis]) -> Recheck | None:
-    """What decides about the suspects of one network; None where everybody is beyond doubt."""
+    """What decides about the named and suspect parts of one network; None where there are none."""
     claims = [one for each in analyses for one in each.claims]
     doubtful = [one for each in analyses for one in each.doubtful]
     if not claims and not doubtful:
@@ -49,8 +49,8 @@ def recheck(analyses: Sequence[PairAnalysis]) -> Recheck | None:
 def streams_alone(matrix: PairMatrix, pairs: Iterable[Ends]) -> Recheck | None:
     """Streams of these pairs, there and back, while all others sleep; ranks as in the matrix.
 
-    Pairs of which the matrix has nothing are left out: they may not be able to connect. None where
-    no other is left.
+    Pairs without a figure in the matrix are left out: they may not be able to connect. None where
+    no pair is left.
     """
     at = {node: place for place, node in enumerate(matrix.nodes)}
     met = tuple(
@@ -78,17 +78,17 @@ def meetings(
 ) -> Recheck:
     """Each of ``claims`` is measured again, the worst first.
 
-    Of ``doubtful`` ones nobody is suspected: they are measured in their own quantity only, and of
-    pairs only they themselves. ``healthy`` are nodes that nobody suspects, the best first.
-    ``within`` says which nodes a group has. Ranks are in the ``order`` of these nodes, or as the
-    meetings name them: a launcher need not be able to start them in another order than the
+    ``doubtful`` parts are below the threshold for a suspect. Each is measured in its own quantity
+    only, and the ends of a doubtful pair only with each other. ``healthy`` are the nodes to take
+    partners from, the best first. ``within`` says which nodes a group has. Ranks follow ``order``,
+    then the meetings: a launcher may be unable to start them in another order than the
     allocation's.
     """
     good = _good([*claims, *(one for one in doubtful if one.part not in WAYS)], healthy, within)
     worst_first = sorted(claims, key=lambda one: -abs(one.effect))
     chosen = [one for one in worst_first if nodes_of(one, within.groups)][: limits.MOST_SUSPECTS]
     if not chosen and not doubtful:
-        return Recheck(network, Skipped("nobody is suspected whose nodes are known"))
+        return Recheck(network, Skipped("the nodes of the suspects are not known"))
     if not good:
         why = "every node is suspected; there is no good partner to measure them against"
         return Recheck(network, Skipped(why))
@@ -115,7 +115,7 @@ def _best_first(analyses: Sequence[PairAnalysis]) -> tuple[str, ...]:
 
 
 def _good(claims: Sequence[Claim], healthy: Sequence[str], within: Topology) -> tuple[str, ...]:
-    """Nodes that are not suspected themselves, ends of suspect ways only after all others."""
+    """Nodes that are not suspected themselves; the ends of suspect ways come last."""
     ends = {name for one in claims if one.part in WAYS for name in one.names}
     suspected = {
         node for one in claims if one.part not in WAYS for node in nodes_of(one, within.groups)
@@ -127,7 +127,7 @@ def _good(claims: Sequence[Claim], healthy: Sequence[str], within: Topology) -> 
 def _asked(
     chosen: Sequence[Claim], doubtful: Sequence[Suspect], good: Sequence[str], within: Topology
 ) -> Iterator[tuple[Ends, tuple[_Size, ...]]]:
-    """Who is to meet whom with what: everybody's own meetings, and good pairs beside them.
+    """Which pairs are measured with which sizes: those of each suspect, and good pairs.
 
     Both quantities, since one often explains the other; also at the size of the claim.
     """

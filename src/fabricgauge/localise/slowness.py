@@ -153,7 +153,7 @@ def slowness(matrix: PairMatrix) -> Slowness:
 
 
 def sampled_rows(count: int) -> slice:
-    """All rows, or every so many-th of a large matrix."""
+    """All rows, or every n-th row of a large matrix."""
     return slice(None, None, max(1, count // _ROWS))
 
 

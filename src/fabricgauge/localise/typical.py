@@ -1,4 +1,4 @@
-"""The pairs that nobody named is part of, as one series: what the fabric does where it is sound."""
+"""The pairs without a named part, as one series: what the fabric does where it is sound."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -83,7 +83,7 @@ def restless(jitters: F64) -> NDArray[np.int64]:
 
 
 def scattering(naming: Naming, jitters: F64) -> Iterator[Suspect]:
-    """The same as suspects: what is conspicuous about them is not their level."""
+    """The same as suspects: their samples scatter, while their level may be usual."""
     test = "look for other work on the node and for its link's error counters"
     for i in restless(jitters):
         usual = float(np.nanmedian(jitters))

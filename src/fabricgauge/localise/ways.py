@@ -1,4 +1,4 @@
-"""Slow pairs of which neither end is slow elsewhere: named, suspected, or a pattern."""
+"""Slow pairs whose ends are both fast elsewhere: named, suspected, or a pattern."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,9 @@ from fabricgauge.model.pairs import PairFinding, PairMatrix, Part, Suspect
 
 
 class Residual(msgspec.Struct, frozen=True, eq=False):
-    """What nobody explains of each pair's slowness; ``sigma`` is its standard deviation.
+    """The part of each pair's slowness that nothing named explains.
+
+    ``sigma`` is its standard deviation.
 
     ``own`` (2, N) is each node's own small excess, sending and receiving.
     """
@@ -141,8 +143,8 @@ def told_ways(
 ) -> tuple[list[PairFinding], list[Suspect], list[Suspect]]:
     """Pairs, or one direction of them, that are named, suspected, or only worth another look.
 
-    Neither end of them is slow elsewhere. Those of doubtful nodes are not told one by one, and more
-    slow pairs than single links explain are one suspicion.
+    Both of their ends are fast elsewhere. Pairs of doubtful nodes are left out. More slow pairs
+    than single links explain become one suspect.
     """
     slow = ends.left.slow
     limit = slow.limit
@@ -219,8 +221,8 @@ def _both(singles: Singles, at: int, named: NDArray[np.bool_]) -> bool:
     return bool((singles.level[back] >= limits.SHOWN * singles.level[at]).any())
 
 
-_LITTLE = "slower than most, as chance makes some of so many"
-_NOBODY_ELSE = "an end of it was measured with nobody else, so it may be that end"
+_LITTLE = "slower than most, which may be chance"
+_NOBODY_ELSE = "one of its ends has no other measured partner, so that end may be slow"
 
 
 def _why(singles: Singles, at: int) -> str:
@@ -230,5 +232,5 @@ def _why(singles: Singles, at: int) -> str:
     if slow < passes:
         return f"slow in {slow} of {passes} passes"
     if singles.q[at] > limits.RATE:
-        return "noise alone could make one pair of so many look like this"
+        return "noise alone may make one of all pairs look so"
     return "its effect may be below what counts as a fault"

@@ -11,7 +11,7 @@ _LINE = msgspec.json.Decoder(TracedCall)
 
 
 def traced_call(line: str) -> TracedCall | None:
-    """The call that a line tells of; None for every other line, whoever printed it."""
+    """The call that a line tells of; None for every other line, of whatever program."""
     try:
         return _LINE.decode(line)
     except msgspec.MsgspecError:

@@ -92,7 +92,7 @@ def _count_of(printed: str) -> int | None:
 
 
 def text_row(text: str, columns: int) -> FabtestsRow | None:
-    """A row of a text table of so many columns, which may begin with a name of some words."""
+    """A row of a text table with ``columns`` columns, maybe after a name of several words."""
     fields = text.split()
     named = len(fields) - columns
     if named < 0 or len(fields) > 24:

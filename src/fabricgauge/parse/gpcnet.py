@@ -67,7 +67,7 @@ _TESTS = 8
 _TIME, _RATE = "usec (GPCNeT)", "MiB = 2^20 bytes, per rank (GPCNeT)"
 _UNITS = {"usec": 1e-6, "MiB/s/rank": 2.0**20, "MiB/s": 2.0**20}
 _BESIDES: dict[str, Besides] = {"Min": "minimum", "Max": "maximum", "99%": "p99", "99.9%": "p99.9"}
-_PERCENTILE = "in p99 and p99.9: the rate that so many of the samples reach"
+_PERCENTILE = "p99 and p99.9 are the rates that 99 % and 99.9 % of the samples reach"
 
 
 class GpcnetRun(msgspec.Struct):

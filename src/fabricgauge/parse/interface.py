@@ -36,10 +36,10 @@ class SuiteReader(Protocol):
     It is never fed a line that begins another suite's output. Neither method raises on
     any input, and each line is understood, reported, or blank.
 
-    A reader whose tables take many rows at a time has ``rows(number, text, place)`` besides: it
-    takes the rows that begin at ``place`` of a text of whole lines, the first of them ``number``,
-    and says where they end. Each must be one that ``line`` would take as a row and that
-    completes nothing; where there is none, they end where they begin.
+    A reader whose tables take many rows at a time also has ``rows(number, text, place)``. It takes
+    the rows that begin at ``place`` of a text of whole lines, the first of them ``number``, and
+    returns where they end. Each must be one that ``line`` would take as a row and that completes
+    nothing. Without such a row they end where they begin.
     """
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:

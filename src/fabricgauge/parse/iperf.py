@@ -132,7 +132,7 @@ class IperfLog:
     """A test that grows row by row; ``side`` is whose log it is, empty where that is not known.
 
     Intervals are kept by what tells a direction apart, and by connection (``SUM`` is all).
-    ``mixed`` is the number of connections of which two went on at the same time.
+    ``mixed`` is a number that two connections have at the same time, empty if there is none.
     """
 
     def __init__(self, line: LogLine, side: str, protocol: str = "", version: str = "") -> None:

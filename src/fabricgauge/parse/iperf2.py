@@ -135,7 +135,7 @@ class Iperf2Test(IperfLog):
             whole.last_end = max(whole.last_end, row.end)
 
     def result(self) -> tuple[SuiteCurve, ...]:
-        """Connections of several hosts sum up over pairs; whose mixed ones are, nobody knows."""
+        """Connections of several hosts sum up over pairs; the hosts of mixed ones are not known."""
         self.hosts = () if self.mixed else self.hosts
         ways: list[FlowDirection] = sorted({way for way, _ in self._wholes})
         flows = [self._flow(way, len(ways) > 1) for way in ways]

@@ -40,9 +40,9 @@ _WITHOUT_SIZE = 63
 #: As many cells has a rank's own memory, full or not.
 _ROOM = 4096
 
-#: Of which collectives a rank's own part must leave its node, and how much of it. ``shared``: the
-#: ranks of a node can combine theirs. What a root alone sends cannot be told from its receivers',
-#: nor where an alltoallv's unequal parts go.
+#: Collectives in which a rank's own part must leave its node, and how much of it. ``shared``: the
+#: ranks of a node can combine their parts. Collectives with a root are left out: its part cannot be
+#: told from the others'. Alltoallv is left out: its unequal parts may go anywhere.
 _LEAVES: dict[str, str] = {
     "Allgather": "whole", "Allgatherv": "whole", "Alltoall": "whole", "Allreduce": "shared",
     "Reduce_scatter": "shared", "Reduce_scatter_block": "shared",

@@ -22,7 +22,7 @@ from fabricgauge.parse.lines import LONGEST_BYTES, figure_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 from fabricgauge.words.figures import percent
 
-#: So many figures are kept as they are; a table of 1024 ranks has that many.
+#: Up to this many figures are kept as they are: a table of 1024 ranks has that many.
 MOST_EXACT = 1 << 20
 #: Beyond them a figure counts as the middle of its class, which is this much wide.
 RESOLUTION = 0.001

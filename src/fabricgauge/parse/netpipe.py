@@ -258,7 +258,7 @@ _SETTINGS = tuple(
         ("trials", r"^Start testing with (\d+) trials"),
     )
 )
-#: What both versions print besides, on the way to the first row.
+#: What else both versions print before the first row.
 _KNOWN = re.compile(
     r"^\s*$|^Now starting the main loop|^\(A bug in Linux|^Streaming does not provide"
     r"|^measurement of|may get bundled|of the latency since small|MPI implementations do not"

@@ -67,7 +67,7 @@ def _unrounded(size: float) -> float:
     return size * (1 + _ROUNDED_BY) if size >= _EXACT_BELOW else size
 
 
-#: What is to be known of a report, and besides where it has no sizes.
+#: Notes on a report: the first on each, the second only on one without sizes.
 _MPIP_NOTES = (
     "read from mpiP: a row is a call site; it does not tell nodes or peers",
     "it has no section on call sites (mpiP -d): the twenty with most time alone, no sizes",

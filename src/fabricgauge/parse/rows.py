@@ -35,8 +35,8 @@ _NUMBERS = msgspec.json.Decoder(list[int | float])
 class Rows(msgspec.Struct, frozen=True, gc=False):
     """Rows on consecutive lines, ``number`` the first one's, in their ``words``.
 
-    ``columns`` are the words as numbers, of which whole ones are exact, or as they are where
-    anything may stand.
+    ``columns`` are the words as numbers; whole numbers are exact. Columns in which anything may
+    stand keep their words.
     """
 
     number: int

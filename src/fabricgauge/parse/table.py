@@ -87,7 +87,7 @@ class ColumnUse(msgspec.Struct, frozen=True):
     rounded_by: int = -1
 
 
-#: Said besides most points; a dictionary of its own for each would take more than its figure.
+#: For points with a single figure; a dictionary for each would take more memory than the figure.
 _NOTHING: dict[Besides, float] = {}
 
 #: A column of rows as printed; None is a value that a row has not.
@@ -97,7 +97,7 @@ Printed = Sequence[float | None]
 class TableRows(msgspec.Struct, frozen=True, gc=False):
     """Rows on consecutive lines, by column. ``number`` is the first line's, ``text`` all lines.
 
-    ``values`` and what is said ``besides`` them are in the order of the table's columns. ``sizes``
+    ``values`` and ``besides``, further figures, are in the order of the table's columns. ``sizes``
     are None where rows have none, counts of ``samples`` 0 where they are not known, and ``wrong``
     is not 0 where the suite found wrong data. Sizes and counts of several rows can be such.
     """
@@ -146,7 +146,7 @@ class SuiteTable:
         besides: Sequence[Mapping[Besides, float]] = (),
         samples: float = 0,
     ) -> None:
-        """Add one row, as ``add`` does; what is not said ``besides`` the last values is nothing."""
+        """Add one row, as ``add`` does; the last values may have no entry in ``besides``."""
         sizes = None if message_bytes is None else [message_bytes]
         said = [{key: [more] for key, more in each.items()} for each in besides]
         said += [{}] * (len(values) - len(said))
@@ -161,7 +161,7 @@ class SuiteTable:
         columns: Sequence[Sequence[Any]],
         message_bytes: int | None = None,
     ) -> None:
-        """Add rows by their printed columns, of which there may be fewer than cells.
+        """Add rows by their printed columns; there may be fewer columns than cells.
 
         ``number`` is the first line's and ``text`` all lines. The size may be known otherwise.
         """

@@ -198,7 +198,7 @@ def row_of(text: str, names: UcxColumns) -> UcxRow | None:
 
 
 def cells_of(count: int, rank: Besides | None) -> tuple[ColumnUse, ...]:
-    """What so many figures of a row are: a time, a bandwidth and a rate, after the iterations.
+    """What the ``count`` figures of a row are: iterations, then a time, a bandwidth and a rate.
 
     0.00 MB/s and 0 messages/s beside a sound time are a slow network's rounding.
     """
@@ -240,8 +240,9 @@ _EMPTY = "the table ends before its first figures"
 class UcxReader:
     """Reads one or more outputs of ucx_perftest, client's or server's.
 
-    Below one heading of columns stand rows of progress, of which the ``_last`` is kept, and final
-    rows; ``_given`` is whether one of these gave curves, ``_shown`` whether a run had a heading.
+    Rows of progress and final rows stand below one heading of columns. ``_last`` is the latest row
+    since a final one. ``_given`` is whether a row gave curves, ``_shown`` whether a run had a
+    heading.
     """
 
     def __init__(self, report: Report) -> None:

@@ -85,7 +85,7 @@ def _curve(entry: ReferenceEntry, column: ReferenceColumn, place: int) -> SuiteC
 
 
 def _points(entry: ReferenceEntry, read: PrintedUnit, place: int) -> Iterator[SuitePoint]:
-    """The points of a column; what is said besides belongs to the first curve of the entry."""
+    """The points of a column; further figures belong to the first curve of the entry."""
     first = next(i for i, column in enumerate(entry.columns, 1) if column.quantity is not None)
     for line, row in enumerate(entry.points, 1):
         size, value = row[0] if isinstance(row[0], int) else None, row[place]

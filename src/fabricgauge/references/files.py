@@ -20,7 +20,7 @@ ReferenceCell = int | float | str
 
 
 class ReferenceColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One column behind the size: a curve, or what is said besides about the curve's figure.
+    """One column behind the size: a curve, or a further figure of the curve's points.
 
     Just one of ``quantity``, ``besides`` and ``samples`` is given. A ``besides`` column
     belongs to the first curve of its entry and has that curve's unit.

@@ -61,7 +61,7 @@ def _said_again(subject: Subject, first: Asymmetry, second: Asymmetry | None) ->
 
 
 def doubted(subject: Subject) -> Iterator[Point]:
-    """The sizes of which one direction is slower: only what comes back is the network's."""
+    """The sizes where one direction is slower: that is the network's only if it is seen twice."""
     for one in _found(subject, subject.series):
         if one.beyond_intervals > subject.limit("asymmetry.warn"):
             for series in (one.forward, one.backward):

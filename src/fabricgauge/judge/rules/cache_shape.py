@@ -58,7 +58,7 @@ def judge(subject: Subject) -> Said | Skipped:
 
 
 def may_be_memory(subject: Subject, series: Series) -> bool:
-    """Whether a curve has memory's shape, and nobody knows where its ends ran."""
+    """Whether a curve has memory's shape, and it is not known where its ends ran."""
     unknown = subject.imported and series.apart is None
     return unknown and _peak(subject, series) is not None
 

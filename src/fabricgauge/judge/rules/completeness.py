@@ -56,7 +56,7 @@ def _whole(subject: Subject, planned: int) -> str:
 
 
 def _mend(subject: Subject, failed: bool) -> str:
-    """Where nobody knows why a launch broke, ``doctor`` looks at its nodes.
+    """Where it is not known why a launch broke, ``doctor`` looks at its nodes.
 
     Nothing is to be mended where it was interrupted, or its records alone are lost.
     """
@@ -81,7 +81,7 @@ def _ends(subject: Subject) -> list[str]:
 def _of_logs(subject: Subject) -> Said:
     """A warning that names all that is missing; what was read is not the worse for it.
 
-    Where a limit was reached nobody knows what the rest says: that decides nothing.
+    Where a limit was reached, the rest is not known: that decides nothing.
     """
     missing = tuple(_missing(subject))
     unparsed = tuple(_unparsed(subject))
@@ -100,7 +100,7 @@ def _of_logs(subject: Subject) -> Said:
 
 
 def _missing(subject: Subject) -> Iterator[str]:
-    """Files that hold nothing, files and tables of which a part was read, rows without a figure."""
+    """Files that hold nothing, files and tables that were read in part, rows without a figure."""
     read = [launch for launch in subject.launches if launch.curves]
     yield from (_nothing(launch) for launch in subject.launches if not launch.curves)
     for launch in read:

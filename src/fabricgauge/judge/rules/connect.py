@@ -12,7 +12,7 @@ ID = CONNECT
 
 @of_run(ID)
 def judge(context: Context) -> Iterator[Said]:
-    """One failure for each node, pair or address; nothing where all connected or nobody tried.
+    """One failure for each node, pair or address; nothing where all connected or none tried.
 
     Where a more basic fault explains what could not connect, such as a pulled cable, it is named.
     """

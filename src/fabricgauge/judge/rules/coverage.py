@@ -83,7 +83,7 @@ def _culprits(run: Run) -> set[str]:
 
 
 def _broke(context: Context) -> list[str]:
-    """Nodes that broke a launch, the rest of which was not measured with them."""
+    """Nodes that broke a launch, so that the rest of it was not measured."""
     left = (subject for subject in context.subjects if subject.missing)
     ended = (launch.ended for subject in left for launch in subject.launches)
     return list(

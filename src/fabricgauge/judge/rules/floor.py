@@ -99,7 +99,7 @@ def _said(subject: Subject, found: _Time, *, fine: bool) -> Said:
     if time.supported:
         interval = f"interval {figures.duration(time.low)} to {figures.duration(time.high)}"
     return Said(
-        # Of figures that nobody takes for a network's it is but a remark.
+        # Where figures are not taken for a network's, this is only a remark.
         Outcome.PASS if fine else bad if subject.claimed else Outcome.WARN,
         f"{f'{found.who}: ' if subject.imported else ''}{told} ({found.what}) is"
         f" {'not below' if fine else 'below'} the {figures.duration(threshold.value)} that the"

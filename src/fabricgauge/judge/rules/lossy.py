@@ -1,4 +1,4 @@
-"""Is there a node, or of two nodes a way, that loses what others keep?"""
+"""Does a node, or with two nodes a way, lose what others keep?"""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,12 +13,12 @@ from fabricgauge.words import figures
 
 ID = "lossy"
 
-#: Of two nodes nothing tells which one loses: then the way between them is told.
+#: With fewer nodes nothing tells which of the two loses: the way between them is named.
 FEWEST_NODES = 3
-#: What the other ways lose at most, as a part of the limit: ten times less, so that a network which
-#: drops here and there, as one whose switches are full, accuses nobody. By our reckoning.
+#: The other ways may lose at most this share of the limit, by our reckoning. So no node is named
+#: where a network drops everywhere, as one with full switches does.
 OTHERS = 0.1
-#: A way tells whether it loses once so many segments would be lost at the limit. By our reckoning.
+#: A way counts if it would lose at least this many segments at the limit. By our reckoning.
 TELLING = 10
 #: A node that sends half of the limit again among all pairs, or meets one that does, may lose.
 SUSPECT = 0.5
@@ -62,9 +62,9 @@ def named(subject: Subject) -> frozenset[str]:
 
 
 def again(subject: Subject) -> Recheck | None:
-    """Who is to send alone: among all pairs segments were lost, and nothing tells on which way.
+    """Which pairs send alone: segments were lost among all pairs, and nothing tells on which way.
 
-    Who loses what it sends sends most again, who loses what it receives least.
+    A node that loses what it sends retransmits most; one that loses what it receives, least.
     """
     shares = subject.evidence.sent_again
     alone = any(one.pattern == "bandwidth" for one in subject.again)
@@ -90,7 +90,7 @@ def _ends(ways: Iterable[Lost]) -> list[str]:
 
 
 def _lossy_nodes(subject: Subject, ways: list[Lost]) -> tuple[list[_Lossy], list[Lost]]:
-    """Nodes that lose what others keep, and the others' ways; nobody where those lose as well."""
+    """Nodes that lose what others keep, and the others' ways; no node where those lose as well."""
     nodes = _ends(ways)
     if len(nodes) < FEWEST_NODES:
         return [], ways
@@ -128,7 +128,7 @@ def _of_node(subject: Subject, node: str, ways: Iterable[Lost]) -> Iterator[_Los
 
 
 def _loses(subject: Subject, ways: tuple[Lost, ...], fewest: int) -> bool:
-    """With each of its partners, and more than a handful in all: one bad way accuses no node."""
+    """With each of its partners, and more than a handful in all: one bad way names no node."""
     limit = subject.limit("lossy.share")
     telling = [one for one in ways if one.segments * limit >= TELLING]
     return (

@@ -12,7 +12,7 @@ from fabricgauge.words import sentences
 
 ID = "mtu"
 
-#: Networks of which a stated MTU of these sizes is the RDMA MTU.
+#: On these networks a stated MTU, if it is one of ``PATH_MTUS``, is the RDMA MTU.
 RDMA = ("infiniband", "roce-v1", "roce-v2")
 
 IPV4_BYTES, IPV6_BYTES, TCP_BYTES, TIMESTAMPS_BYTES = 20, 40, 20, 12
@@ -32,7 +32,7 @@ def judge(subject: Subject) -> Words:
 
 
 def _stated(subject: Subject, network: Network) -> Words:
-    """A log that prints another RDMA MTU than was stated: the ceiling is that of the wrong one."""
+    """Where a log prints another RDMA MTU than was stated, the ceiling is for the wrong MTU."""
     stated_bytes = network.mtu_bytes
     if "mtu" in network.assumed or network.technology not in RDMA or stated_bytes not in PATH_MTUS:
         return ()
@@ -57,7 +57,7 @@ def _odd_members(network: Network) -> tuple[Member, ...]:
 
 
 def _mixed(network: Network, odd: tuple[Member, ...]) -> Said:
-    """Of one port, where only one is odd among more than two."""
+    """The verdict on mixed MTUs: on the port itself if it alone is odd among more than two."""
     usual = next(one.mtu_bytes for one in network.members if one not in odd)
     first, about = odd[0], None
     place = f"{first.node}:{first.interface}"
@@ -82,7 +82,7 @@ def _mixed(network: Network, odd: tuple[Member, ...]) -> Said:
 
 
 def _path_mtu(network: Network, odd: tuple[Member, ...]) -> Said | Skipped:
-    """That of RDMA ports: the smaller one of two ends is used, and nobody refuses a packet."""
+    """The path MTU of RDMA ports: both ends use the smaller one, and no packet is refused."""
     if "mtu" in network.assumed:
         return Skipped("no port says its path MTU (ibv_devinfo does)")
     if not odd:

@@ -31,7 +31,7 @@ ID = "outliers"
 #: Suspects that are told one by one; the others are counted.
 MOST_SUSPECTS = 6
 
-#: What a part is slow by, where nothing else points at a cause, and what to look at, by quantity.
+#: The cause to name where no evidence points at one, and what to look at, by quantity.
 _PART = "its link, adapter or port, or something that keeps the node busy"
 _LOOK = {
     "latency": "look at what else runs there, at power states and interrupt moderation of the"
@@ -171,7 +171,7 @@ def _of_losses(subject: Subject, part: _SlowPart, loses: frozenset[str]) -> Said
 def _suspects(
     subject: Subject, faults: tuple[_SlowPart, ...], loses: frozenset[str]
 ) -> tuple[Suspect, ...]:
-    """Those that no fault and no loss explains, each once, the most conspicuous first."""
+    """Those that no fault and no loss explains, each once, the largest effect first."""
     named = {name for fault in faults for name in _nodes(subject, fault[0])} | loses
     found: dict[tuple[str, tuple[str, ...]], Suspect] = {}
     for analysis in subject.pairs:
@@ -191,7 +191,7 @@ def _suspected(suspects: tuple[Suspect, ...]) -> Said:
     shown = [called(one.part, one.names) for one in suspects]
     return Said(
         Outcome.WARN,
-        f"conspicuous, but not enough to name anybody: {sentences.listed(shown, MOST_SUSPECTS)}",
+        f"suspects, with too little evidence to name one: {sentences.listed(shown, MOST_SUSPECTS)}",
         Figure(first.effect, "share", f"{first.quantity} beside the other pairs'"), None,
         tuple(map(_why_not, suspects[:MOST_SUSPECTS])), first.reason, first.next_test,
     )  # fmt: skip

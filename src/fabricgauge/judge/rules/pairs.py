@@ -24,13 +24,13 @@ from fabricgauge.words import figures, sentences
 
 ID = "pairs"
 
-#: As far below good pairs a node must be: as `outliers` has it for the least effect of a fault.
+#: A slow pair is below this share of good pairs: the least effect of a fault, as in `outliers`.
 APART = 0.9
-#: By how much the best pair of a slow node may be above its median: a link has one rate.
+#: The best pair of a slow node is at most this multiple of its median: a link has one rate.
 LEVEL = 1.1
-#: Pairs that show a level, however far off it is.
+#: This many pairs show a level, however near the others it is.
 FEWEST = 3
-#: How far below low pairs that it does not explain a slow node has to be.
+#: A slow node must be below this share of any low pair that no slow node explains.
 FAR = 0.5
 ONCE = "pairs.once"
 #: In a round robin of three nodes one pair measures at a time, and of three pairs one is good.
@@ -78,7 +78,7 @@ class _Pairs(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Slow(msgspec.Struct, frozen=True):
-    """A node of which all pairs are low, or a direction of it, with the median of its shares."""
+    """A node, or one direction of it, whose pairs are all low, with the median of their shares."""
 
     part: Part
     node: str
@@ -101,7 +101,7 @@ def judge(subject: Subject) -> Words:
 
 
 def again(subject: Subject) -> Recheck | None:
-    """Of three nodes all pairs measure alone, where one pass leaves in doubt what a low one is.
+    """With three nodes all pairs measure alone, if one pass leaves it open why a pair is low.
 
     Beside a suspect there are no two good nodes, so that nobody is measured again for its sake.
     """
@@ -140,19 +140,19 @@ def slow_nodes(subject: Subject) -> tuple[str, ...]:
 
 
 def _explained(subject: Subject, pairs: _Pairs) -> tuple[list[_Slow], list[Ends]]:
-    """Slow nodes that outliers does not tell of, and the low pairs that nobody explains."""
+    """Slow nodes that `outliers` does not name, and the low pairs that no slow node explains."""
     named = _told_by_outliers(subject, pairs)
     slow = [one for one in _slow_nodes(pairs) if one.node not in named]
     ways = [pair for pair in _left(pairs, slow) if not named & set(pair)]
     left = min((pairs.share(pair) for pair in ways), default=math.inf)
     if all(_is_level(subject, pairs, one) and one.share < FAR * left for one in slow):
         return slow, ways
-    # Of pairs that scatter some nodes have low ones only, by chance.
+    # Where pairs scatter, some nodes have only low ones by chance.
     return [], [pair for pair in _left(pairs, ()) if not named & set(pair)]
 
 
 def _told_by_outliers(subject: Subject, pairs: _Pairs) -> set[str]:
-    """Whom a second measurement decides about; of three nodes there are no good pairs beside it."""
+    """Nodes that a second measurement decides about; of three nodes, those that it confirms."""
     return {
         name
         for each in subject.pairs
@@ -219,10 +219,10 @@ def _comparable(analyses: Sequence[PairAnalysis]) -> NDArray[np.bool_]:
 
 
 def _slow_nodes(pairs: _Pairs) -> Iterator[_Slow]:
-    """Nodes of which every pair is low, while the others reach the ceiling with each other.
+    """Nodes whose every pair is low, while the others reach the ceiling with each other.
 
-    A partner's fault is not a node's own: what meets only nodes that are slow both ways shows
-    nothing, so they are taken out first, those with most low pairs at the head.
+    A partner's fault is not a node's own: pairs with a node that is slow both ways show nothing of
+    their other end. So such nodes are taken out first, those with the most low pairs before others.
     """
     known = np.isfinite(pairs.shares)
     left = pairs.low & (pairs.shares < APART * pairs.good)
@@ -244,7 +244,7 @@ def _slow_nodes(pairs: _Pairs) -> Iterator[_Slow]:
 def _is_level(subject: Subject, pairs: _Pairs, one: _Slow) -> bool:
     """Whether a link may set the pace: its pairs reach the same, where other load lets them.
 
-    Two pairs are alike by chance now and then, and have to be far off as well.
+    Two pairs may be alike by chance, so they must be far below the others as well.
     """
     shares = [pairs.share(pair) for pair in one.pairs]
     passes = 2 if pairs.limit == ONCE else 1
@@ -304,7 +304,7 @@ def _excuse(subject: Subject, pairs: _Pairs, one: _Slow) -> str:
 
 
 def _of_all(subject: Subject, pairs: _Pairs, ways: Sequence[Ends]) -> Said:
-    """Single pairs are a remark: whoever is slow with one partner only is told by outliers."""
+    """Single low pairs are only a remark: `outliers` names what is slow with one partner only."""
     known = sentences.counted(int(np.isfinite(pairs.shares).sum()), "directed pair")
     share = pairs.share(ways[0]) if ways else float(np.nanmin(pairs.shares))
     figure = Figure(share, "share", "of the ceiling, per direction, of the slowest pair")

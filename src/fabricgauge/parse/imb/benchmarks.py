@@ -119,7 +119,7 @@ def meaning_of(name: str, part: str, mode: str) -> ImbBenchmark:
         found = _TWO_SIDED.get(key[:-2])
         if found is None:
             return _other(name[:-2])
-        # Streams: bandwidth over the longest time, of which the table has the mean.
+        # Streams: bandwidth is over the longest time, but the table has the mean time.
         return msgspec.structs.replace(found, counted=0) if found.every_pair else found
     if mode and part != "IO":
         return _one_sided(name, part, mode)

@@ -58,7 +58,7 @@ _REFUSALS = (
     ("success", re.compile(r".*(?:BENCHMARKS? FAILED|: FAILED !!|Benchmark unsuccessful !!!)")),
 )
 
-#: Longest line of IMB's: sixteen ranks, or a command, of which nothing is needed.
+#: No more of a line is looked at. The longest lists sixteen ranks; a command is not needed.
 _MOST_WORDS = 64
 _MOST_CHARACTERS = 400
 _EXPECTED = "a line of IMB's output"

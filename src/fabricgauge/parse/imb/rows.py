@@ -24,7 +24,7 @@ _ROLES: Mapping[str, Role] = {
     "overlap[%]": "overlap", "Mbytes/sec": "bandwidth", "Msg/sec": "rate",
     "defects": "defects",
 }  # fmt: skip
-#: Roles that become curves; the mean has the extremes besides.
+#: Roles that become curves; the curve of the mean also holds the extremes.
 _CURVES: tuple[Role, ...] = (
     "time", "mean", "overlapped", "pure", "computation", "overlap", "bandwidth", "rate",
 )  # fmt: skip
@@ -106,7 +106,7 @@ def failed_row(line: LogLine, layout: ImbLayout) -> FailedRow | None:
 def begun_row(
     line: LogLine, words: Sequence[str], roles: Sequence[Role], trouble: Trouble = "cut off"
 ) -> FailedRow:
-    """A row of which only the first words are known."""
+    """A row with only its first words known."""
     known = {role: int(word) for role, word in zip(roles, words, strict=False) if role in _WHOLE}
     return FailedRow(line, trouble, known.get("group", 0), known.get("size"))
 

@@ -26,7 +26,7 @@ _TIMES: Mapping[Role, str] = {
 def columns_of(
     roles: tuple[Role, ...], benchmark: ImbBenchmark, megabyte: Megabyte, company: str
 ) -> tuple[SuiteColumn, ...]:
-    """One column per curve. ``company`` says who else was busy meanwhile, empty if nobody.
+    """One column per curve. ``company`` says who else was busy meanwhile, empty if none was.
 
     Patterns are of one pair of ranks that has the network to itself.
     """
@@ -115,7 +115,7 @@ class ImbTable:
         """The curves, by group where there are groups; ``stopped`` if no line follows."""
         megabyte, block = self._megabyte(), self._block
         company = ""
-        # Who was busy besides one pair of ranks, as far as the figures do not sum it up.
+        # Who was busy as well as one pair of ranks, where the figures do not sum over all.
         if block.groups > 1:
             company = f"{block.groups} groups at once"
         elif block.threads > 1:

@@ -6,7 +6,7 @@ Generations (src/all_reduce.cu and src/common.cu of the versions named):
 - v2.0.0-v2.11: ``size count type redop | time algbw busbw error``; without redop where there
   is none, with root for broadcast and reduce
 - v2.13 on: ``size count type redop root | time algbw busbw #wrong``
-- v2.19: with -I besides ``i_min i_max i_p99 i_cv%``; -S adds a timestamp
+- v2.19: -I adds ``i_min i_max i_p99 i_cv%``, -S a timestamp
 
 The part after ``|`` stands twice, out-of-place and in-place; rccl-tests can print one. Each has
 a table of its own, and so has each datatype and so on.

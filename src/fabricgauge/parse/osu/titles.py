@@ -3,8 +3,8 @@
 Titles are those of the sources of OSU 5.3 to 7.4 (``BENCHMARK`` in each program), in lower
 case, without ``OSU``, accelerator, ``Test`` and version. Some programs share a title:
 ``osu_bw_fan_in`` and ``_fan_out`` print that of ``osu_bw`` and are known by their header
-alone, ``osu_neighbor_alltoallw`` prints that of ``osu_alltoallw`` and is known by the
-topology of which it tells before; OpenSHMEM's get and get_nb cannot be told apart.
+alone, ``osu_neighbor_alltoallw`` prints that of ``osu_alltoallw`` and is known by the line
+above it on the creation of a topology; OpenSHMEM's get and get_nb cannot be told apart.
 """
 
 import re

@@ -17,8 +17,8 @@ from fabricgauge.parse.perftest.programs import (
 )
 from fabricgauge.parse.perftest.rows import ResultRows, programs_of, results, summary
 
-#: A table's ruler has 87 dashes, with ``--report-per-port`` 163. Command lines count,
-#: for they may be all that names a table's program.
+#: A table's ruler has 87 dashes, with ``--report-per-port`` 163. Command lines count as well: they
+#: may be all that names a table's program.
 BEGINS = {
     "--------------------": r"^-{87}\s*$|^-{163}\s*$",
     "********************": r"^\*{36}$",
