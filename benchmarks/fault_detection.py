@@ -1,7 +1,7 @@
 """How often planted faults are found, and how often somebody healthy is named.
 
 Scenarios are drawn with a seed, so that a second run prints the same table. Each goes the way of
-a real run: some passes over all pairs, then a second look at what is conspicuous, as a check plans
+a real run: some passes over all pairs, then a recheck of what stands out, as a check plans
 it, then who is named. Bandwidth is planted as a bottleneck and latency as a sum of delays, with
 noise whose tails are heavy: see planted.py. For a simulator's figures see simulated_detection.py.
 """

@@ -99,7 +99,7 @@ def test_many_nodes_and_a_second_job_for_whoever_is_suspected(
         lab(slurm, "heal")
     assert len(jobs(RunDirectory(checked.path))) == 2, checked.text
     assert "c3" in checked.words("outliers"), checked.text
-    # Others may be conspicuous on a busy machine: that is a WARN, and names nobody.
+    # Others may be suspected on a busy machine: that is a WARN, and names nobody.
     assert checked.outcomes("outliers") & {"FAIL", "INCONCLUSIVE"}
 
 

@@ -39,7 +39,7 @@ def test_after_one_pass_the_second_look_names_the_part(
     assert (found.exact, found.healthy) == (1, 0)
 
 
-def test_a_pair_that_is_too_little_conspicuous_is_looked_at_without_being_told() -> None:
+def test_a_pair_below_the_threshold_is_rechecked_without_being_told() -> None:
     scenario = Scenario(5, 32, "bandwidth", 0.02, 1, (Fault("pair", (3, 20), 0.10),))
     found = analyse(measured(scenario), leaves(32))
     assert faults(found) == set()
@@ -48,7 +48,7 @@ def test_a_pair_that_is_too_little_conspicuous_is_looked_at_without_being_told()
     assert outcome(scenario, PASSES_WORTH).exact == 1
 
 
-def test_nothing_is_measured_again_where_nothing_is_conspicuous() -> None:
+def test_nothing_is_measured_again_where_nothing_stands_out() -> None:
     found = analyse(measured(Scenario(4, 32, "bandwidth", 0.005, 3, ())), leaves(32))
     assert recheck([found]) is None
 
@@ -66,7 +66,7 @@ def test_a_group_is_measured_again_by_nodes_that_were_measured_already() -> None
     assert set(made.nodes) < set(found.matrix.nodes)
 
 
-def test_a_pair_that_chance_made_conspicuous_is_forgotten() -> None:
+def test_a_pair_that_chance_made_slow_is_forgotten() -> None:
     scenario = Scenario(4, 32, "bandwidth", 0.02, 1, ())
     found = analyse(measured(scenario), leaves(32))
     assert found.suspects != ()

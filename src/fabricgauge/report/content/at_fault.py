@@ -145,7 +145,7 @@ def _suspects(judged: Judged, more: str) -> Iterator[doc.Block]:
     limit = doc.RowLimit(more, {doc.SCREEN: MOST_SUSPECTS})
     yield doc.Items(tuple(lines), limit=limit, on=doc.SCREEN)
     if rows:
-        yield doc.Heading("Conspicuous, but not named", on=doc.TRACKER | doc.PAGE)
+        yield doc.Heading("Suspects, not named", on=doc.TRACKER | doc.PAGE)
     heads = ("what", "figure", ">effect", "why it is not named", "the test that would decide")
     yield doc.Table(doc.heads(*heads), tuple(rows), on=doc.TRACKER | doc.PAGE)
 

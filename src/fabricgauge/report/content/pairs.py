@@ -51,7 +51,7 @@ def verdict(analysis: PairAnalysis) -> str:
     said = [f"{faults or 'none'} slower than the others"]
     said += ["oversubscribed"] if len(analysis.findings) > faults else []
     count = len(analysis.suspects)
-    return ", ".join([*said, f"{count} conspicuous"] if count else said)
+    return ", ".join([*said, f"{count} suspected"] if count else said)
 
 
 def summary(judged: Judged) -> Iterator[str]:
