@@ -1,7 +1,7 @@
 """What each part of the localiser is worth: every one is switched off alone on planted faults.
 
 Scenarios are drawn with a seed for 4, 8, 16 and 32 nodes, one and three passes, and go the way of
-a check, with a second look. A part is worth its lines if without it fewer faults are named exactly,
+a check, with a recheck. A part is worth its lines if without it fewer faults are named exactly,
 or healthy nodes are named more often. Some parts are for fabrics that these scenarios do not have:
 a second table counts what they are for.
 """

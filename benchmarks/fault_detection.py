@@ -28,7 +28,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import PairAnalysis
 
 NODES = (32, 128)
-#: Passes over all pairs, and how many passes a second look at one pair is worth.
+#: Passes over all pairs, and how many passes a recheck of one pair is worth.
 PASSES, AGAIN = 3, 12
 
 
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     outcomes = [outcome(scenario, options.again) for scenario in drawn]
     what = (
         f"{len(outcomes)} scenarios at N = {' and '.join(map(str, NODES))}; {options.passes} "
-        f"passes over all pairs, then a second look, worth {options.again} passes of a pair.\n"
+        f"passes over all pairs, then a recheck, worth {options.again} passes of a pair.\n"
         f"A leaf has {LEAF} nodes. "
         "Noise is one pass's standard deviation, with heavy tails.\n"
         "named: by the right part; otherwise: the right place by another part; healthy: runs that "

@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     file.write(msgspec.json.encode(found) + b"\n")
     outcomes = [known[one] for one in drawn if one in known]
     what = (
-        f"{len(outcomes)} runs of `check --sim`: one launch, and the second look that it plans.\n"
+        f"{len(outcomes)} runs of `check --sim`: one launch, and the recheck that it plans.\n"
         "Groups are leaves of a fat tree 2:1 (8 nodes of 32, 16 of 128); all else is a star.\n"
         "named: by the right part; otherwise: the right place by another part; healthy: runs that "
         "name somebody else."

@@ -1,4 +1,4 @@
-"""Who is at fault, from planted matrices to verdicts; nobody is named without a second look."""
+"""Who is at fault, from planted matrices to verdicts; nobody is named without a recheck."""
 
 from itertools import combinations, cycle
 

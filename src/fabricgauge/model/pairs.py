@@ -105,7 +105,7 @@ class PairFinding(msgspec.Struct, frozen=True):
 
     ``effect`` is relative to what the others have: -0.75 for a bandwidth at a quarter, 0.05 for
     a latency 5 % higher, with its interval ``low`` to ``high``. ``q`` is the false-discovery
-    rate at which it is named; after a second look it is the chance that noise names any node.
+    rate at which it is named; after a recheck it is the chance that noise names any node.
     ``explanation`` is ``fault``, or ``oversubscription`` where
     all that crosses between groups is slower at once, which is a property and no defect.
     ``affected`` counts the measured pairs that it explains; ``rechecked`` is what a second

@@ -1,4 +1,4 @@
-"""What one pass over all pairs leaves open, a second look at single pairs decides."""
+"""What one pass over all pairs leaves open, a recheck of single pairs decides."""
 
 from collections.abc import Callable
 
