@@ -74,3 +74,10 @@ def test_what_no_other_interface_counts_is_a_path_s_end(interfaces: tuple[Interf
 def test_a_veth_whose_other_end_is_in_the_same_namespace_is_a_wire_of_its_own() -> None:
     pair = node(one("v0", driver="veth", parent="v1"), one("v1", driver="veth", parent="v0"))
     assert wire_of(pair, "v0") == "v0"
+
+
+def test_below_an_interface_are_its_parent_and_its_ports_down_to_the_cables() -> None:
+    inside = one("veth7", driver="veth", master="br0")
+    assert node(*BOND).below("storage") == ("bond0", "eth0", "eth1")
+    assert node(*BRIDGE, inside).below("br0") == ("eth0.7", "eth0")
+    assert node(*BRIDGE).below("eth0") == node(*BOND).below("mlx5_0:1") == ()

@@ -20,6 +20,7 @@ NO_CABLE = frozenset(
     {"bridge", "dummy", "tun", "tap", "ifb", "vxlan", "geneve", "wireguard", "macvlan", "ipvlan",
      "loopback", "sit", "ip6tnl", "gre", "ipip", "openvswitch", "vrf"}
 )  # fmt: skip
+_INSIDE = NO_CABLE | {"veth"}
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -130,6 +131,22 @@ class Node(msgspec.Struct, frozen=True, tag="node", omit_defaults=True):
         other = self.interface(own.parent)
         are_ends = isinstance(other, Interface) and other.parent == name
         return "" if are_ends else own.parent
+
+    def below(self, name: str) -> tuple[str, ...]:
+        """All that an interface is on, down to its cables: its parent, a bond's or bridge's ports.
+
+        A bridge's ports to containers and virtual machines are none of them.
+        """
+        found = [name]
+        for upper in found:
+            parent = self.parent_of(upper)
+            found += [
+                one.name
+                for one in self.interfaces
+                if one.name not in found
+                and (one.name == parent or (one.master == upper and one.driver not in _INSIDE))
+            ]
+        return tuple(found[1:])
 
     def path_ends(self, octets: dict[str, int]) -> dict[str, int]:
         """Octets of the interfaces that end a path, so that none is counted twice.
