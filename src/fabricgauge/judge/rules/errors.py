@@ -108,16 +108,18 @@ def _rose(one: ErrorCount) -> str:
 
 
 def _is_ours(subject: Subject, trouble: ErrorCount) -> bool:
-    """Whether the interface is a rail of the network, or an RDMA port and its interface are;
-    unpinned, any may have been used."""
+    """Whether the interface is a rail of the network or what one is on, or an RDMA port and its
+    interface are; unpinned, any may have been used."""
     if isinstance(subject.network, Skipped):
         return True
     names = {one.interface for one in subject.network.rails_of(trouble.node)}
     node = subject.run.fabric.node(trouble.node)
-    ports = () if isinstance(node, Skipped) else node.rdma_ports
-    same = next((p for p in ports if trouble.interface in (p.name, p.interface)), None)
-    beside = {same.name, same.interface} if same else set[object]()
-    return trouble.interface in names or bool(names & beside)
+    if isinstance(node, Skipped):
+        return trouble.interface in names
+    names.update(*map(node.below, names.copy()))
+    ports = ((str(one.interface), one.name) for one in node.rdma_ports)
+    same = next((each for each in ports if trouble.interface in each), ())
+    return not names.isdisjoint((trouble.interface, *same))
 
 
 def sentence(lost: Lost) -> str:
