@@ -141,6 +141,35 @@ def test_errors_warn_and_name_node_and_interface() -> None:
     assert "c1" not in verdict.summary
 
 
+def timed(of: Iterable[Launch], seconds: float) -> list[Launch]:
+    """Counters were read so long apart in each case."""
+
+    def apart(measurement: Measurement) -> Measurement:
+        each = (
+            msgspec.structs.replace(one, read_utc_s=(0.0, seconds)) for one in measurement.counters
+        )
+        return msgspec.structs.replace(measurement, counters=tuple(each))
+
+    return planted.changed(of, apart)
+
+
+def test_frames_that_every_port_drops_are_no_trouble_and_no_cause() -> None:
+    few = timed(rising(planted.sound_launches(0.5), "eth0", rx_dropped=1), 2.0)
+    given = planted.verdicts(planted.run(few))
+    verdict = planted.the(given, "errors", Outcome.PASS)
+    assert verdict.summary == "no error or drop counter rose more than on a quiet port"
+    assert "rx_dropped of c2:eth0 rose by" in verdict.evidence[0]
+    assert "loses frames" not in planted.the(given, "fraction", Outcome.FAIL).cause
+    many = timed(rising(planted.sound_launches(0.5), "eth0", rx_dropped=200), 2.0)
+    given = planted.verdicts(planted.run(many))
+    threshold = planted.the(given, "errors", Outcome.WARN).threshold
+    assert threshold is not None
+    assert threshold.value == 2 * sum(len(one.measurements) for one in many)
+    assert "c2:eth0 loses frames" in planted.the(given, "fraction", Outcome.FAIL).cause
+    errors = timed(rising(planted.sound_launches(), "eth0", rx_errors=1), 100.0)
+    assert planted.outcomes(planted.verdicts(planted.run(errors)), "errors") == {Outcome.WARN}
+
+
 def on_a_vlan(shaper: Shaper | None = None) -> Fabric:
     """net1 is on a VLAN of each node's ``port``, whose way out c2 may shape."""
     bare = planted.fabric()

@@ -246,7 +246,7 @@ def _errors(low: _Low, many: bool) -> Iterator[Cause]:
     rose = {one.node for one in troubles}
     ours = {(node, interface.name) for node, interface in low.down_from(rose)}
     for one in troubles:
-        enough = one.count >= least and one.count > share * one.frames
+        enough = one.count >= least and one.count > max(one.strays, share * one.frames)
         if enough and (one.node, one.interface) in ours:
             yield Cause(
                 f"{one.node}:{one.interface} loses frames ({one.counter})",
