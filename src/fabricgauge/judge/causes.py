@@ -290,13 +290,13 @@ def _lost(low: _Low) -> tuple[int, float]:
 
 def _losses(low: _Low, above: str) -> Iterator[Cause]:
     """Losses above a threshold in most cases."""
-    series, (count, share) = low.stream.series, _lost(low)
+    (origin, target), (count, share) = low.stream.series.way, _lost(low)
     if count >= low.stream.limit("errors.least") and share > low.stream.limit(above):
         yield Cause(
-            f"segments from {series.origin} to {series.target} are lost on the way",
+            f"segments from {origin} to {target} are lost on the way",
             "look at error and drop counters of both ends and of the switch ports between them;"
             " exchange cable and transceiver, then the port",
-            f"{count:,} TCP segments from {series.origin} did not reach {series.target},"
+            f"{count:,} TCP segments from {origin} did not reach {target},"
             f" {figures.percent(share)} of those of a case (median)",
         )
 
