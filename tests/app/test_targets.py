@@ -40,6 +40,20 @@ def test_a_network_that_does_not_reach_a_placed_node_is_told_and_not_measured() 
     assert unjoined(asked(), (), found, PLACE) == ("net2 (10.0.0.0/24) does not reach c2",)
 
 
+def test_rdma_over_ethernet_that_nobody_asked_for_is_not_missed() -> None:
+    """Of three nodes two have such ports."""
+    place = (*PLACE, "c3")
+    ports = tuple(Member(node, "mlx5_0:1", "", 4096) for node in PLACE)
+    roce = Network("roce", "", "roce-v2", 1e11, "/sys", ports)
+    found = fabric(network("net1", *place), roce)
+    assert [one.name for one, _ in targets(asked(), found, place) if one] == ["net1"]
+    assert unjoined(asked(), (), found, place) == ()
+    told = ("roce does not reach c3",)
+    assert unjoined(asked("roce"), (), found, place) == told
+    assert unjoined(MeasurementRequest(transport="verbs"), (), found, place) == told
+    assert unjoined(asked(), (), fabric(roce), place) == told
+
+
 def test_asking_for_it_by_name_is_an_error_that_lists_those_that_join() -> None:
     found = fabric(network("net1", "c1", "c2"), network("net2", "c1", "c3"))
     with pytest.raises(UsageError, match="net1"):

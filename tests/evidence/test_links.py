@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 import pytest
+from tests import rdma_nodes
+from tests.discover.test_ports import alike
 from tests.judge import planted
 
 from fabricgauge.evidence.links import FlapWatch, LinkEvent, link_events
@@ -149,22 +151,54 @@ def test_an_interface_of_another_network_is_not_held_against_this_one() -> None:
     assert planted.outcomes(planted.verdicts(run), "link") == {Outcome.PASS}
 
 
-def test_a_port_that_retrained_warns_where_ports_are_the_network() -> None:
+def over_ipoib(port: str, on: str, *, told: bool) -> set[Outcome]:
+    """Rule link of net1 over IPoIB on c2's eth0, whose port or another one retrained.
+
+    ``told``: the port's interface ``on`` is known, not only those of its PCI function.
+    """
     cases = [planted.measurement(one) for one in planted.samples()]
-    cases[0] = with_link(cases[0], 3, 4, 0.0, name="mlx5_0:1", counter="link_error_recovery")
-    bare = planted.fabric()
+    cases[0] = with_link(cases[0], 3, 4, 0.0, name=port, counter="link_error_recovery")
+    bare, device = planted.fabric(), port.partition(":")[0]
+    like = alike(rdma_nodes.HDR).nodes[0]
+    adapter = msgspec.structs.replace(like.adapters[0], interfaces=(on,), rdma_devices=(device,))
+    unknown = Skipped(f"no interface belongs to {port}")
+    theirs = msgspec.structs.replace(
+        like.rdma_ports[0], device=device, interface=on if told else unknown
+    )
+    nodes = tuple(
+        msgspec.structs.replace(
+            one, adapters=() if told else (adapter,), rdma_ports=(theirs,)
+        )
+        for one in bare.nodes
+    )  # fmt: skip
     ported = msgspec.structs.replace(bare.networks[0], technology="ipoib")
-    of = msgspec.structs.replace(bare, networks=(ported,))
-    run = planted.run([planted.launch(cases)], of=of)
-    verdict = planted.the(planted.verdicts(run), "link", Outcome.WARN)
-    assert "it retrained its link 1 time" in verdict.summary
-    assert "c2:mlx5_0:1" in verdict.subject
+    of = msgspec.structs.replace(bare, nodes=nodes, networks=(ported,))
+    return planted.outcomes(planted.verdicts(planted.run([planted.launch(cases)], of=of)), "link")
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_port_that_retrained_warns_only_where_the_network_is_on_it(told: bool) -> None:
+    assert over_ipoib("mlx5_0:1", "eth0", told=told) == {Outcome.WARN}
+    assert over_ipoib("mlx5_1:1", "eth1", told=told) == {Outcome.PASS}
+
+
+def test_of_a_network_with_two_rails_both_are_its_own_and_other_ports_are_not() -> None:
+    fabric = planted.fabric()
+    first, second = fabric.networks
+    both = msgspec.structs.replace(first, members=(*first.members, *second.members))
+    event = LinkEvent("c2", "eth1", "carrier_changes", 2, BEGAN, BEGAN, "")
+    assert event.is_of(both, fabric)
+    assert not event.is_of(first, fabric)
+    members = tuple(msgspec.structs.replace(one, interface="mlx5_0:1") for one in first.members)
+    rail = msgspec.structs.replace(first, technology="infiniband", subnet="", members=members)
+    ports = [msgspec.structs.replace(event, interface=f"mlx5_{n}:1") for n in (0, 1)]
+    assert [one.is_of(rail, fabric) for one in ports] == [True, False]
 
 
 def flapping(readings: Sequence[tuple[int | Skipped, int | Skipped, float]]) -> dict[str, str]:
     """What a watch of net1 says after a launch with these readings of c2's eth0."""
     launch = launched(readings)
-    watch = FlapWatch(planted.network(), launch.nodes)
+    watch = FlapWatch(planted.network(), planted.fabric(), launch.nodes)
     for one in launch.measurements:
         watch.saw(one)
     return watch.flapping()
@@ -179,7 +213,7 @@ def test_a_port_whose_link_came_and_went_six_times_flaps() -> None:
 
 def test_links_that_go_away_at_several_nodes_are_nobody_s_alone() -> None:
     launch = launched([(2, 20, 0.0)])
-    watch = FlapWatch(planted.network(), launch.nodes)
+    watch = FlapWatch(planted.network(), planted.fabric(), launch.nodes)
     for one in launch.measurements:
         counters = tuple(
             msgspec.structs.replace(

@@ -1,14 +1,16 @@
 """MTU, links, errors, missing cases, directions, unsteadiness and dips."""
 
+from collections.abc import Iterable
+
 import msgspec
 from tests.judge import planted, planted_fabric
 
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import doubtful, overall
 from fabricgauge.localise.detect import localise
-from fabricgauge.model.fabric import Fabric, Network
-from fabricgauge.model.measurement import InterfaceCounters, Measurement
-from fabricgauge.model.run import Run
+from fabricgauge.model.fabric import Fabric, Network, Node, Shaper
+from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Outcome
 
@@ -117,23 +119,85 @@ def test_completeness_quotes_why_the_launch_ended() -> None:
     assert remedy.endswith("fabricgauge submit --resume RUN")
 
 
+def rising(of: Iterable[Launch], interface: str, **rise: int) -> list[Launch]:
+    """In each case these counters of c2 rise so much."""
+
+    def rose(measurement: Measurement) -> Measurement:
+        first, second = measurement.counters
+        worse = msgspec.structs.replace(second.after.get(interface, planted.NO_TRAFFIC), **rise)
+        second = msgspec.structs.replace(
+            second, before={**second.before, interface: planted.NO_TRAFFIC},
+            after={**second.after, interface: worse},
+        )  # fmt: skip
+        return msgspec.structs.replace(measurement, counters=(first, second))
+
+    return planted.changed(of, rose)
+
+
 def test_errors_warn_and_name_node_and_interface() -> None:
-    def rising(measurement: Measurement) -> Measurement:
-        counters = tuple(
-            msgspec.structs.replace(
-                one, after={**one.after, "eth0": dropped(one.after["eth0"], one.rank)}
-            )
-            for one in measurement.counters
-        )
-        return msgspec.structs.replace(measurement, counters=counters)
-
-    def dropped(counters: InterfaceCounters, rank: int) -> InterfaceCounters:
-        return msgspec.structs.replace(counters, rx_errors=2 if rank == 1 else 0)
-
-    run = planted.run(planted.changed(planted.sound_launches(), rising))
+    run = planted.run(rising(planted.sound_launches(), "eth0", rx_errors=2))
     verdict = planted.the(planted.verdicts(run), "errors", Outcome.WARN)
     assert "c2:eth0" in verdict.summary
     assert "c1" not in verdict.summary
+
+
+def timed(of: Iterable[Launch], seconds: float) -> list[Launch]:
+    """Counters were read so long apart in each case."""
+
+    def apart(measurement: Measurement) -> Measurement:
+        each = (
+            msgspec.structs.replace(one, read_utc_s=(0.0, seconds)) for one in measurement.counters
+        )
+        return msgspec.structs.replace(measurement, counters=tuple(each))
+
+    return planted.changed(of, apart)
+
+
+def test_frames_that_every_port_drops_are_no_trouble_and_no_cause() -> None:
+    few = timed(rising(planted.sound_launches(0.5), "eth0", rx_dropped=1), 2.0)
+    given = planted.verdicts(planted.run(few))
+    verdict = planted.the(given, "errors", Outcome.PASS)
+    assert verdict.summary == "no error or drop counter rose more than on a quiet port"
+    assert "rx_dropped of c2:eth0 rose by" in verdict.evidence[0]
+    assert "loses frames" not in planted.the(given, "fraction", Outcome.FAIL).cause
+    many = timed(rising(planted.sound_launches(0.5), "eth0", rx_dropped=200), 2.0)
+    given = planted.verdicts(planted.run(many))
+    threshold = planted.the(given, "errors", Outcome.WARN).threshold
+    assert threshold is not None
+    assert threshold.value == 2 * sum(len(one.measurements) for one in many)
+    assert "c2:eth0 loses frames" in planted.the(given, "fraction", Outcome.FAIL).cause
+    errors = timed(rising(planted.sound_launches(), "eth0", rx_errors=1), 100.0)
+    assert planted.outcomes(planted.verdicts(planted.run(errors)), "errors") == {Outcome.WARN}
+
+
+def on_a_vlan(shaper: Shaper | None = None) -> Fabric:
+    """net1 is on a VLAN of each node's ``port``, whose way out c2 may shape."""
+    bare = planted.fabric()
+
+    def node(of: Node) -> Node:
+        vlan, other = of.interfaces
+        shaped = shaper if shaper and of.name == "c2" else vlan.shaper
+        port = msgspec.structs.replace(vlan, name="port", addresses=(), shaper=shaped)
+        over = msgspec.structs.replace(vlan, driver="802.1Q VLAN Support", parent="port")
+        return msgspec.structs.replace(of, interfaces=(over, port, other))
+
+    return msgspec.structs.replace(bare, nodes=tuple(map(node, bare.nodes)))
+
+
+def test_errors_of_the_port_below_a_vlan_warn_and_are_the_cause_of_a_low_figure() -> None:
+    low = rising(planted.sound_launches(0.5), "port", rx_errors=50_000)
+    given = planted.verdicts(planted.run(low, of=on_a_vlan()))
+    assert "c2:port" in planted.the(given, "errors", Outcome.WARN).summary
+    assert "c2:port loses frames" in planted.the(given, "fraction", Outcome.FAIL).cause
+    elsewhere = rising(planted.sound_launches(), "eth1", rx_errors=50_000)
+    given = planted.verdicts(planted.run(elsewhere, of=on_a_vlan()))
+    assert planted.outcomes(given, "errors") == {Outcome.PASS}
+
+
+def test_a_token_bucket_on_the_port_below_a_vlan_is_the_cause_of_a_low_figure() -> None:
+    run = planted.run(planted.sound_launches(0.5), of=on_a_vlan(Shaper(0.5e9, 32768)))
+    cause = planted.the(planted.verdicts(run), "fraction", Outcome.FAIL).cause
+    assert "a token bucket on c2:port" in cause
 
 
 def slow_reverse(fraction: float) -> Run:

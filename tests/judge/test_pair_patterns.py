@@ -8,7 +8,7 @@ from tests.judge import planted
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pattern import PAIR_PATTERNS, Epoch, Pattern
 from fabricgauge.model.run import Run
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.words import patterns
 
 SLOW = 0.25
@@ -46,6 +46,29 @@ def test_a_stream_of_gets_alone_is_judged() -> None:
     assert planted.outcomes(good, "fraction") == {Outcome.PASS}
     poor = planted.verdicts(run(stream("get_bandwidth", SLOW)))
     assert planted.outcomes(poor, "fraction") == {Outcome.FAIL}
+
+
+def gets(**sender: float) -> Sequence[Verdict]:
+    """Slow gets by c1: its connections are idle, those of c2 send the bytes."""
+
+    def from_c2(one: Measurement) -> Measurement:
+        first, second = one.sockets_of(0)[0], one.sockets_of(1)[0]
+        told = {"sent_bytes": first.sent_bytes, **sender}
+        reader = msgspec.structs.replace(first, sent_bytes=1000, busy_s=0.01)
+        ends = ((reader,), (msgspec.structs.replace(second, **told),))
+        return msgspec.structs.replace(one, sockets=ends)
+
+    return planted.verdicts(run(tuple(map(from_c2, stream("get_bandwidth", SLOW)))))
+
+
+def test_of_gets_the_connections_of_the_end_that_sends_are_looked_at() -> None:
+    assert Outcome.INCONCLUSIVE not in planted.outcomes(gets(), "host-limited")
+    idle = planted.the(gets(busy_s=0.1), "host-limited", Outcome.INCONCLUSIVE)
+    assert "the connections of c2 had data under way for only 20.0 %" in " ".join(idle.evidence)
+    held = planted.by_rule(gets(busy_s=0.1, rwnd_limited_s=0.09), "host-limited")
+    assert "window held c2 back" in " ".join(line for one in held for line in one.evidence)
+    lost = planted.the(gets(retransmitted_segments=500_000), "fraction", Outcome.FAIL)
+    assert lost.cause == "segments from c2 to c1 are lost on the way"
 
 
 def test_slow_gets_only_warn_where_a_plain_stream_fills_the_same_direction() -> None:

@@ -95,6 +95,26 @@ def test_path_is_invalid_when_two_interfaces_shared_the_bytes() -> None:
     assert 0.59 < verdict.figure.value < 0.61
 
 
+def test_counters_that_are_a_little_behind_the_payload_are_a_doubt_and_no_accusation() -> None:
+    """As a driver leaves them that refreshes them once a second: 94.5 % of the payload."""
+    verdict = planted.the(planted.verdicts(crossing({"eth0": 0.9})), "path", Outcome.INCONCLUSIVE)
+    assert "94.5 % of the payload" in verdict.summary
+    assert "lag behind" in verdict.cause
+    split = crossing({"eth0": 0.9, "eth1": 0.1})
+    assert planted.outcomes(planted.verdicts(split), "path") == {Outcome.INVALID}
+
+
+def test_what_ranks_of_one_machine_may_have_kept_in_memory_is_no_lag() -> None:
+    (launch,) = crossing({"eth0": 0.9}).launches
+    places = (on(0, "c1", "b", "net:[0]"), on(1, "c2", "b", "net:[1]"))
+    for together in (
+        msgspec.structs.replace(launch, placements=places),
+        msgspec.structs.replace(launch, placements=(), nodes=("c1", "c1")),
+    ):
+        given_verdicts = planted.verdicts(planted.run([together]))
+        assert planted.outcomes(given_verdicts, "path") == {Outcome.INVALID}
+
+
 def test_path_warns_when_foreign_traffic_is_told_apart_by_the_connections() -> None:
     assert planted.outcomes(planted.verdicts(crossing({"eth0": 1.0, "eth1": 0.5})), "path") == {
         Outcome.WARN

@@ -144,8 +144,9 @@ class _Watch:
         ranks = len(launch.nodes)
         self._due_s = QUIET_S + max(case.round_s(ranks) for case in launch.cases)
         self._asks = context.target.simulation is None and len(set(launch.nodes)) > 1
-        network = next((one for one in context.fabric.networks if one.name == launch.network), None)
-        self._flaps = FlapWatch(network, launch.nodes) if network and self._asks else None
+        fabric = context.fabric
+        network = next((one for one in fabric.networks if one.name == launch.network), None)
+        self._flaps = FlapWatch(network, fabric, launch.nodes) if network and self._asks else None
 
     def saw(self, record: EngineRecord | None) -> None:
         """A launch over a link that comes and goes waits most of its time: it is given up."""

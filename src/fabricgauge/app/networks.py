@@ -1,6 +1,6 @@
 """Which networks a check measures, and which it was meant to but cannot."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import ip_address, ip_network
 
 from fabricgauge.ceiling.technologies import ceiling
@@ -30,9 +30,7 @@ def targets(request: MeasurementRequest, fabric: Fabric, place: tuple[str, ...])
     """
     if request.unpinned:
         return ((None, Skipped("MPI was left its own choice of network")),)
-    usable = fabric.ip_networks if request.tool else fabric.networks
-    if request.transport:
-        usable = tuple(one for one in fabric.networks if carries(request.transport, one))
+    usable = _usable(request, fabric)
     mixed = dict(_mixed(request, fabric))
     joining = [one for one in usable if one.name not in mixed and not _absent(one, place)]
     if not joining and fabric.unreached:
@@ -53,8 +51,18 @@ def targets(request: MeasurementRequest, fabric: Fabric, place: tuple[str, ...])
         )
     if not joining:
         raise CannotRun("; ".join((_no_network(fabric), *mixed.values())))
-    usual = [one for one in joining if not (one.of_ports and one.technology in ON_REQUEST)]
-    return tuple((network, ceiling(network)) for network in chosen or usual or joining)
+    return tuple((network, ceiling(network)) for network in chosen or _usual(joining) or joining)
+
+
+def _usable(request: MeasurementRequest, fabric: Fabric) -> tuple[Network, ...]:
+    if request.transport:
+        return tuple(one for one in fabric.networks if carries(request.transport, one))
+    return fabric.ip_networks if request.tool else fabric.networks
+
+
+def _usual(networks: Iterable[Network]) -> list[Network]:
+    """Those that are measured although nobody asked for them."""
+    return [one for one in networks if not (one.of_ports and one.technology in ON_REQUEST)]
 
 
 def _is_called(network: Network, word: str) -> bool:
@@ -94,7 +102,10 @@ def unjoined(
     """
     if request.unpinned:
         return ()
-    wanted = [network for network in fabric.networks if _asked(request, network.name)]
+    usable = _usable(request, fabric)
+    if not request.network and any(not _absent(one, place) for one in _usual(usable)):
+        usable = tuple(_usual(usable))
+    wanted = [network for network in usable if _asked(request, network.name)]
     found = {whole_of(network.name) for network in fabric.networks}
     lonely = [
         f"{one.name} ({one.subnet}) was declared, but of the nodes only {here[0]} is in it"

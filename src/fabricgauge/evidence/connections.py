@@ -40,8 +40,8 @@ def address_of(endpoint: str) -> str:
 
 
 def lost_segments(measurement: Measurement) -> tuple[int, float]:
-    """TCP segments of a case's origin that did not arrive, and about how many it sent."""
-    return _segments(measurement, measurement.origin)
+    """TCP segments of a case's sender that did not arrive, and about how many it sent."""
+    return _segments(measurement, measurement.sender)
 
 
 def retransmissions(launches: Iterable[Launch], ours: Container[str] | None) -> tuple[Lost, ...]:
@@ -116,7 +116,7 @@ def busy_share(measurement: Measurement) -> float | None:
 
     Filling and comparing data take time of their own.
     """
-    connections = measurement.sockets_of(measurement.origin)
+    connections = measurement.sockets_of(measurement.sender)
     busy_s = sum(one.busy_s for one in connections if one.sent_bytes > 0)
     if measurement.data_check.requested or busy_s <= 0 or measurement.wall_s <= 0:
         return None
@@ -125,6 +125,6 @@ def busy_share(measurement: Measurement) -> float | None:
 
 def held_by_receiver(measurement: Measurement) -> float:
     """Share of the time with data waiting in which the receiver's window held the sender back."""
-    connections = measurement.sockets_of(measurement.origin)
+    connections = measurement.sockets_of(measurement.sender)
     busy_s = sum(one.busy_s for one in connections)
     return sum(one.rwnd_limited_s for one in connections) / busy_s if busy_s > 0 else 0.0

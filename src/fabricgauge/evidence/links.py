@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Network, is_adapter_port
+from fabricgauge.model.fabric import Fabric, Network, is_adapter_port
 from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCounters
 from fabricgauge.model.run import Launch
 from fabricgauge.stats.series import node_of
@@ -42,21 +42,27 @@ class LinkEvent(msgspec.Struct, frozen=True):
         """Whether the link was gone, not only retrained."""
         return self.counter in AWAY
 
-    def is_of(self, network: Network) -> bool:
-        """Whether it is a member's; an adapter's port is, where the network is one of adapters."""
-        member = network.member(self.node)
-        if isinstance(member, Skipped):
-            return False
-        if is_adapter_port(self.interface):
-            return network.technology != "ethernet"
-        return self.interface == member.interface
+    def is_of(self, network: Network, fabric: Fabric) -> bool:
+        """Whether it is one of the node's rails, or the port that IP over InfiniBand is on."""
+        names = {member.interface for member in network.rails_of(self.node)}
+        node = fabric.node(self.node)
+        if self.interface in names or network.technology != "ipoib" or isinstance(node, Skipped):
+            return self.interface in names
+        names.update(*map(node.below, names.copy()))
+        port = next((one for one in node.rdma_ports if one.name == self.interface), None)
+        if port is not None and isinstance(port.interface, str):
+            return port.interface in names
+        # Linux names no interface of an InfiniBand port; those of its PCI function are known.
+        adapter = node.adapter_of(self.interface)
+        on_it = () if isinstance(adapter, Skipped) else adapter.interfaces
+        return is_adapter_port(self.interface) and not names.isdisjoint(on_it)
 
 
 class FlapWatch:
     """Counts, while a launch runs, how often each port of its network went away or came back."""
 
-    def __init__(self, network: Network, nodes: Sequence[str]) -> None:
-        self._network, self._nodes = network, nodes
+    def __init__(self, network: Network, fabric: Fabric, nodes: Sequence[str]) -> None:
+        self._network, self._fabric, self._nodes = network, fabric, nodes
         self._last: _Last = {}
         self._times: Counter[tuple[str, str]] = Counter()
 
@@ -65,7 +71,7 @@ class FlapWatch:
         for counters in record.counters:
             node = self._nodes[counters.rank]
             for event in _events(self._last, node, (), counters, record.case):
-                if event.away and event.is_of(self._network):
+                if event.away and event.is_of(self._network, self._fabric):
                     self._times[event.node, event.interface] += event.count
 
     def flapping(self) -> dict[str, str]:

@@ -14,7 +14,7 @@ from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.stats.series import node_of
 from fabricgauge.words.networks import is_loopback
-from fabricgauge.words.port_counters import kind_of, own_octets, own_packets
+from fabricgauge.words.port_counters import QUIET_PER_S, kind_of, own_octets, own_packets
 
 _TROUBLE = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")
 
@@ -128,14 +128,16 @@ def _by_address(measurements: tuple[Measurement, ...], ranks: Sequence[int]) -> 
 
 def troubles(launches: Iterable[Launch]) -> tuple[ErrorCount, ...]:
     """Error and drop counters that rose, summed over all cases, largest first."""
-    total: dict[tuple[str, str, str], list[int]] = {}
+    total: dict[tuple[str, str, str], tuple[int, int, float]] = {}
     for launch in launches:
         for node_counters in launch.all_counters:
-            node = node_of(launch, node_counters.rank)
+            node, read = node_of(launch, node_counters.rank), node_counters.read_utc_s
+            strays = QUIET_PER_S["drops"] * max(0.0, read[-1] - read[0]) if read else 0.0
             for name, counter, count, frames in _rises(node_counters):
-                sums = total.setdefault((node, name, counter), [0, 0])
-                sums[0] += count
-                sums[1] += frames
+                counts, passed, quiet = total.get((node, name, counter), (0, 0, 0.0))
+                if counter == "rx_dropped" and not is_adapter_port(name):
+                    quiet += strays
+                total[node, name, counter] = counts + count, passed + frames, quiet
     found = (ErrorCount(*key, *sums) for key, sums in total.items() if sums[0] > 0)
     return tuple(sorted(found, key=lambda one: (-one.count, one.node, one.interface, one.counter)))
 

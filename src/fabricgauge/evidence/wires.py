@@ -40,12 +40,8 @@ def wire_of(node: Node, name: str) -> str:
     if is_adapter_port(name):
         on = next((one.interface for one in node.rdma_ports if one.name == name), "")
         name = on if isinstance(on, str) and on else name
-    interface = node.interface(name)
-    while not isinstance(interface, Skipped) and interface.parent:
-        below = node.interface(interface.parent)
-        if isinstance(below, Skipped):
-            break
-        name, interface = below.name, below
+    while not isinstance(below := node.interface(node.parent_of(name)), Skipped):
+        name = below.name
     adapter = node.adapter_of(name)
     if isinstance(adapter, Skipped):
         return name

@@ -72,6 +72,15 @@ class _Low(msgspec.Struct, frozen=True):
             if not isinstance(port, Skipped):
                 yield member, port
 
+    def down_from(self, nodes: Collection[str]) -> Iterator[tuple[str, Interface]]:
+        """The interface of each member among these nodes, and all that it is on."""
+        for member, port in self.ports:
+            node = self.stream.subject.run.fabric.node(member.node)
+            if member.node in nodes and not isinstance(node, Skipped):
+                under = node.below(port.name)
+                yield node.name, port
+                yield from ((node.name, one) for one in node.interfaces if one.name in under)
+
 
 UNKNOWN = Cause(
     "the link, its ends or what is between them carry less than the nominal rate",
@@ -108,17 +117,22 @@ def _seen(stream: Stream, looks: "tuple[_Look, ...]") -> tuple[Cause, ...]:
 
 
 def _shaper(low: _Low) -> Iterator[Cause]:
-    for member, interface in low.ports:
+    shaping = {
+        node.name
+        for node in low.stream.subject.run.fabric.nodes
+        if any(isinstance(one.shaper, Shaper) for one in node.interfaces)
+    }
+    for node, interface in low.down_from(shaping):
         if not isinstance(interface.shaper, Shaper):
             continue
-        shaped, where = interface.shaper.rate_bit_s, f"{member.node}:{member.interface}"
+        shaped, where = interface.shaper.rate_bit_s, f"{node}:{interface.name}"
         wire = shaped * WIRE_BYTES / SHAPED_BYTES
         if wire < LOWER * low.rate_bit_s:
-            remove = sentences.command(("tc", "qdisc", "del", "dev", member.interface, "root"))
+            remove = sentences.command(("tc", "qdisc", "del", "dev", interface.name, "root"))
             yield Cause(
                 f"a token bucket on {where} lets through only {figures.link_rate(wire)} of"
                 f" {figures.link_rate(low.rate_bit_s)}",
-                f"on {member.node}: {remove}, or set it to the link's rate",
+                f"on {node}: {remove}, or set it to the link's rate",
                 f"{where} has a token bucket of {figures.link_rate(shaped)} (frames without"
                 " preamble, FCS, gap)",
             )
@@ -228,9 +242,11 @@ def _errors(low: _Low, many: bool) -> Iterator[Cause]:
     """Counters that rose, or only those that rose by more than `errors` allows."""
     least = low.stream.limit("errors.least") if many else 0.0
     share = low.stream.limit("errors.share") if many else 0.0
-    ours = {(member.node, member.interface) for member in low.network.members}
-    for one in low.stream.subject.evidence.troubles:
-        enough = one.count >= least and one.count > share * one.frames
+    troubles = low.stream.subject.evidence.troubles
+    rose = {one.node for one in troubles}
+    ours = {(node, interface.name) for node, interface in low.down_from(rose)}
+    for one in troubles:
+        enough = one.count >= least and one.count > max(one.strays, share * one.frames)
         if enough and (one.node, one.interface) in ours:
             yield Cause(
                 f"{one.node}:{one.interface} loses frames ({one.counter})",
@@ -274,13 +290,13 @@ def _lost(low: _Low) -> tuple[int, float]:
 
 def _losses(low: _Low, above: str) -> Iterator[Cause]:
     """Losses above a threshold in most cases."""
-    series, (count, share) = low.stream.series, _lost(low)
+    (origin, target), (count, share) = low.stream.series.way, _lost(low)
     if count >= low.stream.limit("errors.least") and share > low.stream.limit(above):
         yield Cause(
-            f"segments from {series.origin} to {series.target} are lost on the way",
+            f"segments from {origin} to {target} are lost on the way",
             "look at error and drop counters of both ends and of the switch ports between them;"
             " exchange cable and transceiver, then the port",
-            f"{count:,} TCP segments from {series.origin} did not reach {series.target},"
+            f"{count:,} TCP segments from {origin} did not reach {target},"
             f" {figures.percent(share)} of those of a case (median)",
         )
 

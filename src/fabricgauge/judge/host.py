@@ -156,7 +156,7 @@ def _waiting_ranks(stream: Stream) -> Iterator[str]:
 def _idle_connection(stream: Stream) -> Iterator[str]:
     if stream.busy <= stream.limit("host-limited.busy"):
         yield (
-            f"the connections of {stream.series.origin} had data under way for only"
+            f"the connections of {stream.series.way[0]} had data under way for only"
             f" {figures.percent(stream.busy)} of the time: the sender did not fill the link"
         )
 
@@ -166,7 +166,7 @@ def _closed_window(stream: Stream) -> Iterator[str]:
     for share in map(held_by_receiver, stream.measurements[:1]):
         if share >= CLOSED:
             yield (
-                f"the receiver's window held {stream.series.origin} back for"
+                f"the receiver's window held {stream.series.way[0]} back for"
                 f" {figures.percent(share)} of the time that data were waiting"
             )
 

@@ -33,7 +33,7 @@ def _needed(stream: Stream, one: Measurement) -> Iterator[Copy]:
         at = rates.get(node, {}).get(one.message_bytes)
         if at is None or end.kind == "host":
             continue
-        sends = at_origin != (series.pattern == "get_bandwidth")
+        sends = end.rank == one.sender
         if sends or stream.directions == 2:
             yield Copy(node, True, at.to_host)
         if not sends or stream.directions == 2:

@@ -326,7 +326,7 @@ def unlike(subject: Subject, series: Series) -> bool:
 def _ends(series: Series) -> tuple[str, ...]:
     """From where to where bytes go: nodes; of others' logs the hosts named there, or themselves."""
     if not series.source:
-        return series.ends[::-1] if series.pattern == "get_bandwidth" else series.ends
+        return series.way
     hosts = series.foreign.hosts if series.foreign else ()
     return (*hosts, *series.ends) if hosts else (series.source,)
 

@@ -33,6 +33,7 @@ class ErrorCount(msgspec.Struct, frozen=True):
     """A counter of trouble that rose by ``count`` while ``frames`` passed that way.
 
     ``words/port_counters.py`` says what it counts: errors, drops, pauses, congestion or retries.
+    ``strays`` is how many of them a quiet interface would have counted in that time.
     """
 
     node: str
@@ -40,6 +41,7 @@ class ErrorCount(msgspec.Struct, frozen=True):
     counter: str
     count: int
     frames: int
+    strays: float = 0.0
 
 
 class Lost(msgspec.Struct, frozen=True):

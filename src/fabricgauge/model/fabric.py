@@ -20,6 +20,7 @@ NO_CABLE = frozenset(
     {"bridge", "dummy", "tun", "tap", "ifb", "vxlan", "geneve", "wireguard", "macvlan", "ipvlan",
      "loopback", "sit", "ip6tnl", "gre", "ipip", "openvswitch", "vrf"}
 )  # fmt: skip
+_INSIDE = NO_CABLE | {"veth"}
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -119,19 +120,59 @@ class Node(msgspec.Struct, frozen=True, tag="node", omit_defaults=True):
                 return one
         return Skipped(f"no source names the adapter of {self.name}:{name}")
 
+    def parent_of(self, name: str) -> str:
+        """The interface that another one is on, as a VLAN is; by its name where nobody said it.
+
+        Empty where there is none: a veth's ``parent`` is its other end.
+        """
+        own = self.interface(name)
+        if isinstance(own, Skipped) or not own.parent:
+            return name.rpartition(".")[0]
+        other = self.interface(own.parent)
+        are_ends = isinstance(other, Interface) and other.parent == name
+        return "" if are_ends else own.parent
+
+    def below(self, name: str) -> tuple[str, ...]:
+        """All that an interface is on, down to its cables: its parent, a bond's or bridge's ports.
+
+        A bridge's ports to containers and virtual machines are none of them.
+        """
+        found = [name]
+        for upper in found:
+            parent = self.parent_of(upper)
+            found += [
+                one.name
+                for one in self.interfaces
+                if one.name not in found
+                and (one.name == parent or (one.master == upper and one.driver not in _INSIDE))
+            ]
+        return tuple(found[1:])
+
     def path_ends(self, octets: dict[str, int]) -> dict[str, int]:
         """Octets of the interfaces that end a path, so that none is counted twice.
 
-        The members of a bond or bridge have no address of their own and count what it
-        counts; ``eth0`` counts what its VLAN ``eth0.7`` does.
+        The members of a bond or bridge have no address of their own but IPv6's automatic one, and
+        count what it counts; ``eth0`` counts what its VLAN ``eth0.7`` does, with or without an
+        address. A partition of IP over InfiniBand is counted by itself alone.
         """
-        bare = {one.name for one in self.interfaces if not one.addresses and one.name != "lo"}
+        partitions = {one.name for one in self.interfaces if isinstance(one.ipoib, IpoibPort)}
+        parents = {one.name: self.parent_of(one.name) for one in self.interfaces}
+        used = {parent for name, parent in parents.items() if name not in partitions}
+        bare = {one.name for one in self.interfaces if self._is_bare(one, one.name in used)}
         left = {name: count for name, count in octets.items() if name not in bare}
-        for name in left:
-            parent = name.rpartition(".")[0]
-            if parent in left:
-                left[parent] = max(0, left[parent] - left[name])
+        for name in octets.keys() - partitions:
+            if (parent := parents.get(name) or self.parent_of(name)) in left:
+                left[parent] = max(0, left[parent] - octets[name])
         return left
+
+    def _is_bare(self, one: Interface, used: bool) -> bool:
+        """``used``: another interface is on it. A VRF counts nothing that its ports do."""
+        if not one.addresses:
+            return one.name != "lo"
+        master = self.interface(one.master)
+        within = isinstance(master, Interface) and master.driver != "vrf"
+        automatic = all(address.ip.lower().startswith("fe80:") for address in one.addresses)
+        return automatic and (used or within)
 
 
 def is_adapter_port(name: str) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.memory import CopyTimes, EndsMemory, RankMemory
-from fabricgauge.model.pattern import Epoch, Load, Pattern, variant
+from fabricgauge.model.pattern import GET_PATTERNS, Epoch, Load, Pattern, variant
 from fabricgauge.model.together import Round, Together
 
 FORMAT_VERSION = "2.8"
@@ -348,6 +348,11 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     def variant(self) -> str:
         """What tells the case from others of its pattern: ``fence``, ``4 threads``."""
         return variant(self.pattern, self.epoch, self.threads)
+
+    @property
+    def sender(self) -> int:
+        """The rank that the bytes of a stream of one direction leave."""
+        return self.target if self.pattern in GET_PATTERNS else self.origin
 
     def sockets_of(self, rank: int) -> tuple[Socket, ...]:
         """The connections that were seen of that rank."""

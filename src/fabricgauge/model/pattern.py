@@ -50,6 +50,9 @@ ONE_SIDED_PATTERNS: frozenset[str] = frozenset({
     "fetch_and_op_latency", "compare_and_swap_latency",
 })  # fmt: skip
 
+#: The origin reads: the bytes come from the target.
+GET_PATTERNS: frozenset[str] = frozenset({"get_latency", "get_bandwidth"})
+
 #: Several threads of each rank take part; they need MPI_THREAD_MULTIPLE.
 THREADED_PATTERNS: frozenset[str] = frozenset({"threads_latency", "threads_bandwidth"})
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.pattern import LATENCY_PATTERNS, PAIR_PATTERNS, Pattern
+from fabricgauge.model.pattern import GET_PATTERNS, LATENCY_PATTERNS, PAIR_PATTERNS, Pattern
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import VerdictSubject
@@ -144,6 +144,11 @@ class Series(msgspec.Struct, frozen=True):
     @property
     def ends(self) -> tuple[str, str]:
         return self.origin, self.target
+
+    @property
+    def way(self) -> tuple[str, str]:
+        """The ends from where to where the bytes of a stream of one direction go."""
+        return self.ends[::-1] if self.pattern in GET_PATTERNS else self.ends
 
     @property
     def apart(self) -> bool | None:

@@ -13,6 +13,11 @@ import msgspec
 #: congestion; packets that were sent again, came out of order or found no buffer.
 CounterKind = Literal["errors", "drops", "pauses", "congestion", "retries", ""]
 
+#: By kind, what a quiet port counts in a second. Frames of protocols that a node does not know are
+#: dropped: LLDP comes every 30 s (IEEE 802.1AB), spanning tree every 2 s (IEEE 802.1D), some of
+#: each on every port. A few pauses and retries come as something starts; the rest is not quiet.
+QUIET_PER_S = {"errors": 0.0, "drops": 1.0, "pauses": 10.0, "congestion": 10.0, "retries": 1.0}
+
 
 class DriverCounters(msgspec.Struct, frozen=True):
     """What a driver's own counters are called, and the source of that.

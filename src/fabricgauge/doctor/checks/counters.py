@@ -8,16 +8,11 @@ from fabricgauge.doctor.places import Cluster, has_cable
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.groups import grouped
 from fabricgauge.model.preflight import Rise
-from fabricgauge.words.port_counters import kind_of
+from fabricgauge.words.port_counters import QUIET_PER_S, kind_of
 
 #: A single bad frame or symbol may be chance: links are specified to have some (10^-12 of bits
 #: and less), and many ports are watched.
 CHANCE = 1
-
-#: By kind, what a quiet port counts in a second. Frames of protocols that a node does not know are
-#: dropped: LLDP comes every 30 s (IEEE 802.1AB), spanning tree every 2 s (IEEE 802.1D), some of
-#: each on every port. A few pauses and retries come as something starts; the rest is not quiet.
-QUIET_PER_S = {"errors": 0.0, "drops": 1.0, "pauses": 10.0, "congestion": 10.0, "retries": 1.0}
 
 
 def _counters(cluster: Cluster, _: object) -> Iterator[Finding]:

@@ -104,7 +104,8 @@ def _changed(subject: Subject) -> Said | None:
 
 def _went(subject: Subject, network: Network) -> Iterator[Said]:
     """Ports whose link went away or came back while anything was measured, else retrained."""
-    events = [one for one in link_events(subject.run.launches) if one.is_of(network)]
+    fabric = subject.run.fabric
+    events = [one for one in link_events(subject.run.launches) if one.is_of(network, fabric)]
     by_port: dict[str, list[LinkEvent]] = {}
     for one in [one for one in events if one.away] or events:
         by_port.setdefault(f"{one.node}:{one.interface}", []).append(one)

@@ -48,6 +48,14 @@ _OTHER = (
     "MPI was not bound to the interface (a setting that this MPI does not know or that another"
     " overrides), or the route to the other node leads elsewhere"
 )
+_LAG = (
+    "the interface's counters lag behind or miss part of the traffic (some drivers refresh them"
+    " once a second)"
+)
+_WAIT = (
+    "measure longer, so that a counter is behind by little: fabricgauge check --profile full; hold"
+    " `ip -s link show NAME` against `ethtool -S NAME`"
+)
 _BESIDE = "something else on the node sends as well, or MPI uses a second network"
 
 _ONE_RAIL = "MPI did not use all rails: UCX_MAX_RNDV_RAILS is overridden, or its provider takes one"
@@ -141,7 +149,7 @@ def _findings(subject: Subject) -> tuple[Said, ...]:
         enough = [node for node in seen.moved if node.payload_bytes >= least]
         for node in enough:
             evidence = (*_carried(subject, launch, node), *node.left_out)
-            finding = _finding(subject, node)
+            finding = _finding(subject, launch, node)
             found.append(msgspec.structs.replace(finding, evidence=evidence))
         if not enough and (launch.completed or launch.around):
             unproved.append((launch, seen.moved))
@@ -157,12 +165,12 @@ def _too_little(launch: Launch, nodes: tuple[Moved, ...], *, others: bool) -> Sa
     return Said(doubt if others else Outcome.INCONCLUSIVE, told, evidence=evidence)
 
 
-def _finding(subject: Subject, node: Moved) -> Said:
+def _finding(subject: Subject, launch: Launch, node: Moved) -> Said:
     if node.total_bytes < MOVED_AT_ALL * node.payload_bytes:
         told = f"the counters of {node.node} did not move with the payload: it went through shared"
         return Said(Outcome.INVALID, f"{told} memory", _crossed(0.0), cause=_MEMORY)
     if not isinstance(subject.network, Skipped):
-        return _pinned(subject, subject.network, node)
+        return _pinned(subject, subject.network, launch, node)
     if subject.name != OWN_CHOICE:
         summary = f"discovery found no network {subject.name}, so no interface was meant"
         return Said(Outcome.INCONCLUSIVE, summary)
@@ -174,7 +182,7 @@ def _finding(subject: Subject, node: Moved) -> Said:
     )
 
 
-def _pinned(subject: Subject, network: Network, node: Moved) -> Said:
+def _pinned(subject: Subject, network: Network, launch: Launch, node: Moved) -> Said:
     """Whether what was meant carried the payload, and all but nothing went another way."""
     member = network.member(node.node)
     if isinstance(member, Skipped):
@@ -185,6 +193,8 @@ def _pinned(subject: Subject, network: Network, node: Moved) -> Said:
     share, least = meant / node.total_bytes, subject.limit("path.share")
     if meant < least * node.payload_bytes:
         told = _elsewhere(node, sentences.listed(list(carried)), share)
+        if share >= least and _apart(launch):
+            return Said(Outcome.INCONCLUSIVE, told, _crossed(share), cause=_LAG, remedy=_WAIT)
         return Said(Outcome.INVALID, told, _crossed(share), cause=_OTHER)
     if share < least:
         proved = node.by_address.get(member.ip, 0) >= node.payload_bytes
@@ -199,6 +209,13 @@ def _pinned(subject: Subject, network: Network, node: Moved) -> Said:
         told = f"{told}, but next to none {sentences.listed(idle)} of {node.node}"
         return Said(Outcome.WARN, told, _crossed(share), cause=_ONE_RAIL)
     return Said(Outcome.PASS, told, _crossed(share))
+
+
+def _apart(launch: Launch) -> bool:
+    """Whether each rank has a machine of its own, so that none shares memory with another."""
+    machines = {one.boot_id for one in launch.placements}
+    nodes = launch.nodes
+    return len(machines) == len(launch.placements) and len(set(nodes)) == len(nodes)
 
 
 def _crossed(share: float) -> Figure:
