@@ -243,6 +243,22 @@ def test_open_mpi_alone_refuses_a_network_of_ipv6(mpi_impl: str, launcher: str) 
         assert MPIS[mpi_impl].kind != "openmpi"
 
 
+@pytest.mark.parametrize(
+    ("nodes", "words"),
+    [
+        ("c1 c1 c2 c2", "-hosts c1,c2 -ppn 2"),
+        ("c1 c2 c1 c2", "-hosts c1,c2,c1,c2 -ppn 1"),
+        ("c1 c1 c2", "-hosts c1,c1,c2 -ppn 1"),
+        ("c2 c1 c1", "-hosts c2,c1,c1 -ppn 1"),
+    ],
+)
+def test_intel_mpi_is_told_the_node_of_each_rank_in_any_order(nodes: str, words: str) -> None:
+    launch = PlannedLaunch(1, "net1", "10.77.0.0/24", tuple(nodes.split()), ())
+    engine = Engine(Path("/engine"), MPIS["intelmpi"], "id", (), "icpx")
+    argv = command(engine, launch, REACHES["ssh"], ()).argv
+    assert f" {words} -n {len(launch.nodes)} " in " ".join(argv)
+
+
 @pytest.mark.parametrize("mpi_impl", MPIS)
 @pytest.mark.parametrize("launcher", [one for one in REACHES if one != "srun"])
 @pytest.mark.parametrize("launch", [one for one in LAUNCHES if one != "back"])
