@@ -29,7 +29,7 @@ bool address_is_in(const Subnet& subnet, const sockaddr* address) {
 }
 
 LocalAddress of_entry(const ifaddrs& entry) {
-    LocalAddress found{entry.ifa_name, {}, sizeof(sockaddr_in)};
+    LocalAddress found{interface_of(entry.ifa_name), {}, sizeof(sockaddr_in), entry.ifa_name};
     if (entry.ifa_addr->sa_family == AF_INET6) found.octets = sizeof(sockaddr_in6);
     std::memcpy(&found.address, entry.ifa_addr, found.octets);
     return found;
@@ -77,6 +77,12 @@ bool Subnet::contains(const std::uint8_t* address, std::size_t octets) const noe
     return true;
 }
 
+std::string interface_of(const std::string& label) { return label.substr(0, label.find(':')); }
+
+std::string told_of(const std::string& variable, const std::string& label) {
+    return variable.rfind("FI_", 0) == 0 ? label : interface_of(label);
+}
+
 std::optional<LocalAddress> address_in(const Subnet& subnet) {
     ifaddrs* list = nullptr;
     if (getifaddrs(&list) != 0) return std::nullopt;
@@ -93,7 +99,7 @@ LocalAddress pin(const PinOptions& options) {
         throw PinError("no interface of " + this_host() + " has an address in " + options.subnet +
                        "; give the subnet of a network that every node is on");
     for (const std::string& variable : options.interface_variables)
-        setenv(variable.c_str(), own->interface.c_str(), 1);
+        setenv(variable.c_str(), told_of(variable, own->label).c_str(), 1);
     return *own;
 }
 

@@ -38,6 +38,12 @@ int main() {
         check::expect_equal(pin({"127.0.0.0/8", {"FABRICGAUGE_TEST_INTERFACE"}}).interface, "lo");
         check::expect_equal(std::string(std::getenv("FABRICGAUGE_TEST_INTERFACE")), "lo");
     });
+    check::test("an address that has a label is on the interface before it", [] {
+        check::expect_equal(interface_of("eth0:1"), "eth0");
+        check::expect_equal(interface_of("ib0.8001"), "ib0.8001");
+        check::expect_equal(told_of("UCX_NET_DEVICES", "eth0:1"), "eth0");
+        check::expect_equal(told_of("FI_TCP_IFACE", "eth0:1"), "eth0:1");
+    });
     check::test("a subnet that is on no interface is an error that names it", [] {
         check::expect_error<PinError>([] { pin({"203.0.113.0/24", {}}); }, "203.0.113.0/24");
         check::expect_error<OptionsError>([] { pin({"203.0.113.0", {}}); }, "expected a subnet");

@@ -2,14 +2,16 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from fabricgauge.app.measure import planned_command
+from fabricgauge.app.measure import measure, planned_command
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.engine import Engine, Mpi
+from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.request import MeasurementRequest
@@ -21,14 +23,18 @@ MPI = Mpi("mpich", "5.0", Path("/opt/mpicxx"), Path("/opt/mpiexec"))
 ENGINE = Engine(Path("/opt/engine"), MPI, "0", (), "g++")
 
 
-def commands(patterns: tuple[str, ...], folder: Path) -> list[tuple[str, ...]]:
+def context_of(patterns: tuple[str, ...], folder: Path, engine: Engine = ENGINE) -> RunContext:
     request = MeasurementRequest(patterns=patterns, sizes=(8,))
     made = plan(request, ("c1", "c1"), ((None, Skipped("not pinned")),))
-    target = Target(HostAccess("local", ()), request, DEFAULTS, engine=ENGINE)
+    target = Target(HostAccess("local", ()), request, DEFAULTS, engine=engine)
     directory = RunDirectory.create(folder)
     run = Run(directory.identity, "", (), {}, Fabric((), (), ()), made, (), complete=False)
-    context = RunContext(target, directory, run)
-    return [planned_command(context, launch).argv for launch in made.launches]
+    return RunContext(target, directory, run)
+
+
+def commands(patterns: tuple[str, ...], folder: Path) -> list[tuple[str, ...]]:
+    context = context_of(patterns, folder)
+    return [planned_command(context, launch).argv for launch in context.plan.launches]
 
 
 @pytest.mark.parametrize("words", [("latency",), ("put_latency:fence", "get_bandwidth")])
@@ -43,3 +49,16 @@ def test_only_the_launch_that_measures_threads_lets_several_call(tmp_path: Path)
     plain, threaded = commands(("threads_latency:4", "latency"), tmp_path)
     assert "--thread-multiple" not in plain
     assert "--thread-multiple" in threaded
+
+
+def test_what_an_mpi_refuses_is_refused_before_the_first_launch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fabricgauge.app.measure._one", lambda *_: pytest.fail("launched"))
+    openmpi = msgspec.structs.replace(MPI, kind="openmpi", version="4.1.4")
+    engine = msgspec.structs.replace(ENGINE, mpi=openmpi)
+    context = context_of(("latency",), tmp_path, engine)
+    (launch,) = context.plan.launches
+    on_ipv6 = msgspec.structs.replace(launch, number=2, network="net6", subnet="fd00::/64")
+    with pytest.raises(CannotRun, match="net6"):
+        measure(context, (launch, on_ipv6))

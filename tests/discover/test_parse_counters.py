@@ -2,13 +2,14 @@
 
 import subprocess
 from importlib import resources
+from itertools import product
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.discover.counters import parse_counters, shares
+from fabricgauge.discover.counters import Counted, parse_counters, shares
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.measurement import LinkReading
@@ -79,6 +80,17 @@ def test_a_port_s_own_counters_are_told_by_how_much_they_rose() -> None:
     assert once.rises_until(after)["bnxt_re0:1"] == {"rnr_naks_rcvd": 0}  # no tx_bytes of 0
 
 
+def told_of(folder: Path) -> Counted:
+    """What counters.sh tells where the kernel's interfaces and adapters are those of a folder."""
+    script = resources.files("fabricgauge.discover").joinpath("counters.sh").read_text()
+    for kind in ("net", "infiniband"):
+        script = script.replace(f"/sys/class/{kind}", str(folder))
+    done = subprocess.run(
+        ["sh", "-s"], input=script, capture_output=True, text=True, check=True, timeout=60
+    )
+    return parse_counters("here", done.stdout)
+
+
 def test_counters_of_an_adapter_are_read_under_their_names(tmp_path: Path) -> None:
     """As on a port of software RDMA, which keeps none of the standard's, and of mlx5."""
     for place, number in (
@@ -90,15 +102,27 @@ def test_counters_of_an_adapter_are_read_under_their_names(tmp_path: Path) -> No
         file = tmp_path / place
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"{number}\n")
-    script = resources.files("fabricgauge.discover").joinpath("counters.sh").read_text()
-    script = script.replace("/sys/class/infiniband", str(tmp_path))
-    done = subprocess.run(
-        ["sh", "-s"], input=script, capture_output=True, text=True, check=True, timeout=60
-    )
-    found = parse_counters("here", done.stdout)
+    found = told_of(tmp_path)
     assert found.ports == {
         "mlx5_0:1": {"np_cnp_sent": 9, "symbol_error": 7}, "rxe0:1": {"sent_pkts": 122255},
     }  # fmt: skip
+
+
+def test_a_counter_whose_reading_fails_costs_no_other(tmp_path: Path) -> None:
+    """A folder in its place can be opened and not read, as a file whose driver says EIO."""
+    net, port = tmp_path / "eth0/statistics", tmp_path / "mlx5_0/ports/1/counters"
+    kept = ("data", "packets", "errors", "discards", "constraint_errors", "bytes", "dropped")
+    for way, folder in product(("rx", "tx", "port_rcv", "port_xmit"), (net, port)):
+        folder.mkdir(parents=True, exist_ok=True)
+        for one in kept:
+            (folder / f"{way}_{one}").write_text("7\n")
+    for unread in (net / "rx_dropped", port / "port_rcv_errors"):
+        unread.unlink()
+        unread.mkdir()
+    found = told_of(tmp_path).interfaces
+    eth0, mlx5 = found["eth0"], found["mlx5_0:1"]
+    assert isinstance(eth0.rx_dropped, Skipped) and isinstance(mlx5.rx_errors, Skipped)
+    assert (eth0.tx_dropped, mlx5.tx_errors, mlx5.tx_dropped) == (7, 7, 7)
 
 
 def test_the_busiest_processor_is_not_hidden_by_the_mean() -> None:

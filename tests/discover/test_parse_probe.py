@@ -98,6 +98,27 @@ def test_a_missing_tc_is_a_reason_not_an_error() -> None:
     assert "no working tc" in shaper.reason
 
 
+@pytest.mark.parametrize(
+    ("case", "change"),
+    [
+        # As iproute2 5.3 prints a queue whose options it cannot print as JSON.
+        ("shaped-veth", ('"options":{}', '"options":{limit 10000p flow_limit 100p }')),
+        ("shaped-veth", ('"rate":123049375', '"rate":"fast"')),
+        ("shaped-veth", ("== tc_json\n[", f"== tc_json\n[{'[' * 100_000}")),
+        ("busybox", ("qdisc tbf 8082: dev", "qdisc tbf 8082: at")),
+    ],
+    ids=["options that are text", "a rate that is none", "deep", "of no interface"],
+)
+def test_queues_that_are_not_understood_are_a_reason_not_an_error(
+    case: str, change: tuple[str, str]
+) -> None:
+    assert change[0] in raw(case)
+    data = interface("", "data0", raw(case).replace(*change, 1))
+    assert isinstance(data.shaper, Skipped)
+    assert 'section "tc_' in data.shaper.reason
+    assert data.addresses == interface(case, "data0").addresses
+
+
 def test_what_a_login_shell_prints_first_is_left_out() -> None:
     banner = "Welcome to n1!\n== motd\n" + raw("shaped-veth")
     assert parse_probe("n1", banner) == parse_probe("n1", raw("shaped-veth"))
@@ -114,7 +135,6 @@ def test_what_a_login_shell_prints_first_is_left_out() -> None:
         (("== cpus\n2", "== cpus"), ("did not say its cpus",)),
         (("== cpus\n2\n", ""), ("did not say its cpus",)),
         (("== facts", "== facts\nno colon here"), ('section "facts"', "no colon here")),
-        (("== tc_json\n[", "== tc_json\n{"), ('section "tc_json"',)),
         (("== ip_json", "== other"), ("no working ip",)),
         (("== facts", "== hostname\nn9\n== facts"), ("'hostname' comes twice",)),
     ],

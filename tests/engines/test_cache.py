@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.engines import cache, connect_program
+from fabricgauge.engines import cache, connect_program, sources
 from fabricgauge.files.ownership import not_own
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.engine import Engine, Mpi
@@ -86,6 +86,21 @@ def test_a_program_in_the_place_of_the_connecting_one_is_not_started() -> None:
     place.write_text("#!/bin/sh\necho evil\n")
     assert connect_program.connect_program() == place
     assert place.read_bytes()[:4] == b"\x7fELF" and not place.stat().st_mode & 0o022
+
+
+def test_machines_of_two_processors_share_no_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: set[str] = set()
+
+    def kept_files(identity: str, names: list[str], _make: object) -> tuple[Path, ...]:
+        found.add(identity)
+        return tuple(map(Path, names))
+
+    monkeypatch.setattr(connect_program, "kept_files", kept_files)
+    for machine in ("x86_64", "aarch64"):
+        monkeypatch.setattr("platform.machine", lambda said=machine: said)
+        found.add(sources.identity_of(["g++"]))
+        assert connect_program.connect_program() == Path(connect_program.PROGRAM)
+    assert len(found) == 4
 
 
 def test_the_cache_is_the_users_alone_whatever_the_umask() -> None:

@@ -33,7 +33,15 @@ struct LocalAddress {
     std::string interface;
     sockaddr_storage address{};  // without a port
     socklen_t octets = 0;
+    std::string label;  // eth0:1, say; the interface's name where the address was given none
 };
+
+// The interface of an address with that label. The kernel allows no colon in an interface's name.
+std::string interface_of(const std::string& label);
+
+// What a variable is set to for an address with that label. libfabric's (FI_…) are compared with what
+// getifaddrs calls addresses, which is their label; all others take an interface.
+std::string told_of(const std::string& variable, const std::string& label);
 
 // This node's first address in the subnet.
 std::optional<LocalAddress> address_in(const Subnet& subnet);

@@ -46,7 +46,13 @@ def measure(context: RunContext, launches: tuple[PlannedLaunch, ...]) -> None:
     Once a network is found broken, its further launches are not started: each would only wait
     for its time limit. They stay in the plan and ``--resume`` makes them; ``context.culprits`` then
     says who broke it, if that was found out.
+
+    Raises:
+        CannotRun: the MPI cannot make one of the launches; none is made then.
     """
+    if context.target.simulation is None:
+        for launch in launches:
+            planned_command(context, launch)  # nothing is begun that an MPI refuses later
     context.progress.planned(launches)
     broken: set[str | None] = set()
     for launch in launches:

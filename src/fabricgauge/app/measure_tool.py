@@ -35,7 +35,7 @@ from fabricgauge.plan.pair_jobs import apart
 from fabricgauge.process import ChildGroup
 from fabricgauge.run.mpi_impls.table import mpi_impl_of
 from fabricgauge.run.tools.interface import CLIENT, DEVICE, FOLDER, PORT, SERVER
-from fabricgauge.run.tools.running import SuiteLaunch, listens, run_suite, telling
+from fabricgauge.run.tools.running import SuiteLaunch, listens, run_suite, serving, telling
 from fabricgauge.words.sentences import counted, listed
 
 #: How long a program may say nothing: some print only at their end.
@@ -147,7 +147,7 @@ def suite_launch(context: RunContext, launch: PlannedLaunch) -> SuiteLaunch:
     hosts = {host.node: host for host in access.hosts}
     here, there = (hosts[node] for node in launch.nodes)
     begun = LaunchCommand(tuple(here.through(client)), {})
-    listening = LaunchCommand(tuple(there.through(server)), {})
+    listening = LaunchCommand(serving(there, server), {})
     return SuiteLaunch(begun, listening, tuple(there.through(listens(start.port))))
 
 

@@ -8,6 +8,7 @@ counters() {
         for key in rx_bytes tx_bytes rx_packets tx_packets rx_errors tx_errors rx_dropped tx_dropped; do
             value=-
             { IFS= read -r value <"$path/statistics/$key"; } 2>/dev/null
+            case $value in '' | *[!0-9]*) value=- ;; esac
             printf ' %s' "$value"
         done
         for key in operstate speed carrier_changes; do
@@ -44,7 +45,7 @@ counters() {
             value=-
             { IFS= read -r value <"$path/counters/$key"; } 2>/dev/null
             # "N/A (no PMA)": what old kernels say of a driver without the standard's counters.
-            case $value in *[!0-9]*) value=- ;; esac
+            case $value in '' | *[!0-9]*) value=- ;; esac
             printf ' %s' "$value"
         done
         for key in state rate counters/link_downed counters/link_error_recovery; do

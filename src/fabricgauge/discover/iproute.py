@@ -113,7 +113,7 @@ def shapers_from_json(section: AnswerSection) -> dict[str, Shaper]:
     try:
         raw = msgspec.json.decode(section.json, type=tuple[dict[str, object], ...])
         found = [msgspec.convert(entry, _JsonQueue) for entry in raw if entry.get("kind") == "tbf"]
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeEncodeError) as error:
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
         raise section.error(f"not what tc -j prints: {error}") from error
     rated = ((one.dev, one.options.rate, one.options.burst) for one in found)
     return _slowest((name, Shaper(rate * 8.0, burst)) for name, rate, burst in rated if rate)

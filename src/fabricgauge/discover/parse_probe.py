@@ -1,7 +1,8 @@
 """What a node said of itself → Node; pure.
 
 A section that is missing becomes a ``Skipped`` with its reason; one that is there but
-cannot be understood is an error, which names node, section and line.
+cannot be understood is an error, which names node, section and line. That of ``tc`` is a
+``Skipped`` then.
 
 IP over InfiniBand: Linux 6.12, drivers/infiniband/ulp/ipoib (mode; dev_port counts ports from 0;
 a child of another partition is named ``ib0.8001`` after its parent).
@@ -96,10 +97,14 @@ def _interfaces(node: str, found: Sections) -> tuple[Interface, ...]:
         )
     links = links_from_json(section) if section.name == "ip_json" else links_from_text(section)
     shapers: Shapers = Skipped(f"{node} has no working tc program")
-    if "tc_json" in found:
-        shapers = dict(shapers_from_json(found["tc_json"]))
-    elif "tc_text" in found:
-        shapers = shapers_from_text(found["tc_text"])
+    try:
+        if "tc_json" in found:
+            shapers = dict(shapers_from_json(found["tc_json"]))
+        elif "tc_text" in found:
+            shapers = shapers_from_text(found["tc_text"])
+    except ProbeError as error:
+        # iproute2 before 5.5 prints the options of fq, codel, sfq and tbf as text amid its JSON.
+        shapers = Skipped(str(error))
     return tuple(
         _interface(node, found, link, addresses_of(section, link), shapers) for link in links
     )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fabricgauge.engines.cache import kept_files
-from fabricgauge.engines.sources import FLAGS, run_all, source_folder
+from fabricgauge.engines.sources import FLAGS, identity_of, run_all, source_folder
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun
 
@@ -26,7 +26,7 @@ def connect_program() -> Path | Skipped:
         headers = sorted((folder / "connect").glob("*.hpp"))
         content = hashlib.sha256(b"".join(one.read_bytes() for one in (*units, *headers)))
         calling = [*FLAGS, f"-I{folder / 'include'}", *map(str, units), "-o"]
-        identity = f"connect-{content.hexdigest()[:16]}"
+        identity = f"connect-{identity_of([content.hexdigest()])}"
         (program,) = kept_files(identity, [PROGRAM], lambda made: _compile(calling, made / PROGRAM))
     except CannotRun as why:
         return Skipped(f"the connecting program could not be built: {why}")

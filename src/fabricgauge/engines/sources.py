@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import platform
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -67,8 +68,12 @@ OFI_HEADER = Path("/usr/include/rdma/fabric.h")
 
 
 def identity_of(parts: Sequence[str]) -> str:
-    """What a build depends on, as 16 hexadecimal digits; a header may be there or not."""
-    every = [*parts, str(VERBS_HEADER.exists()), str(OFI_HEADER.exists())]
+    """What a build depends on, as 16 hexadecimal digits; a header may be there or not.
+
+    Machines with other processors may share the home directory in which it is kept.
+    """
+    there = (str(VERBS_HEADER.exists()), str(OFI_HEADER.exists()))
+    every = [*parts, *there, platform.machine()]
     return hashlib.sha256(json.dumps(every).encode()).hexdigest()[:16]
 
 

@@ -18,7 +18,8 @@ class ProgramStream:
     """A running program whose standard output is kept in a file and read line by line.
 
     Iterating yields each line once it is safely in the file. Below ``within`` the files are
-    written through no link. ``silent_s`` bounds the
+    written through no link. Without ``stdin`` its input stays open until ``close``. ``silent_s``
+    bounds the
     time without a line: a program that says nothing for longer is ended, and
     ``silent`` is then true. In silence ``hopeless(seconds)`` is asked now and then, with how long
     it has lasted; once it says so, ``hopeless_s`` bounds it, if that is less. ``silent_s`` is then
@@ -33,7 +34,7 @@ class ProgramStream:
         self,
         argv: Sequence[str],
         *,
-        stdin: str,
+        stdin: str | None,
         stdout: Path,
         stderr: Path,
         silent_s: float,
@@ -62,7 +63,9 @@ class ProgramStream:
             raise
         self._child = child
         self._lines: queue.SimpleQueue[bytes | OSError | None] = queue.SimpleQueue()
-        threading.Thread(target=self._feed, args=(stdin.encode(),), daemon=True).start()
+        self._held = child.stdin if stdin is None else None
+        if stdin is not None:
+            threading.Thread(target=self._feed, args=(stdin.encode(),), daemon=True).start()
         threading.Thread(target=self._drain, daemon=True).start()
 
     def __iter__(self) -> Iterator[str]:
@@ -105,6 +108,8 @@ class ProgramStream:
         if self._child.poll() is None and not self._ends_by_itself():
             end((self._child,))
         self.exit_code = self._child.wait()
+        if self._held:
+            self._held.close()
         self._group.remove(self._child)
 
     def _ends_by_itself(self) -> bool:

@@ -229,6 +229,37 @@ def test_hydra_by_slurm_refuses_an_order_that_it_would_not_keep(mpi_impl: str) -
 
 
 @pytest.mark.parametrize("mpi_impl", MPIS)
+@pytest.mark.parametrize("launcher", ["lab", "srun"])
+def test_open_mpi_alone_refuses_a_network_of_ipv6(mpi_impl: str, launcher: str) -> None:
+    launch = PlannedLaunch(1, "net6", "fd00:77::/64", ("c1", "c2"), ())
+    engine = Engine(Path("/engine"), MPIS[mpi_impl], "id", (), "g++")
+    try:
+        assert "fd00:77::/64" in command(engine, launch, REACHES[launcher], ()).argv
+    except CannotRun as error:
+        assert MPIS[mpi_impl].kind == "openmpi"
+        assert "net6 (fd00:77::/64)" in str(error)
+        assert "--mpi mpich" in str(error)
+    else:
+        assert MPIS[mpi_impl].kind != "openmpi"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "words"),
+    [
+        ("c1 c1 c2 c2", "-hosts c1,c2 -ppn 2"),
+        ("c1 c2 c1 c2", "-hosts c1,c2,c1,c2 -ppn 1"),
+        ("c1 c1 c2", "-hosts c1,c1,c2 -ppn 1"),
+        ("c2 c1 c1", "-hosts c2,c1,c1 -ppn 1"),
+    ],
+)
+def test_intel_mpi_is_told_the_node_of_each_rank_in_any_order(nodes: str, words: str) -> None:
+    launch = PlannedLaunch(1, "net1", "10.77.0.0/24", tuple(nodes.split()), ())
+    engine = Engine(Path("/engine"), MPIS["intelmpi"], "id", (), "icpx")
+    argv = command(engine, launch, REACHES["ssh"], ()).argv
+    assert f" {words} -n {len(launch.nodes)} " in " ".join(argv)
+
+
+@pytest.mark.parametrize("mpi_impl", MPIS)
 @pytest.mark.parametrize("launcher", [one for one in REACHES if one != "srun"])
 @pytest.mark.parametrize("launch", [one for one in LAUNCHES if one != "back"])
 def test_every_launch_has_a_rank_per_node_entry_and_the_engine_as_one_word(

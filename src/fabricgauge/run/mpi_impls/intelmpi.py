@@ -30,10 +30,19 @@ def command(
     Unlike MPICH's, this Hydra takes ``c1:1`` for two slots: with MPICH's words both ranks land on
     c1 and measure shared memory (seen with 2021.17).
     """
-    names = tuple(dict.fromkeys(launch.nodes))
-    named = ("-hosts", ",".join(names), "-ppn", str(ranks_per_node(launch)))
-    env = {**mpi.env, **_transport(launch, access, mpi)}
+    named, env = _hosts(launch), {**mpi.env, **_transport(launch, access, mpi)}
     return hydra(mpi, launch, access, program, named, env, "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS")
+
+
+def _hosts(launch: PlannedLaunch) -> tuple[str, ...]:
+    """Each node once, with its number of ranks; in any other order than by node, that of each rank.
+
+    The latter has one proxy on a node as well, which knows all ranks there (seen with 2021.18).
+    """
+    names, each = tuple(dict.fromkeys(launch.nodes)), ranks_per_node(launch)
+    if launch.nodes == tuple(name for name in names for _ in range(each)):
+        return ("-hosts", ",".join(names), "-ppn", str(each))
+    return ("-hosts", ",".join(launch.nodes), "-ppn", "1")
 
 
 def _transport(launch: PlannedLaunch, access: HostAccess, _mpi: Mpi) -> dict[str, str]:

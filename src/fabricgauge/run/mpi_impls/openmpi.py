@@ -8,6 +8,7 @@ import re
 from pathlib import PurePosixPath
 
 from fabricgauge.model.engine import Mpi
+from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.process import MARKER
@@ -97,8 +98,18 @@ def _parameters(launch: PlannedLaunch, old: bool) -> dict[str, str]:
     if is_loopback(launch.network):
         return {**_btl("tcp,self", "lo"), **osc}
     if is_pinned(launch) and launch.subnet:
+        _require_ipv4(launch.network, launch.subnet)
         return {**_btl(f"tcp,self,{'vader' if old else 'sm'}", launch.subnet), **osc}
     return osc if old else {}
+
+
+def _require_ipv4(network: str | None, subnet: str) -> None:
+    """Refuse a subnet that the BTL cannot read; its interface may have a name on each node."""
+    if ":" in subnet:
+        raise CannotRun(
+            f"Open MPI cannot be kept to {network} ({subnet}): it takes subnets of IPv4 alone."
+            " Measure with another MPI (--mpi mpich), or other networks (--network)"
+        )
 
 
 def _btl(names: str, include: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from fabricgauge import process
 from fabricgauge.files import writing
 from fabricgauge.files.reading import read_text
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.model.host_access import LaunchCommand
+from fabricgauge.model.host_access import Host, LaunchCommand
 from fabricgauge.model.run import RANK_SAYS, Ended
 from fabricgauge.process import MARKER, ChildGroup, ProgramStream, end_marked
 from fabricgauge.run.environment import kept_back
@@ -87,6 +87,24 @@ def telling(
     return ("/bin/sh", "-c", _SCRIPT, "fabricgauge-rank", str(rank), *pairs, "--", *program)
 
 
+#: A program whose input ends with the connection that started it: ssh without a terminal sends the
+#: far side no signal, so that a server would wait there for ever.
+_BOUND = (
+    'exec 3<&0; "$@" 3<&- </dev/null & p=$!; '
+    '(while IFS= read -r line; do :; done; kill -9 "$p") <&3 >/dev/null 2>&1 & w=$!; '
+    'exec 3<&-; wait "$p"; s=$?; kill "$w" 2>/dev/null; exit "$s"'
+)
+
+
+def serving(host: Host, program: Sequence[str]) -> tuple[str, ...]:
+    """The argv that runs ``program`` on a host for as long as its own input is open.
+
+    Processes of other launchers than ssh end with what started them.
+    """
+    bound = ("/bin/sh", "-c", _BOUND, "fabricgauge-server") if host.remote_shell else ()
+    return tuple(host.through((*bound, *program)))
+
+
 class SuiteLaunch(msgspec.Struct, frozen=True):
     """Commands of one start. ``ready`` ends well once the ``server`` can be connected to."""
 
@@ -138,9 +156,11 @@ def _started(
 ) -> ProgramStream:  # fmt: skip
     """The client, once its server listens, which is ended ``at_end``."""
 
-    def stream(command: LaunchCommand, stdout: str, stderr: str) -> ProgramStream:
+    def stream(
+        command: LaunchCommand, stdout: str, stderr: str, stdin: str | None = ""
+    ) -> ProgramStream:
         return ProgramStream(
-            command.argv, stdin="", stdout=raw_dir / stdout, stderr=raw_dir / stderr,
+            command.argv, stdin=stdin, stdout=raw_dir / stdout, stderr=raw_dir / stderr,
             silent_s=silent_s, within=run_of(raw_dir), env={**command.env, MARKER: marker},
             without=kept_back(os.environ), group=group,
         )  # fmt: skip
@@ -148,17 +168,22 @@ def _started(
     named = {"client": launch.client, "server": launch.server}
     keep_described(raw_dir, {name: one for name, one in named.items() if one is not None})
     if launch.server is not None:
-        server = stream(launch.server, "server.txt", "server.err")
+        server = stream(launch.server, "server.txt", "server.err", stdin=None)
         at_end.callback(server.close)
         _await(launch, server, raw_dir)
     return stream(launch.client, "stdout.txt", "stderr.txt")
 
 
 def _await(launch: SuiteLaunch, server: ProgramStream, raw_dir: Path) -> None:
-    """Wait for the server; what it said tells why it is not there."""
+    """Wait for the server; what it said tells why it is not there.
+
+    Until it runs, and once it is over, what listens is another's.
+    """
     deadline = time.monotonic() + READY_S
     while time.monotonic() < deadline and not server.over:
-        if process.run(launch.ready, timeout_s=READY_S).exit_code == 0:
+        runs = bool(_lines(raw_dir / "server.txt"))
+        ready = process.run(launch.ready, timeout_s=READY_S).exit_code == 0
+        if runs and ready and not server.over:
             return
     said = (*tail(raw_dir / "server.err"), *tail(raw_dir / "server.txt"))
     told = [line for line in said if not line.startswith(RANK_SAYS)]
