@@ -82,8 +82,9 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def is_above(self) -> bool:
-        """Whether it is more than the network can carry."""
-        return self.fraction > 1.0 + self.limit("above-ceiling.tolerance")
+        """Whether it is more than the network can carry, should nobody have shared the link."""
+        most = _sharing(self.subject, self.series)
+        return self.fraction > most * (1.0 + self.limit("above-ceiling.tolerance"))
 
     @property
     def launches(self) -> tuple[float, ...]:
@@ -269,7 +270,8 @@ def streams(subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
     for series in subject.of(*(patterns or STREAMS)):
         best = series.best(from_bytes(subject, series))
         if best is not None and series.links_known and not unlike(subject, series):
-            found.append(Stream(subject, _ceiling_of(subject.ceiling, series, best), series, best))
+            limit = _ceiling_of(subject.ceiling, series, best, _sharing(subject, series))
+            found.append(Stream(subject, limit, series, best))
     return tuple(found)
 
 
@@ -299,16 +301,26 @@ def by_call(series: Series) -> bool:
     return series.foreign is not None and series.foreign.suite in ONE_CONNECTION
 
 
-def _ceiling_of(ceiling: Ceiling, series: Series, best: Point) -> Ceiling:
+def _sharing(subject: Subject, series: Series) -> int:
+    """How many streams share a link in one direction: of a median over pairs of several ranks."""
+    return subject.sharing if series.of_pairs and not series.is_latency else 1
+
+
+def _ceiling_of(ceiling: Ceiling, series: Series, best: Point, sharing: int) -> Ceiling:
     """That of the network, by the RDMA MTU that the log says where nobody stated one.
 
-    It is less what acknowledgements take where both directions are under way.
+    It is less what acknowledgements take where both directions are under way, and a part of it
+    where several streams share a link.
     """
+    if sharing > 1:
+        return ceiling.shared_by(sharing)
     said = series.foreign.evidence.mtu_bytes if series.foreign else None
     if limit := ceiling.by_mtu.get(said or 0):
         step = CeilingStep("by the log's own MTU", str(said), limit, "bytes/s per direction")
         steps = (*ceiling.steps, step)
-        ceiling = msgspec.structs.replace(ceiling, payload_bytes_per_s=limit, steps=steps)
+        ceiling = msgspec.structs.replace(
+            ceiling, payload_bytes_per_s=limit, steps=steps, by_mtu={}
+        )
     if series.pattern != "bidirectional_bandwidth":
         return ceiling
     counted = [share for one in best.measurements if (share := acknowledged(one)) is not None]

@@ -45,7 +45,20 @@ class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
             f" ({self.wire_bytes_per_packet} + {share:.2f} × {empty})"
         )
         step = CeilingStep("beside acknowledgements", expression, limit, "bytes/s per direction")
-        return msgspec.structs.replace(self, payload_bytes_per_s=limit, steps=(*self.steps, step))
+        return msgspec.structs.replace(
+            self, payload_bytes_per_s=limit, steps=(*self.steps, step), by_mtu={}
+        )
+
+    def shared_by(self, streams: int) -> "Ceiling":
+        """The limit for each of several streams that share the link in one direction."""
+        limit = self.payload_bytes_per_s / streams
+        expression = f"{self.payload_bytes_per_s / 1e6:.2f} MB/s ÷ {streams} ranks on a node"
+        label = "for each of the pairs that measured at once"
+        step = CeilingStep(label, expression, limit, "bytes/s per direction")
+        return msgspec.structs.replace(
+            self, payload_bytes_per_s=limit, steps=(*self.steps, step),
+            by_mtu={mtu: one / streams for mtu, one in self.by_mtu.items()},
+        )  # fmt: skip
 
     def one_transfer_floor_s(self, payload_bytes: float) -> float:
         """The least time in which ``payload_bytes`` can pass in one direction."""
