@@ -10,6 +10,7 @@ from fabricgauge.evidence.connections import acknowledged, busy_share
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
+from fabricgauge.model.fabric import OVER_TCP
 from fabricgauge.model.measurement import Measurement, ProcessorUse
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.run import Around, Launch
@@ -332,7 +333,7 @@ def unlike(subject: Subject, series: Series) -> bool:
     network, foreign = subject.network, series.foreign
     if foreign is None or isinstance(network, Skipped):
         return False
-    return foreign.transport == "rdma" and network.technology in ("ethernet", "ipoib")
+    return foreign.transport == "rdma" and network.technology in OVER_TCP
 
 
 def _ends(series: Series) -> tuple[str, ...]:

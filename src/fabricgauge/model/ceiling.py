@@ -18,8 +18,8 @@ class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
     ``payload_bytes_per_s`` is the limit for a long stream. ``burst_bytes`` may pass
     above it at once, so a transfer of n bytes takes at least
     ``(n - burst_bytes) / payload_bytes_per_s``. ``binding`` names what limits. ``by_mtu`` are the
-    limits with each MTU that may be in force where one was assumed, or launches over verbs had
-    several, in bytes/s.
+    limits with each MTU that may be in force where one was assumed, launches over verbs had several
+    or the nodes differ in it, in bytes/s.
     """
 
     network: str
