@@ -101,3 +101,20 @@ def test_transfer_takes_at_least_what_the_burst_leaves(message: int, burst: int)
     found = worked_out(msgspec.structs.replace(network(), burst_bytes=burst))
     floor_s = found.one_transfer_floor_s(message)
     assert floor_s * found.payload_bytes_per_s == pytest.approx(max(0, message - burst))
+
+
+@pytest.mark.parametrize(
+    ("mtus", "held"),
+    [((9000, 1500), 1500), ((9000, 1500, 1500), 1500), ((9000, 9000, 1500), 9000)],
+)
+def test_of_members_that_differ_the_largest_mtu_that_two_share_counts(
+    mtus: tuple[int, ...], held: int
+) -> None:
+    members = tuple(Member(f"c{n}", "eth0", f"10.0.0.{n}", mtu) for n, mtu in enumerate(mtus))
+    of = msgspec.structs.replace(network(), members=members)
+    found = technologies.ceiling(of)
+    alike = technologies.ceiling(msgspec.structs.replace(of, stated_mtu_bytes=held))
+    assert isinstance(found, Ceiling)
+    assert isinstance(alike, Ceiling)
+    assert found.payload_bytes_per_s == alike.payload_bytes_per_s
+    assert set(found.by_mtu) == ({1500, 9000} if held == 9000 else set())

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import msgspec
 from tests.judge import planted, planted_fabric
 
+from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import doubtful, overall
 from fabricgauge.localise.detect import localise
@@ -12,7 +13,7 @@ from fabricgauge.model.fabric import Fabric, Network, Node, Shaper
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.topology import Topology
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import Outcome, Verdict
 
 
 def with_network(network: Network) -> Fabric:
@@ -39,6 +40,45 @@ def test_mtu_fails_when_one_end_is_smaller_and_gives_the_command() -> None:
     verdict = planted.the(given, "mtu", Outcome.FAIL)
     assert "c2:eth0 (1500)" in verdict.summary
     assert verdict.remedy == "on c2: ip link set dev eth0 mtu 9000"
+    assert overall(given) is Outcome.FAIL
+
+
+def mixed(*mtus: int, shares: planted_fabric.Pairs) -> tuple[Verdict, ...]:
+    """A node for each MTU. Shares are of the ceiling for an MTU of 1500."""
+    count = len(mtus)
+    run = planted_fabric.run(planted_fabric.launch(count, planted_fabric.rounds(count, shares)))
+    (network,) = run.fabric.networks
+    members = tuple(
+        msgspec.structs.replace(one, mtu_bytes=mtu)
+        for one, mtu in zip(network.members, mtus, strict=True)
+    )
+    network = msgspec.structs.replace(network, members=members)
+    run = msgspec.structs.replace(
+        run, fabric=msgspec.structs.replace(run.fabric, networks=(network,))
+    )
+    found = localise(run.launches, Topology())
+    return planted.judge(run, ceilings((network,)), fabric=found)
+
+
+def test_one_small_mtu_among_large_ones_fails_and_nothing_is_above_the_ceiling() -> None:
+    def shares(one: int, other: int) -> float:
+        return planted_fabric.sound(one, other) * (1.0 if 7 in (one, other) else 1.05)
+
+    given = mixed(*(9000,) * 7, 1500, shares=shares)
+    verdict = planted.the(given, "mtu", Outcome.FAIL)
+    assert verdict.remedy == "on c8: ip link set dev eth0 mtu 9000"
+    assert overall(given) is Outcome.FAIL
+    for rule in ("above-ceiling", "fraction", "pairs"):
+        assert planted.outcomes(given, rule) == {Outcome.PASS}
+    more = mixed(*(9000,) * 7, 1500, shares=lambda one, other: 1.02 * shares(one, other))
+    assert planted.outcomes(more, "above-ceiling") == {Outcome.INVALID}
+
+
+def test_what_pairs_of_another_mtu_would_reach_decides_nothing() -> None:
+    given = mixed(9000, 9000, 1500, 1500, 1500, shares=lambda _one, _other: 0.99)
+    verdict = planted.the(given, "fraction", Outcome.INCONCLUSIVE)
+    assert verdict.cause.startswith("the members' MTUs differ")
+    assert any(line.startswith("with an MTU of 1500 it is 99.0 %") for line in verdict.evidence)
     assert overall(given) is Outcome.FAIL
 
 

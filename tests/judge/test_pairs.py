@@ -168,6 +168,61 @@ def test_nobody_measures_alone_where_nothing_is_in_doubt(count: int, share: floa
     assert asked(many.run(many.launch(count, many.rounds(count, many.slow(2, share=share))))) == ()
 
 
+def beside(
+    count: int, *slow: int, concurrent: int = 0, each: float = 0.5, again: bool = False
+) -> tuple[Verdict, ...]:
+    """Two ranks on each node, of which both measure at once; a slow node has half the rate."""
+
+    def shares(one: int, other: int) -> float:
+        return each * many.sound(one, other) * (0.5 if {one // 2, other // 2} & set(slow) else 1.0)
+
+    made = many.launch(2 * count, many.rounds(2 * count, shares))
+    nodes = tuple(f"c{1 + rank // 2}" for rank in range(2 * count))
+    made = msgspec.structs.replace(made, nodes=nodes)
+    single = many.again(count, [(0, 1), (1, 0)], lambda one, other: 0.6)
+    run = many.run(*(msgspec.structs.replace(made, number=number) for number in (1, 2)))
+    if again:
+        run = msgspec.structs.replace(run, launches=(*run.launches, single))
+    launches = [
+        msgspec.structs.replace(
+            one, cases=tuple(msgspec.structs.replace(c, concurrent=concurrent) for c in one.cases)
+        )
+        for one in run.plan.launches
+    ]
+    plan = msgspec.structs.replace(run.plan, launches=tuple(launches))
+    return many.verdicts(msgspec.structs.replace(run, plan=plan))
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_ranks_of_a_node_that_measure_at_once_share_its_link(count: int) -> None:
+    given = beside(count)
+    (verdict,) = planted.by_rule(given, "fraction")
+    assert verdict.outcome is Outcome.PASS
+    assert any("÷ 2 ranks on a node" in line for line in verdict.evidence)
+    assert told(given) == {"net1": Outcome.PASS if count > 2 else Outcome.SKIPPED}
+    assert planted.outcomes(beside(count, concurrent=1), "fraction") == {Outcome.FAIL}
+
+
+def test_a_stream_that_others_left_the_link_to_is_not_above_the_ceiling() -> None:
+    given = beside(4, each=0.99)
+    for rule in ("fraction", "pairs", "above-ceiling"):
+        assert planted.outcomes(given, rule) == {Outcome.PASS}
+    assert planted.outcomes(beside(4, each=1.05), "above-ceiling") == {Outcome.INVALID}
+
+
+def test_a_slow_node_of_several_ranks_is_named_by_what_its_link_carries() -> None:
+    given = beside(3, 2)
+    assert told(given) == {C3: Outcome.FAIL}
+    (verdict,) = planted.by_rule(given, "pairs")
+    assert "2 ranks of a node measured at once" in verdict.evidence[-1]
+    assert planted.outcomes(beside(4, 0, 1, 2, 3), "fraction") == {Outcome.FAIL}
+
+
+def test_a_pair_that_was_measured_again_alone_has_the_link_to_itself() -> None:
+    low = beside(4, 0, 1, 2, 3, again=True)
+    assert "no pair reaches 90.0 %" in planted.by_rule(low, "pairs")[0].summary
+
+
 def test_two_nodes_have_no_such_verdict() -> None:
     assert planted.by_rule(planted.verdicts(planted.run()), "pairs") == ()
 

@@ -12,6 +12,7 @@ from fabricgauge.evidence.gathering import evidence
 from fabricgauge.model.measurement import Measurement, NodeCounters
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.words.port_counters import FULL_OCTETS
 
 PORT = "mlx5_0:1"
 
@@ -62,6 +63,21 @@ def verdict(run: Run, rule: str) -> Verdict:
 def test_octets_of_the_driver_prove_the_path(received: str, sent: str) -> None:
     run = counted(by_driver(received, sent))
     assert verdict(run, "path").outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize("begins", [0, FULL_OCTETS])
+def test_a_port_whose_counter_is_full_accuses_no_shared_memory(begins: int) -> None:
+    def change(one: NodeCounters) -> NodeCounters:
+        full = msgspec.structs.replace(one.after[PORT], tx_bytes=FULL_OCTETS)
+        before = msgspec.structs.replace(full, tx_bytes=begins)
+        return msgspec.structs.replace(
+            one, before={**one.before, PORT: before}, after={**one.after, PORT: full}
+        )
+
+    told = verdict(counted(change), "path")
+    assert told.outcome is Outcome.INCONCLUSIVE
+    assert "the counters tell too little to prove the path" in told.summary
+    assert any(f"the counter of {PORT} is full" in line for line in told.evidence)
 
 
 def test_octets_that_the_standard_leaves_at_0_are_the_driver_s() -> None:

@@ -9,7 +9,7 @@ from fabricgauge.ceiling.packet import unknown
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PATH_MTUS
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.fabric import Network
+from fabricgauge.model.fabric import OVER_TCP, Network
 from fabricgauge.model.measurement import UsedVerbs
 from fabricgauge.model.run import Launch
 
@@ -48,13 +48,47 @@ def ceiling(network: Network) -> Ceiling | Skipped:
             f" (known: {known})"
         )
     found = unknown(network) or work_out(network)
+    mtus = _shared_mtus(network)
+    if not isinstance(found, Skipped) and len(mtus) > 1:
+        return _of_members(network, mtus)
     is_rdma = network.technology in RDMA or network.link == "Slingshot-10"
     if isinstance(found, Skipped) or "mtu" not in network.assumed or not is_rdma:
         return found
     replace = msgspec.structs.replace
     each = {one: work_out(replace(network, stated_mtu_bytes=one)) for one in LIKELY_MTUS}
-    limits = {one: of.payload_bytes_per_s for one, of in each.items() if isinstance(of, Ceiling)}
-    return replace(found, by_mtu=limits)
+    return replace(found, by_mtu=_limits(each))
+
+
+def _limits(each: Mapping[int, Ceiling | Skipped]) -> dict[int, float]:
+    return {mtu: of.payload_bytes_per_s for mtu, of in each.items() if isinstance(of, Ceiling)}
+
+
+def _shared_mtus(network: Network) -> tuple[int, ...]:
+    """The MTUs that pairs of nodes have by their interfaces, ascending; none where one is stated.
+
+    Of two that differ the smaller one holds, so that the largest of all has to be there twice.
+    """
+    if network.technology not in OVER_TCP or isinstance(network.stated_mtu_bytes, int):
+        return ()
+    nodes: dict[str, int] = {}
+    for one in network.members:
+        nodes[one.node] = max(one.mtu_bytes, nodes.get(one.node, 0))
+    return tuple(sorted(set(sorted(nodes.values())[:-1])))
+
+
+def _of_members(network: Network, mtus: Sequence[int]) -> Ceiling | Skipped:
+    """Of pairs of several MTUs the largest one's; ``by_mtu`` has each."""
+    replace, work_out = msgspec.structs.replace, CEILINGS[network.technology]
+    each = {mtu: work_out(replace(network, stated_mtu_bytes=mtu)) for mtu in mtus}
+    largest = each[mtus[-1]]
+    if isinstance(largest, Skipped):
+        return largest
+    smaller = ", ".join(map(str, mtus[:-1]))
+    told = f"the largest that two nodes share, which no sound figure is above; others: {smaller}"
+    steps = tuple(
+        replace(one, expression=told) if one.label in MTU_LABELS else one for one in largest.steps
+    )
+    return replace(largest, steps=steps, by_mtu=_limits(each))
 
 
 def ceilings(
@@ -74,7 +108,6 @@ def _of_queue_pairs(network: Network, launches: Sequence[Launch]) -> Ceiling | S
         return found
     replace, work_out = msgspec.structs.replace, CEILINGS[network.technology]
     each = {mtu: work_out(replace(network, stated_mtu_bytes=mtu)) for mtu in used}
-    limits = {mtu: of.payload_bytes_per_s for mtu, of in each.items() if isinstance(of, Ceiling)}
     largest = each[max(used)]
     if isinstance(largest, Skipped):
         return largest
@@ -84,7 +117,7 @@ def _of_queue_pairs(network: Network, launches: Sequence[Launch]) -> Ceiling | S
         replace(one, label="path MTU", expression=told) if one.label in MTU_LABELS else one
         for one in largest.steps
     )
-    return replace(largest, steps=steps, by_mtu=limits if len(used) > 1 else {})
+    return replace(largest, steps=steps, by_mtu=_limits(each) if len(used) > 1 else {})
 
 
 def _path_mtus(network: Network, launches: Sequence[Launch]) -> dict[int, list[int]]:

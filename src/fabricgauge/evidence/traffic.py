@@ -14,7 +14,13 @@ from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.stats.series import node_of
 from fabricgauge.words.networks import is_loopback
-from fabricgauge.words.port_counters import QUIET_PER_S, kind_of, own_octets, own_packets
+from fabricgauge.words.port_counters import (
+    FULL_OCTETS,
+    QUIET_PER_S,
+    kind_of,
+    own_octets,
+    own_packets,
+)
 
 _TROUBLE = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")
 
@@ -56,7 +62,7 @@ def _moved(
         received_octets, seen = _octets(counters)
         left_out += _blind(counters, node, launch.number)
         # What was not read may have carried what the others did not.
-        if counters.absent and sum(seen.values()) < own:
+        if (counters.absent or _full(counters)) and sum(seen.values()) < own:
             continue
         payload += own
         sent.update(seen)
@@ -94,11 +100,13 @@ def path_ends(fabric: Fabric, node: str, octets: dict[str, int], *, by_tcp: bool
 def _octets(counters: NodeCounters) -> tuple[dict[str, int], dict[str, int]]:
     """The octets received and sent, by interface.
 
-    Of a port whose driver keeps none of the standard's, or leaves them at 0, those of its own.
+    Of a port whose driver keeps none of the standard's, or leaves them at 0, those of its own. A
+    port whose counter is full is left out.
     """
     received, sent = dict[str, int](), dict[str, int]()
     for name, after in counters.after.items():
-        if before := counters.before.get(name):
+        before = counters.before.get(name)
+        if before and name not in _full(counters):
             received[name] = after.rx_bytes - before.rx_bytes
             sent[name] = after.tx_bytes - before.tx_bytes
     for name, rises in counters.ports.items():
@@ -106,6 +114,15 @@ def _octets(counters: NodeCounters) -> tuple[dict[str, int], dict[str, int]]:
         if own and not received.get(name) and not sent.get(name):
             received[name], sent[name] = own
     return received, sent
+
+
+def _full(counters: NodeCounters) -> tuple[str, ...]:
+    """Ports whose counters of what was sent count no further."""
+    return tuple(
+        name
+        for name, after in sorted(counters.after.items())
+        if is_adapter_port(name) and after.tx_bytes == FULL_OCTETS
+    )
 
 
 def _blind(counters: NodeCounters, node: str, launch: int) -> Iterator[str]:
@@ -116,6 +133,8 @@ def _blind(counters: NodeCounters, node: str, launch: int) -> Iterator[str]:
             yield f"{node}: {name} counts no octets: what crosses it shows on its interface alone"
     for name, reason in sorted(counters.absent.items()):
         yield f"launch {launch}: {node}: the counters of {name} could not be read: {reason}"
+    for name in _full(counters):
+        yield f"launch {launch}: {node}: the counter of {name} is full"
 
 
 def _by_address(measurements: tuple[Measurement, ...], ranks: Sequence[int]) -> dict[str, int]:

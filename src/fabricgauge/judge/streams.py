@@ -10,6 +10,7 @@ from fabricgauge.evidence.connections import acknowledged, busy_share
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
+from fabricgauge.model.fabric import OVER_TCP
 from fabricgauge.model.measurement import Measurement, ProcessorUse
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.run import Around, Launch
@@ -82,8 +83,9 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def is_above(self) -> bool:
-        """Whether it is more than the network can carry."""
-        return self.fraction > 1.0 + self.limit("above-ceiling.tolerance")
+        """Whether it is more than the network can carry, should nobody have shared the link."""
+        most = _sharing(self.subject, self.series)
+        return self.fraction > most * (1.0 + self.limit("above-ceiling.tolerance"))
 
     @property
     def launches(self) -> tuple[float, ...]:
@@ -269,7 +271,8 @@ def streams(subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
     for series in subject.of(*(patterns or STREAMS)):
         best = series.best(from_bytes(subject, series))
         if best is not None and series.links_known and not unlike(subject, series):
-            found.append(Stream(subject, _ceiling_of(subject.ceiling, series, best), series, best))
+            limit = _ceiling_of(subject.ceiling, series, best, _sharing(subject, series))
+            found.append(Stream(subject, limit, series, best))
     return tuple(found)
 
 
@@ -299,16 +302,26 @@ def by_call(series: Series) -> bool:
     return series.foreign is not None and series.foreign.suite in ONE_CONNECTION
 
 
-def _ceiling_of(ceiling: Ceiling, series: Series, best: Point) -> Ceiling:
+def _sharing(subject: Subject, series: Series) -> int:
+    """How many streams share a link in one direction: of a median over pairs of several ranks."""
+    return subject.sharing if series.of_pairs and not series.is_latency else 1
+
+
+def _ceiling_of(ceiling: Ceiling, series: Series, best: Point, sharing: int) -> Ceiling:
     """The network's ceiling, by the log's RDMA MTU where none was stated.
 
-    Where both directions are under way, what acknowledgements take is taken off.
+    Where several streams share a link, it is their part. Where both directions are under way, what
+    acknowledgements take is taken off.
     """
+    if sharing > 1:
+        return ceiling.shared_by(sharing)
     said = series.foreign.evidence.mtu_bytes if series.foreign else None
     if limit := ceiling.by_mtu.get(said or 0):
         step = CeilingStep("by the log's own MTU", str(said), limit, "bytes/s per direction")
         steps = (*ceiling.steps, step)
-        ceiling = msgspec.structs.replace(ceiling, payload_bytes_per_s=limit, steps=steps)
+        ceiling = msgspec.structs.replace(
+            ceiling, payload_bytes_per_s=limit, steps=steps, by_mtu={}
+        )
     if series.pattern != "bidirectional_bandwidth":
         return ceiling
     counted = [share for one in best.measurements if (share := acknowledged(one)) is not None]
@@ -320,7 +333,7 @@ def unlike(subject: Subject, series: Series) -> bool:
     network, foreign = subject.network, series.foreign
     if foreign is None or isinstance(network, Skipped):
         return False
-    return foreign.transport == "rdma" and network.technology in ("ethernet", "ipoib")
+    return foreign.transport == "rdma" and network.technology in OVER_TCP
 
 
 def _ends(series: Series) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """What the rules look at: a run with its evidence, and the launches of one network together."""
 
 import math
+from collections import Counter
 from functools import cached_property
 
 import msgspec
@@ -120,6 +121,19 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
             number
             for begin, end, number in spans
             if any(one != number and first < end and begin < last for first, last, one in spans)
+        )
+
+    @cached_property
+    def sharing(self) -> int:
+        """How many streams of a round robin share a node's link: its ranks all measure at once."""
+        return max(
+            (
+                min(max(Counter(one.nodes).values()), case.concurrent or len(one.nodes))
+                for one in self.planned
+                for case in one.cases
+                if case.pattern == "all_pairs_bandwidth"
+            ),
+            default=1,
         )
 
     @property

@@ -18,8 +18,8 @@ class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
     ``payload_bytes_per_s`` is the limit for a long stream. ``burst_bytes`` may pass
     above it at once, so a transfer of n bytes takes at least
     ``(n - burst_bytes) / payload_bytes_per_s``. ``binding`` names what limits. ``by_mtu`` are the
-    limits with each MTU that may be in force where one was assumed, or launches over verbs had
-    several, in bytes/s.
+    limits with each MTU that may be in force where one was assumed, launches over verbs had several
+    or the nodes differ in it, in bytes/s.
     """
 
     network: str
@@ -45,7 +45,20 @@ class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
             f" ({self.wire_bytes_per_packet} + {share:.2f} × {empty})"
         )
         step = CeilingStep("beside acknowledgements", expression, limit, "bytes/s per direction")
-        return msgspec.structs.replace(self, payload_bytes_per_s=limit, steps=(*self.steps, step))
+        return msgspec.structs.replace(
+            self, payload_bytes_per_s=limit, steps=(*self.steps, step), by_mtu={}
+        )
+
+    def shared_by(self, streams: int) -> "Ceiling":
+        """The limit for each of several streams that share the link in one direction."""
+        limit = self.payload_bytes_per_s / streams
+        expression = f"{self.payload_bytes_per_s / 1e6:.2f} MB/s ÷ {streams} ranks on a node"
+        label = "for each of the pairs that measured at once"
+        step = CeilingStep(label, expression, limit, "bytes/s per direction")
+        return msgspec.structs.replace(
+            self, payload_bytes_per_s=limit, steps=(*self.steps, step),
+            by_mtu={mtu: one / streams for mtu, one in self.by_mtu.items()},
+        )  # fmt: skip
 
     def one_transfer_floor_s(self, payload_bytes: float) -> float:
         """The least time in which ``payload_bytes`` can pass in one direction."""

@@ -23,6 +23,10 @@ NO_CABLE = frozenset(
 _INSIDE = NO_CABLE | {"veth"}
 
 
+#: Technologies that stand for TCP, whose packets are as large as both ends' interfaces allow.
+OVER_TCP = ("ethernet", "ipoib")
+
+
 class Address(msgspec.Struct, frozen=True):
     """An IP address of an interface with its prefix length, e.g. 10.77.0.11/24."""
 

@@ -121,6 +121,11 @@ _WORDS: tuple[tuple[CounterKind, tuple[str, ...]], ...] = (
 )  # fmt: skip
 
 
+#: Octets that a port's counter of 32 bits and words of 4 octets tells once it is full: it stays
+#: there (InfiniBand Architecture Specification Volume 1, 16.1.3.5, PortCounters).
+FULL_OCTETS = 4 * 0xFFFFFFFF
+
+
 def octets_per_unit(counters: Container[str]) -> int:
     """How many octets one of ``counters/port_rcv_data`` and ``port_xmit_data`` is, of a port with
     these counters of its driver.

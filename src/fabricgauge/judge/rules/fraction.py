@@ -12,6 +12,7 @@ from fabricgauge.judge.rules import cache_shape
 from fabricgauge.judge.streams import Stream, by_call, from_bytes, streams, unlike
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import OVER_TCP
 from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.words import figures, patterns, sentences
 
@@ -32,6 +33,10 @@ _RDMA_MTU = causes.Cause(
     'state it, e.g. --network "100GbE roce mtu=1024" or --transport verbs:path-mtu=1024;'
     " ibv_devinfo prints it as active_mtu",
 )
+_MIXED_MTU = causes.Cause(
+    "the members' MTUs differ, and with another one of them the verdict is another",
+    "give all members the same MTU, then measure again: see mtu",
+)
 _MEMORY = causes.Cause(
     "the curve falls as one of shared memory does, and where its ends ran is not known",
     cache_shape.SAY_HOSTS,
@@ -46,7 +51,7 @@ _ABOVE = causes.Cause(
     "look at above-ceiling, placement and path before anything is made of this figure",
 )
 #: Why a figure alone decides nothing; what a host is not the reason of has two more.
-_SINGLE = (_PING_PONG, _ONE_CONNECTION, _RDMA_MTU, _MEMORY, _UNSIZED)
+_SINGLE = (_PING_PONG, _ONE_CONNECTION, _RDMA_MTU, _MIXED_MTU, _MEMORY, _UNSIZED)
 _NO_FAULT = (*_SINGLE, _ABOVE, causes.UNSTEADY)
 
 _IMPORT_STREAM = (
@@ -127,7 +132,7 @@ def _decides_nothing(
     if stream.series.is_latency:
         return None if plain is Outcome.PASS else _PING_PONG
     if by_mtu:
-        return _RDMA_MTU
+        return _MIXED_MTU if stream.subject.technology in OVER_TCP else _RDMA_MTU
     if plain is not Outcome.FAIL:
         return None
     if by_call(stream.series) and not stream.best.sized:
@@ -143,7 +148,7 @@ def _by_mtu(stream: Stream) -> dict[int, Outcome]:
 
     One that the figure is too fast for is not in force.
     """
-    if stream.series.is_latency or stream.ceiling is not stream.subject.ceiling:
+    if stream.series.is_latency:
         return {}
     found = {}
     for mtu, limit in stream.ceiling.by_mtu.items():
@@ -156,7 +161,8 @@ def _by_mtu(stream: Stream) -> dict[int, Outcome]:
 
 def _with_mtu(stream: Stream, mtu: int, outcome: Outcome) -> str:
     share = figures.percent(stream.best.bandwidth.value / stream.ceiling.by_mtu[mtu])
-    return f"with an RDMA MTU of {mtu} it is {share} of the ceiling: {outcome.value}"
+    kind = "an MTU" if stream.subject.technology in OVER_TCP else "an RDMA MTU"
+    return f"with {kind} of {mtu} it is {share} of the ceiling: {outcome.value}"
 
 
 def _causes(stream: Stream) -> tuple[causes.Cause, ...]:

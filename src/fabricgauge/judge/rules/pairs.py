@@ -55,7 +55,8 @@ class _Pairs(msgspec.Struct, frozen=True, eq=False):
     NaN where a pair was not measured, or where it crosses a level that is oversubscribed.
     ``limit`` is the threshold from which a pair is fine: lower where one pass is all there is, and
     not every pair was measured again alone.
-    ``low`` are the pairs below it, (N, N), never all of them.
+    ``low`` are the pairs below it, (N, N), never all of them. ``sharing`` streams of a round robin
+    share a link, and a pair stands for all of them.
     """
 
     nodes: tuple[str, ...]
@@ -63,6 +64,7 @@ class _Pairs(msgspec.Struct, frozen=True, eq=False):
     low: NDArray[np.bool_]
     limit: str
     message_bytes: int
+    sharing: int
 
     @property
     def good(self) -> float:
@@ -184,6 +186,9 @@ def _best(subject: Subject) -> _Pairs | Skipped:
         return nothing
     nodes = large[0].matrix.nodes
     best = np.fmax.reduce([layer for one in large for layer in one.matrix.repeats])
+    # A stream that others left to itself has no part of theirs.
+    whole = np.minimum(subject.sharing * best, subject.ceiling.payload_bytes_per_s)
+    best = np.maximum(best, whole)
     at = {node: place for place, node in enumerate(nodes)}
     for stream in alone(subject, "bandwidth", least):
         if stream.series.origin in at and stream.series.target in at:
@@ -206,7 +211,7 @@ def _best(subject: Subject) -> _Pairs | Skipped:
     if low.sum() == np.isfinite(shares).sum():
         usable = figures.percent(subject.limit(limit))
         return Skipped(f"no pair reaches {usable} of the ceiling: see fraction")
-    return _Pairs(nodes, shares, low, limit, size)
+    return _Pairs(nodes, shares, low, limit, size, subject.sharing)
 
 
 def _comparable(analyses: Sequence[PairAnalysis]) -> NDArray[np.bool_]:
@@ -329,4 +334,5 @@ def _lines(pairs: _Pairs, met: Sequence[Ends]) -> tuple[str, ...]:
         for ends in met[:MOST_LINES]
     ]
     more = (f"and {len(met) - MOST_LINES:,} more pairs",) if len(met) > MOST_LINES else ()
-    return (*told, *more)
+    ranks = f"{pairs.sharing} ranks of a node measured at once: a pair stands for all of them"
+    return (*told, *more, *((ranks,) if pairs.sharing > 1 else ()))

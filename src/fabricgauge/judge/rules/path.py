@@ -159,7 +159,9 @@ def _findings(subject: Subject) -> tuple[Said, ...]:
 def _too_little(launch: Launch, nodes: tuple[Moved, ...], *, others: bool) -> Said:
     broke = launch.ended.status not in ("ok", IMPORTED)
     doubt = Outcome.SKIPPED if launch.purpose == "again" or broke else Outcome.WARN
-    why = "too little payload was sent" if nodes else "no interface counters were read"
+    unseen = any(node.left_out for node in nodes)
+    sent = "the counters tell too little" if unseen else "too little payload was sent"
+    why = sent if nodes else "no interface counters were read"
     told = f"launch {launch.number}: {why} to prove the path"
     evidence = (told, *(line for node in nodes for line in node.left_out))
     return Said(doubt if others else Outcome.INCONCLUSIVE, told, evidence=evidence)
