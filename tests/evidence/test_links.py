@@ -12,7 +12,7 @@ from fabricgauge.evidence.links import FlapWatch, LinkEvent, link_events
 from fabricgauge.judge.judging import overall
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import InterfaceCounters, LinkReading, Measurement
-from fabricgauge.model.run import Around, Launch, Run
+from fabricgauge.model.run import CountersAround, Launch, Run
 from fabricgauge.model.verdict import Outcome
 
 BEGAN = 1_795_458_600.0
@@ -102,7 +102,7 @@ def test_what_a_broken_launch_was_seen_to_lose_is_not_told_twice() -> None:
 def test_around_another_suite_s_program_links_are_told_too() -> None:
     counters = with_link(planted.measurement(planted.samples()[0]), 2, 4, 0.0).counters
     launch = msgspec.structs.replace(
-        launched([]), around=Around(counters, (1, 1)), program="osu_bw"
+        launched([]), around=CountersAround(counters, (1, 1)), program="osu_bw"
     )
     (event,) = link_events([launch])
     assert (event.node, event.count, event.case) == ("c2", 2, "osu_bw")

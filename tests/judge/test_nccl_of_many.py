@@ -20,7 +20,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.judged import RunVerdicts
 from fabricgauge.model.measurement import NodeCounters
 from fabricgauge.model.plan import Plan, PlannedLaunch, Purpose, Stopping
-from fabricgauge.model.run import Around, Launch
+from fabricgauge.model.run import CountersAround, Launch
 from fabricgauge.model.suite import LogEvidence, SuiteCurve
 from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Outcome, Verdict
@@ -66,7 +66,7 @@ def launch(
     )
     return msgspec.structs.replace(
         base, number=number, nodes=nodes, placements=placements, curves=said, purpose=purpose,
-        around=Around(tuple(counters), payload), program=program,
+        around=CountersAround(tuple(counters), payload), program=program,
         rounds=tuple(rounds_of(said)) if program == "sendrecv_perf" else (),
     )  # fmt: skip
 

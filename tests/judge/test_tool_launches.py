@@ -10,7 +10,7 @@ from tests.judge.test_imported import LIMIT, curve, outcomes
 from fabricgauge.model.fabric import Fabric, Member, Network
 from fabricgauge.model.measurement import InterfaceCounters, NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.plan import BACK, Plan, PlannedLaunch, Stopping
-from fabricgauge.model.run import Around, Ended, Launch, Run
+from fabricgauge.model.run import CountersAround, Ended, Launch, Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome
 
@@ -28,12 +28,12 @@ def counted(sent: int) -> InterfaceCounters:
 
 def around(
     share: float = 1.0, idle: float = 0.5, waited_s: float = 0.0, polls: bool = False
-) -> Around:
+) -> CountersAround:
     """``share`` of the payload crossed eth0, the rest lo."""
     total = int(PAYLOAD * 1.05)
     before = {"eth0": counted(0), "lo": counted(0)}
     after = {"eth0": counted(int(total * share)), "lo": counted(int(total * (1 - share)))}
-    return Around(
+    return CountersAround(
         counters=tuple(NodeCounters(n, node, before, after) for n, node in enumerate(NODES)),
         payload_bytes=(PAYLOAD, PAYLOAD),
         processors=tuple(

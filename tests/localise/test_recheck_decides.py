@@ -8,7 +8,7 @@ from benchmarks.fault_detection import looked_at_again, outcome
 from benchmarks.planted import LATENCY_S, Element, Fault, Scenario, leaves, measured
 from tests.judge import planted_fabric as many
 from tests.localise.fabric import faults
-from tests.localise.test_settled import PAIRS, bandwidth, settled_one
+from tests.localise.test_confirmed import PAIRS, bandwidth, settled_one
 
 from fabricgauge.localise.detect import analyse
 from fabricgauge.localise.recheck import recheck

@@ -129,13 +129,13 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
     """
     run, suspected = context.run, context.fabric_result().rechecks
     lossy, judged = losing(run), so_far(context)
-    doubted = {one.network: one for one in unclear(judged)}
-    first = {name: doubted.pop(name) for name in lossy & doubted.keys()}
+    to_recheck = {one.network: one for one in unclear(judged)}
+    first = {name: to_recheck.pop(name) for name in lossy & to_recheck.keys()}
     streams = {one.network for one in suspected if _streams(one)}
     asked = (
         *first.values(),
         *(one for one in suspected if one.network not in first),
-        *(one for one in doubted.values() if one.network not in streams),
+        *(one for one in to_recheck.values() if one.network not in streams),
     )
     number = run.plan.last
     networks = {one.name: one for one in run.fabric.networks}

@@ -109,11 +109,11 @@ def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
         marker=watch.mark,
         look=watch.look,
     )
-    strange: list[str] = []
+    unparsed: list[str] = []
     gave_up = ""
     try:
         for line in running:
-            record = _keep(context, launch, line, strange)
+            record = _keep(context, launch, line, unparsed)
             watch.saw(record)
             if watch.lost:
                 gave_up = "a link flaps"
@@ -128,11 +128,11 @@ def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
             ended = _blamed(context, launch, ended, watch)
     except BaseException as error:
         with suppress(StoreError):  # a full disk may be what brought us here
-            context.close(launch, broken_by(error, running.ended()), strange)
+            context.close(launch, broken_by(error, running.ended()), unparsed)
         raise
     finally:
         running.close()
-    context.close(launch, ended, strange)
+    context.close(launch, ended, unparsed)
     return ended
 
 
@@ -225,13 +225,13 @@ def broken_by(error: BaseException, ended: Ended) -> Ended:
 
 
 def _keep(
-    context: RunContext, launch: PlannedLaunch, line: str, strange: list[str]
+    context: RunContext, launch: PlannedLaunch, line: str, unparsed: list[str]
 ) -> EngineRecord | None:
     """Store one line's record and return it; None where the line holds none."""
     record = parse_line(line)
     if isinstance(record, NotUnderstood):
         if record.text:
-            strange.append(f"{record.text} ({record.reason})")
+            unparsed.append(f"{record.text} ({record.reason})")
         return None
     context.keep(launch, (record,))
     if isinstance(record, Measurement):

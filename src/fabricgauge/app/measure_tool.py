@@ -24,7 +24,7 @@ from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.model.measurement import NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.nccl import NcclDump
 from fabricgauge.model.plan import Plan, PlannedLaunch
-from fabricgauge.model.run import Around, Ended
+from fabricgauge.model.run import CountersAround, Ended
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.nccl.facts import UNNAMED
 from fabricgauge.parse.nccl.rounds import rounds_of
@@ -322,7 +322,7 @@ def around(
     before: dict[str, Counted],
     after: dict[str, Counted],
     payload_bytes: tuple[int, ...],
-) -> Around:
+) -> CountersAround:
     """The nodes' counters, each under its first rank, with the payload of all ranks."""
     hosts = {one.rank: one.host for one in told}
     counted, used, wall_s = [], [], 0.0
@@ -340,4 +340,4 @@ def around(
         )
         said = (one.waited_s, one.idle, one.softirq, one.steal, one.busiest_softirq)
         used.append(ProcessorUse(rank, _NOT_OURS, _NOT_OURS, *said))
-    return Around(tuple(counted), payload_bytes, tuple(used), wall_s)
+    return CountersAround(tuple(counted), payload_bytes, tuple(used), wall_s)

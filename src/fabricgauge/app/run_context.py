@@ -69,10 +69,10 @@ class RunContext:
         run_files.append_records(self.directory, launch.number, self.attempt, records)
         self._said.setdefault(launch.number, []).extend(records)
 
-    def close(self, launch: PlannedLaunch, ended: Ended, strange: Sequence[str] = ()) -> None:
+    def close(self, launch: PlannedLaunch, ended: Ended, unparsed: Sequence[str] = ()) -> None:
         """A launch has ended: from now on it is one of the run's."""
         started = run_files.Started(
-            launch.number, self.attempt, launch.network, launch.nodes, ended, tuple(strange)
+            launch.number, self.attempt, launch.network, launch.nodes, ended, tuple(unparsed)
         )
         made = run_files.launch_of(
             launch.number, self._said.pop(launch.number, []), launch, started

@@ -146,7 +146,7 @@ BY_RATE: dict[str, tuple[str, dict[float, str]]] = {
 ROUNDED = 0.04
 
 
-def settled(text: str, facts: Told) -> Told:
+def reconciled(text: str, facts: Told) -> Told:
     """The facts, with a rate beside another family made what it tells of that.
 
     Raises:

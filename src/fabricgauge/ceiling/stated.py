@@ -4,7 +4,7 @@ import re
 from typing import TypeVar
 
 from fabricgauge.ceiling import ethernet, infiniband, pcie
-from fabricgauge.ceiling.families import FAMILY_OF, TCP, StatedFamily, offered, settled
+from fabricgauge.ceiling.families import FAMILY_OF, TCP, StatedFamily, offered, reconciled
 from fabricgauge.ceiling.words import EXPECTED, Told, known_names, told
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Network
@@ -26,7 +26,7 @@ def stated_network(text: str) -> Network:
     Raises:
         UsageError: with what was not understood, what was expected and what is known.
     """
-    facts = settled(text, told(text))
+    facts = reconciled(text, told(text))
     stated = FAMILY_OF[_family(text, facts)](text, facts)
     _refuse_unused(text, facts, stated)
     # Linux's TCP has timestamps on, an iWARP adapter's own TCP off.

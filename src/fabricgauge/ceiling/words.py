@@ -51,10 +51,10 @@ def known_names() -> tuple[str, ...]:
 EXPECTED = "expected e.g. '25GbE mtu=9000', '100GbE roce', edr, hdr100, opa100 or efa-200"
 
 
-def _meant(strange: str) -> str:
-    """The known words that a strange one is like, or a few examples."""
+def _meant(unknown: str) -> str:
+    """The known words that an unknown one is like, or a few examples."""
     known = (*known_names(), *(f"{key}=" for key in OPTIONS), "infiniband", "ethernet", "iwarp")
-    word = re.sub(r"=.*", "=", strange.lower())
+    word = re.sub(r"=.*", "=", unknown.lower())
     near = get_close_matches(word, [one.lower() for one in known], n=3, cutoff=0.6)
     return f"did you mean {' or '.join(near)}?" if near else EXPECTED
 
@@ -93,8 +93,8 @@ def _first(rest: str, text: str) -> tuple[str, Told]:
         facts = tells(match) if match else None
         if match and facts is not None:
             return match[0], facts
-    strange = re.split(r"[\s,/;+]", rest, maxsplit=1)[0]
-    raise UsageError(f"network {text!r}: {strange!r} is not understood; {_meant(strange)}")
+    unknown = re.split(r"[\s,/;+]", rest, maxsplit=1)[0]
+    raise UsageError(f"network {text!r}: {unknown!r} is not understood; {_meant(unknown)}")
 
 
 def _option(match: re.Match[str]) -> Told | None:

@@ -11,7 +11,7 @@ from fabricgauge.configure import clashes, export, image, lifeline, pings, resta
 from fabricgauge.configure.backends import BACKENDS, ip_addresses
 from fabricgauge.configure.backends.kind import Backend
 from fabricgauge.configure.description import Description, Export, Image
-from fabricgauge.configure.job import Draft, Reply, settled
+from fabricgauge.configure.job import Draft, Reply, with_evidence
 from fabricgauge.configure.ports import ports_of
 from fabricgauge.configure.subnets import subnet_notes
 from fabricgauge.model.absence import Skipped
@@ -112,7 +112,7 @@ def plan(job: Draft) -> Configuration:
             contradicts the description, or a change that would cut a node off.
     """
     backend = backend_of(job.description)
-    lanes = settled(restart.lanes_steps(job), job.replies)
+    lanes = with_evidence(restart.lanes_steps(job), job.replies)
     if job.troubles:
         return _lanes_alone(job, backend, lanes)
     _refuse(job.description, tuple(clashes.clashes(job, backend)))
@@ -120,16 +120,16 @@ def plan(job: Draft) -> Configuration:
     packed = tuple(
         step
         for one in images
-        for step in settled((*image.steps(job, one), *backend.pack(job, one)), job.replies)
+        for step in with_evidence((*image.steps(job, one), *backend.pack(job, one)), job.replies)
     )
-    around = settled((*image.steps(job, head), *_services(job)), job.replies)
+    around = with_evidence((*image.steps(job, head), *_services(job)), job.replies)
     again = _restarts(job, backend, _due(packed), _due(lanes))
     early = again if backend.at_boot or job.doubts or _due(lanes) else ()
     steps = (
         *packed, *around, *lanes,
-        *settled((*backend.define(job), *early, *backend.activate(job), *pings.steps(job)),
+        *with_evidence((*backend.define(job), *early, *backend.activate(job), *pings.steps(job)),
                  job.replies),
-        *(() if early else settled(again, job.replies)),
+        *(() if early else with_evidence(again, job.replies)),
     )  # fmt: skip
     notes = tuple(_notes(job, backend))
     return Configuration(backend.name, job.wanted, steps, notes)
@@ -138,7 +138,7 @@ def plan(job: Draft) -> Configuration:
 def _services(job: Draft) -> Iterator[Step]:
     description = job.description
     if isinstance(description.export, Export):
-        yield from settled(export.steps(job, description.export), job.replies)
+        yield from with_evidence(export.steps(job, description.export), job.replies)
     for one in description.services:
         yield from services.steps(job, one)
 

@@ -100,7 +100,7 @@ def holds(check: Verification, reply: Reply) -> bool:
 _EVIDENCE_SIGNS = 160
 
 
-def settled(steps: Iterable[Step], replies: Mapping[Command, Reply]) -> tuple[Step, ...]:
+def with_evidence(steps: Iterable[Step], replies: Mapping[Command, Reply]) -> tuple[Step, ...]:
     """The steps, with evidence for those that have nothing left to do.
 
     A step that only follows others has nothing to do where none of them is to be made and

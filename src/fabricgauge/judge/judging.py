@@ -29,7 +29,7 @@ from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import RULES_OF_SPEED, Outcome, Verdict, VerdictSubject, distinct
 
 #: Raised whenever a rule could judge the same run differently.
-RULES_VERSION = "18"
+RULES_VERSION = "19"
 
 
 def judgement(context: Context) -> RunVerdicts:
@@ -91,18 +91,18 @@ def doubtful(context: Context) -> tuple[PlannedLaunch, ...]:
 
     What a single case shows is a property of the network only if a second case shows it too.
     """
-    launches = (one for subject in context.subjects for one in _again(subject))
+    launches = (one for subject in context.subjects for one in _rechecks_of(subject))
     return numbered(launches, context.run.plan.last)
 
 
-def _again(subject: Subject) -> Iterator[PlannedLaunch]:
+def _rechecks_of(subject: Subject) -> Iterator[PlannedLaunch]:
     if subject.pairs or subject.again:
         return
-    points = chain(dips.doubted(subject), asymmetry.doubted(subject))
-    doubted = {case.case for point in points for case in point.measurements}
+    points = chain(dips.to_recheck(subject), asymmetry.to_recheck(subject))
+    names = {case.case for point in points for case in point.measurements}
     for launch in subject.planned:
-        cases = tuple(case for case in launch.cases if case.name in doubted)
-        doubted -= {case.name for case in cases}
+        cases = tuple(case for case in launch.cases if case.name in names)
+        names -= {case.name for case in cases}
         if cases:
             yield msgspec.structs.replace(launch, cases=cases, purpose="again")
 

@@ -13,7 +13,7 @@ from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import OVER_TCP
 from fabricgauge.model.measurement import Measurement, ProcessorUse
 from fabricgauge.model.pattern import Pattern
-from fabricgauge.model.run import Around, Launch
+from fabricgauge.model.run import CountersAround, Launch
 from fabricgauge.model.verdict import Outcome, VerdictSubject
 from fabricgauge.stats.series import Point, Series, node_of
 from fabricgauge.words import figures, patterns
@@ -185,7 +185,7 @@ class Stream(msgspec.Struct, frozen=True):
         return sorted({(node, use.rank) for node, use in self.uses})
 
     @property
-    def surrounded(self) -> tuple[tuple[Launch, Around], ...]:
+    def surrounded(self) -> tuple[tuple[Launch, CountersAround], ...]:
         """Launches of another suite behind the figure, with what was read around each."""
         numbers = {one.launch for one in self.best.observed if one.measurement is None}
         return tuple(

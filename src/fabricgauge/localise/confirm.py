@@ -43,8 +43,8 @@ def confirm(analyses: Sequence[PairAnalysis], series: Sequence[Series]) -> tuple
     """
     if not series:
         return tuple(analyses)
-    settled = [_promoted(_cleared(one)) for one in _looks(analyses, series)]
-    return tuple(_with_evidence(one) for one in _looks(settled, series))
+    confirmed = [_promoted(_cleared(one)) for one in _looks(analyses, series)]
+    return tuple(_with_evidence(one) for one in _looks(confirmed, series))
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -154,7 +154,7 @@ class Look(msgspec.Struct, frozen=True, eq=False):
 
 def _looks(analyses: Sequence[PairAnalysis], series: Sequence[Series]) -> list[Look]:
     return [
-        Look(one, list(_seen(one, series)), *_doubted(analyses, one.matrix.quantity))
+        Look(one, list(_seen(one, series)), *_in_doubt(analyses, one.matrix.quantity))
         for one in analyses
     ]
 
@@ -182,7 +182,7 @@ def _seen(analysis: PairAnalysis, series: Sequence[Series]) -> Iterator[Seen]:
         yield Seen(ends, min(fastest, default=point.time.value) - longer_s, float(varied))
 
 
-def _doubted(
+def _in_doubt(
     analyses: Iterable[PairAnalysis], quantity: str
 ) -> tuple[frozenset[str], frozenset[frozenset[str]]]:
     """Nodes and ways that these analyses name, or suspect or doubt in this quantity.
@@ -247,8 +247,8 @@ def _cleared(look: Look) -> Look:
     groups = [one for one in findings if one.part == "group" and one.explanation == "fault"]
     members = {node for one in groups for node in analysis.nodes_of(one)}
     kept = [one for one in suspects if one.part not in ENDS or one.names[0] not in members]
-    settled = msgspec.structs.replace(analysis, findings=tuple(findings), suspects=tuple(kept))
-    return msgspec.structs.replace(look, analysis=settled)
+    reconciled = msgspec.structs.replace(analysis, findings=tuple(findings), suspects=tuple(kept))
+    return msgspec.structs.replace(look, analysis=reconciled)
 
 
 def _promoted(look: Look) -> PairAnalysis:

@@ -8,7 +8,7 @@ import numpy as np
 from fabricgauge.localise import limits
 from fabricgauge.localise.confirm import confirm
 from fabricgauge.localise.ends import (
-    End,
+    Endpoint,
     SlowEnds,
     behind,
     find_ends,
@@ -73,7 +73,7 @@ class Solved(msgspec.Struct, frozen=True, eq=False):
     middle: F64
     expected: F64
     crossing: Excess | None
-    uplinks: list[End]
+    uplinks: list[Endpoint]
     ends: SlowEnds
 
 

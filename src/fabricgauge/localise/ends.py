@@ -29,7 +29,7 @@ from fabricgauge.localise.slowness import (
 SENDING, RECEIVING = 0, 1
 
 
-class End(msgspec.Struct, frozen=True):
+class Endpoint(msgspec.Struct, frozen=True):
     """A slow end. ``excess`` is its slowness sending and receiving, healthy or not."""
 
     index: int
@@ -45,7 +45,7 @@ class End(msgspec.Struct, frozen=True):
         return {"sender": (SENDING,), "receiver": (RECEIVING,)}.get(self.part, (SENDING, RECEIVING))
 
 
-class Left(msgspec.Struct, frozen=True, eq=False):
+class Unexplained(msgspec.Struct, frozen=True, eq=False):
     """The slowness that what is known leaves to be explained.
 
     Delays are subtracted. A bottleneck hides whatever is less slow behind it, so its pairs tell
@@ -79,7 +79,7 @@ class Left(msgspec.Struct, frozen=True, eq=False):
         self._without(found.T, self.ends[SENDING][rows])
         return found
 
-    def knowing(self, ends: Iterable[End]) -> "Left":
+    def knowing(self, ends: Iterable[Endpoint]) -> "Unexplained":
         """The same where these ends are known to be slow, and no others."""
         nodes = self.slow.nodes
         return msgspec.structs.replace(self, ends=_excesses(ends, nodes, np.arange(nodes)[:, None]))
@@ -123,18 +123,18 @@ def left_of(
     slow: Slowness,
     noise: Noise,
     grouping: Grouping,
-    uplinks: Sequence[End],
+    uplinks: Sequence[Endpoint],
     confined: tuple[NDArray[np.int64], ...],
-) -> Left:
+) -> Unexplained:
     """All that slow ways of groups leave."""
     nodes = slow.nodes
     index = np.where(grouping.index < grouping.count - 1, grouping.index, -1 - np.arange(nodes))
     groups = _excesses(uplinks, nodes, grouping.members)
-    return Left(slow, noise, confined, groups, index, np.zeros((2, nodes), dtype=np.float32))
+    return Unexplained(slow, noise, confined, groups, index, np.zeros((2, nodes), dtype=np.float32))
 
 
 def _excesses(
-    ends: Iterable[End], nodes: int, members: Sequence[NDArray[np.int64]] | NDArray[np.int64]
+    ends: Iterable[Endpoint], nodes: int, members: Sequence[NDArray[np.int64]] | NDArray[np.int64]
 ) -> F32:
     """What each node's end, or its group's, is slow by: going out, and coming in; (2, N)."""
     found = np.zeros((2, nodes), dtype=np.float32)
@@ -157,15 +157,15 @@ def _worse(every: LevelTests, inside: LevelTests) -> LevelTests:
 class SlowEnds(msgspec.Struct, frozen=True, eq=False):
     """Who is named, who only looks slow, how all nodes stand, and what is left to be explained."""
 
-    named: list[End]
-    doubtful: list[End]
+    named: list[Endpoint]
+    doubtful: list[Endpoint]
     both: LevelTests
-    left: Left
+    left: Unexplained
 
 
-def find_ends(start: Left) -> SlowEnds:
+def find_ends(start: Unexplained) -> SlowEnds:
     """Name the slowest first, take its part away, and look again until nothing stands out."""
-    left, named = start, dict[int, End]()
+    left, named = start, dict[int, Endpoint]()
     while new := _next(left, named):
         named |= {end.index: end for end in new}
         left = start.knowing(named.values())
@@ -175,7 +175,7 @@ def find_ends(start: Left) -> SlowEnds:
     return SlowEnds(ends, _doubtful(left, ends, both), both, left)
 
 
-def _next(left: Left, named: Collection[int]) -> list[End]:
+def _next(left: Unexplained, named: Collection[int]) -> list[Endpoint]:
     every = standing_out(left.stand(limits.QUARTER, named), left.slow.limit)
     found = [end for end in every if end.index not in named]
     if not found or left.slow.nodes > limits.ONE_BY_ONE:
@@ -184,7 +184,7 @@ def _next(left: Left, named: Collection[int]) -> list[End]:
     return [end for end in found if end.level == worst]
 
 
-def standing_out(both: LevelTests, limit: float) -> list[End]:
+def standing_out(both: LevelTests, limit: float) -> list[Endpoint]:
     """All that stand out now."""
     q = both.q
     slow = may_reach(both.excess, both.error, limit) & (q <= limits.RATE)
@@ -194,16 +194,18 @@ def standing_out(both: LevelTests, limit: float) -> list[End]:
     ]
 
 
-def _end(both: LevelTests, index: int, slow: NDArray[np.bool_], q: float) -> End:
+def _end(both: LevelTests, index: int, slow: NDArray[np.bool_], q: float) -> Endpoint:
     excess, error = both.excess[:, index], both.error[:, index]
     part: Ending = "node" if slow.all() else "sender" if slow[SENDING] else "receiver"
-    return End(
+    return Endpoint(
         index, part, float(excess[slow].mean()), float(np.sqrt((error[slow] ** 2).mean())), q,
         (float(excess[0]), float(excess[-1])),
     )  # fmt: skip
 
 
-def _estimated_again(left: Left, named: Iterable[End], both: LevelTests) -> list[End]:
+def _estimated_again(
+    left: Unexplained, named: Iterable[Endpoint], both: LevelTests
+) -> list[Endpoint]:
     """Effects by medians, now that slow partners do not move them any more.
 
     An end that is no longer slow, once the others' part is taken away, was not at fault.
@@ -216,7 +218,7 @@ def _estimated_again(left: Left, named: Iterable[End], both: LevelTests) -> list
     return ends
 
 
-def _doubtful(left: Left, ends: list[End], both: LevelTests) -> list[End]:
+def _doubtful(left: Unexplained, ends: list[Endpoint], both: LevelTests) -> list[Endpoint]:
     """Ends that look slow but are not named: noise alone may make one of all ends look so."""
     named = [end.index for end in ends]
     if left.slow.nodes < limits.MANY:  # the median of few is moved by one slow pair
@@ -224,7 +226,7 @@ def _doubtful(left: Left, ends: list[End], both: LevelTests) -> list[End]:
     large = (both.p <= limits.MAYBE_SLOW) & (both.excess >= left.slow.limit)
     large[:, named] = False
     return [
-        End(
+        Endpoint(
             int(i), left.slow.endings[way], float(both.excess[way, i]),
             float(both.error[way, i]), 1.0, (0.0, 0.0),
         )
@@ -242,7 +244,7 @@ def behind(slow: Slowness) -> set[int]:
     return found
 
 
-def find_uplinks(slow: Slowness, grouping: Grouping, medians: F64, noise: Noise) -> list[End]:
+def find_uplinks(slow: Slowness, grouping: Grouping, medians: F64, noise: Noise) -> list[Endpoint]:
     """Groups whose crossing pairs are slower than other groups', by number.
 
     Groups are compared as nodes are: the lower quartile of each over the others, with those of the
@@ -266,7 +268,7 @@ def find_uplinks(slow: Slowness, grouping: Grouping, medians: F64, noise: Noise)
     return [end for end in ends if _shown_by_nodes(slow, grouping, end)]
 
 
-def _shown_by_nodes(slow: Slowness, grouping: Grouping, end: End) -> bool:
+def _shown_by_nodes(slow: Slowness, grouping: Grouping, end: Endpoint) -> bool:
     """Whether nearly all nodes of the group, not only some, are slow towards the other groups."""
     nodes = grouping.members[end.index]
     away = grouping.index != end.index
@@ -276,7 +278,7 @@ def _shown_by_nodes(slow: Slowness, grouping: Grouping, end: End) -> bool:
     return bool(shows.mean() >= limits.SHOWN_BY_NODES)
 
 
-def slow_blocks(ends: list[End], grouping: Grouping) -> NDArray[np.bool_]:
+def slow_blocks(ends: list[Endpoint], grouping: Grouping) -> NDArray[np.bool_]:
     """The blocks from group to group that slow uplinks explain."""
     table = np.zeros((grouping.count, grouping.count), dtype=bool)
     for end in ends:

@@ -63,7 +63,7 @@ COMMON_NODE = 0.9
 # Single pairs.
 
 #: A pair is looked at more closely if it is slow by more than this many standard errors.
-CONSPICUOUS = 3.0
+STANDS_OUT = 3.0
 #: The values of one pass have tails like Student's t with this many degrees of freedom. The median
 #: of 2 k - 1 passes has k times as many.
 TAILS = 4

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 
 from fabricgauge.localise import limits
-from fabricgauge.localise.ends import RECEIVING, SENDING, End
+from fabricgauge.localise.ends import RECEIVING, SENDING, Endpoint
 from fabricgauge.localise.groups import Grouping
 from fabricgauge.localise.noise import INTERVAL, Excess
 from fabricgauge.localise.slowness import ALL, Slowness, effect
@@ -34,12 +34,12 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         """What a slow pair is called: a latency is the same in both directions."""
         return "pair" if self.slow.adds_up else "direction"
 
-    def node(self, end: End) -> PairFinding:
+    def node(self, end: Endpoint) -> PairFinding:
         """A slow node, sender or receiver."""
         at, sides = slice(end.index, end.index + 1), self.slow.sides
-        strips = [sides[way](at, ALL) for way in end.ways[: len(sides)]]
-        measured = sum(int(np.isfinite(strip).sum()) for strip in strips)
-        slow = sum(int((strip > limits.SHOWN * end.level).sum()) for strip in strips)
+        row_blocks = [sides[way](at, ALL) for way in end.ways[: len(sides)]]
+        measured = sum(int(np.isfinite(block).sum()) for block in row_blocks)
+        slow = sum(int((block > limits.SHOWN * end.level).sum()) for block in row_blocks)
         evidence = [f"slow in {slow} of its {measured} measured pairs"]
         for way, what in ((SENDING, "sending"), (RECEIVING, "receiving")):
             if not self.slow.adds_up and np.isfinite(end.excess[way]):
@@ -48,7 +48,7 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         names = (self.matrix.nodes[end.index],)
         return self.finding(end.part, names, end, measured, tuple(evidence), end.q)
 
-    def group(self, end: End) -> PairFinding:
+    def group(self, end: Endpoint) -> PairFinding:
         """A group whose way to the others is slow."""
         inside = self.grouping.members[end.index]
         pairs = inside.size * (len(self.matrix.nodes) - inside.size) * len(end.ways)
@@ -67,7 +67,7 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         evidence = (f"what crosses between the {len(names)} groups is slower for all alike",)
         return self.finding("group", names, crossing, pairs, evidence, 0.0, "oversubscription")
 
-    def suspected_end(self, end: End) -> Suspect:
+    def suspected_end(self, end: Endpoint) -> Suspect:
         return self.suspect(end.part, (self.matrix.nodes[end.index],), end.level, _MAYBE)
 
     def suspect(
@@ -76,7 +76,7 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         return Suspect(part, names, self.slow.quantity, self._effect(level), reason, test)
 
     def finding(
-        self, part: Part, names: tuple[str, ...], shown: End | Excess, pairs: int,
+        self, part: Part, names: tuple[str, ...], shown: Endpoint | Excess, pairs: int,
         evidence: tuple[str, ...], q: float, explanation: Explanation = "fault",
     ) -> PairFinding:  # fmt: skip
         reach = INTERVAL * shown.error

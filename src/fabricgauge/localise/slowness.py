@@ -13,7 +13,7 @@ from fabricgauge.model.pairs import PairMatrix, Quantity
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
-#: Elements of a strip: 4 MiB of float32, so that a few copies of it stay in the caches.
+#: Elements of a row block: 4 MiB of float32, so that a few copies of it stay in the caches.
 _STRIP = 1 << 20
 
 #: Rows or columns of a matrix, and all of them.
@@ -42,7 +42,7 @@ class Levels(NamedTuple):
 
 
 def spans(count: int, width: int = 0) -> Iterator[tuple[int, int]]:
-    """First and last (exclusive) row of each strip of a matrix with ``count`` rows."""
+    """First and last (exclusive) row of each row block of a matrix with ``count`` rows."""
     step = max(1, _STRIP // max(1, width or count))
     for first in range(0, count, step):
         yield first, min(first + step, count)

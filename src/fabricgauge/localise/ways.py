@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.localise import limits
-from fabricgauge.localise.ends import Left, SlowEnds
+from fabricgauge.localise.ends import SlowEnds, Unexplained
 from fabricgauge.localise.naming import AGAIN_PAIR, Naming
 from fabricgauge.localise.noise import Excess, Noise, false_discovery, may_reach, scale, tail
 from fabricgauge.localise.slowness import F32, F64, partners_met, relative, sampled_rows, spans
@@ -22,7 +22,7 @@ class Residual(msgspec.Struct, frozen=True, eq=False):
     ``own`` (2, N) is each node's own small excess, sending and receiving.
     """
 
-    left: Left
+    left: Unexplained
     own: F32
     centre: float
     sigma: float
@@ -123,7 +123,7 @@ def find_singles(matrix: PairMatrix, rest: Residual, noise: Noise) -> Singles:
 def _conspicuous(rest: Residual) -> tuple[NDArray[np.int64], NDArray[np.int64], F64, int]:
     """Rows, columns and levels of the pairs, and how many were looked at."""
     count, tests = rest.left.slow.nodes, 0
-    least = max(limits.CONSPICUOUS * rest.sigma, limits.LEAST * rest.left.slow.limit)
+    least = max(limits.STANDS_OUT * rest.sigma, limits.LEAST * rest.left.slow.limit)
     rows, columns, values = [], [], []
     for first, last in spans(count):
         strip = rest.rows(first, last)

@@ -50,7 +50,7 @@ class Ended(msgspec.Struct, frozen=True):
     change_kinds: tuple[ChangeKind, ...] = ()
 
 
-class Around(msgspec.Struct, frozen=True, tag_field="record", tag="around"):
+class CountersAround(msgspec.Struct, frozen=True, tag_field="record", tag="around"):
     """Interface counters of each node right before and after a program that reads none.
 
     ``payload_bytes`` is, by rank, the least that the program must have sent in between:
@@ -85,7 +85,7 @@ class Launch(msgspec.Struct, frozen=True):
     not_understood: tuple[str, ...] = ()
     curves: tuple[SuiteCurve, ...] = ()
     unparsed: tuple[UnparsedLine, ...] = ()
-    around: Around | None = None
+    around: CountersAround | None = None
     program: str = ""
     rounds: tuple[Round, ...] = ()
     purpose: Purpose = "measure"

@@ -12,7 +12,7 @@ from fabricgauge.model.finding import Finding
 from fabricgauge.model.measurement import Footer, Header, Measurement, Placement
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.request import MeasurementRequest, of_earlier_version
-from fabricgauge.model.run import CARRIED_BY, Around, Ended, Launch, Run
+from fabricgauge.model.run import CARRIED_BY, CountersAround, Ended, Launch, Run
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.model.together import Round
 from fabricgauge.store.run_directory import RunDirectory
@@ -39,7 +39,9 @@ class About(msgspec.Struct, frozen=True):
     version: str = VERSION
 
 
-Record = Header | Placement | Round | Measurement | Footer | SuiteCurve | UnparsedLine | Around
+Record = (
+    Header | Placement | Round | Measurement | Footer | SuiteCurve | UnparsedLine | CountersAround
+)
 
 
 class ResultLine(msgspec.Struct, frozen=True):
@@ -233,7 +235,7 @@ def launch_of(
         unparsed=tuple(r for r in records if isinstance(r, UnparsedLine)),
         program=planned.program if planned else "",
         purpose=planned.purpose if planned else "measure",
-        around=next((r for r in records if isinstance(r, Around)), None),
+        around=next((r for r in records if isinstance(r, CountersAround)), None),
     )
 
 

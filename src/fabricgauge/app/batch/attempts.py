@@ -148,20 +148,20 @@ class Taken:
         key = (launch.number, attempt)
         if key in self._closed:
             return
-        found, strange = [], []
+        found, unparsed = [], []
         for line in _read(folder / "stdout.jsonl").splitlines():
             record = parse_line(line)
             if not isinstance(record, NotUnderstood):
                 found.append(record)
             elif record.text:
-                strange.append(f"{record.text} ({record.reason})")
+                unparsed.append(f"{record.text} ({record.reason})")
         run_files.append_records(self._directory, *key, found[self._begun[key] :])
         end = ended(folder, why)
         if end.status != "ok":
             said = f"{printed(folder)}\n{why}"
             lost, mute = lost_nodes(launch.nodes), pair and not found
             end = _blamed(end, launch, said, lost, of_pair if mute else of_words)
-        started = run_files.Started(*key, launch.network, launch.nodes, end, tuple(strange))
+        started = run_files.Started(*key, launch.network, launch.nodes, end, tuple(unparsed))
         run_files.append_launch(self._directory, started)
         self._closed.add(key)
 

@@ -60,7 +60,7 @@ def _said_again(subject: Subject, first: Asymmetry, second: Asymmetry | None) ->
     return msgspec.structs.replace(again, evidence=(once, *again.evidence))
 
 
-def doubted(subject: Subject) -> Iterator[Point]:
+def to_recheck(subject: Subject) -> Iterator[Point]:
     """The sizes where one direction is slower: that is the network's only if it is seen twice."""
     for one in _found(subject, subject.series):
         if one.beyond_intervals > subject.limit("asymmetry.warn"):

@@ -72,7 +72,7 @@ def _came_back(subject: Subject, series: Series, fall: Fall) -> bool:
     )
 
 
-def doubted(subject: Subject) -> Iterator[Point]:
+def to_recheck(subject: Subject) -> Iterator[Point]:
     """The sizes around each dip: only a dip that comes back is the network's."""
     for series in subject.series:
         for fall, _ in _falls(subject, series):

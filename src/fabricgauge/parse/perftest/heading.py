@@ -8,7 +8,7 @@ import msgspec
 from fabricgauge.model.suite import LogEvidence, VerbsEnd
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.lines import command_line
-from fabricgauge.parse.perftest.programs import PerftestProgram, named, settled, titled
+from fabricgauge.parse.perftest.programs import PerftestProgram, named, titled, with_settings
 from fabricgauge.parse.table import SuiteHeading
 
 _NAME = re.compile(r"[A-Za-z][\w .*/-]{0,48}")
@@ -132,7 +132,7 @@ class PerftestBlock(msgspec.Struct):
         program = titled(self.title.text) if self.title else named(self.command)
         if program is None or not program.kind.endswith(kind):
             return PerftestProgram("", kind)
-        program = settled(program, self.settings)
+        program = with_settings(program, self.settings)
         if not program.both or not self.side:
             return program
         backward = (self.side == "Remote") is not (self.waits is not None)

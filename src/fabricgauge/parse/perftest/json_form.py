@@ -19,8 +19,8 @@ from fabricgauge.parse.perftest.programs import (
     PerftestProgram,
     curve_columns,
     form_of,
-    settled,
     titled,
+    with_settings,
 )
 from fabricgauge.parse.table import SuiteHeading, SuiteTable
 
@@ -78,7 +78,7 @@ def _run(text: str, line: LogLine, report: Report) -> Iterable[SuiteCurve]:
         report(row, "perftest's results with message size and all figures")
         return
     settings = {setting_name(key): setting_value(value) for key, value in info.items()}
-    program = settled(program, settings)
+    program = with_settings(program, settings)
     heading = SuiteHeading(
         suite="perftest", version="", benchmark=program.name, title=title,
         first_line=line.number, transport="" if program.raw else "rdma", settings=settings,

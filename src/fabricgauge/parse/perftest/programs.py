@@ -119,7 +119,7 @@ def named(command: str) -> PerftestProgram | None:
     return PerftestProgram(match["verb"], match["kind"], both=both)
 
 
-def settled(program: PerftestProgram, settings: Mapping[str, str]) -> PerftestProgram:
+def with_settings(program: PerftestProgram, settings: Mapping[str, str]) -> PerftestProgram:
     """The same, now that the settings below the title are known.
 
     A receiver starts its clock at the first arrival (``run_iter_bw_server``): of few messages

@@ -144,8 +144,8 @@ def _states(jobs: Sequence[str], cluster: str) -> dict[str, JobState]:
     lost = [job for job in jobs if job not in found]
     if done.exit_code == 0 or "Invalid job id" in done.stderr:
         # Other words than jobs are no answer: without the accounts' word nothing is over then.
-        strange = any(map(_is_strange, done.stdout.splitlines()))
-        return {**found, **_accounted(lost, cluster, UNKNOWN if strange else FORGOTTEN)}
+        unparsed = any(map(_is_unparsed, done.stdout.splitlines()))
+        return {**found, **_accounted(lost, cluster, UNKNOWN if unparsed else FORGOTTEN)}
     return {job: found.get(job, UNKNOWN) for job in jobs}
 
 
@@ -162,7 +162,7 @@ def scripts(clusters: str = "") -> dict[str, Submitted]:
     argv = ("squeue", *_of(clusters), "--me", "--noheader", "--states=all", "--format=%i|%o")
     done = process.run(argv, timeout_s=TIMEOUT_S)
     lines = done.stdout.splitlines()
-    if done.exit_code != 0 or any(map(_is_strange, lines)):
+    if done.exit_code != 0 or any(map(_is_unparsed, lines)):
         said = " ".join((done.stderr or done.stdout).split()) or "it said nothing"
         raise NoAnswer(f"squeue did not say which jobs there are, but: {said:.500}")
     there = "" if "," in clusters else clusters
@@ -221,6 +221,6 @@ def _rows(lines: Iterable[str]) -> Iterator[tuple[str, JobState]]:
             yield job, JobState(state.split()[0], reason)
 
 
-def _is_strange(line: str) -> bool:
+def _is_unparsed(line: str) -> bool:
     """Whether a line is neither a job's, nor empty, nor the title of a cluster's."""
     return "|" not in line and bool(line.strip()) and not line.startswith(_TITLE)
