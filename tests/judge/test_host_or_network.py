@@ -5,14 +5,16 @@ from collections.abc import Iterable
 import msgspec
 import pytest
 from tests.judge import planted
+from tests.judge import planted_fabric as many
 from tests.judge.test_fraction import Change, at, sockets, unsteady
 
 from fabricgauge.evidence.connections import lost_segments
 from fabricgauge.judge.judging import overall
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Launch, Run
-from fabricgauge.model.verdict import Outcome, exit_status
+from fabricgauge.model.verdict import Outcome, Verdict, exit_status
 
 
 def with_loopback(fraction: float, loopback_bytes_per_s: float) -> Run:
@@ -125,6 +127,77 @@ def test_an_even_share_of_the_rate_is_a_limit_unless_losses_were_measured(
 ) -> None:
     given = planted.verdicts(faulty(with_loopback(fraction, 2e9), lossy(0, lost)))
     assert cause in planted.the(given, "fraction", Outcome.FAIL).cause
+
+
+def bonded(fraction: float, ports: int, *, now: tuple[float, float] = (2e8, 2e8)) -> Run:
+    """A network of 200 Mb/s per node, by so many ports of 100 Mb/s; ``now`` is each node's rate."""
+    network = msgspec.structs.replace(planted.network(), rate_bit_s=2e8)
+    nodes = []
+    for number, rate in zip((1, 2), now, strict=True):
+        node = planted.node(number)
+        own, other = node.interfaces
+        bond = msgspec.structs.replace(own, driver="bonding", speed_bit_s=rate)
+        behind = (
+            msgspec.structs.replace(
+                other, name=f"port{one}", addresses=(), master="eth0", speed_bit_s=1e8
+            )
+            for one in range(ports)
+        )
+        nodes.append(msgspec.structs.replace(node, interfaces=(bond, *behind)))
+    share = fraction * planted.ceiling(rate=2e8).payload_bytes_per_s / planted.CEILING_BYTES_PER_S
+    return planted.run(planted.sound_launches(share), of=Fabric(tuple(nodes), (), (network,)))
+
+
+def of_bond(run: Run, outcome: Outcome) -> Verdict:
+    given = planted.verdicts(run, planted.ceiling(rate=2e8))
+    assert overall(given) is outcome
+    return planted.the(given, "fraction", outcome)
+
+
+def test_one_connection_that_fills_one_port_of_a_bond_decides_nothing() -> None:
+    verdict = of_bond(bonded(0.49, 2), Outcome.INCONCLUSIVE)
+    assert "all of one connection over one port" in verdict.cause
+    assert "its other ports carry nothing" in verdict.cause
+    assert any("eth0 is a bond of port0 and port1" in line for line in verdict.evidence)
+    # So far below a port's rate it is not the bond, nor where there is none.
+    of_bond(bonded(0.4, 2), Outcome.FAIL)
+    for ports in (0, 1):
+        assert "100 Mb/s instead of 200 Mb/s" in of_bond(bonded(0.49, ports), Outcome.FAIL).cause
+
+
+def test_a_vlan_on_a_bond_is_as_the_bond() -> None:
+    run = bonded(0.49, 2)
+    nodes = []
+    for node in run.fabric.nodes:
+        bond, *ports = node.interfaces
+        vlan = msgspec.structs.replace(bond, driver="vlan", parent="bond0")
+        below = (msgspec.structs.replace(one, master="bond0") for one in ports)
+        bond = msgspec.structs.replace(bond, name="bond0", addresses=())
+        nodes.append(msgspec.structs.replace(node, interfaces=(vlan, bond, *below)))
+    of = msgspec.structs.replace(run.fabric, nodes=tuple(nodes))
+    of_bond(msgspec.structs.replace(run, fabric=of), Outcome.INCONCLUSIVE)
+
+
+@pytest.mark.parametrize(("bonds", "outcome"), [(4, "INCONCLUSIVE"), (3, "FAIL")])
+def test_a_median_over_pairs_is_that_of_one_port_where_all_nodes_have_a_bond(
+    bonds: int, outcome: str
+) -> None:
+    run = many.run(many.launch(4, many.rounds(4, lambda one, other: 0.5 * many.sound(one, other))))
+    nodes = []
+    for number, node in enumerate(run.fabric.nodes):
+        (own,) = node.interfaces
+        port = msgspec.structs.replace(own, addresses=(), master="eth0", speed_bit_s=5e8)
+        behind = (msgspec.structs.replace(port, name=name) for name in ("port0", "port1"))
+        bond = msgspec.structs.replace(own, driver="bonding" if number < bonds else "mlx5_core")
+        nodes.append(msgspec.structs.replace(node, interfaces=(bond, *behind)))
+    of = msgspec.structs.replace(run.fabric, nodes=tuple(nodes))
+    given = many.verdicts(msgspec.structs.replace(run, fabric=of))
+    assert planted.outcomes(given, "fraction") == {Outcome(outcome)}
+
+
+def test_a_bond_that_reports_the_rate_of_one_port_fails() -> None:
+    verdict = of_bond(bonded(0.49, 2, now=(2e8, 1e8)), Outcome.FAIL)
+    assert "c2:eth0 runs at 100 Mb/s instead of 200 Mb/s" in verdict.cause
 
 
 def test_few_segments_sent_again_are_a_slow_host_s_own() -> None:

@@ -1,5 +1,6 @@
 """Why a network may carry less than its ceiling: what the evidence points at."""
 
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 
@@ -30,6 +31,9 @@ SHARED_BY, EVEN, STEADY = (2, 3, 4), (0.97, 1.02), 0.03
 
 #: Frames as the kernel's token bucket counts them, and as they are on the wire, at MTU 1500.
 SHAPED_BYTES, WIRE_BYTES = 1514, 1538
+
+#: Drivers of a bond, as ethtool and ip name them. Linux 6.12, drivers/net: bonding, team.
+BONDS = ("bonding", "bond", "team")
 
 #: How near a figure must be to the copy between a GPU and its host that a staged message waits for.
 NEAR_COPY = (0.8, 1.05)
@@ -214,6 +218,49 @@ def lower_rate(stream: Stream, near: tuple[float, float]) -> float | None:
         if rate < LOWER * nominal and near[0] <= relative <= near[1]:
             return rate
     return None
+
+
+def one_port(stream: Stream) -> str:
+    """What shows that one connection used one port of a bond and filled it; empty where nothing
+    does, or where a fault of the network was seen."""
+    network, rate, of_pairs = stream.subject.network, stream.rate_bit_s, stream.series.of_pairs
+    if isinstance(network, Skipped) or isinstance(rate, Skipped):
+        return ""
+    ends = [one for one in network.members if of_pairs or one.node in stream.series.ends]
+    bonds = [ports for one in ends if (ports := _ports_of_bond(stream, one))]
+    if not bonds or (of_pairs and len(bonds) < len(ends)) or proved(stream, True):
+        return ""
+    # Of two bonds that with the slower ports sets the pace.
+    port_bit_s = min(
+        max((s for one in ports if not isinstance(s := one.speed_bit_s, Skipped)),
+            default=rate / len(ports))
+        for ports in bonds
+    )  # fmt: skip
+    share = stream.fraction * rate / port_bit_s
+    # Of several connections at once only some may share a port.
+    most = math.inf if of_pairs and stream.subject.sharing > 1 else NEAR[1]
+    if not stream.limit("fraction.warn") <= share <= most:
+        return ""
+    names = sentences.listed([one.name for one in bonds[0]])
+    return (
+        f"{bonds[0][0].master} is a bond of {names}; the figure is {figures.percent(share)} of"
+        f" what one port of {figures.link_rate(port_bit_s)} carries"
+    )
+
+
+def _ports_of_bond(stream: Stream, member: Member) -> tuple[Interface, ...]:
+    """Those of the bond that a member is, or is a VLAN on; none where it is no bond of several."""
+    node = stream.subject.run.fabric.node(member.node)
+    own = node if isinstance(node, Skipped) else node.interface(member.interface)
+    if isinstance(node, Skipped) or isinstance(own, Skipped):
+        return ()
+    bonds = {
+        one.name
+        for one in node.interfaces
+        if one.name in (own.name, own.parent) and one.driver in BONDS
+    }
+    ports = tuple(one for one in node.interfaces if one.master in bonds)
+    return ports if len(ports) > 1 else ()
 
 
 def _lower_rate(low: _Low) -> Iterator[Cause]:

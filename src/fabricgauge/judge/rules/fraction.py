@@ -28,6 +28,13 @@ _ONE_CONNECTION = causes.Cause(
     "one TCP connection is served by one processor and need not fill a link this fast",
     "measure several at once: iperf3 -P 8, or fabricgauge check --tool iperf3 --parallel 8",
 )
+_ONE_PORT = causes.Cause(
+    "a bond sends all of one connection over one port, and that one is full; or its other ports"
+    " carry nothing",
+    "measure several connections at once: fabricgauge check --tool iperf3 --parallel 8; look at"
+    " /proc/net/bonding and at the hash policies of the bond and of the switch (layer3+4 spreads"
+    " the connections of two nodes over the ports)",
+)
 _RDMA_MTU = causes.Cause(
     "which RDMA MTU the figure had is not known, and with another one the verdict is another",
     'state it, e.g. --network "100GbE roce mtu=1024" or --transport verbs:path-mtu=1024;'
@@ -51,7 +58,9 @@ _ABOVE = causes.Cause(
     "look at above-ceiling, placement and path before anything is made of this figure",
 )
 #: Why a figure alone decides nothing; what a host is not the reason of has two more.
-_SINGLE = (_PING_PONG, _ONE_CONNECTION, _RDMA_MTU, _MIXED_MTU, _MEMORY, _UNSIZED)
+_SINGLE = (
+    _PING_PONG, _ONE_CONNECTION, _ONE_PORT, _RDMA_MTU, _MIXED_MTU, _MEMORY, _UNSIZED,
+)  # fmt: skip
 _NO_FAULT = (*_SINGLE, _ABOVE, causes.UNSTEADY)
 
 _IMPORT_STREAM = (
@@ -117,6 +126,7 @@ def _said(stream: Stream, every: tuple[Stream, ...]) -> Said:
         (
             *_evidence(stream),
             *(one.evidence for one in likely if one.evidence),
+            *((causes.one_port(stream),) if single is _ONE_PORT else ()),
             *(_with_mtu(stream, *one) for one in by_mtu.items()),
             *signs.against,
         ),
@@ -139,6 +149,8 @@ def _decides_nothing(
         return _UNSIZED
     if stream.cannot_fill:
         return _ONE_CONNECTION
+    if causes.one_port(stream):
+        return _ONE_PORT
     memory = cache_shape.may_be_memory(stream.subject, stream.series)
     return _MEMORY if memory else None
 
