@@ -70,9 +70,7 @@ class KnownNode(msgspec.Struct, frozen=True):
         """``eth0`` is below ``eth0.7`` even where ``ip`` did not say it."""
         if self.adapter_of(name):
             return []
-        own = self.node.interface(name)
-        parent = own.parent if isinstance(own, Interface) else ""
-        wanted = parent or name.rpartition(".")[0]
+        wanted = self.node.parent_of(name)
         return [
             one.name
             for one in self.node.interfaces
