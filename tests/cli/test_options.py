@@ -10,7 +10,7 @@ from tests.app.commands import PROGRAM
 
 def run(*argv: str, home: Path, **env: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [PROGRAM, *argv], capture_output=True, text=True, timeout=60, check=False,
+        [PROGRAM, *argv], capture_output=True, text=True, timeout=300, check=False,
         env={**os.environ, "XDG_CONFIG_HOME": str(home), "XDG_DATA_HOME": str(home), **env},
     )  # fmt: skip
 
