@@ -179,7 +179,9 @@ def test_a_limit_that_stuck_jobs_alone_fill_ends_the_submitting(
 ) -> None:
     made = one_node_down(monkeypatch, most=2)
     waiting, _ = queue(tmp_path, at_once=50)
-    with pytest.raises(AllStuck, match=r"QOSMaxSubmit.*by themselves: 2\. scancel 10\d 10\d ends them"):
+    with pytest.raises(
+        AllStuck, match=r"QOSMaxSubmit.*by themselves: 2\. scancel 10\d 10\d ends them"
+    ):
         waiting.drain(SILENT, sleep=lambda _seconds: None)
     assert waiting.waiting == 10 - len(made.taken)
 
