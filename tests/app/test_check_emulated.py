@@ -16,6 +16,7 @@ FEW = ("--profile", "quick", "--patterns", "latency,bandwidth", "--sizes", "8,64
 MPICH = Path("/usr/bin/mpicxx.mpich")
 
 
+@pytest.mark.slow
 def test_emulated_nodes_pass_by_their_path_alone(
     roce_lab: LabState, check: Callable[..., Checked]
 ) -> None:

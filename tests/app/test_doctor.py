@@ -115,6 +115,7 @@ def test_of_two_nodes_the_one_with_the_wrong_hosts_entry_is_named(
     assert named(doctor(name, "--only", "names")[1]) == [("names", "c1")]
 
 
+@pytest.mark.slow
 def test_a_route_to_the_peer_over_another_network_fails(lab: Callable[..., str]) -> None:
     name = lab("--nodes", "2", *TWO_NETWORKS)
     route = ["ip", "route", "add", "10.77.0.12/32", "via", "10.77.1.12", "dev", "eth1"]
@@ -255,9 +256,8 @@ DEAD = {
 }
 
 
-@pytest.mark.parametrize(
-    "planted", ["a wrong ARP entry", pytest.param("a dead pair", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("planted", ["a wrong ARP entry", "a dead pair"])
 def test_pairs_that_cannot_connect_are_named_though_no_echo_is_sent_between_them(
     lab: Callable[..., str], planted: str
 ) -> None:

@@ -42,6 +42,7 @@ def test_a_dead_node_of_three_is_named_and_the_others_are_measured(
     assert run.outcomes("path") == {"PASS"}
 
 
+@pytest.mark.slow
 def test_two_nodes_that_cannot_connect_are_named_without_a_launch(lab: Lab, tmp_path: Path) -> None:
     name = lab("--nodes", "2")
     fabricgauge("lab", "exec", "--name", name, "c1", "--", *DEAD_PAIR[:-1], "10.77.0.12")

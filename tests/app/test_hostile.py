@@ -200,7 +200,14 @@ VERBS: dict[str, tuple[Made, tuple[str, ...]]] = {
 #: Whose it may be: one that others may write is not the user's, nor is one that was unpacked.
 MODES = {"shared": 0o777, "unpacked": 0o700}
 RESUMING = ("check", "collect", "submit", "compare --vary", "undo")
-CASES = [(verb, mode) for verb in VERBS for mode in MODES if mode == "shared" or verb in RESUMING]
+#: The others take the same ways.
+OFTEN = ("report html", "import", "check", "compare --vary", "undo")
+CASES = [
+    pytest.param(verb, mode, marks=() if verb in OFTEN else pytest.mark.slow)
+    for verb in VERBS
+    for mode in MODES
+    if mode == "shared" or verb in RESUMING
+]
 #: Programs of Slurm's that are asked about jobs; here there are none.
 ASKED = ("'squeue'", "'sacct'")
 

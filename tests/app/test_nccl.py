@@ -115,6 +115,7 @@ def test_all_pairs_of_four_sound_nodes_and_all_of_them_pass(
     assert "all_reduce_perf" in checked.words("fraction")
 
 
+@pytest.mark.slow
 @pytest.mark.lab
 def test_a_slow_node_among_four_is_measured_again_and_named(
     lab: Callable[..., str], check: Callable[..., Checked], tmp_path: Path,

@@ -35,7 +35,9 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 Ran = tuple[int, dict[str, Any], str]
 
 
-@pytest.fixture(scope="module", params=[*EACH_MPI, "openmpi5"])
+@pytest.fixture(
+    scope="module", params=[*EACH_MPI, pytest.param("openmpi5", marks=pytest.mark.slow)]
+)
 def mpi(request: pytest.FixtureRequest) -> Mpi:
     wrapper = WRAPPERS[request.param]
     if wrapper is None:
@@ -134,6 +136,7 @@ def test_a_program_of_intel_mpi_is_not_taken_for_mpichs(tmp_path: Path) -> None:
     assert (found.kind, found.mpiexec.parent) == ("intelmpi", (INTEL / "bin").resolve())
 
 
+@pytest.mark.slow
 def test_threads_lose_no_call(tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]) -> None:
     status, report, said = profiled(tmp_path, mpi, 2, str(built("threads")))
     if status == 77:
@@ -177,6 +180,7 @@ def test_a_full_disk_is_told_and_breaks_nothing(
     assert "No space left on device" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mpi", ["embedded", "openmpi", "openmpi5"], indirect=True)
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_messages_over_an_intercommunicator_are_counted_by_their_ranks_of_the_world(
@@ -201,6 +205,7 @@ def test_a_fork_changes_nothing(tmp_path: Path, mpi: Mpi, built: Callable[[str],
     assert sum(one["calls"] for one in of(report, "Send")) == 5
 
 
+@pytest.mark.slow
 @with_fortran
 def test_the_library_of_another_mpi_harms_nothing(tmp_path: Path, mpi: Mpi) -> None:
     """The program runs to its end as it would without it."""

@@ -39,7 +39,7 @@ def test_a_sound_simulated_cluster_passes_and_says_that_it_is_simulated(
     ("fault", "subject"),
     [
         ("rate node-3 0.25", "simulated, node-3, in both directions"),
-        ("rate-out node-5 0.5", "simulated, node-5, sending"),
+        pytest.param("rate-out node-5 0.5", "simulated, node-5, sending", marks=pytest.mark.slow),
         pytest.param(
             "latency node-2 +400ns", "simulated, node-2, in both directions", marks=pytest.mark.slow
         ),

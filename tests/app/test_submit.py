@@ -154,6 +154,7 @@ def test_buffers_of_a_job_lie_where_it_was_said(slurm: LabState, tmp_path: Path)
     )
 
 
+@pytest.mark.slow
 def test_collect_does_what_nobody_waited_for(slurm: LabState, tmp_path: Path) -> None:
     run, job = submitted(slurm, tmp_path, *SHORT)
     done = on_head(slurm, "collect", run.name[:16], "-o", str(tmp_path))

@@ -134,6 +134,7 @@ else:
 """
 
 
+@pytest.mark.slow
 def test_rows_of_inf_are_refused_though_perftest_ends_well(
     check: Callable[..., Checked], tmp_path: Path
 ) -> None:

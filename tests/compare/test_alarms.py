@@ -31,6 +31,7 @@ def outcomes(
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("launches", [1, 3])
 @pytest.mark.parametrize(
     "noise",

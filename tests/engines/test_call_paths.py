@@ -71,6 +71,7 @@ def test_a_planted_function_of_100_instructions_is_found_exactly(
     assert in_mpi[0] == in_mpi[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("breaks", "limit_s", "says"),
     [

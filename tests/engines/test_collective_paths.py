@@ -8,9 +8,7 @@ from tests.engines.path_samples import programs, sends, started, usual, warm
 from fabricgauge.engines.path_programs import PathPrograms
 from fabricgauge.run.mpi_impls.mpich import OVER_LOOPBACK
 
-pytestmark = pytest.mark.engine
-
-SLOW = [pytest.param(call, marks=pytest.mark.slow) for call in ("allreduce", "barrier")]
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +16,7 @@ def built() -> PathPrograms:
     return programs()
 
 
-@pytest.mark.parametrize("call", ["bcast", *SLOW])
+@pytest.mark.parametrize("call", ["bcast", "allreduce", "barrier"])
 def test_a_collective_over_tcp_sends_as_often_as_its_algorithm_has_rounds(
     built: PathPrograms, tmp_path: Path, call: str
 ) -> None:

@@ -125,7 +125,7 @@ B = "stand-in GPU of model B"
         ("{} --device=1", ((B, 1), (B, 1))),
     ],
 )
-@pytest.mark.parametrize("check", [(), ("--check-data",)])
+@pytest.mark.parametrize("check", [pytest.param((), marks=pytest.mark.slow), ("--check-data",)])
 def test_each_end_has_the_memory_that_was_asked_for(
     memory: str, of_ranks: tuple[tuple[str, int] | None, ...], check: tuple[str, ...],
     engine: Engine, gpu: Gpu,
@@ -203,6 +203,7 @@ def test_a_byte_that_the_device_changed_is_found(embedded: Engine, gpu: Gpu) -> 
 NO_DEVICE = f"{NODE} has no {{vendor}} device that its driver shows to this process"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "why"),
     [

@@ -191,7 +191,7 @@ def everything(hostile: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("known", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_every_backends_script_passes_shellcheck(here: Path, backend: str, known: bool) -> None:
     for hostile in ("plain", "a b'c\"d$(e)`f`\n-g\\"):
         job = drafted(wish(backend, network(lane_mode="1x40"), **everything(hostile)))

@@ -133,6 +133,7 @@ def omni_path(cluster: Cluster) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_omni_path_network_is_made_with_consent_only(tmp_path: Path, cluster: Cluster) -> None:
     omni_path(cluster)
     words = (*of_guide(tmp_path, guide.OMNI_PATH), "--journals", tmp_path / "journals", "--apply")

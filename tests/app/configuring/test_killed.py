@@ -105,6 +105,7 @@ def test_a_making_that_is_killed_at_any_write_can_be_undone(tmp_path: Path) -> N
     assert 20 < last < 99
 
 
+@pytest.mark.slow
 def test_an_undoing_that_is_killed_at_any_write_can_be_gone_on_with(tmp_path: Path) -> None:
     for last in range(1, 100):
         hosts, new = prepared(tmp_path / str(last))

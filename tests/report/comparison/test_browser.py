@@ -15,6 +15,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["run-1", *HOSTILE])
 def test_every_plot_is_drawn_and_nothing_from_the_data_runs(name: str, tmp_path: Path) -> None:
     page = FORMATS["html"](compared.sure(name), Setting())
