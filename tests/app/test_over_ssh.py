@@ -52,6 +52,7 @@ def test_nodes_behind_ssh_are_proved_and_judged(mpi: str | None, lab: Lab, tmp_p
     assert "declared in" in (checked.path / "fabric.json").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/usr/bin/iperf3").is_file(), reason="iperf3 is not installed")
 def test_a_suites_server_ends_with_its_connection(lab: Lab, tmp_path: Path) -> None:
     (tmp_path / "fabricgauge").mkdir()
