@@ -38,8 +38,9 @@ from fabricgauge.run.tools.interface import CLIENT, DEVICE, FOLDER, PORT, SERVER
 from fabricgauge.run.tools.running import SuiteLaunch, listens, run_suite, serving, telling
 from fabricgauge.words.sentences import counted, listed
 
-#: How long a program may say nothing: some print only at their end.
-SILENT_S = 60.0
+#: How long a program may say nothing (some print only at their end), and how many times as long
+#: on emulated processors.
+SILENT_S, EMULATED = 60.0, 3
 #: With more than two nodes, a node is left out once this many of its starts broke and none ended
 #: well.
 GIVEN_UP = 3
@@ -215,12 +216,17 @@ def _made(context: RunContext, launch: PlannedLaunch, group: ChildGroup) -> _Mad
         before = counters(access, launch.nodes)
         ended, lines = run_suite(
             started, context.directory.raw(name),
-            silent_s=SILENT_S + 10 * _suite(context).effort.stream_s,
+            silent_s=_longest_silence_s(context),
             marker=f"{context.directory.identity}/{name}", group=group,
         )  # fmt: skip
         return _Made(ended, lines, before, counters(access, launch.nodes))
     except CannotRun as error:
         return _Made(msgspec.structs.replace(_UNSTARTED, message=str(error)))
+
+
+def _longest_silence_s(context: RunContext) -> float:
+    times = EMULATED if context.fabric.emulated else 1
+    return times * (SILENT_S + 10 * _suite(context).effort.stream_s)
 
 
 def _stored(context: RunContext, launch: PlannedLaunch, made: _Made) -> Ended:

@@ -21,8 +21,9 @@ _KERNEL_WORDS = (
     "rodata=off init_on_alloc=0"
 )
 
-#: All that QEMU emulates but page tables of five levels: four are enough, and quicker to walk.
-_PROCESSOR = "max,la57=off"
+#: All that QEMU emulates but page tables of five levels (four are quicker to walk) and cmpxchg16b:
+#: before 8.0 its flags now and then are a stray word, and the kernel's allocator uses it often.
+_PROCESSOR = "max,la57=off,cx16=off"
 
 #: What speaks the verbs: rdma(8)'s type of link, and the device's name for a network's index.
 DRIVERS = {"roce": "rxe", "iwarp": "siw"}
