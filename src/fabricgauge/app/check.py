@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.app.conclude import concluded
 from fabricgauge.app.groups import further, holds_culprit, rechecks, so_far
 from fabricgauge.app.measure import measure, planned_command
 from fabricgauge.app.measure_tool import measure_with_tool, suite_launch
@@ -46,7 +45,7 @@ def finish(context: RunContext, against: tuple[SuiteCurve, ...] = ()) -> tuple[J
     except StoreError as error:
         context.progress.trouble(str(error))
     complete = not interrupted and not context.left()
-    return concluded(context, complete, against), interrupted
+    return context.concluded(complete, against), interrupted
 
 
 def _measure(context: RunContext) -> None:

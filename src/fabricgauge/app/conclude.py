@@ -2,9 +2,7 @@
 
 import msgspec
 
-from fabricgauge.app.notes import note_libraries, note_transports
 from fabricgauge.app.progress import Progress
-from fabricgauge.app.run_context import RunContext
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.evidence.gathering import evidence
 from fabricgauge.evidence.ledger import ledgers
@@ -25,22 +23,6 @@ from fabricgauge.store.run_directory import RunDirectory, now_utc
 
 #: The reports that every run directory gets, and how they are called.
 KEPT = {"html": "report", "json": "report"}
-
-
-def concluded(context: RunContext, complete: bool, against: tuple[SuiteCurve, ...] = ()) -> Judged:
-    """Judge what was measured and leave the reports; a ``complete`` run gets its final name."""
-    context.progress.stage("judging")
-    directory, facts = context.directory, dict[str, str]()
-    try:
-        facts |= note_transports(directory, context.run)
-        facts |= note_libraries(directory, context.run)
-    except StoreError as error:
-        context.progress.trouble(str(error))
-    environment = {**context.run.environment, **facts}
-    run = msgspec.structs.replace(context.run, environment=environment, complete=complete)
-    judged = conclude(run, context.target.thresholds, against, context.fabric_result())
-    leave(directory, judged, context.progress)
-    return judged
 
 
 def leave(directory: RunDirectory, judged: Judged, progress: Progress) -> None:

@@ -4,16 +4,20 @@ from collections.abc import Sequence
 
 import msgspec
 
+from fabricgauge.app.conclude import conclude, leave
+from fabricgauge.app.notes import note_libraries, note_transports
 from fabricgauge.app.target import Target
 from fabricgauge.doctor.reachability import Dead
 from fabricgauge.localise.detect import localise
 from fabricgauge.model.engine import Engine
-from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.errors import CannotRun, StoreError
 from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pairs import FabricResult
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.run import Ended, Run
+from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.plan.outlook import FINAL, remaining
 from fabricgauge.store import run_files
 from fabricgauge.store.run_directory import RunDirectory
@@ -106,3 +110,18 @@ class RunContext:
         if self._analysed[0] != bearing and any(one.rounds for one in launches):
             self._analysed = bearing, localise(self.run.launches, self.fabric.topology)
         return self._analysed[1]
+
+    def concluded(self, complete: bool, against: tuple[SuiteCurve, ...] = ()) -> Judged:
+        """Judge what was measured and leave the reports; a ``complete`` run gets its final name."""
+        self.progress.stage("judging")
+        facts = dict[str, str]()
+        try:
+            facts |= note_transports(self.directory, self.run)
+            facts |= note_libraries(self.directory, self.run)
+        except StoreError as error:
+            self.progress.trouble(str(error))
+        environment = {**self.run.environment, **facts}
+        run = msgspec.structs.replace(self.run, environment=environment, complete=complete)
+        judged = conclude(run, self.target.thresholds, against, self.fabric_result())
+        leave(self.directory, judged, self.progress)
+        return judged

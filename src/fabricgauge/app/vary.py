@@ -8,7 +8,6 @@ import msgspec
 from fabricgauge.app.begin import begin as begin_run
 from fabricgauge.app.begin import take_up as take_up_run
 from fabricgauge.app.compare import cautions, invalid
-from fabricgauge.app.conclude import concluded
 from fabricgauge.app.measure import measure
 from fabricgauge.app.programs import engine_for
 from fabricgauge.app.run_context import RunContext
@@ -232,7 +231,7 @@ def run(
         progress.trouble(str(error))
     for one in arms:
         if not one.directory.complete:
-            concluded(one, complete and not one.left())
+            one.concluded(complete and not one.left())
     if complete:
         directory.finish()
     return found, interrupted

@@ -12,7 +12,6 @@ from fabricgauge.app.batch.job import Maker, Written, plan_of
 from fabricgauge.app.batch.numbers import await_lost, cluster, find_lost, numbers, wait
 from fabricgauge.app.batch.request import target_of_jobs
 from fabricgauge.app.breakage import culprits_of
-from fabricgauge.app.conclude import concluded
 from fabricgauge.app.groups import further, rechecks
 from fabricgauge.app.programs import engine_for
 from fabricgauge.app.progress import Progress
@@ -116,7 +115,7 @@ def _collect(directory: RunDirectory, target: Target) -> tuple[RunContext, Judge
             if state.state not in ("COMPLETED", FORGOTTEN.state):
                 progress.trouble(f"job {job} ended before its time: {state}")
         context = RunContext(target, directory, load(directory))
-        return context, concluded(context, not context.left() and not suspects(context))
+        return context, context.concluded(not context.left() and not suspects(context))
     except StoreError:
         final = directory.path.with_name(directory.identity)
         if directory.path.is_dir() or not final.is_dir():
