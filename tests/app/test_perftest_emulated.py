@@ -42,7 +42,9 @@ def test_every_program_runs_over_roce_and_its_path_is_proved(
     assert len(ends) == 9, checked.text
     assert {*ends.values()} <= {"ok", *_CHANCE.values()}, checked.text
     assert [*ends.values()].count("ok") > 5, checked.text
-    # Ten atomics are too little payload to prove their path by; all else does.
+    started = json.loads((checked.path / "raw" / "launch-01-1" / "command.json").read_text())
+    assert "-n 5 " in " ".join(started["client"]["argv"]), "each size takes them seconds"
+    # Five atomics are too little payload to prove their path by; all else does.
     assert checked.outcomes("path") <= {"PASS", "WARN"}
     (path,) = (one for one in checked.verdicts if one["rule"] == "path")
     assert path["figure"]["value"] > 0.95

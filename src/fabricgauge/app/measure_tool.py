@@ -38,9 +38,10 @@ from fabricgauge.run.tools.interface import CLIENT, DEVICE, FOLDER, PORT, SERVER
 from fabricgauge.run.tools.running import SuiteLaunch, listens, run_suite, serving, telling
 from fabricgauge.words.sentences import counted, listed
 
-#: How long a program may say nothing (some print only at their end), and how many times as long
-#: on emulated processors.
-SILENT_S, EMULATED = 60.0, 3
+#: How long a program may say nothing: some print only at their end.
+SILENT_S = 60.0
+#: How often emulated processors repeat a size, which takes them seconds; perftest refuses fewer.
+EMULATED_ITERATIONS = 5
 #: With more than two nodes, a node is left out once this many of its starts broke and none ended
 #: well.
 GIVEN_UP = 3
@@ -126,7 +127,10 @@ def suite_launch(context: RunContext, launch: PlannedLaunch) -> SuiteLaunch:
         CannotRun: a program is missing, or the stored plan names a start that the suite has not.
     """
     suite, access, fabric = _suite(context), context.target.access, context.fabric
-    starts = {one.name: one for one in suite.tool.starts(suite.effort)}
+    effort = suite.effort
+    if fabric.emulated:
+        effort = msgspec.structs.replace(effort, iterations=EMULATED_ITERATIONS)
+    starts = {one.name: one for one in suite.tool.starts(effort)}
     if launch.program not in starts:
         raise CannotRun(f"{suite.tool.name} has no start {launch.program!r:.80}")
     start = starts[launch.program]
@@ -216,17 +220,12 @@ def _made(context: RunContext, launch: PlannedLaunch, group: ChildGroup) -> _Mad
         before = counters(access, launch.nodes)
         ended, lines = run_suite(
             started, context.directory.raw(name),
-            silent_s=_longest_silence_s(context),
+            silent_s=SILENT_S + 10 * _suite(context).effort.stream_s,
             marker=f"{context.directory.identity}/{name}", group=group,
         )  # fmt: skip
         return _Made(ended, lines, before, counters(access, launch.nodes))
     except CannotRun as error:
         return _Made(msgspec.structs.replace(_UNSTARTED, message=str(error)))
-
-
-def _longest_silence_s(context: RunContext) -> float:
-    times = EMULATED if context.fabric.emulated else 1
-    return times * (SILENT_S + 10 * _suite(context).effort.stream_s)
 
 
 def _stored(context: RunContext, launch: PlannedLaunch, made: _Made) -> Ended:
