@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 
 from fabricgauge import process
 from fabricgauge.app.compare import side
-from fabricgauge.app.profile import read_profiles
+from fabricgauge.app.profile import FOLDER, read_profiles
 from fabricgauge.compare.prediction import predicted, recorded_s
 from fabricgauge.engines.find import describe_mpi, embedded_mpi
 from fabricgauge.lab.spec import LabSpec, NetworkSpec, numbered_nodes
 from fabricgauge.lab.up import down, up
-from fabricgauge.model.application import PROFILE_FOLDER, ApplicationProfile
+from fabricgauge.model.application import ApplicationProfile
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.prediction import Prediction, Span
@@ -212,7 +212,7 @@ def _launched(on: Side, argv: Sequence[str], folder: Path) -> ApplicationProfile
     root = Path(tempfile.mkdtemp(dir=folder))
     run = _fabricgauge(on, root, "scale", "--mpi", str(on.setting.mpi.mpicxx), "--at", "2",
                        "--launches", "1", "--", *program)  # fmt: skip
-    return read_profiles(run / "raw" / "launch-001" / PROFILE_FOLDER)[0]
+    return read_profiles(run / "raw" / "launch-001" / FOLDER)[0]
 
 
 def fastest(times: F64) -> Span:

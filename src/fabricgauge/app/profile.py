@@ -16,7 +16,7 @@ from fabricgauge.app.progress import Progress
 from fabricgauge.engines.find import find_mpis, mpi_of
 from fabricgauge.engines.profiler import profile_library
 from fabricgauge.files.reading import opened, read_bytes, shown
-from fabricgauge.model.application import PROFILE_FOLDER, ApplicationProfile
+from fabricgauge.model.application import ApplicationProfile
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.parse.mpi_profile import MAGIC, profiles_of
@@ -25,7 +25,8 @@ from fabricgauge.store.run_directory import RunDirectory, find, now_utc
 from fabricgauge.store.run_files import About
 from fabricgauge.words.sentences import counted
 
-#: What says to a rank where to keep what it records.
+#: Where a rank keeps what it records, and what says so to it.
+FOLDER = "profile"
 FOLDER_VARIABLE = "FABRICGAUGE_PROFILE"
 
 #: What launchers say of themselves. Sources: seen of Open MPI 4.1, 5.0 (PRRTE), MPICH 4.0, 5.0 and
@@ -100,7 +101,7 @@ def profiled(
     """
     mpi = mpi_under(argv, named)
     progress.stage(f"profiling for {mpi.kind} {mpi.version}; the library is built once")
-    folder = directory.raw(PROFILE_FOLDER).absolute()
+    folder = directory.raw(FOLDER).absolute()
     command, env = handed_on(argv), variables(mpi, folder)
     environment = {"fabricgauge": __version__, "MPI": f"{mpi.kind} {mpi.version}", **env}
     directory.seal("run.json", About(now_utc(), tuple(map(shown, command)), environment))
@@ -124,7 +125,7 @@ def _written(folder: Path) -> list[Path]:
 
 def recorded(directory: RunDirectory) -> bool:
     """Whether a rank left anything in a run's directory."""
-    return bool(_written(directory.raw(PROFILE_FOLDER)))
+    return bool(_written(directory.raw(FOLDER)))
 
 
 def _content(file: Path) -> bytes:
@@ -137,7 +138,7 @@ def _content(file: Path) -> bytes:
 def is_profile(place: Path) -> bool:
     """Whether a file, or a run's folder, holds what a profiler wrote: ours, mpiP or IPM."""
     if place.is_dir():
-        return (place / "raw" / PROFILE_FOLDER).is_dir()
+        return (place / "raw" / FOLDER).is_dir()
     with suppress(OSError), opened(place) as file:
         head = file.read(_HEAD_BYTES)
         return head.startswith(MAGIC) or any(sign.encode() in head for sign in (MPIP, IPM))
@@ -151,7 +152,7 @@ def profiles_at(place: Path) -> tuple[ApplicationProfile, ...]:
         CannotRun: it cannot be read or understood.
     """
     if place.is_dir():
-        folder = place / "raw" / PROFILE_FOLDER
+        folder = place / "raw" / FOLDER
         theirs = [one for one in sorted(folder.glob("*.txt")) if is_profile(one)]
         return profiles_at(theirs[0]) if theirs else read_profiles(folder)
     content = _content(place)
@@ -165,8 +166,8 @@ def imported(place: Path, directory: RunDirectory) -> ApplicationProfile:
     """A profiler's file, copied into a run so that it is shown again."""
     found = require_recorded(profiles_at(place), 0)
     suffix = ".profile" if found.source == "fabricgauge" else ".txt"
-    directory.raw(PROFILE_FOLDER)
-    directory.write_bytes(f"raw/{PROFILE_FOLDER}/imported{suffix}", _content(place))
+    directory.raw(FOLDER)
+    directory.write_bytes(f"raw/{FOLDER}/imported{suffix}", _content(place))
     about = About(now_utc(), ("fabricgauge", "import", shown(str(place))), {"from": found.source})
     directory.seal("run.json", about)
     return found
@@ -194,8 +195,7 @@ def require_recorded(profiles: tuple[ApplicationProfile, ...], status: int) -> A
     if profiles:
         others = len(profiles) - 1
         told = counted(others, "more program")
-        where = f"in the run's raw/{PROFILE_FOLDER}"
-        note = f"{told} left a profile, {where}; this is the one with most calls"
+        note = f"{told} left a profile, in the run's raw/{FOLDER}; this is the one with most calls"
         first = profiles[0]
         return msgspec.structs.replace(first, notes=(*first.notes, note)) if others else first
     raise CannotRun(

@@ -7,7 +7,13 @@ import msgspec
 
 from fabricgauge.app.measure_tool import around, pinned_interfaces
 from fabricgauge.app.networks import targets
-from fabricgauge.app.profile import FOLDER_VARIABLE, is_launcher, mpi_under, read_profiles
+from fabricgauge.app.profile import (
+    FOLDER,
+    FOLDER_VARIABLE,
+    is_launcher,
+    mpi_under,
+    read_profiles,
+)
 from fabricgauge.app.target import Target, about, discovered
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.compare.scaling import NODES, with_points
@@ -16,7 +22,7 @@ from fabricgauge.engines.profiler import profile_library
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.rules import path, placement
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.application import PROFILE_FOLDER, ApplicationProfile
+from fabricgauge.model.application import ApplicationProfile
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.estimate import Estimate
@@ -175,7 +181,7 @@ def _launched(
     if len(used) == 1:
         launch = msgspec.structs.replace(launch, network=None, subnet=None, ports=())
     raw = directory.raw(f"launch-{number:03}")
-    kept = directory.raw(f"launch-{number:03}/{PROFILE_FOLDER}").absolute()
+    kept = directory.raw(f"launch-{number:03}/{FOLDER}").absolute()
     try:
         before = counters(target.access, used)
         command = _command(made, arm, launch, target, what, fabric, kept)

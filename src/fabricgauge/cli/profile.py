@@ -9,7 +9,6 @@ import click
 from fabricgauge import settings
 from fabricgauge.cli import options as of
 from fabricgauge.cli.show import page, print_report
-from fabricgauge.model.application import PROFILE_FOLDER
 from fabricgauge.store.run_directory import RunDirectory
 
 
@@ -69,6 +68,6 @@ def _print_variables(command: tuple[str, ...], named: str, root: Path) -> None:
 
     mpi = app.mpi_under(command, named)
     directory = RunDirectory.create(root)
-    for name, value in app.variables(mpi, directory.raw(PROFILE_FOLDER).absolute()).items():
+    for name, value in app.variables(mpi, directory.raw(app.FOLDER).absolute()).items():
         click.echo(f"export {name}={shlex.quote(value)}")
     click.echo(f"# afterwards: fabricgauge report {shlex.quote(str(directory.path.absolute()))}")

@@ -9,7 +9,6 @@ from fabricgauge import settings
 from fabricgauge.cli import options as of
 from fabricgauge.cli.options import Printing
 from fabricgauge.cli.show import print_report, show
-from fabricgauge.model.application import PROFILE_FOLDER
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.model.scaled import SCALED
@@ -52,14 +51,13 @@ def report(
 
 def _shown_as_application(directory: RunDirectory, name: str, to: Path | None) -> bool:
     """Whether the directory holds an application's profile or scaling, which is then printed."""
+    from fabricgauge.app.profile import is_profile, profiles_at, require_recorded
+    from fabricgauge.app.scale import stored
+
     place = directory.path
     if (place / SCALED).exists():
-        from fabricgauge.app.scale import stored
-
         print_report("scale", stored(directory), name, to, run_directory=str(place))
-    elif (place / "raw" / PROFILE_FOLDER).is_dir():
-        from fabricgauge.app.profile import profiles_at, require_recorded
-
+    elif is_profile(place):
         found = require_recorded(profiles_at(place), 0)
         print_report("profile", found, name, to, run_directory=str(place))
     else:

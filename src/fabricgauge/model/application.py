@@ -4,9 +4,6 @@ from typing import Literal
 
 import msgspec
 
-#: The folder of a run's raw files where ranks keep what they record.
-PROFILE_FOLDER = "profile"
-
 #: Where the other side of a call was; of a collective, whether its communicator spans nodes.
 Side = Literal["unknown", "same node", "other nodes"]
 
