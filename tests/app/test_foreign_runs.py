@@ -41,6 +41,7 @@ from fabricgauge.store.run_files import (
     write_facts,
 )
 
+EMPTY = Fabric((), (), ())
 PLAN = Plan("quick", Stopping(0.01, 0.95), False, ())
 
 
@@ -82,7 +83,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str) -> RunD
     """Somebody else's, until a test says otherwise."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     made = RunDirectory.create(tmp_path / "runs")
-    write_beginning(made, about(), Fabric((), (), ()), PLAN)
+    write_beginning(made, about(), EMPTY, PLAN)
     if why == WHY["shared"]:
         made.path.chmod(0o777)
     else:
@@ -174,7 +175,7 @@ def test_one_file_that_others_may_write_is_enough(directory: RunDirectory, name:
 
 def test_a_start_that_a_stored_plan_names_and_the_suite_has_not_is_said() -> None:
     suite = SimpleNamespace(tool=TOOLS["osu"], effort=Effort(1, 1, 1, 1))
-    context: Any = SimpleNamespace(target=SimpleNamespace(suite=suite, access=None), fabric=None)
+    context: Any = SimpleNamespace(target=SimpleNamespace(suite=suite, access=None), fabric=EMPTY)
     launch = PlannedLaunch(1, None, None, ("a", "b"), (), program="/evil/osu_latency")
     with pytest.raises(CannotRun, match="osu has no start '/evil/osu_latency'"):
         suite_launch(context, launch)
