@@ -74,6 +74,7 @@ def test_a_corrupted_byte_is_found(
     assert "received bytes differ from those sent in a message of 64 KiB" in checked.words("data")
 
 
+@pytest.mark.alone  # beside other work a host is slower than the copy
 @pytest.mark.slow
 def test_a_slow_copy_is_named_where_mpi_stages(
     lab: Callable[..., str], planted: dict[str, str], tmp_path: Path
