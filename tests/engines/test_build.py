@@ -28,6 +28,12 @@ def engine(embedded: Engine) -> Engine:
     return embedded
 
 
+def test_program_is_hardened(engine: Engine) -> None:
+    shown = process.run(["readelf", "-dsW", str(engine.path)], timeout_s=60).stdout
+    assert "BIND_NOW" in shown or "Flags: NOW" in shown
+    assert "__stack_chk_fail" in shown
+
+
 def case(pattern: str, size: int = 4096, origin: int = 0, target: int = 1, **more: object) -> str:
     keys: dict[str, object] = {"window": 8, "budget_s": 0.1, **more}
     rest = " ".join(f"{key}={value}" for key, value in keys.items())

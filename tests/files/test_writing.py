@@ -16,6 +16,17 @@ WAYS: dict[str, Callable[[Path, Path], object]] = {
 }
 
 
+def test_a_file_is_written_where_the_file_system_knows_no_modes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbid(file: int, mode: int) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "fchmod", forbid)
+    writing.write_whole(tmp_path / "report.html", b"x", mode=0o644)
+    assert (tmp_path / "report.html").read_bytes() == b"x"
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     (tmp_path / "precious").mkdir()

@@ -118,6 +118,24 @@ def test_down_removes_a_directory_that_was_never_written_to(runtime: Path) -> No
     assert not down("t-lab-empty")
 
 
+def test_down_removes_nothing_from_a_folder_that_holds_no_lab(runtime: Path) -> None:
+    stray = state.create("t-lab-other") / "thesis.tex"
+    stray.write_text("x")
+    with pytest.raises(LabError, match="holds no lab"):
+        down("t-lab-other")
+    assert stray.exists()
+
+
+def test_down_removes_nothing_when_a_file_in_the_folder_is_not_the_labs(runtime: Path) -> None:
+    file = lab_file(runtime, "t-lab-guest", "/nowhere")
+    (file.parent / "thesis.tex").write_text("x")
+    with pytest.raises(LabError, match=r"thesis\.tex was not made by this program"):
+        down("t-lab-guest")
+    assert file.exists()
+    (file.parent / "thesis.tex").unlink()
+    assert down("t-lab-guest")
+
+
 def test_down_says_what_to_do_when_the_file_is_damaged(runtime: Path) -> None:
     (state.create("t-lab-bad") / "lab.json").write_text("{")
     with pytest.raises(LabError, match="FABRICGAUGE_LAB_HOLDER"):

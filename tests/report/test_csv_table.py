@@ -67,6 +67,11 @@ def test_a_name_cannot_become_a_formula_or_a_second_line() -> None:
     assert found["target"] == "a\\x0a,b"
 
 
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "＝", "＋", "－", "＠"])
+def test_no_sign_of_a_formula_begins_a_cell(sign: str) -> None:
+    assert rows(sample.judged((f"{sign}1+1", "b")))[0]["origin"] == f"'{sign}1+1"
+
+
 def test_curves_of_other_suites_have_rows_of_their_own() -> None:
     figure = Estimate(116.96e6, 116.96e6, 116.96e6, 0.0, 1, 0)
     curve = SuiteCurve(

@@ -13,7 +13,8 @@ from fabricgauge.run.tools import running
 
 SECRETS = {"AWS_SECRET_ACCESS_KEY": "k3y", "GITHUB_TOKEN": "t0ken", "http_proxy": "u:pw@proxy",
            "BASH_FUNC_x%%": "() { :; }", "DISPLAY": ":0", "MY_MPI_HOME": "/opt",
-           "SLURM_JWT": "t0ken"}  # fmt: skip
+           "SLURM_JWT": "t0ken", "NVIDIA_API_KEY": "k3y", "LD_SECRET": "s3cret",
+           "FABRICGAUGE_PASSWORD": "pw", "NCCL_TOKEN": "t0ken"}  # fmt: skip
 NEEDED = {"UCX_TLS": "tcp", "FI_PROVIDER": "tcp", "I_MPI_FABRICS": "ofi", "OMPI_MCA_btl": "tcp",
           "PMI_RANK": "0", "SLURM_JOB_ID": "7", "MPIR_CVAR_NOLOCAL": "1", "LC_ALL": "C",
           "LD_LIBRARY_PATH": "/opt/lib", "SSH_AUTH_SOCK": "/tmp/agent"}  # fmt: skip

@@ -63,7 +63,7 @@ def _through_click() -> int:
     from fabricgauge.model.errors import FabricgaugeError, UsageError
     from fabricgauge.report.visible import visible
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, _as_interrupt)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -17,10 +17,14 @@ from fabricgauge.model.errors import CannotRun
 INSTALLED = Path(__file__).resolve().parent.parent / "_engine_source"
 CHECKOUT = Path(__file__).resolve().parents[3] / "engine"
 
-FLAGS = ("-O2", "-std=c++17")
+#: A compiler may define _FORTIFY_SOURCE itself, and warns of a second definition.
+FLAGS = (
+    "-O2", "-std=c++17", "-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2",
+)  # fmt: skip
 
-#: glibc before 2.34 has timers, and the opening of libraries, in libraries of their own.
-LIBRARIES = ("-pthread", "-lrt", "-ldl")
+#: glibc before 2.34 has timers, and the opening of libraries, in libraries of their own. Symbols
+#: are bound at the start: no first call pays for it, and the table of calls is read-only.
+LIBRARIES = ("-pthread", "-lrt", "-ldl", "-Wl,-z,relro,-z,now")
 
 TIMEOUT_S = 600.0
 

@@ -42,7 +42,8 @@ def write_whole(
             try:
                 _fill(file, content)
                 if mode != FILE_MODE:
-                    os.fchmod(file, mode)
+                    with suppress(OSError):  # a file system without modes keeps its own
+                        os.fchmod(file, mode)
                 if sync:
                     os.fsync(file)
             finally:

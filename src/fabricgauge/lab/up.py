@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from fabricgauge.files.removing import remove_folder
 from fabricgauge.lab import cabling, holder, state, tools
 from fabricgauge.lab.cabling import socket_queue_bytes, write_hosts
 from fabricgauge.lab.guests.packages import Tell, silent
@@ -30,6 +31,15 @@ from fabricgauge.lab.state import (
 from fabricgauge.model.errors import LabError
 
 _HERE = Path(__file__).parent
+
+#: What stands directly in a lab's directory; ``down`` removes nothing else.
+FILES = (
+    "lab.json", ".lab.json.*", "agent", "config.toml", "enter", "hostnames", "hosts", "memlock",
+    "slurm", "table",
+    # virtual machines
+    "cable*", "console.*", "furnish", "interfaces", "key", "key.pub", "known_hosts", "passwd",
+    "pid.*", "ssh_config", "ssh_config.machine", "sshd_config",
+)  # fmt: skip
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -204,8 +214,8 @@ def down(name: str) -> bool:
     that lost processes, or that an earlier boot of the machine left behind.
 
     Raises:
-        LabError: a process does not end, or the directory is not this user's alone or
-            cannot be removed.
+        LabError: a process does not end, or the directory is not this user's alone, cannot be
+            removed, or holds a mount or a file that no lab writes: then it stays as it is.
     """
     directory = existing(name)
     if directory is None:
@@ -214,9 +224,15 @@ def down(name: str) -> bool:
     if marks:
         kill(marks)
     try:
-        shutil.rmtree(directory)
+        reasons = remove_folder(directory, FILES if marks else ())
     except FileNotFoundError:  # another `down` was quicker
-        pass
+        return True
     except OSError as error:
         raise LabError(f"cannot remove {directory}: {error.strerror}; remove it by hand") from error
+    if reasons:
+        holds = "its processes ended" if marks else "the folder holds no lab"
+        raise LabError(
+            f"lab {name!r}: {holds}, nothing in {directory} was removed. {'; '.join(reasons)};"
+            f" then run 'fabricgauge lab down --name {name}' again"
+        )
     return True

@@ -28,14 +28,17 @@ PREFIXES = (
     "UBSAN_",
 )  # fmt: skip
 
-#: What proves to Slurm who somebody is (slurm.conf(5), AuthAltTypes): no rank needs it.
-TOKENS = frozenset(("SLURM_JWT",))
+#: Ends of names that hold a secret, such as NVIDIA_API_KEY and SLURM_JWT: no rank needs them.
+SECRETS = (
+    "_APIKEY", "_CREDENTIAL", "_CREDENTIALS", "_JWT", "_KEY", "_PASSWD", "_PASSWORD", "_SECRET",
+    "_TOKEN",
+)  # fmt: skip
 
 MORE = "FABRICGAUGE_HAND_ON"
 
 
 def handed_on(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The names that go to the nodes, sorted."""
+    """The names that go to the nodes, sorted. A secret goes only if the site names it."""
     more = environment.get(MORE, "").replace(",", " ").split()
     wanted = NAMES.union(more)
     return tuple(
@@ -43,7 +46,7 @@ def handed_on(environment: Mapping[str, str]) -> tuple[str, ...]:
             name
             for name in environment
             if name.isidentifier()
-            and (name in wanted or (name.startswith(PREFIXES) and name not in TOKENS))
+            and (name in wanted or (name.startswith(PREFIXES) and not name.endswith(SECRETS)))
         )
     )
 

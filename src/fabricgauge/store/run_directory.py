@@ -167,7 +167,8 @@ class RunDirectory:
     def discard(self, copies: bool = False) -> None:
         """Remove a directory in which nothing was measured, or that holds ``copies`` only."""
         if not self.complete and (copies or not (self.path / "results.jsonl").exists()):
-            shutil.rmtree(self.path, ignore_errors=True)
+            with suppress(OSError):
+                remove_folder(self.path)
 
     def finish(self) -> None:
         """Give the directory its final name; from now on it is never changed."""

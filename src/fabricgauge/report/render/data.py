@@ -10,7 +10,7 @@ from fabricgauge.report.interface import Cell, OneLine, Records, Setting
 from fabricgauge.report.visible import is_hidden, visible
 
 #: A spreadsheet takes a cell that begins so for a formula and would work it out.
-_FORMULA = ("=", "+", "-", "@")
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # full width too
 
 
 def json(document: object, _setting: Setting) -> str:

@@ -88,7 +88,7 @@ connect() {
             shift 6
             "$program" "$token" "$own" "$port" 65536 "$((count - 1))" "$@" \
                 >"$place/$SLURMD_NODENAME.txt" 2>"$place/$SLURMD_NODENAME.err"
-        ' sh "$place" "$1" "$(date +%s)$$" "$(($2 + ($$ + round) % $3))" \
+        ' sh "$place" "$1" "$(od -A n -N 8 -t x1 /dev/urandom | tr -d " \n")" "$(($2 + ($$ + round) % $3))" \
         "$(wc -l <"$place/members")" >"$place/step" 2>&1
     cat "$place"/*.txt 2>/dev/null | grep '"to":' | grep -vq '"phase":"done"' &&
         printf '%s\n' "$subnet" >>"$here/dead"
