@@ -20,6 +20,7 @@ from fabricgauge.lab.host_access import access, declared_networks
 from fabricgauge.lab.spec import LabSpec, numbered_nodes
 from fabricgauge.lab.state import load_complete, names
 from fabricgauge.lab.up import down, up
+from fabricgauge.lab.use import lab_in_use
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
@@ -98,7 +99,11 @@ def located(
         request = applicable(said, _ranks_of_own_lab(said), from_files)
     else:
         request = resumed(applicable(without(said, from_files)), stored)
-    with reached(request) as (access, declared):
+    named = request.lab not in ("", OWN_LAB)
+    with (
+        lab_in_use(request.lab) if named else nullcontext(),
+        reached(request) as (access, declared),
+    ):
         ranks = ranks_of(request, access.nodes)
         if stored is None:
             request = applicable(request, len(ranks), from_files, access.launcher)
@@ -173,7 +178,8 @@ def own_lab(nodes: int, with_slurm: bool = False) -> Iterator[str]:
     name = f"{_OWN_LAB_PREFIX}{os.getpid()}"
     up(LabSpec(name, numbered_nodes(nodes or USUAL_NODES), slurm=with_slurm))
     try:
-        yield name
+        with lab_in_use(name):
+            yield name
     finally:
         down(name)
 

@@ -1,5 +1,6 @@
 """``fabricgauge lab``: a virtual cluster on this machine."""
 
+import re
 import sys
 from functools import partial
 
@@ -100,12 +101,19 @@ def status(name: str | None, as_json: bool) -> None:
 
 @lab.command()
 @_name_option
-@click.option("--all", "everything", is_flag=True, help="Every lab of this user.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Every lab of this user that nobody measures now."
+)
 def down(name: str, everything: bool) -> None:
     """Remove a lab with all its processes, also one that is broken."""
     from fabricgauge.lab.up import down as remove
+    from fabricgauge.lab.use import process_using
 
     for lab_name in names() if everything else (name,):
+        if everything and (user := process_using(lab_name)):
+            click.echo(f"lab {lab_name}: kept, process {user} measures it; to remove it all the same"
+                       f" run 'fabricgauge lab down --name {lab_name}'")  # fmt: skip
+            continue
         removed = remove(lab_name)
         click.echo(f"lab {lab_name}: {'removed' if removed else 'there was none'}")
 
@@ -180,8 +188,21 @@ def _heal(name: str, node: str | None, network: str | None, cable_only: bool = F
     click.echo(faults_text(cure(load_complete(name), node, network, kind)))
 
 
+#: A hostname (RFC 1123), with underscores, which clusters use: shells and files take it as it is.
+_HOSTNAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?")
+
+
 def _nodes(text: str) -> tuple[str, ...]:
-    return numbered_nodes(int(text)) if text.isdecimal() else tuple(text.split(","))
+    if text.isdecimal():
+        return numbered_nodes(int(text))
+    nodes = tuple(text.split(","))
+    for node in nodes:
+        if not _HOSTNAME.fullmatch(node):
+            raise UsageError(
+                f"--nodes: {node!r} is not a hostname: use letters, digits, hyphens, dots and"
+                " underscores"
+            )
+    return nodes
 
 
 def _fault_list(name: str) -> str:

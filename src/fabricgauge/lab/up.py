@@ -35,7 +35,7 @@ _HERE = Path(__file__).parent
 #: What stands directly in a lab's directory; ``down`` removes nothing else.
 FILES = (
     "lab.json", ".lab.json.*", "agent", "config.toml", "enter", "hostnames", "hosts", "memlock",
-    "slurm", "table",
+    "slurm", "table", "use",
     # virtual machines
     "cable*", "console.*", "furnish", "interfaces", "key", "key.pub", "known_hosts", "passwd",
     "pid.*", "ssh_config", "ssh_config.machine", "sshd_config",

@@ -1,0 +1,50 @@
+"""One program at a time measures a lab."""
+
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tests.lab.test_place import lab_file, runtime
+
+from fabricgauge.cli.lab import lab as command
+from fabricgauge.lab import state
+from fabricgauge.lab.use import lab_in_use, process_using
+from fabricgauge.model.errors import LabError, UsageError
+
+__all__ = ["runtime"]
+
+
+def test_a_second_program_is_refused_while_the_first_measures(runtime: Path) -> None:
+    lab_file(runtime, "t-lab-used", "/nowhere")
+    with lab_in_use("t-lab-used"):
+        assert process_using("t-lab-used") == str(os.getpid())
+        with pytest.raises(UsageError, match=f"process {os.getpid()} measures lab 't-lab-used'"):
+            lab_in_use("t-lab-used").__enter__()
+    assert process_using("t-lab-used") == ""
+    with lab_in_use("t-lab-used"):
+        pass
+
+
+def test_a_lab_that_does_not_exist_cannot_be_used(runtime: Path) -> None:
+    with pytest.raises(LabError, match="no lab named 't-lab-none'"):
+        lab_in_use("t-lab-none").__enter__()
+    assert process_using("t-lab-none") == ""
+
+
+def test_down_all_keeps_a_lab_in_use(runtime: Path) -> None:
+    for name in ("t-lab-idle", "t-lab-used"):
+        lab_file(runtime, name, "/nowhere")
+    with lab_in_use("t-lab-used"):
+        done = CliRunner().invoke(command, ["down", "--all"])
+    assert done.exit_code == 0
+    assert "lab t-lab-idle: removed" in done.output
+    assert f"lab t-lab-used: kept, process {os.getpid()}" in done.output
+    assert state.names() == ("t-lab-used",)
+
+
+@pytest.mark.parametrize("name", ["$(id)", "a;b", "`id`", "a b", "-x", "a'b"])
+def test_up_refuses_a_node_that_is_not_a_hostname(runtime: Path, name: str) -> None:
+    done = CliRunner().invoke(command, ["up", "--nodes", f"c1,{name}"])
+    assert isinstance(done.exception, UsageError)
+    assert not state.names()
