@@ -111,8 +111,10 @@ def down(name: str, everything: bool) -> None:
 
     for lab_name in names() if everything else (name,):
         if everything and (user := process_using(lab_name)):
-            click.echo(f"lab {lab_name}: kept, process {user} measures it; to remove it all the same"
-                       f" run 'fabricgauge lab down --name {lab_name}'")  # fmt: skip
+            click.echo(
+                f"lab {lab_name}: kept, process {user} measures it; to remove it all the same run"
+                f" 'fabricgauge lab down --name {lab_name}'"
+            )
             continue
         removed = remove(lab_name)
         click.echo(f"lab {lab_name}: {'removed' if removed else 'there was none'}")

@@ -8,7 +8,6 @@ run that dies at any point keeps all that it measured. No locks: safe on NFS and
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ import msgspec
 
 from fabricgauge.files import reading, seals, writing
 from fabricgauge.files.ownership import not_own
+from fabricgauge.files.removing import remove_folder
 from fabricgauge.model.errors import StoreError
 
 PARTIAL = ".partial"
