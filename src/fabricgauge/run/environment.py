@@ -34,6 +34,9 @@ SECRETS = (
     "_TOKEN",
 )  # fmt: skip
 
+#: Proves to Slurm who somebody is (slurm.conf(5), AuthAltTypes): Slurm's own programs need it.
+SLURM_TOKEN = "SLURM_JWT"
+
 MORE = "FABRICGAUGE_HAND_ON"
 
 
