@@ -35,7 +35,7 @@ SECRETS = (
 )  # fmt: skip
 
 #: Proves to Slurm who somebody is (slurm.conf(5), AuthAltTypes): Slurm's own programs need it.
-SLURM_TOKEN = "SLURM_JWT"
+SLURM_CREDENTIAL = "SLURM_JWT"
 
 MORE = "FABRICGAUGE_HAND_ON"
 

@@ -13,7 +13,7 @@ import msgspec
 from fabricgauge import process
 from fabricgauge.model.errors import CannotRun, ToolMissing
 from fabricgauge.run.batch.job_state import FORGOTTEN, UNKNOWN, JobState
-from fabricgauge.run.environment import SLURM_TOKEN, kept_back
+from fabricgauge.run.environment import SLURM_CREDENTIAL, kept_back
 
 #: Slurm's programs wait up to a minute for a controller that is busy or restarting.
 TIMEOUT_S = 90.0
@@ -89,7 +89,7 @@ def submit(options: Sequence[str], script: Path) -> Submitted:
         CannotRun: Slurm refused, in its own words.
     """
     argv = ("sbatch", "--parsable", *options, str(script))
-    without = foreign(os.environ) | (kept_back(os.environ) - {SLURM_TOKEN})
+    without = foreign(os.environ) | (kept_back(os.environ) - {SLURM_CREDENTIAL})
     done = process.run(argv, timeout_s=TIMEOUT_S, without=without)
     said = " ".join((done.stderr or done.stdout).split()) or "it said nothing"
     if done.exit_code == 0:
