@@ -2,10 +2,12 @@ import msgspec
 import pytest
 from tests.report import sample, sample_verdicts
 
+from fabricgauge.judge.consequences import consequences
+from fabricgauge.judge.interface import Context
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
+from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject, identity
 from fabricgauge.report.content.conclusion import (
     headline,
     limit_bytes_s,
@@ -92,7 +94,15 @@ def asking(
     outcome: Outcome = Outcome.FAIL,
 ) -> Verdict:  # fmt: skip
     about = VerdictSubject("place" if kind == "place" else "network", "net1", names, series)
-    return Verdict(rule, outcome, "", "", remedy=remedy, network="net1", about=about)
+    return Verdict(
+        rule, outcome, "", "", remedy=remedy, network="net1", id=identity(rule, about), about=about
+    )
+
+
+def decided(judged: Judged, *verdicts: Verdict) -> Judged:
+    """The judged run with these verdicts, and what follows from which."""
+    follows = consequences(Context(judged.run, judged.ceilings), verdicts)
+    return msgspec.structs.replace(judged, verdicts=verdicts, follows=follows, overall=Outcome.FAIL)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +139,7 @@ def test_what_follows_from_another_verdict_is_left_out_and_said(
     verdicts = (cause, *((doubt,) if cause.rule == "launch" else ()), *others)
     judged = sample.judged()
     run = judged.run if measured else msgspec.structs.replace(judged.run, launches=())
-    judged = msgspec.structs.replace(judged, run=run, verdicts=verdicts, overall=Outcome.FAIL)
+    judged = decided(msgspec.structs.replace(judged, run=run), *verdicts)
     assert sorted(one.rule for one in next_steps(judged)) == sorted(rules)
     for name in ("terminal", "markdown", "html"):
         page = report(judged, name, Setting(width=200))
@@ -153,7 +163,7 @@ def test_what_a_broken_pair_leaves_undecided_asks_for_nothing(
         asking("fraction", "measure a stream", outcome=Outcome.INCONCLUSIVE),
     )
     run = msgspec.structs.replace(judged.run, launches=(broken, *others))
-    judged = msgspec.structs.replace(judged, run=run, verdicts=verdicts, overall=Outcome.FAIL)
+    judged = decided(msgspec.structs.replace(judged, run=run), *verdicts)
     assert [one.rule for one in next_steps(judged)] == left
 
 
@@ -165,10 +175,10 @@ def test_where_frames_are_lost_what_is_unsteady_or_doubtful_follows() -> None:
         asking("pairs", "look at c2", "", "place", "c2"),
         asking("errors", "mend the adapter", outcome=Outcome.WARN),
     )
-    judged = msgspec.structs.replace(sample.judged(), verdicts=verdicts, overall=Outcome.FAIL)
+    judged = decided(sample.judged(), *verdicts)
     assert [one.rule for one in next_steps(judged)] == ["lossy", "pairs", "errors"]
     unsure = msgspec.structs.replace(verdicts[0], outcome=Outcome.WARN)
-    judged = msgspec.structs.replace(judged, verdicts=(unsure, *verdicts[1:]))
+    judged = decided(judged, unsure, *verdicts[1:])
     assert {one.rule for one in next_steps(judged)} == {one.rule for one in verdicts}
 
 

@@ -71,6 +71,7 @@ def conclude(
         ledgers=ledgers(run, limits),
         sustained_bytes=thresholds.value("fraction.from"),
         tables=found.tables,
+        follows=found.follows,
     )
 
 

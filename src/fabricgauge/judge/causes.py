@@ -9,6 +9,7 @@ import numpy as np
 
 from fabricgauge.evidence.connections import lost_segments
 from fabricgauge.judge import staging
+from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Member, Network, Shaper
@@ -28,6 +29,9 @@ NEAR = (0.93, 1.02)
 
 #: Streams that may share a link evenly, how near a share is to one of them, and how steady.
 SHARED_BY, EVEN, STEADY = (2, 3, 4), (0.97, 1.02), 0.03
+
+#: How near a figure must be to the rate that streams keep to.
+LIKE = 0.1
 
 #: Frames as the kernel's token bucket counts them, and as they are on the wire, at MTU 1500.
 SHAPED_BYTES, WIRE_BYTES = 1514, 1538
@@ -321,6 +325,27 @@ def _even_share(low: _Low) -> Iterator[Cause]:
         )
 
 
+def _kept_rate(low: _Low) -> Iterator[Cause]:
+    """A rate that streams of the same way, or of one of its ends, keep to, whatever is lost."""
+    stream = low.stream
+    way = stream.series.way
+    nodes = {node for launch in stream.subject.launches for node in launch.nodes}
+    at_ends = [[(end, one) for one in nodes] + [(one, end) for one in nodes] for end in way]
+    for ways in ([way, way[::-1]], *at_ends):
+        rate = kept_rate(stream.subject, ways)
+        if rate is None or abs(stream.fraction / rate.share - 1.0) > LIKE:
+            continue
+        if max(rate.lost) > stream.limit("errors.share"):
+            cause, remedy = KEPT_RATE
+            kept = figures.link_rate(rate.share * low.rate_bit_s)
+            yield Cause(
+                f"something keeps streams to {kept} of {figures.link_rate(low.rate_bit_s)}:"
+                f" {cause}",
+                f"{remedy}; then measure again", rate.sentence,
+            )  # fmt: skip
+            return
+
+
 def _lost(low: _Low) -> tuple[int, float]:
     """Segments lost in all cases, and their share of a case's segments, the median.
 
@@ -379,6 +404,7 @@ _LOOKS: tuple[_Look, ...] = (
     _lower_rate,
     partial(_errors, many=False),
     _even_share,
+    _kept_rate,
     partial(_losses, above="errors.share"),
     partial(_found_before, severity=Severity.WARN),
 )

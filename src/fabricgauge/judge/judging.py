@@ -5,6 +5,7 @@ from itertools import chain
 
 import msgspec
 
+from fabricgauge.judge.consequences import consequences
 from fabricgauge.judge.interface import Context, Rule, Said, by_network, verdict, worst
 from fabricgauge.judge.rules import (
     DECIDING,
@@ -40,7 +41,8 @@ def judgement(context: Context) -> RunVerdicts:
     run = context.run
     if not run.imported:
         verdicts = _identified(one for rule in RULES for one in _apply(rule, context))
-        return RunVerdicts(verdicts, overall(verdicts, deciding(run)))
+        follows = consequences(context, verdicts)
+        return RunVerdicts(verdicts, overall(verdicts, deciding(run)), follows=follows)
     judged = []
     for part in parts(run):
         own = Context(part, context.ceilings, context.thresholds)

@@ -47,11 +47,15 @@ class TableVerdict(msgspec.Struct, frozen=True):
 
 
 class RunVerdicts(msgspec.Struct, frozen=True):
-    """What the rules say of a run; ``tables`` are others' logs, each by itself."""
+    """What the rules say of a run; ``tables`` are others' logs, each by itself.
+
+    ``follows`` has the id of each verdict that is a consequence, with the id of its cause.
+    """
 
     verdicts: tuple[Verdict, ...]
     overall: Outcome
     tables: tuple[TableVerdict, ...] = ()
+    follows: dict[str, str] = {}
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -63,6 +67,7 @@ class Judged(msgspec.Struct, frozen=True):
     show what a stream sustains; the rule `fraction` was applied from there up. ``evidence`` is
     what the records show, by the network that the launches were pinned to; ``ledgers`` are where
     the time of its links went. ``tables`` are verdicts on others' logs, in the order of reading.
+    ``follows`` has the id of each verdict that is a consequence, with the id of its cause.
     """
 
     run: Run
@@ -78,3 +83,4 @@ class Judged(msgspec.Struct, frozen=True):
     evidence: RunEvidence = RunEvidence()
     ledgers: tuple[WireLedger, ...] = ()
     tables: tuple[TableVerdict, ...] = ()
+    follows: dict[str, str] = {}

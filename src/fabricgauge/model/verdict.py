@@ -131,6 +131,10 @@ def distinct(ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(given)
 
 
+#: Rules that find nodes, pairs and links which carry nothing, or break what they take part in.
+GONE = ("connect", "link", "launch")
+#: Rules that prove where the bytes went.
+PROOFS = ("placement", "path")
 #: Rules whose figures are times and rates of the nodes' own work.
 RULES_OF_SPEED = (
     "floor", "above-ceiling", "cache-shape", "outliers", "pairs", "lossy", "fraction",

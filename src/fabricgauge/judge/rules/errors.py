@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ErrorCount, Lost
@@ -58,7 +59,7 @@ def judge(subject: Subject) -> Said | Skipped:
         for one in ours
         if one not in plain and one.count >= least and one.count > share * one.frames
     ]
-    lost = [one for one in seen.lost if one.count >= least and one.share > share]
+    lost = lost_ways(subject)
     told = (*map(_rose, (*found, *busy)), *map(sentence, lost))
     if found:
         return _broken(found, told)
@@ -74,6 +75,12 @@ def judge(subject: Subject) -> Said | Skipped:
     return Said(
         Outcome.PASS, f"no error or drop counter {rose}{few}", evidence=(*map(_rose, plain),)
     )
+
+
+def lost_ways(subject: Subject) -> list[Lost]:
+    """Return the ways that lost more segments than the limits allow."""
+    least, share = subject.limit("errors.least"), subject.limit("errors.share")
+    return [one for one in subject.evidence.lost if one.count >= least and one.share > share]
 
 
 def _broken(found: Sequence[ErrorCount], told: tuple[str, ...]) -> Said:
@@ -101,12 +108,14 @@ def _congested(subject: Subject, busy: Sequence[ErrorCount], told: tuple[str, ..
 
 
 def _lossy(subject: Subject, lost: Sequence[Lost], told: tuple[str, ...]) -> Said:
+    rate = kept_rate(subject, [(one.origin, one.target) for one in lost])
     worst = max(lost, key=lambda one: one.share)
     way = sentences.direction(worst.origin, worst.target)
     return Said(
         Outcome.WARN, sentence(worst),
         Figure(worst.share, "share", f"of the TCP segments of {way}"),
-        subject.threshold("errors.share", "at most"), told, *_LOST,
+        subject.threshold("errors.share", "at most"), (*told, *((rate.sentence,) if rate else ())),
+        *(KEPT_RATE if rate else _LOST),
     )  # fmt: skip
 
 

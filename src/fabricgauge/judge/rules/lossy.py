@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from fabricgauge.judge.interface import Said, Words, of_networks
+from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.rules import errors
 from fabricgauge.judge.subject import Subject
 from fabricgauge.localise.recheck import streams_alone
@@ -25,13 +26,11 @@ SUSPECT = 0.5
 #: Partners with which a suspect sends and receives alone: two have to lose as well.
 PARTNERS = 3
 
-_CAUSE = (
+_LOSES = (
     "frames are lost at its link: a bad cable, transceiver or port, or a queue before it that"
-    " overflows"
-)
-_REMEDY = (
+    " overflows",
     "look at the error and drop counters of the node (ethtool -S NAME) and of its switch port;"
-    " exchange cable, then transceiver, then port"
+    " exchange cable, then transceiver, then port",
 )
 
 #: A node, or one direction of it, with the ways that begin or end there; or a way of two nodes.
@@ -53,6 +52,14 @@ def judge(subject: Subject) -> Words:
         return Said(Outcome.PASS, f"{said}, no node's more than others'")
     beside = f"; between all others {figures.percent(_share(others))}"
     return [_said(subject, one, beside) for one in lossy]
+
+
+def ways_of(subject: Subject, about: VerdictSubject) -> tuple[Lost, ...]:
+    """Return the ways of a part that this rule names, those that lose enough to be named."""
+    if about.kind == "direction":
+        return tuple(one for one in _ways(subject) if (one.origin, one.target) == about.names)
+    lossy, _ = _lossy_nodes(subject, _ways(subject))
+    return tuple(way for _, names, ways in lossy if names == about.names for way in ways)
 
 
 def named(subject: Subject) -> frozenset[str]:
@@ -105,14 +112,14 @@ def _lossy_nodes(subject: Subject, ways: list[Lost]) -> tuple[list[_Lossy], list
 def _said(subject: Subject, found: _Lossy, beside: str) -> Said:
     part, names, ways = found
     share = _share(ways)
+    rate = kept_rate(subject, [(one.origin, one.target) for one in ways])
     return Said(
         Outcome.FAIL,
         f"TCP lost {figures.percent(share)} of the segments{beside}",
         Figure(share, "share", "of the TCP segments of its ways"),
         subject.threshold("lossy.share", "below"),
-        tuple(map(errors.sentence, ways)),
-        _CAUSE,
-        _REMEDY,
+        (*map(errors.sentence, ways), *((rate.sentence,) if rate else ())),
+        *(KEPT_RATE if rate else _LOSES),
         VerdictSubject(part, subject.name, names),
     )
 

@@ -9,9 +9,8 @@ from typing import Literal
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import LEAST_EFFECT, PairAnalysis, PairFinding, Part, called
-from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
+from fabricgauge.model.verdict import GONE, Outcome, Verdict, VerdictSubject
 from fabricgauge.report import document as doc
-from fabricgauge.report.content.conclusion import GONE
 from fabricgauge.report.content.pairs import summary
 from fabricgauge.words.figures import percent, signed, size
 from fabricgauge.words.networks import named
@@ -94,10 +93,14 @@ def compared(effect: float) -> str:
 def told_apart(judged: Judged) -> tuple[Verdict, ...]:
     """Failures that name a node without comparing peers: it is gone, or below the ceiling.
 
-    One on the network as a whole stands only where none names a node.
+    One on the network as a whole stands only where none names a node. Consequences are left out.
     """
     rules = (*GONE, "pairs", "lossy")
-    found = [one for one in judged.verdicts if one.rule in rules and one.outcome is Outcome.FAIL]
+    found = [
+        one
+        for one in judged.verdicts
+        if one.rule in rules and one.outcome is Outcome.FAIL and one.id not in judged.follows
+    ]
     return tuple(one for one in found if one.about.names) or tuple(found)
 
 

@@ -9,8 +9,7 @@ from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged, TableVerdict
-from fabricgauge.model.run import Launch
-from fabricgauge.model.verdict import RULES_OF_SPEED, Outcome, Verdict
+from fabricgauge.model.verdict import GONE, Outcome, Verdict
 from fabricgauge.words.figures import megabytes_per_s, percent, size
 from fabricgauge.words.networks import is_loopback, named
 from fabricgauge.words.patterns import words_of
@@ -30,12 +29,6 @@ MEANING: dict[Outcome, str] = {
     Outcome.INCONCLUSIVE: "the data do not support an answer",
     Outcome.SKIPPED: "nothing was judged",
 }
-
-
-#: Rules that find nodes, pairs and links which carry nothing, or break what they take part in.
-GONE = ("connect", "link", "launch")
-#: Rules that prove where the bytes went.
-PROOFS = ("placement", "path")
 
 
 class BestRate(NamedTuple):
@@ -89,7 +82,8 @@ def headline(judged: Judged) -> str:
         if read:
             return f"{read[0].subject}: {read[0].summary}.{_caveat(judged)}"
     decisive: Sequence[Verdict] = _gone(judged)
-    decisive = decisive or [one for one in judged.verdicts if one.outcome is judged.overall]
+    alike = [one for one in judged.verdicts if one.outcome is judged.overall]
+    decisive = decisive or [one for one in alike if one.id not in judged.follows] or alike
     if not decisive and judged.overall is Outcome.INCONCLUSIVE:
         # Where no rule decided anything, the reason is that of the rule that could not.
         decisive = [one for one in judged.verdicts if one.rule == "fraction"]
@@ -162,59 +156,21 @@ def next_steps(judged: Judged) -> tuple[Verdict, ...]:
 
     What only follows from another verdict is left out.
     """
-    after = follow_on(judged)
     steps: dict[str, Verdict] = {}
     for one in worst_first(judged.verdicts):
         asks = one.outcome is not Outcome.PASS and one.remedy
-        if asks and one not in after and not _is_said(judged, one):
+        if asks and one.id not in judged.follows and not _is_said(judged, one):
             steps.setdefault(one.remedy, one)
     return tuple(steps.values())
 
 
 def follow_on(judged: Judged) -> tuple[Verdict, ...]:
-    """Verdicts with a remedy that follow from another one.
-
-    They judge figures of another path than the one that was meant, miss what could not be measured
-    where a node or link is gone, or doubt figures where frames are lost. Others' logs are judged
-    table by table: what one holds says nothing of another.
-    """
-    launches = judged.run.launches
-    if judged.run.imported:
-        return ()
-    measured = {launch.network for launch in launches if launch.completed}
-    broken = {one.network for one in launches if one.ended.changes or _pair_broke(one)}
-    proofs = (one for one in judged.verdicts if one.rule in PROOFS)
-    wrong = {one.network for one in proofs if one.outcome is Outcome.INVALID}
-    dead = {one.network for one in _gone(judged) if _fails(one)}
-    gone = dead - measured
-    follows = {
-        **dict.fromkeys(RULES_OF_SPEED, wrong | gone), **dict.fromkeys(PROOFS, gone),
-        "coverage": {""} if gone and not measured else gone,
-    }  # fmt: skip
-    # What broke while it was measured left some figures, and too few to decide the others.
-    undecided = dict.fromkeys((*RULES_OF_SPEED, "completeness"), dead & broken)
-    # Where frames are lost nothing is steady.
-    lossy = {one.network for one in judged.verdicts if one.rule == "lossy" and _fails(one)}
-    remarks = dict.fromkeys(RULES_OF_SPEED, lossy)
-    return tuple(
-        one
-        for one in judged.verdicts
-        if one.outcome is not Outcome.PASS and one.remedy
-        and (
-            one.network in follows.get(one.rule, ())
-            or (one.outcome is Outcome.INCONCLUSIVE and one.network in undecided.get(one.rule, ()))
-            or (not _fails(one) and one.network in remarks.get(one.rule, ()))
-        )
-    )  # fmt: skip
+    """Return the verdicts that are consequences of others."""
+    return tuple(one for one in judged.verdicts if one.id in judged.follows)
 
 
 def _fails(one: Verdict) -> bool:
     return one.outcome is Outcome.FAIL
-
-
-def _pair_broke(launch: Launch) -> bool:
-    """Whether one of two nodes was found to have broken the launch: no others are left."""
-    return bool(launch.ended.culprits) and len(set(launch.nodes)) == 2
 
 
 def _is_said(judged: Judged, one: Verdict) -> bool:
