@@ -82,8 +82,9 @@ def test_two_per_cent_everywhere_are_within_and_said(log: str, times: float, wor
 @pytest.mark.parametrize("log", LOGS)
 def test_one_figure_far_beyond_the_tolerance_is_never_no_regression(log: str) -> None:
     found = against(log, lambda place, one: 23.0 if place == 0 else one)
-    assert found.outcome in ("regression", "undecided")
-    assert "23 times slower" in headline(found)
+    # 23 times a latency of shared memory is no memory's: the two are not the same thing.
+    assert found.outcome in ("regression", "undecided", "invalid")
+    assert "23 times slower" in headline(found) or found.outcome == "invalid"
 
 
 @pytest.mark.parametrize("log", LOGS)

@@ -9,7 +9,7 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.prediction import Prediction
 from fabricgauge.model.suite import Quantity, SuiteCurve, SuitePoint
-from fabricgauge.report.content.prediction import delayed, waiting
+from fabricgauge.report.content.prediction import delayed, headline, waiting
 
 
 def curve(
@@ -65,6 +65,12 @@ def test_the_stack_that_is_twice_as_fast_everywhere_wins() -> None:
     assert found.least_ratio.value == pytest.approx(0.5)
     assert found.most_ratio.value == pytest.approx(0.5)
     assert found.covered == 1.0
+
+
+def test_no_stack_wins_by_figures_that_are_invalid() -> None:
+    found = predicted(profile(mix("Send", 1024, 10)), "a", SLOW, "b", FAST, (), ("B is INVALID",))
+    assert found.winner == "undecided"
+    assert headline(found) == "app: nothing can be predicted: B is INVALID"
 
 
 def test_a_stack_against_itself_is_not_decided() -> None:

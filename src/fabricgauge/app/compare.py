@@ -2,23 +2,23 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
+from fabricgauge.app.conclude import conclude
 from fabricgauge.app.import_logs import kept
 from fabricgauge.app.progress import SILENT
 from fabricgauge.app.read_files import found_in
-from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.compare.comparing import compare
 from fabricgauge.files.reading import shown
-from fabricgauge.judge.interface import Context
-from fabricgauge.judge.judging import judgement
+from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.model.comparison import Comparison, Operand
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
+from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import LIMITED, SuiteCurve, UnparsedLine
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.references.interface import reference
 from fabricgauge.stats.curves import suite_curves
 from fabricgauge.store.run_directory import RunDirectory, find
@@ -29,25 +29,37 @@ REFERENCE = "ref:"
 
 SHOWN_CHARACTERS = 80
 
-Side = tuple[Operand, tuple[SuiteCurve, ...]]
+#: Outcomes of a run that leave nothing to say beside a comparison.
+_CALM = (Outcome.PASS, Outcome.SKIPPED)
 
 
-def compared(a: str, b: str, root: Path, tolerance: float, only: str = "") -> Comparison:
-    """B held against A; ``only`` is a pattern or a benchmark to which both are narrowed.
+class Side(NamedTuple):
+    """An operand with its curves; ``judged`` is what the rules say of a run, None for a file."""
+
+    operand: Operand
+    curves: tuple[SuiteCurve, ...]
+    judged: Judged | None = None
+
+
+def compared(
+    a: str, b: str, root: Path, tolerance: float, only: str = "", thresholds: Thresholds = DEFAULTS
+) -> Comparison:
+    """B held against A; ``only`` are patterns or benchmarks, with commas, to narrow both to.
 
     Raises:
         UsageError: an operand names nothing, or no curve is of ``only``.
         CannotRun: a file has more tables than are read.
         StoreError: a run cannot be read.
     """
-    (one, of_one), (other, of_other) = side(a, root), side(b, root)
+    sides = [side(asked, root, thresholds) for asked in (a, b)]
     if only:
-        _require((*of_one, *of_other), only)
-        of_one, of_other = _of(of_one, only), _of(of_other, only)
+        _require([curve for one in sides for curve in one.curves], only)
+        sides = [one._replace(curves=_of(one.curves, only)) for one in sides]
+    (one, of_one), (other, of_other) = ((with_doubts(each), each.curves) for each in sides)
     return compare(one, of_one, other, of_other, tolerance)
 
 
-def side(asked: str, root: Path) -> Side:
+def side(asked: str, root: Path, thresholds: Thresholds = DEFAULTS) -> Side:
     """What an operand names: a file, a run, or a published result, looked for in this order.
 
     A directory is a run, or holds runs: then the last run is taken.
@@ -61,7 +73,7 @@ def side(asked: str, root: Path) -> Side:
     path = Path(asked)
     if path.is_dir():
         is_run = (path / "run.json").exists()
-        return _run(asked, find(root, asked) if is_run else find(path, "latest"))
+        return _run(asked, find(root, asked) if is_run else find(path, "latest"), thresholds)
     if path.exists():
         return _file(asked, path)
     try:
@@ -71,36 +83,63 @@ def side(asked: str, root: Path) -> Side:
             return _reference(asked, asked)
         except UsageError as none:
             raise UsageError(f"{asked!r} is no file; {no_run}; and {none}") from none
-    return _run(asked, directory)
+    return _run(asked, directory, thresholds)
 
 
-def _run(asked: str, directory: RunDirectory) -> Side:
+def _run(asked: str, directory: RunDirectory, thresholds: Thresholds) -> Side:
     run = load(directory)
+    judged = conclude(run, thresholds)
     library = next((one.header.mpi_library for one in run.launches if one.header), "")
     facts = {
         "started": run.started_utc,
+        "verdict": judged.overall.value,
         "networks": ", ".join(network.name for network in run.fabric.networks),
         "launches": str(len(run.launches)),
         "MPI": " ".join(library.split()),  # some write a table
         "directory": str(directory.path),
     }
-    return _operand(asked, "run", run.identity, facts, cautions(run)), suite_curves(run)
+    return Side(
+        _operand(asked, "run", run.identity, facts, cautions(run)), suite_curves(run), judged
+    )
+
+
+def with_doubts(side: Side) -> Operand:
+    """The operand with what its verdicts say against the curves that are compared.
+
+    Others' logs are judged table by table: a table that is not compared says nothing.
+    """
+    operand, judged = side.operand, side.judged
+    if judged is None:
+        return operand
+    places = {(one.source, one.first_line) for one in side.curves}
+    against = invalid(judged.verdicts)
+    if judged.tables:
+        against = tuple(
+            f"INVALID ({one.rule}, {one.where}): {one.summary}"
+            for one in judged.tables
+            if one.outcome is Outcome.INVALID and (one.source, one.line) in places
+        )
+    notes = operand.notes
+    if judged.overall not in (*_CALM, Outcome.INVALID):
+        first = next((one for one in judged.verdicts if one.outcome is judged.overall), None)
+        why = f" ({first.rule}, {first.subject}): {first.summary}" if first else ""
+        notes = (f"its verdict is {judged.overall.value}{why}", *notes)
+    return msgspec.structs.replace(operand, notes=notes, invalid=against)
 
 
 def cautions(run: Run) -> tuple[str, ...]:
-    """What makes a run's figures doubtful, or less than they seem."""
+    """What makes a run's figures less than they seem."""
     broken = "" if run.complete else "the run was broken off: what it lacks is not compared"
     virtual = "measured in a lab: the figures describe this machine" if run.fabric.virtual else ""
     emulated = "measured on emulated processors: times mean nothing" if run.fabric.emulated else ""
-    return tuple(filter(None, (*invalid(run), broken, virtual, emulated)))
+    return tuple(filter(None, (broken, virtual, emulated)))
 
 
-def invalid(run: Run) -> tuple[str, ...]:
+def invalid(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     """Figures that describe another path are not worth comparing, and this says so."""
-    context = Context(run, ceilings(run.fabric.networks, run.launches))
     return tuple(
         f"INVALID ({one.rule}, {one.subject}): {one.summary}"
-        for one in judgement(context).verdicts
+        for one in verdicts
         if one.outcome is Outcome.INVALID
     )
 
@@ -117,7 +156,7 @@ def _file(asked: str, path: Path) -> Side:
         "benchmarks": _listed(one.benchmark for one in curves),
         "units": _listed(one.unit_rule for one in curves),
     }
-    return _operand(shown(asked), "file", name, facts, _unparsed(unparsed)), curves
+    return Side(_operand(shown(asked), "file", name, facts, _unparsed(unparsed)), curves)
 
 
 def _unparsed(unparsed: Sequence[UnparsedLine]) -> tuple[str, ...]:
@@ -137,7 +176,11 @@ def _reference(asked: str, name: str) -> Side:
     curves = tuple(
         one if one.source else msgspec.structs.replace(one, source=name) for one in found.curves
     )
-    return _operand(asked, "reference", name, facts, notes), curves
+    operand = _operand(asked, "reference", name, facts, notes)
+    expected = found.expected
+    if expected and expected.outcome is Outcome.INVALID:
+        operand = msgspec.structs.replace(operand, invalid=(found.audit,))
+    return Side(operand, curves)
 
 
 def _operand(
@@ -164,9 +207,9 @@ def _require(curves: Sequence[SuiteCurve], only: str) -> None:
 
 
 def _of(curves: Sequence[SuiteCurve], only: str) -> tuple[SuiteCurve, ...]:
-    wanted = only.casefold()
+    wanted = {one.strip().casefold() for one in only.split(",")} - {""}
     return tuple(
         one
         for one in curves
-        if wanted in ((one.pattern or "").casefold(), one.benchmark.casefold())
+        if not wanted.isdisjoint(((one.pattern or "").casefold(), one.benchmark.casefold()))
     )

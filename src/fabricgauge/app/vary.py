@@ -12,7 +12,10 @@ from fabricgauge.app.measure import measure
 from fabricgauge.app.programs import engine_for
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
+from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.compare.varying import varied
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.judging import judgement
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.memory import known_memory
 from fabricgauge.model.pattern import ROUND_ROBIN_PATTERNS, THREADED_PATTERNS
@@ -25,6 +28,7 @@ from fabricgauge.model.request import (
 )
 from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Design, Factor, Varied
+from fabricgauge.model.verdict import Verdict
 from fabricgauge.plan.asked import ALL_PATTERNS
 from fabricgauge.plan.design import AS_IT_IS, ENVIRONMENT
 from fabricgauge.plan.plan import is_pair
@@ -241,13 +245,18 @@ def _compared(
     design: Design, arms: Sequence[RunContext], tolerance: float, complete: bool
 ) -> Varied:
     runs = tuple(msgspec.structs.replace(one.run, complete=complete) for one in arms)
+    against = [invalid(_verdicts(each)) for each in runs]
     told = (
         f"{', '.join(levels)}: {note}"
-        for levels, each in zip(design.arms, runs, strict=True)
-        for note in (*cautions(each), *_later(each))
+        for levels, each, why in zip(design.arms, runs, against, strict=True)
+        for note in (*why, *cautions(each), *_later(each))
     )
-    believed = complete and not any(invalid(each) for each in runs)
+    believed = complete and not any(against)
     return varied(design, runs, tolerance, tuple(dict.fromkeys(told)), believed=believed)
+
+
+def _verdicts(run: Run) -> tuple[Verdict, ...]:
+    return judgement(Context(run, ceilings(run.fabric.networks, run.launches))).verdicts
 
 
 def _later(run: Run) -> tuple[str, ...]:

@@ -32,8 +32,8 @@ USUAL_BLOCKS = 10
 @click.argument("b", default="")
 @click.option("--tolerance", metavar="PERCENT",
               help="Allowed regression, relative to A; default: 5%, with --vary 0%.")  # fmt: skip
-@click.option("--only", default="", metavar="PATTERN|BENCHMARK",
-              help="Compare these curves alone, e.g. latency or osu_allreduce.")  # fmt: skip
+@click.option("--only", default="", metavar="PATTERN|BENCHMARK,…",
+              help="Compare these curves alone, e.g. latency or osu_bw,osu_allreduce.")  # fmt: skip
 @click.option("--mix", metavar="PROFILE",
               help="Weigh A and B by what an application sent: a run of profile.")  # fmt: skip
 @of.format_option("comparison")
@@ -76,10 +76,12 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     in turns, and every level is compared with the first of its factor.
 
     Exit status: 1 if B is surely worse than A by more than the tolerance, 0 if not, 3 if
-    the data do not decide it or nothing could be compared.
+    the data do not decide it, B lacks a curve that A has, a side is INVALID, or nothing
+    could be compared.
     """
     from fabricgauge.app.compare import compared
     from fabricgauge.compare.comparing import AS_OF_A_RUN
+    from fabricgauge.judge.thresholds import thresholds_from
 
     root, only = options["output"] or settings.run_root(), options["only"]
     if options["vary"] or options["resume"]:
@@ -99,21 +101,31 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
         return
     heeded = (*_STORED, "tolerance", "only", "fail_on")
     of.require_heeded(ctx, heeded, "{} is for --vary: A and B are measured already")
-    found = compared(a, b, root, tolerance, only)
+    configured = settings.load()
+    limits = thresholds_from(configured.thresholds, configured.thresholds_origin)
+    found = compared(a, b, root, tolerance, only, limits)
     print_report("comparison", found, options["format"], options["to"])
     ctx.exit(exit_status(AS_OF_A_RUN[found.outcome], options["fail_on"]))
 
 
 def _predict(a: str, b: str, root: Path, options: dict[str, Any]) -> None:
     """The time in communication of an application on both."""
-    from fabricgauge.app.compare import side
+    from fabricgauge.app.compare import side, with_doubts
     from fabricgauge.app.profile import profile_named
     from fabricgauge.compare.prediction import predicted
 
     mix = profile_named(options["mix"], root)
-    (one, of_one), (other, of_other) = side(a, root), side(b, root)
-    cautions = dict.fromkeys((*one.notes, *other.notes))
-    found = predicted(mix, one.name, of_one, other.name, of_other, tuple(cautions))
+    sides = side(a, root), side(b, root)
+    one, other = map(with_doubts, sides)
+    invalid = [
+        f"{name} is {why}"
+        for name, each in zip("AB", (one, other), strict=True)
+        for why in each.invalid[:1]
+    ]
+    found = predicted(
+        mix, one.name, sides[0].curves, other.name, sides[1].curves,
+        tuple(dict.fromkeys((*one.notes, *other.notes))), invalid,
+    )  # fmt: skip
     print_report("prediction", found, options["format"], options["to"])
 
 

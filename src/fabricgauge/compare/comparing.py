@@ -2,10 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from fabricgauge.compare.differences import Compared, compared, doubt, holm, regression
@@ -86,6 +87,8 @@ _ONE_LAUNCH = (
 )
 #: As the rule `floor` has it for the quickest of networks.
 NO_NETWORK_S = 0.5e-6
+#: Memory that ranks share takes 0.1 to 0.7 µs: a latency above is not taken for memory's.
+MOST_OF_MEMORY_S = 0.7e-6
 _MEANS = "means only: no interval possible"
 
 
@@ -128,12 +131,8 @@ def _settings(a: SuiteCurve, b: SuiteCurve) -> Iterator[str]:
 
 
 def _of_side(side: Side, curve: SuiteCurve) -> Iterator[str]:
-    quickest = min((one.estimate.value for one in curve.points), default=NO_NETWORK_S)
-    if curve.pattern == "latency" and curve.quantity == "time" and quickest < NO_NETWORK_S:
-        yield (
-            f"{side} reaches {quickest * 1e6:.2f} µs, which no network does (at least"
-            f" {NO_NETWORK_S * 1e6:g} µs): memory that both ranks share was measured"
-        )
+    if why := _in_memory(curve):
+        yield f"{side} {why}: memory that both ranks share was measured"
     if curve.cut_off:
         yield f"{side} is cut off: {curve.cut_off}"
     for failure in curve.failures:
@@ -141,8 +140,41 @@ def _of_side(side: Side, curve: SuiteCurve) -> Iterator[str]:
         yield f"{side} has no figure{where} (line {failure.line}): {failure.trouble}"
 
 
+def _in_memory(curve: SuiteCurve) -> str:
+    """Why a curve is that of memory which both ranks share; empty if nothing shows it."""
+    quickest = _quickest(curve)
+    if quickest < NO_NETWORK_S:
+        return (
+            f"reaches {quickest * 1e6:.2f} µs, which no network does (at least"
+            f" {NO_NETWORK_S * 1e6:g} µs)"
+        )
+    if curve.pattern is None:
+        return ""
+    hosts = curve.hosts if len(curve.hosts) > 1 else curve.evidence.rank_hosts
+    if len(hosts) > 1 and len(set(hosts)) == 1:
+        return f"has both ends on {hosts[0]}"
+    return f"has one end: {curve.evidence.one_end}" if curve.evidence.one_end else ""
+
+
+def _quickest(curve: SuiteCurve) -> float:
+    """The least half round trip in s, infinite for another figure."""
+    if curve.pattern != "latency" or curve.quantity != "time":
+        return math.inf
+    return min((one.estimate.value for one in curve.points), default=math.inf)
+
+
+def _invalid(a: SuiteCurve, b: SuiteCurve) -> str:
+    """Why two curves are not comparable: one alone is memory that both ranks share."""
+    for side, one, another in (("A", a, b), ("B", b, a)):
+        why = _in_memory(one)
+        if why and not _in_memory(another) and _quickest(another) > MOST_OF_MEMORY_S:
+            return f"{side} {why}, and the other side is not shown to be memory"
+    return ""
+
+
 #: What each outcome is among those of a run; the exit status follows from that.
 AS_OF_A_RUN: dict[ComparisonOutcome, verdict.Outcome] = {
+    "invalid": verdict.Outcome.INVALID,
     "regression": verdict.Outcome.FAIL,
     "no regression": verdict.Outcome.PASS,
     "undecided": verdict.Outcome.INCONCLUSIVE,
@@ -175,8 +207,26 @@ def compare(
         if not one.differences
         for left_out in (Unmatched("A", one.a, _NO_SIZE), Unmatched("B", one.b, _NO_SIZE))
     ]
-    left = (*alone, *more, *unmatched, *apart)
-    return Comparison(a, b, tolerance, _outcome(pairs), pairs, left)
+    left = (*alone, *more, *_with_lost(pairs, (*unmatched, *apart)))
+    outcome = "invalid" if a.invalid or b.invalid else _outcome(pairs, left)
+    return Comparison(a, b, tolerance, outcome, pairs, left)
+
+
+def _with_lost(pairs: Sequence[Pair], left: Iterable[Unmatched]) -> tuple[Unmatched, ...]:
+    """Mark the curves of A that B lacks, unless another column of the table was compared."""
+    compared_tables = {_place(pair.a) for pair in pairs}
+    return tuple(
+        msgspec.structs.replace(one, lost=True)
+        if one.side == "A" and _place(one.curve) not in compared_tables
+        else one
+        for one in left
+    )
+
+
+def _place(curve: SuiteCurve) -> tuple[object, ...]:
+    """What the columns of one table, and they alone, have in common."""
+    network = curve.settings.get("network", "")
+    return curve.source, curve.benchmark, curve.first_line, curve.hosts, network, curve.pairs
 
 
 def _usable(side: Side, curves: Sequence[SuiteCurve]) -> tuple[list[SuiteCurve], list[Unmatched]]:
@@ -208,14 +258,19 @@ def _pair(one: Compared, corrected: int, pairs: int) -> Pair:
         regression=worse,
         notes=tuple(cautions(one)),
         doubt="" if worse else doubt(one),
+        invalid=_invalid(one.a, one.b),
     )
 
 
-def _outcome(pairs: Sequence[Pair]) -> ComparisonOutcome:
+def _outcome(pairs: Sequence[Pair], left: Iterable[Unmatched]) -> ComparisonOutcome:
     if not pairs:
         return "nothing comparable"
+    if any(pair.invalid for pair in pairs):
+        return "invalid"
     if any(pair.regression for pair in pairs):
         return "regression"
+    if any(one.lost for one in left):
+        return "undecided"
     if any(pair.doubt for pair in pairs) or all(pair.summary.undecided for pair in pairs):
         return "undecided"
     return "no regression"

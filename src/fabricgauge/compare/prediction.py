@@ -111,7 +111,7 @@ def _time(point: SuitePoint, size: int, is_rate: bool) -> Times:
 
 def predicted(
     profile: ApplicationProfile, a_name: str, a: Iterable[SuiteCurve], b_name: str,
-    b: Iterable[SuiteCurve], cautions: Sequence[str] = (),
+    b: Iterable[SuiteCurve], cautions: Sequence[str] = (), invalid: Sequence[str] = (),
 ) -> Prediction:  # fmt: skip
     """The mix on both stacks; only what both have a curve for is counted."""
     stacks, nodes = (_stack(a), _stack(b)), max(1, profile.nodes)
@@ -143,7 +143,7 @@ def predicted(
         winner="undecided", covered=covered,
         rows=tuple(sorted(rows, key=lambda one: -abs(one.a.most.value - one.b.most.value))),
         left_out=tuple(f"{what}: {count:,} calls" for what, count in without.most_common()),
-        cautions=tuple(cautions), recorded_s=recorded_s(profile),
+        cautions=tuple(cautions), invalid=tuple(invalid), recorded_s=recorded_s(profile),
     )  # fmt: skip
     return msgspec.structs.replace(found, winner=_winner(found))
 
@@ -206,7 +206,9 @@ def _ratio(b: Times, a: Times) -> Span:
 
 
 def _winner(found: Prediction) -> Winner:
-    """None where what no curve explains could turn the difference round."""
+    """None where what no curve explains could turn the difference round, or a side is INVALID."""
+    if found.invalid:
+        return "undecided"
     ratios, a, b = (found.least_ratio, found.most_ratio), found.a, found.b
     apart_s = min(abs(b.least.value - a.least.value), abs(b.most.value - a.most.value))
     if found.covered < ENOUGH or found.unexplained_s >= apart_s:

@@ -17,14 +17,17 @@ Standing = Literal["worse", "better", "within", "open"]
 #: most of the sizes, so that bare figures decide.
 Basis = Literal["launches", "intervals", "means"]
 
-ComparisonOutcome = Literal["regression", "no regression", "undecided", "nothing comparable"]
+ComparisonOutcome = Literal[
+    "invalid", "regression", "no regression", "undecided", "nothing comparable"
+]
 
 
 class Operand(msgspec.Struct, frozen=True):
     """One side of a comparison as it was asked for, and what it turned out to be.
 
     ``name`` is a run's identity, a file's name or a reference's. ``facts`` say more about
-    its origin, in the order in which they are to be shown; ``notes`` are cautions.
+    its origin, in the order in which they are to be shown; ``notes`` are cautions. ``invalid`` are
+    the reasons why its figures are not those of a network, empty if there are none.
     """
 
     asked: str
@@ -32,6 +35,7 @@ class Operand(msgspec.Struct, frozen=True):
     name: str
     facts: dict[str, str] = {}
     notes: tuple[str, ...] = ()
+    invalid: tuple[str, ...] = ()
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -99,7 +103,8 @@ class Pair(msgspec.Struct, frozen=True):
     ``regression`` is the reason for calling B worse than A, empty if there is none.
     ``doubt`` is the reason why B is not shown to be as good as A either: some size is far beyond
     the tolerance, or B lacks figures that A has. ``notes`` name what else differs between the two
-    curves (suite, statistic, settings).
+    curves (suite, statistic, settings). ``invalid`` is why the two are not comparable: one side
+    alone is memory that both ranks share.
     """
 
     a: SuiteCurve
@@ -113,14 +118,19 @@ class Pair(msgspec.Struct, frozen=True):
     regression: str
     notes: tuple[str, ...]
     doubt: str = ""
+    invalid: str = ""
 
 
 class Unmatched(msgspec.Struct, frozen=True):
-    """A curve that was compared with nothing, and why."""
+    """A curve that was compared with nothing, and why.
+
+    ``lost`` is whether A has the curve, and B no figure of its kind: B is not shown to be as good.
+    """
 
     side: Side
     curve: SuiteCurve
     reason: str
+    lost: bool = False
 
 
 class Comparison(msgspec.Struct, frozen=True):

@@ -42,7 +42,8 @@ class Prediction(msgspec.Struct, frozen=True):
     ``least_ratio`` and ``most_ratio`` are B's time by A's. ``covered`` is the share of calls
     between nodes that a curve could be found for; ``left_out`` are reasons for the others.
     ``winner`` is decided only where both ratios' intervals are beyond 1 by 5 %, the curves cover
-    nearly all, and both bounds differ by more than ``unexplained_s``.
+    nearly all, and both bounds differ by more than ``unexplained_s``. ``invalid`` are reasons why
+    a stack's figures are not a network's: then there is no winner.
     """
 
     program: str
@@ -58,6 +59,7 @@ class Prediction(msgspec.Struct, frozen=True):
     rows: tuple[PredictedMix, ...]
     left_out: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+    invalid: tuple[str, ...] = ()
     recorded_s: float = 0.0
 
     @property

@@ -89,7 +89,7 @@ def test_csv_is_in_si_units_with_empty_cells_for_what_is_not_known() -> None:
 
 def test_json_holds_everything() -> None:
     document = json.loads(shown(compared.sure(), "json"))
-    assert (document["format"], document["version"]) == ("fabricgauge-comparison", "1.1")
+    assert (document["format"], document["version"]) == ("fabricgauge-comparison", "1.2")
     assert document["comparison"]["outcome"] == "regression"
     assert len(document["comparison"]["pairs"]) == 2
     assert document["comparison"]["unmatched"][0]["side"] == "B"

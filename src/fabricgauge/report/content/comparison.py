@@ -19,10 +19,14 @@ from fabricgauge.report.content.suites import SHOWN
 from fabricgauge.report.interface import Cell as Value
 from fabricgauge.report.interface import Kind, Records, Setting, identified
 from fabricgauge.words.figures import digits, megabytes_per_s, microseconds, signed, size
-from fabricgauge.words.sentences import counted
+from fabricgauge.words.sentences import counted, listed
 
 #: How each outcome is shown, and what it means.
 OUTCOMES: dict[ComparisonOutcome, tuple[doc.Tone, str]] = {
+    "invalid": (
+        "invalid", "the figures of a side are not those of the network that they are said to be"
+        " of, so no difference means anything; measure that side again",
+    ),
     "regression": (
         "fail", "B is worse than A by more than the tolerance, more surely than chance explains"
     ),
@@ -32,8 +36,8 @@ OUTCOMES: dict[ComparisonOutcome, tuple[doc.Tone, str]] = {
     ),
     "undecided": (
         "inconclusive", "some sizes are worse by more than the tolerance and chance may explain it,"
-        " B lacks figures that A has, or the intervals leave more sizes open than they decide;"
-        " measure longer or on a quieter machine, or allow more",
+        " B lacks figures or curves that A has, or the intervals leave more sizes open than they"
+        " decide; measure longer or on a quieter machine, or allow more",
     ),
     "nothing comparable": ("inconclusive", "the two have no curve of one kind at a common size"),
 }  # fmt: skip
@@ -57,13 +61,15 @@ MOST_PLOTTED = 24
 _MOST_NOTES = {doc.SCREEN: 8}
 #: Sizes that one side alone has, as a list.
 _MOST_SIZES = 8
+#: Curves that B lacks, in the headline.
+_MOST_LOST = 3
 _MOST_UNMATCHED = {doc.SCREEN: 12, doc.TRACKER: 60}
 
 
 def data(comparison: Comparison, _setting: Setting) -> dict[str, object]:
     """The whole of it, in s, bytes/s, messages/s and shares, as in the model."""
     told = headline(comparison)
-    return identified("comparison", "1.1", headline=told, comparison=comparison)
+    return identified("comparison", "1.2", headline=told, comparison=comparison)
 
 
 COLUMNS = (
@@ -126,6 +132,8 @@ def headline(comparison: Comparison) -> str:
     """The outcome in one sentence."""
     allowed = _share(comparison.tolerance)
     total = counted(len(comparison.pairs), "pair of curves", "pairs of curves")
+    if comparison.outcome == "invalid":
+        return f"Nothing can be compared: {_invalid(comparison)}"
     if comparison.outcome == "regression":
         bad = [pair for pair in comparison.pairs if pair.regression]
         means = (one.basis == "means" and "mean" in (one.a.statistic, one.b.statistic)
@@ -136,6 +144,13 @@ def headline(comparison: Comparison) -> str:
     if comparison.outcome == "no regression":
         told = f"B is not shown to be worse than A by more than {allowed} in {total}"
         return f"{told}: {overall(comparison.pairs)}"
+    lost = [one.curve for one in comparison.unmatched if one.lost]
+    if comparison.outcome == "undecided" and lost:
+        names = listed(list(dict.fromkeys(map(_described, lost))), _MOST_LOST)
+        return (
+            f"B lacks {counted(len(lost), 'curve')} that A has: {names}. Measure them, or compare"
+            " the others with --only"
+        )
     doubtful = [pair for pair in comparison.pairs if pair.doubt]
     if doubtful:
         told = f"Nothing is decided in {len(doubtful)} of {total}"
@@ -143,6 +158,14 @@ def headline(comparison: Comparison) -> str:
     if comparison.outcome == "undecided":
         return f"The intervals are too wide to tell a difference of {allowed} in {total}"
     return "A and B have no curve in common"
+
+
+def _invalid(comparison: Comparison) -> str:
+    """The first reason, with the side that it is about."""
+    for side, one in (("A", comparison.a), ("B", comparison.b)):
+        if one.invalid:
+            return f"{side} is {one.invalid[0]}"
+    return next(pair.invalid for pair in comparison.pairs if pair.invalid)
 
 
 def _share(tolerance: float) -> str:
@@ -162,7 +185,10 @@ def _sides(comparison: Comparison) -> doc.Section:
     )
     limit = doc.RowLimit("and {count} more notes; the HTML report has them", _MOST_NOTES)
     notes = (
-        doc.Items(tuple(f"{side}: {note}" for note in one.notes), limit=limit)
+        doc.Items(
+            tuple(f"{side}: {note}" for note in dict.fromkeys((*one.invalid, *one.notes))),
+            limit=limit,
+        )
         for side, one in sides
     )
     table = doc.Table(doc.heads("side", "what", "~known of it"), rows)
@@ -196,6 +222,8 @@ def _overview(comparison: Comparison) -> doc.Section:
 def _result(pair: Pair) -> str:
     """One word for a pair."""
     together = pair.summary
+    if pair.invalid:
+        return "INVALID"
     if pair.regression:
         return "REGRESSION"
     if together.undecided or pair.doubt:
@@ -250,7 +278,8 @@ def _pairs(comparison: Comparison) -> Iterator[doc.Section]:
 
 def _told(pair: Pair, tolerance: float) -> Iterator[doc.Block]:
     """The decision, the whole curve in a sentence, crossovers, and what is not comparable."""
-    decided, of, quantity = pair.regression or pair.doubt, pair.summary, pair.a.quantity
+    decided = pair.invalid or pair.regression or pair.doubt
+    of, quantity = pair.summary, pair.a.quantity
     if decided:
         yield doc.Paragraph(decided, kind="strong")
     told = [f"one size: {change(of.median_change, quantity)}"]

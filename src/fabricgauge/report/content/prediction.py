@@ -40,6 +40,8 @@ def headline(found: Prediction) -> str:
     if found.winner != "undecided":
         name = found.a_name if found.winner == "a" else found.b_name
         return f"{found.program} communicates faster on {name}: B takes {spans} of A's time"
+    if found.invalid:
+        return f"{found.program}: nothing can be predicted: {found.invalid[0]}"
     if not found.rows:
         return f"{found.program}: no curve of both stacks fits what it sends to other nodes"
     if found.covered < 1.0:
@@ -52,7 +54,7 @@ def _times(one: Span) -> str:
 
 
 def document(found: Prediction, _setting: Setting) -> doc.Report:
-    notes = (*found.cautions, *waiting(found), *delayed(found))
+    notes = (*found.invalid, *found.cautions, *waiting(found), *delayed(found))
     decided = found.winner != "undecided"
     of = f"A: {found.a_name}; B: {found.b_name}"
     left = doc.RowLimit("and {count} more", {doc.TEXT: 8})
