@@ -1,8 +1,14 @@
-// fabricgauge-connect TOKEN NODE PORT BYTES EXPECTED [listen ADDRESS | to NODE SOURCE TARGET]...
+// fabricgauge-connect TOKEN NODE PORT BYTES EXPECTED
+//     [held | listen ADDRESS | to NODE SOURCE TARGET]...
 //
 // One node's part of the connectivity round. It prints a line of JSON for each address that it
-// listens on and for each connection that has ended, and `{"end": true}` when the round is over.
-// It needs no privilege and changes nothing.
+// listens on, and connects to its partners at the end of its standard input. With `held` that is
+// not before all partners listen that ever will. It prints a line for each connection that has
+// ended, and `{"end": true}` when the round is over. It needs no privilege and changes nothing.
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -29,6 +35,17 @@ void tell_listening(const std::string& address, int error) {
     JsonWriter json;
     json.begin_object().member("listening", address).member("error", meaning(error)).end_object();
     print(json);
+}
+
+// Another program that shares the input may have made it non-blocking.
+void await_end_of_input() {
+    char ignored[256];
+    ssize_t count = 0;
+    do {
+        pollfd input{STDIN_FILENO, POLLIN, 0};
+        poll(&input, 1, -1);
+        count = read(STDIN_FILENO, ignored, sizeof ignored);
+    } while (count > 0 || (count < 0 && (errno == EINTR || errno == EAGAIN)));
 }
 
 void tell_ended(const Ended& one) {
@@ -60,6 +77,8 @@ Plan parsed(int argc, char** argv) {
         const std::string what = next();
         if (what == "listen") {
             plan.listen.push_back(next());
+        } else if (what == "held") {
+            plan.held = true;
         } else {
             Partner partner;
             partner.node = static_cast<std::uint32_t>(number());
@@ -80,13 +99,13 @@ int main(int argc, char** argv) {
     } catch (const std::exception&) {
         std::fprintf(stderr,
                      "usage: fabricgauge-connect TOKEN NODE PORT BYTES EXPECTED"
-                     " [listen ADDRESS | to NODE SOURCE TARGET]...\n");
+                     " [held | listen ADDRESS | to NODE SOURCE TARGET]...\n");
         return usage;
     }
     JsonWriter begin;
     begin.begin_object().member("format", "fabricgauge-connect").member("version", format_version);
     print(begin.member("node", static_cast<int>(plan.node)).end_object());
-    play(plan, Limits{}, tell_listening, tell_ended);
+    play(plan, Limits{}, tell_listening, await_end_of_input, tell_ended);
     print(JsonWriter().begin_object().member("end", true).end_object());
     return 0;
 }

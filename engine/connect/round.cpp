@@ -94,7 +94,7 @@ void read_segments(Connection& one) {
 class Round {
 public:
     Round(const Plan& plan, const Limits& limits, const Tell& tell)
-        : plan_(plan), limits_(limits), tell_(tell), began_(Clock::now()) {}
+        : plan_(plan), limits_(limits), tell_(tell) {}
 
     void listen(const TellListening& told);
     void play();
@@ -116,7 +116,7 @@ private:
     const Plan& plan_;
     const Limits& limits_;
     const Tell& tell_;
-    Clock::time_point began_, ours_ended_{};
+    Clock::time_point began_{}, ours_ended_{};
     std::vector<Descriptor> listeners_;
     std::list<Connection> connections_;
     std::size_t ours_left_ = 0, accepted_ = 0;
@@ -140,7 +140,6 @@ void Round::listen(const TellListening& told) {
         one.ended.node = partner.node;
         one.ended.source = partner.source;
         one.ended.target = partner.target;
-        one.retry_at = began_;
     }
     ours_left_ = plan_.partners.size();
 }
@@ -263,7 +262,8 @@ void Round::serve(Connection& one, short ready) {
 
 void Round::end(Connection& one, int error) {
     const Clock::time_point now = Clock::now();
-    const bool early = one.phase <= Phase::connecting && now - began_ < limits_.start;
+    const bool early =
+        !plan_.held && one.phase <= Phase::connecting && now - began_ < limits_.start;
     if (error == ECONNREFUSED && early) {  // its program is not there yet
         one.socket = Descriptor();
         one.phase = Phase::waiting;
@@ -305,6 +305,7 @@ bool Round::over() {
 }
 
 void Round::play() {
+    began_ = Clock::now();
     std::vector<pollfd> polled;
     std::vector<Connection*> behind;
     while (!over()) {
@@ -332,9 +333,10 @@ void Round::play() {
 }  // namespace
 
 void play(const Plan& plan, const Limits& limits, const TellListening& listening,
-          const Tell& tell) {
+          const AwaitPartners& await_partners, const Tell& tell) {
     Round round(plan, limits, tell);
     round.listen(listening);
+    await_partners();
     round.play();
 }
 

@@ -20,7 +20,8 @@ namespace fabricgauge::connect {
 using Clock = std::chrono::steady_clock;
 
 struct Limits {
-    // A partner's program may start later than ours: until then a refusal is no outcome.
+    // Unless programs are held back until all of them listen, a partner's may start later than
+    // ours: until then a refusal is no outcome.
     std::chrono::milliseconds start{6'000};
     // Linux repeats a lost SYN after 1 s and gives up an unanswered ARP request after 3 s.
     std::chrono::milliseconds connect{3'500};
@@ -45,6 +46,7 @@ struct Plan {
     std::vector<std::string> listen;
     std::vector<Partner> partners;
     std::size_t expected = 0;  // connections that partners make to us
+    bool held = false;         // all partners listen when we begin
 };
 
 // What became of one connection. `phase` is how far it came: connect, greeting, data, done.
@@ -66,7 +68,10 @@ struct Ended {
 using Tell = std::function<void(const Ended&)>;
 // Told of each address that is listened on, with errno where that failed.
 using TellListening = std::function<void(const std::string& address, int error)>;
+// Returns once every partner listens, as far as that is known.
+using AwaitPartners = std::function<void()>;
 
-void play(const Plan& plan, const Limits& limits, const TellListening& listening, const Tell& tell);
+void play(const Plan& plan, const Limits& limits, const TellListening& listening,
+          const AwaitPartners& await_partners, const Tell& tell);
 
 }  // namespace fabricgauge::connect

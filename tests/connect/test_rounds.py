@@ -1,12 +1,14 @@
 """The connectivity round on loopback addresses: each stands for a node."""
 
 import socket
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
+from fabricgauge.connect import rounds
 from fabricgauge.connect.rounds import MOST_TOGETHER, _groups, connect, words
 from fabricgauge.engines.connect_program import connect_program
 from fabricgauge.model.absence import Skipped
@@ -20,22 +22,42 @@ def network(count: int) -> Network:
     return Network("net1", "127.0.7.0/24", "ethernet", Skipped("none"), "", members)
 
 
-def played(nodes: int, *, without: str = "") -> Connectivity:
+def played(nodes: int, prefixes: Mapping[str, tuple[str, ...]] = {}) -> Connectivity:
     program = connect_program()
     assert isinstance(program, Path)
-    hosts = tuple(
-        Host(f"c{n}", ("false",) if f"c{n}" == without else ()) for n in range(1, nodes + 1)
-    )
+    names = tuple(f"c{n}" for n in range(1, nodes + 1))
+    hosts = tuple(Host(name, prefixes.get(name, ())) for name in names)
     return connect(program, HostAccess("local", hosts), network(nodes), lambda node, raw: None)
+
+
+def delayed(seconds: float) -> tuple[str, ...]:
+    """A login that takes so long."""
+    return ("sh", "-c", f'sleep {seconds}; exec "$@"', "sh")
 
 
 def test_all_pairs_connect_on_a_sound_network() -> None:
     made = played(5)
-    assert made == Connectivity("net1", {f"c{n}": 4 for n in range(1, 6)}, (), {})
+    assert (made.network, made.failures, made.silent) == ("net1", (), {})
+    assert made.tried == {f"c{n}": 4 for n in range(1, 6)}
+    assert made.start_s.keys() == made.tried.keys()
+
+
+def test_a_slow_login_is_awaited_and_is_no_failed_connection() -> None:
+    """No refusal is borne once the connections have begun."""
+    made = played(3, {"c2": delayed(0.5), "c3": delayed(1.5)})
+    assert (made.failures, made.silent) == ((), {})
+    assert made.start_s["c3"] >= 1.5 and made.start_s["c2"] >= 0.5
+
+
+def test_a_login_that_never_ends_leaves_its_node_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "START_S", 0.5)
+    made = played(3, {"c3": delayed(600)})
+    assert made.failures == ()
+    assert "did not start" in made.silent["c3"] and list(made.silent) == ["c3"]
 
 
 def test_a_node_whose_program_does_not_start_is_silent_and_accuses_nobody() -> None:
-    made = played(3, without="c2")
+    made = played(3, {"c2": ("false",)})
     assert list(made.silent) == ["c2"]
     assert made.failures == () and made.tried["c1"] == made.tried["c3"] == 1
 
@@ -71,7 +93,7 @@ def test_another_program_at_the_port_is_told_from_a_node(greeting: bytes) -> Non
 
 def test_each_node_begins_with_another_partner() -> None:
     members = network(4).members
-    first = [words("t", 1, n, members, ["x"])[8] for n in range(1, 5)]
+    first = [words("t", 1, n, members, ["x"])[9] for n in range(1, 5)]
     assert sorted(first) == ["1", "2", "3", "4"]
 
 

@@ -213,6 +213,21 @@ def test_a_node_that_could_not_try_to_connect_is_told() -> None:
     assert found.evidence == ("c3: no such program",)
 
 
+def test_a_node_that_starts_late_is_told_and_carries() -> None:
+    start_s = {"c1": 0.2, "c2": 0.3, "c3": 8.1}
+    made = Connectivity("eth", dict.fromkeys(start_s, 2), (), {}, start_s)
+    (found,) = findings(msgspec.structs.replace(clean(3), connectivity=(made, made)))
+    assert (found.check, found.severity, found.where) == ("connect", Severity.WARN, "c3")
+    assert "starts late: 8 s" in found.what
+    assert not found.carries_nothing
+
+
+def test_logins_that_one_machine_makes_one_after_the_other_name_nobody() -> None:
+    start_s = {f"c{number}": float(number) for number in range(1, 26)}
+    made = Connectivity("eth", dict.fromkeys(start_s, 24), (), {}, start_s)
+    assert findings(msgspec.structs.replace(clean(3), connectivity=(made,))) == []
+
+
 def test_evidence_of_many_nodes_is_bounded_and_counted() -> None:
     many = [
         Finding("x", Severity.WARN, f"c{n}", "is odd", (f"line {n}",), "w", "r", (f"c{n}",))

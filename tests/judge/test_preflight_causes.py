@@ -59,3 +59,11 @@ def test_a_low_figure_has_the_finding_as_its_likely_cause(severity: Severity) ->
     assert "overlapping subnets" in verdict.cause
     assert verdict.remedy.startswith("on c2: ip addr del")
     assert any("10.77.1.12/24" in line for line in verdict.evidence)
+
+
+@pytest.mark.parametrize("where", ["c2", "net1"])
+def test_a_program_that_starts_late_or_not_at_all_is_no_failed_connection(where: str) -> None:
+    found = Finding("connect", Severity.WARN, where, "x", (), "", "", ("c2",), "net1")
+    run_ = msgspec.structs.replace(run(), preflight=(found,))
+    (verdict,) = by_rule(verdicts(run_), "connect")
+    assert verdict.outcome is Outcome.WARN

@@ -31,9 +31,12 @@ class Connectivity(msgspec.Struct, frozen=True):
 
     ``tried`` is how many other nodes each node was paired with, both ways. ``silent`` are nodes
     whose part could not be played, with the reason: nothing is known of their connections.
+    ``start_s`` is how long each node's program took from its command until it listened, as far as
+    that is known; no connection is tried before.
     """
 
     network: str
     tried: dict[str, int]
     failures: tuple[FailedConnection, ...]
     silent: dict[str, str] = {}
+    start_s: dict[str, float] = {}

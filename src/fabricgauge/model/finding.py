@@ -52,9 +52,13 @@ class Finding(msgspec.Struct, frozen=True):
 
     @property
     def carries_nothing(self) -> bool:
-        """Whether it is that nodes cannot connect, or the more basic fault that explains it."""
+        """Whether it is that nodes cannot connect, or the more basic fault that explains it.
+
+        A node that starts late, or whose program did not start, may connect to all others.
+        """
         follows = f"{THEREFORE}{CONNECT}:"
-        return self.check == CONNECT or any(line.startswith(follows) for line in self.evidence)
+        is_of_connections = self.check == CONNECT and self.severity is Severity.FAIL
+        return is_of_connections or any(line.startswith(follows) for line in self.evidence)
 
 
 class Checked(msgspec.Struct, frozen=True):

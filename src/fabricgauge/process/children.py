@@ -23,6 +23,7 @@ def spawn(
     stdout: int | IO[bytes],
     stderr: int | IO[bytes],
     without: Collection[str] = (),
+    stdin: int = subprocess.PIPE,
 ) -> "subprocess.Popen[bytes]":
     """Start a program; ``env`` is added to this process's own environment ``without`` some names.
 
@@ -32,7 +33,7 @@ def spawn(
     inherited = {name: value for name, value in os.environ.items() if name not in without}
     try:
         return subprocess.Popen(
-            list(argv), stdin=subprocess.PIPE, stdout=stdout, stderr=stderr,
+            list(argv), stdin=stdin, stdout=stdout, stderr=stderr,
             env={**inherited, **(env or {})}, cwd=cwd, start_new_session=True,
         )  # fmt: skip
     except (FileNotFoundError, PermissionError, NotADirectoryError) as error:

@@ -5,7 +5,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -42,11 +42,12 @@ def run(
     *,
     timeout_s: float,
     env: Mapping[str, str] | None = None,
-    stdin: str = "",
+    stdin: str | int = "",
     cwd: Path | None = None,
     group: ChildGroup | None = None,
     most_bytes: int | None = None,
     without: Collection[str] = (),
+    hear: Callable[[bytes], None] = lambda _piece: None,
 ) -> Completed:
     """Run a program to its end, and to the end of its output, and keep that output.
 
@@ -54,17 +55,20 @@ def run(
     outlives ``timeout_s``, or prints more than ``most_bytes``, is ended with its whole session;
     what it printed until then is kept. A descendant that left the session and holds the output
     open does not prolong the wait. Another thread can end the program early through
-    ``group``; nothing is started for one that has ended.
+    ``group``; nothing is started for one that has ended. ``stdin`` is a text, or a descriptor that
+    the program reads by itself. ``hear`` is handed each piece of standard output as it comes.
 
     Raises:
         ToolMissing: the program does not exist or is not executable.
     """
     started = time.monotonic()
     group = group or ChildGroup()
-    child = group.start(lambda: spawn(argv, env, cwd, subprocess.PIPE, subprocess.PIPE, without))
+    text, source = (stdin, subprocess.PIPE) if isinstance(stdin, str) else ("", stdin)
+    pipe = subprocess.PIPE
+    child = group.start(lambda: spawn(argv, env, cwd, pipe, pipe, without, source))
     if child is None:
         return Completed(tuple(argv), -signal.SIGTERM, "", "", 0.0)
-    exchange = _Exchange(child, stdin.encode(), most_bytes)
+    exchange = _Exchange(child, text.encode(), most_bytes, hear)
     try:
         by_itself = _to_its_end(child, exchange, timeout_s)
     finally:
@@ -102,9 +106,14 @@ class _Exchange:
     """
 
     def __init__(
-        self, child: "subprocess.Popen[bytes]", stdin: bytes, most_bytes: int | None
+        self,
+        child: "subprocess.Popen[bytes]",
+        stdin: bytes,
+        most_bytes: int | None,
+        hear: Callable[[bytes], None],
     ) -> None:
         self.is_full = False
+        self._hear = hear
         self._child, self._left = child, memoryview(stdin)
         self._room = most_bytes
         self._kept: dict[IO[bytes], list[bytes]] = {
@@ -165,6 +174,8 @@ class _Exchange:
             piece = piece[: self._room]
             self._room -= len(piece)
         self._kept[pipe].append(piece)
+        if pipe is self._child.stdout:
+            self._hear(piece)
         return bool(piece) or self.is_full
 
     def _written(self, pipe: IO[bytes]) -> bool:

@@ -69,12 +69,15 @@ class Attempt(msgspec.Struct, frozen=True):
         return " ".join(_read(self.path / "discovered.err").split())[:500]
 
     def connected(self) -> Iterator[tuple[str, dict[int, str], dict[str, str]]]:
-        """Of each round of connections: its subnet, the nodes by number, what each printed."""
+        """Of each round of connections: its subnet, the nodes by number, what each printed.
+
+        A round in which not all programs listened in time says nothing of the network.
+        """
         for place in sorted(self.path.glob("connect-*")):
             members = [line.split() for line in _read(place / "members").splitlines()]
             names = dict(enumerate(checked(one[0] for one in members if one), 1))
             said = {node: _read(place / f"{node}.txt") for node in names.values()}
-            if len(names) > 1:
+            if len(names) > 1 and not (place / "late").exists():
                 yield _read(place / "subnet").strip(), names, said
 
     def launches(self) -> Iterator[tuple[int, Path]]:

@@ -1,6 +1,7 @@
 """Can every node open TCP connections to every other, and do bytes arrive?"""
 
 from collections.abc import Iterator
+from statistics import median
 
 from fabricgauge.doctor.check import Check, found, untried
 from fabricgauge.doctor.places import Cluster
@@ -30,7 +31,19 @@ _UNTRIED = (
 _TAKEN = "give each node an address of its own; look for a second node with this one"
 
 
+#: A node starts late if its program takes this much longer than twice the usual node's. A login
+#: takes well under a second; a lookup of DNS that times out takes 5 s (resolv.conf(5), timeout).
+#: Twice: one machine that starts many logins has some wait for others, evenly.
+LATE_S = 3.0
+_LATE = (
+    "on the node: time how long a login and a first command take; look at DNS, PAM, the automounter"
+    " and a home directory that answers late"
+)
+_LATE_WHY = "Every launch waits for it; a job that is started in a short time may be given up."
+
+
 def _broken(cluster: Cluster, rounds: tuple[Connectivity, ...]) -> Iterator[Finding]:
+    yield from _late(rounds)
     for of in rounds:
         if of.silent:
             many = f"{len(of.silent)} of {len(of.tried)} nodes"
@@ -49,6 +62,22 @@ def _broken(cluster: Cluster, rounds: tuple[Connectivity, ...]) -> Iterator[Find
                 Severity.FAIL, where, one.what, *map(_line, one.evidence), remedy=remedy,
                 nodes=one.nodes, network=of.network,
             )  # fmt: skip
+
+
+def _late(rounds: tuple[Connectivity, ...]) -> Iterator[Finding]:
+    """Nodes whose programs start late, each once: no connection is tried before they listen."""
+    late: dict[str, Finding] = {}
+    for of in rounds:
+        usual_s = median(of.start_s.values()) if of.start_s else 0.0
+        for node, start_s in of.start_s.items():
+            if start_s > 2 * usual_s + LATE_S and node not in late:
+                late[node] = found(
+                    Severity.WARN, node, f"starts late: {start_s:.0f} s after its command",
+                    f"{node}: its program listened {start_s:.1f} s after its command, that of the"
+                    f" usual node {usual_s:.1f} s",
+                    remedy=_LATE, why=_LATE_WHY, nodes=(node,),
+                )  # fmt: skip
+    yield from late.values()
 
 
 def _line(one: FailedConnection) -> str:

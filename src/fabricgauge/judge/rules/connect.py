@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from fabricgauge.judge.interface import Context, Said, of_run
 from fabricgauge.judge.subject import what_was_left
-from fabricgauge.model.finding import CONNECT
+from fabricgauge.model.finding import CONNECT, Finding
 from fabricgauge.model.verdict import Outcome, VerdictSubject
 
 ID = CONNECT
@@ -15,9 +15,12 @@ def judge(context: Context) -> Iterator[Said]:
     """One failure for each node, pair or address; nothing where all connected or none tried.
 
     Where a more basic fault explains what could not connect, such as a pulled cable, it is named.
+    A node whose program started late, or did not start, is a warning.
     """
     for one in context.run.preflight:
         if not one.carries_nothing:
+            if one.check == ID:
+                yield _of_starts(one)
             continue
         check = "" if one.check == ID else one.check
         about = VerdictSubject("network", one.network, series=check)
@@ -28,3 +31,14 @@ def judge(context: Context) -> Iterator[Said]:
             Outcome.FAIL, f"{one.what}; {what_was_left(context.run, one.network)}",
             evidence=(*one.evidence, one.why), remedy=one.remedy, about=about,
         )  # fmt: skip
+
+
+def _of_starts(one: Finding) -> Said:
+    """What the programs' starts show; it is no fault of a network."""
+    place = one.where if one.where != one.network else ""
+    about = VerdictSubject("network", one.network)
+    if place:
+        about = VerdictSubject("place", one.network, one.nodes, place=place)
+    return Said(
+        Outcome.WARN, one.what, evidence=(*one.evidence, one.why), remedy=one.remedy, about=about
+    )

@@ -69,8 +69,9 @@ connect() {
         !($1 in ip) && part($2) == own { split($2, pieces, "/"); ip[$1] = pieces[1] }
         END { for (i = 1; i <= count; i++) if (nodes[i] in ip) print nodes[i], ip[nodes[i]] }
     ' "$here/nodes" "$here/addresses" >"$place/members"
-    [ "$(wc -l <"$place/members")" -gt 1 ] || return
-    timeout --kill-after=10 60 srun --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
+    count=$(wc -l <"$place/members")
+    [ "$count" -gt 1 ] || return
+    hold_back "$place/step" "$count" | timeout --kill-after=10 90 srun --unbuffered --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
         --ntasks="$(wc -l <"$here/nodes")" sh -c '
             # Partners begin with the next node, so that at each moment all send to different ones.
             set -- "$@" $(awk -v me="$SLURMD_NODENAME" "
@@ -87,11 +88,28 @@ connect() {
             place=$1 program=$2 token=$3 port=$4 count=$5 own=$6
             shift 6
             "$program" "$token" "$own" "$port" 65536 "$((count - 1))" "$@" \
-                >"$place/$SLURMD_NODENAME.txt" 2>"$place/$SLURMD_NODENAME.err"
+                2>"$place/$SLURMD_NODENAME.err" | tee "$place/$SLURMD_NODENAME.txt"
         ' sh "$place" "$1" "$(od -A n -N 8 -t x1 /dev/urandom | tr -d " \n")" "$(($2 + ($$ + round) % $3))" \
-        "$(wc -l <"$place/members")" >"$place/step" 2>&1
+        "$count" >"$place/step" 2>&1
+    if [ "$(count_listening "$place/step")" -lt "$count" ]; then
+        : >"$place/late" # nothing is known of the network
+        return
+    fi
     cat "$place"/*.txt 2>/dev/null | grep '"to":' | grep -vq '"phase":"done"' &&
         printf '%s\n' "$subnet" >>"$here/dead"
+}
+
+# How many of the connecting programs have printed to this file that they listen.
+count_listening() { grep -o '"listening"' "$1" 2>/dev/null | wc -l; }
+
+# hold_back FILE COUNT: the programs begin at the end of their standard input, which is what this
+# prints: nothing, until COUNT of them listen. A node that does not start theirs is awaited for 30 s.
+hold_back() {
+    seconds=0
+    until [ "$(count_listening "$1")" -ge "$2" ] || [ "$seconds" -ge 30 ]; do
+        sleep 1
+        seconds=$((seconds + 1))
+    done
 }
 
 # Whether this launch ended well in an earlier start of this job, on the same nodes.
