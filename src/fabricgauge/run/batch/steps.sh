@@ -71,8 +71,9 @@ connect() {
     ' "$here/nodes" "$here/addresses" >"$place/members"
     count=$(wc -l <"$place/members")
     [ "$count" -gt 1 ] || return
-    hold_back "$place/step" "$count" | timeout --kill-after=10 90 srun --unbuffered --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
-        --ntasks="$(wc -l <"$here/nodes")" sh -c '
+    hold_back "$place" "$count" |
+        timeout --kill-after=10 90 srun --unbuffered --kill-on-bad-exit=0 --mpi=none \
+        --ntasks-per-node=1 --ntasks="$(wc -l <"$here/nodes")" sh -c '
             # Partners begin with the next node, so that at each moment all send to different ones.
             set -- "$@" $(awk -v me="$SLURMD_NODENAME" "
                 { node[NR] = \$1; ip[NR] = \$2; if (\$1 == me) own = NR }
@@ -91,7 +92,7 @@ connect() {
                 2>"$place/$SLURMD_NODENAME.err" | tee "$place/$SLURMD_NODENAME.txt"
         ' sh "$place" "$1" "$(od -A n -N 8 -t x1 /dev/urandom | tr -d " \n")" "$(($2 + ($$ + round) % $3))" \
         "$count" >"$place/step" 2>&1
-    if [ "$(count_listening "$place/step")" -lt "$count" ]; then
+    if [ "$(count_listening "$place")" -lt "$count" ]; then
         : >"$place/late" # nothing is known of the network
         return
     fi
@@ -99,10 +100,10 @@ connect() {
         printf '%s\n' "$subnet" >>"$here/dead"
 }
 
-# How many of the connecting programs have printed to this file that they listen.
-count_listening() { grep -o '"listening"' "$1" 2>/dev/null | wc -l; }
+# count_listening PLACE: how many of the connecting programs have printed there that they listen.
+count_listening() { grep -o '"listening"' "$1/step" 2>/dev/null | wc -l; }
 
-# hold_back FILE COUNT: the programs begin at the end of their standard input, which is what this
+# hold_back PLACE COUNT: the programs begin at the end of their standard input, which is what this
 # prints: nothing, until COUNT of them listen. A node that does not start theirs is awaited for 30 s.
 hold_back() {
     seconds=0
