@@ -2,6 +2,8 @@
 
 import re
 
+import msgspec
+
 from fabricgauge.parse import (
     fabtests,
     gpcnet,
@@ -71,6 +73,29 @@ def dialect_begun(text: str) -> int:
             if (expression.match if anchored else expression.search)(text):
                 return place
     return -1
+
+
+#: What only a line without its ``# `` looks like, of any suite.
+_UNMARKED = re.compile("|".join(f"(?:{one.unmarked})" for one in DIALECTS if one.unmarked))
+
+
+class Opening(msgspec.Struct, frozen=True):
+    """A line as its suite printed it. ``indent`` stood in front of a suite's first line."""
+
+    text: str
+    indent: str | None = None
+
+
+@remembered
+def opening_of(text: str) -> Opening:
+    """The line as its suite printed it: where Markdown ate its ``# ``, that is put back."""
+    bare = text.lstrip()
+    blanks = text[: len(text) - len(bare)]
+    if bare[:2] == r"\#":
+        bare = bare[1:]
+    elif _UNMARKED.fullmatch(bare.rstrip()):
+        bare = f"# {bare}"
+    return Opening(bare, blanks) if dialect_begun(bare) >= 0 else Opening(blanks + bare)
 
 
 def begins_at_start(text: str) -> bool:

@@ -56,11 +56,16 @@ class Dialect(msgspec.Struct, frozen=True):
 
     Only lines with that text are searched. One of them must match the first line of an
     output, and none of them what another suite writes; they may match later lines as well.
+    ``unmarked`` is what whole lines of it look like without the ``# `` in front, which Markdown
+    takes for the sign of a heading; it matches none of the suite's other lines. ``tabs`` tells
+    that they mean more than blanks do.
     """
 
     suite: str
     begins: Mapping[str, str]
     reader: Callable[[Report], SuiteReader]
+    unmarked: str = ""
+    tabs: bool = False
 
 
 class JsonDialect(msgspec.Struct, frozen=True):

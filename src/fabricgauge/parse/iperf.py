@@ -71,7 +71,7 @@ def row_of(text: str) -> IperfRow | None:
         end=float(end),
         rate=rate * 1000.0**power / 8 if in_bits else rate * 1024.0**power,
         unit="bits" if in_bits else "bytes",
-        rest=rest,
+        rest=rest.rstrip(),
     )
 
 

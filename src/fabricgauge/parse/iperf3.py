@@ -123,15 +123,12 @@ class TextTest(IperfLog):
         )  # fmt: skip
 
 
-#: What ``--timestamps`` puts in front by itself (``%c``), or one word with a time of day.
-_STAMP = r"^(?:\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4} |\S{0,40}\d\d:\d\d\S{0,40} )?"
-
 BEGINS = {
-    " port ": _STAMP + r"(?:Connecting to host \S+,|Accepted connection from \S+,"
+    " port ": r"^(?:Connecting to host \S+,|Accepted connection from \S+,"
     r"|\[ *\d+\] local \S+ port \d+ connected to \S+) port \d+",
-    "Server listening on ": _STAMP + r"Server listening on \d+",
-    "[ ID]": _STAMP + r"\[ ID\](?:\[Role\])? Interval +Transfer +(?:Bitrate|Bandwidth +Retr)",
-    " sec ": _STAMP + r"\[ *(?:\d+|SUM)\](?:\[[TR]X-[CS]\])? +\d.* sec .*\b(?:send|receiv)er\s*$",
+    "Server listening on ": r"^Server listening on \d+",
+    "[ ID]": r"^\[ ID\](?:\[Role\])? Interval +Transfer +(?:Bitrate|Bandwidth +Retr)",
+    " sec ": r"^\[ *(?:\d+|SUM)\](?:\[[TR]X-[CS]\])? +\d.* sec .*\b(?:send|receiv)er\s*$",
     "iperf 3.": r"^iperf 3\.\d",
     "iperf3: ": r"^iperf3: ",
 }

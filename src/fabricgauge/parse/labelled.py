@@ -4,8 +4,9 @@ A block is what one test prints: from the line that begins it to the next one. I
 values by name; its figures say which value is which curve, in which unit, at which size.
 """
 
+import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -30,8 +31,8 @@ class NamedValue(msgspec.Struct, frozen=True):
 
     ``key`` is the value's name, ``test`` what the block's test must match whole. The printed unit
     is in ``key`` with ``_unit`` behind it, or none; ``units`` says what it is in SI units (1
-    without them), ``rule`` in words. ``size`` is a message size, or the name of one; where the log
-    does not say that, it is ``else_bytes``, or not known.
+    without them), ``rule`` in words. ``size`` is a message size, or the name of one; where a block
+    that is there from its opening line on does not say that, it is ``else_bytes``, else not known.
     ``half_of_rate`` turns whole round trips per second into half of one in seconds. The rest is
     as in ``SuiteColumn``.
     """
@@ -63,8 +64,10 @@ class Labelled(msgspec.Struct, frozen=True):
     """A suite. ``begins`` are as a dialect's; each line that ``opens`` matches begins a block.
 
     Its groups are values, and so are those of ``values``: the first that matches a line counts;
-    groups ``key`` and ``value`` name a value themselves. ``known`` lines say nothing. A block
-    that lacks all of ``whole`` is cut off: ``sign`` says so. ``settings`` are names of values
+    groups ``key`` and ``value`` name a value themselves; ``columns`` are what a line of names with
+    commas between (CSV) calls values, which the next line gives. ``known`` lines say nothing. One
+    of ``single`` values that comes again begins another block, without a line that opens it. A
+    block that lacks all of ``whole`` is cut off: ``sign`` says so. ``settings`` are names of values
     that are kept as settings, by their words; ``transports`` are what tests by name went over;
     ``named`` makes the test's name. Values ``local`` and ``remote`` are the ends' addresses,
     ``version`` and ``ranks`` are the curves'; ``protocol`` is the transport where it is TCP.
@@ -78,6 +81,8 @@ class Labelled(msgspec.Struct, frozen=True):
     figures: tuple[NamedValue, ...]
     whole: tuple[str, ...]
     sign: str
+    columns: Mapping[str, str] = {}
+    single: frozenset[str] = frozenset()
     settings: Mapping[str, str] = {}
     transports: Mapping[Transport, str] = {}
     named: Callable[[Values], str] = lambda values: values.get("test", "")
@@ -88,10 +93,11 @@ class Labelled(msgspec.Struct, frozen=True):
 
 
 class Block:
-    """The values of one test, each with its line."""
+    """The values of one test, each with its line; ``opened`` if its first line is there."""
 
-    def __init__(self, first: LogLine, values: Values) -> None:
+    def __init__(self, first: LogLine, values: Values, opened: bool) -> None:
         self.first = first
+        self._opened = opened
         self.values = dict(values)
         self.lines: dict[str, LogLine] = dict.fromkeys(values, first)
 
@@ -114,7 +120,9 @@ class Block:
         if not isinstance(figure.size, str):
             return figure.size
         size = self.number(figure.size)
-        return int(size) if size is not None and 0 <= size < _MOST_BYTES else figure.else_bytes
+        if size is not None and 0 <= size < _MOST_BYTES:
+            return int(size)
+        return figure.else_bytes if self._opened else None
 
 
 class LabelledReader:
@@ -126,20 +134,39 @@ class LabelledReader:
         self._opens, self._known = (re.compile(one).match for one in (suite.opens, suite.known))
         self._values = [re.compile(one).match for one in suite.values]
         self._block: Block | None = None
+        self._names: Sequence[str] = ()
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text
         if opened := self._opens(text):
             over = tuple(self.end())
-            self._block = Block(line, _said(opened))
+            self._block = Block(line, _said(opened), opened=True)
             return over
-        found = next((match for one in self._values if (match := one(text))), None)
-        if found is not None:
-            self._block = self._block or Block(line, {})
-            self._block.learn(line, _said(found))
-        elif not self._known(text):
-            self._report(line, f"a line of {self._suite.suite}")
-        return ()
+        match = next((match for one in self._values if (match := one(text))), None)
+        values = self._cells(text) if match is None else _said(match)
+        if values is None:
+            if not self._known(text):
+                self._report(line, f"a line of {self._suite.suite}")
+            return ()
+        over = ()
+        if self._block and not self._suite.single.isdisjoint(values.keys() & self._block.values):
+            over = tuple(self.end())
+        self._block = self._block or Block(line, {}, opened=False)
+        self._block.learn(line, values)
+        return over
+
+    def _cells(self, text: str) -> Values | None:
+        """Values of a line of CSV by the names above it; none of the names' own line."""
+        if "," not in text or not self._suite.columns:
+            return None
+        cells = [cell.strip() for cell in next(csv.reader([text]), [])]
+        if not self._suite.columns.keys().isdisjoint(cells):
+            self._names = [self._suite.columns.get(cell, "") for cell in cells]
+            return {}
+        names, self._names = self._names, ()
+        if len(cells) != len(names):
+            return None
+        return {name: cell for name, cell in zip(names, cells, strict=True) if name}
 
     def end(self) -> Iterator[SuiteCurve]:
         block, self._block = self._block, None

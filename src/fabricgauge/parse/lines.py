@@ -1,9 +1,11 @@
-"""Lines as launchers hand them on, made plain: decoded, without label, colours and CR.
+"""Lines as launchers, terminals, mails and web pages hand them on, made plain.
 
 Labels: Open MPI's ``--tag-output`` (``[1,0]<stdout>:``), Hydra's ``-prepend-rank`` and
 Intel MPI's ``-l`` (``[0] ``), ``srun --label`` (``0: ``), pdsh and clush (``c1: ``), and the
-like of others (``[rank 1] ``, ``[default0]:``, ``rank 1: ``, ``c1 0: ``, ``c1  | ``). A mail's
-quotes (``> ``) and a byte-order mark are taken off before.
+like of others (``[rank 1] ``, ``[default0]:``, ``rank 1: ``, ``c1 0: ``, ``c1  | ``), iperf's
+titles (``my test:  ``); in front of them blanks, a time stamp, a line's number. Colours, a mail's
+quotes (``> ``), a byte-order mark, HTML's entities, blanks that are no ASCII and typographic
+quotes and dashes are taken off or replaced before.
 """
 
 import math
@@ -24,17 +26,47 @@ _MOST_REMEMBERED = 2048
 
 Said = TypeVar("Said")
 _JSON = re.compile(r"\s*(?:\[\s*)?\{")
-_COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+#: As a terminal gets them, and as ``cat -v`` shows them; ``(B`` ends what ``tput`` began.
+_COLOURS = re.compile(r"(?:\x1b|\^\[)(?:\[[0-9;?]*[A-Za-z]|\([A-Z0-9]|\][^\x07\x1b]{0,200}\x07)")
 #: iperf writes ``[  5]`` and ``[100]`` in front of its own rows, NetPIPE ``  0: 1 bytes``.
 _LABEL = re.compile(
-    r"(?:\w{3} \w{3} [ \d]\d [\d:]{8} \d{4})?"
+    r"[ \t]*(?:"
     r"(?P<out>(?:\[[\w.@-]+,\d+\](?:\[[\w.-]+:\d+\])?)?<std(?:out|err|diag)>:) ?"
     r"|(?P<word>\[[A-Za-z][^\[\]]{0,63}\]:?) ?"
     r"|(?P<rank>\[\d+\]) (?! *\d+\.\d+ *- *\d| *local )"
-    r"| {0,6}(?P<task>\d+:) (?! *\d+ bytes +\d+ times)"
+    r"|(?P<task>\d+:) (?! *\d+ bytes +\d+ times))"
 )
-_HOST = re.compile(r"(?P<host>[A-Za-z][A-Za-z0-9._-]{0,62}(?: \d{1,7})?)(?:: ?| *\| )")
-_QUOTES = re.compile(r"^(?:> ?)+", re.MULTILINE)
+#: A title of iperf3 (``-T``) may be any words; two blanks follow it.
+_HOST = re.compile(
+    r"[ \t]*(?:(?P<host>[A-Za-z][A-Za-z0-9._-]{0,62}(?: \d{1,7})?)(?:: ?| *\| )"
+    r"|(?P<program>[A-Za-z][A-Za-z0-9._-]{0,62} [\w./-]{1,63}\[\d{1,9}\]): ?"
+    r"|(?P<title>[^\s:\[\]{}\"|][^:\[\]{}\"|]{0,62}):  )"
+)
+#: Of ``ts``, ``dmesg``, system logs, containers, ``mpirun --timestamp-output``, and any word with a
+#: time of day in it, as ``iperf3 --timestamps`` may write it.
+_STAMP = re.compile(
+    r"[ \t]*(?:\[?\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\]?|\[ *\d{1,9}\.\d{3,6}\]"
+    r"|\[?(?:\w{3} )?(?:\w{3} [ \d]\d |\d{4}[-/]\d\d[-/]\d\d[T ])?"
+    r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?"
+    r"|[^\s\[<]{0,40}\d\d:\d\d[^\s\[<]{0,40})(?:[ \t]|$|(?=[<\[]))"
+)
+#: As ``cat -n``, ``nl``, ``grep -n`` and editors write it.
+_NUMBERED = re.compile(r"[ \t]*(?P<number>\d{1,7})(?P<sign>\t|: ?| |$)")
+#: What somebody wrote behind a row of a log: behind an arrow, and without figures.
+_ARROW = re.compile(r"(?<=\S)[ \t]+(?:<[-=<]+|\u2190)(?:[ \t].*)?$")
+_NOTE = re.compile(r"(?<=[\d%])[ \t]+(?!-?(?:nan|inf)\b|Pass|Fail)[^\d\s.+-][^\d]*$", re.IGNORECASE)
+_QUOTES = re.compile(r"^(?:[ \t]{0,3}> ?)+", re.MULTILINE)
+_ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&nbsp;": " ", "&amp;": "&"}
+_ENTITY = re.compile("|".join(_ENTITIES))
+#: What stands for a blank, a quote or a dash, and what has no width.
+_TYPOGRAPHY = str.maketrans(
+    dict.fromkeys("\xa0\u2002\u2003\u2007\u2009\u202f\u3000", " ")
+    | dict.fromkeys("\ufeff\u200b\u200c\u200d\u2060\xad", "")
+    | dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'")
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-")
+)
+#: Kept where plain ones stand beside them: then they are within a text of JSON.
+_DOUBLE_QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'))
 
 
 def plain(raw: bytes) -> str:
@@ -45,12 +77,15 @@ def plain(raw: bytes) -> str:
 
 
 def _bare(text: str) -> str:
-    """Lines without terminal colours, byte-order mark and a mail's quotes."""
-    if "\x1b" in text:
+    """Lines without what terminals, mails, web pages and word processors add to them."""
+    if "\x1b" in text or "^[" in text:
         text = _COLOURS.sub("", text)
-    if text[:1] == ">" or "\n>" in text:
-        text = _QUOTES.sub("", text)
-    return text.replace("\ufeff", "")
+    if not text.isascii():
+        text = text.translate(_TYPOGRAPHY)
+        text = text if '"' in text else text.translate(_DOUBLE_QUOTES)
+    if "&" in text:
+        text = _ENTITY.sub(lambda entity: _ENTITIES[entity[0]], text)
+    return _QUOTES.sub("", text) if ">" in text else text
 
 
 def text_of(block: bytes) -> str:
@@ -86,14 +121,39 @@ def remembered(function: Callable[[str], Said]) -> Callable[[str], Said]:
 
 def may_be_json(raw: bytes) -> bool:
     """Whether a line begins as an object or an array of objects, be it behind a label."""
-    text = raw[:_LONGEST_BEGINNING].decode("utf-8", "replace")
+    text = split_stamp(_bare(raw[:_LONGEST_BEGINNING].decode("utf-8", "replace")))
     readings = (text, split_label(text)[1], split_host(text)[1])
     return any(_JSON.match(reading) for reading in readings)
 
 
+def without_arrow(text: str) -> str:
+    """A row without the note that an arrow sets apart (``<- peak``)."""
+    is_row = text.lstrip()[:1] in "[0123456789"
+    return _ARROW.sub("", text) if is_row and ("<" in text or "\u2190" in text) else text
+
+
+def without_note(text: str) -> str:
+    """A row without the words behind its last figure."""
+    return _NOTE.sub("", text) if text.lstrip()[:1] in "[0123456789" else text
+
+
+def split_stamp(text: str) -> str:
+    """What stands behind a time stamp; the line itself if it has none."""
+    match = _STAMP.match(text)
+    return text[match.end() :] if match else text
+
+
+def split_number(text: str) -> tuple[int, str, str] | None:
+    """A line's number, the sign behind it, and the rest; None if no number stands in front."""
+    match = _NUMBERED.match(text)
+    if match is None:
+        return None
+    return int(match["number"]), match["sign"].replace(": ", ":"), text[match.end() :]
+
+
 def split_label(text: str) -> tuple[str, str]:
     """A launcher's label (empty if there is none) and what stands behind it."""
-    match = _LABEL.match(text) if text[:1] in "[ 0123456789" or "<std" in text else None
+    match = _LABEL.match(text) if text[:1] in "[ \t0123456789" or "<std" in text else None
     if match is None or match.lastgroup is None:
         return "", text
     return match[match.lastgroup], text[match.end() :]
@@ -109,8 +169,10 @@ def split_host(text: str) -> tuple[str, str]:
 
     Any word with a colon looks like one; only a suite's output behind it tells.
     """
-    match = _HOST.match(text) if text[:1].isalpha() else None
-    return (match["host"], text[match.end() :]) if match else ("", text)
+    match = _HOST.match(text)
+    if match is None or match.lastgroup is None:
+        return "", text
+    return match[match.lastgroup], text[match.end() :]
 
 
 def command_line(text: str) -> str:

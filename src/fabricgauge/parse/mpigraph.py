@@ -216,6 +216,8 @@ class MpiGraphReader:
     def _cells(self, line: LogLine, text: str, part: PairTable) -> None:
         """Each cell ends with a tab; behind the last one is what the next piece goes on with."""
         *cells, rest = text.split("\t")
+        if rest.strip() and line.ended and len(line.text) <= _LONG:
+            cells.append(rest)  # an editor took the last tab
         cells = [*map(str.strip, cells)]
         if self._in_header:
             part.hosts += cells[: max(0, MOST_RANKS - len(part.hosts))]
@@ -250,4 +252,4 @@ class MpiGraphReader:
         )  # fmt: skip
 
 
-DIALECT = Dialect("mpigraph", BEGINS, MpiGraphReader)
+DIALECT = Dialect("mpigraph", BEGINS, MpiGraphReader, tabs=True)

@@ -1,8 +1,9 @@
-"""netperf 2: TCP_STREAM, TCP_MAERTS, UDP_STREAM, TCP_RR, UDP_RR, and omni's ``NAME=value`` lines.
+"""netperf 2: tables of TCP_STREAM, TCP_MAERTS, UDP_STREAM, TCP_RR and UDP_RR; omni's values.
 
-Formats after public logs of 2.x; no netperf was run. ``10^6bits/sec`` says itself what it
-is; a ``MBytes`` is 2^20 bytes (``-f M``). A transaction is a whole round trip; where only one is
-under way (no burst), and request and response are alike, half of one is told by their rate.
+Those are ``NAME=value`` lines, or CSV with the names of nettest_omni.c. Formats after public logs
+of 2.x; no netperf was run. ``10^6bits/sec`` says itself what it is; a ``MBytes`` is 2^20 bytes
+(``-f M``). A transaction is a whole round trip; where only one is under way (no burst), and request
+and response are alike, half of one is told by their rate. Mail programs break the title.
 """
 
 from functools import partial
@@ -33,8 +34,9 @@ def _test(values: Values) -> str:
     """The test by its usual name; what makes a transaction none is said with it."""
     title = values.get("test", "")
     name = _TITLES.get(title, title.replace(" ", "_") or "netperf")
-    if values.get("burst", "0") != "0":
-        return f"{name} with a burst of {values['burst']}"
+    burst = values.get("burst", "an unknown number" if "first" in values else "0")
+    if burst != "0":
+        return f"{name} with a burst of {burst}"
     alike = values.get("request") == values.get("response")
     return name if alike else f"{name} of unlike sizes"
 
@@ -54,18 +56,21 @@ _half = partial(
 )  # fmt: skip
 _whole = partial(
     NamedValue, quantity="time", rule="µs", what="whole round trip", units={"": 1e-6},
-    besides=_SPREAD,
+    besides=_SPREAD, test="(?:TCP|UDP)_RR.*",
 )  # fmt: skip
 _TO, _BACK = "TCP_(?:STREAM|SENDFILE)", "TCP_MAERTS"
 
 DIALECT = Labelled(
     suite="netperf",
-    begins={" TEST from ": r"^(?:MIGRATED )?[A-Z][\w/ ]{2,40} TEST from \S+ .*\bport \d+ AF_INET"},
+    begins={" TEST from ": r"^(?:MIGRATED )?[A-Z][\w/ ]{2,40} TEST from \S+ \("},
     opens=(
-        r"^(?:MIGRATED )?(?P<test>[A-Z][\w/ ]{2,40}?) TEST from (?P<local>\S+) .*"
-        r" to (?P<remote>\S+) (?:.*: first burst (?P<burst>\d+))?"
+        r"^(?:MIGRATED )?(?P<test>[A-Z][\w/ ]{2,40}?) TEST from (?P<local>\S+) "
+        r"(?:.* to (?P<remote>\S+))?(?:.*: (?P<first>first)\b(?: burst (?P<burst>\d+))?)?"
     ),
     values=(
+        r"^(?!.* TEST from )(?=.*\bAF_INET|.*\bport \d|to |\(\S*\)|: |burst )"
+        r"(?:(?:.*\bto )?(?P<remote>[\w.:-]+) \()?(?:.*: (?P<first>first)\b|.*)"
+        r"(?:.*\bburst (?P<burst>\d+))?",
         rf"^ *{_N} +{_N} +{_SIZE} +{_S} +(?P<rate>{_F}){_END}",
         rf"^ *{_N} +{_N} +(?P<request>{_N}) +(?P<response>{_N}) +{_S}"
         rf" +(?P<transactions>{_F}){_END}",
@@ -91,6 +96,27 @@ DIALECT = Labelled(
         _rate("THROUGHPUT", size="REQUEST_SIZE", units={"Trans/s": 1.0}),
         _whole("MEAN_LATENCY", size="REQUEST_SIZE"),
     ),
+    columns={
+        "Throughput": "THROUGHPUT",
+        "Throughput Units": "THROUGHPUT_unit",
+        "Local Send Size": "LOCAL_SEND_SIZE",
+        "Remote Send Size": "REMOTE_SEND_SIZE",
+        "Request Size Bytes": "REQUEST_SIZE",
+        "Protocol": "PROTOCOL",
+        "Direction": "DIRECTION",
+        **{
+            f"{name} Latency Microseconds": f"{key}_LATENCY"
+            for name, key in (
+                ("Mean", "MEAN"),
+                ("Minimum", "MIN"),
+                ("Maximum", "MAX"),
+                ("Stddev", "STDDEV"),
+                ("50th Percentile", "P50"),
+                ("90th Percentile", "P90"),
+                ("99th Percentile", "P99"),
+            )
+        },
+    },
     whole=("rate", "transactions", "THROUGHPUT", "MEAN_LATENCY"),
     sign="no figure in a known unit follows the test's title",
     settings={

@@ -24,9 +24,10 @@ _FIGURE = (
 _CONSOLE = re.compile(rf"^ *(?P<index>\d{{1,6}}): +{_SIZE} +{_TIMES} *(?P<figure>.*)$")
 _FIGURES = re.compile(rf"^{_FIGURE}")
 
-#: np.out of version 3: ``%8d %lf %12.8lf``, of version 5: ``%9d`` and four times ``%9.3lf``.
-_FILE_3 = r"^ {0,7}\d{1,10} \d+\.\d{6} +\d+\.\d{8} *$"
-_FILE_5 = r"^ {0,8}\d{1,10}(?: +\d+\.\d{3}){3} +\d+\.\d{2} *$"
+#: np.out of version 3: ``%8d %lf %12.8lf``, of version 5: ``%9d`` and four times ``%9.3lf``. Rows
+#: that are further to the right may be another program's.
+_FILE_3 = r"^(?:(?=.{7}\d ) *)?\d{1,10} \d+\.\d{6} +\d+\.\d{8} *$"
+_FILE_5 = r"^(?:(?=.{8}\d ) *)?\d{1,10}(?: +\d+\.\d{3}){3} +\d+\.\d{2} *$"
 _IS_FILE_3, _IS_FILE_5 = re.compile(_FILE_3), re.compile(_FILE_5)
 
 BEGINS = {
@@ -143,12 +144,16 @@ def _fits(row: NetPipeRow, directions: int, bits: int) -> bool:
 #: NetPIPE ends when one message takes this long, if no upper size is set (netpipe.h 3.7.1).
 STOP_S = 1.0
 
-Mode = Literal["ping-pong", "stream", "both"]
+Mode = Literal["ping-pong", "stream", "both", "either"]
 
 _WHAT: dict[Mode, tuple[str, str]] = {
     "ping-pong": ("half round trip", "ping-pong bandwidth (size / half round trip)"),
     "stream": ("time per message of a one-way stream", "one-way stream of blocking sends"),
     "both": ("message each way at once", "both directions at once (both sizes / time)"),
+    "either": (
+        "half round trip, or half of the size each way at once: the file's beginning lacks",
+        "size / time of a ping-pong, or of both directions at once",
+    ),
 }
 
 
@@ -189,6 +194,8 @@ class NetPipeRun:
                 (line, row._replace(message_bytes=row.message_bytes // 2))
                 for line, row in self.rows
             ]
+        elif of_file and not any(row.message_bytes % 2 for _, row in self.rows):
+            self.mode = "either"
         directions = 2 if self.mode == "both" else 1
         bits, rule = rule_of([row for _, row in self.rows], directions, form or "3")
         time, bandwidth = _WHAT[self.mode]

@@ -30,9 +30,9 @@ DIALECT = Labelled(
     begins={"_": rf"^(?:{_MEASURING}):\s*$", "conf:": r"^conf:\s*$"},
     opens=rf"^(?P<test>{_TESTS}):\s*$",
     values=(
-        r"^\s+(?P<key>msg_size)\s+=\s+.*\((?P<value>[\d,]+)\)\s*$",
-        r"^\s+(?P<key>msg_size)\s+=\s+(?P<value>[\d,]+) bytes\s*$",
-        r"^\s+(?P<key>[a-z_]{1,40})\s+=\s+(?P<value>\S+)(?:\s+(?P<unit>\S+))?.*$",
+        r"^\s*(?P<key>msg_size)\s+=\s+.*\((?P<value>[\d,]+)\)\s*$",
+        r"^\s*(?P<key>msg_size)\s+=\s+(?P<value>[\d,]+) bytes\s*$",
+        r"^\s*(?P<key>[a-z_]{1,40})\s+=\s+(?P<value>\S+)(?:\s+(?P<unit>\S+))?.*$",
     ),
     known=r"^\s*$",
     figures=(

@@ -3,7 +3,7 @@
 A ``MBps`` is 2^20 bytes, a ``GBps`` 1000 of them (``client_statistics``, ``stream_statistics``).
 A latency is half a round trip, unless it says ``Round trip``. The log does not say whether messages
 waited for answers (ping-pong) or went on (under-load), so that no pattern is known; nor the
-message size, but for streams of other than 1472 bytes.
+message size, but for streams of other than 1472 bytes. Excerpts often begin below the start.
 """
 
 from functools import partial
@@ -32,7 +32,7 @@ _time = partial(
     NamedValue, quantity="time", rule="µs", test="sockperf", size="size", units={"": 1e-6},
     besides=_SPREAD, samples="received",
 )  # fmt: skip
-#: Only of other sizes than 1472 bytes the log says the size.
+#: Only of other sizes than 1472 bytes the log says the size, in front of the rate.
 _stream = partial(NamedValue, what="one-way stream, as sent", size="size", else_bytes=1472)
 _bytes = partial(
     _stream, "bw", "bandwidth", "MBps = 2^20 bytes/s (sockperf)",
@@ -41,7 +41,11 @@ _bytes = partial(
 
 DIALECT = Labelled(
     suite="sockperf",
-    begins={"== version #": r"^sockperf: .{0,16}== version #\S+ =="},
+    begins={
+        "sockperf: ": _SAYS + r"(?:== version #\S+ ==|Warmup stage |Starting test|Test end"
+        r"|\[Total Run\] |=+ Printing statistics|\[Valid Duration\] |====> avg-|# dropped messages"
+        r"|Summary: (?:Latency|Round trip|Message Rate|BandWidth) is )",
+    },
     opens=r"^sockperf: .{0,16}== version #(?P<version>\d[\w.]*)",
     values=(
         r"^\[ *\d+\] IP = (?P<remote>\S+) +PORT = +\d+ # (?P<protocol>\w+)",
@@ -55,7 +59,7 @@ DIALECT = Labelled(
             rf"{_SAYS}---> percentile {name} = +(?P<p{name.replace('.', '_')}>[\d.]+)"
             for name in _PERCENTILES
         ),
-        _SAYS + r"NOTE: .*using msg-size=(?P<size>\d+)",
+        r"^(?:sockperf: .*?[^-]|using )?msg-size=(?P<size>\d+)\b",
         _SAYS + r"Summary: Message Rate is (?P<rate>\d+) \[msg/sec\]",
         _SAYS + r"Summary: BandWidth is (?P<bw>\d+\.\d{3}) (?P<bw_unit>[MG]Bps) \(",
     ),
@@ -70,6 +74,7 @@ DIALECT = Labelled(
         _bytes(test="sockperf throughput of datagrams"),
         _stream("rate", "message_rate", "messages/s", test="sockperf throughput.*"),
     ),
+    single=frozenset({"received", "latency", "round_trip", "rate"}),
     whole=("latency", "round_trip", "bw"),
     sign="no line 'Summary' follows: the test did not end",
     settings={"protocol": "protocol", "dropped": "dropped messages"},

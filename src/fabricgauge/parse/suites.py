@@ -7,11 +7,18 @@ other, and each other line is asked which suite it begins.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.dialects import DIALECTS, JSON_DIALECTS, begins_at_start, dialect_begun
+from fabricgauge.parse.dialects import (
+    DIALECTS,
+    JSON_DIALECTS,
+    begins_at_start,
+    dialect_begun,
+    opening_of,
+)
 from fabricgauge.parse.interface import FOREIGN, LogLine, SuiteReader
 from fabricgauge.parse.json_text import Collector
 from fabricgauge.parse.launch import Launch, facts_in
@@ -21,7 +28,11 @@ from fabricgauge.parse.lines import (
     remembered,
     split_host,
     split_label,
+    split_number,
+    split_stamp,
     text_of,
+    without_arrow,
+    without_note,
 )
 from fabricgauge.parse.nccl.library import LibrarySaid
 from fabricgauge.parse.table import SHOWN_CHARACTERS
@@ -33,7 +44,7 @@ OUR_REMARK = "# fabricgauge: "
 
 Found = SuiteCurve | UnparsedLine
 
-_NUMBERS = re.compile(r"[\s\d.]*")
+_NUMBERS = re.compile(r"[ \d.]*")
 #: Several suites' outputs begin with a ruler, which tells nothing that could be lost.
 _DECORATION = re.compile(r"[-=*#~_\s]*")
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[^`]*")
@@ -68,13 +79,13 @@ def _ended(blocks: Iterable[bytes]) -> Iterator[bytes]:
 def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
     library = LibrarySaid()
     main = LogStream(library=library)
-    streams: dict[str, LogStream] = {"": main}
+    streams = Streams(main)
     number = 0
     for block in blocks:
         text, place = text_of(block), 0
         unended = 0 if text.endswith("\n") else number + text.count("\n") + 1
         while place < len(text):
-            end = main.rows(number + 1, text, place)
+            end = place if streams.numbered else main.rows(number + 1, text, place)
             if end > place:
                 number += text.count("\n", place, end)
                 place = end
@@ -84,63 +95,170 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
             end = others.end() if others else len(text)
             for line in text[place:end].removesuffix("\n").split("\n"):
                 number += 1
-                stream = main
-                # No label begins with a #, as most lines between rows do.
-                if line[:1] != "#" and (":" in line or "|" in line or line[:1] == "["):
-                    labelled = _label_in(line)
-                    if labelled is not None:
-                        stream, line = _behind(labelled, line, streams)
+                stream, line = streams.of(number, line)
                 aside = "NCCL " in line and library.take(line) and stream.idle
-                if aside and any(each.begun for each in streams.values()):
+                if aside and streams.begun:
                     continue  # another rank of a program that is being read
                 found = stream.line(LogLine(number, line, number != unended))
                 if found:
                     yield from found
             place = end
-    for stream in streams.values():
-        yield from stream.end()
+    yield from streams.end()
 
 
 #: One line, and those behind it that do not look like a row of a table.
 _UP_TO_A_ROW = re.compile(r"[^\n]*\n?(?:(?![ \t]*[0-9])(?:[^\n]+\n?|\n))*+").match
 
 
-def _behind(
-    labelled: "_Labelled", text: str, streams: "dict[str, LogStream]"
-) -> tuple["LogStream", str]:
-    """Whose line it is, and its text; a label counts once a suite's output began behind it."""
-    label, rest, certain, is_host = labelled
-    main = streams[""]
-    # An object's bare key (perftest 4.5 writes ``test_info: {``) is no host's label.
-    if not (certain or label in streams) or (is_host and main.in_object):
-        return main, text
-    if label not in streams:
-        if len(streams) >= MOST_LABELS:
-            return main, rest
-        streams[label] = LogStream(main.launch.copy(), main.library)
-    return streams[label], rest
+class Streams:
+    """Whose each line is: those of a launcher's ranks, hosts and programs are told apart.
+
+    What stands in front of a line counts only once a suite's output began behind it, so that no
+    row loses its first figure.
+    """
+
+    def __init__(self, main: "LogStream") -> None:
+        self._main = main
+        self._by_label: dict[str, LogStream] = {"": main}
+        self._numbers: LineNumbers | None = None
+        #: The last line, if its ``7: `` may be a rank's label or that line's number.
+        self._doubtful: LineNumbers | None = None
+
+    @property
+    def numbered(self) -> bool:
+        """Whether lines begin with their numbers."""
+        return self._numbers is not None
+
+    @property
+    def begun(self) -> bool:
+        return any(stream.begun for stream in self._by_label.values())
+
+    def end(self) -> "Iterator[Found]":
+        for stream in self._by_label.values():
+            yield from stream.end()
+
+    def of(self, number: int, text: str) -> "tuple[LogStream, str]":
+        """Whose line it is, and its text."""
+        if self._numbers is not None or (text[:1] in " \t0123456789" and text):
+            stream, text = self._behind_number(number, text)
+            if stream is not None:
+                return stream, text
+        # No label begins with a #, as most lines between rows do.
+        if text[:1] != "#" and (":" in text or "|" in text or "[" in text):
+            return self._behind_label(number, text)
+        return self._main, text
+
+    def _behind_number(self, number: int, text: str) -> "tuple[LogStream | None, str]":
+        """What stands behind a line's number, and whose it is if the number alone tells that."""
+        doubtful, self._doubtful = self._doubtful, None
+        split = split_number(text)
+        if split is None or (self._numbers and not self._numbers.fit(number, split)):
+            if self._numbers and _begins(text):
+                self._numbers = None
+            return None, text
+        printed, sign, rest = split
+        if self._numbers:
+            return self._numbers.stream, rest
+        begins = _begins(rest)
+        if doubtful and doubtful.fit(number, split) and (not begins or not doubtful.shift):
+            self._numbers = doubtful
+            return doubtful.stream, rest
+        may_be_other = split_label(text)[0] or split_stamp(text) is not text
+        if begins and not (may_be_other or begins_at_start(text)):
+            self._numbers = LineNumbers(number - printed, sign, None)
+            return None, rest
+        return None, text
+
+    def _behind_label(self, number: int, text: str) -> "tuple[LogStream, str]":
+        """Whose line it is by its label, and what stands behind that."""
+        for label in _labels_in(text):
+            stream = self._by_label.get(label.name)
+            if stream is None:
+                # An object's bare key (perftest 4.5 writes ``test_info: {``) is no host's label.
+                around = None if label.around is None else self._by_label.get(label.around)
+                if not label.certain or (around is not None and around.in_object):
+                    continue
+                if len(self._by_label) >= MOST_LABELS:
+                    return self._main, label.rest
+                stream = LogStream(self._main.launch.copy(), self._main.library)
+                self._by_label[label.name] = stream
+                if split := split_number(text):
+                    self._doubtful = LineNumbers(number - split[0], split[1], stream)
+            return stream, label.rest
+        return self._main, text
 
 
-#: What may be a label, the text behind it, whether it is one, and whether a host's.
-_Labelled = tuple[str, str, bool, bool]
+class LineNumbers(NamedTuple):
+    """Numbers in front of lines: ``shift`` less than the lines' own, with ``sign`` behind them."""
+
+    shift: int
+    sign: str
+    stream: "LogStream | None"
+
+    def fit(self, number: int, split: tuple[int, str, str]) -> bool:
+        return number - split[0] == self.shift and split[1] in (self.sign, "")
+
+
+class Label(NamedTuple):
+    """What may be a line's label, and the text behind it; ``certain`` if a suite begins there.
+
+    If it may be a key of an object instead, ``around`` is the label of that object's lines.
+    """
+
+    name: str
+    rest: str
+    certain: bool
+    around: str | None = None
+
+
+#: Labels in front of each other, as pdsh's in front of MPI's.
+_MOST_IN_A_ROW = 2
+_STAMP = "a time stamp"
 
 
 @remembered
-def _label_in(text: str) -> _Labelled | None:
-    label, rest = split_label(text)
-    if label:
-        return label, rest, is_certain(label) or _begins(rest), False
-    host, rest = split_host(text)
-    return None if not host or begins_at_start(text) else (host, rest, _begins(rest), True)
+def _labels_in(text: str) -> Sequence[Label]:
+    """What may be a line's labels: of ranks, hosts and programs, behind a time stamp or not."""
+    return tuple(_labels(text, _MOST_IN_A_ROW))
 
 
+def _labels(text: str, most: int) -> Iterator[Label]:
+    if not (":" in text or "|" in text or "[" in text):
+        return
+    behind = split_stamp(text)
+    if behind is not text:
+        for label in _labels(behind, most - 1) if most else ():
+            yield label._replace(around=_STAMP) if label.around == "" else label
+        yield _alone(behind)._replace(name=_STAMP)
+        return
+    name, rest = split_label(text)
+    is_host = not name
+    if is_host:
+        name, rest = split_host(text)
+        if not name or begins_at_start(text.lstrip()):
+            return
+    for label in _labels(rest, most - 1) if most else ():
+        around = None if label.around is None else f"{name} {label.around}".rstrip()
+        yield label._replace(name=f"{name} {label.name}", around=around)
+    label = _alone(rest)
+    yield Label(name, rest, label.certain or is_certain(name), "" if is_host else None)
+
+
+@remembered
 def _begins(text: str) -> bool:
-    return text[:1] == "{" or dialect_begun(text) >= 0
+    """Whether a suite's output begins in a line, be it behind a label."""
+    return any(label.certain for label in (_alone(text), *_labels_in(text)))
+
+
+def _alone(text: str) -> Label:
+    begins = text.lstrip()[:1] == "{" or opening_of(text).indent is not None
+    return Label("", text, begins)
 
 
 @remembered
 def is_decoration(text: str) -> bool:
     """Whether a line between suites' outputs tells nothing: blank, or a ruler; be it labelled."""
+    text = split_stamp(f"{text} ")
     host, behind = split_host(text)
     rest = behind if any(map(str.isdecimal, host)) else split_label(text)[1]
     return _DECORATION.fullmatch(rest) is not None
@@ -190,6 +308,16 @@ class UnparsedRun:
         self._last = line.number
         self.busy = True
 
+    @property
+    def last(self) -> int:
+        """The number of the last line of the open run; 0 if there is none."""
+        return self._last if self._first is not None else 0
+
+    def withdraw(self) -> None:
+        """Take the last line out of the open run: it is read after all."""
+        self._count -= 1
+        self._first = self._first if self._count else None
+
     def understood(self, line: LogLine) -> None:
         """A reader has seen this line; if it did not report it, the open run is over."""
         if self._first is not None and self._last != line.number and line.text.strip():
@@ -223,6 +351,7 @@ class LogStream:
         self.library = library or LibrarySaid()
         #: Whether a suite's output has begun before.
         self.begun = False
+        self._indent = ""
         self._place = -1
         self._reader: SuiteReader | None = None
         self._object: Collector | None = None
@@ -250,14 +379,16 @@ class LogStream:
 
         A line of numbers alone begins nothing and needs no search.
         """
-        text, reader = line.text, self._reader
         if self._object is not None:
             return self._in_object(line, self._object)
-        if reader is not None:
-            numbers = text[:1] in " \t0123456789" and _NUMBERS.fullmatch(text)
-            if numbers or (begun := _begun_in(text)) == -1 or begun == self._place:
-                found = reader.line(line)
-                return self._handed(found, line) if found or self._unparsed.busy else ()
+        text, reader = line.text, self._reader
+        numbers = text[:1] in " 0123456789" and _NUMBERS.fullmatch(text)
+        if not numbers:
+            line = self._as_printed(line)
+            text = line.text
+        if reader is not None and (numbers or _begun_in(text) in (-1, self._place)):
+            found = reader.line(line)
+            return self._handed(found, line) if found or self._unparsed.busy else ()
         if "{" in text or "[" in text:
             self._object = Collector.begun_by(line)
             if self._object is not None:
@@ -271,6 +402,17 @@ class LogStream:
         yield from self._close()
         self._unparsed.close()
         yield from self._unparsed.told()
+
+    def _as_printed(self, line: LogLine) -> LogLine:
+        """The line without what the suite's first line stood behind, and with its ``# ``."""
+        text = line.text
+        if not (self._place >= 0 and DIALECTS[self._place].tabs):
+            text = text.replace("\t", " ").rstrip(" ")
+        opening = opening_of(text)
+        if opening.indent is not None:
+            self._indent = opening.indent
+        text = without_arrow(opening.text.removeprefix(self._indent))
+        return line if text == line.text else LogLine(line.number, text, line.ended)
 
     def _plain_line(self, line: LogLine) -> Sequence[Found]:
         if line.text.startswith(OUR_REMARK):
@@ -313,6 +455,12 @@ class LogStream:
     def _handed(self, found: Iterable[SuiteCurve], line: LogLine) -> Sequence[Found]:
         """What comes of a line that was handed to the reader."""
         curves = self._told(found)
+        if self._reader is not None and self._unparsed.last == line.number:
+            row = without_note(line.text)
+            if row != line.text:
+                self._unparsed.withdraw()
+                more = self._reader.line(LogLine(line.number, row, line.ended))
+                curves = (*curves, *self._told(more))
         self._unparsed.understood(line)
         return (*self._unparsed.told(), *curves)
 

@@ -57,6 +57,12 @@ def test_udp_losses_are_told() -> None:
     assert (curve.pattern, curve.transport) == (None, "")
 
 
+def test_a_title_in_front_of_each_line_changes_nothing() -> None:
+    (curve,) = curves_of("iperf3", "3.x--title")
+    assert curve.points[0].estimate.value == pytest.approx(9.38e9 / 8)
+    assert (curve.hosts, curve.pattern) == (("10.9.0.1", "10.9.0.2"), "bandwidth")
+
+
 def test_time_stamps_and_words_of_verbose_runs_do_not_matter() -> None:
     (stamped,) = curves_of("iperf3", "3.12--text-timestamps")
     (verbose,) = curves_of("iperf3", "3.12--text-verbose")

@@ -46,7 +46,23 @@ FIGURES = [
     ("netperf", "2.7--omni-stream", "TCP_STREAM", "bandwidth", 65536, 9401.25e6 / 8, "bandwidth",
      "tcp"),
     ("netperf", "2.7--omni-rr", "TCP_RR", "time", 64, 39.75e-6, None, "tcp"),
+    ("netperf", "2.7--wrapped-title", "TCP_STREAM", "bandwidth", 16384, 915.55e6 / 8, "bandwidth",
+     "tcp"),
+    ("netperf", "2.7--omni-csv", "TCP_STREAM", "bandwidth", None, 9401.55e6 / 8, "bandwidth",
+     "tcp"),
+    ("sockperf", "3.x--from-warm-up", "sockperf", "time", None, 21.323e-6, None, ""),
+    ("sockperf", "3.x--from-test-end", "sockperf", "time", None, 21.323e-6, None, ""),
+    ("sockperf", "3.x--from-valid-duration", "sockperf", "time", None, 21.323e-6, None, ""),
+    ("sockperf", "3.x--from-summary", "sockperf", "time", None, 21.323e-6, None, ""),
     ("hpcc", "1.5.0--two-ranks", "b_eff of two ranks", "time", 8, 0.366667e-6, "latency", ""),
+    ("netperf", "2.7--wrapped-title", "TCP_STREAM", "bandwidth", 16384, 915.55e6 / 8, "bandwidth",
+     "tcp"),
+    ("netperf", "2.7--omni-csv", "TCP_STREAM", "bandwidth", None, 9401.55e6 / 8, "bandwidth",
+     "tcp"),
+    ("sockperf", "3.x--from-warm-up", "sockperf", "time", None, 21.323e-6, None, ""),
+    ("sockperf", "3.x--from-test-end", "sockperf", "time", None, 21.323e-6, None, ""),
+    ("sockperf", "3.x--from-valid-duration", "sockperf", "time", None, 21.323e-6, None, ""),
+    ("sockperf", "3.x--from-summary", "sockperf", "time", None, 21.323e-6, None, ""),
     ("hpcc", "1.5.0--two-ranks", "b_eff of two ranks", "bandwidth", 2000000, 11.49e9, None, ""),
 ]  # fmt: skip
 
@@ -86,6 +102,33 @@ def test_sizes_that_are_said_are_exact() -> None:
 def test_transactions_in_a_burst_tell_no_latency() -> None:
     (curve,) = curves_of("netperf", "2.7--tcp-rr-burst")
     assert curve.quantity == "message_rate"
+
+
+@pytest.mark.parametrize("place", [b" : demo", b" : first", b" burst", b" 16\n", b" AF_INET to"])
+def test_a_burst_counts_wherever_a_mail_breaks_the_title(place: bytes) -> None:
+    text = raw("netperf", "2.7--tcp-rr-burst").replace(place, b"\n" + place.lstrip(b" "), 1)
+    assert {curve.quantity for curve in found(text)[0]} == {"message_rate"}
+
+
+def test_two_excerpts_of_sockperf_are_two_tests() -> None:
+    text = raw("sockperf", "3.x--from-summary")
+    curves, strange = found(text + text.replace(b"21.323", b"23.5"))
+    assert strange == []
+    assert [curve.points[0].estimate.value for curve in curves] == pytest.approx(
+        [21.323e-6, 23.5e-6]
+    )
+
+
+def test_an_excerpt_of_sockperf_that_lacks_the_line_on_sizes_tells_none() -> None:
+    text = raw("sockperf", "3.7--tcp-throughput")
+    assert {curve.points[0].message_bytes for curve in found(text)[0]} == {1472}
+    excerpt = text[text.index(b"sockperf: Summary: Message Rate") :]
+    assert {curve.points[0].message_bytes for curve in found(excerpt)[0]} == {None}
+
+
+def test_a_mean_latency_of_a_stream_is_no_round_trip() -> None:
+    text = raw("netperf", "2.7--omni-stream") + b"MEAN_LATENCY=3.21\n"
+    assert {curve.quantity for curve in found(text)[0]} == {"bandwidth"}
 
 
 def test_a_loopback_address_is_both_ends() -> None:

@@ -131,3 +131,10 @@ def test_quantiles_of_very_many_figures_are_within_their_class(figures: list[flo
 def test_lines_in_any_order_never_raise(lines: list[bytes]) -> None:
     for curve in found(b"".join(lines))[0]:
         assert all(point.estimate.value > 0 for point in curve.points)
+
+
+def test_a_last_cell_whose_tab_an_editor_took_counts() -> None:
+    text = raw("mpigraph", NAME)
+    bare = b"\n".join(line.rstrip() for line in text.split(b"\n"))
+    assert bare != text
+    assert [one.points for one in found(bare)[0]] == [one.points for one in found(text)[0]]

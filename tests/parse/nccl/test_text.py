@@ -53,6 +53,15 @@ def test_time_algorithm_and_bus_bandwidth_of_both_placements_are_curves_in_si() 
     assert at(kinds["in-place", "bus_bandwidth"], 16 << 20) == pytest.approx(103.85e9)
 
 
+def test_a_log_whose_headings_lost_their_sign_tells_its_hosts_and_both_placements() -> None:
+    all_curves = curves("2.13--hash-eaten")
+    kinds = by_kind(all_curves)
+    assert {one.hosts for one in all_curves} == {("nodea", "nodeb")}
+    assert {(one.benchmark, one.ranks) for one in all_curves} == {("all_reduce_perf", 16)}
+    assert at(kinds["out-of-place", "bus_bandwidth"], 8 << 30) == pytest.approx(338.82e9)
+    assert at(kinds["in-place", "time"], 1 << 30) == pytest.approx(6737.4e-6)
+
+
 def test_the_head_gives_version_benchmark_hosts_ranks_and_iterations() -> None:
     curve = curves(NEWEST)[0]
     assert (curve.suite, curve.version) == ("nccl-tests", "2.19.6")

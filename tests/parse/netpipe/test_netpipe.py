@@ -176,3 +176,11 @@ def test_under_labels_the_other_rank_s_host_is_no_table() -> None:
     log = "".join(f"{rank}: {line}\n" for text, rank in each for line in text.splitlines())
     curves, _ = found(log.encode())
     assert {(one.first_line, one.ranks) for one in curves} == {(1, None)}
+
+
+def test_a_file_whose_beginning_lacks_does_not_say_whether_its_sizes_are_doubled() -> None:
+    text = raw("netpipe", "3.7.2--mpich-both-ways-file")
+    (whole, _), (excerpt, _) = found(text)[0], found(text.partition(b"\n")[2])[0]
+    assert (whole.what, whole.pattern) == ("message each way at once", None)
+    assert excerpt.pattern is None
+    assert excerpt.what.startswith("half round trip, or half of the size each way")

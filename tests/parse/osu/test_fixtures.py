@@ -25,6 +25,16 @@ def test_each_output_gives_curves_of_its_program(name: str) -> None:
 
 #: First and last message size and value in SI units, as one reads them off the file.
 FIRST_AND_LAST = {
+    "3.1.1--one-sided-put-bw": (65536, 1200e6, 4194304, 1210e6),
+    "3.1.1--one-sided-put-bibw": (1, 0.71e6, 4194304, 2318.90e6),
+    "4.2--one-sided-get-latency": (0, 1.98e-6, 4194304, 1107.65e-6),
+    "4.2--one-sided-put-latency": (0, 1.98e-6, 4194304, 1107.65e-6),
+    "4.2--one-sided-accumulate-latency": (0, 1.98e-6, 4194304, 1107.65e-6),
+    "4.2--one-sided-put-passive-bw": (1, 0.93e6, 4194304, 3188.01e6),
+    "7.3--hash-eaten": (65536, 11950.10e6, 4194304, 12301.15e6),
+    "7.3--tag-indented": (65536, 11950.10e6, 4194304, 12301.15e6),
+    "7.3--rank-indented": (65536, 11950.10e6, 4194304, 12301.15e6),
+    "7.3--host-indented": (65536, 11950.10e6, 4194304, 12301.15e6),
     "5.8--put-bw-1gbe": (1, 0.2e6, 4194304, 116.96e6),
     "5.6.3--latency-mp-written": (0, 0.24e-6, 4194304, 839.11e-6),
     "5.6.3--ibarrier-written": (None, 9.12e-6, None, 9.12e-6),
@@ -57,7 +67,31 @@ def test_sizes_and_units_are_right(name: str) -> None:
     assert points[-1].estimate.value == pytest.approx(last)
 
 
+def test_a_row_with_a_note_behind_it_is_read() -> None:
+    curves, strange = curves_and_strange(fixture("7.3--note"))
+    assert strange == []
+    assert values(curves[0]) == {
+        65536: pytest.approx(11950.10e6),
+        1048576: pytest.approx(12280.40e6),
+        4194304: pytest.approx(12301.15e6),
+    }
+
+
+@pytest.mark.parametrize("behind", ["  7.25", "  inf", " Fail", " Pass"])
+def test_a_row_with_one_more_figure_or_word_of_the_suite_is_none(behind: str) -> None:
+    text = fixture("7.3--note").replace(b"  <- peak", behind.encode())
+    curves, strange = curves_and_strange(text)
+    assert [line.line for line in strange] == [4]
+    assert [*values(curves[0])] == [65536, 4194304]
+
+
 PATTERNS = {
+    "3.1.1--one-sided-put-bw": ("put_bandwidth", 1),
+    "3.1.1--one-sided-put-bibw": (None, 2),
+    "4.2--one-sided-put-passive-bw": ("put_bandwidth", 1),
+    "4.2--one-sided-put-latency": ("put_latency", 1),
+    "4.2--one-sided-get-latency": (None, 1),
+
     "5.8--put-bw-1gbe": ("put_bandwidth", 1), "7.4--latency-default": ("latency", 1),
     "7.4--bw-default": ("bandwidth", 1), "7.4--bibw-default": ("bidirectional_bandwidth", 2),
     "7.4--put-bibw": (None, 2), "7.4--get-latency-fence": (None, 1),

@@ -2,7 +2,7 @@ import pytest
 
 from fabricgauge.parse.osu.titles import title_of
 
-#: Titles as versions 5.3 to 7.5 print them, and the programs that do.
+#: Titles as versions 3.0 to 7.5 print them, and the programs that do.
 NAMES = {
     "# OSU MPI Latency Test v5.7.1": "osu_latency",
     "# OSU MPI-CUDA Bi-Directional Bandwidth Test v7.5": "osu_bibw",
@@ -24,6 +24,11 @@ NAMES = {
     "# OSU UPC GatherAll Latency Test v7.4": "osu_upc_all_gather_all",
     "# OSU UPC++ AlltoAll Latency Test v7.4": "osu_upcxx_alltoall",
     "# OSU MPI Barrier Latency Test": "osu_barrier",
+    "# OSU One Sided MPI_Put latency Test v4.2": "osu_put_latency",
+    "# OSU One Sided MPI_Put Bi-directional Bandwidth Test v3.1.1": "osu_put_bibw",
+    "# OSU One Sided MPI_Get Passive Bandwidth Test v3.7": "osu_passive_get_bw",
+    "# OSU One Sided MPI_Accumulate Passive latency Test v4.1": "osu_passive_acc_latency",
+    "# OSU MPI Bandwidth Test (Version 2.2)": "osu_bw",
 }  # fmt: skip
 
 

@@ -16,4 +16,11 @@ DIALECT = Dialect(
         "Invalid benchmark name ": r"^Invalid benchmark name \S+\s*$",
     },
     reader=ImbReader,
+    unmarked=r"(?:Intel ?(?:\(R\)|®)|PALLAS) MPI Benchmarks?.*,.*part.*"
+    r"|Benchmarking (?:Multi-)?[A-Z]\w*(?: \([\d x]*\))?|#processes = \d+.*"
+    r"|\( ?\d+ (?:additional process(?:es)? waiting in MPI_Barrier|groups of \d+ processes .*) ?\)"
+    r"|(?:Date|Machine|System|Release|Version|MPI Version|MPI Thread Environment)\s+: .*"
+    r"|(?:Calling sequence was|List of Benchmarks to run):.*|MODE: (?:NON-)?AGGREGATE"
+    r"|M(?:in|ax)imum message length in bytes: .*|All processes entering MPI_Finalize"
+    r"|MPI_(?:Datatype|Datatype for reductions|Op)\s+: .*",
 )

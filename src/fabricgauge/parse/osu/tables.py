@@ -47,7 +47,8 @@ class OsuLayout(msgspec.Struct, frozen=True):
 _SPLIT = re.compile(
     r"\s*(?P<name>"
     r"P\d+(?:\.\d+)? Tail (?:Lat ?\(us\)|BW ?\(MB/s\))"
-    r"|(?:(?:Avg|Min|Max) )?Latency ?\(us\)|Bandwidth ?\(MB/s\)|MB/s|Messages/s|Million ops/s"
+    r"|(?:(?:Avg|Min|Max) )?Latency ?\(us\)|(?:Bi-)?Bandwidth ?\(MB/s\)|MB/s|Messages/s"
+    r"|Million ops/s"
     r"|(?:Overall|Compute|Coll\. Init|MPI_Test|MPI_Wait|Pure Comm\.|Min Comm\.|Max Comm\.) ?\(us\)"
     r"|Overlap ?\(%\)|Transmit Size|Size|Operation|Iterations|Validation"
     r"|\S+(?: \S+)*)"
@@ -70,6 +71,7 @@ _CURVES: dict[str, tuple[Quantity, str, float, str]] = {
     "Overall": ("time", MICROSECOND, 1e-6, "{} with computation meanwhile"),
     "Pure Comm.": ("time", MICROSECOND, 1e-6, "{} alone"),
     "Bandwidth": ("bandwidth", MEGABYTE, 1e6, "{}"),
+    "Bi-Bandwidth": ("bandwidth", MEGABYTE, 1e6, "{}"),
     "MB/s": ("bandwidth", MEGABYTE, 1e6, "{}"),
     "Messages/s": ("message_rate", "messages/s", 1.0, "{}"),
     "Million ops/s": ("message_rate", "10^6 operations/s", 1e6, "{}"),
@@ -218,7 +220,9 @@ class OsuTable:
     def take(self, line: LogLine) -> bool:
         """Take any row; whether the line is one. Of a row that lacks words its figures are kept."""
         row = self._layout.form.odd(line)
-        if row is None or not self._belonging(row):
+        # The rest of a matrix's heading that was too long for a line has numbers, but no figure.
+        rest = row and 1 < len(row.words) < self._layout.needed and "." not in line.text
+        if row is None or (rest and line.ended) or not self._belonging(row):
             return False
         words, columns = row.words, row.columns
         cut = not line.ended and self._is_cut(words)

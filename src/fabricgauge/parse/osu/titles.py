@@ -1,7 +1,8 @@
 """What each program of the suite measures, by the title that it prints.
 
-Titles are those of the sources of OSU 5.3 to 7.4 (``BENCHMARK`` in each program), in lower
-case, without ``OSU``, accelerator, ``Test`` and version. Some programs share a title:
+Titles are those of the sources of OSU 3.1 to 7.4 (``BENCHMARK`` in each program), in lower
+case, without ``OSU``, ``One Sided`` (up to 4.2), accelerator, ``Test`` and version. Some programs
+share a title:
 ``osu_bw_fan_in`` and ``_fan_out`` print that of ``osu_bw`` and are known by their header
 alone, ``osu_neighbor_alltoallw`` prints that of ``osu_alltoallw`` and is known by the line
 above it on the creation of a topology; OpenSHMEM's get and get_nb cannot be told apart.
@@ -45,7 +46,8 @@ class Title(msgspec.Struct, frozen=True):
 
 
 _TITLE = re.compile(
-    r"\s*#+ ?(?P<text>OSU (?P<name>.{1,120}?)(?: Test)?(?: v(?P<version>\d[\w.]*))?)\s*"
+    r"\s*#+ ?(?P<text>OSU (?:One Sided )?(?P<name>.{1,120}?)(?: Test)?"
+    r"(?: v(?P<version>\d[\w.]*)| \(Version (?P<old_version>\d[\w.]*)\))?)\s*"
 )
 _DEVICE = re.compile(r"-(CUDA MANAGED|CUDA|OPENACC|ROCM|MANAGED)\b")
 
@@ -60,7 +62,7 @@ def title_of(text: str, on_a_graph: bool = False) -> Title | None:
     name = _DEVICE.sub("", match["name"], count=1)
     benchmark = _benchmark(" ".join(name.split()).lower(), on_a_graph)
     return Title(
-        match["text"], match["version"] or "", device[1] if device else "",
+        match["text"], match["version"] or match["old_version"] or "", device[1] if device else "",
         benchmark or OsuBenchmark(name, name, last_bytes=None),
     )  # fmt: skip
 
@@ -111,6 +113,21 @@ _PAIRS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("mpi_get_accumulate latency", "osu_get_acc_latency", "one get-accumulate", {}),
     ("mpi_compare_and_swap latency", "osu_cas_latency", "one compare-and-swap", _ONE_SIZE),
     ("mpi_fetch_and_op latency", "osu_fop_latency", "one fetch-and-op", _ONE_SIZE),
+    *(
+        (
+            f"mpi_{call} passive {title}",
+            f"osu_passive_{call.removesuffix('umulate')}_{name}",
+            f"{what}, under a lock",
+            known,
+        )
+        for call, title, name, what, known in (
+            ("put", "latency", "latency", "one put", _PUT),
+            ("put", "bandwidth", "bw", "one-way stream of puts", {"pattern": "put_bandwidth"}),
+            ("get", "latency", "latency", "one get", {}),
+            ("get", "bandwidth", "bw", "one-way stream of gets", {}),
+            ("accumulate", "latency", "latency", "one accumulate", {}),
+        )
+    ),
     ("mpi init", "osu_init", "MPI_Init", _ONE_SIZE),
     ("mpi hello world", "osu_hello", "start and end of all ranks", _ONE_SIZE),
     ("openshmem put", "osu_oshm_put", "one put", _PUT | _TO_A_MIB),
