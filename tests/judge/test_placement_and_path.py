@@ -63,6 +63,38 @@ def test_one_kernel_passes_on_a_virtual_cluster_and_warns_elsewhere() -> None:
     assert planted.outcomes(real, "placement") == {Outcome.WARN}
 
 
+def _of_one_host_name(*, virtual: bool) -> Run:
+    """Two nodes that are both called c2: one kernel, a network stack of their own each."""
+    run = with_placements(
+        on(0, "c2", "b", "net:[1]"), on(1, "c2", "b", "net:[2]"), virtual=virtual
+    )
+    nodes = tuple(
+        msgspec.structs.replace(node, hostname="c2", boot_id="b", net_namespace=f"net:[{number}]")
+        for number, node in enumerate(run.fabric.nodes, 1)
+    )
+    fabric = msgspec.structs.replace(run.fabric, nodes=nodes)
+    return msgspec.structs.replace(run, fabric=fabric)
+
+
+def test_two_nodes_of_one_host_name_are_told_apart_by_their_network_stacks() -> None:
+    virtual = planted.verdicts(_of_one_host_name(virtual=True))
+    assert planted.outcomes(virtual, "placement") == {Outcome.PASS}
+    real = planted.verdicts(_of_one_host_name(virtual=False))
+    assert planted.outcomes(real, "placement") == {Outcome.WARN}
+
+
+def test_both_ranks_on_one_of_two_nodes_of_one_host_name_are_invalid() -> None:
+    run = _of_one_host_name(virtual=True)
+    for where in (
+        (on(0, "c2", "b", "net:[2]"), on(1, "c2", "b", "net:[2]")),
+        (on(0, "c2", "b", "net:[2]"), on(1, "c2", "b", "net:[1]")),
+        (on(0, "c2", "b", ""), on(1, "c2", "b", "net:[2]")),
+    ):
+        launches = [msgspec.structs.replace(one, placements=where) for one in run.launches]
+        given_verdicts = planted.verdicts(planted.run(launches, of=run.fabric))
+        assert planted.outcomes(given_verdicts, "placement") == {Outcome.INVALID}
+
+
 def test_fully_qualified_host_names_are_the_planned_nodes() -> None:
     run = with_placements(
         on(0, "c1.cluster.example", "x", "net:[7]"), on(1, "c2.cluster.example", "y", "net:[7]")

@@ -34,13 +34,16 @@ def placed(launch: Launch, fabric: Fabric) -> Placed:
 
 
 def by_node(placements: Sequence[Placement]) -> tuple[tuple[Placement, ...], ...]:
-    """Ranks that ran on the same node, in rank order: one kernel, and in it one network stack
-    or one host name; where a boot id is not known, one host name.
+    """Ranks that ran on the same node, in rank order: one kernel, and in it one network stack.
+
+    The host name stands for a boot id that is not known, and for a network stack that one of the
+    kernel's ranks does not tell. Several nodes may have one host name.
     """
     node_of: dict[tuple[str, str, str], int] = {}
     nodes: dict[int, list[Placement]] = {}
+    unknown_stack = {one.boot_id for one in placements if not one.net_namespace}
     for one in sorted(placements, key=lambda one: one.rank):
-        signs = _signs(one)
+        signs = _signs(one, by_host=one.boot_id in unknown_stack)
         known = [node_of[sign] for sign in signs if sign in node_of]
         node = min(known, default=one.rank)
         for other in set(known) - {node}:  # this rank shows that two nodes are one
@@ -51,10 +54,11 @@ def by_node(placements: Sequence[Placement]) -> tuple[tuple[Placement, ...], ...
     return tuple(tuple(ranks) for ranks in nodes.values())
 
 
-def _signs(one: Placement) -> tuple[tuple[str, str, str], ...]:
+def _signs(one: Placement, *, by_host: bool) -> tuple[tuple[str, str, str], ...]:
     if not one.boot_id:
         return (("host", "", one.host),)
-    return ("stack", one.boot_id, one.net_namespace), ("host", one.boot_id, one.host)
+    host = (("host", one.boot_id, one.host),) if by_host else ()
+    return ("stack", one.boot_id, one.net_namespace), *host
 
 
 def _shared(
@@ -68,13 +72,15 @@ def _shared(
 
 
 def _is_on(fabric: Fabric, placement: Placement, meant: str) -> bool:
+    """Check by kernel and network stack; by host name if discovery saw no such stack."""
+    stack = (placement.boot_id, placement.net_namespace)
+    on_stack = {one.name for one in fabric.nodes if (one.boot_id, one.net_namespace) == stack}
+    if all(stack) and on_stack:
+        return meant in on_stack
     names = {meant}
     node = fabric.node(meant)
     if not isinstance(node, Skipped):
         names |= {node.name, node.hostname}
-        here = (node.boot_id, node.net_namespace)
-        if all(here) and here == (placement.boot_id, placement.net_namespace):
-            return True
     return _short(placement.host) in {_short(name) for name in names}
 
 
