@@ -12,11 +12,13 @@ import numpy as np
 
 from fabricgauge.evidence.connections import held_by_receiver
 from fabricgauge.evidence.placement import unseen_waits, waits
+from fabricgauge.judge import foreign
 from fabricgauge.judge.causes import lower_rate, proved
 from fabricgauge.judge.streams import WIRE_BUSY, Stream, carry_the_same
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.stats.series import node_of, series_of
 from fabricgauge.words import figures
@@ -48,16 +50,23 @@ class Signs(msgspec.Struct, frozen=True):
     """``limiting`` signs each suffice to hold the host responsible; ``others`` do not.
 
     ``unseen`` is a sentence on what might have held the host responsible, but could not be seen.
+    ``foreign`` is other traffic that takes what is missing.
     """
 
     limiting: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     unseen: str = ""
+    foreign: tuple[str, ...] = ()
+
+    @property
+    def of_host(self) -> tuple[str, ...]:
+        """All that may hold the host responsible."""
+        return (*self.limiting, self.unseen) if self.unseen else self.limiting
 
     @property
     def against(self) -> tuple[str, ...]:
         """All that may excuse the network."""
-        return (*self.limiting, self.unseen) if self.unseen else self.limiting
+        return (*self.foreign, *self.of_host)
 
 
 def excused(outcome: Outcome, by_host: bool) -> Outcome:
@@ -71,12 +80,13 @@ def excused(outcome: Outcome, by_host: bool) -> Outcome:
 
 def signs(stream: Stream) -> Signs:
     """What the processors, the connections and the loopback reference say of one figure."""
-    link = tuple(_link(stream))
+    link, others_traffic = tuple(_link(stream)), tuple(foreign.accounts(stream))
     limiting = () if link else tuple(sign for look in _LIMITING for sign in look(stream))
     unseen = ""
-    if not link and not limiting and not stream.is_slow_wire:
+    if not (link or limiting or others_traffic) and not stream.is_slow_wire:
         unseen = unseen_waits((*stream.measurements, *stream.round_robins))
-    return Signs(limiting, (*link, *(sign for look in _OTHERS for sign in look(stream))), unseen)
+    others = (*link, *(sign for look in _OTHERS for sign in look(stream)))
+    return Signs(limiting, others, unseen, others_traffic)
 
 
 def _link(stream: Stream) -> Iterator[str]:
@@ -235,6 +245,17 @@ def _delay(measurements: Iterable[Measurement], rank: int | None = None) -> floa
     """Share of the time that a rank, or the median of all, waited for a processor, 0 to 1."""
     shares = waits(measurements, rank)
     return min(1.0, float(np.median(shares))) if shares else 0.0
+
+
+def waits_of_nodes(subject: Subject, pattern: Pattern) -> dict[str, float]:
+    """Share of the time that the ranks of each node waited, median over cases of a pattern."""
+    by_node: dict[str, list[float]] = {}
+    for launch in subject.launches:
+        for case in (one for one in launch.measurements if one.pattern == pattern):
+            for use in case.processors:
+                shares = waits([case], use.rank)
+                by_node.setdefault(node_of(launch, use.rank), []).extend(shares)
+    return {node: min(1.0, float(np.median(each))) for node, each in by_node.items() if each}
 
 
 def waiting_beside(own: Sequence[Stream], good: Sequence[Stream], left: float) -> Iterator[str]:

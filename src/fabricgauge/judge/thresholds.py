@@ -81,6 +81,7 @@ _ROWS: tuple[tuple[str, float, str, str], ...] = (
     ("lossy.kept_rate", 0.03, "share",
      "a shaped link of a virtual cluster kept within 1.5 % between quartiles, one with 2 % loss"
      " within 130 %"),
+    ("foreign-traffic.share", 0.05, "share", "as wide as the margin of fraction.pass"),
     ("host-limited.lost_segments", 0.01, "share",
      "hosts slower than the ceiling lost 0.2 % on a virtual network without losses"),
     ("host-limited.softirq_cpu", 0.90, "share",

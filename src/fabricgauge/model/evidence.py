@@ -121,6 +121,33 @@ class Traffic(msgspec.Struct, frozen=True):
     nodes: tuple[NodeTraffic, ...]
 
 
+class ForeignTraffic(msgspec.Struct, frozen=True):
+    """Octets of others that crossed a node's links while cases measured.
+
+    ``line_bytes`` is what the links could have carried per direction in that time.
+    """
+
+    node: str
+    sent_bytes: int
+    received_bytes: int
+    line_bytes: float
+
+    @property
+    def sent_share(self) -> float:
+        """Share of the line rate, 0 to 1."""
+        return self.sent_bytes / self.line_bytes
+
+    @property
+    def received_share(self) -> float:
+        """Share of the line rate, 0 to 1."""
+        return self.received_bytes / self.line_bytes
+
+    @property
+    def share(self) -> float:
+        """That of the busier direction."""
+        return max(self.sent_share, self.received_share)
+
+
 class WireShares(msgspec.Struct, frozen=True):
     """What one direction of a link was used for, as shares of its line rate; the sum is 1.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fabricgauge.judge import foreign
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.subject import Subject
@@ -108,14 +109,16 @@ def _congested(subject: Subject, busy: Sequence[ErrorCount], told: tuple[str, ..
 
 
 def _lossy(subject: Subject, lost: Sequence[Lost], told: tuple[str, ...]) -> Said:
-    rate = kept_rate(subject, [(one.origin, one.target) for one in lost])
+    ways = [(one.origin, one.target) for one in lost]
+    rate, shared = kept_rate(subject, ways), foreign.on_ways(subject, ways)
     worst = max(lost, key=lambda one: one.share)
     way = sentences.direction(worst.origin, worst.target)
     return Said(
         Outcome.WARN, sentence(worst),
         Figure(worst.share, "share", f"of the TCP segments of {way}"),
-        subject.threshold("errors.share", "at most"), (*told, *((rate.sentence,) if rate else ())),
-        *(KEPT_RATE if rate else _LOST),
+        subject.threshold("errors.share", "at most"),
+        (*told, *((rate.sentence,) if rate else ()), *shared),
+        *((foreign.CAUSE, foreign.REMEDY) if shared else KEPT_RATE if rate else _LOST),
     )  # fmt: skip
 
 

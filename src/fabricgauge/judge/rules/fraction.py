@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.judge import causes, host, staging
+from fabricgauge.judge import causes, foreign, host, staging
 from fabricgauge.judge.bus import bus_words
 from fabricgauge.judge.gpu_pairs import pair_words
 from fabricgauge.judge.interface import Said, Words, of_networks
@@ -204,18 +204,23 @@ def _evidence(stream: Stream) -> Iterator[str]:
 
 
 def _of_hosts(outcome: Outcome, signs: host.Signs) -> str:
-    """What a host's limit makes of the figure; see the rule in ``host.excused``."""
+    """What a host's limit, or other traffic, makes of the figure; see ``host.excused``."""
     if not signs.against:
         return ""
     limits = "a host limits it" if signs.limiting else "whether a host limits it could not be seen"
+    rule = "host-limited"
+    if signs.foreign:
+        limits, rule = "other traffic takes what is missing", "foreign-traffic"
     leaves = outcome is Outcome.INCONCLUSIVE
-    return f"; {limits}, so it {'decides nothing' if leaves else 'is a remark'} (see host-limited)"
+    return f"; {limits}, so it {'decides nothing' if leaves else 'is a remark'} (see {rule})"
 
 
 def _mend(outcome: Outcome, cause: causes.Cause | None, signs: host.Signs) -> tuple[str, str]:
     """Cause and remedy."""
     if outcome is Outcome.PASS or cause is None:
         return "", ""
+    if signs.foreign:
+        return foreign.CAUSE, foreign.REMEDY
     if cause.in_host:
         return cause.cause, cause.remedy
     if signs.limiting:

@@ -32,7 +32,7 @@ def judge(subject: Subject) -> list[Said] | Skipped:
 def _said(stream: Stream, found: tuple[Stream, ...]) -> Said:
     signs = host.signs(stream)
     limited, outcome = bool(signs.limiting), Outcome.PASS
-    if signs.against:  # as `fraction` has the figure itself; else it is a remark
+    if signs.of_host:  # as `fraction` has the figure itself; else it is a remark
         fails = stream.plain_outcome is Outcome.FAIL and stream.decides(found)
         outcome = host.excused(Outcome.FAIL, by_host=True) if fails else Outcome.WARN
     pace = "a host sets the pace" if limited else signs.unseen
@@ -45,7 +45,7 @@ def _said(stream: Stream, found: tuple[Stream, ...]) -> Said:
             f"of the ceiling ({patterns.words_of(stream.series.pattern).sentence})",
         ),
         stream.subject.threshold(stream.enough),
-        (*signs.against, *signs.others),
+        (*signs.of_host, *signs.others),
         "the processors can't move more bytes, whatever the link could" if limited else "",
         host.REMEDY if limited else _SEE if signs.unseen else "",
         stream.about,

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from fabricgauge.judge import foreign
+from fabricgauge.judge.host import excused
 from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.rules import errors
@@ -112,14 +114,17 @@ def _lossy_nodes(subject: Subject, ways: list[Lost]) -> tuple[list[_Lossy], list
 def _said(subject: Subject, found: _Lossy, beside: str) -> Said:
     part, names, ways = found
     share = _share(ways)
-    rate = kept_rate(subject, [(one.origin, one.target) for one in ways])
+    on = [(one.origin, one.target) for one in ways]
+    rate, shared = kept_rate(subject, on), foreign.on_ways(subject, on)
+    full = "; other traffic and the streams fill its link" if shared else ""
+    why = KEPT_RATE if rate else _LOSES
     return Said(
-        Outcome.FAIL,
-        f"TCP lost {figures.percent(share)} of the segments{beside}",
+        excused(Outcome.FAIL, bool(shared)),
+        f"TCP lost {figures.percent(share)} of the segments{beside}{full}",
         Figure(share, "share", "of the TCP segments of its ways"),
         subject.threshold("lossy.share", "below"),
-        (*map(errors.sentence, ways), *((rate.sentence,) if rate else ())),
-        *(KEPT_RATE if rate else _LOSES),
+        (*map(errors.sentence, ways), *((rate.sentence,) if rate else ()), *shared),
+        *((foreign.CAUSE, foreign.REMEDY) if shared else why),
         VerdictSubject(part, subject.name, names),
     )
 

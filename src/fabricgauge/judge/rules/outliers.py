@@ -3,12 +3,19 @@
 Findings are joined by whom they name; a second measurement confirms each, or the hosts excuse it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
+import numpy as np
 
-from fabricgauge.judge import causes
-from fabricgauge.judge.host import excused, waiting_beside
+from fabricgauge.judge import causes, foreign
+from fabricgauge.judge.host import (
+    accounts_beside,
+    excused,
+    waited,
+    waiting_beside,
+    waits_of_nodes,
+)
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.rules import lossy, pairs
 from fabricgauge.judge.streams import alone
@@ -17,12 +24,15 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import (
     LEAST_EFFECT,
     WAYS,
+    Claim,
     PairAnalysis,
     PairFinding,
+    Quantity,
     Rechecked,
     Suspect,
     called,
 )
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject, finding_subject
 from fabricgauge.words import figures, sentences
 
@@ -57,15 +67,16 @@ _SlowPart = tuple[PairFinding, ...]
 
 
 class Confirmation(msgspec.Struct, frozen=True):
-    """One finding beside what was seen again, and what the hosts did that accounts for that."""
+    """One finding beside what was seen again, and what accounts for that: hosts, other traffic."""
 
     finding: PairFinding
     excuse: tuple[str, ...]
+    foreign: tuple[str, ...] = ()
 
     @property
     def confirmed(self) -> bool:
         seen = self.finding.rechecked
-        return isinstance(seen, Rechecked) and seen.confirmed and not self.excuse
+        return isinstance(seen, Rechecked) and seen.confirmed and not (self.excuse or self.foreign)
 
     @property
     def told(self) -> str:
@@ -89,7 +100,9 @@ def judge(subject: Subject) -> Iterator[Said]:
     loses = lossy.named(subject)
     slow = _slow_parts(subject)
     faults = tuple(one for one in slow if one[0].part not in WAYS or not loses & {*one[0].names})
-    suspects = _suspects(subject, faults, loses)
+    every = _suspects(subject, faults, loses)
+    reasons = [_explanation(subject, one) for one in every]
+    suspects = tuple(one for one, why in zip(every, reasons, strict=True) if not why)
     for one in faults:
         yield _fault(subject, one, faults)
     yield from (_of_losses(subject, one, loses) for one in slow if one not in faults)
@@ -106,11 +119,15 @@ def judge(subject: Subject) -> Iterator[Said]:
         yield _suspected(suspects)
     elif not slow:
         yield _nobody(subject)
+    for one, why in zip(every, reasons, strict=True):
+        if why:
+            about = VerdictSubject(one.part, subject.name, one.names)
+            yield Said(Outcome.SKIPPED, f"{_level(one)}: {why}", about=about)
 
 
 def _fault(subject: Subject, part: _SlowPart, faults: tuple[_SlowPart, ...]) -> Said:
     """Told of the largest effect that is confirmed; if none is, of the largest."""
-    each = [Confirmation(one, _excuse(subject, one)) for one in part]
+    each = [Confirmation(one, *_excuses(subject, one)) for one in part]
     look = next((one for one in each if one.confirmed), each[0])
     worst = look.finding
     likely = _likely(subject, worst, faults)
@@ -119,21 +136,28 @@ def _fault(subject: Subject, part: _SlowPart, faults: tuple[_SlowPart, ...]) -> 
         cause, remedy = likely[0].cause, likely[0].remedy
     elif worst.part == "group":
         cause, remedy = _GROUP
-    if look.excuse:
+    if look.foreign:
+        cause, remedy = foreign.CAUSE, foreign.REMEDY
+    elif look.excuse:
         cause, remedy = _BUSY, _QUIET
     elif not look.confirmed:
         again = f"{sentences.resume(subject.run)}, or a new check of the named nodes"
         remedy = f"measure it again: {again}"
     named = "slower than its peers, and again when measured alone"
+    if look.foreign:
+        named = "slower than its peers, which other traffic on its links accounts for"
+    elif not look.confirmed:
+        named = "suspected, but not confirmed"
     return Said(
         excused(Outcome.FAIL, not look.confirmed),
-        f"{named if look.confirmed else 'suspected, but not confirmed'}: {_effect(worst)}",
+        f"{named}: {_effect(worst)}",
         Figure(worst.effect, "share", f"{worst.quantity} beside the other pairs'"),
         None,
         (
             *map(_effect, part),
             *(line for finding in part for line in finding.evidence),
             look.told,
+            *look.foreign,
             *look.excuse,
             *(one.evidence for one in likely if one.evidence),
         ),
@@ -172,7 +196,7 @@ def _suspects(
     subject: Subject, faults: tuple[_SlowPart, ...], loses: frozenset[str]
 ) -> tuple[Suspect, ...]:
     """Those that no fault and no loss explains, each once, the largest effect first."""
-    named = {name for fault in faults for name in _nodes(subject, fault[0])} | loses
+    named = {name for fault in faults for name in _nodes_of(subject, fault[0])} | loses
     found: dict[tuple[str, tuple[str, ...]], Suspect] = {}
     for analysis in subject.pairs:
         for one in sorted(analysis.suspects, key=lambda one: -abs(one.effect)):
@@ -181,7 +205,7 @@ def _suspects(
     return tuple(sorted(found.values(), key=lambda one: (-abs(one.effect), one.names)))
 
 
-def _nodes(subject: Subject, one: PairFinding) -> tuple[str, ...]:
+def _nodes_of(subject: Subject, one: Claim) -> tuple[str, ...]:
     each = (analysis.nodes_of(one) for analysis in subject.pairs)
     return next(filter(None, each), ())
 
@@ -198,11 +222,39 @@ def _suspected(suspects: tuple[Suspect, ...]) -> Said:
 
 
 def _why_not(one: Suspect) -> str:
-    level = f"{one.quantity} like the others'"
-    if abs(one.effect) >= LEAST_EFFECT:
-        word = "lower" if one.effect < 0 else "higher"
-        level = f"{figures.percent(abs(one.effect))} {word} {one.quantity}"
-    return f"{called(one.part, one.names)}: {level}; {one.reason}"
+    return f"{called(one.part, one.names)}: {_level(one)}; {one.reason}"
+
+
+def _level(one: Suspect) -> str:
+    if abs(one.effect) < LEAST_EFFECT:
+        return f"{one.quantity} like the others'"
+    word = "lower" if one.effect < 0 else "higher"
+    return f"{figures.percent(abs(one.effect))} {word} {one.quantity}"
+
+
+def _explanation(subject: Subject, one: Suspect) -> str:
+    """Why a suspect's host, or other traffic on its links, may make it look slow."""
+    left, nodes = _left(one.quantity, one.effect), _nodes_of(subject, one)
+    pattern: Pattern = f"all_pairs_{one.quantity}"
+    busy = foreign.foreign_in(subject, pattern)
+    limit = subject.limit("foreign-traffic.share")
+    usual = _typical([busy[node].share for node in busy if node not in nodes])
+    for node in nodes:
+        if node in busy and busy[node].share >= usual + limit:
+            return foreign.sentence(busy[node], limit)
+    delays = waits_of_nodes(subject, pattern)
+    usual = _typical([delays[node] for node in delays if node not in nodes])
+    for node in nodes:
+        if node in delays and accounts_beside(subject, delays[node], usual, left):
+            return (
+                f"the rank on {node} {waited(delays[node])}, those of the others for"
+                f" {figures.percent(usual)}"
+            )
+    return ""
+
+
+def _typical(values: Sequence[float]) -> float:
+    return float(np.median(values)) if values else 0.0
 
 
 def _nobody(subject: Subject) -> Said:
@@ -249,16 +301,26 @@ def _effect(one: PairFinding) -> str:
     )
 
 
-def _excuse(subject: Subject, one: PairFinding) -> tuple[str, ...]:
-    """Two ranks that take turns on one processor delay even the fastest messages of a latency."""
+def _excuses(subject: Subject, one: PairFinding) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What hosts did, and what other traffic did, that accounts for a confirmed finding.
+
+    Two ranks that take turns on one processor delay even the fastest messages of a latency.
+    """
     seen = one.rechecked
     if isinstance(seen, Skipped) or not seen.confirmed:
-        return ()
+        return (), ()
     each = [*alone(subject, one.quantity, one.message_bytes)]
     own, good = (
         [stream for stream in each if stream.series.ends in met]
         for met in (seen.own_pairs, seen.good_pairs)
     )
-    times_as_long = 1.0 + seen.effect
-    left = 1.0 / times_as_long if one.quantity == "latency" else times_as_long
-    return tuple(waiting_beside(own, good, left))
+    left, latency = _left(one.quantity, seen.effect), one.quantity == "latency"
+    return (
+        tuple(waiting_beside(own, good, left)),
+        tuple(foreign.beside_good(own, good, left, latency=latency)),
+    )
+
+
+def _left(quantity: Quantity, effect: float) -> float:
+    """The speed of what is slow, as a share of the others'."""
+    return 1.0 / (1.0 + effect) if quantity == "latency" else 1.0 + effect

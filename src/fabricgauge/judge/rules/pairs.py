@@ -8,9 +8,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.evidence.placement import unseen_waits, waits
+from fabricgauge.evidence.placement import unseen_waits
+from fabricgauge.judge import foreign
 from fabricgauge.judge.bus import bus_rates, is_crowded
-from fabricgauge.judge.host import accounts_beside, excused, waited
+from fabricgauge.judge.host import accounts_beside, excused, waited, waits_of_nodes
 from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.streams import alone, carry_the_same
 from fabricgauge.judge.subject import Subject
@@ -19,7 +20,6 @@ from fabricgauge.localise.typical import inside
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import Ends, PairAnalysis, Part, Recheck, Rechecked, called
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
-from fabricgauge.stats.series import node_of
 from fabricgauge.words import figures, sentences
 
 ID = "pairs"
@@ -267,39 +267,52 @@ def _left(pairs: _Pairs, slow: Sequence[_Slow]) -> list[Ends]:
 
 def _said(subject: Subject, pairs: _Pairs, one: _Slow) -> Said:
     wire = carry_the_same(subject, [pairs.share(pair) for pair in one.pairs])
-    excuse = "" if wire else _excuse(subject, pairs, one)
+    shared = _foreign(subject, pairs, one)
+    excuse = shared or ("" if wire else _excuse(subject, pairs, one))
     sure = _is_alone(subject, pairs, one.node)
     doubt = "" if sure else "; not measured again alone"
     return Said(
         excused(Outcome.FAIL if sure else Outcome.INCONCLUSIVE, bool(excuse)),
         f"{figures.percent(one.share)} of the ceiling with each of its partners (median of"
         f" {sentences.counted(len(one.pairs), 'pair')}); other pairs reach"
-        f" {figures.percent(pairs.good)}{'; its host may account for it' if excuse else doubt}",
+        f" {figures.percent(pairs.good)}{_by(shared, excuse) or doubt}",
         Figure(one.share, "share", "of the ceiling, per direction, median of its pairs"),
         subject.threshold(pairs.limit),
         (*_lines(pairs, one.pairs), *filter(None, (excuse,))),
-        _BUSY if excuse else _CAUSE,
-        _QUIET if excuse else _REMEDY if sure else _AGAIN,
+        foreign.CAUSE if shared else _BUSY if excuse else _CAUSE,
+        foreign.REMEDY if shared else _QUIET if excuse else _REMEDY if sure else _AGAIN,
         VerdictSubject(one.part, subject.name, (one.node,)),
     )
 
 
+def _foreign(subject: Subject, pairs: _Pairs, one: _Slow) -> str:
+    """Other traffic on its link that, with the median pair, fills it."""
+    if subject.by_suite:
+        return ""
+    found = foreign.foreign_in(subject, "all_pairs_bandwidth").get(one.node)
+    limit = subject.limit("foreign-traffic.share")
+    if found is None or found.share < limit:
+        return ""
+    fills = one.share / pairs.good + found.share >= subject.limit("fraction.warn")
+    return foreign.sentence(found, limit) if fills else ""
+
+
+def _by(shared: str, excuse: str) -> str:
+    if shared:
+        return "; other traffic takes the rest"
+    return "; its host may account for it" if excuse else ""
+
+
 def _excuse(subject: Subject, pairs: _Pairs, one: _Slow) -> str:
     """What shows that its host, and not its link, may be slow; or that this could not be seen."""
-    cases = [
-        (launch, case)
-        for launch in subject.launches
-        for case in launch.measurements
-        if case.pattern == "all_pairs_bandwidth"
-    ]
-    by_node: dict[str, list[float]] = {}
-    for launch, case in cases:
-        for use in case.processors:
-            shares = waits([case], use.rank)
-            by_node.setdefault(node_of(launch, use.rank), []).extend(shares)
-    medians = {node: min(1.0, float(np.median(each))) for node, each in by_node.items() if each}
+    medians = waits_of_nodes(subject, "all_pairs_bandwidth")
     if one.node not in medians:
-        return unseen_waits(case for _, case in cases)
+        return unseen_waits(
+            case
+            for launch in subject.launches
+            for case in launch.measurements
+            if case.pattern == "all_pairs_bandwidth"
+        )
     own = medians.pop(one.node)
     usual = float(np.median(list(medians.values()))) if medians else 0.0
     if not accounts_beside(subject, own, usual, one.share / pairs.good):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from fabricgauge.judge import nccl
+from fabricgauge.judge import foreign, nccl
 from fabricgauge.judge.interface import Said, of_networks, worst
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.thresholds import MOVED_AT_ALL
@@ -198,8 +198,16 @@ def _pinned(subject: Subject, network: Network, launch: Launch, node: Moved) -> 
         if share >= least and _apart(launch):
             return Said(Outcome.INCONCLUSIVE, told, _crossed(share), cause=_LAG, remedy=_WAIT)
         return Said(Outcome.INVALID, told, _crossed(share), cause=_OTHER)
+    proved = sum(node.by_address.get(one.ip, 0) for one in rails) >= node.payload_bytes
+    other = _other_bytes(subject, launch, node)
+    if not proved and other >= node.payload_bytes:
+        told = (
+            f"{sentences.listed(list(carried))} of {node.node} sent {figures.amount(other)} beside"
+            f" the {figures.amount(node.payload_bytes)} of payload: other traffic alone accounts"
+            " for its counters"
+        )
+        return Said(Outcome.INCONCLUSIVE, told, cause=foreign.CAUSE, remedy=foreign.REMEDY)
     if share < least:
-        proved = node.by_address.get(member.ip, 0) >= node.payload_bytes
         outcome = Outcome.WARN if proved else Outcome.INCONCLUSIVE
         told = (
             f"{network.name} carried the payload, but {figures.percent(1 - share)} of the bytes"
@@ -207,10 +215,19 @@ def _pinned(subject: Subject, network: Network, launch: Launch, node: Moved) -> 
         )
         return Said(outcome, told, _crossed(share), cause=_BESIDE)
     told = f"{figures.percent(share)} of the bytes crossed {network.name}"
+    if other >= node.payload_bytes:
+        told = f"{told}; other traffic on {node.node} sent more than the payload"
     if idle := nccl.without_traffic(carried, node.payload_bytes):
         told = f"{told}, but next to none {sentences.listed(idle)} of {node.node}"
         return Said(Outcome.WARN, told, _crossed(share), cause=_ONE_RAIL)
     return Said(Outcome.PASS, told, _crossed(share))
+
+
+def _other_bytes(subject: Subject, launch: Launch, node: Moved) -> int:
+    """Octets of others that the node sent over the network meanwhile."""
+    cases = ((launch, case) for case in launch.completed)
+    found = foreign.foreign_of(subject, cases).get(node.node)
+    return found.sent_bytes if found else 0
 
 
 def _apart(launch: Launch) -> bool:

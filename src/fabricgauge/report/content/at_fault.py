@@ -134,9 +134,12 @@ def faults(judged: Judged) -> Iterator[doc.Section]:
 
 def _suspects(judged: Judged, more: str) -> Iterator[doc.Block]:
     """What is not named, why not, and the test that would decide."""
-    lines, rows = [], list[tuple[doc.Said, ...]]()
+    lines, rows, known = [], list[tuple[doc.Said, ...]](), kinds(judged)
     for analysis in judged.fabric.analyses:
+        network = named(analysis.matrix.network or None)
         for one in analysis.suspects:
+            if VerdictSubject(one.part, network, one.names).thing in known:
+                continue
             who, effect = called(one.part, one.names), compared(one.effect)
             what = f"{one.quantity} at {size(analysis.matrix.message_bytes)}"
             lines.append(
