@@ -65,9 +65,7 @@ def test_one_kernel_passes_on_a_virtual_cluster_and_warns_elsewhere() -> None:
 
 def _of_one_host_name(*, virtual: bool) -> Run:
     """Two nodes that are both called c2: one kernel, a network stack of their own each."""
-    run = with_placements(
-        on(0, "c2", "b", "net:[1]"), on(1, "c2", "b", "net:[2]"), virtual=virtual
-    )
+    run = with_placements(on(0, "c2", "b", "net:[1]"), on(1, "c2", "b", "net:[2]"), virtual=virtual)
     nodes = tuple(
         msgspec.structs.replace(node, hostname="c2", boot_id="b", net_namespace=f"net:[{number}]")
         for number, node in enumerate(run.fabric.nodes, 1)
