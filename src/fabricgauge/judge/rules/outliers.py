@@ -119,10 +119,10 @@ def judge(subject: Subject) -> Iterator[Said]:
         yield _suspected(suspects)
     elif not slow:
         yield _nobody(subject)
-    for one, why in zip(every, reasons, strict=True):
+    for suspect, why in zip(every, reasons, strict=True):
         if why:
-            about = VerdictSubject(one.part, subject.name, one.names)
-            yield Said(Outcome.SKIPPED, f"{_level(one)}: {why}", about=about)
+            about = VerdictSubject(suspect.part, subject.name, suspect.names)
+            yield Said(Outcome.SKIPPED, f"{_level(suspect)}: {why}", about=about)
 
 
 def _fault(subject: Subject, part: _SlowPart, faults: tuple[_SlowPart, ...]) -> Said:
@@ -235,7 +235,8 @@ def _level(one: Suspect) -> str:
 def _explanation(subject: Subject, one: Suspect) -> str:
     """Why a suspect's host, or other traffic on its links, may make it look slow."""
     left, nodes = _left(one.quantity, one.effect), _nodes_of(subject, one)
-    pattern: Pattern = f"all_pairs_{one.quantity}"
+    latency = one.quantity == "latency"
+    pattern: Pattern = "all_pairs_latency" if latency else "all_pairs_bandwidth"
     busy = foreign.foreign_in(subject, pattern)
     limit = subject.limit("foreign-traffic.share")
     usual = _typical([busy[node].share for node in busy if node not in nodes])
