@@ -28,11 +28,13 @@ class Medium(Flag):
     TRACKER = auto()
     #: A file for a browser: room for everything.
     PAGE = auto()
+    #: That file on paper: the sections that answer; a page's details stay on the screen.
+    PAPER = auto()
 
 
-SCREEN, TRACKER, PAGE = Medium.SCREEN, Medium.TRACKER, Medium.PAGE
+SCREEN, TRACKER, PAGE, PAPER = Medium.SCREEN, Medium.TRACKER, Medium.PAGE, Medium.PAPER
 TEXT = SCREEN | TRACKER
-ALL = TEXT | PAGE
+ALL = TEXT | PAGE | PAPER
 
 
 class RowLimit(msgspec.Struct, frozen=True):

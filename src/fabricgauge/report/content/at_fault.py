@@ -11,6 +11,7 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import LEAST_EFFECT, PairAnalysis, PairFinding, Part, called
 from fabricgauge.model.verdict import GONE, Outcome, Verdict, VerdictSubject
 from fabricgauge.report import document as doc
+from fabricgauge.report.content.conclusion import headline
 from fabricgauge.report.content.pairs import summary
 from fabricgauge.words.figures import percent, signed, size
 from fabricgauge.words.networks import named
@@ -119,10 +120,14 @@ def faults(judged: Judged) -> Iterator[doc.Section]:
         return
     found = findings(judged)
     apart = tuple(f"{one.subject}: {one.summary}" for one in told_apart(judged))
+    sentence = headline(judged)
     more = "and {count} more; the HTML report lists them"
     rest = more.format(count=f"{len(found) - MOST_FINDINGS:,}")
     blocks = (
-        doc.Items(apart), *found,
+        doc.Items(apart, on=doc.TEXT),
+        # A page has its headline in sight.
+        doc.Items(tuple(one for one in apart if not sentence.startswith(one)), on=doc.PAGE),
+        *found,
         *([doc.Paragraph(rest, kind="caution", on=doc.SCREEN)] * (len(found) > MOST_FINDINGS)),
         *_suspects(judged, more),
         doc.Items(tuple(summary(judged)), on=doc.TRACKER | doc.PAGE),

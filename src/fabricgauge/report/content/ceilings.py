@@ -39,7 +39,8 @@ def sums(judged: Judged) -> Iterator[doc.Section]:
     heads = doc.heads("network", "payload per direction", "sum", "bound by")
     yield doc.Section("", "Ceilings", (doc.Table(heads, tuple(rows)),), on=doc.TRACKER)
     blocks = blocks or [doc.Paragraph("No network with a known rate was found.")]
-    yield doc.Section("ceiling", "Ceiling, with the sum", tuple(blocks), nav="Ceiling", on=doc.PAGE)
+    yield doc.Section("ceiling", "Ceiling, with the sum", tuple(blocks), nav="Ceiling",
+                      on=doc.PAGE | doc.PAPER)  # fmt: skip
 
 
 def sum_of(ceiling: Ceiling | Skipped) -> Iterator[doc.Block]:

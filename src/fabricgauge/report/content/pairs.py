@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.pairs import PairAnalysis, Quantity
+from fabricgauge.model.pairs import PairAnalysis, Quantity, called
 from fabricgauge.report import document as doc
 from fabricgauge.report.picture import SHOWN, HeatMap, shortened, title
 from fabricgauge.words.figures import digits, microseconds, of_unit, percent, signed, size
@@ -65,11 +65,17 @@ def summary(judged: Judged) -> Iterator[str]:
 
 
 def key_figures(judged: Judged) -> Iterator[tuple[str, doc.KeyFigure]]:
-    """What is typical of each matrix, with the network that it is of."""
+    """Yield a figure for each matrix with its network: the worst fault's, else the typical one."""
     for one in judged.fabric.analyses:
         unit, factor = SHOWN[one.matrix.quantity]
-        what = f"{title(one)}: typical of {coverage(one)}; {verdict(one)}"
-        yield one.matrix.network, doc.KeyFigure(digits(one.typical * factor), unit, what)
+        faults = [finding for finding in one.findings if finding.explanation == "fault"]
+        if faults:
+            worst = max(faults, key=lambda finding: abs(finding.effect))
+            shown, part = one.typical * (1 + worst.effect), called(worst.part, worst.names)
+            what = f"{title(one)}: {part}; typical {typical(one)}, {verdict(one)}"
+        else:
+            shown, what = one.typical, f"{title(one)}: typical of {coverage(one)}; {verdict(one)}"
+        yield one.matrix.network, doc.KeyFigure(digits(shown * factor), unit, what)
 
 
 def pairs(judged: Judged) -> Iterator[doc.Section]:

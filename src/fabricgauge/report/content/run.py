@@ -26,7 +26,14 @@ from fabricgauge.report.content.run_data import data, layout, records
 from fabricgauge.report.content.together import together
 from fabricgauge.report.content.verbs import connections
 from fabricgauge.report.interface import Kind, Setting
-from fabricgauge.words.figures import duration, megabytes_per_s, microseconds, percent, size
+from fabricgauge.words.figures import (
+    duration,
+    megabytes_per_s,
+    microseconds,
+    of_unit,
+    percent,
+    size,
+)
 from fabricgauge.words.networks import is_loopback, named
 from fabricgauge.words.sentences import between, counted
 
@@ -60,13 +67,16 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     worst = worst_first(judged.verdicts)[:1]
     of_path = any(one.rule in ("path", "placement") for one in worst)
     pictured = proof if of_path else matrices if judged.fabric.analyses else curves
-    yield from at_fault.faults(judged)
+    # A page has its headline above: what to do comes next, without scrolling.
+    faults = tuple(at_fault.faults(judged))
+    yield from _on(doc.TEXT, faults)
     yield verdicts.to_do(judged)
     yield at_fault.drained(judged)
-    yield from _on(doc.PAGE, pictured)
+    yield from _on(doc.PAGE | doc.PAPER, faults)
+    yield from _on(doc.PAGE | doc.PAPER, pictured)
     yield from verdicts.tables(judged)
     yield ceilings.in_lines(judged)
-    yield verdicts.verdicts(judged, doc.PAGE if verdicts.several(judged) else doc.ALL)
+    yield verdicts.verdicts(judged, doc.PAGE | doc.PAPER if verdicts.several(judged) else doc.ALL)
     yield path.wire_of_low(judged)
     yield from ceilings.sums(judged)
     yield from measured.figures(judged)
@@ -95,6 +105,7 @@ def _on(medium: doc.Medium, sections: Iterable[doc.Section]) -> Iterator[doc.Sec
 
 def _key_figures(judged: Judged) -> Iterator[doc.KeyFigure]:
     """Rates and times, then the smallest share that the pinned network's interfaces carried."""
+    yield from _failed_figure(judged)
     invalid = {one.network for one in judged.verdicts if one.outcome is Outcome.INVALID}
     for network, figure in _measured(judged):
         yield msgspec.structs.replace(figure, valid=named(network) not in invalid)
@@ -103,6 +114,20 @@ def _key_figures(judged: Judged) -> Iterator[doc.KeyFigure]:
             least = percent(min(node.pinned_share for node in group.nodes))
             what = f"of what each node sent crossed {group.network} (least over the nodes)"
             yield doc.KeyFigure(least.removesuffix(" %"), "%", what)
+
+
+def _failed_figure(judged: Judged) -> Iterator[doc.KeyFigure]:
+    """Yield the figure that failed, with its part and its limit; a matrix shows its own parts."""
+    failed = next(iter(worst_first(judged.verdicts)), None)
+    if failed is None or failed.outcome is not Outcome.FAIL or failed.rule == "outliers":
+        return
+    figure, limit = failed.figure, failed.threshold
+    if figure is not None:
+        value, _, unit = of_unit(figure.value, figure.unit).partition(" ")
+        required = (
+            f"; required {limit.relation} {of_unit(limit.value, limit.unit)}" if limit else ""
+        )
+        yield doc.KeyFigure(value, unit, f"{failed.subject}: {figure.what}{required}")
 
 
 def _measured(judged: Judged) -> Iterator[tuple[str | None, doc.KeyFigure]]:

@@ -166,5 +166,13 @@ def spectrum_plot(histogram: Histogram) -> Any:
         ))  # fmt: skip
     style(plot)
     plot.xaxis.formatter = models.NumeralTickFormatter(format="0,0.[000]")
+    plot.yaxis.ticker = models.FixedTicker(ticks=_counts_to(max(histogram.counts)))
     plot.yaxis.formatter = models.NumeralTickFormatter(format="0,0")
     return plot
+
+
+def _counts_to(most: int) -> list[int]:
+    """Return 1, 2, 5, 10, 20 … up to the largest count: whole numbers, none twice."""
+    decades = range(len(str(most)))
+    steps = (mantissa * 10**decade for decade in decades for mantissa in (1, 2, 5))
+    return [step for step in steps if step <= most]

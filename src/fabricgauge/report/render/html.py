@@ -37,6 +37,8 @@ def render(document: doc.Report, setting: Setting) -> str:
         scripts = [library(), _source(templates, "boot.js")]
     if any('<table class="filtered">' in one for one in sections):
         scripts.append(_source(templates, "filter.js"))
+    if any('<pre class="lines">' in one or '<section id="next"' in one for one in sections):
+        scripts.append(_source(templates, "copy.js"))
     digests = (hashlib.sha256(one.encode()).digest() for one in scripts)
     hashes = [f"sha256-{base64.b64encode(one).decode()}" for one in digests]
     about = " · ".join(one for one in (shown.about, setting.printed) if one)
@@ -74,7 +76,7 @@ def _environment(plots: _Plots) -> Any:
     )  # fmt: skip
     made.filters.update(
         kind=lambda value: type(value).__name__, parts=doc.parts_of, target=plots.target,
-        prose=_prose,
+        prose=_prose, printed=lambda section: doc.PAPER in section.on,
     )  # fmt: skip
     return made
 

@@ -15,8 +15,8 @@ SERIES = ("#0b5cad", "#c2570c", "#00785f", "#8a3f9e", "#6f6a00", "#3d5a6c")
 #: A pair that was not measured.
 UNMEASURED = "#c4cdd8"
 HEAT_STEPS = 64
-#: Good to bad on white paper. Lightness falls all the way, so that no colour need be told
-#: from another of the same lightness; the reverse is for dark pages, where bad must shine.
+#: Good to bad, on light and on dark pages alike: a colour means the same in every report.
+#: Lightness falls all the way, so that no colour need be told from another of the same lightness.
 _HEAT_ANCHORS = ("#fef9dd", "#f7cf63", "#df7f2c", "#a02e4e", "#3a1048")
 
 
@@ -45,8 +45,6 @@ DARK: dict[str, str] = {
     PAPER: "#151c26",
     LIMIT: "#ff8a94",
     FLOOR: "#b9a8e6",
-    UNMEASURED: "#3b4757",
     **dict(zip(SERIES, ("#63adf7", "#f79a4f", "#3fcfae", "#cf8fe0", "#d3cb4a", "#9dbccd"),
                strict=True)),
-    **dict(zip(HEAT, reversed(HEAT), strict=True)),
 }  # fmt: skip

@@ -90,8 +90,5 @@
     if (target instanceof HTMLDetailsElement) target.open = true;
   };
   addEventListener("hashchange", open);
-  addEventListener("beforeprint", () => {
-    for (const part of document.querySelectorAll("details")) part.open = true;
-  });
   open();
 })();
