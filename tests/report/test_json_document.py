@@ -33,7 +33,7 @@ def test_the_structure_is_the_documented_one() -> None:
     ]  # fmt: skip
     assert list(read["curves"][0]["points"][0]) == [
         "message_bytes", "window", "time", "bandwidth", "p99_s", "minimum_s", "maximum_s",
-        "mean_s",
+        "mean_s", "recheck",
     ]  # fmt: skip
     assert read["ceilings"]["net1"]["type"] == "ceiling"
 

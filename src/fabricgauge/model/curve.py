@@ -14,7 +14,8 @@ class CurvePoint(msgspec.Struct, frozen=True):
     patterns. ``bandwidth`` is bytes/s of payload per direction, for
     ``bidirectional_bandwidth`` the sum of both directions; None for a latency pattern
     and for a message without payload. Percentile, extremes and mean are over all samples of
-    all launches, in seconds per sample.
+    all launches, in seconds per sample. ``recheck`` is the time of a second measurement whose
+    interval lies apart from that of ``time``: then the first one was a chance, and shows nothing.
     """
 
     message_bytes: int
@@ -25,6 +26,7 @@ class CurvePoint(msgspec.Struct, frozen=True):
     minimum_s: float
     maximum_s: float
     mean_s: float
+    recheck: Estimate | None = None
 
 
 class Curve(msgspec.Struct, frozen=True):

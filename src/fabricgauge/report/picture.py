@@ -36,7 +36,8 @@ class Mark(NamedTuple):
     """One point of a curve in the plot's unit, and what pointing at it says.
 
     ``place`` is x in words, ``median`` and ``interval`` are y, ``samples`` how many.
-    ``tail`` is the 99th percentile, None where the plot shows rates.
+    ``tail`` is the 99th percentile, None where the plot shows rates. ``fill`` is 0 for a point
+    that a second measurement refuted: it is drawn hollow.
     """
 
     x: float
@@ -49,6 +50,7 @@ class Mark(NamedTuple):
     also: str
     samples: str
     tail: float | None = None
+    fill: float = 1.0
 
 
 def estimate_mark(

@@ -13,6 +13,7 @@ from fabricgauge.model.measurement import Measurement, Times
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS, Pattern
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import Besides, Quantity, SuiteCurve, SuitePoint
+from fabricgauge.model.verdict import VerdictSubject
 from fabricgauge.stats.series import (
     Observed,
     Point,
@@ -44,13 +45,17 @@ def curves(run: Run) -> tuple[Curve, ...]:
     that were measured again to confirm a suspicion are evidence of that alone.
     """
     own = [one for one in run.launches if one.purpose == "measure" and not one.curves]
+    again = _rechecked(run)
     return tuple(
         Curve(
             network=network,
             pattern=series.pattern,
             origin_node=series.origin,
             target_node=series.target,
-            points=tuple(_point(series, point) for point in series.points),
+            points=tuple(
+                _point(series, point, again.get((network, series.about, point.message_bytes)))
+                for point in series.points
+            ),
             variant=series.variant,
         )
         for network in dict.fromkeys(launch.network for launch in run.launches)
@@ -58,7 +63,18 @@ def curves(run: Run) -> tuple[Curve, ...]:
     )
 
 
-def _point(series: Series, point: Point) -> CurvePoint:
+def _rechecked(run: Run) -> dict[tuple[str | None, VerdictSubject, int], Estimate]:
+    """Return the times of points that two nodes measured again, by network, series and size."""
+    launches = [one for one in run.launches if one.purpose == "again" and not one.curves]
+    return {
+        (network, series.about, point.message_bytes): point.time
+        for network in dict.fromkeys(launch.network for launch in launches)
+        for series in series_of([one for one in launches if one.network == network])
+        for point in series.points
+    }
+
+
+def _point(series: Series, point: Point, again: Estimate | None) -> CurvePoint:
     times = _times(point.measurements)
     bandwidth: Estimate | None = point.bandwidth
     if series.is_latency or point.message_bytes == 0:
@@ -76,7 +92,12 @@ def _point(series: Series, point: Point) -> CurvePoint:
         minimum_s=min(one.minimum_s for one in times),
         maximum_s=max(one.maximum_s for one in times),
         mean_s=_mean_s(point.measurements) or point.time.value,
+        recheck=again if again and _are_apart(again, point.time) else None,
     )
+
+
+def _are_apart(a: Estimate, b: Estimate) -> bool:
+    return a.supported and b.supported and (a.high < b.low or b.high < a.low)
 
 
 def _mean_s(measurements: Sequence[Measurement]) -> float:

@@ -132,6 +132,26 @@ def half_width(estimate: Estimate) -> str:
     return "± < 0.1 %" if estimate.value and percentage < 0.05 else f"± {percentage:.1f} %"
 
 
+def supported_digits(estimate: Estimate, usual: int = 4) -> int:
+    """Return how many significant digits the interval of a value supports, at most ``usual``."""
+    if not estimate.supported or estimate.half_width < 0.01:
+        return usual
+    return 3 if estimate.half_width < 0.1 else 2
+
+
+def share_of(estimate: Estimate, limit: float) -> str:
+    """Return a value's share of a limit in percent, as exactly as its interval supports.
+
+    A value above the limit whose interval reaches down to it is 100 %: nothing shows more.
+    """
+    share = estimate.value / limit
+    if share > 1 and estimate.low <= limit:
+        return percent(1.0)
+    rounded = f"{share * 100:.0f}"
+    wide = estimate.supported and estimate.half_width >= 0.02
+    return f"{rounded} %" if wide and rounded not in ("0", "100") else percent(share)
+
+
 def _scaled(value: float) -> str:
     for factor, prefix in _SI:
         if abs(value) >= factor * 0.99995:

@@ -13,8 +13,9 @@ from fabricgauge.report.content.matrix_pictures import (
     blocked,
     heat_map,
 )
-from fabricgauge.report.picture import HeatMap
-from fabricgauge.report.render.palette import DARK, HEAT
+from fabricgauge.report.picture import HeatMap, Histogram
+from fabricgauge.report.render.fabric_plots import spectrum_plot
+from fabricgauge.report.render.palette import DARK, HEAT, UNMEASURED
 
 NODES = fabric_sample.names(8)
 
@@ -105,9 +106,15 @@ def test_a_single_wild_value_does_not_take_all_colours() -> None:
     assert heat.bad == pytest.approx(2.0)
 
 
-def test_the_colours_get_darker_all_the_way_and_turn_round_on_dark_pages() -> None:
+def test_the_colours_get_darker_all_the_way_and_mean_the_same_on_dark_pages() -> None:
     light = [sum(w * int(c[i : i + 2], 16) for w, i in ((0.2126, 1), (0.7152, 3), (0.0722, 5)))
              for c in HEAT]  # fmt: skip
     assert light == sorted(light, reverse=True)
     assert len(set(HEAT)) == len(HEAT)
-    assert [DARK[colour] for colour in HEAT] == list(reversed(HEAT))
+    assert not {*HEAT, UNMEASURED} & set(DARK)
+
+
+@pytest.mark.parametrize(("most", "ticks"), [(1, [1]), (3, [1, 2]), (56, [1, 2, 5, 10, 20, 50])])
+def test_counts_along_an_axis_are_whole_and_appear_once(most: int, ticks: list[int]) -> None:
+    plot = spectrum_plot(Histogram("pairs", "µs", (0.0, 1.0), (most,), (), ("0 to 1 µs",)))
+    assert plot.yaxis[0].ticker.ticks == ticks

@@ -158,7 +158,6 @@ def test_others_tables_have_a_filter_whose_script_the_policy_names() -> None:
     rows = page.partition('<table class="filtered">')[2]
     assert "&lt;b&gt;slow" in page
     assert 0 < rows.index("a.out:1 osu_bw") < rows.index("b.out:1 osu_bw")
-    script = page.rpartition("<script>")[2].partition("</script>")[0]
+    (script,) = [one for one in Page(page).scripts if "table.filtered" in one]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert "table.filtered" in script
     assert f"'sha256-{digest}'" in page

@@ -10,7 +10,7 @@ from fabricgauge.model.curve import Curve
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.verdict import GONE, Outcome, Verdict
-from fabricgauge.words.figures import megabytes_per_s, percent, size
+from fabricgauge.words.figures import digits, megabytes_per_s, share_of, size, supported_digits
 from fabricgauge.words.networks import is_loopback, named
 from fabricgauge.words.patterns import words_of
 
@@ -189,10 +189,11 @@ def _is_said(judged: Judged, one: Verdict) -> bool:
 
 def _sentence(peak: BestRate) -> str:
     limit = peak.limit_bytes_s or float("inf")
+    rate = peak.bandwidth
+    shown = digits(rate.value / 1e6, supported_digits(rate, 5))
     return (
-        f"{named(peak.curve.network)} carries {megabytes_per_s(peak.bandwidth.value)} MB/s"
-        " per direction"
+        f"{named(peak.curve.network)} carries {shown} MB/s per direction"
         f" ({peak.curve.origin_node} → {peak.curve.target_node}, {size(peak.message_bytes)}),"
-        f" {percent(peak.bandwidth.value / limit)} of its ceiling of"
+        f" {share_of(rate, limit)} of its ceiling of"
         f" {megabytes_per_s(limit)} MB/s."
     )

@@ -107,12 +107,30 @@ def _time_mark(point: CurvePoint) -> Mark:
     time = point.time
     enough = time.samples >= P99_SAMPLES
     p99 = f"p99 {microseconds(point.p99_s)} µs" if enough else "too few samples for a p99"
-    return estimate_mark(
+    mark = estimate_mark(
         point.message_bytes, time, 1e6, f"{microseconds(time.value)} µs",
         f"{microseconds(time.low)} to {microseconds(time.high)} µs",
         f"{p99}, least {microseconds(point.minimum_s)} µs", _count(point),
         (point.p99_s if enough else time.high) * 1e6,
     )  # fmt: skip
+    return _with_recheck(mark, point)
+
+
+def _with_recheck(mark: Mark, point: CurvePoint) -> Mark:
+    """Return the mark, hollow and with the second figure if that refuted the first."""
+    if point.recheck is None:
+        return mark
+    return mark._replace(fill=0.0, also=f"{mark.also}; {recheck(point)}")
+
+
+def recheck(point: CurvePoint) -> str:
+    """Return the figure of a second measurement that refuted a point, empty if none did."""
+    if point.recheck is None:
+        return ""
+    if point.bandwidth is None or point.time.value <= 0:
+        return f"measured again: {microseconds(point.recheck.value)} µs"
+    rate = point.bandwidth.value * point.time.value / point.recheck.value
+    return f"measured again: {megabytes_per_s(rate)} MB/s"
 
 
 def _rates(judged: Judged, network: str | None, patterns: tuple[str, ...], which: str) -> Picture:
@@ -132,12 +150,13 @@ def _rate_marks(curve: Curve, limit: float | None) -> Iterator[Mark]:
     for point in curve.points:
         rate = point.bandwidth
         if rate:
-            yield estimate_mark(
+            mark = estimate_mark(
                 point.message_bytes, rate, 1e-6, f"{megabytes_per_s(rate.value)} MB/s",
                 f"{megabytes_per_s(rate.low)} to {megabytes_per_s(rate.high)} MB/s",
                 f"{percent(rate.value / limit)} of the ceiling" if limit else "no ceiling known",
                 _count(point),
             )  # fmt: skip
+            yield _with_recheck(mark, point)
 
 
 def _count(point: CurvePoint) -> str:

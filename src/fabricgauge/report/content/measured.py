@@ -20,6 +20,7 @@ from fabricgauge.report.content.curves import (
     networks,
     pair_curves,
     pictures,
+    recheck,
 )
 from fabricgauge.report.content.suites import with_references
 from fabricgauge.words.figures import (
@@ -27,8 +28,9 @@ from fabricgauge.words.figures import (
     half_width,
     megabytes_per_s,
     microseconds,
-    percent,
+    share_of,
     size,
+    supported_digits,
 )
 from fabricgauge.words.networks import is_loopback, named
 from fabricgauge.words.patterns import PATTERNS
@@ -93,13 +95,15 @@ def _figure(
     """The median with its interval, then a rate's share of the ceiling where there is one."""
     rate = point.bandwidth
     if rate is None:
-        yield f"{microseconds(point.time.value)}{' µs' * units} {half_width(point.time)}"
+        shown = digits(point.time.value * 1e6, supported_digits(point.time))
+        yield f"{shown}{' µs' * units} {half_width(point.time)}"
         return
-    shown = digits(rate.value / 1e6) if brief else megabytes_per_s(rate.value)
+    usual = 5 if rate.value >= 1e8 and not brief else 4
+    shown = digits(rate.value / 1e6, supported_digits(rate, usual))
     yield f"{shown}{' MB/s' * units} {half_width(rate)}"
     limit = limit_bytes_s(judged, curve.network, curve.pattern)
     if limit:
-        yield percent(rate.value / limit)
+        yield share_of(rate, limit)
 
 
 def other_rows(
@@ -160,7 +164,7 @@ def curves(judged: Judged) -> doc.Section:
     """A plot for each pattern of each network."""
     said = "Medians with their 95 % intervals (whiskers). The tint above a latency curve reaches to"
     said += " its 99th percentile. Point at a mark for its figures; a click on a legend entry hides"
-    said += " or shows it."
+    said += " or shows it. A hollow mark was refuted by a second measurement."
     plots = (doc.Deferred(lambda: _plots(judged)),)
     return doc.Section("curves", "Curves", plots, nav="Curves", intro=said, on=doc.PAGE)
 
@@ -177,7 +181,8 @@ def _plots(judged: Judged) -> list[doc.Block]:
 _CASES = (
     "Times are µs per sample; p99.9 is that of the worst launch. The interval is that of the"
     " median. “–” stands for too few samples: fewer than 100 for p99, than 1,000 in every"
-    " launch for p99.9. A batch is how many operations were timed at once."
+    " launch for p99.9. A batch is how many operations were timed at once. ○ marks a size that a"
+    " second measurement refuted; point at it for the second figure."
 )
 
 
@@ -211,12 +216,15 @@ def _case_row(judged: Judged, curve: Curve, point: CurvePoint, rated: bool) -> t
     rate, time = point.bandwidth, point.time
     rates = (
         doc.Cell(f"{megabytes_per_s(rate.value)} {half_width(rate)}" if rate else "", strong=True),
-        percent(rate.value / limit) if rate and limit else "",
+        share_of(rate, limit) if rate and limit else "",
     )
     tails = [one.times.p999_s for one in records if one.times and one.samples >= P999_SAMPLES]
     stops = Counter(map(_stopped_by, records)).items()
     return (
-        size(point.message_bytes), str(point.window),
+        doc.Cell(f"{size(point.message_bytes)} ○", hint=recheck(point))
+        if point.recheck
+        else size(point.message_bytes),
+        str(point.window),
         doc.Cell(microseconds(time.value), strong=True),
         f"{microseconds(time.low)} to {microseconds(time.high)}",
         microseconds(point.p99_s) if time.samples >= P99_SAMPLES else TOO_FEW,

@@ -32,6 +32,7 @@ from fabricgauge.words.figures import (
     microseconds,
     of_unit,
     percent,
+    share_of,
     size,
 )
 from fabricgauge.words.networks import is_loopback, named
@@ -135,7 +136,7 @@ def _measured(judged: Judged) -> Iterator[tuple[str | None, doc.KeyFigure]]:
     yield from pairs.key_figures(judged)
     for peak in one_way_peaks(judged):
         limit, rate, network = peak.limit_bytes_s, peak.bandwidth.value, peak.curve.network
-        share = f", {percent(rate / limit)} of the ceiling" if limit else ""
+        share = f", {share_of(peak.bandwidth, limit)} of the ceiling" if limit else ""
         what = f"{named(network)}: one direction, {direction(peak.curve)},"
         what += f" {size(peak.message_bytes)} messages{share}"
         yield network, doc.KeyFigure(megabytes_per_s(rate), "MB/s", what)

@@ -113,7 +113,9 @@ def _draw_series(plot: Any, series: PlotCurve, place: int) -> Any:
     if tailed:
         drawn.append(plot.varea(x="x", y1="y", y2="tail", source=source, color=colour, alpha=0.1))
     drawn.append(plot.line("x", "y", source=source, color=colour, line_width=1.8))
-    points = plot.scatter("x", "y", source=source, color=colour, marker=marker, size=6)
+    points = plot.scatter(
+        "x", "y", source=source, color=colour, fill_alpha="fill", marker=marker, size=6
+    )
     head = models.TeeHead(size=7, line_color=colour)
     whisker = models.Whisker(source=source, base="x", lower="low", upper="high",
                              line_color=colour, upper_head=head, lower_head=head)  # fmt: skip
