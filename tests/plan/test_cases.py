@@ -19,7 +19,7 @@ def test_every_size_of_every_pattern_is_planned_once_per_direction(
     names = [case.name for case in planned]
     assert len(names) == len(set(names))
     for pattern in PATTERNS:
-        wanted = {s for s in sizes if s > 0 or "latency" in pattern}
+        wanted = {s for s in sizes if s > 0 or pattern == "latency"}
         forward = {c.message_bytes for c in planned if c.pattern == pattern and c.origin == 0}
         assert forward == wanted
 

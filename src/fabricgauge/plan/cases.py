@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import (
     LATENCY_PATTERNS,
+    ONE_SIDED_PATTERNS,
     ROUND_TRIP_PATTERNS,
     SUSTAINED_BYTES,
     THREADED_PATTERNS,
@@ -97,12 +98,16 @@ def _directions(
 
 
 def _suitable(pattern: str, sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """The sizes that the pattern can have; an atomic's is its own whatever was asked for."""
+    """Return the sizes that a pattern can have; an atomic has its own, whatever was asked for.
+
+    An empty message goes nowhere in one-sided patterns: MPI returns at once.
+    """
     if pattern in ATOMICS:
         return (INTEGER_BYTES,)
     if pattern != "accumulate_latency":
-        return tuple(size for size in sizes if pattern in LATENCY_PATTERNS or size > 0)
-    whole = tuple(size for size in sizes if size % INTEGER_BYTES == 0)
+        least = 0 if pattern in LATENCY_PATTERNS and pattern not in ONE_SIDED_PATTERNS else 1
+        return tuple(size for size in sizes if size >= least)
+    whole = tuple(size for size in sizes if size > 0 and size % INTEGER_BYTES == 0)
     if sizes and not whole:
         raise UsageError(
             f"accumulate_latency adds integers of {INTEGER_BYTES} B: none of the sizes"
