@@ -150,10 +150,7 @@ def _in_memory(curve: SuiteCurve) -> str:
         )
     if curve.pattern is None:
         return ""
-    hosts = curve.hosts if len(curve.hosts) > 1 else curve.evidence.rank_hosts
-    if len(hosts) > 1 and len(set(hosts)) == 1:
-        return f"has both ends on {hosts[0]}"
-    return f"has one end: {curve.evidence.one_end}" if curve.evidence.one_end else ""
+    return f"stays inside a node ({curve.inside_node})" if curve.inside_node else ""
 
 
 def _quickest(curve: SuiteCurve) -> float:

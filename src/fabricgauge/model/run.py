@@ -6,6 +6,7 @@ import msgspec
 
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding
+from fabricgauge.model.hosts import unified
 from fabricgauge.model.measurement import Header, Measurement, NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.plan import Plan, Purpose
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
@@ -130,7 +131,7 @@ class Launch(msgspec.Struct, frozen=True):
     def hosts_of(self, curve: SuiteCurve) -> tuple[str, ...]:
         """Hosts of an imported curve's ranks, as its log or its importer names them."""
         named = curve.hosts if len(curve.hosts) > 1 else curve.evidence.rank_hosts
-        return named or (self.nodes if self.imported else ())
+        return unified(named or (self.nodes if self.imported else ()))
 
 
 #: A fact of a run's environment is called so, with a network's name behind it.

@@ -12,8 +12,9 @@ import msgspec
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.gpu_pairs import GpuPairs
+from fabricgauge.model.hosts import unified
 from fabricgauge.model.nccl import NcclEvidence
-from fabricgauge.model.pattern import Pattern
+from fabricgauge.model.pattern import PAIR_PATTERNS, Pattern
 
 Quantity = Literal["time", "bandwidth", "message_rate", "bus_bandwidth", "overlap"]
 
@@ -41,6 +42,10 @@ Besides = Literal[
 #: Why a figure is missing. ``corrupt``: the suite itself found wrong data.
 Trouble = Literal["corrupt", "timeout", "memory", "not a number", "cut off", "other"]
 
+
+#: Benchmarks whose first half of ranks meets the second: rank i and i + pairs (osu_mbw_mr.c and
+#: osu_multi_lat.c of OSU 7.4; Uniband and Biband in the guide of IMB 2021).
+_PAIRED_BY_HALVES = frozenset({"osu_mbw_mr", "osu_multi_lat", "Uniband", "Biband"})
 
 #: Facts beside a table that were measured: no setting tells two runs by them.
 RESULTS = frozenset({
@@ -98,6 +103,8 @@ class LogEvidence(msgspec.Struct, frozen=True):
     that stands twice is one node (Intel MPI's start-up table, Open MPI's bindings, NetPIPE,
     nccl-tests). ``addresses`` are the IP addresses of the own end and of the other one (iperf).
     ``verbs_ends`` are the local and the remote end (perftest): equal ones are one port.
+    ``rank_nodes`` are the nodes of all ranks as the options of the log's own command decide them,
+    by a name or a number, ``command`` is that command; both are empty where it leaves them open.
     ``link_type`` is ``Ethernet`` or ``IB``, ``mtu_bytes`` the RDMA connection's, ``devices``
     adapters or accelerators by name, ``provider`` libfabric's or NCCL's name of the transport,
     ``library`` the MPI or NCCL with its version. ``data_checked`` tells that the suite compared
@@ -106,6 +113,8 @@ class LogEvidence(msgspec.Struct, frozen=True):
     """
 
     rank_hosts: tuple[str, ...] = ()
+    rank_nodes: tuple[str, ...] = ()
+    command: str = ""
     addresses: tuple[str, ...] = ()
     verbs_ends: tuple[VerbsEnd, ...] = ()
     link_type: str = ""
@@ -181,6 +190,36 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
     cut_off: str = ""
     source: str = ""
     evidence: LogEvidence = LogEvidence()
+
+    @property
+    def ends(self) -> tuple[tuple[int, int], ...]:
+        """The ranks of each pair between which bytes moved; none where they are not known."""
+        if self.pairs == 1 and self.pattern in PAIR_PATTERNS:
+            return ((self.origin, self.target),)
+        if self.benchmark in _PAIRED_BY_HALVES:
+            return tuple((rank, rank + self.pairs) for rank in range(self.pairs))
+        return ()
+
+    @property
+    def inside_node(self) -> str:
+        """Why its bytes stayed inside a node, as the log shows it; empty if it does not."""
+        if self.evidence.one_end:
+            return self.evidence.one_end
+        named = self.hosts if len(self.hosts) > 1 else self.evidence.rank_hosts
+        if stay := self._staying(unified(named)):
+            return f"the log itself names {stay[0]} for {stay[1]}"
+        if stay := self._staying(self.evidence.rank_nodes):
+            return f"the command starts {stay[1]} on one node: {self.evidence.command}"
+        return ""
+
+    def _staying(self, nodes: Sequence[str]) -> tuple[str, str] | None:
+        """A node, and which ranks share it: all, or two that are a pair."""
+        if len(nodes) > 1 and len(set(nodes)) == 1:
+            return nodes[0], "both ends" if len(nodes) == 2 else "all ranks"
+        for rank, other in self.ends:
+            if max(rank, other) < len(nodes) and nodes[rank] == nodes[other]:
+                return nodes[rank], f"ranks {rank} and {other}, which are a pair"
+        return None
 
     @property
     def of_ping_pong(self) -> bool:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.lines import remembered
+from fabricgauge.parse.command import Command, rank_nodes
+from fabricgauge.parse.lines import command_line, remembered
 
 #: What is told of more ranks is not kept.
 MOST_RANKS = 1 << 16
@@ -27,6 +28,8 @@ _FACTS = re.compile(
 )
 #: Suites whose programs an MPI's launcher starts.
 _SUITES = {"osu", "imb", "netpipe", "mpigraph", "gpcnet", "nccl-tests", "rccl-tests", "hpcc"}
+#: How the programs begin of which none is called as its benchmarks are.
+_PROGRAMS = {"imb": "IMB-", "netpipe": "NPmpi", "mpigraph": "mpiGraph"}
 #: The rest of a list of processors that was too long for one line.
 _REST = re.compile(r"(?:\[\d+\])?\s+\d[\d,-]*\}?\s*$")
 
@@ -53,11 +56,16 @@ class Launch:
     def __init__(self) -> None:
         self._facts: dict[str, str] = {}
         self._begun = False
+        #: By program, its command; None for one that several commands start, of which only one can
+        #: be that of a table.
+        self._commands: dict[str, Command | None] = {}
+        self._used = False
 
     def copy(self) -> "Launch":
         """The same facts for a rank's own lines, which then may tell of another start."""
         other = Launch()
         other.learn(self._facts)
+        other._commands = dict(self._commands)
         return other
 
     def take(self, text: str) -> Mapping[str, str] | None:
@@ -76,12 +84,31 @@ class Launch:
         if len(self._facts) < MOST_RANKS:
             self._facts.update(facts)
 
+    def commanded(self, command: Command) -> "Launch":
+        """The start that a command begins: this one, unless it has a table of that program."""
+        if not self._used or command.program not in self._commands:
+            known = command.program in self._commands
+            self._commands[command.program] = None if known else command
+            return self
+        begun = Launch()
+        begun._commands[command.program] = command
+        return begun
+
+    def _command_of(self, curve: SuiteCurve) -> Command | None:
+        fitting = (
+            command
+            for program, command in self._commands.items()
+            if program == curve.benchmark or program.startswith(_PROGRAMS.get(curve.suite, "?"))
+        )
+        return next(fitting, None)
+
     def add_to(self, curve: SuiteCurve) -> None:
         """Let a new curve of this start tell its facts; what its own output says stays.
 
         Of more ranks than took part the first ones did.
         """
-        if not self._facts or curve.suite not in _SUITES:
+        self._used = True
+        if not (self._facts or self._commands) or curve.suite not in _SUITES:
             return
         hosts = [self._facts.get(str(rank), "") for rank in range(len(self._facts))]
         hosts = hosts[: hosts.index("")] if "" in hosts else hosts
@@ -93,6 +120,11 @@ class Launch:
             library=own.library or self._facts.get("library", ""),
             provider=own.provider or self._facts.get("provider", ""),
         )
+        if command := self._command_of(curve):
+            nodes = rank_nodes(command, curve.ranks or 2 * curve.pairs)
+            evidence = msgspec.structs.replace(
+                evidence, rank_nodes=nodes, command=command_line(command.text) if nodes else ""
+            )
         msgspec.structs.force_setattr(curve, "evidence", evidence)
         if not curve.hosts:
             msgspec.structs.force_setattr(curve, "hosts", evidence.rank_hosts)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
+from fabricgauge.parse.command import Command, command_in
 from fabricgauge.parse.dialects import (
     DIALECTS,
     JSON_DIALECTS,
@@ -386,6 +387,10 @@ class LogStream:
         if not numbers:
             line = self._as_printed(line)
             text = line.text
+        if (reader is None or "_perf" not in text) and ("run" in text or "mpiexec" in text):
+            command = command_in(text)
+            if command is not None:
+                return self._commanded(command, line)
         if reader is not None and (numbers or _begun_in(text) in (-1, self._place)):
             found = reader.line(line)
             return self._handed(found, line) if found or self._unparsed.busy else ()
@@ -434,6 +439,13 @@ class LogStream:
         if not is_decoration(line.text):
             self._unparsed.report(line, FOREIGN)
         return self._unparsed.told()
+
+    def _commanded(self, command: Command, line: LogLine) -> Sequence[Found]:
+        """The command of a suite's program, which ends what was read before."""
+        closed = self._close()
+        self.launch = self.launch.commanded(command)
+        begun = () if dialect_begun(line.text) < 0 else self._plain_line(line)
+        return (*closed, *begun)
 
     def _starts(self, facts: Mapping[str, str]) -> Sequence[Found]:
         """A line of an MPI's start; another start ends what was read before."""

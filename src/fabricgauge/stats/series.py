@@ -155,7 +155,7 @@ class Series(msgspec.Struct, frozen=True):
         """Whether its ends are said to be on different hosts; None where nobody says it."""
         if self.foreign is None:
             return None
-        if self.foreign.evidence.one_end:
+        if self.foreign.inside_node:
             return False
         if not self.hosts:
             return None

@@ -69,10 +69,13 @@ def test_a_heading_without_rows_is_told_of() -> None:
     assert curve.cut_off == "no row follows the heading"
 
 
-def test_a_size_that_does_not_grow_belongs_to_something_else() -> None:
-    (curve,), strange = curves_and_strange(LATENCY + ROWS + b"1                       9.00\n")
+def test_a_size_that_does_not_grow_begins_another_table() -> None:
+    """The rows of a second run, appended without its heading."""
+    text = LATENCY + ROWS + b"1                       9.00\n2                       9.50\n"
+    (curve, appended), strange = curves_and_strange(text)
     assert values(curve)[1] == pytest.approx(1.2e-6)
-    assert [each.line for each in strange] == [6]
+    assert values(appended) == {1: pytest.approx(9e-6), 2: pytest.approx(9.5e-6)}
+    assert (appended.first_line, appended.benchmark, strange) == (6, curve.benchmark, [])
 
 
 def test_a_row_with_too_many_words_is_reported() -> None:

@@ -1,8 +1,8 @@
-"""Is there a size where a larger message takes less time, or bandwidth falls?"""
+"""Is there a size where a larger message takes less time, or bandwidth falls or stays low?"""
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from fabricgauge.judge.interface import Said, of_networks
@@ -24,12 +24,22 @@ _REMEDY = (
 )
 
 
+#: A disturbed sample owns the mean of one size; it does not last over more.
+LASTING_SIZES = 2
+#: From this multiple of ``fraction.from`` on a stream no longer grows with its messages.
+GROWN = 4
+
+
 class Fall(NamedTuple):
-    """Between two neighbouring sizes the curve went the wrong way by ``share`` (0 to 1)."""
+    """Between two neighbouring sizes the curve went the wrong way by ``share`` (0 to 1).
+
+    ``sizes`` is over how many sizes the curve stays below the level before.
+    """
 
     smaller_bytes: int
     larger_bytes: int
     share: float
+    sizes: int = 1
 
 
 #: A fall, and the limit that it was held against.
@@ -40,27 +50,81 @@ _Held = tuple[Fall, str]
 def judge(subject: Subject) -> Said | Skipped:
     seen = [(one, *held) for one in subject.series for held in _falls(subject, one)]
     found = [one for one in seen if _came_back(subject, one[0], one[1])]
-    told = tuple(_sentence(series, fall) for series, fall, _ in found or seen)
+    told = tuple(_sentence(*one) for one in found or seen)
     if not subject.series:
         return Skipped("nothing was measured")
+    if low := list(_stays_low(subject)):
+        share, sentence = max(low)
+        return Said(
+            Outcome.WARN, sentence, Figure(share, "share", sentence),
+            subject.threshold("dips.low", "at most"), (*(said for _, said in low), *told),
+            _CAUSE, _REMEDY,
+        )  # fmt: skip
     if not seen:
         return Said(Outcome.PASS, "no curve dips beyond its intervals")
     if not found:
         said = f"measured again, {sentences.counted(len(seen), 'dip')} did not come back"
         return Said(Outcome.PASS, said, evidence=tuple(f"once: {one}" for one in told))
     # A mean that one hiccup may own can't show that a dip is the network's.
-    if not any(point.time.supported for series, *_ in found for point in series.points):
+    sure = [one for one in found if _is_sure(subject, *one)]
+    if not sure:
         said = (
             f"{sentences.counted(len(found), 'dip')}, but the log has means only, so one disturbed"
             f" sample may have made each: {sentences.listed(told, 3)}"
         )
         return Said(Outcome.SKIPPED, said, evidence=told)
-    series, fall, limit = max(found, key=lambda one: one[1].share)
-    worst = _sentence(series, fall)
+    series, fall, limit = max(sure, key=lambda one: one[1].share)
+    worst = _sentence(series, fall, limit)
     return Said(
         Outcome.WARN, worst, Figure(fall.share, "share", worst),
         subject.threshold(limit, "at most"), told, _CAUSE, _REMEDY,
     )  # fmt: skip
+
+
+def _is_sure(subject: Subject, series: Series, fall: Fall, limit: str) -> bool:
+    """Whether intervals show the fall, or means do: a cliff that lasts over several sizes."""
+    if any(point.time.supported for point in series.points):
+        return True
+    if limit == "dips.time":  # what falls is the time after a size that was disturbed
+        return False
+    is_large = fall.larger_bytes >= subject.limit("fraction.from")
+    cliff = fall.share > subject.limit("dips.cliff")
+    return is_large and cliff and fall.sizes >= LASTING_SIZES
+
+
+def _stays_low(subject: Subject) -> Iterator[tuple[float, str]]:
+    """Streams of which several large sizes are far below a larger one: share and sentence.
+
+    Memory of GPUs and several rails grow further, and are left out.
+    """
+    rails = 1 if isinstance(subject.network, Skipped) else subject.network.rails
+    cap, least = subject.burst_cap_bytes_per_s, subject.limit("dips.low")
+    for series in subject.series:
+        settings = series.foreign.settings if series.foreign else {}
+        of_host = settings.get("memory", "host") == "host" and not any(
+            "DEVICE" in said for said in settings.values()
+        )
+        best = series.best(subject.limit("fraction.from"))
+        if series.is_latency or best is None or rails > 1 or not of_host:
+            continue
+        level = min(best.bandwidth.low, cap)
+        low = [
+            one
+            for one in series.at_least(GROWN * subject.limit("fraction.from"))
+            if one.message_bytes < best.message_bytes and one.bandwidth.high < (1.0 - least) * level
+        ]
+        if len(low) < LASTING_SIZES:
+            continue
+        worst = min(one.bandwidth.value for one in low)
+        yield (
+            1.0 - worst / level,
+            (
+                f"{series.name} ({patterns.sentence(series.pattern)}):"
+                f" {sentences.listed([figures.size(one.message_bytes) for one in low], 4)} reach as"
+                f" little as {figures.percent(worst / level)} of the"
+                f" {figures.rate(best.bandwidth.value)} at {figures.size(best.message_bytes)}"
+            ),
+        )
 
 
 def _came_back(subject: Subject, series: Series, fall: Fall) -> bool:
@@ -82,10 +146,15 @@ def to_recheck(subject: Subject) -> Iterator[Point]:
 
 def _falls(subject: Subject, series: Series) -> list[_Held]:
     """Where this curve goes the wrong way by more than its limit, intervals apart."""
+    pace, cap = subject.limit("fraction.from"), subject.burst_cap_bytes_per_s
     if series.is_latency:
         limit = "dips.time"
-        return [(one, limit) for one in falls(series.points, subject.limit(limit), times=True)]
-    pace, cap = subject.limit("fraction.from"), subject.burst_cap_bytes_per_s
+        found = [(one, limit) for one in falls(series.points, subject.limit(limit), times=True)]
+        # A ping-pong's time may grow with each size, and yet jump.
+        if series.pattern == "latency":
+            large = tuple(one for one in series.points if 2 * one.message_bytes >= pace)
+            found += [(one, "dips.cliff") for one in falls(large, subject.limit("dips.cliff"), cap)]
+        return found
     small = tuple(point for point in series.points if point.message_bytes <= pace)
     return [
         (one, limit)
@@ -111,12 +180,20 @@ def falls(
         low, high = min(before.low, cap), min(after.high, cap)
         share = 1.0 - high / low if low > 0 else 0.0
         if share > more_than:
-            found.append(Fall(one.message_bytes, other.message_bytes, share))
+            sizes = _lasting(points, other.message_bytes, low, times=times)
+            found.append(Fall(one.message_bytes, other.message_bytes, share, sizes))
     return tuple(found)
 
 
-def _sentence(series: Series, fall: Fall) -> str:
-    what = "time" if series.is_latency else "bandwidth"
+def _lasting(points: Sequence[Point], from_bytes: int, level: float, *, times: bool) -> int:
+    """How many sizes in a row, from a fallen one on, stay below a level."""
+    rest = (one for one in points if one.message_bytes >= from_bytes)
+    below = ((one.time if times else one.bandwidth).high < level for one in rest)
+    return sum(1 for _ in takewhile(bool, below))
+
+
+def _sentence(series: Series, fall: Fall, limit: str) -> str:
+    what = "time" if limit == "dips.time" else "bandwidth"
     return (
         f"{series.name} ({patterns.sentence(series.pattern)}): {what} falls by"
         f" {figures.percent(fall.share)} from {figures.size(fall.smaller_bytes)} to"

@@ -31,8 +31,13 @@ _PAST_KERNEL = (
     'state what RDMA used it as, e.g. --network "100GbE roce" or "10GbE iwarp"',
 )
 
-#: Collectives that no rank can leave before it has heard of all others (MPI 4.1, chapter 6).
-_ALL = re.compile(r"(osu_)?(all(reduce|gatherv?|toall[vw]?)|barrier)")
+#: Collectives that no rank can leave before it has heard of all others (MPI 4.1, chapter 6), and
+#: operations of one rank that bring something back, or are flushed at the target: they take at
+#: least one way. Puts have a pattern.
+_ALL = re.compile(
+    r"(osu_)?(all(reduce|gatherv?|toall[vw]?)|barrier)"
+    r"|osu_(get|acc|get_acc|cas|fop)_latency|ib_(read|atomic)_lat"
+)
 
 
 class _Time(msgspec.Struct, frozen=True):
@@ -66,7 +71,7 @@ def too_quick(subject: Subject) -> bool:
 
 
 def _times(subject: Subject) -> Iterator[_Time]:
-    """All ping-pongs, and what others measured of two and more ranks at once."""
+    """All ping-pongs, and what others measured of one-sided operations and of many ranks."""
     for series in subject.series:
         limit = _floor_name(subject, series.foreign)
         apart = subject.imported and series.apart is True

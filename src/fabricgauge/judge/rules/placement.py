@@ -6,6 +6,7 @@ from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Placed
+from fabricgauge.model.hosts import unified
 from fabricgauge.model.measurement import Placement
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.words import sentences
@@ -55,15 +56,14 @@ def judge(subject: Subject) -> Said | Skipped:
 def _of_logs(subject: Subject) -> Said | Skipped:
     """What others' logs, or --hosts, say of the hosts; nothing proves it."""
     named = [
-        (one, one.hosts if len(one.hosts) > 1 else one.evidence.rank_hosts or one.hosts)
+        (one, unified(one.hosts if len(one.hosts) > 1 else one.evidence.rank_hosts or one.hosts))
         for one in subject.curves
     ]
-    nodes = tuple(dict.fromkeys(node for launch in subject.launches for node in launch.nodes))
+    stated = (node for launch in subject.launches for node in launch.nodes)
+    nodes = tuple(dict.fromkeys(unified(stated)))
     lonely = f"--hosts named {nodes[0]} for all ranks" if len(nodes) == 1 else ""
-    for curve, hosts in reversed(named):
-        one_host = len(hosts) > 1 and len(set(hosts)) == 1
-        itself = f"the log itself names {hosts[0]} for both ends" if one_host else ""
-        if why := curve.evidence.one_end or itself:
+    for curve, _ in reversed(named):
+        if why := curve.inside_node:
             lonely = f"{curve.source}:{curve.first_line}: {why}"
     if lonely and subject.medium == "memory":
         return Said(Outcome.PASS, f"{lonely}; {subject.name} is inside a node")

@@ -1,18 +1,22 @@
 """Are the figures that decide steady enough to decide anything?"""
 
 from collections.abc import Iterator
+from operator import itemgetter
 
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.stats.series import Point, Series
-from fabricgauge.words import figures, patterns
+from fabricgauge.words import figures, patterns, sentences
 
 ID = "stability"
 
 _CAUSE = "other load on the hosts or the link, power saving, or a run that was too short"
+_APPENDED = "a second run was appended to the log, or the network changed while it was measured"
+_REMEDY_OF_LOGS = "import each run as a log of its own; measure again if it is one run"
 _REMEDY = "measure again when nodes and network are quiet: fabricgauge check --profile full"
 
 #: What a figure that is not steady gives, the limit, how far it is beyond, and that in words.
@@ -25,7 +29,7 @@ def judge(subject: Subject) -> Said | Skipped:
     smallest = [(one, one.points[0]) for one in subject.series if one.is_latency]
     points = [*(one.best for one in every), *(point for _, point in smallest)]
     if subject.imported:
-        return Skipped("the logs have means only: how steady the figures were is not known")
+        return _of_logs(subject)
     if not points:
         return Skipped("no deciding figure was measured")
     single = all(not one.time.supported and one.time.launches == 1 for one in points)
@@ -44,6 +48,37 @@ def judge(subject: Subject) -> Said | Skipped:
         outcome, what, Figure(value, threshold.unit, what), threshold,
         tuple(one[-1] for one in found), _CAUSE, _REMEDY,
     )  # fmt: skip
+
+
+def _of_logs(subject: Subject) -> Said | Skipped:
+    """Rows of one size that a table has several times, as of a second run that was appended."""
+    found = sorted(_repeated(subject), key=itemgetter(0), reverse=True)
+    if not found:
+        return Skipped("the logs have means only: how steady the figures were is not known")
+    spread, limit, what = found[0]
+    return Said(
+        Outcome.WARN, what, Figure(spread, "share", what), subject.threshold(limit, "at most"),
+        tuple(told for _, _, told in found), _APPENDED, _REMEDY_OF_LOGS,
+    )  # fmt: skip
+
+
+def _repeated(subject: Subject) -> Iterator[tuple[float, str, str]]:
+    """The largest difference between rows of one size, its limit, and the sentence on it."""
+    for curve in subject.curves:
+        timed = curve.quantity == "time"
+        sizes = {one.message_bytes for one in curve.points}
+        if curve.pattern is None or len(sizes) == len(curve.points):
+            continue
+        limit = "stability.latency_launches" if timed else "stability.launches"
+        name = f"{curve.source}:{curve.first_line} {curve.benchmark}"
+        for size, points in grouped(curve.points, lambda one: one.message_bytes).items():
+            values = [one.estimate.value for one in points]
+            spread = max(values) / min(values) - 1.0
+            if spread > subject.limit(limit):
+                at = "" if size is None else f" {figures.at(size)}"
+                lines = sentences.listed([str(one.line) for one in points], 4)
+                rows = f"{len(values)} rows{at} (lines {lines})"
+                yield spread, limit, f"{name}: {rows} differ by {figures.percent(spread)}"
 
 
 def _bandwidth(stream: Stream, every: tuple[Stream, ...]) -> Iterator[_Finding]:

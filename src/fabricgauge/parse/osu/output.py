@@ -124,8 +124,14 @@ class OsuReader:
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         table = self._table
-        if table is not None and line.text[:1] not in ("#", "") and table.take(line):
-            return ()
+        if table is not None and line.text[:1] not in ("#", ""):
+            if table.take(line):
+                return ()
+            if table.begins_again(line):
+                curves = self._next_table(line)
+                self._table = table.anew(line)
+                self._table.take(line)
+                return curves
         words, is_title, facts, is_prose = _form_of(line.text)
         if not words:
             return ()

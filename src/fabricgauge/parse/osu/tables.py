@@ -237,6 +237,17 @@ class OsuTable:
             self._table.printed(self._layout.form.cells, line.number, line.text, columns)
         return True
 
+    def begins_again(self, line: LogLine) -> bool:
+        """Whether a line is a whole row of a size that the table has passed: another run's."""
+        row = self._layout.form.odd(line) if self._layout.is_sized else None
+        whole = row is not None and len(row.words) >= self._layout.needed
+        return row is not None and whole and row.columns[0][0] <= self.last_bytes
+
+    def anew(self, line: LogLine) -> "OsuTable":
+        """A table of the same heading, from this line on."""
+        heading = msgspec.structs.replace(self._table.heading, first_line=line.number)
+        return OsuTable(heading, self._layout, NO_SIZE)
+
     def corrupt(self, line: LogLine, message_bytes: int | None) -> None:
         """The suite says that it found wrong data, and stops.
 

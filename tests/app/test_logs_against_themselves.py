@@ -1,0 +1,188 @@
+"""A log never passes against its own evidence, and a sound one beside it does."""
+
+from pathlib import Path
+
+import pytest
+from tests.app.test_logs_as_seen import FAIL, FULL, INVALID, PASS, SKIPPED, TWO, WARN, judged, osu
+
+from fabricgauge.model.verdict import Outcome
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+def log(name: str) -> bytes:
+    return (FIXTURES / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        (log("osu/7.5--one-host-command.out"), INVALID),
+        (log("osu/7.5--one-node-command.out"), INVALID),
+        ("$ srun -N2 -n2 ./osu_bw\n" + FULL, PASS),
+        ("$ mpirun -np 2 -H c1,c2 ./osu_bw\n" + FULL, PASS),
+        ("$ mpirun -np 2 --host c1:2 ./osu_latency\n" + FULL, PASS),  # another program's
+        ("$ mpirun -np 2 -H c1:2 osu_bw\n$ mpirun -np 2 -H c1,c2 osu_bw\n" + FULL, PASS),
+    ],
+)
+def test_a_command_that_starts_all_ranks_on_one_node(text: str | bytes, outcome: Outcome) -> None:
+    (found,) = judged(text, "edr")
+    assert (found.outcome, found.rule) == (
+        outcome, "placement" if outcome is INVALID else "fraction",
+    )  # fmt: skip
+
+
+def test_each_table_has_its_own_command() -> None:
+    text = (
+        f"$ mpirun -np 2 -H c1:2 osu_bw\n{FULL}$ mpirun -np 2 -H c1,c2 osu_bw\n{FULL}"
+        f"$ srun -N1 -n2 osu_bw\n{FULL}"
+    )
+    assert [one.outcome for one in judged(text, "edr")] == [INVALID, PASS, INVALID]
+
+
+def test_a_command_inside_a_node_is_sound_on_a_medium_inside_a_node() -> None:
+    (found,) = judged("$ srun -N1 -n2 ./osu_bw\n" + FULL, "nvlink4 links=1")
+    assert found.rule != "placement"
+
+
+PAIRS = FULL.replace("Bandwidth Test", "Multiple Bandwidth / Message Rate Test").replace(
+    "# Size", "# [ pairs: 2 ] [ window size: 64 ]\n# Size"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        (log("osu/5.7.1--mbw-same-node.out"), INVALID),
+        ("$ mpirun -np 4 --host c1:2,c2:2 --map-by node osu_mbw_mr\n" + PAIRS, INVALID),
+        ("$ mpirun -np 4 --host c1:2,c2:2 osu_mbw_mr\n" + PAIRS, SKIPPED),
+        (PAIRS, SKIPPED),
+    ],
+)
+def test_the_first_half_of_ranks_is_paired_with_the_second(
+    text: str | bytes, outcome: Outcome
+) -> None:
+    (found,) = judged(text, "edr")
+    assert found.outcome is outcome, found
+
+
+def test_pairs_across_nodes_pass() -> None:
+    text = log("osu/5.7.1--mbw-same-node.out").decode()
+    across = text.replace("4414     n-1", "4414     n-0").replace("4272     n-0", "4272     n-1")
+    (found,) = judged(across, "edr")
+    assert found.outcome is PASS, found
+
+
+def one_sided(name: str, time_us: float) -> str:
+    return osu(f"{name} latency Test", "Latency (us)", ((8, time_us),))
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        (log("osu/5.8--fetch-and-op-in-memory.out"), INVALID),
+        *((one_sided(name, 0.18), INVALID)
+          for name in ("Get", "Accumulate", "Get_accumulate", "Compare_and_swap")),
+        (one_sided("_Fetch_and_op", 2.1), SKIPPED), (one_sided("_Get", 1.4), SKIPPED),
+    ],
+)  # fmt: skip
+def test_one_sided_operations_have_a_floor(text: str | bytes, outcome: Outcome) -> None:
+    raw = text if isinstance(text, bytes) else text.replace("OSU MPI ", "OSU MPI_")
+    raw = raw if isinstance(raw, bytes) else raw.replace("MPI__", "MPI_")
+    (found,) = judged(raw, "edr")
+    assert (found.outcome is INVALID, found.rule == "floor") == (outcome is INVALID,) * 2, found
+
+
+@pytest.mark.parametrize(
+    "hosts", [("a", "a.example.org"), ("localhost", "127.0.0.1"), ("c1", "C1")]
+)
+def test_two_names_of_one_host_are_one_host(hosts: tuple[str, str]) -> None:
+    (found,) = judged(FULL, "edr", hosts)
+    assert (found.outcome, found.rule) == (INVALID, "placement")
+
+
+@pytest.mark.parametrize(
+    "hosts", [("a.one.org", "a.two.org"), ("c1", "c10"), ("10.0.0.1", "10.0.0.10")]
+)
+def test_names_of_two_hosts_are_two(hosts: tuple[str, str]) -> None:
+    (found,) = judged(FULL, "edr", hosts)
+    assert found.outcome is PASS, found
+
+
+def stream(*rows: tuple[int, float]) -> str:
+    return osu("Bandwidth Test", "Bandwidth (MB/s)", rows)
+
+
+TWICE = ((65536, 116.1), (1 << 20, 117.4), (4 << 20, 117.15))
+IMB_TWICE = """\
+# Benchmarking Uniband
+# #processes = 2
+#---------------------------------------------------
+       #bytes #repetitions   Mbytes/sec      Msg/sec
+        65536          640      116.10         1771
+      1048576           40      117.40          112
+      1048576           40      {rate:.2f}          {messages}
+      4194304           10      117.20           28
+"""
+
+
+def test_the_rows_of_a_second_run_are_judged_as_well() -> None:
+    slow = "".join(f"{size:<10}{rate / 6:>20.2f}\n" for size, rate in TWICE)
+    assert [one.outcome for one in judged(stream(*TWICE) + slow, "1GbE", TWO)] == [PASS, FAIL]
+    again = "".join(f"{size:<10}{rate:>20.2f}\n" for size, rate in TWICE)
+    assert [one.outcome for one in judged(stream(*TWICE) + again, "1GbE", TWO)] == [PASS, PASS]
+
+
+@pytest.mark.parametrize(("rate", "outcome"), [(20.4, WARN), (116.9, PASS)])
+def test_rows_of_one_size_that_contradict_each_other_are_no_pass(
+    rate: float, outcome: Outcome
+) -> None:
+    text = IMB_TWICE.format(rate=rate, messages=round(rate / 1.048576))
+    (found,) = judged(text, "1GbE", TWO)
+    assert found.outcome is outcome, found
+    assert outcome is PASS or found.rule == "stability"
+
+
+def test_a_ping_pong_with_a_cliff_that_recovers_is_named() -> None:
+    (found,) = judged(log("imb/2021--pingpong-cliff.out"), "edr", TWO)
+    assert (found.outcome, found.rule) == (WARN, "dips")
+    assert "80.0 % from 128 KiB to 256 KiB" in found.summary
+
+
+PING_PONG = ((8192, 4.59), (65536, 9.2), (131072, 15.0), (262144, 26.0), (524288, 48.0),
+             (1 << 20, 90.0), (4 << 20, 345.0))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "outcome"),
+    [
+        ({}, PASS),
+        ({262144: 150.0}, PASS),  # one size: a disturbed sample may own its mean
+        ({262144: 36.0, 524288: 66.0}, PASS),  # another protocol, 28 % less
+        ({262144: 150.0, 524288: 155.0}, WARN),
+    ],
+)
+def test_a_cliff_lasts_over_several_sizes(changed: dict[int, float], outcome: Outcome) -> None:
+    rows = tuple((size, changed.get(size, time)) for size, time in PING_PONG)
+    (found,) = judged(osu("Latency Test", "Latency (us)", rows), "edr", TWO)
+    assert found.outcome is outcome, found
+
+
+SIZES = tuple(65536 << power for power in range(7))
+
+
+@pytest.mark.parametrize(
+    ("rates", "outcome"),
+    [
+        ((5216,) * 6 + (12301,), WARN),
+        ((11900,) * 6 + (12301,), PASS),
+        ((5216, 9100, 11800, 12200, 12280, 12290, 12301), PASS),  # grows with the message
+        ((11900, 11900, 5216, 11900, 12301, 12301, 12301), PASS),  # one size
+    ],
+)
+def test_sizes_that_stay_far_below_the_best_are_named(
+    rates: tuple[float, ...], outcome: Outcome
+) -> None:
+    (found,) = judged(stream(*zip(SIZES, rates, strict=True)), "edr", TWO)
+    assert found.outcome is outcome, found
+    assert outcome is PASS or "256 KiB, 512 KiB, 1 MiB and 2 MiB" in found.summary

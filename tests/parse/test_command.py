@@ -1,0 +1,89 @@
+"""Where a launch command's own options start its ranks."""
+
+import pytest
+
+from fabricgauge.parse.command import LONGEST, command_in, rank_nodes
+
+ONE, TWO = ("one node",) * 2, ("node 0", "node 1")
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("$ srun -N1 -n2 --mpi=pmix ./pt2pt/osu_bw", ONE),
+        ("srun --nodes=1 --ntasks=2 osu_bw", ONE), ("srun -N 1-1 -n 2 osu_bw", ONE),
+        ("flux run -N1 -n2 osu_bw", ONE),
+        ("mpirun -np 2 --host c1:2 ./osu_bw", ("c1", "c1")),
+        ("mpirun -np 2 -H c1,c1 ./osu_bw", ("c1", "c1")),
+        ("mpirun -np 2 -H localhost,127.0.0.1 osu_bw", ("localhost", "localhost")),
+        ("mpirun -np 2 -H a,a.example.org osu_bw", ("a", "a")),
+        ("mpirun -np 2 --host c1:2,c2:2 osu_bw", ("c1", "c1")),
+        ("mpiexec -hosts c1 -n 2 osu_latency", ("c1", "c1")),
+        ("mpiexec -n 2 -ppn 2 -hosts c1,c2 osu_latency", ("c1", "c1")),
+        ("mpiexec.hydra -n 2 -perhost 2 osu_latency", ("node 0", "node 0")),
+        ("mpirun -np 2 -npernode 2 osu_bw", ("node 0", "node 0")),
+        ("mpirun -np 2 -N 2 osu_bw", ("node 0", "node 0")),
+        ("mpirun -np 2 --map-by ppr:2:node osu_bw", ("node 0", "node 0")),
+        ("mpirun -np 2 --map-by ppr:2:socket osu_bw", ("node 0", "node 0")),
+        ("mpirun -np 2 --hostfile <(echo c1 slots=2) osu_bw", ("c1", "c1")),
+        ("mpirun_rsh -np 2 c1 c1 MV2_SMP=1 ./osu_bw", ("c1", "c1")),
+        ("mpirun -np 1 -H c1 osu_bw : -np 1 -H c1 osu_bw", ("c1", "c1")),
+        ("[me@head ~]$ UCX_TLS=rc mpirun -np 2 --host c1:2 osu_bw", ("c1", "c1")),
+        ("aprun -n 2 -N 2 ./osu_bw", ("node 0", "node 0")),
+    ],
+)  # fmt: skip
+def test_a_command_that_starts_both_ranks_on_one_node(text: str, nodes: tuple[str, ...]) -> None:
+    command = command_in(text)
+    assert command is not None
+    assert rank_nodes(command, 2) == nodes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mpirun -np 2 ./osu_bw", "mpirun -np 2 --hostfile hosts ./osu_bw",
+        "srun -n 2 osu_bw", "srun -N 2 -n 2 osu_bw", "srun -N2 osu_bw",
+        "srun --ntasks-per-node=2 -n 2 osu_bw",  # a maximum beside --ntasks
+        "srun -n 2 -w c1 osu_bw",  # at least that node
+        "mpirun -np 2 -H c1,c2 osu_bw", "mpiexec -n 2 -hosts c1,c2 osu_bw",
+        "mpiexec -n 2 -ppn 1 osu_bw", "mpirun -np 2 -N 1 osu_bw", "mpirun -np 2 --bynode osu_bw",
+        "mpirun -np 2 --map-by ppr:1:node osu_bw", "mpirun -np 2 --map-by ppr:1:socket osu_bw",
+        "mpirun -np 2 --map-by node --host c1:2,c2:2 osu_bw",
+        "mpirun -np 2 --host c1:2,c2:2 --map-by core:span osu_bw",
+        "mpirun -np 2 --host c1:2,c2:2 --rankfile ranks osu_bw",
+        "mpirun -np 2 numactl -N 1 ./osu_bw", "mpirun -np 2 taskset -c 1 osu_bw",
+        "mpirun -np 2 singularity exec -H c1 image.sif osu_bw",
+        "mpirun -np 2 -nolocal osu_bw", "mpirun -np 2 osu_bw -N 2",
+        "mpirun -np 1 -H c1 osu_bw : -np 1 -H c2 osu_bw", "mpirun_rsh -np 2 c1 c2 ./osu_bw",
+        "mpirun -np 99999999 -ppn x osu_bw",
+    ],
+)  # fmt: skip
+def test_a_command_that_leaves_the_nodes_open_or_takes_two(text: str) -> None:
+    command = command_in(text)
+    nodes = rank_nodes(command, 2) if command else ()
+    assert len(set(nodes)) != 1, nodes
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("mpirun -np 4 --host c1:2,c2:2 osu_mbw_mr", ("c1", "c1", "c2", "c2")),
+        ("mpirun -np 4 --host c1:2,c2:2 --map-by node osu_mbw_mr", ("c1", "c2", "c1", "c2")),
+        ("mpirun -np 4 -ppn 2 osu_mbw_mr", ("node 0", "node 0", "node 1", "node 1")),
+        ("srun -N2 -n4 -m cyclic osu_mbw_mr", ("node 0", "node 1", "node 0", "node 1")),
+        ("srun -N2 -n4 osu_mbw_mr", ()),
+    ],
+)
+def test_the_nodes_of_several_pairs(text: str, nodes: tuple[str, ...]) -> None:
+    command = command_in(text)
+    assert command is not None
+    assert rank_nodes(command, 4) == nodes
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["mpirun -np 2 --host c1:2 ./application", "# OSU MPI Bandwidth Test v7.5", "osu_bw",
+     "mpirun -np 2 " + "x" * LONGEST + " osu_bw"],
+)  # fmt: skip
+def test_other_lines_are_no_command(text: str) -> None:
+    assert command_in(text) is None
