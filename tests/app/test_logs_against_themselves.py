@@ -144,7 +144,7 @@ def test_rows_of_one_size_that_contradict_each_other_are_no_pass(
 
 
 def test_a_ping_pong_with_a_cliff_that_recovers_is_named() -> None:
-    (found,) = judged(log("imb/2021--pingpong-cliff.out"), "edr", TWO)
+    (found,) = judged(log("imb/2021.3--pingpong-cliff.out"), "edr", TWO)
     assert (found.outcome, found.rule) == (WARN, "dips")
     assert "80.0 % from 128 KiB to 256 KiB" in found.summary
 
@@ -186,3 +186,69 @@ def test_sizes_that_stay_far_below_the_best_are_named(
     (found,) = judged(stream(*zip(SIZES, rates, strict=True)), "edr", TWO)
     assert found.outcome is outcome, found
     assert outcome is PASS or "256 KiB, 512 KiB, 1 MiB and 2 MiB" in found.summary
+
+
+IPERF3 = """\
+Connecting to host c2, port 5201
+[  5] local 10.0.0.1 port 40000 connected to 10.0.0.2 port 5201
+[ ID] Interval           Transfer     Bitrate         Retr  Cwnd
+[  5]   0.00-1.00   sec  1.09 GBytes  9.37 Gbits/sec  {retries}   1.20 MBytes
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID] Interval           Transfer     Bitrate         Retr
+[  5]   0.00-1.00   sec  1.09 GBytes  9.37 Gbits/sec  {retries}             sender
+[  5]   0.00-1.00   sec  1.09 GBytes  9.36 Gbits/sec                  receiver
+
+iperf Done.
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        (log("iperf3/3--sent-again.out"), WARN), (IPERF3.format(retries=0), PASS),
+        (IPERF3.format(retries=40), PASS), (IPERF3.format(retries=600), PASS),
+        (IPERF3.format(retries=3148), WARN), (IPERF3.format(retries=400_000), FAIL),
+    ],
+)  # fmt: skip
+def test_segments_that_were_sent_again_are_held_against_their_share(
+    text: str | bytes, outcome: Outcome
+) -> None:
+    (found,) = judged(text, "10GbE mtu=1500")
+    assert (found.outcome, found.rule) == (outcome, "fraction" if outcome is PASS else "errors")
+
+
+def test_the_share_of_segments_has_its_limit() -> None:
+    (found,) = judged(log("iperf3/3--sent-again.out"), "10GbE mtu=1500")
+    assert "6,118 of about 1,617,749 segments again (0.38 %)" in found.summary
+
+
+UDP = """\
+Connecting to host c2, port 5201
+[  5] local 10.0.0.1 port 40000 connected to 10.0.0.2 port 5201
+[ ID] Interval           Transfer     Bitrate         Total Datagrams
+[  5]   0.00-1.00   sec   119 MBytes  1.00 Gbits/sec  86000
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
+[  5]   0.00-1.00   sec   119 MBytes  1.00 Gbits/sec  0.000 ms  0/86000 (0%)  sender
+[  5]   0.00-1.00   sec   110 MBytes   923 Mbits/sec  0.010 ms  {lost}/86000 ({share}%)  receiver
+
+iperf Done.
+"""
+
+
+@pytest.mark.parametrize(("lost", "warns"), [(6622, True), (60, False), (0, False)])
+def test_lost_datagrams_are_held_against_their_share(lost: int, warns: bool) -> None:
+    (found,) = judged(UDP.format(lost=lost, share=lost / 860), "10GbE mtu=1500")
+    assert (found.outcome is WARN, found.rule == "errors") == (warns, warns), found
+
+
+@pytest.mark.parametrize(
+    ("event", "outcome"),
+    [("port error", WARN), ("local catastrophic error", WARN), ("port active", PASS),
+     ("client reregistration", PASS), ("LID change", PASS)],
+)  # fmt: skip
+def test_a_link_that_flapped_while_nccl_measured_is_named(event: str, outcome: Outcome) -> None:
+    text = log("nccl-tests/2.13--link-flapped.out").decode().replace("port error", event)
+    found = judged(text, "ndr")
+    assert {one.outcome for one in found} == {outcome}, found
+    assert outcome is PASS or {one.rule for one in found} == {"errors"}

@@ -79,6 +79,8 @@ _ROWS: tuple[tuple[str, float, str, str], ...] = (
      "from 256 KiB on a sound stream of any suite reaches 90 % of its best and more"),
     ("errors.share", 0.001, "share",
      "with 0.1 % lost TCP keeps about 40 segments under way (Mathis et al. 1997)"),
+    ("errors.fail", 0.05, "share",
+     "with 5 % lost TCP keeps about 5 segments under way (Mathis et al. 1997)"),
     ("errors.least", 50, "segments", "queues that fill when a stream begins lose a handful"),
     ("lossy.share", 0.005, "share",
      "with 0.5 % lost TCP keeps about 17 segments under way (Mathis et al. 1997)"),
@@ -143,6 +145,7 @@ def thresholds_from(mapping: Mapping[str, object], origin: str) -> Thresholds:
         ("fraction.gpu_warn", "fraction.gpu_pass"),
         ("fraction.gpu_like_fail", "fraction.gpu_like"),
         ("asymmetry.warn", "asymmetry.fail"),
+        ("errors.share", "errors.fail"),
     ):
         if limits[less].value > limits[more].value:
             raise UsageError(

@@ -89,6 +89,22 @@ class VerbsEnd(msgspec.Struct, frozen=True):
     gid: str = ""
 
 
+class LogLosses(msgspec.Struct, frozen=True):
+    """What a log says was lost or sent again: ``count`` of ``sent`` datagrams, or TCP's segments.
+
+    Of TCP ``sent`` is 0, since no suite tells its segments: they are ``sent_bytes`` by the payload
+    of one.
+    """
+
+    count: int
+    sent: int = 0
+    sent_bytes: float = 0.0
+
+    @property
+    def of_tcp(self) -> bool:
+        return not self.sent
+
+
 #: Beginnings of names that one technology alone has: libfabric's providers (fi_psm2(7), fi_opx(7),
 #: fi_cxi(7), fi_efa(7) of 1.20) and RDMA devices (Linux' hfi1 and efa drivers).
 _TECHNOLOGIES = {
@@ -109,7 +125,8 @@ class LogEvidence(msgspec.Struct, frozen=True):
     adapters or accelerators by name, ``provider`` libfabric's or NCCL's name of the transport,
     ``library`` the MPI or NCCL with its version. ``data_checked`` tells that the suite compared
     what arrived with what was sent; wrong data are failures. ``nccl`` is what NCCL or RCCL told of
-    its own choice, ``gpu_pairs`` the matrix of nvbandwidth between GPUs of a node.
+    its own choice, ``gpu_pairs`` the matrix of nvbandwidth between GPUs of a node. ``losses`` is
+    what its transport lost or sent again (iperf).
     """
 
     rank_hosts: tuple[str, ...] = ()
@@ -125,6 +142,7 @@ class LogEvidence(msgspec.Struct, frozen=True):
     data_checked: bool = False
     nccl: NcclEvidence | None = None
     gpu_pairs: GpuPairs | None = None
+    losses: LogLosses | None = None
 
     @property
     def technology(self) -> tuple[str, str]:

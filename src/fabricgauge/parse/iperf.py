@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.pattern import Pattern
-from fabricgauge.model.suite import Besides, LogEvidence, SuiteCurve
+from fabricgauge.model.suite import Besides, LogEvidence, LogLosses, SuiteCurve
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.lines import figure_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
@@ -115,6 +115,7 @@ class Flow(msgspec.Struct, frozen=True):
     connections: tuple[float, ...] = ()
     intervals: tuple[Interval, ...] = ()
     settings: dict[str, str] = {}
+    losses: LogLosses | None = None
 
 
 class IperfTest(msgspec.Struct, frozen=True):
@@ -201,7 +202,8 @@ def _of_flow(test: IperfTest, flow: Flow, two_way: bool) -> tuple[SuiteCurve, ..
         "counted by": flow.counted_by,
     }
     settings = settings | test.heading.settings | flow.settings
-    heading = msgspec.structs.replace(test.heading, settings=settings)
+    evidence = msgspec.structs.replace(test.heading.evidence, losses=flow.losses)
+    heading = msgspec.structs.replace(test.heading, settings=settings, evidence=evidence)
     table = SuiteTable(heading, columns)
     if rate is None:
         line = LogLine(flow.line.number, test.error or flow.line.text or test.cut_off)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.suite import LogLosses, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.iperf import (
     SAME_S,
@@ -85,6 +85,7 @@ class Iperf2Test(IperfLog):
         self.reversed: set[str] = set()
         self.received: IperfRow | None = None
         self.lost: dict[str, str] = {}
+        self.losses: LogLosses | None = None
         self._remotes: dict[str, str] = {}
         self._wholes: dict[tuple[FlowDirection, str], WholeRow] = {}
         self._count = 0
@@ -121,6 +122,7 @@ class Iperf2Test(IperfLog):
 
     def lose(self, share: str, lost: str, sent: str) -> None:
         self.lost = {"lost": f"{share} % ({lost} of {sent} datagrams)"}
+        self.losses = LogLosses(int(lost[:15]), int(sent[:15])) if lost.isdecimal() else None
 
     def row(self, line: LogLine, row: IperfRow) -> None:
         self.last = line
@@ -166,7 +168,7 @@ class Iperf2Test(IperfLog):
         chosen = whole if whole.rate else single
         return Flow(
             direction, chosen.line or self.last, rate, counted_by,
-            max(1, len(own), self._count), tuple(each), intervals, self.lost,
+            max(1, len(own), self._count), tuple(each), intervals, self.lost, self.losses,
         )  # fmt: skip
 
 

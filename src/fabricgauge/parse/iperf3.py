@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.suite import LogLosses, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.iperf import (
     MOST_STREAMS,
@@ -29,6 +29,7 @@ class EndRows(msgspec.Struct):
     received: dict[str, float] = {}
     line: LogLine | None = None
     settings: dict[str, str] = {}
+    losses: LogLosses | None = None
 
 
 class TextTest(IperfLog):
@@ -88,9 +89,12 @@ class TextTest(IperfLog):
         # A single connection's, or in the row of all (it comes last) that of all.
         if retransmits := _RETRANSMITS.search(row.rest):
             summary.settings["retransmits"] = retransmits["count"]
+            sent_bytes = row.rate * (row.end - row.start)
+            summary.losses = LogLosses(int(retransmits["count"][:15]), 0, sent_bytes)
         if lost := _LOST.search(row.rest):
             counts = f"{lost['lost']} of {lost['all']} datagrams"
             summary.settings["lost"] = f"{lost['share']} % ({counts})"
+            summary.losses = LogLosses(int(lost["lost"][:15]), int(lost["all"][:15]))
 
     def result(self) -> tuple[SuiteCurve, ...]:
         self.protocol = self.protocol or ("TCP" if self.hosts or self.retries else "")
@@ -120,6 +124,7 @@ class TextTest(IperfLog):
             max(1, len(each), seen), each, self._of_all(role),
             # The closing rows alone do not say which end is the client.
             summary.settings | ({"direction": "sender to receiver"} if self.is_bare else {}),
+            summary.losses,
         )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.suite import LogLosses, SuiteCurve
 from fabricgauge.parse.interface import JsonDialect, LogLine, Report
 from fabricgauge.parse.iperf import (
     MOST_INTERVALS,
@@ -174,7 +174,7 @@ def _flow(
         direction, figure, rate / 8 if rate else None,
         "receiver" if by_receiver else "sender" if rate else "",
         asked if 1 <= asked <= MOST_STREAMS else max(1, len(connections)), connections,
-        intervals, _loss(sent, received),
+        intervals, _loss(sent, received), _losses(sent, received),
     )  # fmt: skip
 
 
@@ -202,6 +202,15 @@ def _loss(sent: Iperf3Sum | None, received: Iperf3Sum | None) -> dict[str, str]:
         counts = f" ({lost.lost_packets} of {lost.packets} datagrams)" if lost.packets else ""
         told["lost"] = share + counts
     return told
+
+
+def _losses(sent: Iperf3Sum | None, received: Iperf3Sum | None) -> LogLosses | None:
+    if sent and sent.retransmits is not None and sent.seconds and sent.bits_per_second:
+        return LogLosses(sent.retransmits, 0, sent.seconds * sent.bits_per_second / 8)
+    lost = received if received and received.lost_percent is not None else sent
+    if lost and lost.packets and lost.lost_packets is not None:
+        return LogLosses(lost.lost_packets, lost.packets)
+    return None
 
 
 #: Strings, and the brackets outside of them.

@@ -1,5 +1,9 @@
-"""Did interfaces count errors, drops or congestion, or TCP lose segments, while the cases ran?"""
+"""Did interfaces count errors, drops or congestion, or TCP lose segments, while the cases ran?
 
+Others' logs have no counters: there the suite's or the library's own word counts.
+"""
+
+import re
 from collections.abc import Sequence
 
 from fabricgauge.judge import foreign
@@ -8,6 +12,7 @@ from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ErrorCount, Lost
+from fabricgauge.model.suite import LogLosses, SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome, Threshold
 from fabricgauge.words import figures, sentences
 from fabricgauge.words.port_counters import kind_of
@@ -48,8 +53,33 @@ _BUSY = {
 }
 
 
+#: What NCCL and RCCL write of their adapters (ibv_event_type_str of libibverbs 50): the link went
+#: down, or the adapter gave up. Others, such as a new LID, are no trouble.
+_EVENT = re.compile(
+    r"NET/IB *: *(?P<port>\S+):\d+ Got async event *: *"
+    r"(?P<event>port error|local catastrophic error|CQ error|(?:local )?QP \w+(?: \w+)? error)"
+)
+_FLAPPED = (
+    "a link went down while it was measured: a bad cable, transceiver or port, or an adapter that"
+    " was reset",
+    "look at the link's down counter (link_downed, mlxlink -d DEVICE -c) on both ends; exchange the"
+    " cable, then the transceiver; measure again",
+)
+_SENT_TOO_MUCH = (
+    "the receiver's socket buffer or a queue on the way was full, or frames are lost on the way",
+    "send at a rate that the link carries (-b), enlarge the receiver's buffer (net.core.rmem_max,"
+    " -w), and look at the drop counters of both ends",
+)
+#: Payload of a TCP segment at an MTU of 1500 with timestamps: there are more at a smaller one.
+_SEGMENT_BYTES = 1448
+#: IP and TCP with timestamps, in bytes.
+_HEADERS = 52
+
+
 @of_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
+    if subject.imported:
+        return _of_logs(subject)
     seen = subject.evidence
     ours = [one for one in seen.troubles if _is_ours(subject, one)]
     least, share = subject.limit("errors.least"), subject.limit("errors.share")
@@ -82,6 +112,53 @@ def lost_ways(subject: Subject) -> list[Lost]:
     """Return the ways that lost more segments than the limits allow."""
     least, share = subject.limit("errors.least"), subject.limit("errors.share")
     return [one for one in subject.evidence.lost if one.count >= least and one.share > share]
+
+
+def _of_logs(subject: Subject) -> Said | Skipped:
+    events = dict.fromkeys(
+        f"{curve.source}:{curve.first_line} {curve.benchmark}: {match[0]}"
+        for curve in subject.curves
+        for warning in (curve.evidence.nccl.warnings if curve.evidence.nccl else ())
+        if (match := _EVENT.search(warning))
+    )
+    if events:
+        told = tuple(events)
+        return Said(
+            Outcome.WARN, f"the log tells of trouble with an adapter: {told[0]}",
+            evidence=told, cause=_FLAPPED[0], remedy=_FLAPPED[1],
+        )  # fmt: skip
+    counted = [(one, one.evidence.losses) for one in subject.curves if one.evidence.losses]
+    lost = [
+        _said_of_losses(subject, curve, losses) for curve, losses in counted if losses is not None
+    ]
+    if not lost:
+        return Skipped("no interface counters were read")
+    return min(lost, key=lambda one: (one.outcome.rank, -(one.figure.value if one.figure else 0)))
+
+
+def _said_of_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Said:
+    """What TCP sent again, or which datagrams were lost, against the limits of its share."""
+    network = subject.network
+    mtu = Skipped("no network") if isinstance(network, Skipped) else network.stated_mtu_bytes
+    payload = _SEGMENT_BYTES if isinstance(mtu, Skipped) else max(1, mtu - _HEADERS)
+    sent = losses.sent_bytes / payload if losses.of_tcp else losses.sent
+    share = losses.count / sent if sent > 0 else 0.0
+    few = losses.count < subject.limit("errors.least") or share <= subject.limit("errors.share")
+    many = losses.of_tcp and share > subject.limit("errors.fail")
+    what = "TCP sent" if losses.of_tcp else "lost were"
+    units = "segments again" if losses.of_tcp else "datagrams"
+    sentence = (
+        f"{curve.source}:{curve.first_line} {curve.benchmark}: {what} {losses.count:,} of about"
+        f" {sent:,.0f} {units} ({figures.digits(100 * share, 2)} %)"
+    )
+    limit = "errors.fail" if many else "errors.share"
+    outcome = Outcome.PASS if few else Outcome.FAIL if many else Outcome.WARN
+    cause, remedy = _LOST if losses.of_tcp else _SENT_TOO_MUCH
+    return Said(
+        outcome, sentence, Figure(share, "share", f"of the {units.split()[0]}"),
+        subject.threshold(limit, "at most"), (sentence,),
+        *(("", "") if few else (cause, remedy)),
+    )  # fmt: skip
 
 
 def _broken(found: Sequence[ErrorCount], told: tuple[str, ...]) -> Said:
