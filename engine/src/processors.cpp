@@ -109,6 +109,80 @@ Seen<NodeShares> node_between(const ProcessorState& before, const ProcessorState
                       share(node.steal, node.total), busiest};
 }
 
+// "key value" lines; 0 where there is no such key.
+std::int64_t value_of(const std::filesystem::path& path, const std::string& wanted) {
+    std::ifstream file(path);
+    std::string key;
+    for (std::int64_t value = 0; file >> key >> value;)
+        if (key == wanted) return value;
+    return 0;
+}
+
+// Version 2 has cpu.max ("MICROSECONDS PERIOD" or "max PERIOD") and microseconds in cpu.stat, version
+// 1 two files (quota -1 without one) and nanoseconds: the kernel's cgroup-v2.rst, sched-bwc.rst.
+Seen<Throttle> read_throttle(const std::filesystem::path& group) {
+    std::error_code failed;
+    if (!std::filesystem::exists(group / "cpu.stat", failed)) return Absent{"no cpu.stat in it"};
+    Throttle read;
+    double quota = 0.0;
+    double period = 0.0;
+    if (std::ifstream limit(group / "cpu.max"); limit >> quota >> period) {
+        read.throttled_ns = 1000 * value_of(group / "cpu.stat", "throttled_usec");
+    } else {
+        std::ifstream(group / "cpu.cfs_quota_us") >> quota;
+        std::ifstream(group / "cpu.cfs_period_us") >> period;
+        read.throttled_ns = value_of(group / "cpu.stat", "throttled_time");
+    }
+    if (quota > 0.0 && period > 0.0) read.quota_processors = quota / period;
+    return read;
+}
+
+// Where a mount shows the groups of one line of /proc/self/cgroup ("0::/a/b", "4:cpu,cpuacct:/a/b").
+std::vector<std::filesystem::path> hierarchies(const std::filesystem::path& mount,
+                                               const std::string& controllers) {
+    if (controllers.empty()) return {mount, mount / "unified"};
+    return {mount / controllers, mount / "cpu"};
+}
+
+bool counts_processors(const std::string& controllers) {
+    return controllers.empty() || ("," + controllers + ",").find(",cpu,") != std::string::npos;
+}
+
+void read_groups(Throttles& found, const std::filesystem::path& mount, std::istream& groups) {
+    for (std::string line; std::getline(groups, line);) {
+        const std::size_t first = line.find(':');
+        const std::size_t last = line.find(':', first + 1);
+        if (last == std::string::npos) continue;
+        const std::string controllers = line.substr(first + 1, last - first - 1);
+        if (!counts_processors(controllers)) continue;
+        for (const std::filesystem::path& top : hierarchies(mount, controllers)) {
+            std::filesystem::path group = top;
+            const std::filesystem::path own = line.substr(last + 1);
+            for (const std::filesystem::path& part : own.relative_path() / "") {
+                const Seen<Throttle> read = read_throttle(group);
+                if (read.known()) found[group.string()] = read.value();
+                group /= part;
+            }
+        }
+    }
+}
+
+// The group that held the process back longest; else that with the smallest quota.
+Throttle throttled_between(const Throttles& before, const Throttles& after) {
+    Throttle most;
+    for (const auto& [group, last] : after) {
+        const auto known = before.find(group);
+        if (known == before.end()) continue;
+        const std::int64_t held_ns = grown(known->second.throttled_ns, last.throttled_ns);
+        const double quota = last.quota_processors;
+        const bool tighter =
+            quota > 0.0 && (most.quota_processors <= 0.0 || quota < most.quota_processors);
+        if (held_ns > most.throttled_ns || (held_ns == most.throttled_ns && tighter))
+            most = {quota, held_ns};
+    }
+    return most;
+}
+
 }  // namespace
 
 std::vector<ProcessorTicks> parse_proc_stat(std::istream& text) {
@@ -148,18 +222,30 @@ void keep_run_delay_of_this_thread() {
     if (read.known()) ended_threads_ns += read.value().waiting_ns;
 }
 
+Seen<Throttles> read_throttles(const std::string& groups, const std::string& mount) {
+    errno = 0;
+    std::ifstream file(groups);
+    if (!file) return cannot_read(groups);
+    Throttles found;
+    read_groups(found, mount, file);
+    if (found.empty()) return Absent{mount + ": no control group of " + groups + " in it"};
+    return found;
+}
+
 ProcessorState read_processors() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     return {seconds(usage.ru_utime), seconds(usage.ru_stime), read_run_delays("/proc/self/task"),
-            read_proc_stat("/proc/stat")};
+            read_proc_stat("/proc/stat"),
+            read_throttles("/proc/self/cgroup", "/sys/fs/cgroup")};
 }
 
 ProcessorUse use_between(const ProcessorState& before, const ProcessorState& after) {
     return {std::max(0.0, after.user_s - before.user_s),
             std::max(0.0, after.system_s - before.system_s),
             of_both(before.run_delays, after.run_delays, waited_between_s),
-            node_between(before, after)};
+            node_between(before, after),
+            of_both(before.throttles, after.throttles, throttled_between)};
 }
 
 void write_processor_use(JsonWriter& json, int rank, const ProcessorUse& use) {
@@ -174,6 +260,17 @@ void write_processor_use(JsonWriter& json, int rank, const ProcessorUse& use) {
     write_share("node_softirq_share", &NodeShares::softirq);
     write_share("node_steal_share", &NodeShares::steal);
     write_share("busiest_softirq_share", &NodeShares::busiest_softirq);
+    json.key("throttled_s");
+    write_seen(json, use.throttle, [&](const Throttle& throttle) {
+        json.value(static_cast<double>(throttle.throttled_ns) * 1e-9);
+    });
+    json.key("quota_processors");
+    write_seen(json, use.throttle, [&](const Throttle& throttle) {
+        if (throttle.quota_processors > 0.0)
+            json.value(throttle.quota_processors);
+        else
+            write_absent(json, Absent{"no quota of processor time"});
+    });
     json.end_object();
 }
 

@@ -106,6 +106,38 @@ int main() {
         check::expect_equal(read_run_delays("/nonexistent").absent().reason,
                             "/nonexistent: No such file or directory");
     });
+    check::test("a quota of version 2 and of version 1 is read, with what it held back", [] {
+        const Threads mount;
+        const std::filesystem::path root = mount.path();
+        const auto write = [&](const std::string& file, const std::string& text) {
+            std::filesystem::create_directories((root / file).parent_path());
+            std::ofstream(root / file) << text;
+        };
+        const auto between = [&](const std::string& groups, const std::string& stat,
+                                 const std::string& key, std::int64_t first, std::int64_t last) {
+            write("groups", groups);
+            ProcessorState before, after;
+            write(stat, "nr_periods 9\n" + key + " " + std::to_string(first) + "\n");
+            before.throttles = read_throttles(root / "groups", root);
+            write(stat, "nr_periods 9\n" + key + " " + std::to_string(last) + "\n");
+            after.throttles = read_throttles(root / "groups", root);
+            return use_between(before, after).throttle;
+        };
+        write("job/cpu.max", "30000 100000\n");
+        write("job/rank/cpu.max", "max 100000\n");
+        write("job/rank/cpu.stat", "throttled_usec 0\n");
+        const Throttle second = between("0::/job/rank\n", "job/cpu.stat", "throttled_usec", 5, 700'005)
+                                    .value();
+        check::expect_near(second.quota_processors, 0.3, 1e-12);
+        check::expect_equal(second.throttled_ns, std::int64_t{700'000'000});
+        write("cpu,cpuacct/job/cpu.cfs_quota_us", "150000\n");
+        write("cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
+        const Throttle first = between("9:name=systemd:/job\n4:cpu,cpuacct:/job\n",
+                                       "cpu,cpuacct/job/cpu.stat", "throttled_time", 7, 9).value();
+        check::expect_near(first.quota_processors, 1.5, 1e-12);
+        check::expect_equal(first.throttled_ns, std::int64_t{2});
+        check::expect(!between("3:memory:/job\n", "job/cpu.stat", "throttled_usec", 0, 0).known());
+    });
     check::test("what is absent is written with its reason where the figure would be", [] {
         JsonWriter json;
         write_processor_use(json, 2, {1.0, 2.0, Absent{"why"}, Absent{"none"}});

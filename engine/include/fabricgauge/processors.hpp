@@ -24,11 +24,22 @@ struct ProcessorTicks {
 // number; under 0 those that have ended and said so.
 using RunDelays = std::map<int, std::int64_t>;
 
+// What one control group counts: its quota in processors (0 without one), and how long its tasks were
+// kept from running because it was used up.
+struct Throttle {
+    double quota_processors = 0.0;
+    std::int64_t throttled_ns = 0;
+};
+
+// By directory: the group of this process and those above it.
+using Throttles = std::map<std::string, Throttle>;
+
 struct ProcessorState {
     double user_s = 0.0;
     double system_s = 0.0;
     Seen<RunDelays> run_delays = Absent{"not read"};
     Seen<std::vector<ProcessorTicks>> processors = Absent{"not read"};
+    Seen<Throttles> throttles = Absent{"not read"};
 };
 
 // Shares are 0 to 1 of the ticks that passed.
@@ -45,6 +56,7 @@ struct ProcessorUse {
     double system_s;
     Seen<double> run_delay_s;
     Seen<NodeShares> node;
+    Seen<Throttle> throttle = Absent{"not read"};
 };
 
 // The kernel counts node times in ticks of 10 ms: over a shorter time than this, shares mean
@@ -56,6 +68,8 @@ std::vector<ProcessorTicks> parse_proc_stat(std::istream& text);
 Seen<RunDelays> read_run_delays(const std::string& threads);
 // A thread that is about to end says how long it waited, since its entry in /proc goes with it.
 void keep_run_delay_of_this_thread();
+// `groups` is like /proc/self/cgroup, `mount` like /sys/fs/cgroup.
+Seen<Throttles> read_throttles(const std::string& groups, const std::string& mount);
 ProcessorState read_processors();
 ProcessorUse use_between(const ProcessorState& before, const ProcessorState& after);
 

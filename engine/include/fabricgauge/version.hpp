@@ -7,7 +7,7 @@ namespace fabricgauge {
 
 constexpr const char* engine_version = "0.1.0";
 // A reader accepts every file of the same major number.
-constexpr const char* format_version = "2.8";
+constexpr const char* format_version = "2.9";
 
 // Name, version and the flags that the build named.
 std::string compiler_text();

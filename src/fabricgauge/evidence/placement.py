@@ -111,6 +111,16 @@ def _waited(one: Measurement, use: ProcessorUse) -> list[float]:
     return shares if isinstance(steal, Skipped) else [*shares, steal]
 
 
+def throttles(measurements: Iterable[Measurement], rank: int) -> list[float]:
+    """Share of each case's time that a quota of processor time held a rank back, at most 1."""
+    return [
+        min(1.0, use.throttled_s / one.wall_s)
+        for one in measurements
+        for use in one.processors
+        if use.rank == rank and one.wall_s > 0 and not isinstance(use.throttled_s, Skipped)
+    ]
+
+
 def unseen_waits(measurements: Iterable[Measurement]) -> str:
     """A sentence on ranks whose waiting for processors was not seen; empty if there are none."""
     found = {

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from fabricgauge.evidence.connections import held_by_receiver
-from fabricgauge.evidence.placement import unseen_waits, waits
+from fabricgauge.evidence.placement import throttles, unseen_waits, waits
 from fabricgauge.judge import foreign
 from fabricgauge.judge.causes import lower_rate, proved
 from fabricgauge.judge.streams import WIRE_BUSY, Stream, carry_the_same
@@ -40,9 +40,9 @@ CLOSED = 0.3
 
 #: What to do about a figure that a host limits, and about that host.
 REMEDY = (
-    "end other work on the nodes, spread interrupts over the processors (RSS, RPS), raise the"
-    " processors' clock governor, or use an MPI transport with less work per byte (RDMA, larger"
-    " MTU); then measure again"
+    "end other work on the nodes, lift quotas of processor time (cpu.max), spread interrupts over"
+    " the processors (RSS, RPS), raise the processors' clock governor, or use an MPI transport with"
+    " less work per byte (RDMA, larger MTU); then measure again"
 )
 
 
@@ -80,8 +80,9 @@ def excused(outcome: Outcome, by_host: bool) -> Outcome:
 
 def signs(stream: Stream) -> Signs:
     """What the processors, the connections and the loopback reference say of one figure."""
-    link, others_traffic = tuple(_link(stream)), tuple(foreign.accounts(stream))
-    limiting = () if link else tuple(sign for look in _LIMITING for sign in look(stream))
+    held, others_traffic = tuple(_held_ranks(stream)), tuple(foreign.accounts(stream))
+    link = tuple(_link(stream, by_figure=not held))
+    limiting = () if link else (*held, *(sign for look in _LIMITING for sign in look(stream)))
     unseen = ""
     if not (link or limiting or others_traffic) and not stream.is_slow_wire:
         unseen = unseen_waits((*stream.measurements, *stream.round_robins))
@@ -89,16 +90,17 @@ def signs(stream: Stream) -> Signs:
     return Signs(limiting, others, unseen, others_traffic)
 
 
-def _link(stream: Stream) -> Iterator[str]:
+def _link(stream: Stream, *, by_figure: bool) -> Iterator[str]:
     """Faults of the network that show by themselves, and a link that runs at a lower rate.
 
-    They are not excused by a busy host.
+    They are not excused by a busy host. A rate that the figure alone shows (``by_figure``) may be
+    what a quota of processor time leaves.
     """
     slow_hosts = any(_loopback(stream))
     for cause in proved(stream, slow_hosts):
         yield f"{cause.evidence}: that is the network's fault, whatever the hosts do"
     rate = lower_rate(stream, EXACTLY)
-    if rate is not None and stream.is_wire:
+    if by_figure and rate is not None and stream.is_wire:
         yield (
             f"the figure is as steady as a wire, and what a {figures.link_rate(rate)} link carries:"
             " a link sets the pace, not a host"
@@ -161,6 +163,34 @@ def _waiting_ranks(stream: Stream) -> Iterator[str]:
         accounts = accounts_beside(stream.subject, delay, 0.0, stream.fraction)
         if accounts and not stream.is_slow_wire:
             yield f"rank {rank} on {node} {waited(delay)}"
+
+
+def _held_ranks(stream: Stream) -> Iterator[str]:
+    """Ranks whose quota of processor time was used up: they keep pace with its periods.
+
+    So a figure as steady as a wire's is no sign of a wire.
+    """
+    for node, rank in stream.ranks:
+        share, told = _held(stream.measurements, rank)
+        if accounts_beside(stream.subject, share, 0.0, stream.fraction):
+            yield f"rank {rank} on {node} {told}"
+
+
+def _held(measurements: Sequence[Measurement], rank: int) -> tuple[float, str]:
+    """Share of the time that a quota held a rank back, the median, and the end of a sentence."""
+    shares = throttles(measurements, rank)
+    share = float(np.median(shares)) if shares else 0.0
+    quotas = [
+        use.quota_processors
+        for one in measurements
+        for use in one.processors
+        if use.rank == rank and not isinstance(use.quota_processors, Skipped)
+    ]
+    allowed = f" of {min(quotas):g} processors" if quotas else ""
+    return share, (
+        f"was held back for {figures.percent(share)} of the time: its control group's"
+        f" quota{allowed} was used up (cpu.max, cpu.stat)"
+    )
 
 
 def _idle_connection(stream: Stream) -> Iterator[str]:
@@ -258,6 +288,17 @@ def waits_of_nodes(subject: Subject, pattern: Pattern) -> dict[str, float]:
     return {node: min(1.0, float(np.median(each))) for node, each in by_node.items() if each}
 
 
+def held_nodes(subject: Subject, pattern: Pattern) -> dict[str, tuple[float, str]]:
+    """Share of the time that a quota held a rank of each node back, and the end of a sentence."""
+    found: dict[str, tuple[float, str]] = {}
+    for launch in subject.launches:
+        cases = [one for one in launch.measurements if one.pattern == pattern]
+        for rank in sorted({use.rank for one in cases for use in one.processors}):
+            node = node_of(launch, rank)
+            found[node] = max(found.get(node, (0.0, "")), _held(cases, rank))
+    return found
+
+
 def waiting_beside(own: Sequence[Stream], good: Sequence[Stream], left: float) -> Iterator[str]:
     """Waiting for processors slowed at least half of the suspect pairs ``own``.
 
@@ -266,6 +307,10 @@ def waiting_beside(own: Sequence[Stream], good: Sequence[Stream], left: float) -
     as only a wire is. Pairs that agree as only pairs over one wire do are not excused either.
     Waiting that cannot be seen may account for anything else.
     """
+    held = [told for one in own for told in _held_beside(one, left)]
+    if held and 2 * len(held) >= len(own):
+        yield held[0]
+        return
     usual = float(np.median([_longest(one)[0] for one in good])) if good else 0.0
     unshown = [] if _is_one_wire(own) else [one for one in own if not _shows_itself(one)]
     excused = [
@@ -279,6 +324,14 @@ def waiting_beside(own: Sequence[Stream], good: Sequence[Stream], left: float) -
     unseen = unseen_waits(one for stream in own for one in stream.measurements)
     if unseen and 2 * len(unshown) > len(own):
         yield unseen
+
+
+def _held_beside(stream: Stream, left: float) -> Iterator[str]:
+    """The end of a pair that a quota held back for so long that it explains its speed."""
+    each = [(*_held(stream.measurements, rank), node) for node, rank in stream.ranks]
+    share, told, node = max(each, default=(0.0, "", ""))
+    if accounts_beside(stream.subject, share, 0.0, left):
+        yield f"the rank on {node} {told}"
 
 
 def _is_one_wire(each: Sequence[Stream]) -> bool:

@@ -43,6 +43,9 @@ AGREEING = 3
 #: A wire carries large messages at least as well as smaller ones; a host's caches do not.
 HELD = 0.9
 
+#: A wire's rate is the same at all large sizes; this much more at another size is no wire's.
+FASTER = 1.05
+
 #: Shares of a node's processor time that are looked at, by their names in ``ProcessorUse``.
 Share = Literal[
     "busiest_softirq_share", "node_idle_share", "node_softirq_share", "node_steal_share"
@@ -233,7 +236,7 @@ class Stream(msgspec.Struct, frozen=True):
     def is_wire(self) -> bool:
         """As steady as only a wire is, with data under way all the time, whatever the size.
 
-        No larger message is surely slower than the figure.
+        No larger message is surely slower than the figure, and none is faster.
         """
         best = self.best
         held = all(
@@ -241,8 +244,19 @@ class Stream(msgspec.Struct, frozen=True):
             for point in self.series.points
             if point.message_bytes > best.message_bytes and point.sized
         )
-        steady = self.steady or self.same_at_all_sizes
+        steady = (self.steady or self.same_at_all_sizes) and not self._carries_more
         return held and steady and self.busy >= WIRE_BUSY
+
+    @property
+    def _carries_more(self) -> bool:
+        """Whether another large size carries more, a token bucket's burst left out."""
+        least = FASTER * self.best.bandwidth.value
+        for point in self.series.at_least(self.limit("fraction.from")):
+            sample_bytes = min(one.payload_bytes for one in point.observed)
+            shaped_bytes = sample_bytes - self.subject.burst_bytes
+            if point.sized and point.bandwidth.value * shaped_bytes > least * sample_bytes:
+                return True
+        return False
 
     @property
     def is_slow_wire(self) -> bool:

@@ -10,10 +10,11 @@ import ctypes
 import os
 import socket
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 #: From <linux/mount.h>.
-MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND = 2, 4, 8, 4096
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC = 2, 4, 8, 4096, 16384
 
 
 def main() -> None:
@@ -33,7 +34,7 @@ def furnish(node: str, directory: Path) -> None:
     """Give the node a name, and mounts that keep it apart from its neighbours."""
     socket.sethostname(node)
     safe = MS_NOSUID | MS_NODEV
-    mount("sysfs", "/sys", "sysfs", safe | MS_NOEXEC)
+    own_sys(safe, with_groups=not (directory / "slurm").is_dir())
     mount("tmpfs", "/dev/shm", "tmpfs", safe, "mode=1777")  # noqa: S108 -- a mount point
     own_run(directory)
     mount(str(directory / "hosts" / node), "/etc/hosts", "", MS_BIND)
@@ -41,6 +42,19 @@ def furnish(node: str, directory: Path) -> None:
         mount(str(directory / "hostnames" / node), "/etc/hostname", "", MS_BIND)
     if (directory / "slurm").is_dir():
         own_slurm(directory / "slurm")
+
+
+def own_sys(safe: int, *, with_groups: bool) -> None:
+    """The node's own interfaces in /sys, and the machine's control groups: they limit its ranks."""
+    groups = Path("/sys/fs/cgroup")
+    kept = os.open(groups, os.O_PATH | os.O_DIRECTORY) if groups.is_dir() else None
+    mount("sysfs", "/sys", "sysfs", safe | MS_NOEXEC)
+    if kept is None:
+        return
+    if with_groups and groups.is_dir():
+        with suppress(OSError):  # ranks then do not tell of quotas
+            mount(f"/proc/self/fd/{kept}", str(groups), "", MS_BIND | MS_REC)
+    os.close(kept)
 
 
 def own_run(directory: Path) -> None:

@@ -13,10 +13,11 @@ from fabricgauge.model.memory import CopyTimes, EndsMemory, RankMemory
 from fabricgauge.model.pattern import GET_PATTERNS, Epoch, Load, Pattern, variant
 from fabricgauge.model.together import Round, Together
 
-FORMAT_VERSION = "2.8"
+FORMAT_VERSION = "2.9"
 
 NO_SEGMENTS = Skipped("records before format 2.1 do not count segments")
 NO_DUPLICATES = Skipped("records before format 2.8 do not count what arrived twice")
+NO_QUOTA = Skipped("records before format 2.9 tell of no quota of processor time")
 NO_LINK = Skipped("loopback has no link, and records before format 2.2 tell of none")
 
 
@@ -236,9 +237,10 @@ class ProcessorUse(msgspec.Struct, frozen=True):
 
     ``run_delay_s`` is time that the rank's threads, in sum, were ready to run but had to wait for a
     processor. Shares are of all processors of the node, 0 to 1; ``busiest_softirq_share`` is that
-    of the single one that spent most time in interrupts' bottom halves. In records of format 1 a
-    ``run_delay_s`` of 0 may also mean that the kernel did not tell, and only the rank's first
-    thread counts.
+    of the single one that spent most time in interrupts' bottom halves. ``quota_processors`` is
+    what a control group allows the rank, ``throttled_s`` how long one held its tasks back. In
+    records of format 1 a ``run_delay_s`` of 0 may also mean that the kernel did not tell, and only
+    the rank's first thread counts.
     """
 
     rank: int
@@ -249,6 +251,8 @@ class ProcessorUse(msgspec.Struct, frozen=True):
     node_softirq_share: float | Skipped
     node_steal_share: float | Skipped
     busiest_softirq_share: float | Skipped
+    throttled_s: float | Skipped = NO_QUOTA
+    quota_processors: float | Skipped = NO_QUOTA
 
 
 class DataCheck(msgspec.Struct, frozen=True):

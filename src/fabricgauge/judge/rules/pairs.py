@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from fabricgauge.evidence.placement import unseen_waits
 from fabricgauge.judge import foreign
 from fabricgauge.judge.bus import bus_rates, is_crowded
-from fabricgauge.judge.host import accounts_beside, excused, waited, waits_of_nodes
+from fabricgauge.judge.host import (
+    accounts_beside,
+    excused,
+    held_nodes,
+    waited,
+    waits_of_nodes,
+)
 from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.streams import alone, carry_the_same
 from fabricgauge.judge.subject import Subject
@@ -268,7 +274,8 @@ def _left(pairs: _Pairs, slow: Sequence[_Slow]) -> list[Ends]:
 def _said(subject: Subject, pairs: _Pairs, one: _Slow) -> Said:
     wire = carry_the_same(subject, [pairs.share(pair) for pair in one.pairs])
     shared = _foreign(subject, pairs, one)
-    excuse = shared or ("" if wire else _excuse(subject, pairs, one))
+    excuse = shared or _held(subject, pairs, one)
+    excuse = excuse or ("" if wire else _excuse(subject, pairs, one))
     sure = _is_alone(subject, pairs, one.node)
     doubt = "" if sure else "; not measured again alone"
     return Said(
@@ -295,6 +302,12 @@ def _foreign(subject: Subject, pairs: _Pairs, one: _Slow) -> str:
         return ""
     fills = one.share / pairs.good + found.share >= subject.limit("fraction.warn")
     return foreign.sentence(found, limit) if fills else ""
+
+
+def _held(subject: Subject, pairs: _Pairs, one: _Slow) -> str:
+    share, told = held_nodes(subject, "all_pairs_bandwidth").get(one.node, (0.0, ""))
+    explained = accounts_beside(subject, share, 0.0, one.share / pairs.good)
+    return f"the rank on {one.node} {told}" if explained else ""
 
 
 def _by(shared: str, excuse: str) -> str:

@@ -66,7 +66,8 @@ InactiveLimit=0
 PropagateResourceLimits=NONE
 """
 
-#: In a lab's nodes /sys/fs/cgroup is empty, and to seek cgroups there would end slurmd.
+#: In the nodes of a lab with Slurm /sys/fs/cgroup is empty, and to seek cgroups there would end
+#: slurmd.
 CGROUP_CONF = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
 
 
