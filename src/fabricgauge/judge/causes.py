@@ -8,27 +8,21 @@ import msgspec
 import numpy as np
 
 from fabricgauge.evidence.connections import lost_segments
-from fabricgauge.judge import staging
+from fabricgauge.judge import plateaus, staging
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Interface, Member, Network, Shaper
+from fabricgauge.model.fabric import OVER_TCP, Interface, Member, Network, Shaper
 from fabricgauge.model.finding import Finding, Severity
+from fabricgauge.model.suite import MessageKind
 from fabricgauge.words import figures, sentences
-
-#: Link rates of IEEE 802.3 in bit/s, as `ethtool` lists them.
-ETHERNET_RATES = (
-    10e6, 100e6, 1e9, 2.5e9, 5e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9,
-)  # fmt: skip
-
-#: A rate below this share of the nominal one is another rate.
-LOWER = 0.98
-
-#: How near a figure must be to another rate's ceiling, below and above.
-NEAR = (0.93, 1.02)
 
 #: Streams that may share a link evenly, how near a share is to one of them, and how steady.
 SHARED_BY, EVEN, STEADY = (2, 3, 4), (0.97, 1.02), 0.03
+
+#: A curve rises that gains this much from its last size to the one before; larger messages than
+#: the other fill any network.
+RISES, ENOUGH_BYTES = 1.15, 1 << 20
 
 #: How near a figure must be to the rate that streams keep to.
 LIKE = 0.1
@@ -74,6 +68,10 @@ class _Low(msgspec.Struct, frozen=True):
     rate_bit_s: float
 
     @property
+    def bytes_per_s(self) -> float:
+        return self.stream.best.bandwidth.value
+
+    @property
     def ports(self) -> Iterator[tuple[Member, Interface]]:
         for member in self.network.members:
             port = self.stream.subject.run.fabric.interface_of(member)
@@ -95,6 +93,53 @@ UNKNOWN = Cause(
     "compare the negotiated rates (ethtool) and error counters of both ends and of the switch"
     " port; exchange cable and port one at a time; measure the same pair again",
 )
+UNKNOWN_OF_LOGS = Cause(
+    "the log does not tell why, and the figure is at no known rate of a link, slot or transport",
+    "look at what both nodes say of the link (ibstat, ethtool) and of the slot (lspci -vv, LnkSta);"
+    " let MPI name its transport (UCX_LOG_LEVEL=info, I_MPI_DEBUG=5, --mca btl_base_verbose 30);"
+    " measure without MPI as well (ib_write_bw, iperf3)",
+)
+#: Cause and remedy where TCP carried what an adapter should have.
+_USED_TCP = (
+    "MPI used TCP, not the adapter's own transport",
+    "let MPI use the adapter: UCX with --with-verbs and UCX_NET_DEVICES of a device that"
+    " `ucx_info -d` lists, Open MPI with --mca pml ucx, Intel MPI with FI_PROVIDER=mlx, verbs or"
+    " psm3; see that the library finds libibverbs and that memory may be locked (ulimit -l)",
+)
+#: What a row of a kind is called, and its remedy; what costs least to look at comes first.
+_OF_PLATEAUS: dict[plateaus.Kind, tuple[str, str]] = {
+    "tcp": (
+        "MPI may have used TCP",
+        "let MPI name its transport (UCX_LOG_LEVEL=info, I_MPI_DEBUG=5, --mca btl_base_verbose 30)",
+    ),
+    "network": (
+        "MPI may have used another network",
+        "let MPI name its network (UCX_LOG_LEVEL=info, I_MPI_DEBUG=5, --mca btl_base_verbose 30),"
+        " and keep it to the fast one (UCX_NET_DEVICES, FI_PROVIDER)",
+    ),
+    "verbs": (
+        "MPI may have used verbs instead of PSM2 or OPX",
+        "let MPI use the adapter's own library: Open MPI with --mca pml cm --mca mtl psm2 or ofi,"
+        " FI_PROVIDER=psm2 or opx",
+    ),
+    "rail": (
+        "fewer rails carried it",
+        "name all rails to the program: UCX_NET_DEVICES, UCX_MAX_RNDV_RAILS, NCCL_IB_HCA",
+    ),
+    "host": (
+        "the processors limit one program's TCP",
+        "measure several programs at once (iperf3 on several ports), with a larger MTU",
+    ),
+    "slot": (
+        "the adapter's PCIe slot limits it",
+        "look at the slot's width and speed: lspci -vv (LnkSta beside LnkCap)",
+    ),
+    "link": (
+        "a link on the way runs at a lower rate, or a limit keeps it there",
+        "look at the negotiated rate and width of both ends and of the switch ports (ibstat,"
+        " iblinkinfo, ethtool)",
+    ),
+}
 UNSTEADY = Cause(
     "the figure reaches the ceiling but is not steady: other load on the hosts or the link",
     "measure again when nodes and network are quiet: fabricgauge check --profile standard",
@@ -103,7 +148,8 @@ UNSTEADY = Cause(
 
 def causes(stream: Stream) -> tuple[Cause, ...]:
     """Likely causes of one low bandwidth, the most telling first; never empty."""
-    return _seen(stream, _LOOKS) or (UNKNOWN,)
+    unknown = UNKNOWN_OF_LOGS if stream.subject.imported else UNKNOWN
+    return _seen(stream, _LOOKS) or (unknown,)
 
 
 def proved(stream: Stream, slow_hosts: bool) -> tuple[Cause, ...]:
@@ -135,7 +181,7 @@ def _shaper(low: _Low) -> Iterator[Cause]:
             continue
         shaped, where = interface.shaper.rate_bit_s, f"{node}:{interface.name}"
         wire = shaped * WIRE_BYTES / SHAPED_BYTES
-        if wire < LOWER * low.rate_bit_s:
+        if wire < plateaus.LOWER * low.rate_bit_s:
             remove = sentences.command(("tc", "qdisc", "del", "dev", interface.name, "root"))
             yield Cause(
                 f"a token bucket on {where} lets through only {figures.link_rate(wire)} of"
@@ -195,10 +241,10 @@ def _far_adapter(low: _Low) -> Iterator[Cause]:
 def _slow_port(low: _Low) -> Iterator[Cause]:
     for member, interface in low.ports:
         speed = interface.speed_bit_s
-        if isinstance(speed, Skipped) or not 0 < speed < LOWER * low.rate_bit_s:
+        if isinstance(speed, Skipped) or not 0 < speed < plateaus.LOWER * low.rate_bit_s:
             continue
         # Else the driver's word is refuted.
-        if low.stream.fraction * low.rate_bit_s <= NEAR[1] * speed:
+        if low.stream.fraction * low.rate_bit_s <= plateaus.NEAR[1] * speed:
             show = _shown(member.interface)
             yield Cause(
                 f"{member.node}:{member.interface} runs at {figures.link_rate(speed)} instead of"
@@ -210,16 +256,16 @@ def _slow_port(low: _Low) -> Iterator[Cause]:
 
 
 def lower_rate(stream: Stream, near: tuple[float, float]) -> float | None:
-    """The standard rate below the network's whose ceiling a figure is at, in bit/s.
+    """The rate of a slower link of the network's family that a figure is at, in bit/s.
 
     ``near`` bounds the figure as a multiple of what that rate's link can carry.
     """
-    nominal = stream.rate_bit_s
-    if isinstance(nominal, Skipped):
+    nominal, network = stream.rate_bit_s, stream.subject.network
+    if isinstance(nominal, Skipped) or isinstance(network, Skipped):
         return None
-    for rate in ETHERNET_RATES:
+    for _, rate in plateaus.link_rates(network):
         relative = stream.fraction * nominal / rate
-        if rate < LOWER * nominal and near[0] <= relative <= near[1]:
+        if rate < plateaus.LOWER * nominal and near[0] <= relative <= near[1]:
             return rate
     return None
 
@@ -242,7 +288,7 @@ def one_port(stream: Stream) -> str:
     )  # fmt: skip
     share = stream.fraction * rate / port_bit_s
     # Of several connections at once only some may share a port.
-    most = math.inf if of_pairs and stream.subject.sharing > 1 else NEAR[1]
+    most = math.inf if of_pairs and stream.subject.sharing > 1 else plateaus.NEAR[1]
     if not stream.limit("fraction.warn") <= share <= most:
         return ""
     names = sentences.listed([one.name for one in bonds[0]])
@@ -267,13 +313,80 @@ def _ports_of_bond(stream: Stream, member: Member) -> tuple[Interface, ...]:
     return ports if len(ports) > 1 else ()
 
 
+def heard(stream: Stream, *kinds: MessageKind) -> tuple[str, ...]:
+    """Return the lines of these kinds that stand beside the stream's table, as evidence."""
+    foreign = stream.series.foreign
+    lines = foreign.evidence.messages if foreign else ()
+    source = stream.series.source
+    told = (f"{source}:{one.line}: {one.text}" for one in lines if one.kind in kinds)
+    return tuple(dict.fromkeys(told))[:MOST_LINES]
+
+
+def _transport(low: _Low) -> Iterator[Cause]:
+    """TCP where an adapter should have sent: by the log's own lines, or by its provider."""
+    stream = low.stream
+    if low.network.technology in OVER_TCP:
+        return
+    lines = heard(stream, "tcp")
+    who = plateaus.carrier(stream.series)
+    if not lines and who != "adapter" and low.bytes_per_s <= plateaus.TCP_BYTES_S[1]:
+        lines = heard(stream, "fallback")
+    foreign = stream.series.foreign
+    if not lines and foreign is not None and foreign.transport == "tcp":
+        lines = (f"{stream.series.source}: {foreign.benchmark} sends by TCP",)
+    if lines:
+        yield Cause(*_USED_TCP, "; ".join(lines))
+
+
+def _known_rates(low: _Low) -> Iterator[Cause]:
+    """Known rates that others' figure fits: one is named, of several all are."""
+    stream, payload = low.stream, low.stream.ceiling.payload_bytes_per_s
+    if not stream.subject.imported:
+        return
+    fits = plateaus.fitting(stream.series, low.network, payload, low.bytes_per_s)
+    if not fits:
+        return
+    kinds = tuple(kind for kind in _OF_PLATEAUS if any(one.kind == kind for one in fits))
+    names = [
+        (f"{_OF_PLATEAUS[kind][0]}: {sentences.listed([p.name for p in fits if p.kind == kind])}")
+        for kind in kinds
+    ]
+    yield Cause(
+        names[0] if len(names) == 1 else f"candidates: {sentences.listed(names)}",
+        "; ".join(_OF_PLATEAUS[kind][1] for kind in kinds),
+        "; ".join(
+            f"{one.name} carries {figures.rate(one.low)} to {figures.rate(one.high)}"
+            for one in fits
+        ),
+    )
+
+
+def _unsaturated(low: _Low) -> Iterator[Cause]:
+    """A curve that still rises at its end: larger messages carry more."""
+    points = [one for one in low.stream.series.points if one.sized]
+    if not low.stream.subject.imported or len(points) < 2 or low.stream.series.is_latency:
+        return
+    before, last = points[-2:]
+    rises = last.bandwidth.value / before.bandwidth.value
+    if last is low.stream.best and rises >= RISES and last.message_bytes < ENOUGH_BYTES:
+        yield Cause(
+            f"messages of {figures.size(last.message_bytes)} do not fill the network yet: the curve"
+            " still rises",
+            "measure larger messages as well (osu_bw -m 65536:4194304, ib_write_bw -a)",
+            f"{figures.size(before.message_bytes)} to {figures.size(last.message_bytes)}:"
+            f" {figures.percent(rises - 1.0)} more",
+        )
+
+
 def _lower_rate(low: _Low) -> Iterator[Cause]:
     """What the best one-way stream between two ends shows holds for each stream between them."""
+    if low.stream.subject.imported:
+        return
     series = low.stream.series
     others = streams(low.stream.subject, "bandwidth", "put_bandwidth")
     same = (one for one in others if one.series.ends == series.ends)
     shown = max((low.stream, *same), key=lambda stream: stream.fraction)
-    rate = lower_rate(shown, NEAR)
+    rate = lower_rate(shown, plateaus.NEAR)
     if rate is None:
         return
     figure = "the figure" if shown.series == series else f"that of {shown.series.name}"
@@ -396,12 +509,15 @@ def preflight_causes(
 
 _Look = Callable[[_Low], Iterator[Cause]]
 _LOOKS: tuple[_Look, ...] = (
+    _transport,
     _slow_port,
     _shaper,
     partial(_found_before, severity=Severity.FAIL),
     _slow_copy,
     _far_adapter,
     _lower_rate,
+    _unsaturated,
+    _known_rates,
     partial(_errors, many=False),
     _even_share,
     _kept_rate,

@@ -5,7 +5,7 @@ it and loses segments, and its figure stays that rate. Small messages fill no qu
 nothing. A bad cable loses frames of every size, and TCP then keeps to no rate.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -27,6 +27,12 @@ KEPT_RATE = (
     "compare the negotiated rates (ethtool) of both ends and of the switch ports; look for rate"
     " limits on both nodes (tc qdisc show) and on the switch's ports (policer, shaper)",
 )
+
+#: Messages of this size fill a network even one at a time.
+FULL_BYTES = 1 << 20
+
+#: Fewer segments of small messages show nothing; then no sample may be slower than this.
+TELLING_SMALL, REGULAR = 200, 1.1
 
 #: Small messages may lose this part of what large ones lose, by our reckoning.
 SMALL_PART = 0.1
@@ -63,21 +69,43 @@ def kept_rate(subject: Subject, ways: Collection[Ends]) -> KeptRate | None:
     if isinstance(subject.ceiling, Skipped):
         return None
     least, ceiling = subject.limit("fraction.from"), subject.ceiling.payload_bytes_per_s
-    cases = [one for way, one in _cases(subject) if way in ways]
-    large = [one for one in cases if one.message_bytes >= least]
-    shares = [
-        one.sample_payload_bytes / one.times.median_s / ceiling
-        for one in large
-        if one.pattern == "bandwidth" and one.times is not None and one.times.median_s > 0
-    ]
-    if len(shares) < AGREEING:
+    every = list(_cases(subject))
+    cases = [one for way, one in every if way in ways]
+    rates = [rate for one in cases for rate in _rates(one, least)]
+    if len(rates) < AGREEING:
+        # A short run has one case of each direction.
+        cases = [one for way, one in every if way in ways or way[::-1] in ways]
+        rates = [rate for one in cases for rate in _rates(one, least)]
+    if len(rates) < AGREEING:
         return None
+    large = [one for one in cases if one.message_bytes >= least]
+    shares = [rate / ceiling for rate in rates]
     low, middle, high = np.quantile(shares, (0.25, 0.5, 0.75)).tolist()
-    lost = _share_lost(large), _share_lost(one for one in cases if one.message_bytes < least)
+    small = [one for one in cases if one.message_bytes < least]
+    lost = _share_lost(large), _share_lost(small)
     rate = KeptRate(middle, (high - low) / middle, len(shares), lost)
     steady = rate.spread <= subject.limit("lossy.kept_rate") and middle < NEAREST_RATE
     calm = max(subject.limit("errors.share"), SMALL_PART * lost[0])
-    return rate if steady and lost[1] <= calm else None
+    shown = sum(lost_segments(one)[1] for one in small) >= TELLING_SMALL or _regular(large)
+    return rate if steady and shown and lost[1] <= calm else None
+
+
+def _rates(one: Measurement, least_bytes: float) -> Iterator[float]:
+    """Yield bytes/s of a stream of large messages, and the ends of its interval.
+
+    A ping-pong of messages that fill the network has that rate too, if it lost nothing.
+    """
+    times, payload = one.times, one.sample_payload_bytes
+    if times is None or min(times.low_s, times.median_s, times.high_s) <= 0:
+        return
+    if one.pattern == "bandwidth" and one.message_bytes >= least_bytes:
+        yield payload / times.median_s
+        if one.samples >= AGREEING:
+            yield payload / times.low_s
+            yield payload / times.high_s
+    full = one.pattern == "latency" and one.message_bytes >= FULL_BYTES
+    if full and lost_segments(one)[0] <= 0:
+        yield payload / times.median_s
 
 
 def _cases(subject: Subject) -> Iterator[tuple[Ends, Measurement]]:
@@ -89,7 +117,13 @@ def _cases(subject: Subject) -> Iterator[tuple[Ends, Measurement]]:
                 yield (node_of(launch, one.sender), node_of(launch, other)), one
 
 
-def _share_lost(cases: Iterator[Measurement] | list[Measurement]) -> float:
+def _regular(cases: Sequence[Measurement]) -> bool:
+    """Check whether no sample of the streams is much slower than the fastest, as after losses."""
+    each = [one.times for one in cases if one.pattern == "bandwidth" and one.times is not None]
+    return all(one.p90_s <= REGULAR * one.minimum_s for one in each)
+
+
+def _share_lost(cases: Sequence[Measurement]) -> float:
     counted = [lost_segments(one) for one in cases]
     segments = sum(sent for _, sent in counted)
     return max(0.0, sum(lost for lost, _ in counted) / segments) if segments > 0 else 0.0

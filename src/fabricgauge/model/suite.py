@@ -112,6 +112,19 @@ _TECHNOLOGIES = {
 }  # fmt: skip
 
 
+#: What a message beside a table says: TCP carried the messages; a fast transport could not be used;
+#: the run broke; the host's clock or frequency is doubtful.
+MessageKind = Literal["tcp", "fallback", "broken", "clock"]
+
+
+class LogMessage(msgspec.Struct, frozen=True):
+    """A line beside a table that names a transport, an error or a state of the host."""
+
+    kind: MessageKind
+    line: int
+    text: str
+
+
 class LogEvidence(msgspec.Struct, frozen=True):
     """What a log itself says of where it was measured, and over what; empty where it is silent.
 
@@ -126,7 +139,8 @@ class LogEvidence(msgspec.Struct, frozen=True):
     ``library`` the MPI or NCCL with its version. ``data_checked`` tells that the suite compared
     what arrived with what was sent; wrong data are failures. ``nccl`` is what NCCL or RCCL told of
     its own choice, ``gpu_pairs`` the matrix of nvbandwidth between GPUs of a node. ``losses`` is
-    what its transport lost or sent again (iperf).
+    what its transport lost or sent again (iperf). ``messages`` are lines of the MPI, its libraries
+    or the suite that name a transport, an error or the host.
     """
 
     rank_hosts: tuple[str, ...] = ()
@@ -143,6 +157,7 @@ class LogEvidence(msgspec.Struct, frozen=True):
     nccl: NcclEvidence | None = None
     gpu_pairs: GpuPairs | None = None
     losses: LogLosses | None = None
+    messages: tuple[LogMessage, ...] = ()
 
     @property
     def technology(self) -> tuple[str, str]:

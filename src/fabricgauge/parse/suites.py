@@ -35,6 +35,7 @@ from fabricgauge.parse.lines import (
     without_arrow,
     without_note,
 )
+from fabricgauge.parse.messages import Messages, kind_of_message
 from fabricgauge.parse.nccl.library import LibrarySaid
 from fabricgauge.parse.table import SHOWN_CHARACTERS
 
@@ -300,6 +301,8 @@ class UnparsedRun:
         """Add a line, with what was expected there; a document's fence is no line of a log."""
         if is_fence(line.text):
             return
+        if reason == FOREIGN and kind_of_message(line.text):
+            return
         if reason != FOREIGN and _COMMA.search(line.text):
             reason = _POINT
         if self._first is None or reason != self._reason:
@@ -350,6 +353,7 @@ class LogStream:
     def __init__(self, launch: Launch | None = None, library: LibrarySaid | None = None) -> None:
         self.launch = launch or Launch()
         self.library = library or LibrarySaid()
+        self.messages = Messages()
         #: Whether a suite's output has begun before.
         self.begun = False
         self._indent = ""
@@ -387,6 +391,7 @@ class LogStream:
         if not numbers:
             line = self._as_printed(line)
             text = line.text
+            self.messages.take(line.number, text)
         if (reader is None or "_perf" not in text) and ("run" in text or "mpiexec" in text):
             command = command_in(text)
             if command is not None:
@@ -404,7 +409,7 @@ class LogStream:
         """What is open yet, when the lines are over."""
         if self._object is not None:
             yield from self._read_object(self._object)
-        yield from self._close()
+        yield from self._close(over=True)
         self._unparsed.close()
         yield from self._unparsed.told()
 
@@ -456,9 +461,10 @@ class LogStream:
         self.launch.learn(facts)
         return closed
 
-    def _told(self, found: Iterable[SuiteCurve]) -> Sequence[SuiteCurve]:
+    def _told(self, found: Iterable[SuiteCurve], over: bool = False) -> Sequence[SuiteCurve]:
         """Curves, with what is known of the start of their program."""
         curves = tuple(found)
+        self.messages.add_to(curves, over)
         for curve in curves:
             self.launch.add_to(curve)
             self.library.add_to(curve)
@@ -476,10 +482,10 @@ class LogStream:
         self._unparsed.understood(line)
         return (*self._unparsed.told(), *curves)
 
-    def _close(self) -> Sequence[Found]:
+    def _close(self, over: bool = False) -> Sequence[Found]:
         """Another suite's first line ends what was read before."""
         reader, self._reader, self._rows_of_reader, self._place = self._reader, None, None, -1
-        curves = self._told(reader.end()) if reader is not None else ()
+        curves = self._told(reader.end(), over) if reader is not None else ()
         return (*self._unparsed.told(), *curves)
 
     def _in_object(self, line: LogLine, collector: Collector) -> Sequence[Found]:

@@ -114,6 +114,12 @@ def _missing(subject: Subject) -> Iterator[str]:
         if one.cut_off
     )
     yield from dict.fromkeys(
+        f"{one.source}:{said.line} {one.benchmark}: the run broke: {said.text}"
+        for one in curves
+        for said in one.evidence.messages
+        if said.kind == "broken"
+    )
+    yield from dict.fromkeys(
         f"{one.source}:{failure.line} {one.benchmark}: {failure.trouble}: {failure.text}"
         for one in curves
         for failure in one.failures

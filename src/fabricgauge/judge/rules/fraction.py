@@ -57,9 +57,20 @@ _ABOVE = causes.Cause(
     "more than the network can carry: see above-ceiling",
     "look at above-ceiling, placement and path before anything is made of this figure",
 )
+_BROKE = causes.Cause(
+    "the run broke: the log holds an error of the transport beside the table",
+    "find the error's cause first (ibstat, the port's counters, the switch), then measure again;"
+    " the figures up to there say nothing of the rate",
+)
+_CLOCK = causes.Cause(
+    "the host's processors change their frequency, and perftest takes its time from them",
+    "set the governor to performance (cpupower frequency-set -g performance) and measure again",
+    in_host=True,
+)
 #: Why a figure alone decides nothing; what a host is not the reason of has two more.
 _SINGLE = (
     _PING_PONG, _ONE_CONNECTION, _ONE_PORT, _RDMA_MTU, _MIXED_MTU, _MEMORY, _UNSIZED,
+    _BROKE, _CLOCK,
 )  # fmt: skip
 _NO_FAULT = (*_SINGLE, _ABOVE, causes.UNSTEADY)
 
@@ -129,6 +140,7 @@ def _said(stream: Stream, every: tuple[Stream, ...]) -> Said:
             *((causes.one_port(stream),) if single is _ONE_PORT else ()),
             *(_with_mtu(stream, *one) for one in by_mtu.items()),
             *signs.against,
+            *causes.heard(stream, "broken", "clock"),
         ),
         *_mend(outcome, cause, signs),
         about=stream.about,
@@ -145,6 +157,10 @@ def _decides_nothing(
         return _MIXED_MTU if stream.subject.technology in OVER_TCP else _RDMA_MTU
     if plain is not Outcome.FAIL:
         return None
+    if causes.heard(stream, "broken"):
+        return _BROKE
+    if causes.heard(stream, "clock"):
+        return _CLOCK
     if by_call(stream.series) and not stream.best.sized:
         return _UNSIZED
     if stream.cannot_fill:

@@ -1,0 +1,252 @@
+"""What MPIs, their libraries and the suites say beside a table: a transport, an error, the host.
+
+One row each, with its source. A row counts for a table by its place: see ``Messages``.
+"""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from fabricgauge.model.suite import LogMessage, MessageKind, SuiteCurve
+from fabricgauge.parse.lines import remembered
+
+#: Messages of one start that are kept, and how much of each.
+MOST_MESSAGES, LONGEST_TEXT = 64, 240
+
+#: Suites whose program prints many tables: what it said at its start holds for all of them.
+_MANY_TABLES = ("imb", "hpcc", "gpcnet")
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """``sign`` stands in each line that ``form`` matches; ``source`` is where it was read."""
+
+    kind: MessageKind
+    sign: str
+    form: str
+    source: str
+
+
+#: ``tcp``: TCP carried the messages. ``fallback``: a fast transport could not be used, so another
+#: one may have been. ``broken``: the run broke. ``clock``: the host's clock is doubtful.
+ROWS: tuple[_Row, ...] = (
+    _Row(
+        "tcp",
+        "not available, please use one or more of",
+        r"network devices? .* not available, please use one or more of: "
+        r"(?!.*\((?:ib|gga|srd)\)).*\(tcp\)",
+        "UCX 1.10-1.19, ucp_context.c",
+    ),
+    _Row(
+        "tcp",
+        "tag(",
+        r"(?:ep_)?cfg(?:\[|#)\d+\]?:? .*?tag\("
+        r"(?![^)]*\b(?:self/|(?:rc|dc|ud)_|sysv|posix|cma/|xpmem))[^)]*\btcp/",
+        "UCX 1.11-1.19, ucp_worker.c",
+    ),
+    _Row(
+        "tcp",
+        "btl for send to",
+        r"mca: bml: Using tcp btl for send to",
+        "Open MPI 1.8-5.0, bml_r2.c",
+    ),
+    _Row(
+        "tcp",
+        "btl: tcp: attempting to connect",
+        r"btl: tcp: attempting to connect",
+        "Open MPI 1.8-5.0, btl_tcp_endpoint.c",
+    ),
+    _Row(
+        "tcp",
+        "libfabric provider:",
+        r"libfabric provider: (?:tcp|sockets|net)\b",
+        "Intel MPI 2019-2021 with I_MPI_DEBUG; MPICH 4 with MPIR_CVAR_DEBUG_SUMMARY",
+    ),
+    _Row(
+        "tcp",
+        "tcp data transfer mode",
+        r"MPI startup\(\): (?:shm and )?tcp data transfer modes?",
+        "Intel MPI 4.0-2018 with I_MPI_DEBUG",
+    ),
+    _Row(
+        "fallback",
+        "No OpenFabrics connection schemes",
+        r"No OpenFabrics connection schemes reported",
+        "Open MPI 1.3-4.1, help-mpi-btl-openib-cpc-base.txt",
+    ),
+    _Row(
+        "fallback",
+        "initializing an OpenFabrics device",
+        r"There was an error initializing an OpenFabrics device",
+        "Open MPI 1.3-4.1, help-mpi-btl-openib.txt",
+    ),
+    _Row(
+        "fallback",
+        "no active ports",
+        r"there are no active ports\b",
+        "Open MPI 1.3-4.1, help-mpi-btl-openib.txt",
+    ),
+    _Row(
+        "fallback",
+        "openib BTL will be ignored",
+        r"The openib BTL will be ignored for this",
+        "Open MPI 1.3-4.1, help-mpi-btl-openib.txt",
+    ),
+    _Row(
+        "fallback",
+        "infiniband ports on a device",
+        r"By default, for Open MPI 4.0 and later, infiniband ports on a device",
+        "Open MPI 4.0-4.1, help-mpi-btl-openib.txt",
+    ),
+    _Row(
+        "fallback",
+        "unable to find any relevant network interfaces",
+        r"was unable to find any relevant network interfaces",
+        "Open MPI 1.3-4.1, help-mpi-btl-base.txt",
+    ),
+    _Row(
+        "fallback",
+        "Another transport will be used instead",
+        r"Another transport will be used instead",
+        "Open MPI 1.3-5.0, help-mpi-btl-base.txt",
+    ),
+    _Row(
+        "fallback",
+        "allocate some locked memory",
+        r"(?:BTL failed to initialize while trying to )?allocate some locked memory",
+        "Open MPI 1.3-4.1, help-mpi-btl-openib.txt",
+    ),
+    _Row(
+        "fallback",
+        "fabric is not available",
+        r"MPI startup\(\): (?:dapl|ofa|tmi|ofi) fabric is not available",
+        "Intel MPI 4.0-2018",
+    ),
+    _Row(
+        "fallback",
+        "no usable transports/devices",
+        r"UCX +ERROR .*no usable transports/devices",
+        "UCX 1.6-1.19, ucp_context.c",
+    ),
+    _Row(
+        "fallback",
+        "no hfi units are available",
+        r"PSM2 no hfi units are available",
+        "PSM2 11.2, psm_ep.c",
+    ),
+    _Row(
+        "broken",
+        "retry count exceeded",
+        r"(?:Transport|Receive-no-ready) retry count exceeded on",
+        "UCX 1.6-1.19, ib_mlx5_log.c",
+    ),
+    _Row(
+        "broken",
+        " error on mlx",
+        r"(?:Local|Remote) [\w ]{1,40} error on mlx\w+:\d+/(?:IB|RoCE)",
+        "UCX 1.6-1.19, ib_mlx5_log.c",
+    ),
+    _Row(
+        "broken",
+        "InfiniBand retry count between",
+        r"The InfiniBand retry count between two MPI processes",
+        "Open MPI 1.3-4.1, help-mpi-btl-openib.txt",
+    ),
+    _Row(
+        "broken",
+        " CQ with status",
+        r"error polling [HL]P CQ with status",
+        "Open MPI 1.3-4.1, btl_openib_component.c",
+    ),
+    _Row(
+        "broken",
+        "Completion with error at",
+        r"Completion with error at (?:client|server)",
+        "perftest 4-25, perftest_resources.h",
+    ),
+    _Row(
+        "broken",
+        "UCX  ERROR",
+        r"UCX  ERROR .*(?:Endpoint timeout|Connection reset by remote peer"
+        r"|Destination is unreachable)",
+        "UCX 1.6-1.19, ucp_worker.c",
+    ),
+    _Row(
+        "broken",
+        "BAD TERMINATION OF ONE",
+        r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+        "Hydra of MPICH 3-5 and Intel MPI, pmiserv_cb.c",
+    ),
+    _Row(
+        "broken",
+        "noticed that process rank",
+        r"noticed that process rank \d+ .*exited on signal",
+        "Open MPI 1.3-5.0, help-prun.txt",
+    ),
+    _Row(
+        "broken",
+        "slurmstepd: error: ***",
+        r"slurmstepd: error: \*\*\* (?:STEP|JOB) \S+ .*CANCELLED",
+        "Slurm 17-24, slurmd/slurmstepd/req.c",
+    ),
+    _Row(
+        "clock",
+        "Conflicting CPU frequency",
+        r"Conflicting CPU frequency values detected",
+        "perftest 4-25, get_clock.c",
+    ),
+)
+
+_SIGNS = re.compile("|".join(re.escape(row.sign) for row in ROWS))
+_FORMS = tuple((row.sign, row.kind, re.compile(row.form)) for row in ROWS)
+
+
+@remembered
+def kind_of_message(text: str) -> MessageKind | None:
+    """Return what a line is a message of; None for any other line."""
+    if not _SIGNS.search(text):
+        return None
+    found = (kind for sign, kind, form in _FORMS if sign in text and form.search(text))
+    return next(found, None)
+
+
+class Messages:
+    """The messages of a file's stream, until a table takes them.
+
+    One that the program writes as it starts stands before its table, or among its rows. An error
+    stands among the rows or behind them.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[LogMessage] = []
+        self._of_start: list[LogMessage] = []
+
+    def take(self, number: int, text: str) -> bool:
+        """Check whether a line is a message; if so, it is kept."""
+        kind = kind_of_message(text)
+        if kind is None:
+            return False
+        if len(self._waiting) < MOST_MESSAGES:
+            self._waiting.append(LogMessage(kind, number, text.strip()[:LONGEST_TEXT]))
+        return True
+
+    def add_to(self, curves: Sequence[SuiteCurve], over: bool = False) -> None:
+        """Give a finished table its messages; what is behind it waits for the next one.
+
+        ``over`` says that the file is: then nothing waits any longer.
+        """
+        if not curves or not (self._waiting or self._of_start):
+            return
+        first = min(one.first_line for one in curves)
+        last = max(one.last_line for one in curves)
+        before = [one for one in self._waiting if over or one.line <= last]
+        own = [one for one in before if one.kind != "broken"]
+        broken = [one for one in self._waiting if one.kind == "broken" and one.line >= first]
+        self._waiting = [one for one in self._waiting if one not in before and one.kind != "broken"]
+        many = curves[0].suite in _MANY_TABLES
+        start = self._of_start if many else []
+        self._of_start = [*start, *own] if many else []
+        told = (*start, *own, *broken)
+        for curve in curves:
+            evidence = msgspec.structs.replace(curve.evidence, messages=told)
+            msgspec.structs.force_setattr(curve, "evidence", evidence)

@@ -1,0 +1,66 @@
+"""Lines beside a table that name a transport, an error or the host: each counts for its table."""
+
+import pytest
+
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse.messages import ROWS, kind_of_message
+from fabricgauge.parse.suites import read
+
+TABLE = (
+    "# OSU MPI Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n65536  1110.1\n1048576  1150.4\n"
+)
+TCP = "[c1:01234] mca: bml: Using tcp btl for send to [[1,1],1] on node c2\n"
+ERROR = (
+    "[c1:1:0:1] ib_mlx5_log.c:179  Transport retry count exceeded on mlx5_0:1/RoCE (synd 0x15)\n"
+)
+
+
+def kinds(text: str) -> list[list[str]]:
+    """Of each table the kinds of its messages."""
+    found = [one for one in read([text.encode()], "log") if isinstance(one, SuiteCurve)]
+    return [[said.kind for said in one.evidence.messages] for one in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (TCP + TABLE, [["tcp"]]),
+        (TABLE, [[]]),
+        (TCP + TABLE + TABLE, [["tcp"], []]),
+        (TABLE + TCP + TABLE, [[], ["tcp"]]),
+        (TABLE + ERROR, [["broken"]]),
+        (TABLE + ERROR + TABLE, [["broken"], []]),
+        (TABLE + TCP, [["tcp"]]),
+        (ERROR + TABLE, [[]]),
+    ],
+)
+def test_a_message_counts_for_the_table_that_it_belongs_to(
+    text: str, expected: list[list[str]]
+) -> None:
+    assert kinds(text) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "UCX  WARN  network device 'mlx5_9:1' is not available, please use one or more of:"
+        " 'eth0'(tcp), 'mlx5_0:1'(ib)",
+        "UCX  INFO  ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)",
+        "UCX  INFO  0x1a2b self cfg#0 tag(self/memory0 tcp/eth0)",
+        "[c1:01234] mca: bml: Using openib btl for send to [[1,1],1] on node c2",
+        "[c1:01234] mca: bml: Using self btl for send to [[1,1],0] on node c1",
+        "[0] MPI startup(): libfabric provider: mlx",
+        "65536               1110.10",
+    ],
+)
+def test_what_names_an_adapter_or_nothing_is_no_message(line: str) -> None:
+    assert kind_of_message(line) is None
+
+
+def test_each_row_has_a_source_and_its_sign_in_its_form() -> None:
+    assert all(row.source and row.form and row.sign for row in ROWS)
+
+
+def test_messages_without_end_are_bounded() -> None:
+    (found,) = kinds(TCP * 10_000 + TABLE)
+    assert len(found) <= 64
