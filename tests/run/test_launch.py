@@ -218,6 +218,24 @@ def test_a_rank_that_was_killed_is_no_node_that_ssh_did_not_reach() -> None:
     assert said[0] in message
 
 
+def test_hosts_without_ipv4_addresses_are_told_with_the_way_out(tmp_path: Path) -> None:
+    """As MPICH 5.0.2's Hydra says it, with what it says afterwards."""
+    says = [
+        "[proxy:1@c2] HYDU_sock_connect (/mpich-5.0.2/src/pm/hydra/lib/utils/sock.c:110): unable to"
+        " get host address for head",
+        *(
+            f"[mpiexec@head] main (/mpich-5.0.2/src/pm/hydra/x.c:{line}): error"
+            for line in range(6)
+        ),
+    ]
+    (tmp_path / "stderr.txt").write_text("\n".join(says))
+    said = tail(tmp_path / "stderr.txt", tmp_path)
+    status, message = outcome(255, said, silent_s=None, complete=False)
+    assert status == "broken"
+    assert "head has none" in message
+    assert "--tool iperf3" in message
+
+
 def test_raw_output_goes_through_no_link_that_somebody_put_in_its_place(tmp_path: Path) -> None:
     outside, raw = tmp_path / "outside", tmp_path / "run" / "raw"
     outside.mkdir()

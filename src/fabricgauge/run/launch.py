@@ -174,6 +174,10 @@ def run_of(path: Path) -> Path:
 #: Where in their own sources Hydra's and MPICH's programs gave up: said after the reason.
 _SOURCE_LINE = re.compile(r"\(\S+\.c:\d+\): ")
 
+#: What Hydra says where a host has no IPv4 address: it asks for no other (mpl_sockaddr.c and
+#: hydra's sock.c, MPICH 4.0.2 and 5.0.2).
+_NO_IPV4 = re.compile(r"unable to get host address for (\S{1,253})")
+
 #: What MPIs say because we asked what carries their messages: see the stacks' ``tells``.
 _CHATTER = re.compile(
     r" UCX  (?:INFO|DIAG) | mca: (?:base|bml): | select: init| btl: ?tcp: |MPI startup\(\): "
@@ -200,9 +204,10 @@ def tail(path: Path, within: Path | None = None) -> tuple[str, ...]:
     ]
     engines = [line for line in dict.fromkeys(telling) if line.startswith(ENGINE_SAYS)]
     others = [line for line in telling if not line.startswith(ENGINE_SAYS)]
+    reasons = [line for line in others if _NO_IPV4.search(line)][:1]
     others = [line for line in others if not _SOURCE_LINE.search(line)] or others
-    room = max(0, QUOTED_LINES - len(engines))
-    return (*engines[:QUOTED_LINES], *others[max(0, len(others) - room) :])
+    room = max(0, QUOTED_LINES - len(engines) - len(reasons))
+    return (*engines[:QUOTED_LINES], *reasons, *others[max(0, len(others) - room) :])
 
 
 def printed(raw_dir: Path) -> str:
@@ -233,6 +238,12 @@ def outcome(
     its processes ended, and the sentence says how.
     """
     last_words = quoted(said)
+    if found := next(filter(None, map(_NO_IPV4.search, said)), None):
+        last_words = (
+            f"; this MPI's launcher connects to IPv4 addresses alone, and {found[1]} has none: give"
+            " the hosts such addresses, start the ranks with Slurm (--launcher srun), or measure"
+            " without MPI (--tool iperf3)"
+        )
     if silent_s is None and exit_code == 0:
         return "ok", ""
     if complete:

@@ -138,8 +138,16 @@ def test_the_command_line_is_as_written_down(case: tuple[str, str, str]) -> None
 
 
 def test_mpich_is_kept_to_tcp_when_it_is_pinned_and_left_alone_when_not() -> None:
-    assert built("mpich", "lab", "pinned").env == {"UCX_TLS": "tcp,self,sm", "FI_PROVIDER": "tcp"}
+    env = built("mpich", "lab", "pinned").env
+    assert (env["UCX_TLS"], env["FI_PROVIDER"]) == ("tcp,self,sm", "tcp")
+    assert "UCX_TCP_AF_PRIO" not in env
     assert built("mpich", "lab", "free").env == {}
+
+
+def test_mpich_may_use_an_address_on_a_bridge() -> None:
+    env = built("mpich", "lab", "pinned").env
+    assert env["UCX_TCP_BRIDGE_ENABLE"] == "y"
+    assert env["UCX_WARN_UNUSED_ENV_VARS"] == "n"  # versions without that variable
 
 
 def test_mpich_has_no_shared_memory_over_loopback() -> None:

@@ -12,8 +12,15 @@ from fabricgauge.run.mpi_impls.hydra import hydra
 from fabricgauge.run.mpi_impls.interface import MpiImplementation, has_own_cores, hosts, is_pinned
 from fabricgauge.words.networks import is_loopback
 
-#: TCP alone, whichever netmod the library was built with or chooses.
-PINNED = {"UCX_TLS": "tcp,self,sm", "FI_PROVIDER": "tcp"}
+#: TCP alone, whichever netmod the library was built with or chooses. UCX leaves bridges out unless
+#: it is told otherwise (uct_tcp_query_devices in tcp_iface.c, UCX 1.20), and a host of virtual
+#: machines has its address on one. Versions without that variable would warn of it.
+PINNED = {
+    "UCX_TLS": "tcp,self,sm",
+    "UCX_TCP_BRIDGE_ENABLE": "y",
+    "UCX_WARN_UNUSED_ENV_VARS": "n",
+    "FI_PROVIDER": "tcp",
+}
 
 #: No shared memory at all, although both ranks are on one node. UCX finds no way from lo
 #: to lo, but the kernel takes what is sent to any of its own addresses through lo.
@@ -44,7 +51,11 @@ def _transport(launch: PlannedLaunch, _access: HostAccess, _mpi: Mpi) -> dict[st
         return dict(OVER_LOOPBACK)
     if launch.ports:
         return native.variables(launch)
-    return dict(PINNED) if is_pinned(launch) else {}
+    if not is_pinned(launch):
+        return {}
+    # An interface may have addresses of both kinds: UCX takes the first.
+    family = {"UCX_TCP_AF_PRIO": "inet6,inet"} if ":" in (launch.subnet or "") else {}
+    return {**PINNED, **family}
 
 
 #: Built with OFI it says nothing short: then the libraries that were loaded are all that is known.

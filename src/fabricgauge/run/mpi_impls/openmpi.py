@@ -108,7 +108,8 @@ def _require_ipv4(network: str | None, subnet: str) -> None:
     if ":" in subnet:
         raise CannotRun(
             f"Open MPI cannot be kept to {network} ({subnet}): it takes subnets of IPv4 alone."
-            " Measure with another MPI (--mpi mpich), or other networks (--network)"
+            " Measure with another MPI (--mpi mpich), without MPI (--tool iperf3), or other"
+            " networks (--network)"
         )
 
 
