@@ -1,5 +1,6 @@
 """Who broke a launch: evidence first, then launches of fewer nodes."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,13 @@ def broken(**changes: Any) -> Broken:
     return msgspec.structs.replace(Broken(LAUNCH, None, {}, ""), **changes)
 
 
-def never(_: Group) -> bool:
+def never(_: Sequence[Group]) -> Sequence[str]:
     raise AssertionError("no launch is needed")
 
 
 def asked(context: RunContext, of: Broken, *culprits: Group) -> Breakage:
-    def breaks(group: Group) -> bool:
-        return any(set(one) <= set(group) for one in culprits)
+    def breaks(groups: Sequence[Group]) -> list[str]:
+        return ["broke" * any(set(one) <= set(group) for one in culprits) for group in groups]
 
     return why(context, of, breaks)
 
@@ -114,11 +115,12 @@ def test_a_wrong_name_breaks_a_launch_that_never_began(
     assert all((one.check, one.network) == ("launch", "net1") for one in told.findings)
 
 
-def test_two_culprits_are_found_by_launches(context: RunContext) -> None:
-    found = asked(context, broken(), ("c4",), ("c1", "c3"))
-    assert {frozenset(one.nodes) for one in found.findings} == {
-        frozenset({"c4"}), frozenset({"c1", "c3"})
-    }  # fmt: skip
+def test_a_pair_is_found_once_a_node_that_breaks_alone_is_out(context: RunContext) -> None:
+    culprits = (("c4",), ("c1", "c3"))
+    assert [one.nodes for one in asked(context, broken(), *culprits).findings] == [("c4",)]
+    rest = msgspec.structs.replace(LAUNCH, nodes=("c1", "c2", "c3", "c5"))
+    (found,) = asked(context, broken(launch=rest), *culprits).findings
+    assert {*found.nodes} == {"c1", "c3"}
 
 
 def test_what_does_not_repeat_names_nobody(context: RunContext) -> None:
@@ -131,14 +133,16 @@ def test_nobody_is_named_where_every_launch_breaks(context: RunContext) -> None:
 
 
 @pytest.mark.parametrize("launches", [1, 2, 3])
-def test_the_search_ends_with_the_time_of_the_plan(context: RunContext, launches: int) -> None:
-    limit_s = estimated_s(context.plan.launches)
-    groups = []
+def test_the_search_of_pairs_has_an_end(
+    context: RunContext, monkeypatch: pytest.MonkeyPatch, launches: int
+) -> None:
+    limit_s = max(breakage.SEARCH_S, estimated_s(context.plan.launches))
+    groups: list[Group] = []
+    monkeypatch.setattr(breakage, "monotonic", lambda: len(groups) * limit_s / launches)
 
-    def breaks(group: Group) -> bool:
-        context.searched_s += limit_s / launches
-        groups.append(group)
-        return {"c1", "c2"} <= set(group)
+    def breaks(tried: Sequence[Group]) -> list[str]:
+        groups.extend(group for group in tried if len(group) > 1)
+        return ["broke" * ({"c1", "c2"} <= set(group)) for group in tried]
 
     found = why(context, broken(), breaks)
     assert len(groups) == launches
@@ -147,11 +151,46 @@ def test_the_search_ends_with_the_time_of_the_plan(context: RunContext, launches
     assert told == ([] if launches == 1 else [groups[-1]])
 
 
-@pytest.mark.parametrize("code", [64, 65, 126, 127])
-def test_a_program_that_cannot_start_is_no_nodes_fault(context: RunContext, code: int) -> None:
+@pytest.mark.parametrize("code", [64, 65])
+def test_a_program_that_does_not_understand_is_no_nodes_fault(
+    context: RunContext, code: int
+) -> None:
     assert why(context, broken(exit_code=code), never) == Breakage()
 
 
-def test_two_nodes_are_not_searched(context: RunContext) -> None:
+@pytest.mark.parametrize("code", [126, 127])
+def test_a_program_that_starts_on_no_node_is_no_nodes_fault(context: RunContext, code: int) -> None:
+    assert asked(context, broken(exit_code=code), *[(one,) for one in NODES]) == Breakage()
+    assert asked(context, broken(exit_code=code), ("c1", "c2")) == Breakage()
+
+
+@pytest.mark.parametrize("code", [None, 127])
+def test_nodes_whose_own_launches_break_are_named_with_the_words(
+    context: RunContext, code: int | None
+) -> None:
+    """However many, as long as others' do not."""
+    lacks = "it broke; it said: /c/fabricgauge-engine: error while loading shared libraries: libx"
+
+    def breaks(groups: Sequence[Group]) -> list[str]:
+        assert all(len(group) == 1 for group in groups)
+        return [lacks if group[0] in ("c2", "c3", "c5") else "" for group in groups]
+
+    found = why(context, broken(exit_code=code, began=False), breaks)
+    assert [one.nodes for one in found.findings] == [("c2",), ("c3",), ("c5",)]
+    assert [one.nodes for one in found.dead] == [("c2",), ("c3",), ("c5",)]
+    assert "loading shared libraries: libx" in found.findings[0].what
+    assert lacks in found.findings[0].evidence
+
+
+def test_nodes_that_only_break_launches_together_are_no_pair(context: RunContext) -> None:
+    found = asked(context, broken(), ("c1", "c2", "c4"))
+    assert found.dead == ()
+    assert [one.nodes for one in found.findings] == [("c1", "c2", "c3", "c4")]
+
+
+def test_of_two_nodes_the_one_that_breaks_alone_is_named(context: RunContext) -> None:
     two = msgspec.structs.replace(LAUNCH, nodes=("c1", "c2"))
-    assert why(context, broken(launch=two), never) == Breakage()
+    assert asked(context, broken(launch=two), ("c1", "c2")) == Breakage()
+    assert asked(context, broken(launch=two), ("c1",), ("c2",)) == Breakage()
+    found = asked(context, broken(launch=two), ("c2",))
+    assert [one.nodes for one in found.dead] == [("c2",)]

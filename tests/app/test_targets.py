@@ -7,10 +7,17 @@ from tests.discover.test_ports import alike
 from tests.judge import planted
 
 from fabricgauge.app.begin import as_used, differences
-from fabricgauge.app.networks import targets, unjoined
+from fabricgauge.app.networks import lone, partial, targets, unjoined
 from fabricgauge.app.target import ranks_of
 from fabricgauge.model.errors import CannotRun, UsageError
-from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Member, Network, Unreached
+from fabricgauge.model.fabric import (
+    Address,
+    DeclaredNetwork,
+    Fabric,
+    Member,
+    Network,
+    Unreached,
+)
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.run.tools.table import TOOLS
@@ -37,7 +44,70 @@ def fabric(*networks: Network) -> Fabric:
 def test_a_network_that_does_not_reach_a_placed_node_is_told_and_not_measured() -> None:
     found = fabric(network("net1", "c1", "c2"), network("net2", "c1", "c3"))
     assert [one.name for one, _ in targets(asked(), found, PLACE) if one] == ["net1"]
-    assert unjoined(asked(), (), found, PLACE) == ("net2 (10.0.0.0/24) does not reach c2",)
+    told = ("net2 (10.0.0.0/24) does not reach c2",)
+    assert unjoined(asked(), (), found, PLACE) == ()
+    assert partial(asked(), (), found, PLACE) == told
+    declared = (DeclaredNetwork("net2", "10.0.0.0/24", 1e9, "a file"),)
+    assert unjoined(asked(), declared, found, PLACE) == told
+    assert partial(asked(), declared, found, PLACE) == ()
+
+
+def test_a_network_of_most_nodes_is_measured_and_those_without_are_told() -> None:
+    """One of four has lost its address in the only network, or in the second."""
+    place = ("c1", "c2", "c3", "c4")
+    most = network("net1", "c1", "c2", "c4")
+    for found in (fabric(most), fabric(network("net0", *place), most)):
+        chosen = targets(asked(), found, place, partly=True)
+        assert [one.name for one, _ in chosen if one] == [one.name for one in found.networks]
+        assert unjoined(asked(), (), found, place) == ("net1 (10.0.0.0/24) does not reach c3",)
+    with pytest.raises(CannotRun):
+        targets(asked(), fabric(most), place)
+
+
+def test_where_no_network_joins_most_those_of_halves_are_measured_and_told() -> None:
+    place = ("c1", "c2", "c3", "c4")
+    found = fabric(network("net1", "c1", "c2"), network("net2", "c3", "c4"), network("net3", "c1"))
+    chosen = targets(asked(), found, place, partly=True)
+    assert [one.name for one, _ in chosen if one] == ["net1", "net2"]
+    assert len(unjoined(asked(), (), found, place)) == 3
+
+
+def ends(*addresses: str, carrier: bool = True) -> Fabric:
+    """Nodes with net1 on eth0, and these addresses on eth1; "-" for a node without eth1."""
+    nodes = []
+    for number, ip in enumerate(addresses, 1):
+        node = planted.node(number)
+        (first,) = (one for one in node.interfaces if one.name == "eth0")
+        own = (Address(ip, 24),) if ip not in ("", "-") else ()
+        second = msgspec.structs.replace(
+            first, name="eth1", addresses=own, carrier=carrier or bool(own)
+        )
+        every = (first, second) if ip != "-" else (first,)
+        nodes.append(msgspec.structs.replace(node, interfaces=every))
+    return Fabric(tuple(nodes), (), (planted.network(),))
+
+
+@pytest.mark.parametrize(
+    ("found", "told", "others"),
+    [
+        (ends("10.78.0.11", ""), 1, 0),  # an address that is gone
+        (ends("10.78.0.11", "-"), 0, 1),  # a head with a second network
+        (ends("10.78.0.11", "", carrier=False), 0, 1),  # a port without a cable
+        (ends("10.78.0.11", "10.79.0.12"), 0, 2),  # nobody knows
+        (ends("", ""), 0, 0),
+    ],
+)
+def test_a_second_network_that_one_node_lost_is_told(found: Fabric, told: int, others: int) -> None:
+    said = partial(asked(), (), found, PLACE)
+    assert len(said) == told
+    assert all("c2:eth1 has a link and no address" in one for one in said)
+    assert len(lone(asked(), found, PLACE)) == others
+    assert partial(asked("net1"), (), found, PLACE) == lone(asked("net1"), found, PLACE) == ()
+
+
+def test_a_port_that_most_nodes_do_not_use_is_not_missed() -> None:
+    found = ends("10.78.0.11", "", "")
+    assert partial(asked(), (), found, ("c1", "c2", "c3")) == ()
 
 
 def test_rdma_over_ethernet_that_nobody_asked_for_is_not_missed() -> None:

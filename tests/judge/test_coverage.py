@@ -39,6 +39,28 @@ def test_coverage_names_at_most_six_nodes_and_counts_the_others() -> None:
     assert "c9" not in verdict.summary
 
 
+def test_taking_part_in_a_launch_is_not_being_measured() -> None:
+    """Pairs of ranks 0 and 1 in launches of four nodes."""
+    run = planted.run(of=with_nodes(4))
+    four = ("c1", "c2", "c3", "c4")
+    launches = tuple(msgspec.structs.replace(one, nodes=four) for one in run.launches)
+    verdict = planted.the(
+        planted.verdicts(msgspec.structs.replace(run, launches=launches)), "coverage", Outcome.WARN
+    )
+    assert verdict.summary.endswith("2 of 4 nodes were not measured: c3 and c4")
+    assert "--patterns" in verdict.remedy
+
+
+def test_a_network_that_a_node_may_have_lost_is_a_warning_and_a_heads_own_is_none() -> None:
+    told = "c2:eth1 has a link and no address, unlike c1:eth1 (10.78.0.11)"
+    of = msgspec.structs.replace(planted.fabric(), partial=(told,))
+    verdict = planted.the(planted.verdicts(planted.run(of=of)), "coverage", Outcome.WARN)
+    assert told in verdict.summary
+    of = msgspec.structs.replace(planted.fabric(), lone=("c1:eth1 10.78.0.11/24",))
+    verdict = planted.the(planted.verdicts(planted.run(of=of)), "coverage", Outcome.PASS)
+    assert any("c1:eth1 10.78.0.11/24" in line for line in verdict.evidence)
+
+
 def test_coverage_warns_of_a_node_that_broke_a_launch_and_names_the_rule_that_tells_it() -> None:
     run = planted.run()
     lost = Finding("launch", Severity.FAIL, "c2", "its rank is gone", (), "", "", ("c2",), "net1")

@@ -165,3 +165,12 @@ def test_of_many_nodes_a_suite_measures_pairs_and_then_all_together(
     assert max(met.values()) <= most
     if count <= SUITE_PARTNERS:
         assert len(set(map(frozenset, pairs))) == count * (count - 1) // 2
+
+
+@pytest.mark.parametrize("words", [("bandwidth",), ("latency", "put_latency")])
+def test_patterns_of_a_pair_are_measured_on_all_of_several_nodes(words: tuple[str, ...]) -> None:
+    request = MeasurementRequest(patterns=words)
+    (launch,) = plan(request, ("c1", "c2", "c3", "c4"), ((network("a"), UNKNOWN),)).launches
+    measured = {case.pattern for case in launch.cases}
+    assert {f"all_pairs_{words[0]}"} <= measured
+    assert {one.partition(":")[0] for one in words} <= measured

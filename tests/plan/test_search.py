@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.plan.search import Group, culprits, without
+from fabricgauge.plan.search import AT_ONCE, Group, broken_alone, culprits, without
 
 #: Launches per culprit: two bisections, and those that tell a node from a pair.
 LAUNCHES_PER_LOG2 = 2
@@ -70,7 +70,34 @@ def test_a_pair_among_64_nodes_is_found_in_18_launches_at_most() -> None:
     nodes = names(64)
     counts = [searched(nodes, [pair])[1] for pair in combinations(nodes, 2)]
     assert max(counts) <= 18
-    assert sum(counts) / len(counts) <= 15
+    assert sum(counts) / len(counts) <= 16
+
+
+def alone(nodes: Group, bad: Collection[str]) -> tuple[tuple[str, ...], int]:
+    """Who breaks launches of their own, and how often groups were launched."""
+    times, search = 0, broken_alone(nodes)
+    groups = next(search)
+    while True:
+        assert sum(map(len, groups)) == len({node for group in groups for node in group})
+        times += 1
+        try:
+            groups = search.send([bool(set(bad) & set(group)) for group in groups])
+        except StopIteration as done:
+            return done.value, times
+
+
+@given(st.integers(2, 300), st.data())
+def test_nodes_that_break_alone_are_found_together(count: int, data: st.DataObject) -> None:
+    nodes = names(count)
+    bad = data.draw(st.lists(st.sampled_from(nodes), max_size=3, unique=True))
+    found, times = alone(nodes, bad)
+    everywhere = len(bad) == min(count, ceil(count / ceil(count / AT_ONCE)))
+    assert {*found} == {*bad} or (everywhere and not found)
+    assert times <= 1 + ceil(log2(count) / log2(AT_ONCE))
+
+
+def test_what_all_nodes_break_is_no_nodes_fault() -> None:
+    assert alone(names(40), names(40)) == ((), 1)
 
 
 def test_nothing_is_found_where_nothing_breaks() -> None:

@@ -9,14 +9,14 @@ import msgspec
 
 from fabricgauge.app.connectivity import tried
 from fabricgauge.app.groups import Culprits, joint_ranks
-from fabricgauge.app.networks import targets, unjoined
+from fabricgauge.app.networks import absent, lone, partial, targets, unjoined
 from fabricgauge.app.notes import note_preflight
 from fabricgauge.app.programs import Suite, engine_for, suite_for
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target, about, discovered, located
 from fabricgauge.discover.port_ends import ends_of
-from fabricgauge.doctor.reachability import dead
+from fabricgauge.doctor.reachability import Dead, dead
 from fabricgauge.engines.simgrid import simulated_engine
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, ToolMissing, UsageError
@@ -107,20 +107,27 @@ def begin(
         CannotRun: no network joins the nodes.
         UsageError: what is asked for cannot be measured there.
     """
-    request, ranks = target.request, target.ranks
+    request = target.request
     found = discovered(target, directory, FIRST)
-    chosen = targets(request, found, ranks)
+    ranks = _read_ranks(target.ranks, found)
+    chosen = targets(request, found, ranks, partly=True)
     networks = [one for one, _ in chosen if one is not None and not (one.of_ports or dry_run)]
     made = tried(target, networks, directory)
     preflight = () if target.simulation else note_preflight(directory, found, made, target.progress)
     culprits = {one.network: list(dead(one)) for one in made}
+    for network, _ in chosen:
+        if network is not None:
+            own = culprits.setdefault(network.name, [])
+            own += [Dead("node", (node,), "is not in it") for node in absent(network, ranks)]
     fabric = msgspec.structs.replace(
         found,
         unjoined=unjoined(request, target.declared, found, ranks),
+        partial=partial(request, target.declared, found, ranks),
+        lone=lone(request, found, ranks),
         topology=target.topology,
         networks=as_used(found, target.suite.tool) if target.suite else found.networks,
     )
-    what, planned = about(target), _planned(target, chosen, culprits, profile)
+    what, planned = about(target), _planned(target, ranks, chosen, culprits, profile)
     write_beginning(directory, what, fabric, planned)
     run = Run(
         directory.identity, what.started_utc, what.command, what.environment, fabric, planned, (),
@@ -129,9 +136,19 @@ def begin(
     return RunContext(target, directory, run, culprits=culprits)
 
 
-def _planned(target: Target, chosen: Targets, culprits: Culprits, profile: Profile | None) -> Plan:
+def _read_ranks(ranks: tuple[str, ...], fabric: Fabric) -> tuple[str, ...]:
+    """Those of nodes that were read, unless fewer than two of several nodes are left."""
+    lost = {one.name for one in fabric.unreached}
+    read = tuple(node for node in ranks if node not in lost)
+    return read if len(set(read)) > 1 else ranks
+
+
+def _planned(
+    target: Target, ranks: tuple[str, ...], chosen: Targets, culprits: Culprits,
+    profile: Profile | None,
+) -> Plan:  # fmt: skip
     """Where a pair that a suite is to measure is dead, nothing is planned."""
-    request, ranks = target.request, target.ranks
+    request = target.request
     groups = joint_ranks(ranks, chosen, culprits)
     if target.suite is None:
         virtual = target.access.virtual

@@ -1,6 +1,7 @@
 """Why a launch broke: the node or pair that did it, from evidence or by further launches."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from time import monotonic
 
 import msgspec
 
@@ -15,7 +16,8 @@ from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.preflight import Preflight
 from fabricgauge.model.run import Ended
 from fabricgauge.plan.outlook import estimated_s
-from fabricgauge.plan.search import Group, culprits
+from fabricgauge.plan.search import Group, broken_alone, culprits
+from fabricgauge.run.launch import engine_gave_up
 from fabricgauge.run.launcher_words import blamed
 from fabricgauge.words.sentences import between, listed
 
@@ -30,8 +32,21 @@ _OF_SEARCH = (
     "fabricgauge doctor -w {0}; then look at the adapters, drivers and firewall rules of what is"
     " named"
 )
-#: Statuses of a launch that never came to use its network: the program, not a node, is at fault.
-_NOT_BY_NETWORK = frozenset({64, 65, 126, 127})
+_ALONE = (
+    "on {0}: see whether the engine and MPI's libraries are there and whole, as they are on the"
+    " other nodes (ldd), and whether the node can reach the machine that starts the launch"
+)
+#: Statuses of a launch whose program was not understood: no node is at fault.
+_NOT_UNDERSTOOD = frozenset({64, 65})
+#: The same, and those of a program that could not be started on a node.
+_NOT_BY_NETWORK = _NOT_UNDERSTOOD | {126, 127}
+#: The search for culprits lasts as long as the plan itself, but this long at least: a launch that
+#: hangs is given up after 20 s.
+SEARCH_S = 120.0
+
+#: Makes short launches of groups of nodes at the same time: what each that broke said, in a
+#: sentence; empty for one that went well.
+Breaks = Callable[[Sequence[Group]], Sequence[str]]
 
 
 class Breakage(msgspec.Struct, frozen=True):
@@ -58,11 +73,9 @@ class Broken(msgspec.Struct, frozen=True):
     began: bool = True
 
 
-def why(context: RunContext, broken: Broken, breaks: Callable[[Group], bool]) -> Breakage:
+def why(context: RunContext, broken: Broken, breaks: Breaks) -> Breakage:
     """The ranks' states, connections, the launcher's words, the nodes' settings, at last launches
     of fewer nodes.
-
-    ``breaks`` makes a short launch of some nodes and says whether it broke.
     """
     launch = broken.launch
     if context.target.simulation or len(set(launch.nodes)) < 2:
@@ -150,21 +163,25 @@ def _fails(one: Finding) -> bool:
     return one.severity is Severity.FAIL
 
 
-def _of_search(context: RunContext, broken: Broken, breaks: Callable[[Group], bool]) -> Breakage:
+def _of_search(context: RunContext, broken: Broken, breaks: Breaks) -> Breakage:
     """Launches of fewer and fewer nodes, while they last no longer than the plan itself."""
     nodes = tuple(dict.fromkeys(broken.launch.nodes))
+    if broken.exit_code in _NOT_UNDERSTOOD:
+        return Breakage()
+    deadline = monotonic() + max(SEARCH_S, estimated_s(context.plan.launches))
+    context.progress.stage("making short launches of fewer nodes")
+    if alone := _of_nodes_alone(broken.launch, nodes, breaks):
+        return alone
     if len(nodes) < 3 or broken.exit_code in _NOT_BY_NETWORK:
         return Breakage()
-    context.progress.stage("making short launches of fewer nodes")
-    deadline_s = estimated_s(context.plan.launches)
-    search, answer = culprits(nodes), None
+    search, answer = culprits(nodes), False
     lines: list[str] = []
     smallest = nodes
     try:
         group = next(search)
-        while context.searched_s < deadline_s:
-            answer = breaks(group)
-            lines.append(f"{'broke' if answer else 'went well'}: a launch of {between(group)}")
+        while monotonic() < deadline:
+            answer = any(breaks((group,)))
+            lines.append(_line(group, answer))
             smallest = group if answer and len(group) < len(smallest) else smallest
             group = search.send(answer)
     except StopIteration as done:
@@ -173,7 +190,7 @@ def _of_search(context: RunContext, broken: Broken, breaks: Callable[[Group], bo
             return Breakage()  # nearly every launch breaks: the MPI is at fault, or what all share
         if named:
             found = [_searched(broken.launch, one, lines) for one in named]
-            return Breakage(tuple(found), tuple(map(_dead, named)))
+            return Breakage(tuple(found), tuple(_dead(one) for one in named if len(one) < 3))
         return Breakage(repeats=False)
     if len(smallest) == len(nodes):
         return Breakage()
@@ -181,8 +198,54 @@ def _of_search(context: RunContext, broken: Broken, breaks: Callable[[Group], bo
     return Breakage((_finding(broken.launch, smallest, what, tuple(lines)),))
 
 
+def _of_nodes_alone(launch: PlannedLaunch, nodes: Group, breaks: Breaks) -> Breakage | None:
+    """Nodes that break a launch without any other node in it, as those of others do not."""
+    search = broken_alone(nodes)
+    lines: list[str] = []
+    words: dict[Group, str] = {}
+    try:
+        groups = next(search)
+        while True:
+            said = breaks(groups)
+            words |= dict(zip(groups, said, strict=True))
+            lines += [_line(group, bool(words[group])) for group in groups]
+            groups = search.send(tuple(map(bool, said)))
+    except StopIteration as done:
+        alone: tuple[str, ...] = done.value
+    if not alone:
+        return None
+    well = [line for line in lines if line.startswith(_WELL)][:3]
+    found = [
+        msgspec.structs.replace(
+            _finding(
+                launch, (node,), _what_alone(words[node,]), (words[node,], *well)
+            ),
+            remedy=_ALONE.format(node),
+        )
+        for node in alone
+    ]  # fmt: skip
+    return Breakage(tuple(found), tuple(_dead((node,)) for node in alone))
+
+
+def _what_alone(message: str) -> str:
+    words = message.partition("it said: ")[2].split(" | ")
+    reason = next((f": {one}" for one in words if engine_gave_up((one,))), "")
+    return f"a launch on it alone breaks{reason}"
+
+
+_WELL = "went well"
+
+
+def _line(group: Group, broke: bool) -> str:
+    who = between(group) if len(group) > 1 else f"{group[0]} alone"
+    return f"{'broke' if broke else _WELL}: a launch of {who}"
+
+
 def _searched(launch: PlannedLaunch, nodes: Group, lines: Sequence[str]) -> Finding:
     evidence = tuple(line for line in lines if set(nodes) & set(line.replace(",", " ").split()))
+    if len(nodes) > 2:
+        what = "their launch breaks; no launch of a pair of them does"
+        return _finding(launch, nodes, what, evidence)
     who = "it takes" if len(nodes) == 1 else "both take"
     return _finding(launch, nodes, f"every launch in which {who} part breaks", evidence)
 

@@ -82,7 +82,10 @@ def further(context: RunContext) -> tuple[PlannedLaunch, ...]:
     left = [one for one in context.left() if one.network in broken]
     bad = [one for one in left if holds_culprit(one, context.culprits)]
     context.given_up |= {one.number for one in bad}
-    spent_s = sum(launch.ended.wall_s for launch in context.run.launches)
+    # The time that a launch hung for is no time of measuring.
+    done = context.run.launches
+    spent_s = sum(one.wall_s for launch in done for one in launch.measurements)
+    spent_s += sum(one.wall_s for launch in done for one in launch.rounds)
     instead = planned_instead(context.target, context.fabric, bad, context.culprits, spent_s)
     made = [one for planned in instead for one in _unmeasured(planned, context.run)]
     launches = numbered(made, context.plan.last)

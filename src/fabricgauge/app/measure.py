@@ -1,5 +1,7 @@
 """Starts the engine launch by launch and stores each record before the next one is read."""
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 
@@ -19,7 +21,7 @@ from fabricgauge.model.run import INTERRUPTED, UNSTORED, Ended
 from fabricgauge.model.together import Round
 from fabricgauge.parse.engine import NotUnderstood, parse_line
 from fabricgauge.plan.cases import threaded
-from fabricgauge.plan.search import Group, search_cases
+from fabricgauge.plan.search import AT_ONCE, Group, search_cases
 from fabricgauge.process import MARKER
 from fabricgauge.run.launch import Running, case_lines, printed
 from fabricgauge.run.mpi_impls.table import command
@@ -34,8 +36,9 @@ START_S = 30.0
 START_PER_RANK_S = 0.05
 #: A launch that is silent this long beyond its longest case has its ranks looked at.
 QUIET_S = 4.0
-#: A short launch that searches for culprits is given up if it has not begun after this time.
-SEARCH_START_S = 15.0
+#: A short launch that searches for culprits is given up if it has not begun after this time: a
+#: node may answer as late, and be discovered.
+SEARCH_START_S = 20.0
 #: A simulator's figures vary by its noise alone; each sample costs this machine's time.
 SIMULATED_SAMPLES = 9
 
@@ -186,27 +189,47 @@ def _blamed(context: RunContext, launch: PlannedLaunch, ended: Ended, watch: _Wa
     return told(ended, found)
 
 
-def _breaks(context: RunContext, of: PlannedLaunch, group: Group) -> bool:
-    """Whether a short launch of some nodes breaks, in which each meets each."""
-    context.searches += 1
-    nodes = tuple(node for node in dict.fromkeys(of.nodes) if node in group)
+def _breaks(context: RunContext, of: PlannedLaunch, groups: Sequence[Group]) -> tuple[str, ...]:
+    """What short launches of groups of nodes said that broke; they are made at the same time.
+
+    In each launch each node meets each; a node alone has two ranks.
+    """
+    begun: list[Running] = []
+
+    def end_of(group: Group) -> str:
+        running = _search_launch(context, of, group)
+        begun.append(running)
+        for _ in running:
+            pass
+        ended = running.ended()
+        return ended.message if ended.status != "ok" else ""
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        try:
+            return tuple(pool.map(end_of, groups))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for running in begun:
+                running.close()
+            raise
+
+
+def _search_launch(context: RunContext, of: PlannedLaunch, group: Group) -> Running:
+    ranks = group * 2 if len(group) == 1 else tuple(
+        node for node in dict.fromkeys(of.nodes) if node in group
+    )  # fmt: skip
     cases = search_cases(of, context.measured(of), context.target.access.virtual)
-    launch = msgspec.structs.replace(of, nodes=nodes, cases=cases)
-    name = f"search-{of.number:02}-{context.searches}"
-    allowance_s = START_PER_RANK_S * len(nodes)
-    running = Running(
+    launch = msgspec.structs.replace(of, nodes=ranks, cases=cases)
+    name = f"search-{of.number:02}-{next(context.searches)}"
+    allowance_s = START_PER_RANK_S * len(ranks)
+    return Running(
         planned_command(context, launch),
         case_lines(cases),
         context.directory.raw(name),
         silent_s=SEARCH_START_S + allowance_s,
-        started_silent_s=GRACE_S + allowance_s + max(case.round_s(len(nodes)) for case in cases),
+        started_silent_s=GRACE_S + allowance_s + max(case.round_s(len(ranks)) for case in cases),
         marker=f"{context.directory.identity}/{name}",
     )
-    for _ in running:
-        pass
-    ended = running.ended()
-    context.searched_s += ended.wall_s
-    return ended.status != "ok"
 
 
 def longest_silence_s(launch: PlannedLaunch) -> float:

@@ -1,6 +1,7 @@
 """A run while it is made: where, with what, and everything that it has said so far."""
 
 from collections.abc import Sequence
+from itertools import count
 
 import msgspec
 
@@ -30,7 +31,7 @@ class RunContext:
     again; everything that follows from the run is made of ``run``. ``attempt`` numbers the
     programs that worked on it. ``culprits`` broke launches, by network; ``broken`` are
     networks on which one just broke and others can be made; ``given_up`` are launches whose rest
-    others measure instead. Looking for culprits took ``searches`` and ``searched_s``.
+    others measure instead. ``searches`` numbers the launches that look for culprits.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class RunContext:
         self.progress, self.culprits = target.progress, culprits or {}
         self.broken: set[str | None] = set()
         self.given_up: set[int] = set()
-        self.searches, self.searched_s = 0, 0.0
+        self.searches = count(1)
         self._said: dict[int, list[run_files.Record]] = {}
         self._analysed: tuple[int, FabricResult] = (0, FabricResult())
 

@@ -300,7 +300,9 @@ class Network(msgspec.Struct, frozen=True, dict=True):
 class Fabric(msgspec.Struct, frozen=True, dict=True):
     """All that discovery found, and what it could not reach.
 
-    ``unjoined`` are networks that were meant for these nodes and do not join them.
+    ``unjoined`` are networks that were meant for these nodes and do not join them. ``partial`` are
+    those that some of the nodes lack and nobody asked for, ``lone`` interfaces with an address that
+    is in no network of the nodes.
     ``topology`` is what a file said of switches and groups; empty where it was not stated.
     ``simulated`` says that nodes and networks are a simulator's.
     """
@@ -310,6 +312,8 @@ class Fabric(msgspec.Struct, frozen=True, dict=True):
     networks: tuple[Network, ...]
     virtual: bool = False
     unjoined: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()
+    lone: tuple[str, ...] = ()
     topology: Topology = Topology()
     simulated: bool = False
 

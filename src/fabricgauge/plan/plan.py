@@ -6,7 +6,7 @@ thousands takes long: first all pairs, then one pair, then what all ranks do tog
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -22,6 +22,7 @@ from fabricgauge.model.pattern import (
     PAIR_PATTERNS,
     THREADED_PATTERNS,
     Pattern,
+    RoundRobinPattern,
 )
 from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping, numbered
 from fabricgauge.model.request import MeasurementRequest
@@ -227,7 +228,7 @@ def _turns_of_many(scope: _Scope, rate: float, available_s: float) -> tuple[_Tur
     profile, ranks = scope.profile, len(scope.ranks)
     # All ranks of a node share its link.
     shared_rate = rate / max(Counter(scope.ranks).values())
-    patterns = _names(scope.request.patterns) or ALL_PATTERNS
+    patterns = (*_names(scope.request.patterns), *_of_all_pairs(scope)) or ALL_PATTERNS
     alone = reference_pair(profile.reference_pair, profile.case_s[1], rate, scope.ranks)
     left_s = max(0.0, available_s - _measuring_s((alone,)))
     together = crowd_cases(profile, patterns, ranks, shared_rate, left_s * SHARE_TOGETHER)
@@ -248,6 +249,18 @@ def _turns_of_many(scope: _Scope, rate: float, available_s: float) -> tuple[_Tur
     return tuple(
         ((*all_pairs_cases(profile, patterns, one, left_s), *alone, *together),) for one in fields
     )
+
+
+#: The round robin that measures on all nodes what a pattern measures between two of them.
+_ALL_PAIRS: Mapping[str, RoundRobinPattern] = {
+    "latency": "all_pairs_latency", "bandwidth": "all_pairs_bandwidth",
+}  # fmt: skip
+
+
+def _of_all_pairs(scope: _Scope) -> tuple[Pattern, ...]:
+    """The round robins of patterns of a pair that are asked for: no node of several is left out."""
+    asked = scope.request.patterns if len(set(scope.ranks)) > 2 else ()
+    return tuple(_ALL_PAIRS[one] for one in asked if one in _ALL_PAIRS)
 
 
 def _narrowed(profile: Profile, request: MeasurementRequest) -> Profile:

@@ -223,9 +223,18 @@ def printed(raw_dir: Path) -> str:
     return "\n".join(texts)
 
 
+#: A program or one of its libraries is not on a node: env(1) of GNU and busybox, ld.so of glibc
+#: and musl, execve(2) by MPI's launchers.
+_CANNOT_START = re.compile(
+    r"/fabricgauge-(?:engine|path)\S*: .*(?:No such file or directory|Permission denied|"
+    r"error while loading shared libraries|Exec format error|cannot execute|not found)|"
+    r"execvp error on file \S*/fabricgauge-|Error loading shared library|Error relocating"
+)
+
+
 def engine_gave_up(said: Sequence[str]) -> bool:
-    """Whether a rank of the engine has told why it cannot go on."""
-    return any(line.startswith(ENGINE_SAYS) for line in said)
+    """Whether a rank of the engine has told why it cannot go on, or could not be started."""
+    return any(line.startswith(ENGINE_SAYS) or _CANNOT_START.search(line) for line in said)
 
 
 def outcome(

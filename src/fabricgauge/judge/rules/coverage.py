@@ -1,8 +1,11 @@
 """Were all nodes and networks measured that are there or were asked for?"""
 
+from collections.abc import Iterator
+
 from fabricgauge.judge.interface import Context, Said, Words, of_run
 from fabricgauge.model.finding import Severity
-from fabricgauge.model.run import Run
+from fabricgauge.model.pattern import PAIR_PATTERNS, ROUND_ROBIN_PATTERNS
+from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import Figure, Outcome, Threshold
 from fabricgauge.words import sentences
 from fabricgauge.words.networks import is_loopback
@@ -13,6 +16,17 @@ ID = "coverage"
 _PLANNED = (
     "the plan measures some of the nodes only, or launches broke",
     "measure the other nodes as well: fabricgauge check with -w and their names",
+)
+_IDLE = (
+    "the patterns that were asked for measure one pair of nodes; the others only took part in the"
+    " launch",
+    "add all_pairs_latency and all_pairs_bandwidth to --patterns, or measure the other nodes in"
+    " pairs: fabricgauge check with -w and their names",
+)
+_PARTIAL = (
+    "the network is not meant for all nodes, or a node has lost its address in it",
+    "give each node that is meant to be there its address; or state what is to be measured:"
+    " --network",
 )
 _KNOWN = (
     "they carry nothing, or break what they take part in: see connect, link and launch",
@@ -47,6 +61,8 @@ def judge(context: Context) -> Words:
         told = f"{len(names)} of {known} nodes were not measured: {sentences.listed(names)}"
         each = tuple(f"no case on {name} came to its proper end" for name in names[:6])
         why = _KNOWN if set(names) <= _culprits(run) else _PLANNED
+        if set(names) <= _took_part(run):
+            each, why = tuple(f"no case measured {name}" for name in names[:6]), _IDLE
         return Said(Outcome.WARN, told, figure, _ASKED, each, *why)
     if broke := _broke(context):
         told = (
@@ -54,7 +70,12 @@ def judge(context: Context) -> Words:
             " was not measured there"
         )
         return Said(Outcome.WARN, told, figure, _ASKED, (), *_KNOWN)
-    return Said(Outcome.PASS, f"all {known} nodes were measured", figure, _ASKED)
+    if fabric.partial:
+        told = f"not all nodes were measured on each network: {sentences.listed(fabric.partial)}"
+        return Said(Outcome.WARN, told, figure, _ASKED, fabric.partial, *_PARTIAL)
+    alone = tuple(f"not measured, since no other node is in its network: {one}"
+                  for one in fabric.lone)  # fmt: skip
+    return Said(Outcome.PASS, f"all {known} nodes were measured", figure, _ASKED, alone)
 
 
 def _why(run: Run) -> tuple[str, str]:
@@ -67,13 +88,31 @@ def _why(run: Run) -> tuple[str, str]:
 
 
 def _unmeasured(run: Run) -> list[str]:
-    measured = {
-        node
-        for launch in run.launches
-        if (launch.completed or launch.figures) and not is_loopback(launch.network)
-        for node in launch.nodes
-    }
+    measured = {node for launch in _over_networks(run) for node in _measured(launch)}
     return [node.name for node in run.fabric.nodes if node.name not in measured]
+
+
+def _took_part(run: Run) -> set[str]:
+    """The nodes of launches in which a case came to its proper end."""
+    launches = (one for one in _over_networks(run) if one.completed)
+    return {node for launch in launches for node in launch.nodes}
+
+
+def _over_networks(run: Run) -> Iterator[Launch]:
+    return (one for one in run.launches if not is_loopback(one.network))
+
+
+def _measured(launch: Launch) -> Iterator[str]:
+    """The nodes of the ranks whose figures a launch has: of a case of one pair, those of two."""
+    if launch.figures:
+        yield from launch.nodes
+    for case in launch.completed:
+        if case.pattern in PAIR_PATTERNS:
+            yield from (launch.nodes[case.origin], launch.nodes[case.target])
+        elif case.pattern not in ROUND_ROBIN_PATTERNS:
+            yield from launch.nodes[: case.together.ranks if case.together else None]
+    for one in launch.rounds:
+        yield from (launch.nodes[rank] for rank in (*one.origins, *one.targets))
 
 
 def _culprits(run: Run) -> set[str]:
