@@ -1,6 +1,9 @@
 """What a planned launch is started with."""
 
+import math
+from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 import pytest
@@ -15,8 +18,9 @@ from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.model.run import Run
+from fabricgauge.model.run import Ended, Run
 from fabricgauge.plan.plan import plan
+from fabricgauge.sim.simulation import simulation
 from fabricgauge.store.run_directory import RunDirectory
 
 MPI = Mpi("mpich", "5.0", Path("/opt/mpicxx"), Path("/opt/mpiexec"))
@@ -49,6 +53,39 @@ def test_only_the_launch_that_measures_threads_lets_several_call(tmp_path: Path)
     plain, threaded = commands(("threads_latency:4", "latency"), tmp_path)
     assert "--thread-multiple" not in plain
     assert "--thread-multiple" in threaded
+
+
+class Silent:
+    """Takes the place of a launch; ``limits`` are those that it was begun with."""
+
+    limits: ClassVar[list[tuple[float, float]]] = []
+
+    def __init__(self, *_: object, silent_s: float, started_silent_s: float, **__: object) -> None:
+        self.limits.append((silent_s, started_silent_s))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def ended(self) -> Ended:
+        return Ended("ok", 0, "", (), 0.0)
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_simulator_has_no_limit_of_silence_and_a_launch_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fabricgauge.app.measure.Running", Silent)
+    monkeypatch.setattr("fabricgauge.app.measure.planned_command", lambda *_: None)
+    limits = []
+    for cluster in (simulation("star:2"), None):
+        context = context_of(("latency",), tmp_path)
+        context.target = msgspec.structs.replace(context.target, simulation=cluster)
+        measure(context, context.plan.launches)
+        limits.append(Silent.limits.pop())
+    assert limits[0] == (math.inf, math.inf)
+    assert 10 < limits[1][1] < limits[1][0] < 100
 
 
 def test_what_an_mpi_refuses_is_refused_before_the_first_launch(

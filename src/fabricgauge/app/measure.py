@@ -1,5 +1,6 @@
 """Starts the engine launch by launch and stores each record before the next one is read."""
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -103,12 +104,14 @@ def launch_options(plan: Plan, launch: PlannedLaunch) -> tuple[str, ...]:
 def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
     name = context.name(launch)
     watch = _Watch(context, launch, f"{context.directory.identity}/{name}")
+    # A simulator takes as long as this machine needs; it ends by itself if its ranks wait for ever.
+    silent_s = math.inf if context.target.simulation else longest_silence_s(launch)
     running = Running(
         planned_command(context, launch),
         case_lines(launch.cases),
         context.directory.raw(name),
-        silent_s=longest_silence_s(launch),
-        started_silent_s=longest_silence_s(launch) - START_S + GRACE_S,
+        silent_s=silent_s,
+        started_silent_s=silent_s - START_S + GRACE_S,
         marker=watch.mark,
         look=watch.look,
     )

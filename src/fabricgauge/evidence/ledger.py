@@ -93,7 +93,8 @@ def _counted_bytes(one: Measurement, launch: Launch, fabric: Fabric, rank: int) 
 
 def _octets(one: Measurement, rank: int, counted: int, limit: Ceiling) -> _Octets | None:
     """None where TCP did not carry the payload, or its segments were not counted."""
-    payload = one.payload_sent_bytes[rank] if rank < len(one.payload_sent_bytes) else 0
+    sent_by = one.payload_sent_bytes
+    payload = sent_by[rank] if 0 <= rank < len(sent_by) else 0
     overhead = limit.wire_bytes_per_packet - limit.payload_per_packet_bytes
     sent = segments = acknowledgements = again = again_bytes = 0
     for socket in one.sockets_of(rank):

@@ -58,7 +58,7 @@ def _moved(
             where = f"{node}:{back}"
             left_out.append(f"launch {launch.number}: the counters of {where} went backwards")
             continue
-        own = sum(payload_bytes[one] for one in ranks if one < len(payload_bytes))
+        own = sum(payload_bytes[one] for one in ranks if 0 <= one < len(payload_bytes))
         received_octets, seen = _octets(counters)
         left_out += _blind(counters, node, launch.number)
         # What was not read may have carried what the others did not.

@@ -11,7 +11,7 @@ import msgspec
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.memory import CopyTimes, EndsMemory, RankMemory
 from fabricgauge.model.pattern import GET_PATTERNS, Epoch, Load, Pattern, variant
-from fabricgauge.model.together import Round, Together
+from fabricgauge.model.together import Rank, Round, Together
 
 FORMAT_VERSION = "2.9"
 
@@ -32,7 +32,7 @@ class Timer(msgspec.Struct, frozen=True):
 class UsedPort(msgspec.Struct, frozen=True):
     """The RDMA port that a rank used, and by which of its addresses."""
 
-    rank: int
+    rank: Rank
     device: str
     port: int
     link_layer: str
@@ -114,7 +114,7 @@ class Header(msgspec.Struct, frozen=True, tag_field="record", tag="header"):
     mpi_library: str
     mpi_standard: str
     compiler: str
-    ranks: int
+    ranks: Rank
     started_utc: str
     timer: Timer
     simulated: bool = False
@@ -133,7 +133,7 @@ class Placement(
     one, by size; timed before the cases.
     """
 
-    rank: int
+    rank: Rank
     host: str
     pid: int
     boot_id: str
@@ -184,7 +184,7 @@ class NodeCounters(msgspec.Struct, frozen=True):
     adapter's port rose, under the kernel's names; none in records before format 2.3.
     """
 
-    rank: int
+    rank: Rank
     host: str
     before: dict[str, InterfaceCounters]
     after: dict[str, InterfaceCounters]
@@ -243,7 +243,7 @@ class ProcessorUse(msgspec.Struct, frozen=True):
     the rank's first thread counts.
     """
 
-    rank: int
+    rank: Rank
     user_s: float | Skipped
     system_s: float | Skipped
     run_delay_s: float | Skipped
@@ -291,7 +291,7 @@ class VerbsConnection(msgspec.Struct, frozen=True):
     are their bounds. Earlier engines took one reading and told no bounds.
     """
 
-    rank: int
+    rank: Rank
     queue_pairs: int
     create_s: float
     connect_s: float
@@ -321,8 +321,8 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     pattern: Pattern
     message_bytes: int
     window: int
-    origin: int
-    target: int
+    origin: Rank
+    target: Rank
     status: Literal["ok", "failed", "timeout", "skipped"]
     reason: str
     stop: Literal["interval", "budget", "iterations", ""]
@@ -360,7 +360,7 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
 
     def sockets_of(self, rank: int) -> tuple[Socket, ...]:
         """The connections that were seen of that rank."""
-        seen = self.sockets[rank] if rank < len(self.sockets) else ()
+        seen = self.sockets[rank] if 0 <= rank < len(self.sockets) else ()
         return () if isinstance(seen, Skipped) else seen
 
 

@@ -5,6 +5,7 @@ from typing import Literal, get_args
 import msgspec
 
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.together import Rank
 
 MemoryKind = Literal["host", "cuda", "hip", "managed"]
 
@@ -54,7 +55,7 @@ class RankMemory(msgspec.Struct, frozen=True, omit_defaults=True):
     are left out in host memory.
     """
 
-    rank: int
+    rank: Rank
     kind: MemoryKind
     device: str = ""
     number: int | None = None

@@ -1,8 +1,12 @@
 """What cases of many ranks record beyond a pair's: the clock, each rank's part, the rounds."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+
+#: A rank's number, or how many there are. A record in which one lies outside is refused as damaged:
+#: tables are made as large as it says. The largest machines have some 10 million cores.
+Rank = Annotated[int, msgspec.Meta(ge=0, le=1 << 24)]
 
 
 class Together(msgspec.Struct, frozen=True):
@@ -19,8 +23,8 @@ class Together(msgspec.Struct, frozen=True):
     ``load_bytes_per_s`` what the loading ranks sent meanwhile, in sum; 0 elsewhere.
     """
 
-    ranks: int
-    pairs: int
+    ranks: Rank
+    pairs: Rank
     clock: Literal["synchronised", "barrier", "origin"]
     clock_error_s: float
     late_starts: int
@@ -47,8 +51,8 @@ class Round(msgspec.Struct, frozen=True, tag_field="record", tag="round"):
     rounds: int
     message_bytes: int
     window: int
-    origins: tuple[int, ...]
-    targets: tuple[int, ...]
+    origins: tuple[Rank, ...]
+    targets: tuple[Rank, ...]
     samples: tuple[int, ...]
     minimum_ps: tuple[int, ...]
     median_ps: tuple[int, ...]

@@ -1,6 +1,7 @@
 """Which value is in which file of a run directory."""
 
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from typing import TypeVar
 
 import msgspec
@@ -221,22 +222,47 @@ def launch_of(
 ) -> Launch:
     """A launch with all that it said; ``end`` is None where nobody saw it end."""
     where = end or planned
+    nodes = where.nodes if where else ()
+    header = next((one for one in records if isinstance(one, Header)), None)
+    # A job's nodes stand once each, whatever the number of their ranks.
+    count = max(len(nodes), header.ranks if header else 0)
+    highest = [_highest_rank(one) for one in records]
+    whole = [not count or rank < count for rank in highest]
+    told = [
+        f"a record that names rank {rank} of {count} was left out"
+        for rank, is_whole in zip(highest, whole, strict=True)
+        if not is_whole
+    ]
+    records = list(compress(records, whole))
     return Launch(
         number=number,
         network=where.network if where else None,
-        nodes=where.nodes if where else (),
-        header=next((r for r in records if isinstance(r, Header)), None),
+        nodes=nodes,
+        header=header,
         placements=tuple(r for r in records if isinstance(r, Placement)),
         measurements=tuple(r for r in records if isinstance(r, Measurement)),
         rounds=tuple(r for r in records if isinstance(r, Round)),
         ended=end.ended if end else _LOST,
-        not_understood=end.not_understood if end else (),
+        not_understood=(*(end.not_understood if end else ()), *told),
         curves=tuple(r for r in records if isinstance(r, SuiteCurve)),
         unparsed=tuple(r for r in records if isinstance(r, UnparsedLine)),
         program=planned.program if planned else "",
         purpose=planned.purpose if planned else "measure",
         around=next((r for r in records if isinstance(r, CountersAround)), None),
     )
+
+
+def _highest_rank(record: Record) -> int:
+    """The highest rank that a record names, -1 without any."""
+    ranks: Iterable[int] = ()
+    if isinstance(record, Placement):
+        ranks = (record.rank,)
+    elif isinstance(record, Round):
+        ranks = (*record.origins, *record.targets)
+    elif isinstance(record, Measurement):
+        counted = (one.rank for one in record.counters)
+        ranks = (record.origin, record.target, *counted, *(one.rank for one in record.processors))
+    return max(ranks, default=-1)
 
 
 _JOBS_FILE, _BATCH = "jobs.jsonl", "batch.json"

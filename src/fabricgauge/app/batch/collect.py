@@ -10,7 +10,7 @@ from fabricgauge.app.batch.attempts import UNKNOWN, Attempt, Taken, attempts, pi
 from fabricgauge.app.batch.job import plan_of
 from fabricgauge.app.batch.numbers import by_folder
 from fabricgauge.app.groups import Culprits, holds_culprit, planned_instead
-from fabricgauge.app.networks import unjoined
+from fabricgauge.app.networks import lone, partial, unjoined
 from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.target import Target
 from fabricgauge.connect.rounds import gathered
@@ -90,8 +90,13 @@ def _write_job(
         raise CannotRun(
             f"job {last.job} did not learn what its nodes are: {reasons}; {last.trouble()}"
         )
-    missing = unjoined(target.request, target.declared, fabric, last.nodes)
-    fabric = msgspec.structs.replace(fabric, unjoined=missing)
+    of = (target.request, target.declared, fabric, last.nodes)
+    fabric = msgspec.structs.replace(
+        fabric,
+        unjoined=unjoined(*of),
+        partial=partial(*of),
+        lone=lone(target.request, fabric, last.nodes),
+    )
     rounds = tuple(
         gathered(network, names, said)
         for subnet, names, said in last.connected()

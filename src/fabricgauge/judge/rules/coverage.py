@@ -7,6 +7,7 @@ from fabricgauge.model.finding import Severity
 from fabricgauge.model.pattern import PAIR_PATTERNS, ROUND_ROBIN_PATTERNS
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import Figure, Outcome, Threshold
+from fabricgauge.stats.series import node_of
 from fabricgauge.words import sentences
 from fabricgauge.words.networks import is_loopback
 
@@ -108,11 +109,11 @@ def _measured(launch: Launch) -> Iterator[str]:
         yield from launch.nodes
     for case in launch.completed:
         if case.pattern in PAIR_PATTERNS:
-            yield from (launch.nodes[case.origin], launch.nodes[case.target])
+            yield from (node_of(launch, case.origin), node_of(launch, case.target))
         elif case.pattern not in ROUND_ROBIN_PATTERNS:
             yield from launch.nodes[: case.together.ranks if case.together else None]
     for one in launch.rounds:
-        yield from (launch.nodes[rank] for rank in (*one.origins, *one.targets))
+        yield from (node_of(launch, rank) for rank in (*one.origins, *one.targets))
 
 
 def _culprits(run: Run) -> set[str]:
