@@ -31,6 +31,7 @@ def worked_out(of: Network) -> Ceiling:
         (network(rate_bit_s=100e6), 1448, 1538, 11.77),
         (network(subnet="fd00:77::/64"), 1428, 1538, 116.06),
         (msgspec.structs.replace(network(), timestamps=False), 1460, 1538, 118.66),
+        (msgspec.structs.replace(network(mtu=1450), tunnel_bytes=50), 1398, 1538, 113.62),
     ],
 )
 def test_ceiling_is_payload_over_wire(

@@ -25,6 +25,19 @@ def stacked(links: tuple[IpLink, ...]) -> dict[str, tuple[str, str]]:
     return {one.name: (one.master, one.parent) for one in links}
 
 
+#: As iproute2 6.1 prints it of a tunnel that is bound to an interface, and of one with an address.
+VXLAN = """[{"ifname": "vx0", "linkinfo": {"info_kind": "vxlan", "info_data": {"id": 42,
+"remote": "10.9.0.2", "link": "e0", "port": 4789, "learning": true}}},
+{"ifname": "vx1", "linkinfo": {"info_kind": "vxlan", "info_data": {"id": 43, "remote": "10.9.0.2",
+"local": "10.9.0.1", "port": 4789}}},
+{"ifname": "vx2", "linkinfo": {"info_kind": "vxlan", "info_data": {"link": 7, "local": ["x"]}}}]"""
+
+
+def test_a_tunnels_interface_and_address_are_read() -> None:
+    ends = [one.tunnel_ends for one in links_from_json(section(VXLAN))]
+    assert ends == [("e0", ""), ("", "10.9.0.1"), ("", "")]
+
+
 def test_master_and_parent_are_read_from_json_and_from_text() -> None:
     expected = {"eth0": ("bond0", ""), "bond0.7": ("", "bond0"), "veth1": ("br0", "")}
     assert stacked(links_from_json(section(JSON))) == expected

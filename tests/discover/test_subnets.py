@@ -119,6 +119,49 @@ def test_bridges_with_a_carrier_whose_ports_nobody_says_are_a_network() -> None:
     assert len(networks(nodes, ())) == 1
 
 
+def vxlan(number: int, *below: str, speed_bit_s: float | None = 1e10) -> Node:
+    tunnel = port("vx0", f"10.88.0.{number}/24", speed_bit_s=None, driver="vxlan", mtu=1450)
+    return node(
+        f"n{number}",
+        port("eth0", *below, speed_bit_s=speed_bit_s, burst=32768),
+        msgspec.structs.replace(tunnel, parent="eth0"),
+    )
+
+
+@pytest.mark.parametrize("speed_bit_s", [1e10, None])
+def test_a_tunnel_has_the_rate_of_the_port_below_it(speed_bit_s: float | None) -> None:
+    nodes = [vxlan(n, f"10.77.0.{n}/24", speed_bit_s=speed_bit_s) for n in (1, 2)]
+    stated = DeclaredNetwork("net1", "10.77.0.0/24", 1e10, "site.toml")
+    declared = () if speed_bit_s else (stated,)
+    (tunnel,) = [one for one in networks(tuple(nodes), declared) if one.subnet == "10.88.0.0/24"]
+    assert tunnel.rate_bit_s == 1e10
+    assert "n1:eth0, below vx0" in tunnel.rate_origin
+    assert (tunnel.tunnel_bytes, tunnel.burst_bytes) == (50, 32768)
+
+
+def test_a_tunnel_over_ipv6_adds_the_larger_header() -> None:
+    (_, tunnel) = networks(tuple(vxlan(n, f"fd00::{n}/64") for n in (1, 2)), ())
+    assert {tunnel.tunnel_bytes, _.tunnel_bytes} == {0, 70}
+
+
+def test_a_tunnel_over_a_port_of_unknown_rate_has_none() -> None:
+    (_, tunnel) = networks(tuple(vxlan(n, f"10.77.0.{n}/24", speed_bit_s=None) for n in (1, 2)), ())
+    assert isinstance(tunnel.rate_bit_s, Skipped)
+
+
+def test_a_bridge_has_the_rate_of_its_only_port_to_the_outside() -> None:
+    def host(number: int, *more: Interface) -> Node:
+        ports = (slave("br0", "ixgbe"), *more)
+        return node(f"n{number}", bridge("br0", f"10.1.0.{number}/24"), *ports)
+
+    guest = msgspec.structs.replace(port("tap0", driver="tun", speed_bit_s=None), master="br0")
+    (network,) = networks((host(1, guest), host(2)), ())
+    assert network.rate_bit_s == 1e9
+    second = msgspec.structs.replace(port("s1"), master="br0")
+    (network,) = networks((host(1, second), host(2)), ())
+    assert isinstance(network.rate_bit_s, Skipped)
+
+
 def test_the_fastest_port_gives_the_rate_and_its_driver_is_quoted() -> None:
     slow, fast = (
         port("e0", "10.0.0.1/24", speed_bit_s=1e9),

@@ -46,6 +46,10 @@ BRIDGE = (
         ((one("eth0", "10.1.0.1"), one("mac0", "10.1.0.2", driver="macvlan", parent="eth0")),
          {"eth0": 1200, "mac0": 1000}, {"eth0": 200, "mac0": 1000}),
         (BOND, {"bond0": 1000, "eth0": 600, "eth1": 400, "storage": 1000}, {"storage": 1000}),
+        ((one("eth0", "10.1.0.1"), one("vx0", "10.7.0.1", driver="vxlan", parent="eth0")),
+         {"eth0": 1740, "vx0": 1000}, {"eth0": 0, "vx0": 1000}),
+        ((one("eth0", "10.1.0.1"), one("vx0", "10.7.0.1", driver="vxlan", parent="eth0")),
+         {"eth0": 9000, "vx0": 1000}, {"eth0": 7242, "vx0": 1000}),
         (BRIDGE, {"br0": 1000, "eth0.7": 1000, "eth0": 1100}, {"br0": 1000, "eth0": 100}),
     ],
 )  # fmt: skip

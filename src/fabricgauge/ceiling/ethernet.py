@@ -94,7 +94,9 @@ def ceiling(network: Network) -> Ceiling | Skipped:
     stated MTU, or when its MTU leaves no room for payload.
     """
     mtu = mtu_step(network)
-    packet = Packet(tcp_payload_step(network), wire_step(network.mtu_bytes, FRAME), (mtu,))
+    tunnel = (("VXLAN, UDP, outer IP, inner header", network.tunnel_bytes),)
+    wire = wire_step(network.mtu_bytes, (*tunnel, *FRAME))
+    packet = Packet(tcp_payload_step(network), wire, (mtu,))
     return ceiling_of(network, "Ethernet line rate", packet)
 
 

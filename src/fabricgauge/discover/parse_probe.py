@@ -106,13 +106,23 @@ def _interfaces(node: str, found: Sections) -> tuple[Interface, ...]:
         # iproute2 before 5.5 prints the options of fq, codel, sfq and tbf as text amid its JSON.
         shapers = Skipped(str(error))
     return tuple(
-        _interface(node, found, link, addresses_of(section, link), shapers) for link in links
+        _interface(node, found, link, addresses_of(section, link), shapers, links) for link in links
     )
 
 
+def _below(link: IpLink, links: tuple[IpLink, ...]) -> str:
+    """The interface that a VLAN is on, or a tunnel is bound to by name or by its own address."""
+    if link.parent or link.kind != "vxlan":
+        return link.parent
+    name, address = link.tunnel_ends
+    own = (one.name for one in links if any(ip.ip == address for ip in one.addresses))
+    return name or next(own, "")
+
+
 def _interface(
-    node: str, found: Sections, link: IpLink, addresses: tuple[Address, ...], shapers: Shapers
-) -> Interface:
+    node: str, found: Sections, link: IpLink, addresses: tuple[Address, ...], shapers: Shapers,
+    links: tuple[IpLink, ...],
+) -> Interface:  # fmt: skip
     where = f"{node}:{link.name}"
     system = _system(node, found, link)
     values = system if isinstance(system, dict) else {}
@@ -138,7 +148,7 @@ def _interface(
         numa_node=system if isinstance(system, Skipped) else numa_node(system, where),
         ipoib=ipoib_port(where, behind) if link.medium == MEDIUM else NO_IPOIB,
         master=link.master,
-        parent=link.parent,
+        parent=_below(link, links),
     )
 
 

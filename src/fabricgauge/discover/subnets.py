@@ -5,13 +5,14 @@ Interfaces are matched by subnet, never by name: eth0 here may be cabled to eth1
 
 import ipaddress
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import (
+    VXLAN_BYTES,
     Address,
     DeclaredNetwork,
     Interface,
@@ -45,7 +46,9 @@ def networks(
         UsageError: a declared subnet is none.
     """
     named = _declared(declared)
-    free = FreeEndpoints(_ends(nodes, named))
+    ends = _ends(nodes, named)
+    free = FreeEndpoints(ends)
+    stated = _stated(ends, named)
     groups: dict[Subnet, list[Endpoint]] = {}
     for subnet in _most_specific_first(named):
         if len({end.node.name for end in free.inside(subnet)}) > 1:
@@ -61,7 +64,7 @@ def networks(
     return tuple(
         one
         for subnet in ordered
-        for one in _networks(subnet, groups[subnet], named.get(subnet), by_rail)
+        for one in _networks(subnet, groups[subnet], named.get(subnet), by_rail, stated)
     )
 
 
@@ -105,6 +108,19 @@ def _ends(nodes: tuple[Node, ...], named: Iterable[Subnet]) -> list[Endpoint]:
         for own in map(_own, interface.addresses)
     )
     return [end for end in ends if _counts(end, named) and not _beside(end)]
+
+
+#: Rates that were stated for networks, with who said so, by node and interface.
+StatedRates = Mapping[tuple[str, str], tuple[float, str]]
+
+
+def _stated(ends: Iterable[Endpoint], named: Mapping[Subnet, DeclaredNetwork]) -> StatedRates:
+    return {
+        (end.node.name, end.interface.name): (named[subnet].rate_bit_s, named[subnet].origin)
+        for subnet in reversed(_most_specific_first(named))
+        for end in ends
+        if end.ip.version == subnet.version and end.ip in subnet
+    }
 
 
 def _own(address: Address) -> ipaddress.IPv4Interface | ipaddress.IPv6Interface:
@@ -191,11 +207,12 @@ def _join_nodes(ends: Sequence[Endpoint]) -> bool:
 
 
 def _networks(
-    subnet: Subnet, ends: list[Endpoint], declared: DeclaredNetwork | None, by_rail: bool
-) -> Iterator[Network]:
+    subnet: Subnet, ends: list[Endpoint], declared: DeclaredNetwork | None, by_rail: bool,
+    stated: StatedRates,
+) -> Iterator[Network]:  # fmt: skip
     rails = _rails(ends) if by_rail else [ends]
     for number, rail in enumerate(rails, 1):
-        made = _network(subnet, rail, declared)
+        made = _network(subnet, rail, declared, stated)
         name = rail_of(made.name, number) if len(rails) > 1 else made.name
         yield msgspec.structs.replace(made, name=name)
 
@@ -217,10 +234,12 @@ def _rails(ends: list[Endpoint]) -> list[list[Endpoint]]:
     return [ends]
 
 
-def _network(subnet: Subnet, ends: list[Endpoint], declared: DeclaredNetwork | None) -> Network:
+def _network(
+    subnet: Subnet, ends: list[Endpoint], declared: DeclaredNetwork | None, stated: StatedRates
+) -> Network:
     """Of IP over InfiniBand if all ends are: the link is the fastest port's, as the rate is; the
     mode is the one that all have, since else both ends speak as the other one can."""
-    rate, origin = _rate(ends, declared)
+    rate, origin = _rate(ends, declared, stated)
     interfaces = [end.interface for end in ends]
     behind = [
         (one.ipoib, one.speed_bit_s) for one in interfaces if isinstance(one.ipoib, IpoibPort)
@@ -232,7 +251,12 @@ def _network(subnet: Subnet, ends: list[Endpoint], declared: DeclaredNetwork | N
         if is_ipoib and isinstance(port.link, str)
     ]
     modes = {port.mode if isinstance(port.mode, str) else "" for port, _ in behind}
-    shapers = (one.shaper for one in interfaces)
+    shapers = (
+        one.shaper
+        for end in ends
+        for one in end.node.interfaces
+        if one.name in (end.interface.name, *end.node.below(end.interface.name))
+    )
     return Network(
         name=declared.name if declared else str(subnet),
         subnet=str(subnet),
@@ -244,25 +268,56 @@ def _network(subnet: Subnet, ends: list[Endpoint], declared: DeclaredNetwork | N
         burst_bytes=max(one.burst_bytes if isinstance(one, Shaper) else 0 for one in shapers),
         link=max(links, default=(0.0, ""))[1],
         mode=modes.pop() if is_ipoib and len(modes) == 1 else "",
+        tunnel_bytes=max(map(_tunnel_bytes, ends)),
     )
 
 
-def _rate(ends: list[Endpoint], declared: DeclaredNetwork | None) -> tuple[float | Skipped, str]:
+def _tunnel_bytes(end: Endpoint) -> int:
+    """What VXLAN puts around a packet, over IPv4 unless the port below has IPv6 alone."""
+    if end.interface.driver != "vxlan":
+        return 0
+    below = end.node.interface(end.node.parent_of(end.interface.name))
+    addresses = () if isinstance(below, Skipped) else below.addresses
+    only_ipv6 = bool(addresses) and all(":" in one.ip for one in addresses)
+    return VXLAN_BYTES[6 if only_ipv6 else 4]
+
+
+def _rate(
+    ends: list[Endpoint], declared: DeclaredNetwork | None, stated: StatedRates
+) -> tuple[float | Skipped, str]:
     """The nominal rate: declared, else the fastest port's, which a port that fell back misses.
 
     A port that is up and does not say its rate may be faster; one without a link has none.
     """
     if declared:
         return declared.rate_bit_s, declared.origin
-    speeds = [(end.interface.speed_bit_s, end) for end in ends]
-    known = [(speed, end) for speed, end in speeds if not isinstance(speed, Skipped)]
-    for speed, end in speeds:
+    speeds = [(*_speed(end, stated), end) for end in ends]
+    known = [(speed, origin) for speed, origin, _ in speeds if not isinstance(speed, Skipped)]
+    for speed, _, end in speeds:
         if isinstance(speed, Skipped) and (end.interface.carrier is True or not known):
             return speed, "no driver and no declaration gives the rate"
-    fastest, end = max(known, key=lambda pair: pair[0])
-    where = f"{end.node.name}:{end.interface.name}"
-    told = f"{where}'s driver reports {link_rate(fastest)}, the fastest port of the network"
-    return fastest, told
+    fastest, origin = max(known, key=lambda pair: pair[0])
+    return fastest, f"{origin}, the fastest port of the network"
+
+
+def _speed(end: Endpoint, stated: StatedRates) -> tuple[float | Skipped, str]:
+    """What an interface's driver reports; of a bridge or tunnel, the rate of the one port below."""
+    node, speed = end.node, end.interface.speed_bit_s
+    if not isinstance(speed, Skipped):
+        where = f"{node.name}:{end.interface.name}"
+        return speed, f"{where}'s driver reports {link_rate(speed)}"
+    below = node.below(end.interface.name)
+    cables = [one for one in below if not node.below(one)]
+    if len(cables) != 1:
+        return speed, ""
+    cable, where = cables[0], f"{node.name}:{cables[0]}, below {end.interface.name}"
+    own = node.interface(cable)
+    if not isinstance(own, Skipped) and not isinstance(own.speed_bit_s, Skipped):
+        return own.speed_bit_s, f"{where}: its driver reports {link_rate(own.speed_bit_s)}"
+    if (node.name, cable) not in stated:
+        return speed, ""
+    rate, origin = stated[node.name, cable]
+    return rate, f"{where}: {origin}"
 
 
 def is_narrow(subnet: Subnet) -> bool:

@@ -23,6 +23,15 @@ NO_CABLE = frozenset(
 _INSIDE = NO_CABLE | {"veth"}
 
 
+#: What VXLAN puts around a packet of IP, by the outer IP's version: the inner Ethernet header, its
+#: own and UDP's header of 8 bytes each, and the outer IP header (RFC 7348, section 5).
+VXLAN_BYTES = {4: 14 + 8 + 8 + 20, 6: 14 + 8 + 8 + 40}
+
+#: A tunnel's packets are at most this many times as many octets below it: an acknowledgement of 66
+#: octets (Ethernet, IPv4, TCP with timestamps) with VXLAN's 50 around it.
+TUNNELLED = (66 + 50) / 66
+
+
 #: Technologies that stand for TCP, whose packets are as large as both ends' interfaces allow.
 OVER_TCP = ("ethernet", "ipoib")
 
@@ -157,7 +166,8 @@ class Node(msgspec.Struct, frozen=True, tag="node", omit_defaults=True):
 
         The members of a bond or bridge have no address of their own but IPv6's automatic one, and
         count what it counts; ``eth0`` counts what its VLAN ``eth0.7`` does, with or without an
-        address. A partition of IP over InfiniBand is counted by itself alone.
+        address, and a little more than a tunnel on it does. A partition of IP over InfiniBand is
+        counted by itself alone.
         """
         partitions = {one.name for one in self.interfaces if isinstance(one.ipoib, IpoibPort)}
         parents = {one.name: self.parent_of(one.name) for one in self.interfaces}
@@ -166,7 +176,10 @@ class Node(msgspec.Struct, frozen=True, tag="node", omit_defaults=True):
         left = {name: count for name, count in octets.items() if name not in bare}
         for name in octets.keys() - partitions:
             if (parent := parents.get(name) or self.parent_of(name)) in left:
-                left[parent] = max(0, left[parent] - octets[name])
+                own = self.interface(name)
+                tunnel = isinstance(own, Interface) and own.driver == "vxlan"
+                taken = round(TUNNELLED * octets[name]) if tunnel else octets[name]
+                left[parent] = max(0, left[parent] - taken)
         return left
 
     def _is_bare(self, one: Interface, used: bool) -> bool:
@@ -244,6 +257,7 @@ class Network(msgspec.Struct, frozen=True, dict=True):
     empty where that is not known. ``link`` is the link's name in its standard, e.g.
     ``4x EDR``, empty where only its rate is known. ``assumed`` names what was not stated or
     found, so that the technology's usual value stands for it: ``mtu``, ``ip``, ``timestamps``.
+    ``tunnel_bytes`` is what a tunnel below the packets adds to each.
     ``mode`` is IPoIB's, ``datagram`` or ``connected``; empty where the members' differs or is
     not known.
     """
@@ -264,6 +278,7 @@ class Network(msgspec.Struct, frozen=True, dict=True):
     mode: str = ""
     wire: str = ""
     slots: int = 0
+    tunnel_bytes: int = 0
 
     @property
     def of_ports(self) -> bool:

@@ -38,6 +38,7 @@ class IpLinkInfo(msgspec.Struct, frozen=True):
     """What a driver says of a link that is made of others; ``info_kind`` is ip-link(8)'s word."""
 
     info_kind: str = ""
+    info_data: dict[str, object] = {}
 
 
 _NAMES = {
@@ -72,6 +73,14 @@ class IpLink(msgspec.Struct, frozen=True, rename=_NAMES):
     def kind(self) -> str:
         """``bond``, ``vlan``; empty for an adapter's own interface."""
         return self.info.info_kind
+
+    @property
+    def tunnel_ends(self) -> tuple[str, str]:
+        """A tunnel's interface and its own address, each empty where it is bound to none."""
+        data = self.info.info_data
+        ends = (data.get("link"), data.get("local") or data.get("local6"))
+        interface, address = (one if isinstance(one, str) else "" for one in ends)
+        return interface, address
 
     @property
     def up(self) -> bool:
