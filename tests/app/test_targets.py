@@ -9,6 +9,7 @@ from tests.judge import planted
 from fabricgauge.app.begin import as_used, differences
 from fabricgauge.app.networks import lone, partial, targets, unjoined
 from fabricgauge.app.target import ranks_of
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.fabric import (
     Address,
@@ -80,7 +81,11 @@ def ends(*addresses: str, carrier: bool = True) -> Fabric:
         (first,) = (one for one in node.interfaces if one.name == "eth0")
         own = (Address(ip, 24),) if ip not in ("", "-") else ()
         second = msgspec.structs.replace(
-            first, name="eth1", addresses=own, carrier=carrier or bool(own)
+            first,
+            name="eth1",
+            addresses=own,
+            carrier=carrier or bool(own),
+            speed_bit_s=Skipped(f"veth reports no physical rate (c{number}:eth1)"),
         )
         every = (first, second) if ip != "-" else (first,)
         nodes.append(msgspec.structs.replace(node, interfaces=every))

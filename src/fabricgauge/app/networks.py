@@ -189,11 +189,11 @@ def _bare(fabric: Fabric, place: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         having = [(node, one) for node, one in every if _leading_out(one)]
         if not having:
             continue
-        like = {(one.driver, str(one.speed_bit_s)) for _, one in having}
+        like = {_kind(one) for _, one in having}
         bare = [
             f"{node.name}:{name}"
             for node, one in every
-            if not _leading_out(one) and (one.driver, str(one.speed_bit_s)) in like
+            if not _leading_out(one) and _kind(one) in like
         ]
         if bare and len(bare) <= len(having):
             ends = listed(
@@ -212,6 +212,12 @@ def _outside(fabric: Fabric, place: tuple[str, ...]) -> Iterator[tuple[Node, Int
             cabled = one.driver not in NO_CABLE and one.carrier is True and not one.master
             if cabled and (node.name, one.name) not in members and one.name not in below:
                 yield node, one
+
+
+def _kind(interface: Interface) -> tuple[str, float]:
+    """Driver and rate in bit/s, 0 where the driver does not report one."""
+    rate = interface.speed_bit_s
+    return str(interface.driver), 0.0 if isinstance(rate, Skipped) else rate
 
 
 def _leading_out(interface: Interface) -> tuple[Address, ...]:
