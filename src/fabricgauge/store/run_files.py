@@ -1,7 +1,6 @@
 """Which value is in which file of a run directory."""
 
 from collections.abc import Iterable, Sequence
-from itertools import compress
 from typing import TypeVar
 
 import msgspec
@@ -226,14 +225,9 @@ def launch_of(
     header = next((one for one in records if isinstance(one, Header)), None)
     # A job's nodes stand once each, whatever the number of their ranks.
     count = max(len(nodes), header.ranks if header else 0)
-    highest = [_highest_rank(one) for one in records]
-    whole = [not count or rank < count for rank in highest]
-    told = [
-        f"a record that names rank {rank} of {count} was left out"
-        for rank, is_whole in zip(highest, whole, strict=True)
-        if not is_whole
-    ]
-    records = list(compress(records, whole))
+    damage = [_damage(one, count) for one in records]
+    told = [f"a record was left out: {one}" for one in damage if one]
+    records = [one for one, why in zip(records, damage, strict=True) if not why]
     return Launch(
         number=number,
         network=where.network if where else None,
@@ -250,6 +244,20 @@ def launch_of(
         purpose=planned.purpose if planned else "measure",
         around=next((r for r in records if isinstance(r, CountersAround)), None),
     )
+
+
+def _damage(record: Record, count: int) -> str:
+    """Return what is wrong with a record of a launch of ``count`` ranks, 0 where it is not known."""
+    rank = _highest_rank(record)
+    if count and rank >= count:
+        return f"it names rank {rank} of {count}"
+    if isinstance(record, Round):
+        of = record
+        arrays = (of.targets, of.samples, of.minimum_ps, of.median_ps, of.quartile_ps)
+        lengths = {len(one) for one in (*arrays, of.one_way_ps or of.origins)}
+        if lengths != {len(of.origins)}:
+            return f"round {of.round} of {of.case} has arrays of different lengths"
+    return ""
 
 
 def _highest_rank(record: Record) -> int:
