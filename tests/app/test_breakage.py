@@ -9,11 +9,11 @@ import pytest
 from tests.judge import planted
 
 from fabricgauge.app import breakage
-from fabricgauge.app.breakage import Breakage, Broken, culprits_of, why
+from fabricgauge.app.breakage import Breakage, Broken, culprits_of, of_unanswered, why
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.judge.thresholds import DEFAULTS
-from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.fabric import Fabric, Member
 from fabricgauge.model.finding import Checked, Diagnosis, Finding, Severity
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.plan import PlannedLaunch
@@ -55,6 +55,26 @@ def test_a_lost_rank_is_named_without_a_launch(context: RunContext) -> None:
     assert [one.where for one in found.findings] == ["c3"]
     assert "rank" in found.findings[0].what
     assert [(one.kind, one.nodes) for one in found.dead] == [("node", ("c3",))]
+
+
+@pytest.mark.parametrize(
+    ("sources", "named", "kind"),
+    [(("c4",), {"c4", "c3"}, "pair"), (("c1", "c2", "c4"), {"c3"}, "node"), ((), None, "")],
+)
+def test_a_connection_that_is_not_answered_names_its_ends(
+    context: RunContext, sources: tuple[str, ...], named: set[str] | None, kind: str
+) -> None:
+    members = tuple(Member(node, "eth0", f"10.77.0.1{node[1]}", 1500) for node in NODES)
+    network = msgspec.structs.replace(planted.network(), members=members)
+    fabric = msgspec.structs.replace(planted.fabric(), networks=(network,))
+    asking = frozenset({*((one, "10.77.0.13") for one in sources), ("c1", "10.99.0.1")})
+    found = of_unanswered(fabric, broken(unanswered=asking))
+    if named is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert [({*one.nodes}, one.kind) for one in found.dead] == [(named, kind)]
+        assert [{*one.nodes} for one in found.findings] == [named]
 
 
 def test_the_launchers_word_is_taken(context: RunContext) -> None:

@@ -98,6 +98,16 @@ def test_other_records_of_such_a_rank_cost_themselves(
     assert judged(case, "results.jsonl", lines).verdicts
 
 
+@pytest.mark.parametrize("array", ["origins", "targets", "samples", "median_ps"])
+def test_a_round_whose_arrays_differ_in_length_costs_itself(array: str) -> None:
+    lines = lines_of("0.1.0--slow-node-of-three", "results.jsonl")
+    place = next(n for n, one in enumerate(lines) if one["record"]["record"] == "round")
+    lines[place]["record"][array].append(1)
+    found = judged("0.1.0--slow-node-of-three", "results.jsonl", lines)
+    kept = [one for launch in found.run.launches for one in launch.rounds]
+    assert len(kept) == sum(one["record"]["record"] == "round" for one in lines) - 1
+
+
 def numbers(value: Any, where: Where = ()) -> Iterator[tuple[Where, Any]]:
     """Every number and list in it, with the way there."""
     if isinstance(value, dict):

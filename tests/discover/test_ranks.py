@@ -1,6 +1,8 @@
 """What is wrong with the ranks of a launch that says nothing."""
 
-from fabricgauge.discover.ranks import told
+import pytest
+
+from fabricgauge.discover.ranks import address, told
 
 RANKS = {"c1": 1, "c2": 1, "c3": 1}
 RUNNING = {"c1": ("R",), "c2": ("S",), "c3": ("R",)}
@@ -30,3 +32,17 @@ def test_a_node_that_is_silent_is_named_with_its_reason() -> None:
 def test_nothing_is_known_where_no_rank_is_seen_anywhere() -> None:
     assert told(RANKS, {"c1": (), "c2": (), "c3": ()}, {}) == {}
     assert told(RANKS, {}, dict.fromkeys(RANKS, "no answer")) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "ip"),
+    [
+        ("0D004D0A", "10.77.0.13"),
+        ("0000000000000000FFFF00000D004D0A", "10.77.0.13"),
+        ("000080FE00000000000000000B000000", "fe80::b"),
+        ("0D004D", ""),
+        ("no hex", ""),
+    ],
+)
+def test_an_address_is_read_as_the_kernel_prints_it(text: str, ip: str) -> None:
+    assert address(text) == ip

@@ -11,6 +11,8 @@ from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.survey import surveyed
 from fabricgauge.doctor.reachability import Dead, dead
+from fabricgauge.model.connectivity import Connectivity, FailedConnection
+from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.preflight import Preflight
@@ -64,6 +66,7 @@ class Broken(msgspec.Struct, frozen=True):
     """A launch that broke; ``lost`` is what its nodes, or their ranks, were found to be, by node.
 
     ``said`` is what launcher and ranks printed; ``began`` is whether ranks had come to measure.
+    ``unanswered`` are nodes with addresses to which they tried to connect in vain.
     """
 
     launch: PlannedLaunch
@@ -71,6 +74,7 @@ class Broken(msgspec.Struct, frozen=True):
     lost: dict[str, str]
     said: str
     began: bool = True
+    unanswered: frozenset[tuple[str, str]] = frozenset()
 
 
 def why(context: RunContext, broken: Broken, breaks: Breaks) -> Breakage:
@@ -82,6 +86,7 @@ def why(context: RunContext, broken: Broken, breaks: Breaks) -> Breakage:
         return Breakage()
     return (
         of_states(broken)
+        or of_unanswered(context.fabric, broken)
         or _of_connections(context, broken)
         or of_words(broken)
         or _of_survey(context, broken)
@@ -96,6 +101,40 @@ def of_states(broken: Broken) -> Breakage | None:
         for node, what in broken.lost.items()
     ]
     return Breakage(tuple(found), tuple(_dead((node,)) for node in broken.lost)) if found else None
+
+
+def of_unanswered(fabric: Fabric, broken: Broken) -> Breakage | None:
+    """The fewest nodes and pairs that explain which connections of the launch nobody answered."""
+    launch = broken.launch
+    nodes = dict.fromkeys(launch.nodes)
+    members = [
+        one
+        for network in fabric.networks
+        for one in network.members
+        if network.name == launch.network and one.node in nodes
+    ]
+    at, own = {one.ip: one.node for one in members}, {one.node: one.ip for one in members}
+    failures = tuple(
+        FailedConnection(source, at[ip], own.get(source, ""), ip, "no answer")
+        for source, ip in sorted(broken.unanswered)
+        if at.get(ip, source) != source
+    )
+    found = dead(Connectivity(launch.network or "", dict.fromkeys(nodes, len(nodes) - 1), failures))
+    if not found:
+        return None
+    return Breakage(tuple(_not_answered(launch, one) for one in found), found)
+
+
+def _not_answered(launch: PlannedLaunch, one: Dead) -> Finding:
+    sources = list(dict.fromkeys(each.source for each in one.evidence))
+    targets = list(dict.fromkeys(each.target for each in one.evidence))
+    evidence = tuple(
+        f"{each.source} → {each.target} ({each.target_ip}): a TCP connection waited for its first"
+        " answer in two looks (state SYN-SENT)"
+        for each in one.evidence
+    )
+    what = f"connections of {listed(sources)} to {listed(targets)} are not answered"
+    return _finding(launch, one.named, f"{what} while launch {launch.number} waits", evidence)
 
 
 def of_words(broken: Broken) -> Breakage | None:

@@ -11,7 +11,7 @@ import msgspec
 from fabricgauge.app.breakage import Broken, told, why
 from fabricgauge.app.notes import explained
 from fabricgauge.app.run_context import RunContext
-from fabricgauge.discover.ranks import lost_ranks
+from fabricgauge.discover.ranks import rank_states
 from fabricgauge.evidence.links import FlapWatch
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.host_access import LaunchCommand
@@ -146,12 +146,15 @@ class _Watch:
     """Looks at a launch's links and, while no record comes, at its ranks.
 
     ``lost`` is what is wrong, by node. When no record comes, the ranks wait for one that is stuck.
-    Before the first record a missing rank may still be starting.
+    Before the first record a missing rank may still be starting. ``unanswered`` are connections
+    that two looks found waiting for their first answer.
     """
 
     def __init__(self, context: RunContext, launch: PlannedLaunch, mark: str) -> None:
         self.mark, self.started = mark, False
         self.lost: dict[str, str] = {}
+        self.unanswered: frozenset[tuple[str, str]] = frozenset()
+        self._asking: frozenset[tuple[str, str]] = frozenset()
         self._access, self._nodes = context.target.access, launch.nodes
         ranks = len(launch.nodes)
         self._due_s = QUIET_S + max(case.round_s(ranks) for case in launch.cases)
@@ -159,6 +162,7 @@ class _Watch:
         fabric = context.fabric
         network = next((one for one in fabric.networks if one.name == launch.network), None)
         self._flaps = FlapWatch(network, fabric, launch.nodes) if network and self._asks else None
+        self._members = {one.ip for one in network.members} if network else set[str]()
 
     def saw(self, record: EngineRecord | None) -> None:
         """A launch over a link that comes and goes waits most of its time: it is given up."""
@@ -168,11 +172,15 @@ class _Watch:
             self.lost = self._flaps.flapping()
 
     def look(self, silent_s: float) -> bool:
-        """Whether a rank is lost, so that the launch will not go on."""
-        if self._asks and self.started and silent_s >= self._due_s:
+        """Whether the launch will not go on: a rank is lost, or a connection not answered."""
+        if self._asks and silent_s >= self._due_s:
             self._due_s = silent_s + QUIET_S
-            self.lost = lost_ranks(self._access, self._nodes, f"{MARKER}={self.mark}")
-        return bool(self.lost)
+            found = rank_states(self._access, self._nodes, f"{MARKER}={self.mark}")
+            self.lost = found.lost if self.started else {}
+            of_ranks = {one for one in found.asking if one[1] in self._members}
+            self.unanswered = self._asking & of_ranks
+            self._asking = frozenset(of_ranks)
+        return bool(self.lost or self.unanswered)
 
 
 def _blamed(context: RunContext, launch: PlannedLaunch, ended: Ended, watch: _Watch) -> Ended:
@@ -182,7 +190,9 @@ def _blamed(context: RunContext, launch: PlannedLaunch, ended: Ended, watch: _Wa
     said = printed(context.directory.raw(context.name(launch)))
     ended = explained(context.target.access, context.fabric, launch.network, ended)
     context.progress.stage(f"launch {launch.number} broke: looking for who broke it")
-    broken = Broken(launch, ended.exit_code, watch.lost, said, watch.started)
+    broken = Broken(
+        launch, ended.exit_code, watch.lost, said, watch.started, watch.unanswered
+    )  # fmt: skip
     found = why(context, broken, partial(_breaks, context, launch))
     if not found.findings:
         context.progress.trouble(ended.message)

@@ -1,4 +1,5 @@
-"""What became of the ranks of a launch that says nothing: asked of every node, as ranks.sh prints.
+"""What became of the ranks of a launch that says nothing, and whom they wait for: asked of every
+node, as ranks.sh prints.
 
 The states are those of proc_pid_status(5): T is stopped by a signal, t by a debugger, Z is dead
 and D waits in the kernel.
@@ -7,6 +8,9 @@ and D waits in the kernel.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from ipaddress import IPv6Address, ip_address
+
+import msgspec
 
 from fabricgauge.discover.probe import answers
 from fabricgauge.model.host_access import HostAccess
@@ -24,7 +28,18 @@ _HELD = {
 }
 
 
-def lost_ranks(access: HostAccess, nodes: Sequence[str], mark: str) -> dict[str, str]:
+class RankStates(msgspec.Struct, frozen=True):
+    """What nodes say of a launch: ``lost`` is what is wrong with their ranks, by node.
+
+    ``asking`` are pairs of a node and an address that has not answered its first packet of a TCP
+    connection. A sound network answers within a millisecond.
+    """
+
+    lost: dict[str, str]
+    asking: frozenset[tuple[str, str]] = frozenset()
+
+
+def rank_states(access: HostAccess, nodes: Sequence[str], mark: str) -> RankStates:
     """What is wrong with the ranks of a launch, by node: "its rank is stopped by a signal".
 
     ``nodes`` is the node of each rank, ``mark`` what all its processes carry in their environment.
@@ -32,17 +47,33 @@ def lost_ranks(access: HostAccess, nodes: Sequence[str], mark: str) -> dict[str,
     hosts = tuple(host for host in access.hosts if host.node in nodes)
     states: dict[str, tuple[str, ...]] = {}
     silent: dict[str, str] = {}
+    asking: set[tuple[str, str]] = set()
     words = {host.node: (mark,) for host in hosts}
     with closing(answers(hosts, TIMEOUT_S, "ranks.sh", words)) as arriving:
         for answer in arriving:
             lines = answer.raw.split("\n")
             if answer.trouble or _END not in lines:
                 silent[answer.node] = answer.trouble
-            else:
-                states[answer.node] = tuple(
-                    line.partition(" ")[2] for line in lines if line.startswith("rank ")
-                )
-    return told(Counter(nodes), states, silent)
+                continue
+            said = [line.partition(" ") for line in lines]
+            states[answer.node] = tuple(value for word, _, value in said if word == "rank")
+            asking |= {(answer.node, address(value)) for word, _, value in said if word == "asks"}
+    return RankStates(told(Counter(nodes), states, silent), frozenset(asking))
+
+
+def address(text: str) -> str:
+    """An address as proc(5) has it in net/tcp: 32-bit words of a little-endian machine, in hex.
+
+    Empty where it is not understood.
+    """
+    try:
+        packed = bytes.fromhex(text)
+        words = (packed[at : at + 4][::-1] for at in range(0, len(packed), 4))
+        found = ip_address(b"".join(words))
+    except ValueError:
+        return ""
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return str(mapped or found)
 
 
 def told(

@@ -247,7 +247,7 @@ def launch_of(
 
 
 def _damage(record: Record, count: int) -> str:
-    """Return what is wrong with a record of a launch of ``count`` ranks, 0 where it is not known."""
+    """Return what is wrong with a record of a launch of ``count`` ranks, 0 if that is unknown."""
     rank = _highest_rank(record)
     if count and rank >= count:
         return f"it names rank {rank} of {count}"
