@@ -168,6 +168,44 @@ def test_a_latency_is_excused_by_what_accounts_for_it(
     assert verdict.outcome is outcome, verdict
 
 
+def beside_loops(launch: Launch, count: int, share: float) -> Launch:
+    """The same launch; every rank waited for that share of the time of all pairs' cases."""
+    (beside,) = planted.changed(
+        [launch],
+        lambda one: msgspec.structs.replace(
+            one,
+            processors=tuple(
+                msgspec.structs.replace(
+                    planted.QUIET, rank=rank, run_delay_s=share * one.wall_s, node_idle_share=0.0
+                )
+                for rank in range(count)
+            ),
+        ),
+    )
+    return beside
+
+
+@pytest.mark.parametrize("times", [1.187, 3.0])
+def test_where_all_hosts_wait_an_unconfirmed_latency_names_nobody(times: float) -> None:
+    first = many.launch(4, many.rounds(4, latencies=late(3, times=times)))
+    quiet = planted.by_rule(many.verdicts(many.run(first)), "outliers")
+    assert any("c4" in one.summary or one.about.names == ("c4",) for one in quiet)
+    busy = many.verdicts(many.run(beside_loops(first, 4, 0.4)))
+    named = [one for one in planted.by_rule(busy, "outliers") if one.about.names]
+    assert {one.outcome for one in named} <= {Outcome.SKIPPED}
+    (verdict,) = [one for one in planted.by_rule(busy, "outliers") if not one.about.names]
+    assert verdict.outcome in (Outcome.WARN, Outcome.INCONCLUSIVE)
+    assert verdict.cause.startswith("other work on the nodes")
+
+
+def test_where_all_hosts_wait_a_confirmed_fault_is_named() -> None:
+    slowed = many.slow(2, share=0.25)
+    first = beside_loops(many.launch(8, many.rounds(8, slowed)), 8, 0.4)
+    again = many.again(8, everybody(8), slowed)
+    (verdict,) = planted.by_rule(many.verdicts(many.run(first, again)), "outliers")
+    assert (verdict.outcome, verdict.about.names) == (Outcome.FAIL, ("c3",))
+
+
 def test_one_effect_that_nothing_excuses_is_enough() -> None:
     slowed, delayed = many.slow(2, share=0.6), late(2, times=1.3)
     first = many.launch(8, many.rounds(8, slowed, delayed))

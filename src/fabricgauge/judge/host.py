@@ -288,6 +288,15 @@ def waits_of_nodes(subject: Subject, pattern: Pattern) -> dict[str, float]:
     return {node: min(1.0, float(np.median(each))) for node, each in by_node.items() if each}
 
 
+def waiting_everywhere(subject: Subject, pattern: Pattern) -> str:
+    """A sentence on half of the nodes waiting for processors; empty if they did not."""
+    delays = list(waits_of_nodes(subject, pattern).values())
+    usual = float(np.median(delays)) if delays else 0.0
+    if usual < subject.limit("host-limited.delay"):
+        return ""
+    return f"half of the ranks {waited(usual, 'were', 'or more ')}"
+
+
 def held_nodes(subject: Subject, pattern: Pattern) -> dict[str, tuple[float, str]]:
     """Share of the time that a quota held a rank of each node back, and the end of a sentence."""
     found: dict[str, tuple[float, str]] = {}

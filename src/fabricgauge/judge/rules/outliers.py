@@ -14,6 +14,7 @@ from fabricgauge.judge.host import (
     excused,
     waited,
     waiting_beside,
+    waiting_everywhere,
     waits_of_nodes,
 )
 from fabricgauge.judge.interface import Said, of_networks
@@ -103,8 +104,9 @@ def judge(subject: Subject) -> Iterator[Said]:
     every = _suspects(subject, faults, loses)
     reasons = [_explanation(subject, one) for one in every]
     suspects = tuple(one for one, why in zip(every, reasons, strict=True) if not why)
-    for one in faults:
-        yield _fault(subject, one, faults)
+    each = [(one, *_fault(subject, one, faults)) for one in faults]
+    yield from (said for _, said, why in each if not why)
+    yield from _undecided([one for one in each if one[2]])
     yield from (_of_losses(subject, one, loses) for one in slow if one not in faults)
     for finding in (one for each in subject.pairs for one in each.findings):
         if finding.explanation == "oversubscription":
@@ -117,6 +119,8 @@ def judge(subject: Subject) -> Iterator[Said]:
             )  # fmt: skip
     if suspects:
         yield _suspected(suspects)
+    elif any(reasons):
+        yield _unnamed(every, reasons)
     elif not slow:
         yield _nobody(subject)
     for suspect, why in zip(every, reasons, strict=True):
@@ -125,8 +129,25 @@ def judge(subject: Subject) -> Iterator[Said]:
             yield Said(Outcome.SKIPPED, f"{_level(suspect)}: {why}", about=about)
 
 
-def _fault(subject: Subject, part: _SlowPart, faults: tuple[_SlowPart, ...]) -> Said:
-    """Told of the largest effect that is confirmed; if none is, of the largest."""
+def _undecided(each: Sequence[tuple[_SlowPart, Said, str]]) -> Iterator[Said]:
+    """The network is undecided, and no part of it is named, for what is not theirs."""
+    for _, said, _ in each:
+        yield msgspec.structs.replace(said, outcome=Outcome.SKIPPED, remedy="")
+    for why in dict.fromkeys(why for _, _, why in each):
+        own = [(part[0], said) for part, said, reason in each if reason == why]
+        names = sentences.listed([called(one.part, one.names) for one, _ in own], MOST_SUSPECTS)
+        first = own[0][1]
+        yield Said(
+            Outcome.INCONCLUSIVE, f"not known whether {names} is slow: {why}", first.figure, None,
+            tuple(line for _, said in own for line in said.evidence), first.cause, first.remedy,
+        )  # fmt: skip
+
+
+def _fault(subject: Subject, part: _SlowPart, faults: tuple[_SlowPart, ...]) -> tuple[Said, str]:
+    """Told of the largest effect that is confirmed; if none is, of the largest.
+
+    With it why the part is not to be named: other traffic, or hosts that wait wherever they are.
+    """
     each = [Confirmation(one, *_excuses(subject, one)) for one in part]
     look = next((one for one in each if one.confirmed), each[0])
     worst = look.finding
@@ -143,12 +164,16 @@ def _fault(subject: Subject, part: _SlowPart, faults: tuple[_SlowPart, ...]) -> 
     elif not look.confirmed:
         again = f"{sentences.resume(subject.run)}, or a new check of the named nodes"
         remedy = f"measure it again: {again}"
+    why = "; ".join(look.foreign)
+    if not why and not look.confirmed:
+        why = waiting_everywhere(subject, _all_pairs(worst.quantity))
+        cause, remedy = (_BUSY, _QUIET) if why else (cause, remedy)
     named = "slower than its peers, and again when measured alone"
     if look.foreign:
         named = "slower than its peers, which other traffic on its links accounts for"
     elif not look.confirmed:
         named = "suspected, but not confirmed"
-    return Said(
+    said = Said(
         excused(Outcome.FAIL, not look.confirmed),
         f"{named}: {_effect(worst)}",
         Figure(worst.effect, "share", f"{worst.quantity} beside the other pairs'"),
@@ -165,6 +190,11 @@ def _fault(subject: Subject, part: _SlowPart, faults: tuple[_SlowPart, ...]) -> 
         remedy,
         VerdictSubject(part[0].part, subject.name, part[0].names),
     )
+    return said, why
+
+
+def _all_pairs(quantity: Quantity) -> Pattern:
+    return "all_pairs_latency" if quantity == "latency" else "all_pairs_bandwidth"
 
 
 def _likely(
@@ -235,8 +265,7 @@ def _level(one: Suspect) -> str:
 def _explanation(subject: Subject, one: Suspect) -> str:
     """Why a suspect's host, or other traffic on its links, may make it look slow."""
     left, nodes = _left(one.quantity, one.effect), _nodes_of(subject, one)
-    latency = one.quantity == "latency"
-    pattern: Pattern = "all_pairs_latency" if latency else "all_pairs_bandwidth"
+    pattern = _all_pairs(one.quantity)
     busy = foreign.foreign_in(subject, pattern)
     limit = subject.limit("foreign-traffic.share")
     usual = _typical([busy[node].share for node in busy if node not in nodes])
@@ -251,7 +280,19 @@ def _explanation(subject: Subject, one: Suspect) -> str:
                 f"the rank on {node} {waited(delays[node])}, those of the others for"
                 f" {figures.percent(usual)}"
             )
-    return ""
+    return waiting_everywhere(subject, pattern)
+
+
+def _unnamed(suspects: Sequence[Suspect], reasons: Sequence[str]) -> Said:
+    """Suspects that something else may explain: they are counted, and none is named."""
+    worst = suspects[0]
+    return Said(
+        Outcome.WARN,
+        f"{sentences.counted(len(suspects), 'suspect')}, none named: other work or traffic on the"
+        " nodes may explain what stands out",
+        Figure(worst.effect, "share", f"{worst.quantity} beside the other pairs'"), None,
+        tuple(dict.fromkeys(reasons)), _BUSY, _QUIET,
+    )  # fmt: skip
 
 
 def _typical(values: Sequence[float]) -> float:

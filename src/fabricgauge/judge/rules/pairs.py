@@ -16,6 +16,7 @@ from fabricgauge.judge.host import (
     excused,
     held_nodes,
     waited,
+    waiting_everywhere,
     waits_of_nodes,
 )
 from fabricgauge.judge.interface import Said, Words, of_networks
@@ -344,13 +345,31 @@ def _of_all(subject: Subject, pairs: _Pairs, ways: Sequence[Ends]) -> Said:
         said = f"each of {known} reaches {figures.percent(share)} of the ceiling or more"
         at = figures.at(pairs.message_bytes)
         return Said(Outcome.PASS, f"{said} {at}", figure, threshold)
+    busy, mend = _spoiled(subject, ways)
     called_ways = sentences.listed([called("direction", pair) for pair in ways], 3)
     return Said(
         Outcome.WARN,
         f"{len(ways)} of {known} below {figures.percent(threshold.value)} of the ceiling in every"
-        f" pass: {called_ways}",
-        figure, threshold, _lines(pairs, ways), _WAY, _AGAIN,
+        f" pass: {busy or called_ways}",
+        figure, threshold, _lines(pairs, ways), *(mend if busy else (_WAY, _AGAIN)),
     )  # fmt: skip
+
+
+def _spoiled(subject: Subject, ways: Sequence[Ends]) -> tuple[str, tuple[str, str]]:
+    """Other traffic at an end of each way, or hosts that wait everywhere; with what mends it."""
+    if subject.by_suite:
+        return "", ("", "")
+    limit = subject.limit("foreign-traffic.share")
+    loaded = {
+        node: one
+        for node, one in foreign.foreign_in(subject, "all_pairs_bandwidth").items()
+        if one.share >= limit
+    }
+    if all(loaded.keys() & set(pair) for pair in ways):
+        ends = dict.fromkeys(node for pair in ways for node in pair if node in loaded)
+        told = [foreign.sentence(loaded[node], limit) for node in ends]
+        return sentences.listed(told), (foreign.CAUSE, foreign.REMEDY)
+    return waiting_everywhere(subject, "all_pairs_bandwidth"), (_BUSY, _QUIET)
 
 
 def _lines(pairs: _Pairs, met: Sequence[Ends]) -> tuple[str, ...]:

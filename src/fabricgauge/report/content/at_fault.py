@@ -33,7 +33,7 @@ _CROSSING = "all ways between groups"
 _REMARKS: dict[Kind, str] = {
     "FAULT": "",
     "SUSPECTED": "; suspected, but not confirmed",
-    "FOLLOWS": "; that follows from the frames that are lost there",
+    "FOLLOWS": "; that follows from something else: see outliers",
     "PROPERTY": "; oversubscription: all that crosses at once is slower, which is no defect",
 }
 _LEAST_Q = 1e-4
@@ -142,8 +142,15 @@ def _suspects(judged: Judged, more: str) -> Iterator[doc.Block]:
     lines, rows, known = [], list[tuple[doc.Said, ...]](), kinds(judged)
     for analysis in judged.fabric.analyses:
         network = named(analysis.matrix.network or None)
+        explained = {
+            name
+            for thing in known
+            if thing.kind == "node" and thing.network == network
+            for name in thing.names
+        }
         for one in analysis.suspects:
-            if VerdictSubject(one.part, network, one.names).thing in known:
+            same = VerdictSubject(one.part, network, one.names).thing in known
+            if same or explained & set(one.names):
                 continue
             who, effect = called(one.part, one.names), compared(one.effect)
             what = f"{one.quantity} at {size(analysis.matrix.message_bytes)}"
