@@ -1,14 +1,24 @@
 """Who is measured together where some cannot be, and how."""
 
-import pytest
+from pathlib import Path
 
-from fabricgauge.app.groups import joint_ranks
+import msgspec
+import pytest
+from tests.judge import planted
+
+from fabricgauge.app.groups import further, joint_ranks
+from fabricgauge.app.run_context import RunContext
+from fabricgauge.app.target import Target
 from fabricgauge.doctor.reachability import Dead
+from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Member, Network
+from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.plan.plan import plan_groups
+from fabricgauge.model.run import Ended, Launch
+from fabricgauge.plan.plan import JointRanks, plan_groups
+from fabricgauge.store.run_directory import RunDirectory
 
 
 def launches(count: int, *found: Dead) -> tuple[PlannedLaunch, ...]:
@@ -45,3 +55,27 @@ def test_two_that_are_left_of_three_are_measured_as_all_pairs_are() -> None:
     of_all = {"all_pairs_latency", "all_pairs_bandwidth"}
     assert {case.pattern for case in left.cases} == of_all
     assert not {case.pattern for case in alone.cases} & of_all
+
+
+def test_the_time_for_which_a_launch_hung_is_not_taken_from_the_others_budget(
+    tmp_path: Path,
+) -> None:
+    nodes = ("c1", "c2", "c3", "c4")
+    members = tuple(Member(one, "eth0", f"10.0.0.1{one[1]}", 1500) for one in nodes)
+    network = Network("net1", "10.0.0.0/24", "ethernet", 1e9, "declared", members)
+    request = MeasurementRequest(budget=30.0)
+    whole = plan_groups(request, nodes, (JointRanks(nodes, ((network, Skipped("unknown")),)),))
+    hung = Launch(
+        1, "net1", nodes, None, (), (), Ended("silent", None, "nothing came", (), wall_s=100.0)
+    )
+    fabric = msgspec.structs.replace(planted.fabric(), networks=(network,))
+    run = msgspec.structs.replace(planted.run(), plan=whole, launches=(hung,), fabric=fabric)
+    access = HostAccess("local", tuple(Host(node, ()) for node in nodes))
+    context = RunContext(
+        Target(access, request, DEFAULTS), RunDirectory.create(tmp_path), run,
+        culprits={"net1": [Dead("node", ("c3",))]},
+    )  # fmt: skip
+    context.broken = {"net1"}
+    (instead,) = further(context)
+    assert instead.nodes == ("c1", "c2", "c4")
+    assert {"all_pairs_latency", "all_pairs_bandwidth"} <= {one.pattern for one in instead.cases}

@@ -12,7 +12,15 @@ from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.model.plan import Case
 from fabricgauge.model.run import Ended
 from fabricgauge.process import MARKER
-from fabricgauge.run.launch import FOOTER, QUOTED_LINES, Running, case_lines, outcome, tail
+from fabricgauge.run.launch import (
+    FOOTER,
+    QUOTED_LINES,
+    Running,
+    case_lines,
+    engine_gave_up,
+    outcome,
+    tail,
+)
 
 MARK = f"test-launch-{os.getpid()}"
 
@@ -121,6 +129,23 @@ def test_ucx_tables_that_we_asked_for_are_not_quoted(tmp_path: Path) -> None:
     fixture = Path(__file__).parents[1] / "fixtures" / "ucx_protocols" / f"published-{table}"
     said.write_text(f"the reason\n{fixture.read_text()}")
     assert tail(said) == ("the reason",)
+
+
+@pytest.mark.parametrize(
+    ("line", "hopeless"),
+    [
+        ("env: '/c/engines/0/fabricgauge-engine': No such file or directory", True),
+        ("/c/fabricgauge-engine: error while loading shared libraries: libmpi.so.12: x", True),
+        ("execvp error on file /c/fabricgauge-engine (No such file or directory)", True),
+        ("Error relocating /c/fabricgauge-engine: MPI_Init: symbol not found", True),
+        ("bash: warning: setlocale: No such file or directory", False),
+        ("/c/fabricgauge-engine started", False),
+    ],
+)
+def test_an_engine_that_cannot_start_on_a_node_is_known_by_the_words(
+    line: str, hopeless: bool
+) -> None:
+    assert engine_gave_up((line,)) is hopeless
 
 
 def test_a_launch_whose_engine_gave_up_is_not_waited_for(
