@@ -252,7 +252,9 @@ def _does_not_reach(network: Network, place: tuple[str, ...]) -> str:
 
 
 def _with_subnet(network: Network) -> str:
-    return f"{network.name} ({network.subnet})" if network.subnet else network.name
+    if network.subnet in ("", network.name):
+        return network.name
+    return f"{network.name} ({network.subnet})"
 
 
 def _asked(request: MeasurementRequest, name: str) -> bool:
