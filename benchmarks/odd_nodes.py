@@ -22,9 +22,9 @@ def main(_arguments: Sequence[str] = ()) -> None:
     with tempfile.TemporaryDirectory() as folder:
         planted = written(Path(folder) / "bundle", NODES)
         begun = time.perf_counter()
-        inventories, fabric = read_bundle(Path(folder) / "bundle")
+        content = read_bundle(Path(folder) / "bundle")
         read = time.perf_counter()
-        surveyed = concluded(inventories, fabric)
+        surveyed = concluded(content.inventories, content.fabric)
         judged = time.perf_counter()
         text = formats_of(KIND)["terminal"](surveyed, Setting(width=200))
         ended = time.perf_counter()

@@ -29,7 +29,8 @@ def replaying(node: str, text: str, folder: Path, rest: str = "") -> Host:
 def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Surveyed, dict[str, str]]:
     path = tmp_path_factory.mktemp("many") / "bundle"
     planted = written(path)
-    return concluded(*read_bundle(path)), planted
+    content = read_bundle(path)
+    return concluded(content.inventories, content.fabric), planted
 
 
 def test_seven_odd_ones_among_two_thousand_are_named_and_nobody_else(
@@ -125,7 +126,8 @@ def test_the_guides_printouts_are_a_bundle(tmp_path: Path) -> None:
     opa = (FIXTURES / "opainfo" / "guide--offline.out").read_text()
     lines = [f"{node}: {line}" for node in ("c1", "c2") for line in opa.splitlines()]
     (tmp_path / "opainfo.txt").write_text("\n".join(lines) + "\n")
-    inventories, fabric = read_bundle(tmp_path)
+    content = read_bundle(tmp_path)
+    inventories, fabric = content.inventories, content.fabric
     assert [one.adapters[0].interfaces for one in inventories] == [("enp97s0",), ("enp182s0",)]
     assert [len(one.adapters) for one in inventories] == [1, 1]
     assert inventories[0].adapters[0].lane_mode == "1x40"
@@ -139,7 +141,7 @@ def test_the_guides_printouts_are_a_bundle(tmp_path: Path) -> None:
 def test_a_printout_that_no_parser_knows_is_told(tmp_path: Path) -> None:
     (tmp_path / "c1").mkdir()
     (tmp_path / "c1" / "shopping.txt").write_text("eggs")
-    (inventory,), _ = read_bundle(tmp_path)
+    (inventory,) = read_bundle(tmp_path).inventories
     assert inventory.troubles == ("shopping: no parser knows a printout of this name",)
 
 
@@ -168,6 +170,6 @@ def test_the_keys_of_one_nodes_printout_are_not_taken_for_nodes(
         read_bundle(tmp_path)
     labelled = "".join(f"c{node}: {line}\n" for node in (1, 2) for line in text.splitlines())
     (tmp_path / f"{name}.txt").write_text(labelled)
-    inventories, _ = read_bundle(tmp_path)
+    inventories = read_bundle(tmp_path).inventories
     assert [one.name for one in inventories] == ["c1", "c2"]
     assert all(one.adapters or one.stacks for one in inventories)

@@ -79,10 +79,10 @@ def node(number: int) -> Node:
         interface("eth0", f"10.1.0.{number}", f"02:00:00:00:00:{number:02x}"),
         interface(
             "ib0", f"10.2.0.{number}", f"80:00:00:00:00:{number:02x}", driver="ib_ipoib",
-            speed_bit_s=200e9, mtu_bytes=2044,
+            speed_bit_s=200e9, mtu_bytes=4092,
         ),
         interface(
-            "docker0", "172.17.0.1", "02:42:00:00:00:01", driver="bridge", carrier=False,
+            "docker0", f"172.17.{number}.1", "02:42:00:00:00:01", driver="bridge", carrier=False,
             operstate="down", speed_bit_s=NO,
         ),
     )  # fmt: skip

@@ -16,7 +16,7 @@ def two_rails(**settings: str) -> Preflight:
     for number, one in enumerate(preflight.fabric.nodes, 1):
         rail = clusters.interface(
             "ib1", f"10.2.0.{100 + number}", f"80:00:00:00:01:{number:02x}", driver="ib_ipoib",
-            speed_bit_s=200e9, mtu_bytes=2044,
+            speed_bit_s=200e9, mtu_bytes=4092,
         )  # fmt: skip
         changed = msgspec.structs.replace(one, interfaces=(*one.interfaces, rail))
         nodes = tuple(changed if n.name == one.name else n for n in preflight.fabric.nodes)

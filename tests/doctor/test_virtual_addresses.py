@@ -14,6 +14,7 @@ from tests.doctor.clusters import (
 )
 
 from fabricgauge.model.fabric import Address, Interface
+from fabricgauge.model.finding import Severity
 from fabricgauge.model.preflight import Preflight
 
 
@@ -58,7 +59,9 @@ def test_another_address_of_one_nodes_docker_makes_no_network_and_no_duplicates(
         preflight = with_interface(preflight, f"{name}:docker0", addresses=addresses)
     preflight = joined(preflight)
     assert [one.name for one in preflight.fabric.networks] == ["10.1.0.0/24", "10.2.0.0/24"]
-    assert findings(preflight) == []
+    (note,) = findings(preflight)
+    assert (note.severity, note.where) == (Severity.NOTE, "docker0 of 3 nodes")
+    assert note.nodes == ("c2", "c3", "c4")
 
 
 def with_port(

@@ -171,7 +171,7 @@ def _run(folder: Path, length: int) -> Iterator[str]:
 
 
 def _bundle(folder: Path, _length: int) -> Iterator[str]:
-    inventories, _ = read_bundle(folder)
+    inventories = read_bundle(folder).inventories
     if not inventories:
         yield "a bundle without nodes"
 

@@ -13,6 +13,7 @@ from fabricgauge.discover.trials import try_out
 from fabricgauge.doctor.checks import CHECKS
 from fabricgauge.doctor.checks.names import NAMES
 from fabricgauge.doctor.examining import examine
+from fabricgauge.doctor.places import Cluster
 from fabricgauge.lab.spec import HEAD
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun
@@ -125,10 +126,11 @@ def diagnose_bundle(
         StoreError: the bundle cannot be read.
         CannotRun: no network has one of the names.
     """
-    inventories, fabric = read_bundle(path, declared)
-    fabric = _chosen(fabric, networks)
+    content = read_bundle(path, declared)
+    fabric = _chosen(content.fabric, networks)
     untried = dict.fromkeys(UNTRIED, "a bundle was read; nothing was tried")
-    return diagnosis(_with(Preflight(fabric, (), untried=untried), inventories), checks)
+    preflight = Preflight(fabric, (), untried=untried, subnet=content.subnet)
+    return diagnosis(_with(preflight, content.inventories), checks, content.unread)
 
 
 def _with(preflight: Preflight, inventories: tuple[Inventory, ...], head: str = "") -> Preflight:
@@ -136,16 +138,28 @@ def _with(preflight: Preflight, inventories: tuple[Inventory, ...], head: str = 
     return msgspec.structs.replace(preflight, inventories=inventories, alike=alike)
 
 
-def diagnosis(preflight: Preflight, checks: Sequence[str] | None = None) -> Diagnosis:
-    """What the checks find in a preflight, however it came to be."""
+def diagnosis(
+    preflight: Preflight, checks: Sequence[str] | None = None, unread: tuple[str, ...] = ()
+) -> Diagnosis:
+    """What the checks find in a preflight, however it came to be.
+
+    ``unread`` are files of a bundle that nothing reads.
+    """
     fabric = preflight.fabric
+    lost = {one.name for one in fabric.unreached}
     return Diagnosis(
         checked=examine(preflight, checks),
-        nodes=tuple(node.name for node in fabric.nodes),
+        nodes=tuple(node.name for node in Cluster(preflight).nodes),
         networks=tuple(network.name for network in fabric.ip_networks),
         seconds=preflight.seconds if fabric.nodes else 0.0,
         untried=preflight.untried,
         virtual=fabric.virtual,
+        unread=unread,
+        troubles={
+            one.name: one.troubles
+            for one in preflight.inventories
+            if one.troubles and one.name not in lost
+        },
     )
 
 

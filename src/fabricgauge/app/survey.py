@@ -7,14 +7,21 @@ from fabricgauge.discover.interface import SURVEY_TIMEOUT_S, Keep, survey, surve
 from fabricgauge.discover.likeness.classes import classes
 from fabricgauge.discover.ports import port_classes
 from fabricgauge.discover.printouts.parts import Parts
+from fabricgauge.discover.printouts.subnet import is_of_subnet, joined, parse_subnet
 from fabricgauge.discover.printouts.table import parse_named
 from fabricgauge.discover.sections import by_node
 from fabricgauge.discover.survey.understand import ANSWER, understood
+from fabricgauge.doctor.checks.hardware import PCIE
+from fabricgauge.doctor.checks.rates import RDMA_RATE
+from fabricgauge.doctor.checks.subnet import PORT_ERRORS, SUBNET_LINKS
+from fabricgauge.doctor.examining import examine
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.inventory import Inventory
-from fabricgauge.model.surveyed import Surveyed
+from fabricgauge.model.preflight import Preflight
+from fabricgauge.model.subnet import Subnet
+from fabricgauge.model.surveyed import BundleContent, Surveyed
 from fabricgauge.store.bundle import Bundle
 
 
@@ -39,45 +46,65 @@ def surveyed(
     return found, surveyed_fabric(found, declared, access.virtual)
 
 
-def read_bundle(
-    path: Path, declared: tuple[DeclaredNetwork, ...] = ()
-) -> tuple[tuple[Inventory, ...], Fabric]:
+def read_bundle(path: Path, declared: tuple[DeclaredNetwork, ...] = ()) -> BundleContent:
     """The same from a bundle: one that ``discover -o`` wrote, or printouts put together by hand.
+
+    A file that cannot be read costs itself alone and is in ``unread``.
 
     Raises:
         StoreError: no directory, a damaged index, or nothing in it.
         UsageError: a declared subnet is none.
     """
     bundle = Bundle(path)
-    index = bundle.index
-    shared = {name: _by_node(bundle, name) for name in bundle.shared}
+    index, unread = bundle.index, list(bundle.unread)
+    shared: dict[str, dict[str, str]] = {}
+    subnets: list[Subnet] = []
+    for name, text in bundle.shared.items():
+        if subnet := parse_subnet(name, text):
+            subnets.append(subnet)
+        elif is_of_subnet(name):
+            unread.append(f"{name}: {_NO_SUBNET}")
+        elif (per_node := _by_node(name, text, index.nodes)) is not None:
+            shared[name] = per_node
+        else:
+            unread.append(f"{name}: {_UNLABELLED}")
     nodes = dict.fromkeys((*bundle.nodes, *(node for per in shared.values() for node in per)))
-    if not nodes:
+    if not nodes and not subnets:
         raise StoreError(
             f"{path} holds no node's answers; expected {path}/NODE/{ANSWER}.txt, or a tool's "
             f"printout there, or files in which every line begins with NODE and a colon"
+            + "".join(f"; {one}" for one in unread)
         )
-    found = tuple(
-        understood(
-            node,
-            {**{name: per[node] for name, per in shared.items() if node in per}, **bundle.of(node)},
-            index.troubles.get(node, ""),
-            parse_named,
-        )
-        for node in nodes
-    )
-    return found, surveyed_fabric(found, (*index.declared, *declared), index.virtual)
+    found: list[Inventory] = []
+    for node in nodes:
+        printouts = {name: per[node] for name, per in shared.items() if node in per}
+        printouts |= bundle.of(node)
+        for name in filter(is_of_subnet, [*printouts]):
+            text = printouts.pop(name)
+            if subnet := parse_subnet(name, text):
+                subnets.append(subnet)
+            else:
+                unread.append(f"{node}/{name}: {_NO_SUBNET}")
+        trouble = index.troubles.get(node, "")
+        found.append(understood(node, printouts, trouble, parse_named))
+    fabric = surveyed_fabric(found, (*index.declared, *declared), index.virtual)
+    return BundleContent(tuple(found), fabric, joined(subnets), tuple(unread))
 
 
-def _by_node(bundle: Bundle, name: str) -> dict[str, str]:
-    text = bundle.shared[name]
-    found = by_node(text, bundle.index.nodes)
+_NO_SUBNET = "it holds no link that is up, and no port's errors"
+
+_UNLABELLED = (
+    "not every line begins with its node's name and a colon, as pdsh and clush write it; put a"
+    " single node's printout into a folder of the node's name"
+)
+
+
+def _by_node(name: str, text: str, nodes: tuple[str, ...]) -> dict[str, str] | None:
+    """The lines of each node; None where they are not labelled."""
+    found = by_node(text, nodes)
     if not text.strip() or (found and not _is_one_nodes(name, text, found)):
         return found
-    raise StoreError(
-        f"{bundle.path}/{name}: not every line begins with its node's name and a colon, as pdsh "
-        f"and clush write it; put a single node's printout into {bundle.path}/NODE/"
-    )
+    return None
 
 
 def _is_one_nodes(name: str, text: str, found: dict[str, str]) -> bool:
@@ -90,14 +117,30 @@ def _says(name: str, text: str) -> bool:
     return parts is not None and parts != Parts(troubles=parts.troubles)
 
 
-def concluded(inventories: tuple[Inventory, ...], fabric: Fabric) -> Surveyed:
-    """What follows from a survey: classes of like nodes, odd ones, ceilings."""
+NO_SUBNET = Subnet()
+
+#: Checks of doctor that say what holds an adapter, a port or a link below what it could carry.
+_LIMITS = (PCIE.id, RDMA_RATE.id, SUBNET_LINKS.id, PORT_ERRORS.id)
+
+
+def concluded(
+    inventories: tuple[Inventory, ...],
+    fabric: Fabric,
+    unread: tuple[str, ...] = (),
+    subnet: Subnet = NO_SUBNET,
+) -> Surveyed:
+    """What follows from a survey: classes of like nodes, odd ones, limits, ceilings."""
     joined = {(one.node, one.interface) for net in fabric.networks for one in net.members}
-    ports = port_classes(inventories, joined)
+    ports, sorted_ = port_classes(inventories, joined), classes(inventories, fabric.ip_networks)
+    alike = tuple(one.nodes for one in sorted_)
+    preflight = Preflight(fabric, inventories, alike=alike, subnet=subnet)
+    checked = examine(preflight, _LIMITS)
     return Surveyed(
         inventories=inventories,
         fabric=fabric,
-        classes=classes(inventories, fabric.ip_networks),
+        classes=sorted_,
         ports=ports,
         ceilings=ceilings((*fabric.networks, *(one.network for one in ports))),
+        limits=tuple(finding for one in checked for finding in one.findings),
+        unread=unread,
     )

@@ -95,7 +95,7 @@ def _wanted(
     if bundle and request.lab:
         raise UsageError("--from and --lab exclude each other: a bundle has its own nodes")
     file = (str(path), read_file(path)) if path else None
-    known = read_bundle(bundle)[0] if bundle else ()
+    known = read_bundle(bundle).inventories if bundle else ()
     names = tuple(one.name for one in known)
     there = request
     if not request.nodelist and not request.lab:

@@ -43,15 +43,20 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
     Exit status: 3 if a node could not be reached or understood, 130 if interrupted, else 0.
     """
     from fabricgauge.app.survey import concluded, read_bundle
+    from fabricgauge.model.subnet import Subnet
 
     request, networks = of.request_of(options), settings.load().networks
     bundle, output = options["bundle"], options["output"]
+    unread: tuple[str, ...] = ()
+    subnet = Subnet()
     if bundle is None:
         inventories, fabric, left = _asked(request, networks, options["timeout"], output)
     else:
         of.require_heeded(ctx, ("bundle", "format", "to", "verbose"), of.OF_BUNDLE)
-        inventories, fabric, left = (*read_bundle(bundle, networks), 0)
-    found, verbose = concluded(inventories, fabric), options["verbose"]
+        content = read_bundle(bundle, networks)
+        inventories, fabric, left = content.inventories, content.fabric, 0
+        unread, subnet = content.unread, content.subnet
+    found, verbose = concluded(inventories, fabric, unread, subnet), options["verbose"]
     print_report("discovery", found, options["format"], options["to"], verbose=verbose)
     ctx.exit(INTERRUPTED if left else 3 if fabric.unreached or not inventories else 0)
 

@@ -59,6 +59,11 @@ def untried(what: str, otherwise: str) -> Callable[[Cluster], str]:
     return lambda cluster: cluster.preflight.untried.get(what, otherwise)
 
 
+def no_answer(cluster: Cluster) -> str:
+    """Why no node can be looked at that must have answered for itself."""
+    return "there are only printouts of tools" if cluster.nodes else "no node answered"
+
+
 def found(
     severity: Severity,
     place: KnownNode | Place | Port | str,

@@ -26,12 +26,17 @@ def told(value: object, otherwise: str = "not told") -> str:
 
 
 class KnownNode(msgspec.Struct, frozen=True):
-    """One node with what is known of it; ``facts`` are those of both its sources."""
+    """One node with what is known of it; ``facts`` are those of both its sources.
+
+    Of a node that was not ``asked`` there are only printouts of tools: what they do not mention may
+    be there.
+    """
 
     name: str
     node: Node
     inventory: Inventory
     facts: dict[str, str]
+    asked: bool = True
 
     @property
     def has_rdma(self) -> bool:
@@ -80,7 +85,9 @@ class KnownNode(msgspec.Struct, frozen=True):
     def product(self, adapter: Adapter) -> str:
         """One text for one product: its PCI numbers where they are known, since a node without
         the PCI database has no name for it."""
-        return self.facts.get(f"pci id {adapter.bus}", "") or told(adapter.product, adapter.kind)
+        names = (f"pci id {adapter.bus}", *(f"part {device}" for device in adapter.rdma_devices))
+        known = next((self.facts[name] for name in names if name in self.facts), "")
+        return known or told(adapter.product, adapter.kind)
 
     def interface_of(self, port: RdmaPort) -> str:
         """The interface on an RDMA port; empty where none or more than one may be it."""
@@ -172,7 +179,8 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
 
     def joined_ports(self, by_rail: bool = False) -> tuple[tuple[Port, ...], ...]:
         """The RDMA ports of each network of ports, as the quick probe tells of them. Each is there
-        once: with all of its network, or with its own rail, where there are rails."""
+        once: with all of its network, or with its own rail, where there are rails. Of nodes that
+        were not asked, like ports that are up are taken for one network without a name."""
         left = {
             (seen.name, port.name): (seen, port)
             for seen in self.nodes
@@ -182,7 +190,11 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
         for network in reversed(networks) if by_rail else networks:
             ends = [(one.node, one.interface) for one in network.members]
             groups.append(tuple(Port(*left.pop(end), network.name) for end in ends if end in left))
-        return tuple(filter(None, reversed(groups) if by_rail else groups))
+        unnamed = grouped(
+            (one for one in self.ports if not one.seen.asked and one.port.state == "ACTIVE"),
+            lambda one: id(one.same),
+        )
+        return (*filter(None, reversed(groups) if by_rail else groups), *unnamed.values())
 
     @cached_property
     def nodes(self) -> tuple[KnownNode, ...]:
@@ -200,7 +212,20 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
                     own, adapters=(), rdma_ports=(), gpus=(), nearness=()
                 )  # fmt: skip
             found.append(KnownNode(node.name, node, own, {**own.facts, **node.facts}))
+        there = {one.name for one in found}
+        for own in known.values():
+            if own.name not in there and isinstance(own.node, Skipped) and own.sources:
+                bare = Node(
+                    own.name, "", "", "", 0, "", (), {},
+                    adapters=own.adapters, rdma_ports=own.rdma_ports,
+                )  # fmt: skip
+                found.append(KnownNode(own.name, bare, own, own.facts, asked=False))
         return tuple(found)
+
+    @property
+    def asked(self) -> tuple[KnownNode, ...]:
+        """The nodes that answered; of all others there are printouts alone."""
+        return tuple(seen for seen in self.nodes if seen.asked)
 
     @cached_property
     def ends(self) -> tuple[MemberPort, ...]:

@@ -75,7 +75,8 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
     ``checked`` are the checks in their order; ``nodes`` those that answered, ``networks`` those
     that were looked at. Counters were watched for ``seconds``. ``untried`` says why something
-    could not be tried, by what it was. ``virtual`` nodes share one machine.
+    could not be tried, by what it was. ``virtual`` nodes share one machine. ``unread`` are files
+    that nothing reads, ``troubles`` by node sentences on what could not be read of its answer.
     """
 
     checked: tuple[Checked, ...]
@@ -84,6 +85,8 @@ class Diagnosis(msgspec.Struct, frozen=True):
     seconds: float
     untried: dict[str, str]
     virtual: bool = False
+    unread: tuple[str, ...] = ()
+    troubles: dict[str, tuple[str, ...]] = {}
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -8,6 +8,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.inventory import Inventory
+from fabricgauge.model.subnet import Subnet
 
 #: What nodes try: a few small echoes or many, echoes that fill a packet and echoes of many packets;
 #: then what names mean, the time, counters of errors, and connections.
@@ -70,7 +71,7 @@ class Preflight(msgspec.Struct, frozen=True):
     What could not be tried is in ``untried``: a sentence under ``ping``, ``mtu``, ``names``,
     ``clocks``, ``counters`` or ``connect``. ``seconds`` is how long counters were watched.
     ``alike`` are the names of nodes that should be the same, class by class; empty where nobody
-    sorted them.
+    sorted them. ``subnet`` is what printouts of a whole InfiniBand subnet say.
     """
 
     fabric: Fabric
@@ -83,3 +84,4 @@ class Preflight(msgspec.Struct, frozen=True):
     untried: dict[str, str] = {}
     alike: tuple[tuple[str, ...], ...] = ()
     connectivity: tuple[Connectivity, ...] = ()
+    subnet: Subnet = Subnet()

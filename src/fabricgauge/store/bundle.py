@@ -16,6 +16,7 @@ broken off holds all that had arrived. It is safe on NFS and Lustre: no locks.
 
 import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -31,6 +32,7 @@ ANSWER = "survey"
 INDEX = "bundle.json"
 SUFFIX = ".txt"
 SUFFIXES = (SUFFIX, ".out", ".log", ".csv", ".json", "")
+_ENDINGS = ", ".join(filter(None, SUFFIXES))
 
 #: As much as the survey takes from a node; what is behind is left.
 MOST_BYTES = 16_000_000
@@ -82,6 +84,8 @@ class Bundle:
         self.index = _index(path)
         self._folders = _by_node(_folders(path), self.index.nodes)
         self.shared = self._texts(path)
+        #: Files and folders that are no printouts by their name or kind, with the reason.
+        self.unread = tuple(_unread(path))
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -137,12 +141,7 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Plain files only: a pipe would be waited for."""
-    return [
-        one
-        for one in _listed(folder)
-        if one.suffix in SUFFIXES and one.is_file() and one.name[0] != "." and one.name != INDEX
-    ]
+    return [one for one in _entries(folder) if _is_text(one)]
 
 
 def _index(path: Path) -> BundleIndex:
@@ -154,6 +153,31 @@ def _index(path: Path) -> BundleIndex:
     if found.version.partition(".")[0] != "1":
         raise StoreError(f"{file} is of version {found.version}; this program reads version 1")
     return found
+
+
+def _unread(path: Path) -> Iterator[str]:
+    """Entries that hold nothing which could be read; hidden ones are an editor's or a system's."""
+    for one in _entries(path):
+        inside = _entries(one) if one.is_dir() else []
+        texts = {*_files(one)} if inside else set[Path]()
+        for entry in (one, *inside):
+            name = shown(str(entry.relative_to(path)))
+            if entry is one and entry.is_dir():
+                if not texts:
+                    yield f"{name}: the folder holds no printout ({_ENDINGS})"
+            elif entry.is_dir():
+                yield f"{name}: a folder below a node's"
+            elif entry not in texts and not _is_text(entry):
+                yield f"{name}: its ending is none of {_ENDINGS}"
+
+
+def _entries(folder: Path) -> list[Path]:
+    return [one for one in _listed(folder) if one.name[0] != "." and one.name != INDEX]
+
+
+def _is_text(file: Path) -> bool:
+    """A plain file: a pipe would be waited for."""
+    return file.suffix in SUFFIXES and file.is_file()
 
 
 def _text(file: Path, root: Path) -> str:

@@ -8,9 +8,9 @@ from fabricgauge.model.inventory import Adapter, RdmaPort
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 FOLDERS = (
-    "ethtool", "fi_info", "ibstat", "ibstatus", "ibv_devinfo", "ip_route", "ip_rule", "lshw",
-    "lspci", "mpi_version", "nvidia-smi", "ompi_info", "opainfo", "qcu", "rdma", "rocm-smi",
-    "ucx_info",
+    "ethtool", "fi_info", "ibdev2netdev", "ibstat", "ibstatus", "ibv_devinfo", "ip_route",
+    "ip_rule", "lshw", "lspci", "mlxlink", "mpi_version", "nvidia-smi", "ompi_info", "opainfo",
+    "qcu", "rdma", "rocm-smi", "show_gids", "ucx_info",
 )  # fmt: skip
 _PARSERS = {
     "ip_route": "ip route",

@@ -57,7 +57,7 @@ def test_ip_over_infiniband_is_infiniband() -> None:
     assert (adapter.kind, adapter.bus) == ("infiniband", "0000:3b:00.0")
 
 
-@pytest.mark.parametrize("case", ["6.1--i-veth", "6.1--S-virtio", "6.1--k-virtio"])
+@pytest.mark.parametrize("case", ["6.1--i-veth", "6.1--k-virtio"])
 def test_what_is_no_adapter_and_what_others_read_gives_nothing(case: str) -> None:
     assert read("ethtool", case, "-i v0") == Parts()
 

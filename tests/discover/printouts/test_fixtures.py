@@ -11,7 +11,7 @@ def test_a_printout_has_its_provenance_and_leaves_no_trouble(folder: str, case: 
     said = (FIXTURES / folder / f"{case}.meta").read_text()
     assert "\ncase: " in said
     assert ("recorded: " in said) != ("not recorded" in said)
-    argument = "-l" if case == "44--rxe-list" else "-i eth0"
+    argument = "-l" if case == "44--rxe-list" else "-d mlx5_0" if folder == "mlxlink" else "-i eth0"
     troubles = read(folder, case, argument).troubles
     if case in WITHOUT:
         assert len(troubles) == 1

@@ -109,7 +109,8 @@ def traits(
 
 def identity(inventory: Inventory, adapter: Adapter) -> str:
     """The adapter's PCI numbers, else what is known of its product."""
-    known = inventory.facts.get(f"pci id {adapter.bus}", "")
+    names = (f"pci id {adapter.bus}", *(f"part {device}" for device in adapter.rdma_devices))
+    known = next((inventory.facts[name] for name in names if name in inventory.facts), "")
     for value in (known, adapter.product, adapter.driver):
         if isinstance(value, str) and value:
             return value
@@ -220,11 +221,12 @@ def _link(interface: Interface) -> str:
 
 
 def _port(port: RdmaPort) -> str:
-    """Protocol, state, rate and width, as far as they are known."""
+    """Protocol, state, rate, width and path MTU, as far as they are known."""
+    mtu = f"MTU {port.path_mtu_bytes}" if isinstance(port.path_mtu_bytes, int) else ""
     rate = link_rate(port.rate_bit_s) if isinstance(port.rate_bit_s, float) else port.rate_bit_s
     lanes = f"{port.lanes}x" if isinstance(port.lanes, int) else port.lanes
-    told = (port.protocol, port.state, rate, lanes)
-    return ", ".join(one for one in told if isinstance(one, str))
+    told = (port.protocol, port.state, rate, lanes, mtu)
+    return ", ".join(one for one in told if isinstance(one, str) and one)
 
 
 def ends(networks: Iterable[Network]) -> dict[str, Ends]:

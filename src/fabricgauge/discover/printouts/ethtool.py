@@ -1,7 +1,7 @@
-"""``ethtool IFACE``, ``ethtool -i IFACE``, ``ethtool -a IFACE``, as text or ``--json``; pure.
+"""``ethtool IFACE``, ``-i IFACE``, ``-a IFACE``, ``-S IFACE``, as text or ``--json``; pure.
 
 As ethtool 6.1 prints them; the JSON of the settings after ethtool 6.10 (netlink/settings.c).
-The printout itself tells which of the three it is.
+The printout itself tells which of the four it is.
 """
 
 import re
@@ -17,15 +17,15 @@ from fabricgauge.model.inventory import LinkModes
 TOOL = "ethtool"
 
 #: What other options print; read elsewhere or not at all.
-_OTHERS = ("Features for", "NIC statistics", "Coalesce parameters", "Ring parameters", "Channel")
-_SETTINGS, _PAUSE = "Settings for ", "Pause parameters for "
-_HEADS = (_SETTINGS, _PAUSE, "driver:", *_OTHERS)
+_OTHERS = ("Features for", "Coalesce parameters", "Ring parameters", "Channel")
+_SETTINGS, _PAUSE, _STATISTICS = "Settings for ", "Pause parameters for ", "NIC statistics"
+_HEADS = (_SETTINGS, _PAUSE, _STATISTICS, "driver:", *_OTHERS)
 
 
 def parse(text: str, argument: str = "") -> Parts:
-    """What one of the three says of one interface.
+    """What one of the four says of one interface.
 
-    ``argument`` ends with the interface's name: ``eth0``, ``-i eth0``. Only ``-i`` needs it.
+    ``argument`` ends with the interface's name: ``eth0``, ``-i eth0``. ``-i`` and ``-S`` need it.
     """
 
     def of_text(text: str) -> Iterator[Parts]:
@@ -36,6 +36,8 @@ def parse(text: str, argument: str = "") -> Parts:
             yield _pause(text)
         elif head.startswith("driver:"):
             yield _driver(text, argument.rpartition(" ")[2])
+        elif head.startswith(_STATISTICS):
+            yield _statistics(text, argument.rpartition(" ")[2])
         elif head:
             yield Parts()
 
@@ -138,6 +140,20 @@ def _pause_fact(interface: str, rx: str, tx: str) -> Parts:
     if not interface or rx not in ("on", "off") or tx not in ("on", "off"):
         return Parts(troubles=(f"ethtool -a: the pause of {interface[:40]!r} is not told",))
     return Parts(facts={f"pause {interface}": f"rx {rx} tx {tx}"})
+
+
+def _statistics(text: str, interface: str) -> Parts:
+    """Fact ``counters of IFACE``, as ``counters_fact`` has it."""
+    if not interface:
+        return Parts(troubles=("ethtool -S: the name of the file does not tell the interface",))
+    counted = {
+        name: int(value)
+        for name, value in pairs(text, ":").items()
+        if value.isascii() and value.isdigit() and len(value) <= 20
+    }
+    if not counted:
+        return Parts(troubles=(f"ethtool -S: it holds no counter of {interface[:40]!r}",))
+    return Parts(facts=figures.counters_fact(interface, counted))
 
 
 def _driver(text: str, interface: str) -> Parts:

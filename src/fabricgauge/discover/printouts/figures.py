@@ -1,10 +1,12 @@
 """Figures as tools print them; bounded, finite, or a Skipped that quotes what stood there."""
 
 import re
+from collections.abc import Mapping
 from typing import TypeVar
 
 from fabricgauge.discover.printouts.lines import LARGEST_NUMBER
 from fabricgauge.model.absence import Skipped
+from fabricgauge.words.port_counters import kind_of
 
 _N = TypeVar("_N", int, float)
 
@@ -53,6 +55,19 @@ def speed_fact(interface: str, text: str) -> dict[str, str]:
     """``speed of IFACE`` in whole bit/s, without an exponent; empty where no rate is given."""
     rate = bit_rate(text, "the speed")
     return {} if isinstance(rate, Skipped) else {f"speed of {interface}": f"{rate:.0f}"}
+
+
+#: A driver with a counter for each of some hundred queues is told of by the largest ones.
+MOST_COUNTERS = 64
+
+
+def counters_fact(name: str, counted: Mapping[str, int]) -> dict[str, str]:
+    """``counters of NAME``: those of errors and drops that are not 0, as ``NAME=VALUE``; ``none``
+    where all of them are 0."""
+    kept = {key: n for key, n in counted.items() if n and kind_of(key) in ("errors", "drops")}
+    largest = sorted(kept, key=lambda key: -kept[key])[:MOST_COUNTERS]
+    told = " ".join(f"{key}={kept[key]}" for key in kept if key in largest and " " not in key)
+    return {f"counters of {name}": told or "none"}
 
 
 def identifier(text: str, what: str) -> str | Skipped:

@@ -32,10 +32,21 @@ def parse(text: str, argument: str = "") -> Parts:
     """
     if text.lstrip().startswith("Slot:"):
         records = re.split(r"\n[^\S\n]*(?=\n)", text.replace("\r\n", "\n"))
-        return Parts(adapters=_adapters(map(_record, records)))
+        told = [_record(record) for record in records]
+        return Parts(adapters=_adapters(told), facts=_numbers(told))
     functions = [_function(head[1], head[2], body) for head, body in blocks(text, _SLOT.match)]
     troubles = unrecognised(TOOL, text, functions)
-    return Parts(adapters=_adapters(functions), facts=_redirecting(functions), troubles=troubles)
+    facts = _redirecting(functions) | _numbers(functions)
+    return Parts(adapters=_adapters(functions), facts=facts, troubles=troubles)
+
+
+def _numbers(functions: Iterable["_Function"]) -> dict[str, str]:
+    """Fact ``pci id BUS`` of each network controller."""
+    return {
+        f"pci id {one.bus}": one.numbers
+        for one in functions
+        if one.bus and one.numbers and _is_adapter(one)
+    }
 
 
 class _Function(msgspec.Struct, frozen=True):
@@ -53,6 +64,7 @@ class _Function(msgspec.Struct, frozen=True):
     values: dict[str, str]
     links: dict[str, PcieLink | Skipped] = {}
     denied: bool = False
+    numbers: str = ""
 
 
 def _function(slot: str, rest: str, body: str) -> _Function:
@@ -62,7 +74,10 @@ def _function(slot: str, rest: str, body: str) -> _Function:
     bus = pci.address(slot) or slot
     now, able = (_link(values, register, bus, denied) for register in ("LnkSta", "LnkCap"))
     links = {"pcie_now": now, "pcie_capable": able}
-    return _Function(bus, *_named(rest), values, links, denied)
+    numbers = _DEVICE.search(rest.partition(" (rev ")[0].partition(" (prog-if ")[0][-12:])
+    return _Function(
+        bus, *_named(rest), values, links, denied, numbers[1].lower() if numbers else ""
+    )
 
 
 def _link(values: dict[str, str], register: str, bus: str, denied: bool) -> PcieLink | Skipped:
@@ -85,16 +100,17 @@ def _record(text: str) -> _Function:
         pci.address(values.get("Slot", "")) or "", device_class,
         said(TOOL, pci.without_numbers(vendor)), product,
         {key: values.get(name, "") for key, name in told.items()},
+        numbers=":".join(codes).lower() if len(codes) == 2 else "",
     )  # fmt: skip
 
 
 def _adapters(functions: Iterable[_Function]) -> tuple[Adapter, ...]:
-    """Those of class 02xx, and of InfiniBand's other class, 0c06."""
-    return tuple(
-        _adapter(one)
-        for one in functions
-        if one.bus and (one.device_class.lower() in pci.CLASSES or _NETWORK(one.device_class))
-    )
+    return tuple(_adapter(one) for one in functions if one.bus and _is_adapter(one))
+
+
+def _is_adapter(one: _Function) -> bool:
+    """Check for class 02xx, and InfiniBand's other class, 0c06."""
+    return one.device_class.lower() in pci.CLASSES or bool(_NETWORK(one.device_class))
 
 
 def _adapter(one: _Function) -> Adapter:

@@ -26,6 +26,7 @@ Parser = Callable[[str, str], Parts]
 PARSERS: dict[str, Parser] = {
     "ethtool": ethtool.parse,
     "fi_info": mpi.fi_info,
+    "ibdev2netdev": infiniband.ibdev2netdev,
     "ibstat": infiniband.ibstat,
     "ibstatus": infiniband.ibstatus,
     "ibv_devinfo": infiniband.ibv_devinfo,
@@ -33,6 +34,7 @@ PARSERS: dict[str, Parser] = {
     "ip rule": routing.rules,
     "lshw": lshw.parse,
     "lspci": lspci.parse,
+    "mlxlink": infiniband.mlxlink,
     "mpichversion": mpi.mpi_version,
     "mpiexec": mpi.mpi_version,
     "mpiexec.hydra": mpi.mpi_version,
@@ -44,6 +46,7 @@ PARSERS: dict[str, Parser] = {
     "rdma dev": infiniband.rdma,
     "rdma link": infiniband.rdma,
     "rocm-smi": rocm_smi.parse,
+    "show_gids": infiniband.show_gids,
     "ucx_info": mpi.ucx_info,
 }
 

@@ -108,6 +108,21 @@ def _guid(text: str, what: str) -> str | Skipped:
     return f"0x{half:016x}" if half else figures.unread(text, what)
 
 
+#: What ibv_devinfo calls kinds of GIDs (rdma-core 44, libibverbs/examples/devinfo.c,
+#: gid_type_str), in the kernel's words.
+GID_KINDS = {"RoCE v1": "IB/RoCE v1", "RoCE v2": "RoCE v2"}
+
+
+def gid(text: str) -> str:
+    """An address as the kernel writes it, in eight groups of four digits; empty where it is none
+    or all zeros."""
+    try:
+        address = ipaddress.IPv6Address(text.strip()[:60])
+    except ValueError:
+        return ""
+    return address.exploded if int(address) else ""
+
+
 #: A port's fields, how each is read, and what a message calls it.
 _FIELDS: dict[str, tuple[Callable[[str, str], object], str]] = {
     "state": (state, "the state"),
@@ -147,6 +162,9 @@ LABELS: dict[str, dict[str, str]] = {
     "opainfo": {
         "state": "PortState", "physical": "PhysicalState", "lid": "LID", "sm_lid": "SM LID",
     },
+    "show_gids": {},
+    "ibdev2netdev": {"state": "state"},
+    "mlxlink": {"state": "State", "physical": "Physical state", "lanes": "Width"},
     "/sys": {
         "state": "state", "physical": "phys_state", "rate_bit_s": "rate", "lanes": "rate",
         "guid": "gid",

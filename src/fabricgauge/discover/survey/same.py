@@ -1,7 +1,7 @@
 """Parts of several sources that describe one thing, found and made one; pure."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
@@ -32,12 +32,16 @@ VAGUE = frozenset({"", "network", "fabric"})
 MOST_PARTS = 2000
 
 
-def adapters(said: Said[Adapter], troubles: list[str]) -> tuple[Adapter, ...]:
-    """One for each function: joined by bus, else by interface, else by RDMA device.
+def adapters(
+    said: Said[Adapter], troubles: list[str], facts: Mapping[str, str] | None = None
+) -> tuple[Adapter, ...]:
+    """One for each function: joined by bus, else by interface, else by RDMA device, else by
+    product, which ``facts`` tell (``pci id BUS``, ``part DEVICE``).
 
     Contradictions are added to ``troubles``.
     """
     groups = _with_lane_modes(grouped(said, _adapter_names, _same_adapter), troubles)
+    groups = _with_devices(groups, facts or {})
     return tuple(_adapter(group, troubles) for group in groups)
 
 
@@ -88,6 +92,49 @@ def _adapter_names(one: Adapter) -> Iterator[str]:
     yield from (*one.interfaces, *one.rdma_devices)
     if isinstance(one.bus, str):
         yield bus_of(one.bus)
+
+
+def _with_devices(
+    groups: list[list[tuple[str, Adapter]]], facts: Mapping[str, str]
+) -> list[list[tuple[str, Adapter]]]:
+    """RDMA devices without a bus joined to functions without a device, where it is plain which
+    belong together: one of each has the product, or there is one InfiniBand function and one
+    device in all.
+
+    ``ibstat`` knows no bus, ``lspci`` no RDMA device.
+    """
+    devices = [g for g in groups if not _buses(g) and any(one.rdma_devices for _, one in g)]
+    free = [g for g in groups if _buses(g) and not any(one.rdma_devices for _, one in g)]
+    joined: list[list[tuple[str, Adapter]]] = []
+    for device in devices:
+        part = _product_of(device, facts)
+        alike = [one for one in devices if _product_of(one, facts) == part]
+        fitting = [one for one in free if part and _product_of(one, facts) == part]
+        if not fitting and len(devices) == 1 and all(one.kind != "ethernet" for _, one in device):
+            fitting = [
+                one for one in free
+                if any(of.kind in _ALONE for _, of in one)
+                and (not part or not _product_of(one, facts))
+            ]  # fmt: skip
+        if len(alike) == len(fitting) == 1:
+            fitting[0].extend(device)
+            joined.append(device)
+    return [group for group in groups if all(group is not one for one in joined)]
+
+
+#: Kinds of function that have an RDMA device.
+_ALONE = frozenset({"infiniband", "omni-path", "efa"})
+
+
+def _buses(group: Said[Adapter]) -> list[str]:
+    return [bus_of(one.bus) for _, one in group if isinstance(one.bus, str)]
+
+
+def _product_of(group: Said[Adapter], facts: Mapping[str, str]) -> str:
+    """Its PCI numbers, by bus or by RDMA device; empty where no source tells them."""
+    names = [f"pci id {bus}" for bus in _buses(group)]
+    names += [f"part {device}" for _, one in group for device in one.rdma_devices]
+    return next((facts[name] for name in names if name in facts), "")
 
 
 def _with_lane_modes(

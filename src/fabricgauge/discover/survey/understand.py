@@ -53,6 +53,11 @@ def understood(name: str, printouts: Mapping[str, str], trouble: str, parse: Par
     printed = _read(others, parse)
     known = {one.name for one in printed}
     unknown = [f"{key}: no parser knows a printout of this name" for key in {*others} - known]
+    unknown += [
+        f"{one.name}: {'nothing in it is used' if others[one.name].strip() else 'it is empty'}"
+        for one in printed
+        if one.parts == Parts()
+    ]
     told = [trouble] if trouble else []
     quick, node = _quick(name, printouts.get(ANSWER))
     found = cut(printouts.get(ANSWER, ""))
@@ -150,11 +155,12 @@ def merged(
     """The inventory of ``name``; ``troubles`` come before those of the sources."""
     told = [*troubles]
     ports = rdma_ports([(s.name, port) for s in sources for port in s.parts.rdma_ports], told)
-    found = adapters([(s.name, part) for s in sources for part in s.parts.adapters], told)
     facts: dict[str, str] = {}
+    for one in reversed(sources):
+        facts |= one.parts.facts
+    found = adapters([(s.name, part) for s in sources for part in s.parts.adapters], told, facts)
     for one in sources:
         told += [f"{one.name}: {trouble}" for trouble in one.parts.troubles]
-        facts = {**one.parts.facts, **facts}
     virtual = virtual_functions(facts)
     kept = list(dict.fromkeys(told))
     rest = len(kept) - MOST_TROUBLES

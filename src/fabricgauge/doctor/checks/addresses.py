@@ -4,7 +4,7 @@ import ipaddress
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.doctor.check import Check, found
+from fabricgauge.doctor.check import Check, found, no_answer
 from fabricgauge.doctor.places import (
     Cluster,
     KnownNode,
@@ -51,9 +51,34 @@ def _addresses(cluster: Cluster, every: tuple[KnownNode, ...]) -> Iterator[Findi
         place for seen in first for place in places_of(seen) if place.interface.driver != "loopback"
     )
     for holders in grouped(every_ip, lambda one: one.ip).values():
+        bridges = [place for place in holders if not has_cable(place.interface)]
         if len(holders) > 1 and not all(map(private.holds, holders)):
             yield _same_ip(cluster, holders)
+        elif len({place.seen.name for place in bridges}) > 1:
+            yield _chosen_wrongly(bridges)
     yield from _same_macs(cluster, first, private)
+
+
+def _chosen_wrongly(holders: Sequence[Place]) -> Finding:
+    """Addresses that every node has to itself: an MPI that tries them reaches the node itself."""
+    names = listed(sorted({one.interface.name for one in holders}))
+    nodes = tuple(dict.fromkeys(one.seen.name for one in holders))
+    return found(
+        Severity.NOTE, f"{names} of {len(nodes):,} nodes",
+        f"has one and the same address, {holders[0].ip}, on each: MPI may choose it",
+        *(one.told for one in holders), why=NO_WAY, remedy=EXCLUDE, nodes=nodes,
+    )  # fmt: skip
+
+
+NO_WAY = (
+    "Open MPI, Gloo and NCCL use every interface that is up unless told otherwise: they take the"
+    " same subnet on two nodes for a way between them, and hang or reach themselves."
+)
+EXCLUDE = (
+    "name the network to MPI (Open MPI: --mca btl_tcp_if_include SUBNET --mca oob_tcp_if_include"
+    " SUBNET; UCX_NET_DEVICES; NCCL_SOCKET_IFNAME), or remove the bridge where nothing needs it"
+    " (virsh net-autostart default --disable); fabricgauge check names it by itself"
+)
 
 
 class Private:
@@ -195,8 +220,8 @@ ADDRESSES = Check(
     "No two interfaces have the same IP or MAC address",
     "Packets for that address go to the node that answered last: connections hang, break, or reach"
     " the wrong node.",
-    lambda cluster: cluster.nodes,
-    "no node answered",
+    lambda cluster: cluster.asked,
+    no_answer,
     _addresses,
     reads=("names",),
 )

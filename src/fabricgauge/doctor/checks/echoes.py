@@ -192,7 +192,7 @@ MTU = Check(
     "A packet that is larger than the next hop takes is lost or cut: large messages hang or crawl,"
     " small ones pass. Small RDMA packets waste the link on headers.",
     lambda cluster: (*cluster.ends, *path_ends(cluster)),
-    "no network joins these nodes",
+    "no network joins these nodes, and no RDMA port tells its MTU",
     _mtus,
     reads=("echoes", "wholes"),
 )

@@ -1,5 +1,6 @@
 """Are adapters driven, in a slot that carries them, and near processors and GPUs? pure."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from fabricgauge.doctor.check import Check, each, found
@@ -38,7 +39,8 @@ def _adapters(cluster: Cluster) -> list[NodeAdapter]:
 
 def _drivers(cluster: Cluster, _: object) -> Iterator[Finding]:
     for group in cluster.alike:
-        every = [(seen, one, seen.product(one)) for seen in group for one in seen.adapters]
+        asked = [seen for seen in group if seen.asked]
+        every = [(seen, one, seen.product(one)) for seen in asked for one in seen.adapters]
         driven = {product for _, one, product in every if isinstance(one.driver, str)}
         used = {product for _, one, product in every if one.interfaces or one.rdma_devices}
         for seen, adapter, product in every:
@@ -84,11 +86,119 @@ DRIVER = Check(
     "driver",
     "Every adapter has a driver, and RDMA adapters their RDMA device",
     "Without it the adapter is not there for MPI, which then takes a slower network in silence.",
-    _adapters,
-    "no adapter is known",
+    lambda cluster: [place for place in _adapters(cluster) if place[0].asked],
+    lambda cluster: (
+        "there are only printouts of tools" if _adapters(cluster) else "no adapter is known"
+    ),
     _drivers,
     "load the module or install the driver's package, into the nodes' image as well; dmesg says why"
     " a driver refused",
+)
+
+
+def _counts(seen: KnownNode) -> Counter[str]:
+    """How many adapters of each product a node has; virtual functions are a setting."""
+    virtual = {bus for name, text in seen.facts.items() if name.startswith("virtual functions ")
+               for bus in text.split()}  # fmt: skip
+    real = (one for one in seen.adapters if one.bus not in virtual
+            and not told(one.product, "").endswith("Virtual Function"))  # fmt: skip
+    return Counter(seen.product(one) for one in real)
+
+
+def _missing(group: tuple[KnownNode, ...]) -> Iterator[Finding]:
+    """Adapters that more than half of the like nodes have, and a node lacks.
+
+    A node whose answer was cut off, or of which no source tells adapters, may have them. Nodes that
+    were not asked are held against those of the same printouts.
+    """
+    telling = [seen for seen in group if seen.adapters or (seen.asked and _was_surveyed(seen))]
+    printed = usual(seen.inventory.sources for seen in telling if not seen.asked)
+    whole = [
+        seen
+        for seen in telling
+        if (
+            seen.inventory.sources == printed
+            if not seen.asked
+            else seen.fact("answer") != "cut off"
+        )
+    ]
+    counts = {seen.name: _counts(seen) for seen in whole}
+    names = {seen.product(one): told(one.product, seen.product(one))
+             for seen in reversed(whole) for one in seen.adapters}  # fmt: skip
+    kinds = {seen.product(one): one.kind for seen in whole for one in seen.adapters}
+    for product, name in names.items():
+        if product in ("", kinds[product]):
+            continue  # no source tells what it is
+        common = usual(count[product] for count in counts.values())
+        if not isinstance(common, int) or not common:
+            continue
+        holders = [node for node, count in counts.items() if count[product] >= common]
+        for seen in whole:
+            own = counts[seen.name][product]
+            if own >= common:
+                continue
+            is_rdma = kinds[product] in RDMA_KINDS or _has_devices(group, product)
+            what = f"{name} is missing" if not own else f"has {own} of {common} {name}"
+            yield found(
+                Severity.FAIL if is_rdma else Severity.WARN, seen,
+                f"{what}, {len(holders)} like nodes have {'it' if common == 1 else 'them'}",
+                f"{seen.name}: {listed(sorted(_told_products(seen))) or 'no adapter'}",
+                f"{holders[0]} has {counts[holders[0]][product]} {name} ({product})",
+            )  # fmt: skip
+
+
+def _lacking(cluster: Cluster, groups: list[tuple[KnownNode, ...]]) -> Iterator[Finding]:
+    """Of each group what it lacks; then nodes without a fabric that half of all have."""
+    named = set[str]()
+    for group in groups:
+        for one in _missing(group):
+            named |= {*one.nodes}
+            yield one
+    sorted_ = {node for nodes in cluster.preflight.alike for node in nodes}
+    every = [seen for seen in cluster.asked
+             if _was_surveyed(seen) and seen.fact("answer") != "cut off"
+             and (not sorted_ or seen.name in sorted_)]  # fmt: skip
+    for kind in sorted(RDMA_KINDS):
+        having = [seen for seen in every if any(one.kind == kind for one in seen.adapters)]
+        without = [seen for seen in every if seen not in having and seen.name not in named]
+        for seen in without if having and 2 * len(having) >= len(every) else ():
+            others = f"{having[0].name} has" if len(having) == 1 else f"{len(having)} nodes have"
+            yield found(
+                Severity.WARN, seen, f"has no {kind} adapter, {others}",
+                f"{seen.name}: {listed(sorted(_told_products(seen))) or 'no adapter'}",
+            )  # fmt: skip
+
+
+def _was_surveyed(seen: KnownNode) -> bool:
+    """Check whether the node was asked for its PCI functions, or has none at all."""
+    return "/sys/bus/pci" in seen.inventory.sources or "the system" in seen.inventory.sources
+
+
+def _has_devices(group: tuple[KnownNode, ...], product: str) -> bool:
+    return any(
+        one.rdma_devices for seen in group for one in seen.adapters if seen.product(one) == product
+    )
+
+
+def _told_products(seen: KnownNode) -> set[str]:
+    return {told(one.product, seen.product(one)) for one in seen.adapters}
+
+
+ADAPTERS = Check(
+    "adapters",
+    "Like nodes have the same adapters",
+    "A rank on the node that lacks one cannot use its network: MPI hangs, aborts, or takes another"
+    " network for all.",
+    lambda cluster: (
+        [g for g in cluster.alike if any(one.adapters for one in g)]
+        if len(cluster.nodes) > 1
+        else []
+    ),
+    "no two nodes tell of their adapters",
+    _lacking,
+    "see whether lspci shows the adapter: if not, reseat it or exchange it, and look at the"
+    " firmware's settings for the slot (a link that does not train, a slot that is switched off);"
+    " dmesg tells of an adapter that fell off the bus",
 )
 
 #: Share of a link's data rate that payload gets behind packet headers and flow control

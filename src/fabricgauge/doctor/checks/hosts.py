@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from fabricgauge.doctor.check import Check, each, found
+from fabricgauge.doctor.check import Check, each, found, no_answer
 from fabricgauge.doctor.places import Cluster, KnownNode, Place, rate, unusual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
@@ -29,8 +29,8 @@ REACH = Check(
     "reach",
     "Every node answers to the end",
     "Nothing can be started on a node that does not answer, and nothing is known of it.",
-    lambda cluster: (*cluster.nodes, *cluster.preflight.fabric.unreached),
-    "there is no node to look at",
+    lambda cluster: (*cluster.asked, *cluster.preflight.fabric.unreached),
+    no_answer,
     _silent,
     "see whether the node is up, and whether you can run a command there by the same launcher (ssh"
     " NODE true)",
@@ -159,6 +159,45 @@ GOVERNOR = Check(
     "the nodes share one machine's processors",
 )
 
+COMMAND_LINE = "kernel command line"
+
+#: Words that limit how deep a waiting processor sleeps, and states that wake in about a microsecond
+#: (Linux, Documentation/admin-guide/kernel-parameters.txt and pm/intel_idle.rst).
+INTEL_STATES, ANY_STATES, SHALLOW = "intel_idle.max_cstate", "processor.max_cstate", 1
+
+
+def _sleeps(seen: KnownNode) -> Iterator[Finding]:
+    """By the command line alone: it counts where it asks for deep states by itself.
+
+    ``intel_idle.max_cstate=0`` leaves the states to the other driver.
+    """
+    words = dict(word.partition("=")[::2] for word in seen.fact(COMMAND_LINE).split())
+    limits = {
+        name: int(words[name])
+        for name in (INTEL_STATES, ANY_STATES)
+        if words.get(name, "").isdecimal()
+    }
+    name = INTEL_STATES if limits.get(INTEL_STATES) else ANY_STATES
+    deep = limits.get(name, 0) > SHALLOW and words.get("idle") not in ("poll", "halt")
+    if deep and not seen.fact("virtual machine"):
+        what = f"its kernel's command line permits deep sleep states ({name}={limits[name]})"
+        yield found(Severity.NOTE, seen, what, f"{seen.name}: {name}={limits[name]}")
+
+
+IDLE = Check(
+    "idle",
+    "The kernel's command line asks for no deep sleep states of processors",
+    "A processor that sleeps deeply takes 50 to 200 µs to wake: each message to a waiting process"
+    " over TCP may be that much later.",
+    lambda cluster: [seen for seen in cluster.nodes if COMMAND_LINE in seen.facts],
+    "no node says its kernel's command line",
+    each(_sleeps),
+    "intel_idle.max_cstate=1 processor.max_cstate=1 on the command line, or a profile that holds"
+    " /dev/cpu_dma_latency low (tuned-adm profile network-latency); none where saving power counts"
+    " more",
+    "the nodes share one kernel",
+)
+
 FACT = "transparent hugepages"
 
 
@@ -198,8 +237,6 @@ STRICT = ("iommu.strict=1", "intel_iommu=strict", "iommu=strict")
 
 #: Linux, Documentation/ABI/testing/sysfs-kernel-iommu_groups: types of a group's domain.
 TRANSLATING = {"DMA": "each packet in strict mode", "DMA-FQ": "in lazy mode"}
-
-COMMAND_LINE = "kernel command line"
 
 IOMMU_FAST_BIT_S = 10e9
 

@@ -1,10 +1,11 @@
 """Do nodes agree: in firmware, driver, kernel and MPI, and in the time? pure."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from statistics import median
 
 from fabricgauge.doctor.check import Check, each, found, untried
-from fabricgauge.doctor.places import Cluster, KnownNode, unusual
+from fabricgauge.doctor.places import Cluster, KnownNode, told, unusual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Node
 from fabricgauge.model.finding import Finding, Severity
@@ -28,16 +29,43 @@ def unlike(group: Iterable[KnownNode], compared: Compared, verb: str = " is") ->
             yield found(Severity.WARN, node, what, f"{node}: {name}{verb} {own}", nodes=(node,))
 
 
-def _of_adapters(seen: KnownNode, field: str) -> str:
-    """Each version once, with the adapter's name: where it hangs may differ.
+def _versions(group: Sequence[KnownNode]) -> Compared:
+    """Firmware and driver of each product of adapter in the group; where it hangs may differ.
 
     A driver of the kernel itself has the kernel's version, which is compared anyway.
     """
-    known = {
-        f"{seen.product(one)} {value}"
+    names = {
+        (product := seen.product(one)): product
+        if told(one.product, product) == product
+        else f"{one.product} ({product})"
+        for seen in group
         for one in seen.adapters
-        if isinstance(value := getattr(one, field), str) and value not in ("", seen.node.kernel)
     }
+    return {
+        f"{what} of {name}": partial(_version_of, product, field)
+        for what, field in (("firmware", "firmware"), ("driver", "driver_version"))
+        for product, name in names.items()
+    }
+
+
+def _pauses(group: Sequence[KnownNode]) -> Compared:
+    """Flow control of each interface, by its name."""
+    names = dict.fromkeys(n for seen in group for n in seen.facts if n.startswith("pause "))
+    return {f"flow control of {n.removeprefix('pause ')}": partial(_fact, n) for n in names}
+
+
+def _fact(name: str, seen: KnownNode) -> str:
+    return seen.fact(name)
+
+
+def _version_of(product: str, field: str, seen: KnownNode) -> str:
+    """Each version of a product on a node once; empty where it has none, or tells none."""
+    known = {
+        value
+        for one in seen.adapters
+        if seen.product(one) == product
+        and isinstance(value := getattr(one, field), str) and value not in ("", seen.node.kernel)
+    }  # fmt: skip
     return "; ".join(sorted(known))
 
 
@@ -50,22 +78,20 @@ def _mpi(seen: KnownNode) -> str:
 
 
 COMPARED: Compared = {
-    "firmware": lambda seen: _of_adapters(seen, "firmware"),
-    "driver": lambda seen: _of_adapters(seen, "driver_version"),
     "kernel": lambda seen: seen.node.kernel,
     "system": lambda seen: seen.fact("os release"),
     "MPI": _mpi,
-    "number of processors": lambda seen: str(seen.node.cpu_count),
+    "number of processors": lambda seen: str(seen.node.cpu_count) if seen.asked else "",
 }
 
 LIKENESS = Check(
     "likeness",
-    "Like nodes have the same firmware, driver, kernel and MPI",
+    "Like nodes have the same firmware, driver, flow control, kernel and MPI",
     "What differs between nodes makes their figures differ, and some versions do not work"
     " together.",
     lambda cluster: cluster.alike if len(cluster.nodes) > 1 else (),
-    "fewer than two nodes answered",
-    each(lambda group: unlike(group, COMPARED)),
+    "fewer than two nodes are known",
+    each(lambda group: unlike(group, {**_versions(group), **_pauses(group), **COMPARED})),
     "bring the nodes to one version: the same image, the same packages, the same firmware",
 )
 

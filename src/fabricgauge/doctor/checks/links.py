@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.doctor.check import Check, each, found
+from fabricgauge.doctor.check import Check, each, found, no_answer
 from fabricgauge.doctor.places import (
     Cluster,
     KnownNode,
@@ -16,7 +16,7 @@ from fabricgauge.doctor.places import (
     unusual,
 )
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Interface
+from fabricgauge.model.fabric import Interface, IpoibPort
 from fabricgauge.model.finding import Command, Finding, Severity
 
 NO_CARRIER = "has no carrier: its cable, transceiver or other end is gone"
@@ -78,8 +78,8 @@ LINK = Check(
     "link",
     "Every port with an address is up and has a carrier",
     "Nothing crosses a link without a carrier: MPI hangs, or takes another network.",
-    lambda cluster: cluster.nodes,
-    "no node answered",
+    lambda cluster: cluster.asked,
+    no_answer,
     _links,
     PLUG_IN,
 )
@@ -116,7 +116,8 @@ def _port_findings(
     if isinstance(port.state, Skipped) or (netdev_down and not manageable):
         return
     if manageable and port.state != "DOWN":
-        if not active or port.lid == 0 or port.sm_lid == 0:
+        numbered = active and isinstance(port.lid, int) and port.lid > 0
+        if not numbered and (not active or port.lid == 0 or port.sm_lid == 0):
             yield _left_out(one) if port.protocol in managed else _unmanaged(one, services)
     elif not active:
         yield _down(one)
@@ -204,7 +205,9 @@ DATAGRAM_MTU_BYTES = 4092
 
 
 def _mode(end: MemberPort) -> str:
-    return end.seen.fact(f"ipoib mode {end.interface.name}")
+    port = end.interface.ipoib
+    known = port.mode if isinstance(port, IpoibPort) and isinstance(port.mode, str) else ""
+    return end.seen.fact(f"ipoib mode {end.interface.name}") or known
 
 
 def _ipoib(members: tuple[MemberPort, ...]) -> Iterator[Finding]:
@@ -223,7 +226,18 @@ def _ipoib(members: tuple[MemberPort, ...]) -> Iterator[Finding]:
             mend = Command(end.seen.name, (*on, "mtu", str(CONNECTED_MTU_BYTES)))
             what = f"is in connected mode with the MTU of datagram mode ({mtu})"
             yield found(Severity.WARN, end, what, told, mends=(mend,))
+        elif mode == "datagram" and mtu < DATAGRAM_MTU_BYTES:
+            what = f"is in datagram mode with packets of {mtu} bytes"
+            yield found(Severity.NOTE, end, what, told, remedy=LARGER)
 
+
+#: Interfaces that mlx5's own driver offloads know datagram mode alone (Linux,
+#: drivers/net/ethernet/mellanox/mlx5/core/ipoib).
+LARGER = (
+    f"connected mode has packets of {CONNECTED_MTU_BYTES} bytes; where the adapter's driver has"
+    f" datagram mode alone, a partition of MTU 4096 (mtu=5 in the subnet manager's partitions.conf)"
+    f" gives {DATAGRAM_MTU_BYTES}; none, if TCP over InfiniBand is not used"
+)
 
 IPOIB = Check(
     "ipoib",

@@ -93,7 +93,8 @@ def path_mtus(cluster: Cluster) -> Iterator[Finding]:
 
 
 def _unlike(end: PathEnd, like: PathEnd) -> Finding:
-    what = f"has an active MTU of {end.mtu}, other ports of {end.net} have {like.mtu}"
+    others = f"other ports of {end.net}" if end.net else "like ports"
+    what = f"has an active MTU of {end.mtu}, {others} have {like.mtu}"
     remedy, mends = MANAGED, list[Command]()
     if end.port.protocol == "roce":
         remedy = AGAIN if end.mtu < end.most else ALIKE
@@ -114,4 +115,6 @@ def _below(end: PathEnd) -> Finding:
     if end.mtu >= end.most:
         severity, remedy = Severity.NOTE, JUMBO
         why = f"of {end.device}: its interface's MTU leaves no more"
+        if isinstance(end.interface, Skipped):
+            why = f"of {end.device}: its interface's MTU may leave no more"
     return found(severity, end, f"has an active MTU of {end.mtu}, {why}", end.told, remedy=remedy)

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.doctor.check import Check, each, found
-from fabricgauge.doctor.places import Cluster, MemberPort, Port, by_network, usual
+import msgspec
+
+from fabricgauge.doctor.check import Check, found
+from fabricgauge.doctor.places import Cluster, KnownNode, MemberPort, Port, by_network, usual
 from fabricgauge.doctor.places import rate as port_rate
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Shaper
 from fabricgauge.model.finding import Finding, Severity
+from fabricgauge.model.groups import grouped
 from fabricgauge.model.inventory import Adapter, LinkModes, RdmaPort
 from fabricgauge.words.figures import link_rate
 from fabricgauge.words.sentences import listed
@@ -122,17 +125,82 @@ def _own_modes(end: MemberPort) -> LinkModes | None:
 
 SHAPED = "look at tc qdisc show on the node; remove the token bucket or set it to the rate"
 
+
+class PrintedPort(msgspec.Struct, frozen=True):
+    """An interface of a node that was not asked, as ``ethtool`` prints it; ``rate_bit_s`` is 0
+    where it gives none."""
+
+    seen: KnownNode
+    name: str
+    rate_bit_s: float
+    modes: LinkModes | None
+
+    @property
+    def where(self) -> str:
+        return f"{self.seen.name}:{self.name}"
+
+
+def _printed(cluster: Cluster) -> list[tuple[PrintedPort, ...]]:
+    """Interfaces of one name on like nodes that were not asked, where a printout has their link."""
+    found: list[tuple[PrintedPort, ...]] = []
+    for group in cluster.alike:
+        ports = [
+            PrintedPort(seen, name, float(seen.fact(f"speed of {name}") or 0), modes_of(seen, name))
+            for seen in group
+            if not seen.asked
+            for name in sorted(
+                key.partition(" of ")[2] for key in seen.facts if key.startswith("link of ")
+            )
+        ]
+        found += grouped(ports, lambda one: one.name).values()
+    return found
+
+
+def modes_of(seen: KnownNode, interface: str) -> LinkModes | None:
+    """The link modes of an interface, ``None`` where they are not known."""
+    return _modes(seen.adapter_of(interface))
+
+
+def _printed_rates(ports: tuple[PrintedPort, ...]) -> Iterator[Finding]:
+    """Beside the rate of most; a port without a link is told of where most have one."""
+    up = [one for one in ports if one.seen.fact(f"link of {one.name}") != "no"]
+    rates = [one.rate_bit_s for one in up if one.rate_bit_s]
+    common = usual(rates)
+    nominal = max(rates, default=0.0) if isinstance(common, Skipped) else common
+    for one in ports:
+        told = f"{one.where}: {link_rate(one.rate_bit_s) if one.rate_bit_s else 'no rate'}"
+        if one not in up and 2 * len(up) > len(ports):
+            reason = one.seen.fact(f"link reason of {one.name}")
+            why = f"{one.where}: link detected: no{f' ({reason})' * bool(reason)}"
+            yield found(Severity.FAIL, one.where, "has no link, like ports have", why,
+                        nodes=(one.seen.name,))  # fmt: skip
+        elif one in up and one.modes and one.modes.duplex == "half":
+            yield found(Severity.FAIL, one.where, "runs half duplex", told, nodes=(one.seen.name,))
+        elif one in up and 0 < one.rate_bit_s < NEAR * nominal:
+            what = f"runs at {link_rate(one.rate_bit_s)}, like ports at {link_rate(nominal)}"
+            yield found(Severity.FAIL, one.where, what, told, nodes=(one.seen.name,))
+
+
+def _look(
+    _: Cluster, groups: Sequence[tuple[MemberPort, ...] | tuple[PrintedPort, ...]]
+) -> Iterator[Finding]:
+    for group in groups:
+        members = [one for one in group if isinstance(one, MemberPort)]
+        printed = [one for one in group if isinstance(one, PrintedPort)]
+        yield from _rates(tuple(members)) if members else _printed_rates(tuple(printed))
+
+
 RATE = Check(
     "rate",
     "Every port runs at its network's rate, full duplex",
     "No figure of a pair can be above the rate of its slower port.",
-    _rated,
+    lambda cluster: (*_rated(cluster), *_printed(cluster)),
     lambda cluster: (
         "no driver and no declaration gives a rate"
         if cluster.ends
         else "no network joins these nodes"
     ),
-    each(_rates),
+    _look,
     "let both ends negotiate (ethtool INTERFACE shows what they offer), reseat or exchange the"
     " cable and the transceiver, then the port; see how the switch's port is set",
 )
@@ -149,20 +217,35 @@ CABLE = (
 def _rdma_rates(_: Cluster, every: Sequence[Port]) -> Iterator[Finding]:
     same = {id(one.same): one.same for one in every}
     common = {key: _usual(some) for key, some in same.items()}
+    rates = {key: _usual_rate(some) for key, some in same.items()}
     for one in every:
-        yield from _rdma_rate_findings(one, common[id(one.same)])
+        yield from _rdma_rate_findings(one, common[id(one.same)], rates[id(one.same)])
 
 
-def _rdma_rate_findings(one: Port, others: Width | None) -> Iterator[Finding]:
+def _rdma_rate_findings(one: Port, others: Width | None, rate_bit_s: float) -> Iterator[Finding]:
+    """``others`` and ``rate_bit_s`` are those of most like ports."""
     if one.port.state != "ACTIVE":
         return  # the check of ports has it
-    own = width(one.port)
+    own, rate = width(one.port), one.port.rate_bit_s
+    if own is None and isinstance(rate, float) and rate < NEAR * rate_bit_s:
+        what = f"runs at {link_rate(rate)}, like ports at {link_rate(rate_bit_s)}"
+        yield found(Severity.FAIL, one, what, f"{one.where}: {link_rate(rate)}")
+        return
     if own is not None and others is not None and _width_rate(own) < NEAR * _width_rate(others):
         what = f"runs at {_name(own)}, like ports at {_name(others)}"
         told = f"{one.where}: {_name(own)}{_supported_lanes(one.port)}"
         yield found(Severity.FAIL, one, what, told)
     else:
         yield from _below_own(one)
+
+
+def _usual_rate(same: tuple[RdmaPort, ...]) -> float:
+    """The rate in bit/s of most like ports that are up, the best where there is no usual one, 0
+    where none is known."""
+    rates = [one.rate_bit_s for one in same
+             if one.state == "ACTIVE" and isinstance(one.rate_bit_s, float)]  # fmt: skip
+    common = usual(rates)
+    return max(rates, default=0.0) if isinstance(common, Skipped) else common
 
 
 def width(port: RdmaPort) -> Width | None:
@@ -213,7 +296,44 @@ def _below_own(one: Port) -> Iterator[Finding]:
         what = f"has lanes of {link_rate(port.lane_bit_s)}, supports {link_rate(best)}"
         told = f"{one.where}: {link_rate(port.lane_bit_s)} a lane"
         yield found(Severity.NOTE, one, what, told)
+    if not most and not best:
+        yield from _below_family(one)
 
+
+#: Mellanox' adapters by their PCI numbers: the family, its fastest link, and the nominal rate in
+#: bit/s of four lanes (pci.ids of 2024-11-25; NVIDIA's user manuals of ConnectX-4 to ConnectX-8).
+#: Some models of a family have less.
+FAMILIES: dict[str, tuple[str, str, float]] = {
+    "15b3:1011": ("Connect-IB", "FDR", 56e9), "15b3:1003": ("ConnectX-3", "FDR", 56e9),
+    "15b3:1007": ("ConnectX-3 Pro", "FDR", 56e9), "15b3:1013": ("ConnectX-4", "EDR", 100e9),
+    "15b3:1017": ("ConnectX-5", "EDR", 100e9), "15b3:1019": ("ConnectX-5 Ex", "EDR", 100e9),
+    "15b3:101b": ("ConnectX-6", "HDR", 200e9), "15b3:1021": ("ConnectX-7", "NDR", 400e9),
+    "15b3:1023": ("ConnectX-8", "XDR", 800e9),
+}  # fmt: skip
+
+
+def _below_family(one: Port) -> Iterator[Finding]:
+    """Where no source tells what the port supports, and all like ports are alike."""
+    port, rate = one.port, one.port.rate_bit_s
+    adapter = next((a for a in one.seen.adapters if port.device in a.rdma_devices), None)
+    part = one.seen.fact(f"part {port.device}") or (one.seen.product(adapter) if adapter else "")
+    if port.protocol != "infiniband" or part not in FAMILIES or not isinstance(rate, float):
+        return
+    family, link, most = FAMILIES[part]
+    if rate < NEAR * most:
+        own = width(port)
+        lanes = f" ({_name(own)})" if own else ""
+        what = f"runs at {link_rate(rate)}{lanes}, {family} has up to {link_rate(most)} ({link})"
+        yield found(
+            Severity.NOTE, one, what, f"{one.where}: {link_rate(rate)}, adapter {part}",
+            remedy=BOUGHT_SO,
+        )  # fmt: skip
+
+
+BOUGHT_SO = (
+    "none, if the adapters are models of that rate, the switch is of an older generation, or cables"
+    " split its ports; else exchange the cables for ones of the adapter's speed"
+)
 
 RDMA_RATE = Check(
     "rdma-rate",

@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Iterator
 from itertools import combinations
 
-from fabricgauge.doctor.check import Check, found
+from fabricgauge.doctor.check import Check, found, no_answer
 from fabricgauge.doctor.places import (
     Cluster,
     KnownNode,
@@ -150,8 +150,8 @@ SUBNETS = Check(
     "The kernel and MPI tell networks apart by subnet: where they overlap, MPI takes several"
     " networks for one and uses them all, and answers may leave by another interface than requests"
     " came in.",
-    lambda cluster: cluster.nodes,
-    "no node answered",
+    lambda cluster: cluster.asked,
+    no_answer,
     _subnets,
 )
 

@@ -1,0 +1,62 @@
+"""An InfiniBand subnet as its diagnostic tools print it: links of all ports, and their errors.
+
+Rates are per direction, of one lane on the wire in bit/s, as ``RdmaPort`` has them.
+"""
+
+import msgspec
+
+
+class SubnetPort(msgspec.Struct, frozen=True):
+    """A port by its node's GUID in hexadecimal, its description (``n2 mlx5_0``) and its number.
+
+    The GUID is empty where the tool does not print it.
+    """
+
+    guid: str
+    description: str
+    number: int
+    switch: bool = False
+
+    @property
+    def name(self) -> str:
+        """``n2 mlx5_0 port 1``."""
+        return f"{self.description or self.guid} port {self.number}"
+
+
+class SubnetLink(msgspec.Struct, frozen=True):
+    """A link that is up, from ``port`` to ``peer``; what both ends support where it is more, else
+    the same as it has."""
+
+    port: SubnetPort
+    peer: SubnetPort
+    lanes: int
+    lane_bit_s: float
+    lanes_supported: int
+    lane_bit_s_supported: float
+
+    @property
+    def rate_bit_s(self) -> float:
+        return self.lanes * self.lane_bit_s
+
+    @property
+    def rate_supported_bit_s(self) -> float:
+        return self.lanes_supported * self.lane_bit_s_supported
+
+
+class PortErrors(msgspec.Struct, frozen=True):
+    """What a port has counted since its counters were cleared, by the tool's names."""
+
+    port: SubnetPort
+    counters: dict[str, int]
+
+
+class Subnet(msgspec.Struct, frozen=True):
+    """All links and errors that were read; each link once for each end that was printed.
+
+    ``read`` are the kinds of printout behind it (``links``, ``errors``), so that none found differs
+    from none looked for.
+    """
+
+    links: tuple[SubnetLink, ...] = ()
+    errors: tuple[PortErrors, ...] = ()
+    read: frozenset[str] = frozenset()
