@@ -20,6 +20,7 @@ from tests.judge.test_fraction import at, processors, sockets, unsteady
 from tests.judge.test_headlines import DEAD_PAIR
 from tests.judge.test_host_or_network import bonded, faulty, lossy, with_loopback
 from tests.judge.test_losses import broken_by
+from tests.judge.test_tcp_limits import RMEM, WMEM, held, with_facts
 
 from fabricgauge.app.conclude import conclude
 from fabricgauge.judge.causes import UNKNOWN, UNKNOWN_OF_LOGS
@@ -271,6 +272,9 @@ CASES: tuple[Case, ...] = (
     Case("planted", "host: ranks wait for processors", ("a host",), live(lambda: at(0.6, unsteady(processors(run_delay_s=0.25))))),
     Case("planted", "host: interrupts fill a processor", ("a host",), live(lambda: at(0.6, processors(busiest_softirq_share=0.97)))),
     Case("planted", "host: sender idle half of the time", ("a host",), live(lambda: at(0.5, sockets(busy_s=0.2)))),
+    Case("planted", "tcp_wmem of c1 is 16 KiB", ("tcp_wmem of c1",), live(lambda: with_facts(at(0.54, held(sender=0.9)), {WMEM: "4096 16384 16384"}, {}))),
+    Case("planted", "tcp_rmem of c2 is 32 KiB", ("tcp_rmem of c2",), live(lambda: with_facts(at(0.54, held(receiver=0.97)), {}, {RMEM: "4096 16384 32768"}))),
+    Case("planted", "a locked window on c2", ("receive window of c2",), live(lambda: with_facts(at(0.54, held(receiver=0.99, rtt_s=3e-5)), {}, {}))),
     Case("planted", "another interface carried the bytes", ("crossed eth1",), live(lambda: crossing({"eth1": 1.0}))),
     Case("planted", "two interfaces shared the bytes", ("eth1",), live(lambda: crossing({"eth0": 0.5, "eth1": 0.5}))),
     Case("planted", "counters stand still", ("did not move with the payload",), live(lambda: crossing({"eth0": 0.0}))),

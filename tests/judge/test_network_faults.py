@@ -145,7 +145,7 @@ def test_completeness_quotes_why_the_launch_ended() -> None:
     verdict = planted.the(given, "completeness", Outcome.INCONCLUSIVE)
     assert "c2:eth0 lost its link" in verdict.summary
     assert "launch 3" in verdict.summary
-    assert verdict.remedy.endswith("fabricgauge check --resume RUN")
+    assert verdict.remedy.endswith("fabricgauge check --resume r1")
     assert overall(given) is Outcome.INCONCLUSIVE
     for status, begins in (("interrupted", "measure the rest"), ("unstored", "mend what the"),
                            ("broken", "look for the cause with")):  # fmt: skip
@@ -156,7 +156,7 @@ def test_completeness_quotes_why_the_launch_ended() -> None:
         assert told.remedy.startswith(begins)
     submitted = msgspec.structs.replace(run, command=("fabricgauge", "submit", "-N", "2"))
     remedy = planted.the(planted.verdicts(submitted), "completeness", Outcome.INCONCLUSIVE).remedy
-    assert remedy.endswith("fabricgauge submit --resume RUN")
+    assert remedy.endswith("fabricgauge submit --resume r1")
 
 
 def rising(of: Iterable[Launch], interface: str, **rise: int) -> list[Launch]:

@@ -45,7 +45,7 @@ def dead(of: Connectivity) -> tuple[Dead, ...]:
     everybody = tuple(node for node, tried in of.tried.items() if tried)
     pairs = {frozenset((one.source, one.target)) for one in rest}
     if len(everybody) > 2 and 2 * len(pairs) == sum(of.tried.values()):
-        what = "no TCP connection works between any two nodes"
+        what = _what("between any two nodes", rest)
         return (*taken, Dead("network", everybody, what, tuple(rest)))
     nodes: list[Dead] = []
     while found := _worst(of, rest, len(nodes)):
@@ -77,11 +77,11 @@ def _worst(of: Connectivity, failures: list[FailedConnection], named: int) -> De
     own = tuple(one for one in failures if node in (one.source, one.target))
     failing = f"{len(partners[node])} of {left[node]} nodes"
     away = sum(one.source == node for one in own)
-    what = f"no TCP connection works between it and {failing}"
-    if away == 0:
+    what = _what(f"between it and {failing}", own)
+    if away in (0, len(own)) and not _are_cut(own):
         what = f"{failing} cannot connect to it; it can connect to them"
-    elif away == len(own):
-        what = f"it cannot connect to {failing}; they can connect to it"
+        if away:
+            what = f"it cannot connect to {failing}; they can connect to it"
     return Dead("node", (node,), what, own)
 
 
@@ -90,10 +90,22 @@ def _pairs(failures: Iterable[FailedConnection]) -> Iterator[Dead]:
     by = grouped(failures, lambda one: tuple(sorted((one.source, one.target))))
     for _, same in sorted(by.items()):
         source, target = same[0].source, same[0].target
-        what = "no TCP connection works between them"
-        if len({one.source for one in same}) == 1:
+        what = _what("between them", same)
+        if len({one.source for one in same}) == 1 and not _are_cut(same):
             what = f"{source} cannot connect to {target}; the other way works"
         yield Dead("pair", (source, target), what, same)
+
+
+def _what(between: str, failures: Iterable[FailedConnection]) -> str:
+    """What does not work: connections, or only the data on connections that open."""
+    if _are_cut(failures):
+        return f"TCP connects {between}, but data do not arrive: an MTU on the way may be too small"
+    return f"no TCP connection works {between}"
+
+
+def _are_cut(failures: Iterable[FailedConnection]) -> bool:
+    """Check whether all connections opened, and then no data arrived."""
+    return all(one.how == "no data" for one in failures)
 
 
 def left_out(nodes: Collection[str], found: Collection[Dead]) -> tuple[str, ...]:

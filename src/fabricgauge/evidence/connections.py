@@ -125,6 +125,18 @@ def busy_share(measurement: Measurement) -> float | None:
 
 def held_by_receiver(measurement: Measurement) -> float:
     """Share of the time with data waiting in which the receiver's window held the sender back."""
-    connections = measurement.sockets_of(measurement.sender)
-    busy_s = sum(one.busy_s for one in connections)
-    return sum(one.rwnd_limited_s for one in connections) / busy_s if busy_s > 0 else 0.0
+    return _held(measurement, [one.rwnd_limited_s for one in _of_sender(measurement)])
+
+
+def held_by_sender(measurement: Measurement) -> float:
+    """Share of the time with data waiting in which the sender's own buffer held it back."""
+    return _held(measurement, [one.sndbuf_limited_s for one in _of_sender(measurement)])
+
+
+def _held(measurement: Measurement, limited_s: Iterable[float]) -> float:
+    busy_s = sum(one.busy_s for one in _of_sender(measurement))
+    return sum(limited_s) / busy_s if busy_s > 0 else 0.0
+
+
+def _of_sender(measurement: Measurement) -> tuple[Socket, ...]:
+    return measurement.sockets_of(measurement.sender)

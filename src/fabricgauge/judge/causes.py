@@ -11,6 +11,7 @@ from fabricgauge.evidence.connections import lost_segments
 from fabricgauge.judge import plateaus, staging
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.streams import Stream, streams
+from fabricgauge.judge.tcp_limits import tcp_limits
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP, Interface, Member, Network, Shaper
 from fabricgauge.model.finding import Finding, Severity
@@ -459,6 +460,12 @@ def _kept_rate(low: _Low) -> Iterator[Cause]:
             return
 
 
+def _tcp_limit(low: _Low) -> Iterator[Cause]:
+    """A buffer or window of TCP that holds the stream back, with the setting's value."""
+    for one in tcp_limits(low.stream):
+        yield Cause(one.what, one.remedy, one.evidence, in_host=True)
+
+
 def _lost(low: _Low) -> tuple[int, float]:
     """Segments lost in all cases, and their share of a case's segments, the median.
 
@@ -515,6 +522,7 @@ _LOOKS: tuple[_Look, ...] = (
     partial(_found_before, severity=Severity.FAIL),
     _slow_copy,
     _far_adapter,
+    _tcp_limit,
     _lower_rate,
     _unsaturated,
     _known_rates,

@@ -6,7 +6,15 @@ A report names causes first. It leaves out the remedies of consequences, and dra
 from collections.abc import Iterator, Sequence
 
 from fabricgauge.judge.kept_rate import kept_rate
-from fabricgauge.judge.rules import errors, fraction, lossy, outliers, pairs
+from fabricgauge.judge.rules import (
+    asymmetry,
+    errors,
+    fraction,
+    host_limited,
+    lossy,
+    outliers,
+    pairs,
+)
 from fabricgauge.judge.subject import Context, Subject
 from fabricgauge.model.evidence import Lost
 from fabricgauge.model.run import Launch, Run
@@ -31,7 +39,35 @@ def consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str, str
         for one, cause in _losses_of_rates(subject, verdicts)
     }
     causes = [one for one in verdicts if one.id not in of_rates]
-    return {**_of_faults(context.run, causes), **of_rates}
+    return {**_of_faults(context.run, causes), **_of_streams(causes), **of_rates}
+
+
+def _of_streams(verdicts: Sequence[Verdict]) -> dict[str, str]:
+    """Other rules' words on a stream whose own verdict names what to do.
+
+    One direction that is low makes two that differ. What a host does to a stream is part of why
+    that stream is low.
+    """
+    low = [
+        one
+        for one in verdicts
+        if one.rule == fraction.ID
+        and one.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE)
+        and one.remedy
+    ]
+    found = {}
+    for one in verdicts:
+        if one.outcome is Outcome.PASS or not one.remedy or one.outcome is Outcome.SKIPPED:
+            continue
+        for cause in low:
+            as_bad = cause.outcome.rank <= one.outcome.rank
+            same = one.network == cause.network and one.remedy != cause.remedy and as_bad
+            if one.rule == host_limited.ID and same and one.about == cause.about:
+                found[one.id] = cause.id
+            ends = set(one.about.names) == set(cause.about.names) and len(one.about.names) == 2
+            if one.rule == asymmetry.ID and same and ends:
+                found[one.id] = cause.id
+    return found
 
 
 def _losses_of_rates(

@@ -60,7 +60,7 @@ def doctor(run: Run) -> str:
         if name in _WHERE and not value.startswith("-")
         for word in (name, value)
     ]
-    nodes = ("-w", ",".join(node.name for node in run.fabric.nodes))
+    nodes = ("-w", folded([node.name for node in run.fabric.nodes]))
     return command(("fabricgauge", "doctor", *(where or nodes)))
 
 
@@ -73,4 +73,38 @@ def _parts(word: str) -> tuple[str, ...]:
 def resume(run: Run) -> str:
     """The command that measures what a run has left: its own verb's."""
     verb = "submit" if run.command[1:2] == ("submit",) else "check"
-    return f"fabricgauge {verb} --resume RUN"
+    return command(("fabricgauge", verb, "--resume", run.identity))
+
+
+#: Fewer names of one stem are listed: a set would have to be quoted.
+FOLDED = 3
+
+
+def folded(names: Iterable[str]) -> str:
+    """``c[1-3,7],head``: names with a number at their end as sets, as ClusterShell reads them."""
+    numbers: dict[tuple[str, int], list[int]] = {}
+    for name in names:
+        stem = name.rstrip("0123456789")
+        digits = name[len(stem) :]
+        # A leading zero fixes the width of all numbers of a set.
+        width = len(digits) if digits.startswith("0") or not digits else 0
+        numbers.setdefault((stem, width), []).append(int(digits) if digits else -1)
+    return ",".join(_set_of(*key, sorted(set(each))) for key, each in numbers.items())
+
+
+def _set_of(stem: str, width: int, numbers: Sequence[int]) -> str:
+    if numbers == [-1]:
+        return stem
+    if len(numbers) < FOLDED:
+        return ",".join(f"{stem}{number:0{width}}" for number in numbers)
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    parts = [
+        f"{first:0{width}}" if first == last else f"{first:0{width}}-{last:0{width}}"
+        for first, last in runs
+    ]
+    return f"{stem}[{','.join(parts)}]"

@@ -63,6 +63,8 @@ def _mend(subject: Subject, failed: bool) -> str:
     broken = [one.ended for one in subject.launches if one.ended.status not in ("ok", IMPORTED)]
     if not failed and all(one.status == INTERRUPTED for one in broken):
         return ""
+    if subject.run.fabric.simulated:
+        return "look at what the simulator wrote (raw/*/stderr.txt of the run), then "
     known = (one.culprits or one.changes or one.status == UNSTORED for one in broken)
     if not broken or any(known):
         return "mend what the launch says, then "

@@ -78,6 +78,13 @@ _IMPORT_STREAM = (
     "import a one-way stream of the same network as well: osu_bw, IMB-MPI1 Uniband, ib_write_bw,"
     " iperf3"
 )
+_STATE = (
+    'state the network that was measured: fabricgauge import --network "25GbE mtu=9000" LOG, or'
+    ' edr, "100GbE roce", "omni-path 100" …'
+)
+_LARGE = (
+    "measure a stream of large messages: fabricgauge check --patterns bandwidth --sizes 64K,1M,4M"
+)
 _STATE_RDMA = 'state what RDMA used it as, e.g. --network "100GbE roce", "10GbE iwarp" or "edr"'
 
 
@@ -85,7 +92,9 @@ _STATE_RDMA = 'state what RDMA used it as, e.g. --network "100GbE roce", "10GbE 
 def judge(subject: Subject) -> Words:
     collectives = [*bus_words(subject), *pair_words(subject)]
     if isinstance(subject.ceiling, Skipped):
-        return collectives or subject.ceiling
+        unstated = subject.imported and not subject.claimed
+        remedy = _STATE if unstated else ""
+        return collectives or Said(Outcome.SKIPPED, subject.ceiling.reason, remedy=remedy)
     other = [one.name for one in subject.series if unlike(subject, one)]
     one_way = streams(subject, "bandwidth", "put_bandwidth", "get_bandwidth")
     one_way = one_way or streams(subject, "latency")
@@ -102,7 +111,7 @@ def judge(subject: Subject) -> Words:
 
 def _nothing(subject: Subject) -> Said:
     """Why nothing is held against the ceiling: a table has no figure, or none of large messages."""
-    remedy = _IMPORT_STREAM if subject.imported else _AGAIN
+    remedy = _IMPORT_STREAM if subject.imported else _LARGE
     if bare := next((one for one in subject.curves if not one.points), None):
         told = bare.failures[0].text if bare.failures else bare.cut_off
         reason = f"{bare.benchmark} has no figure: {told}"

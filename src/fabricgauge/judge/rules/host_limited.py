@@ -25,6 +25,11 @@ def judge(subject: Subject) -> list[Said] | Skipped:
     found = streams(subject, *STREAMS, "get_bandwidth")
     if low := [one for one in found if one.fraction < one.limit(one.enough)]:
         return [_said(stream, found) for stream in low]
+    if any(one.series.of_pairs for one in found):
+        return Skipped(
+            "the median of all pairs is not below its ceiling; outliers and pairs judge"
+            " single pairs"
+        )
     why = "no stream is below its ceiling" if found else "no stream was measured"
     return Skipped(f"{why}: nothing to explain")
 

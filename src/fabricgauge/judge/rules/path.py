@@ -33,6 +33,12 @@ _PIN = (
     " btl_tcp_if_include SUBNET; Intel MPI: FI_TCP_IFACE) and look at `ip route get ADDRESS`"
 )
 
+_MORE = (
+    "let every launch send more: larger messages (--sizes 64K,1M,4M) or more time (--case-budget)"
+)
+_COUNT = "let the nodes read /proc/net/dev or the ports' counters, which the path is proved by"
+_NAME = "name the network: fabricgauge check --network NAME (fabricgauge discover lists them)"
+
 _PIN_NCCL = (
     "NCCL was given the interface: look at `ip route get ADDRESS from OWN-ADDRESS`; interfaces in"
     " one subnet need rules by source address (ip rule), else all of it leaves by one of them"
@@ -164,7 +170,8 @@ def _too_little(launch: Launch, nodes: tuple[Moved, ...], *, others: bool) -> Sa
     why = sent if nodes else "no interface counters were read"
     told = f"launch {launch.number}: {why} to prove the path"
     evidence = (told, *(line for node in nodes for line in node.left_out))
-    return Said(doubt if others else Outcome.INCONCLUSIVE, told, evidence=evidence)
+    outcome = doubt if others else Outcome.INCONCLUSIVE
+    return Said(outcome, told, evidence=evidence, remedy=_MORE if nodes and not unseen else _COUNT)
 
 
 def _finding(subject: Subject, launch: Launch, node: Moved) -> Said:
@@ -181,6 +188,7 @@ def _finding(subject: Subject, launch: Launch, node: Moved) -> Said:
         Outcome.INCONCLUSIVE,
         f"MPI was free to choose: the figures belong to no single network ({shares})",
         cause="the launch was not pinned to a network",
+        remedy=_NAME,
     )
 
 

@@ -1,0 +1,164 @@
+"""Which of TCP's own limits holds a stream back: a sender's buffer, or a receiver's window?
+
+The kernel counts for how long each was the limit (TCP_INFO). It counts a full window as well where
+a slow link queues: there the round trip grows with the queue, behind a small window it does not.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+import numpy as np
+
+from fabricgauge.evidence.connections import held_by_receiver, held_by_sender
+from fabricgauge.judge.streams import WIRE_BUSY, Stream
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Node
+from fabricgauge.model.measurement import Measurement
+from fabricgauge.words import figures, sentences
+
+#: Least, usual and largest bytes of a connection's buffer. Linux, Documentation/networking/
+#: ip-sysctl.rst: without SO_SNDBUF and SO_RCVBUF a buffer grows up to the largest.
+WMEM, RMEM = "net.ipv4.tcp_wmem", "net.ipv4.tcp_rmem"
+SCALING = "net.ipv4.tcp_window_scaling"
+
+#: A buffer is small that holds less than this many seconds of the line rate, or than this part of
+#: what another node allows; never one of the kernel's own defaults on 10 Gb/s and below.
+SMALL_S, SMALL_PART, SMALL_BYTES = 100e-6, 0.25, 65536
+
+#: A limit is told from this share of the time with data under way on, and is the only one from
+#: that share on.
+HELD, ALWAYS = 0.3, 0.8
+
+#: A round trip behind a full queue is longer than this many of a small message's.
+QUEUE = 1.5
+
+
+class TcpLimit(msgspec.Struct, frozen=True):
+    """A limit of TCP on ``node``: what it is, the command that shows it or lifts it, evidence."""
+
+    node: str
+    what: str
+    remedy: str
+    evidence: str
+
+
+def tcp_limits(stream: Stream) -> Iterator[TcpLimit]:
+    """Yield the limits that hold a stream back, those of a setting that is small before others."""
+    cases = [one for one in stream.measurements if one.sockets_of(one.sender)]
+    sender, receiver = stream.series.way
+    rate = stream.rate_bit_s
+    if not cases or isinstance(rate, Skipped):
+        return
+    sends, receives = _share(cases, held_by_sender), _share(cases, held_by_receiver)
+    idle = stream.busy < WIRE_BUSY
+    for node, setting, share, held in (
+        (sender, WMEM, sends, sends >= HELD or idle),
+        (receiver, RMEM, receives, receives >= HELD or idle),
+    ):
+        if held and (small := _small(stream, node, setting, rate)):
+            yield _of_setting(stream, node, setting, small, share)
+    if receives >= ALWAYS and not _queues(stream, cases):
+        yield _of_window(stream, receiver, receives)
+    if sends >= ALWAYS:
+        yield _of_buffer(stream, sender, sends)
+
+
+def _of_setting(stream: Stream, node: str, setting: str, largest: int, share: float) -> TcpLimit:
+    sends = setting == WMEM
+    values = _settings(stream, setting)
+    usual = max(values.values(), key=lambda one: one[-1])
+    word = " ".join(map(str, usual if usual[-1] > largest else (*usual[:2], DEFAULTS[setting])))
+    busy = f"; data were under way for {figures.percent(stream.busy)} of the time"
+    told = "; ".join(f"{setting} of {name}: {' '.join(map(str, v))}" for name, v in values.items())
+    return TcpLimit(
+        node,
+        f"{setting} of {node} lets a connection {'send' if sends else 'receive'} with a buffer of"
+        f" {figures.size(largest)} at most, which does not fill the link",
+        f"on {node}: {sentences.command(('sysctl', '-w', f'{setting}={word}'))}, and the same in"
+        " /etc/sysctl.d; then measure again",
+        f"{told}; the {_END[sends]} was the limit for {figures.percent(share)} of the time with"
+        f" data under way{busy}",
+    )  # fmt: skip
+
+
+#: The largest buffer of a kernel with enough memory: ip-sysctl.rst, tcp_wmem and tcp_rmem.
+DEFAULTS = {WMEM: 4 << 20, RMEM: 6 << 20}
+_END = {True: "sender's buffer", False: "receiver's window"}
+
+
+def _of_window(stream: Stream, node: str, share: float) -> TcpLimit:
+    allowed = _settings(stream, RMEM).get(node)
+    scaling = _fact(stream, node, SCALING)
+    ends = f"{RMEM} allows {figures.size(allowed[-1])}" if allowed else f"{RMEM} is not known"
+    why = "a program (SO_RCVBUF), a route (window) or a slow reader locks it"
+    if scaling == "0":
+        why = f"{SCALING} is 0, so that no window is above 64 KiB"
+    return TcpLimit(
+        node,
+        f"the receive window of {node} holds the sender back: {why}",
+        f"on {node}: `ss -tmi` shows the buffer of the connection, `ip route show` a locked window,"
+        f" `sysctl {SCALING} {RMEM}` the settings",
+        f"the receiver's window was the limit for {figures.percent(share)} of the time with data"
+        f" under way, without a queue on the way; {ends}",
+    )
+
+
+def _of_buffer(stream: Stream, node: str, share: float) -> TcpLimit:
+    return TcpLimit(
+        node,
+        f"the send buffer of {node} holds the stream back: a program (SO_SNDBUF) locks it",
+        f"on {node}: `ss -tmi` shows the buffer of the connection, `sysctl {WMEM}` the setting",
+        f"the sender's buffer was the limit for {figures.percent(share)} of the time with data"
+        " under way",
+    )
+
+
+def _share(cases: Sequence[Measurement], held: Callable[[Measurement], float]) -> float:
+    return float(np.median([held(one) for one in cases]))
+
+
+def _small(stream: Stream, node: str, setting: str, rate_bit_s: float) -> int:
+    """Return the largest buffer in bytes of a node if it is small, else 0."""
+    values = _settings(stream, setting)
+    if node not in values:
+        return 0
+    own = values[node][-1]
+    others = [value[-1] for name, value in values.items() if name != node]
+    least = max(SMALL_BYTES, SMALL_S * rate_bit_s / 8)
+    odd = bool(others) and own < SMALL_PART * max(others)
+    return own if own < least or odd else 0
+
+
+def _settings(stream: Stream, setting: str) -> dict[str, tuple[int, ...]]:
+    """The three sizes of a setting in bytes, by node."""
+    found = {}
+    for node in stream.subject.run.fabric.nodes:
+        words = node.facts.get(setting, "").split()
+        if len(words) == 3 and all(word.isdecimal() for word in words):
+            found[node.name] = tuple(map(int, words))
+    return found
+
+
+def _fact(stream: Stream, name: str, fact: str) -> str:
+    node = stream.subject.run.fabric.node(name)
+    return node.facts.get(fact, "") if isinstance(node, Node) else ""
+
+
+def _queues(stream: Stream, cases: Sequence[Measurement]) -> bool:
+    """Check whether the round trip is that of a queue before a slower link; if unknown, it is."""
+    trips = [s.rtt_s for one in cases for s in one.sockets_of(one.sender) if s.sent_bytes > 0]
+    small = [
+        2.0 * one.times.median_s
+        for launch in stream.subject.launches
+        for one in launch.completed
+        if one.pattern == "latency" and one.message_bytes <= SMALL_MESSAGE and one.times
+    ]
+    if not trips or not small:
+        return True
+    trip = float(np.median(trips))
+    window_bytes = stream.best.bandwidth.value * trip
+    return trip > QUEUE * min(small) + window_bytes / stream.ceiling.payload_bytes_per_s
+
+
+#: Messages of this size at most have a round trip without a queue.
+SMALL_MESSAGE = 64
