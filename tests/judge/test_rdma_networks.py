@@ -153,6 +153,7 @@ def test_bytes_on_the_interface_of_another_network_are_invalid() -> None:
     of = alike(nodes.HDR)
     found = judged(checked(of, "infiniband", 11e-6, 2e9, {"eth0": 1.0}, tcp=True))
     assert planted.outcomes(found.verdicts, "path") == {Outcome.INVALID}
+    assert "MPI used TCP" in planted.the(found.verdicts, "path", Outcome.INVALID).cause
 
 
 @pytest.mark.parametrize("split", [{"eth0": 1.0}, {}], ids=["tcp", "shared memory"])
@@ -166,6 +167,7 @@ def test_what_took_the_messages_instead_of_the_ports_is_named(split: Split) -> N
     (path,) = by_rule(found.verdicts, "path")
     assert path.outcome is Outcome.INVALID
     assert f"by its own word {used} carried the messages" in path.summary
+    assert ("MPI used TCP" in path.cause) == bool(split)
 
 
 @pytest.mark.parametrize(("tcp", "outcome"), [(False, Outcome.PASS), (True, Outcome.INVALID)])

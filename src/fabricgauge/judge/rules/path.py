@@ -94,9 +94,19 @@ def judge(subject: Subject) -> Said | Skipped:
         min(shares, key=lambda one: one.value, default=None),
         subject.threshold("path.share") if shares else None,
         (*lines[:MOST_LINES], *(more if left > 0 else ())),
-        decisive[0].cause if decisive else "",
+        _cause(subject, decisive, used),
         "" if outcome is Outcome.PASS else _remedy(subject, decisive),
     )
+
+
+def _cause(subject: Subject, decisive: Sequence[Said], used: str) -> str:
+    """TCP where ports of RDMA were meant, by MPI's own word or by its connections."""
+    if used and subject.of_ports and ("tcp" in used or subject.evidence.over_tcp):
+        return f"MPI used TCP ({used}), not the transport of the ports"
+    wrong = bool(decisive) and decisive[0].outcome is Outcome.INVALID
+    if wrong and subject.of_ports and subject.evidence.over_tcp:
+        return "MPI used TCP, not the transport of the ports: its connections sent the payload"
+    return decisive[0].cause if decisive else ""
 
 
 def _remedy(subject: Subject, decisive: Sequence[Said]) -> str:
