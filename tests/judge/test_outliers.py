@@ -168,15 +168,18 @@ def test_a_latency_is_excused_by_what_accounts_for_it(
     assert verdict.outcome is outcome, verdict
 
 
-def beside_loops(launch: Launch, count: int, share: float) -> Launch:
-    """The same launch; every rank waited for that share of the time of all pairs' cases."""
+def beside_loops(launch: Launch, count: int, share: float, *ranks: int) -> Launch:
+    """The same launch; all ranks, or these, waited for that share of the time of each case."""
     (beside,) = planted.changed(
         [launch],
         lambda one: msgspec.structs.replace(
             one,
             processors=tuple(
                 msgspec.structs.replace(
-                    planted.QUIET, rank=rank, run_delay_s=share * one.wall_s, node_idle_share=0.0
+                    planted.QUIET,
+                    rank=rank,
+                    node_idle_share=0.0,
+                    run_delay_s=share * one.wall_s if rank in (ranks or range(count)) else 0.0,
                 )
                 for rank in range(count)
             ),
@@ -196,6 +199,20 @@ def test_where_all_hosts_wait_an_unconfirmed_latency_names_nobody(times: float) 
     (verdict,) = [one for one in planted.by_rule(busy, "outliers") if not one.about.names]
     assert verdict.outcome in (Outcome.WARN, Outcome.INCONCLUSIVE)
     assert verdict.cause.startswith("other work on the nodes")
+
+
+def test_a_host_that_waits_is_no_suspect() -> None:
+    def shares(origin: int, target: int) -> float:
+        return many.sound(origin, target) * (0.2 if (origin, target) == (2, 3) else 1.0)
+
+    first = many.launch(4, many.rounds(4, shares))
+    quiet = planted.the(many.verdicts(many.run(first)), "outliers", Outcome.WARN)
+    assert "c3" in quiet.summary
+    busy = many.verdicts(many.run(beside_loops(first, 4, 0.4, 3)))
+    verdict = planted.the(busy, "outliers", Outcome.WARN)
+    assert "c3" not in verdict.summary
+    assert any("the rank on c4" in line for line in verdict.evidence)
+    assert "c3" not in planted.the(busy, "pairs", Outcome.WARN).summary
 
 
 def test_where_all_hosts_wait_a_confirmed_fault_is_named() -> None:

@@ -288,6 +288,18 @@ def waits_of_nodes(subject: Subject, pattern: Pattern) -> dict[str, float]:
     return {node: min(1.0, float(np.median(each))) for node, each in by_node.items() if each}
 
 
+def waiting_nodes(subject: Subject, pattern: Pattern) -> dict[str, str]:
+    """A sentence on each node whose ranks waited for processors, or were held back by a quota."""
+    limit, found = subject.limit("host-limited.delay"), dict[str, str]()
+    for node, delay in waits_of_nodes(subject, pattern).items():
+        if delay >= limit:
+            found[node] = f"the rank on {node} {waited(delay)}"
+    for node, (share, told) in held_nodes(subject, pattern).items():
+        if share >= limit:
+            found[node] = f"the rank on {node} {told}"
+    return found
+
+
 def waiting_everywhere(subject: Subject, pattern: Pattern) -> str:
     """A sentence on half of the nodes waiting for processors; empty if they did not."""
     delays = list(waits_of_nodes(subject, pattern).values())

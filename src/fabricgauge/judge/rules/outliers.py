@@ -10,12 +10,10 @@ import numpy as np
 
 from fabricgauge.judge import causes, foreign
 from fabricgauge.judge.host import (
-    accounts_beside,
     excused,
-    waited,
     waiting_beside,
     waiting_everywhere,
-    waits_of_nodes,
+    waiting_nodes,
 )
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.rules import lossy, pairs
@@ -60,7 +58,7 @@ _LEVEL = (
     "if the fabric was bought as non-blocking, look for missing uplinks on all switches;"
     " otherwise keep jobs within a group",
 )
-_BUSY = "other work on the nodes, which accounts for it"
+_BUSY = "other work on the nodes, or a quota of processor time, which accounts for it"
 _QUIET = "end other work on the nodes, then make a new check of those that are named"
 
 #: All findings about the same part, the largest effect first.
@@ -171,6 +169,8 @@ def _fault(subject: Subject, part: _SlowPart, faults: tuple[_SlowPart, ...]) -> 
     named = "slower than its peers, and again when measured alone"
     if look.foreign:
         named = "slower than its peers, which other traffic on its links accounts for"
+    elif look.excuse:
+        named = "slower than its peers, which its host accounts for"
     elif not look.confirmed:
         named = "suspected, but not confirmed"
     said = Said(
@@ -263,8 +263,11 @@ def _level(one: Suspect) -> str:
 
 
 def _explanation(subject: Subject, one: Suspect) -> str:
-    """Why a suspect's host, or other traffic on its links, may make it look slow."""
-    left, nodes = _left(one.quantity, one.effect), _nodes_of(subject, one)
+    """Why a suspect's host, or other traffic on its links, may make it look slow.
+
+    One pass shows little: whoever waited is no suspect, however slow it looks.
+    """
+    nodes = _nodes_of(subject, one)
     pattern = _all_pairs(one.quantity)
     busy = foreign.foreign_in(subject, pattern)
     limit = subject.limit("foreign-traffic.share")
@@ -272,15 +275,9 @@ def _explanation(subject: Subject, one: Suspect) -> str:
     for node in nodes:
         if node in busy and busy[node].share >= usual + limit:
             return foreign.sentence(busy[node], limit)
-    delays = waits_of_nodes(subject, pattern)
-    usual = _typical([delays[node] for node in delays if node not in nodes])
-    for node in nodes:
-        if node in delays and accounts_beside(subject, delays[node], usual, left):
-            return (
-                f"the rank on {node} {waited(delays[node])}, those of the others for"
-                f" {figures.percent(usual)}"
-            )
-    return waiting_everywhere(subject, pattern)
+    waiting = waiting_nodes(subject, pattern)
+    told = (waiting[node] for node in nodes if node in waiting)
+    return next(told, "") or waiting_everywhere(subject, pattern)
 
 
 def _unnamed(suspects: Sequence[Suspect], reasons: Sequence[str]) -> Said:

@@ -17,6 +17,7 @@ from fabricgauge.judge.host import (
     held_nodes,
     waited,
     waiting_everywhere,
+    waiting_nodes,
     waits_of_nodes,
 )
 from fabricgauge.judge.interface import Said, Words, of_networks
@@ -50,7 +51,7 @@ _REMEDY = (
     "compare its negotiated rate and its queues with the others' (ethtool NAME, tc qdisc show),"
     " then error counters of both ends; exchange cable and switch port one at a time"
 )
-_BUSY = "other work on the nodes accounts for it"
+_BUSY = "other work on the nodes, or a quota of processor time, accounts for it"
 _QUIET = "end other work on the nodes, then measure again"
 _WAY = "the way between two nodes, or other load while they measured"
 _AGAIN = "measure these pairs again alone: fabricgauge check -w and their names"
@@ -369,6 +370,10 @@ def _spoiled(subject: Subject, ways: Sequence[Ends]) -> tuple[str, tuple[str, st
         ends = dict.fromkeys(node for pair in ways for node in pair if node in loaded)
         told = [foreign.sentence(loaded[node], limit) for node in ends]
         return sentences.listed(told), (foreign.CAUSE, foreign.REMEDY)
+    waiting = waiting_nodes(subject, "all_pairs_bandwidth")
+    if all(waiting.keys() & set(pair) for pair in ways):
+        ends = dict.fromkeys(node for pair in ways for node in pair if node in waiting)
+        return sentences.listed([waiting[node] for node in ends]), (_BUSY, _QUIET)
     return waiting_everywhere(subject, "all_pairs_bandwidth"), (_BUSY, _QUIET)
 
 
