@@ -9,8 +9,10 @@ from fabricgauge.app import import_logs
 from fabricgauge.app.progress import SILENT, Progress
 from fabricgauge.app.read_files import found_in
 from fabricgauge.app.refused import Refused, refusal
+from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import Found, read
+from fabricgauge.store.run_directory import RunDirectory
 
 OSU = b"# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n"
 
@@ -35,6 +37,30 @@ def test_a_refusal_names_what_the_file_seems_to_be_and_the_line(
     path.write_bytes(content)
     refused = Refused("log").with_found(tuple(found_in(path, "log")))
     assert refusal([refused]).startswith(f"no figure of a suite that is known was found: {told}")
+
+
+@pytest.mark.parametrize(("content", "line", "told"), [
+    (b"job 4711\nmpirun -np 2 ./osu_bw\n65536 11950.10\n", "line 2, “mpirun -np 2 ./osu_bw”",
+     "OSU's title"),
+    (b"[0] ready\n[0] # Size  Bandwidth (MB/s)\n[0] 65536 11950.10\n",
+     "line 2, “[0] # Size  Bandwidth (MB/s)”", "OSU's title above this heading"),
+    (b"results of c1\n65536 11950.10\n", "line 2, “65536 11950.10”", "a heading above it"),
+    (b"hello\n it runs at 9.4 Gbits/sec\n", "line 2, “it runs at 9.4 Gbits/sec”",
+     "a heading above it"),
+    (b"started\nAverage bandwidth: 48876.7 MB/s\n", "line 2, “Average bandwidth", "ClusterKit"),
+    (b"[0] hello\n", "line 1, “[0] hello”", "the output of a suite that is known"),
+])  # fmt: skip
+def test_a_refusal_points_to_the_line_that_looks_most_like_a_suite(
+    tmp_path: Path, content: bytes, line: str, told: str
+) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(content)
+    directory = RunDirectory.create(tmp_path / "runs")
+    sources = import_logs.sources_of(path, None)
+    with pytest.raises(CannotRun) as refused:
+        import_logs.import_logs(sources, directory, (), SILENT)
+    assert f"a.log, {line}" in str(refused.value)
+    assert told in str(refused.value).partition(": expected ")[2]
 
 
 def test_of_many_files_five_are_told_of() -> None:

@@ -210,3 +210,15 @@ def test_a_fence_ends_an_object_that_is_cut_off() -> None:
 def test_a_decimal_comma_is_named(text: bytes, is_told: bool) -> None:
     _, (line,) = found(b"# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n" + text)
     assert (line.line, "decimal comma" in line.reason) == (3, is_told)
+
+
+@pytest.mark.parametrize("ranks", [(0, 1), (1, 2), (3, 7)])
+def test_ranks_that_begin_one_after_the_other_are_no_lines_numbers(ranks: tuple[int, int]) -> None:
+    one, other = (
+        [f"{rank}: ".encode() + line for line in LATENCY.splitlines(True)] for rank in ranks
+    )
+    curves, strange = found(b"".join(one[1:3] + other[1:3] + one[3:] + other[3:]))
+    assert strange == []
+    assert [values(curve) for curve in curves] == [pytest.approx(VALUES)] * 2
+    turns = [line for pair in zip(one[1:], other[1:], strict=True) for line in pair]
+    assert [values(curve) for curve in found(b"".join(turns))[0]] == [pytest.approx(VALUES)] * 2

@@ -13,7 +13,7 @@ from fabricgauge import __version__
 from fabricgauge.app.beside_logs import Beside, read_dump, read_printout
 from fabricgauge.app.conclude import conclude, leave
 from fabricgauge.app.progress import Progress
-from fabricgauge.app.read_files import found_in
+from fabricgauge.app.read_files import found_in, likest_in
 from fabricgauge.app.refused import Refused, refusal
 from fabricgauge.files.reading import shown
 from fabricgauge.judge.thresholds import thresholds_from
@@ -194,6 +194,9 @@ def _entries(
             without = without if figures else without.with_found((one,))
             yield run_files.ResultLine(number, 1, one)
         if not figures:
+            if without.is_foreign and source.path is not None:
+                nearest = likest_in(source.path, source.name, source.within)
+                without = without.with_found((nearest,) if nearest else ())
             refused.append(without)
 
 

@@ -9,6 +9,7 @@ from fabricgauge.app.unpack import UNPACKERS, Unpacked
 from fabricgauge.files.reading import opened, shown
 from fabricgauge.model.suite import UNREADABLE, UnparsedLine
 from fabricgauge.parse.json_text import MOST_CHARACTERS
+from fabricgauge.parse.likeness import likest_line
 from fabricgauge.parse.lines import LONGEST_BYTES, may_be_json
 from fabricgauge.parse.suites import Found, read
 
@@ -32,6 +33,11 @@ def found_in(path: Path, name: str = "", within: Path | None = None) -> Iterator
     if lines.trouble:
         reason = f"{UNREADABLE}: {lines.trouble}"
         yield UnparsedLine(lines.count + 1, "", reason, source=name)
+
+
+def likest_in(path: Path, name: str, within: Path | None = None) -> UnparsedLine | None:
+    """The line of a file without a figure that looks most like a suite's; None if none does."""
+    return likest_line(_Lines(path, within), name)
 
 
 class _Lines:

@@ -21,7 +21,7 @@ _SEEMS = tuple(
         (r"%PDF-", "a PDF: copy its text into a file"),
         (r"PK\x03\x04", "a ZIP archive: unpack it first"),
         (r"7z\xbc\xaf|\ufffd|.*\x00", "no text"),
-        (r"[{\[]\s*[\"{\[]?", "JSON of another program"),
+        (r"\{\s*(?:[\"}]|$)|\[\s*(?:[\"{\[]|$)", "JSON of another program"),
         (
             r"(?:srun|sbatch|salloc|slurmstepd|mpirun|mpiexec\S*|prterun)\b.*(?:error|fail)",
             "a launcher's error: nothing was measured",
@@ -40,6 +40,12 @@ class Refused(msgspec.Struct, frozen=True):
     name: str
     table: SuiteCurve | None = None
     line: UnparsedLine | None = None
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether no reader knew a line of it, and its beginning does not say what it is."""
+        known = self.line is not None and (self.line.reason != FOREIGN or _seems(self.line))
+        return self.table is None and not known
 
     def with_found(self, some: Sequence[Found]) -> "Refused":
         """The same with what else was found; a reader's own reason tells more than none."""
@@ -81,11 +87,15 @@ def _reason(file: Refused) -> str:
     return f"{seems}, line {table.first_line}: {told or 'no row follows'}"
 
 
+def _seems(line: UnparsedLine) -> str:
+    return next((text for form, text in _SEEMS if form.match(line.text)), "")
+
+
 def _of_line(line: UnparsedLine) -> str:
     text = "".join(c if c.isprintable() else "�" for c in line.text)[:_SHOWN_CHARACTERS]
     place = f"line {line.line}, “{text}”"
     if line.reason != FOREIGN:
         return f", {place}: expected {line.reason}"
-    seems = next((text for form, text in _SEEMS if form.match(line.text)), "")
+    seems = _seems(line)
     what = f" seems to be {seems}," if seems else ","
     return f"{what} {place}: expected the output of a suite that is known"

@@ -33,8 +33,8 @@ _LABEL = re.compile(
     r"[ \t]*(?:"
     r"(?P<out>(?:\[[\w.@-]+,\d+\](?:\[[\w.-]+:\d+\])?)?<std(?:out|err|diag)>:) ?"
     r"|(?P<word>\[[A-Za-z][^\[\]]{0,63}\]:?) ?"
-    r"|(?P<rank>\[\d+\]) (?! *\d+\.\d+ *- *\d| *local )"
-    r"|(?P<task>\d+:) (?! *\d+ bytes +\d+ times))"
+    r"|(?P<rank>\[\d+\]) (?! *\d+\.\d+ *- *\d| *local (?!address))"
+    r"|(?P<task>\d+:)(?! *\d+ bytes +\d+ times) ?)"
 )
 #: A title of iperf3 (``-T``) may be any words; two blanks follow it.
 _HOST = re.compile(
@@ -48,10 +48,10 @@ _STAMP = re.compile(
     r"[ \t]*(?:\[?\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\]?|\[ *\d{1,9}\.\d{3,6}\]"
     r"|\[?(?:\w{3} )?(?:\w{3} [ \d]\d |\d{4}[-/]\d\d[-/]\d\d[T ])?"
     r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?"
-    r"|[^\s\[<]{0,40}\d\d:\d\d[^\s\[<]{0,40})(?:[ \t]|$|(?=[<\[]))"
+    r"|[^\s\[<|]{0,40}\d\d:\d\d[^\s\[<|]{0,40})(?:[ \t]|$|(?=[<\[]))"
 )
-#: As ``cat -n``, ``nl``, ``grep -n`` and editors write it.
-_NUMBERED = re.compile(r"[ \t]*(?P<number>\d{1,7})(?P<sign>\t|: ?| |$)")
+#: As ``cat -n``, ``nl`` and editors write it; that of ``grep -n`` looks like a task's label.
+_NUMBERED = re.compile(r"[ \t]*(?P<number>\d{1,7})(?P<sign>\t| |$)")
 #: What somebody wrote behind a row of a log: behind an arrow, and without figures.
 _ARROW = re.compile(r"(?<=\S)[ \t]+(?:<[-=<]+|\u2190)(?:[ \t].*)?$")
 _NOTE = re.compile(r"(?<=[\d%])[ \t]+(?!-?(?:nan|inf)\b|Pass|Fail)[^\d\s.+-][^\d]*$", re.IGNORECASE)
@@ -128,7 +128,7 @@ def may_be_json(raw: bytes) -> bool:
 
 def without_arrow(text: str) -> str:
     """A row without the note that an arrow sets apart (``<- peak``)."""
-    is_row = text.lstrip()[:1] in "[0123456789"
+    is_row = text.lstrip()[:1] in "[0123456789" or "\t" in text
     return _ARROW.sub("", text) if is_row and ("<" in text or "\u2190" in text) else text
 
 
@@ -146,9 +146,7 @@ def split_stamp(text: str) -> str:
 def split_number(text: str) -> tuple[int, str, str] | None:
     """A line's number, the sign behind it, and the rest; None if no number stands in front."""
     match = _NUMBERED.match(text)
-    if match is None:
-        return None
-    return int(match["number"]), match["sign"].replace(": ", ":"), text[match.end() :]
+    return (int(match["number"]), match["sign"], text[match.end() :]) if match else None
 
 
 def split_label(text: str) -> tuple[str, str]:

@@ -217,7 +217,7 @@ class MpiGraphReader:
         """Each cell ends with a tab; behind the last one is what the next piece goes on with."""
         *cells, rest = text.split("\t")
         if rest.strip() and line.ended and len(line.text) <= _LONG:
-            cells.append(rest)  # an editor took the last tab
+            cells.append(rest.split()[0])  # an editor took the last tab
         cells = [*map(str.strip, cells)]
         if self._in_header:
             part.hosts += cells[: max(0, MOST_RANKS - len(part.hosts))]

@@ -123,8 +123,7 @@ class Streams:
         self._main = main
         self._by_label: dict[str, LogStream] = {"": main}
         self._numbers: LineNumbers | None = None
-        #: The last line, if its ``7: `` may be a rank's label or that line's number.
-        self._doubtful: LineNumbers | None = None
+        self._counts: dict[str, Count] = {}
 
     @property
     def numbered(self) -> bool:
@@ -142,39 +141,29 @@ class Streams:
     def of(self, number: int, text: str) -> "tuple[LogStream, str]":
         """Whose line it is, and its text."""
         if self._numbers is not None or (text[:1] in " \t0123456789" and text):
-            stream, text = self._behind_number(number, text)
-            if stream is not None:
-                return stream, text
+            text = self._behind_number(number, text)
         # No label begins with a #, as most lines between rows do.
         if text[:1] != "#" and (":" in text or "|" in text or "[" in text):
             return self._behind_label(number, text)
         return self._main, text
 
-    def _behind_number(self, number: int, text: str) -> "tuple[LogStream | None, str]":
-        """What stands behind a line's number, and whose it is if the number alone tells that."""
-        doubtful, self._doubtful = self._doubtful, None
+    def _behind_number(self, number: int, text: str) -> str:
+        """What stands behind a line's number; the line itself if it has none."""
         split = split_number(text)
-        if split is None or (self._numbers and not self._numbers.fit(number, split)):
-            if self._numbers and _begins(text):
+        if self._numbers is not None:
+            if split is not None and self._numbers.fit(number, split):
+                return split[2]
+            if _begins(text):
                 self._numbers = None
-            return None, text
-        printed, sign, rest = split
-        if self._numbers:
-            return self._numbers.stream, rest
-        begins = _begins(rest)
-        if doubtful and doubtful.fit(number, split) and (not begins or not doubtful.shift):
-            self._numbers = doubtful
-            return doubtful.stream, rest
-        may_be_other = split_label(text)[0] or split_stamp(text) is not text
-        if begins and not (may_be_other or begins_at_start(text)):
-            self._numbers = LineNumbers(number - printed, sign, None)
-            return None, rest
-        return None, text
+        elif split is not None and _begins(split[2]) and not begins_at_start(text):
+            self._numbers = LineNumbers(number - split[0], split[1])
+            return split[2]
+        return text
 
     def _behind_label(self, number: int, text: str) -> "tuple[LogStream, str]":
         """Whose line it is by its label, and what stands behind that."""
         for label in _labels_in(text):
-            stream = self._by_label.get(label.name)
+            stream = self._counted(number, label) or self._by_label.get(label.name)
             if stream is None:
                 # An object's bare key (perftest 4.5 writes ``test_info: {``) is no host's label.
                 around = None if label.around is None else self._by_label.get(label.around)
@@ -184,10 +173,27 @@ class Streams:
                     return self._main, label.rest
                 stream = LogStream(self._main.launch.copy(), self._main.library)
                 self._by_label[label.name] = stream
-                if split := split_number(text):
-                    self._doubtful = LineNumbers(number - split[0], split[1], stream)
+                if label.counted:
+                    self._counts[label.counted[0]] = Count(label.counted[1], stream, label.rest)
             return stream, label.rest
         return self._main, text
+
+    def _counted(self, number: int, label: "Label") -> "LogStream | None":
+        """Whose line it is if ``7: `` is that line's number, as of ``grep -n``, and no rank's.
+
+        A rank's comes again; a number grows from the line on in which the suite began.
+        """
+        count = self._counts.get(label.counted[0]) if label.counted else None
+        if label.counted is None or count is None:
+            return None
+        grows = label.counted[1] > count.last
+        another = label.certain and (label.counted[1] != number or label.rest == count.first)
+        if grows and (count.certain or not another):
+            counted = count._replace(last=label.counted[1], certain=True)
+            self._counts[label.counted[0]] = counted
+            return count.stream
+        del self._counts[label.counted[0]]
+        return None
 
 
 class LineNumbers(NamedTuple):
@@ -195,26 +201,39 @@ class LineNumbers(NamedTuple):
 
     shift: int
     sign: str
-    stream: "LogStream | None"
 
     def fit(self, number: int, split: tuple[int, str, str]) -> bool:
         return number - split[0] == self.shift and split[1] in (self.sign, "")
 
 
+class Count(NamedTuple):
+    """The last of numbers with a colon in front of lines, and whose lines those are.
+
+    ``first`` is what stands behind the first of them: a rank that begins as well prints the same.
+    """
+
+    last: int
+    stream: "LogStream"
+    first: str
+    certain: bool = False
+
+
 class Label(NamedTuple):
     """What may be a line's label, and the text behind it; ``certain`` if a suite begins there.
 
-    If it may be a key of an object instead, ``around`` is the label of that object's lines.
+    If it may be a key of an object instead, ``around`` is the label of that object's lines. If it
+    may be a line's number, ``counted`` is the label in front of it, and the number.
     """
 
     name: str
     rest: str
     certain: bool
     around: str | None = None
+    counted: tuple[str, int] | None = None
 
 
 #: Labels in front of each other, as pdsh's in front of MPI's.
-_MOST_IN_A_ROW = 2
+_MOST_IN_A_ROW = 3
 _STAMP = "a time stamp"
 
 
@@ -232,18 +251,23 @@ def _labels(text: str, most: int) -> Iterator[Label]:
         for label in _labels(behind, most - 1) if most else ():
             yield label._replace(around=_STAMP) if label.around == "" else label
         yield _alone(behind)._replace(name=_STAMP)
-        return
+    # ``10:32 `` may be a time, or a row's size behind its line's number.
     name, rest = split_label(text)
     is_host = not name
     if is_host:
         name, rest = split_host(text)
         if not name or begins_at_start(text.lstrip()):
             return
+    number = int(name[:-1]) if name[:-1].isdecimal() and len(name) < 9 else None
     for label in _labels(rest, most - 1) if most else ():
         around = None if label.around is None else f"{name} {label.around}".rstrip()
-        yield label._replace(name=f"{name} {label.name}", around=around)
-    label = _alone(rest)
-    yield Label(name, rest, label.certain or is_certain(name), "" if is_host else None)
+        inner = label.counted[0] if label.counted else label.name
+        count = label.counted and (f"{name} {inner}", label.counted[1])
+        count = count if number is None else (f"{inner} behind", number)
+        yield label._replace(name=f"{name} {label.name}", around=around, counted=count)
+    certain = _alone(rest).certain or is_certain(name)
+    around, count = "" if is_host else None, None if number is None else ("", number)
+    yield Label(name, rest, certain, around, count)
 
 
 @remembered

@@ -159,3 +159,11 @@ def test_what_stands_beside_a_figure_is_left_out_if_it_is_no_number(word: bytes)
     )
     (curve,), _ = curves_and_strange(heading + b"1  0.45  0.40  " + word + b"\n")
     assert curve.points[0].besides == {"p50": pytest.approx(0.4e-6)}
+
+
+def test_a_row_that_the_files_end_cuts_begins_no_other_table() -> None:
+    head = b"# OSU MPI Bandwidth Test v7.4\n# Size Bandwidth (MB/s)\n65536 116.06\n"
+    curves, _ = curves_and_strange(head + b"65536 11")
+    assert [values(curve) for curve in curves] == [{65536: pytest.approx(116.06e6)}]
+    again, _ = curves_and_strange(head + b"65536 20.00\n")
+    assert [values(curve)[65536] for curve in again] == pytest.approx([116.06e6, 20e6])

@@ -240,8 +240,10 @@ class OsuTable:
     def begins_again(self, line: LogLine) -> bool:
         """Whether a line is a whole row of a size that the table has passed: another run's."""
         row = self._layout.form.odd(line) if self._layout.is_sized else None
-        whole = row is not None and len(row.words) >= self._layout.needed
-        return row is not None and whole and row.columns[0][0] <= self.last_bytes
+        if row is None or not (line.ended or self._first) or len(row.words) < self._layout.needed:
+            return False
+        whole = line.ended or not self._is_cut(row.words)
+        return bool(whole and row.columns[0][0] <= self.last_bytes)
 
     def anew(self, line: LogLine) -> "OsuTable":
         """A table of the same heading, from this line on."""
