@@ -92,6 +92,12 @@ def test_the_node_and_the_direction_are_told(sent: float, received: float, part:
     assert overall(verdicts) is Outcome.WARN
 
 
+def test_a_stream_that_competes_with_others_is_undecided() -> None:
+    launches = beside(slow_to_c2(0.19), "c2", received=0.7)
+    verdicts = planted.verdicts(planted.run(launches))
+    assert of_stream(verdicts, "fraction", ("c1", "c2")) == {Outcome.INCONCLUSIVE}
+
+
 def test_a_stream_that_shares_its_link_with_others_is_undecided() -> None:
     launches = beside(slow_to_c2(0.69), "c2", received=0.3)
     verdicts = planted.verdicts(planted.run(launches))
@@ -105,8 +111,8 @@ def test_a_stream_that_shares_its_link_with_others_is_undecided() -> None:
 
 @pytest.mark.parametrize(
     ("share", "received"),
-    [(0.69, 0.0), (0.69, 0.04), (0.3, 0.3), (0.5, 0.2), (0.1, 0.5)],
-    ids=("alone", "too little", "c2 at 0.6", "c2 at 0.7", "c2 at 0.6, mostly others'"),
+    [(0.69, 0.0), (0.69, 0.04), (0.3, 0.3), (0.6, 0.2), (0.2, 0.6)],
+    ids=("alone", "too little", "c2 at 0.6", "c2 at 0.8", "c2 at 0.8, mostly others'"),
 )
 def test_a_slow_link_fails_beside_other_traffic_that_does_not_fill_it(
     share: float, received: float

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import numpy as np
 
 from fabricgauge.evidence.foreign import foreign_traffic
-from fabricgauge.judge.streams import Stream, alone, streams
+from fabricgauge.judge.streams import NEAREST_RATE, Stream, alone, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ForeignTraffic
@@ -105,13 +105,14 @@ def explains(stream: Stream, left: float, ahead: float, back: float) -> bool:
     """Whether other traffic takes what is missing from a rate that is ``left`` of the usual one.
 
     ``ahead`` is its share of the line rate in the stream's direction, ``back`` in the other one,
-    which acknowledgements share.
+    which acknowledgements share. Streams that compete leave gaps, but no lower standard rate is
+    as near to the line rate as what they carry together.
     """
     limit = stream.limit("foreign-traffic.share")
     if max(ahead, back) < limit:
         return False
-    least = "fraction.both_warn" if back >= limit else stream.least
-    return left + ahead >= stream.limit(least)
+    both_ways = back >= limit or stream.directions == 2
+    return left + ahead >= (stream.limit("fraction.both_warn") if both_ways else NEAREST_RATE)
 
 
 def beside_good(

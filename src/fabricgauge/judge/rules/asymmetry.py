@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from fabricgauge.judge import host
+from fabricgauge.judge import foreign, host
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
@@ -115,11 +115,15 @@ def _gap(low: float, high: float, other_low: float, other_high: float) -> float:
 def _said(subject: Subject, one: Asymmetry) -> Said:
     forward, backward = one.forward, one.backward
     fine = one.beyond_intervals <= subject.limit("asymmetry.warn")
-    signs = () if fine else _signs(subject, one)
+    each = () if fine else _signs(subject, one)
+    signs = tuple(sign for look in each for sign in look.against)
     outcome = Outcome.PASS if fine else Outcome.WARN
     if one.beyond_intervals > subject.limit("asymmetry.fail"):
         outcome = host.excused(Outcome.FAIL, bool(signs))
     slower = sentences.direction(*one.slower.ends)
+    cause, remedy = f"something on the way {slower} only: a sender's or receiver's half", _REMEDY
+    if any(look.foreign for look in each):
+        cause, remedy = foreign.CAUSE, foreign.REMEDY
     program = ",".join(dict.fromkeys((forward.program, backward.program)))
     return Said(
         outcome,
@@ -130,19 +134,18 @@ def _said(subject: Subject, one: Asymmetry) -> Said:
         Figure(one.beyond_intervals, "share", "difference of the directions' bandwidth"),
         subject.threshold("asymmetry.warn", "at most"),
         signs,
-        "" if fine else f"something on the way {slower} only: a sender's or receiver's half",
-        "" if fine else _REMEDY,
+        "" if fine else cause,
+        "" if fine else remedy,
         VerdictSubject(
             "directions", subject.name, forward.ends, forward.pattern, forward.variant, program
         ),
     )
 
 
-def _signs(subject: Subject, one: Asymmetry) -> tuple[str, ...]:
-    """Signs that a host limits the slower direction, or may do so unseen."""
+def _signs(subject: Subject, one: Asymmetry) -> tuple[host.Signs, ...]:
+    """Signs that a host or other traffic limits the slower direction, or may do so unseen."""
     return tuple(
-        sign
+        host.signs(stream)
         for stream in streams(subject, one.forward.pattern)
         if stream.series.ends == one.slower.ends
-        for sign in host.signs(stream).against
     )

@@ -21,7 +21,7 @@ from fabricgauge.judge.host import (
     waits_of_nodes,
 )
 from fabricgauge.judge.interface import Said, Words, of_networks
-from fabricgauge.judge.streams import alone, carry_the_same
+from fabricgauge.judge.streams import NEAREST_RATE, alone, carry_the_same
 from fabricgauge.judge.subject import Subject
 from fabricgauge.localise.recheck import streams_alone
 from fabricgauge.localise.typical import inside
@@ -302,7 +302,7 @@ def _foreign(subject: Subject, pairs: _Pairs, one: _Slow) -> str:
     limit = subject.limit("foreign-traffic.share")
     if found is None or found.share < limit:
         return ""
-    fills = one.share / pairs.good + found.share >= subject.limit("fraction.warn")
+    fills = one.share / pairs.good + found.share >= NEAREST_RATE
     return foreign.sentence(found, limit) if fills else ""
 
 
