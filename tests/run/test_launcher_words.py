@@ -61,3 +61,27 @@ def test_a_host_may_say_its_full_name() -> None:
 
 def test_a_host_that_is_none_of_the_launch_is_not_blamed() -> None:
     assert blamed("srun: error: login1: task 0: Killed", NODES) is None
+
+
+RESET = (
+    "[1795706672.417292] [{}:30587:0]          ucp_ep.c:1518 UCX  DIAG  ep 0x7fb2b0b98080: error"
+    " 'Connection reset by remote peer' on tcp/eth0 will not be handled since no error callback is"
+    " installed\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("lost", "ended", "named"),
+    [
+        (("c1", "c2"), HYDRA.format(11).replace("c3", "c2"), ("c3",)),
+        (("c1", "c2"), HYDRA.format(9), ("c3",)),
+        (("c2",), HYDRA.format(11).replace("c3", "c2"), None),
+        (("c1",), HYDRA.format(11), ("c3",)),
+        (("c1", "c2"), "", ("c3",)),
+    ],
+)
+def test_a_rank_that_crashes_since_its_partner_is_gone_is_not_to_blame(
+    lost: tuple[str, ...], ended: str, named: tuple[str, ...] | None
+) -> None:
+    found = blamed("".join(map(RESET.format, lost)) + ended, NODES)
+    assert (found and found.nodes) == named

@@ -27,6 +27,13 @@ _SAYINGS = (
 )
 
 
+#: UCX 1.1x of a rank that loses a partner; MPICH may end by SIGSEGV then, and Hydra names that rank
+#: if it hears of it first. The host is that of the rank.
+_RESET = re.compile(
+    r"^\[\d+\.\d+\] \[(?P<node>[^:\]]+):\d+:\d+\].*Connection reset by remote peer", re.MULTILINE
+)
+
+
 class Blamed(msgspec.Struct, frozen=True):
     """One node, or two that form a pair; ``what`` happened, ``said`` is the launcher's line."""
 
@@ -36,17 +43,31 @@ class Blamed(msgspec.Struct, frozen=True):
 
 
 def blamed(text: str, nodes: Collection[str]) -> Blamed | None:
-    """Whom the output of a launch names first, if that is one of its ``nodes``."""
-    found = [one for pattern in _SAYINGS for one in [pattern.search(text)] if one]
+    """Whom the output of a launch names first, if that is one of its ``nodes``.
+
+    A rank that lost a partner before it crashed is not to blame; one whose partners all did is.
+    """
+    resets = {node: one[0] for one in _RESET.finditer(text) for node in _known(one, nodes)}
+    found = [
+        one
+        for pattern in _SAYINGS
+        for one in pattern.finditer(text)
+        if one.groupdict().get("signal") != "11" or resets.keys().isdisjoint(_known(one, nodes))
+    ]
     for one in sorted(found, key=re.Match.start):
-        names = tuple(_known(one.groupdict(), nodes))
+        names = tuple(_known(one, nodes))
         if names:
             return Blamed(names, _what(one), " ".join(one[0].split()))
+    left = [node for node in dict.fromkeys(nodes) if node not in resets]
+    if resets and len(left) == 1:
+        what = "its rank is gone: all others lost their connections to it"
+        return Blamed((left[0],), what, next(iter(resets.values())))
     return None
 
 
-def _known(groups: dict[str, str | None], nodes: Collection[str]) -> Iterator[str]:
+def _known(found: "re.Match[str]", nodes: Collection[str]) -> Iterator[str]:
     """A host may say its full name, where the node was named by its first part, or the reverse."""
+    groups = found.groupdict()
     for name in (groups["node"], groups.get("other")):
         short = (name or "").partition(".")[0]
         yield from [node for node in nodes if node == name or node.partition(".")[0] == short][:1]
