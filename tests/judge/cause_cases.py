@@ -260,6 +260,9 @@ CASES: tuple[Case, ...] = (
     Case("public", "10GbE, untuned hosts, MTU 1500, one stream", ("processor",), log("10GbE", iperf3(7.24)), "https://github-wiki-see.page/m/shawfdong/hyades/wiki/iperf3"),
     Case("public", "UCX over verbs on Omni-Path", ("verbs",), log("omni-path 100", osu({65536: 4_986.6, 131072: 6_066.4, 262144: 6_644.86, 524288: 5_776.96, 1 << 20: 4_004.36, 1 << 21: 3_729.25, 1 << 22: 3_763.7})), "https://github.com/openucx/ucx/issues/3196"),
     Case("public", "ib_send_bw of 65,537 bytes on 100GbE", ("size",), log("100GbE roce", write_bw(22.5, "Ethernet", 65537)), "https://mellanox37.rssing.com/chan-11689808/article3279.html"),
+    Case("public", "25 Gb/s in a cloud that limits one connection to 5 Gb/s", ("limit for one connection",), log("25GbE", iperf3(4.97)), "https://github.com/nats-io/nats-server/issues/4695"),
+    Case("public", "25 Gb/s in a cloud that limits one connection to 10 Gb/s", ("limit for one connection",), log("25GbE", iperf3(9.6)), "https://github.com/C5T/Current/pull/861"),
+    Case("public", "iperf3, one stream on 40 Gb/s", ("one TCP connection",), log("40GbE", iperf3(4.18)), "https://github.com/esnet/iperf/issues/408"),
     # Our own runs, planted.
     Case("planted", "two nodes, link at 10 % of its rate", LINK_LIVE, live(lambda: at(0.0995))),
     Case("planted", "two nodes, link kept to 30 %, losses of large messages", RATE, live(lambda: of_two(0.3, 0.02, 0.0))),

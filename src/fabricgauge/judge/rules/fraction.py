@@ -28,6 +28,14 @@ _ONE_CONNECTION = causes.Cause(
     "one TCP connection is served by one processor and need not fill a link this fast",
     "measure several at once: iperf3 -P 8, or fabricgauge check --tool iperf3 --parallel 8",
 )
+_ONE_FLOW = causes.Cause(
+    "candidates: a cloud's limit for one connection, or one processor, which serves it",
+    "measure several at once: iperf3 -P 8, or fabricgauge check --tool iperf3 --parallel 8; a limit"
+    " for one connection leaves their sum alone",
+)
+#: Limits for one connection in bit/s, and how near a figure must be. Amazon EC2, "Instance network
+#: bandwidth": 5 Gb/s, 10 Gb/s within a cluster placement group.
+FLOW_BIT_S, FLOW_NEAR = (5e9, 10e9), (0.93, 1.005)
 _ONE_PORT = causes.Cause(
     "a bond sends all of one connection over one port, and that one is full; or its other ports"
     " carry nothing",
@@ -69,7 +77,7 @@ _CLOCK = causes.Cause(
 )
 #: Why a figure alone decides nothing; what a host is not the reason of has two more.
 _SINGLE = (
-    _PING_PONG, _ONE_CONNECTION, _ONE_PORT, _RDMA_MTU, _MIXED_MTU, _MEMORY, _UNSIZED,
+    _PING_PONG, _ONE_CONNECTION, _ONE_FLOW, _ONE_PORT, _RDMA_MTU, _MIXED_MTU, _MEMORY, _UNSIZED,
     _BROKE, _CLOCK,
 )  # fmt: skip
 _NO_FAULT = (*_SINGLE, _ABOVE, causes.UNSTEADY)
@@ -173,7 +181,9 @@ def _decides_nothing(
     if by_call(stream.series) and not stream.best.sized:
         return _UNSIZED
     if stream.cannot_fill:
-        return _ONE_CONNECTION
+        shares = [8 * stream.best.bandwidth.value / one for one in FLOW_BIT_S]
+        flow = any(FLOW_NEAR[0] <= share <= FLOW_NEAR[1] for share in shares)
+        return _ONE_FLOW if flow else _ONE_CONNECTION
     if causes.one_port(stream):
         return _ONE_PORT
     memory = cache_shape.may_be_memory(stream.subject, stream.series)
