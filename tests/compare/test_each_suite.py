@@ -22,6 +22,8 @@ LOGS = [
     "fabtests/1.17--yaml-bw.out", "gpcnet/*.out", "mpigraph/1.5--three-ranks.out",
     "nvbandwidth/*.out", "ucx_perftest/*.out", "hpcc/*.out", "netperf/2.7--tcp-stream.out",
     "sockperf/3.7--tcp-throughput.out", "qperf/0.4.11--four-tests-and-conf.out",
+    "ibv_pingpong/44--rc-client.out", "ucc_perftest/1.3--barrier.out",
+    "superbench/results-summary-one-size.out", "reframe/4.5--osu-bw.out",
 ]  # fmt: skip
 
 Change = Callable[[int, float], float]

@@ -37,8 +37,9 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     """Read what other suites measured into a run, judge it and report.
 
     Output of OSU, IMB, perftest, iperf, NetPIPE, nccl-tests, nvbandwidth, ucx_perftest,
-    rocm-bandwidth-test, fabtests, mpiGraph, GPCNeT, HPCC, netperf, sockperf and qperf, text
-    or JSON, is recognised by its content. A file may hold any mix of them, plain or gzip. A
+    rocm-bandwidth-test, fabtests, mpiGraph, GPCNeT, HPCC, netperf, sockperf, qperf,
+    ucc_perftest, ibv_pingpong (rc, uc, ud, srq), SuperBench and ReFrame, text or JSON, is
+    recognised by its content. A file may hold any mix of them, plain or gzip. A
     directory is read with all below it. You can state what a log does not say. What nobody
     states is reported as not known.
 

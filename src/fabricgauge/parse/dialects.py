@@ -19,9 +19,13 @@ from fabricgauge.parse import (
     nvbandwidth,
     osu,
     perftest,
+    pingpong,
     qperf,
+    reframe,
     rocm_bandwidth,
     sockperf,
+    superbench,
+    ucc,
     ucx,
 )
 from fabricgauge.parse.imb import mrate_table
@@ -47,6 +51,9 @@ DIALECTS: tuple[Dialect, ...] = (
     netperf.DIALECT,
     sockperf.DIALECT,
     qperf.DIALECT,
+    pingpong.DIALECT,
+    ucc.DIALECT,
+    reframe.DIALECT,
 )
 
 JSON_DIALECTS: tuple[JsonDialect, ...] = (
@@ -54,6 +61,7 @@ JSON_DIALECTS: tuple[JsonDialect, ...] = (
     nccl.JSON_DIALECT,
     nvbandwidth.JSON_DIALECT,
     iperf3_document.JSON_DIALECT,
+    superbench.JSON_DIALECT,
 )
 
 #: What each match contains, the dialect's place, and the expression.

@@ -27,9 +27,14 @@ _FACTS = re.compile(
     r"|\[(?P<bound_host>[A-Za-z][\w.-]*):\d+\] (?:MCW r|R)ank (?P<bound>\d{1,7}) .*\bbound\b)"
 )
 #: Suites whose programs an MPI's launcher starts.
-_SUITES = {"osu", "imb", "netpipe", "mpigraph", "gpcnet", "nccl-tests", "rccl-tests", "hpcc"}
+_SUITES = {
+    "osu", "imb", "netpipe", "mpigraph", "gpcnet", "nccl-tests", "rccl-tests", "hpcc",
+    "ucc_perftest",
+}  # fmt: skip
 #: How the programs begin of which none is called as its benchmarks are.
-_PROGRAMS = {"imb": "IMB-", "netpipe": "NPmpi", "mpigraph": "mpiGraph"}
+_PROGRAMS = {
+    "imb": "IMB-", "netpipe": "NPmpi", "mpigraph": "mpiGraph", "ucc_perftest": "ucc_perftest",
+}  # fmt: skip
 #: The rest of a list of processors that was too long for one line.
 _REST = re.compile(r"(?:\[\d+\])?\s+\d[\d,-]*\}?\s*$")
 

@@ -67,6 +67,11 @@ def title_of(text: str, on_a_graph: bool = False) -> Title | None:
     )  # fmt: skip
 
 
+def benchmark_of(program: str) -> OsuBenchmark | None:
+    """A program by its name, ``osu_bw``; None if it is not known."""
+    return next((known for known in _BY_TITLE.values() if known.name == program), None)
+
+
 def _benchmark(key: str, on_a_graph: bool) -> OsuBenchmark | None:
     if on_a_graph and key == "mpi all-to-allw personalized exchange latency":
         return _BY_TITLE["mpi neighborhood all-to-allw latency"]
