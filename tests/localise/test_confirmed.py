@@ -1,5 +1,7 @@
 """A suspect is named once every one of its pairs is slower than every good one."""
 
+from itertools import permutations
+
 import msgspec
 import pytest
 from tests.judge import planted_fabric as many
@@ -7,7 +9,7 @@ from tests.judge import planted_fabric as many
 from fabricgauge.localise.confirm import confirm
 from fabricgauge.localise.detect import analyse_all
 from fabricgauge.localise.matrices import matrices
-from fabricgauge.model.pairs import PairAnalysis, PairFinding, Part, Suspect
+from fabricgauge.model.pairs import PairAnalysis, PairFinding, Part, Rechecked, Suspect
 from fabricgauge.model.topology import Group, Topology
 from fabricgauge.stats.series import Series, series_of
 
@@ -82,23 +84,81 @@ def test_one_pair_of_each_is_too_few_whatever_it_shows() -> None:
     assert said(settled_one(given, few)) == said(given)
 
 
-def test_nodes_that_are_slow_with_others_alone_are_named_where_no_uplink_is() -> None:
-    leaf = Group("leaf1", ("c1", "c2"))
+def test_nodes_that_are_slow_beyond_their_group_only_are_not_named_but_their_group_is() -> None:
+    leaves = tuple(
+        Group(f"leaf{number}", (f"c{2 * number - 1}", f"c{2 * number}")) for number in (1, 2, 3)
+    )
     both = [
         Suspect(part, (name,), "bandwidth", -0.5, "noise", "again")
-        for name in leaf.nodes
+        for name in leaves[0].nodes
         for part in ("sender", "receiver")
     ]
-    given = msgspec.structs.replace(bandwidth(*both), groups=(leaf,))
 
     def crossing(origin: int, target: int) -> float:
         return many.sound(origin, target) * (0.5 if (origin < 2) != (target < 2) else 1.0)
 
-    pairs = [(one, other) for one in range(6) for other in range(6) if one != other]
-    seen = series_of([many.again(6, pairs, crossing)])
-    found = settled_one(given, seen).findings
-    assert [(one.part, one.names) for one in found] == [("node", ("c1",)), ("node", ("c2",))]
-    assert [one.effect for one in found] == [pytest.approx(-0.5, abs=0.02)] * 2
+    seen = series_of([many.again(6, [*permutations(range(6), 2)], crossing)])
+    given = msgspec.structs.replace(bandwidth(*both), groups=leaves)
+    (finding,) = settled_one(given, seen).findings
+    assert (finding.part, finding.names) == ("group", ("leaf1",))
+    assert finding.effect == pytest.approx(-0.5, abs=0.02)
+    assert isinstance(finding.rechecked, Rechecked)
+    assert finding.rechecked.confirmed
+    unknown = msgspec.structs.replace(given, groups=leaves[:1])
+    assert settled_one(unknown, seen).findings == ()
+
+
+def test_a_group_slow_in_one_direction_is_confirmed_by_that_direction() -> None:
+    leaf = Group("leaf1", ("c1", "c2"))
+    uplink = PairFinding(
+        "group", ("leaf1",), "bandwidth", many.MIB, -0.5, -0.5, -0.5, 0.0, 8, "fault", ()
+    )
+
+    def inwards(origin: int, target: int) -> float:
+        return many.sound(origin, target) * (0.5 if origin >= 2 > target else 1.0)
+
+    given = msgspec.structs.replace(bandwidth(), groups=(leaf,), findings=(uplink,))
+    seen = series_of([many.again(6, [*permutations(range(6), 2)], inwards)])
+    (finding,) = settled_one(given, seen).findings
+    assert isinstance(finding.rechecked, Rechecked)
+    assert finding.rechecked.confirmed
+    assert finding.rechecked.effect == pytest.approx(-0.5, abs=0.02)
+
+
+def test_a_suspect_group_is_named_unless_its_nodes_are_slow_among_themselves() -> None:
+    leaf = Group("leaf1", ("c1", "c2"))
+    suspect = Suspect("group", ("leaf1",), "bandwidth", -0.5, "by the median", "again")
+    given = msgspec.structs.replace(bandwidth(suspect), groups=(leaf,))
+
+    def crossing(origin: int, target: int) -> float:
+        return many.sound(origin, target) * (0.5 if (origin < 2) != (target < 2) else 1.0)
+
+    def everywhere(origin: int, target: int) -> float:
+        return many.sound(origin, target) * (0.5 if min(origin, target) < 2 else 1.0)
+
+    pairs = [*permutations(range(6), 2)]
+    named = settled_one(given, series_of([many.again(6, pairs, crossing)])).findings
+    assert [(one.part, one.names) for one in named] == [("group", ("leaf1",))]
+    assert settled_one(given, series_of([many.again(6, pairs, everywhere)])).findings == ()
+
+
+def test_a_doubtful_node_of_four_leaves_enough_to_compare_with() -> None:
+    doubtful = Suspect("node", ("c4",), "latency", 0.06, "chance", "again")
+    made = analyse_all(matrices([many.launch(4, many.rounds(4))]), Topology())
+    (given,) = (each for each in made if each.matrix.quantity == "latency")
+    late = Suspect("node", ("c1",), "latency", 66.0, "noise", "again")
+    given = msgspec.structs.replace(given, suspects=(late,), doubtful=(doubtful,))
+    pairs = [pair for pair in PAIRS if pair[0] < pair[1]]
+
+    def latencies(origin: int, target: int) -> float:
+        return many.even(origin, target) * (67.0 if 0 in {origin, target} else 1.0)
+
+    found = settled_one(given, series_of([many.again(4, pairs, many.sound, latencies)]))
+    (finding,) = found.findings
+    assert (finding.part, finding.names) == ("node", ("c1",))
+    assert finding.effect == pytest.approx(66.0, rel=0.02)
+    healthy = settled_one(given, series_of([many.again(4, pairs, many.sound)]))
+    assert healthy.findings == ()
 
 
 def test_nodes_of_a_named_group_are_not_named_for_it() -> None:

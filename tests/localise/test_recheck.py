@@ -1,3 +1,4 @@
+from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -5,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.plan.asked import GBE_BYTES_PER_S, network
 
-from fabricgauge.localise.limits import CONTROLS, MOST_SUSPECTS, PARTNERS
+from fabricgauge.localise.limits import CONTROLS, FEWEST_NODES, MOST_SUSPECTS, PARTNERS
 from fabricgauge.localise.recheck import meetings, streams_alone
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import PairFinding, PairMatrix, Part, Recheck, Suspect
@@ -88,6 +89,26 @@ def test_nodes_of_a_suspect_group_meet_only_nodes_outside_and_each_other() -> No
     assert len([pair for pair in pairs if len(pair & inside) == 1]) == 2 * PARTNERS
 
 
+def test_doubtful_nodes_of_four_are_partners_where_nobody_else_is() -> None:
+    four = NODES[:4]
+    doubtful = [Suspect("node", (name,), "latency", 0.05, "noise", "again") for name in four[1:]]
+    pairs = met(launch_of(meetings("net1", [finding("node", "c0")], doubtful, four, NOWHERE)))
+    assert pairs == {frozenset(pair) for pair in combinations(four, 2)}
+
+
+def test_good_pairs_cross_between_groups() -> None:
+    pairs = met(planned(finding("node", "c11")))
+    good = {node for pair in pairs for node in pair if "c11" not in pair}
+    assert {"c0", "c4", "c8"} <= good
+
+
+def test_a_suspect_meets_one_of_its_group_even_if_all_of_these_are_suspected() -> None:
+    accused = [finding("node", name) for name in LEAVES.groups[0].nodes]
+    pairs = met(planned(*accused))
+    for node in LEAVES.groups[0].nodes:
+        assert any(node in pair and pair <= {*LEAVES.groups[0].nodes} for pair in pairs)
+
+
 def test_a_suspect_is_no_good_partner_when_it_is_called_healthy() -> None:
     accused = (finding("node", "c0"), finding("receiver", "c1"))
     pairs = met(planned(*accused))
@@ -129,6 +150,7 @@ def test_every_case_is_one_pair_of_two_nodes_and_named_once(
     if isinstance(made.meetings, Skipped):
         assert set(healthy) <= set(accused)
         return
+    few = len(set(healthy) - set(accused)) < FEWEST_NODES
     launch = launch_of(made)
     names = [case.name for case in launch.cases]
     assert len(names) == len(set(names))
@@ -137,7 +159,7 @@ def test_every_case_is_one_pair_of_two_nodes_and_named_once(
         assert case.origin != case.target
         assert max(case.origin, case.target) < len(launch.nodes)
         pair = {launch.nodes[case.origin], launch.nodes[case.target]}
-        assert pair - set(accused)  # suspects of their own meet good partners only
+        assert few or pair - set(accused)  # suspects meet good partners only, if there are any
 
 
 def test_ranks_keep_the_order_of_the_first_launch() -> None:

@@ -116,7 +116,7 @@ def test_a_node_whose_latencies_scatter_is_named_for_being_slower_alone(
     assert [one.names[0] for one in settled_one(given, series).findings] == named
 
 
-def test_a_slow_pair_is_named_unless_an_end_is_slow_elsewhere() -> None:
+def test_a_slow_pair_is_named_unless_an_end_is_slow_elsewhere_which_is_named_then() -> None:
     suspected = bandwidth(Suspect("direction", ("c1", "c2"), "bandwidth", -0.7, "noise", "again"))
     only_pair = settled_one(suspected, _again(lambda one, other: {one, other} == {0, 1}))
     (finding,) = only_pair.findings
@@ -124,8 +124,11 @@ def test_a_slow_pair_is_named_unless_an_end_is_slow_elsewhere() -> None:
     one_way = settled_one(suspected, _again(lambda one, other: (one, other) == (0, 1)))
     assert [one.part for one in one_way.findings] == ["direction"]
     whole_node = settled_one(suspected, _again(lambda one, other: 0 in {one, other}))
-    assert whole_node.findings == ()
-    assert whole_node.suspects == suspected.suspects
+    assert [(one.part, one.names) for one in whole_node.findings] == [("node", ("c1",))]
+    assert whole_node.findings[0].effect == pytest.approx(-0.75, abs=0.02)
+    assert whole_node.suspects == ()
+    sender = settled_one(suspected, _again(lambda one, other: one == 0))
+    assert [(one.part, one.names) for one in sender.findings] == [("sender", ("c1",))]
 
 
 def _again(is_slow: Callable[[int, int], bool]) -> tuple[Series, ...]:

@@ -9,13 +9,13 @@ Of a latency the fastest messages count: a slow way delays these as well, while 
 most messages but not all. Latencies are corrected to the usual length of way.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
 
 from fabricgauge.localise import limits
-from fabricgauge.localise.naming import AGAIN, AGAIN_PAIR
+from fabricgauge.localise.naming import AGAIN, AGAIN_MANY, AGAIN_PAIR, MANY
 from fabricgauge.localise.noise import INTERVAL, may_reach, tail
 from fabricgauge.localise.slowness import F64
 from fabricgauge.model.absence import Skipped
@@ -26,6 +26,7 @@ from fabricgauge.model.pairs import (
     Ends,
     PairAnalysis,
     PairFinding,
+    Part,
     Quantity,
     Rechecked,
     Suspect,
@@ -33,6 +34,7 @@ from fabricgauge.model.pairs import (
 from fabricgauge.stats.series import Series
 
 _ALONE = "slow among many pairs, but not when measured again alone: other load on hosts or network"
+_SOME = "slow when measured again alone, but with some partners only: the ways between them"
 _QUIET = "measure again when hosts and network are quiet: fabricgauge check --profile standard"
 
 
@@ -48,7 +50,7 @@ def confirm(analyses: Sequence[PairAnalysis], series: Sequence[Series]) -> tuple
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What one pair that was measured again has, in the quantity's unit.
+    """What one pair that was measured again has, in the quantity's unit, at one message size.
 
     Of a latency it is the fastest message's, corrected to the usual length of way. ``varied`` is
     its relative variance between launches, in which ranks get other processors; NaN with a single
@@ -56,6 +58,7 @@ class Seen(msgspec.Struct, frozen=True):
     """
 
     ends: Ends
+    message_bytes: int
     figure: float
     varied: float = float("nan")
 
@@ -66,7 +69,8 @@ class Beside(msgspec.Struct, frozen=True, eq=False):
     ``effect`` is the own pairs' median relative to the good ones', ``slower`` that as a loss,
     ``error`` the standard error of either, ``chance`` how often the good pairs' own scatter does as
     much. ``apart`` is whether each own pair is slower than each good one. ``limit`` is the least
-    effect of a fault.
+    effect of a fault. ``against`` are pairs that acquit: those of a claimed node that are as fast as
+    good ones, with whatever partner, or those inside a claimed group that are as slow as the others.
     """
 
     own: list[Seen]
@@ -77,6 +81,7 @@ class Beside(msgspec.Struct, frozen=True, eq=False):
     error: float = 0.0
     chance: float = 1.0
     apart: bool = False
+    against: tuple[Ends, ...] = ()
 
     @property
     def enough(self) -> bool:
@@ -90,10 +95,13 @@ class Beside(msgspec.Struct, frozen=True, eq=False):
     def shows(self, tests: int) -> bool:
         """Whether a fault is beyond doubt (Bonferroni over ``tests``)."""
         sure = self.chance * tests <= limits.CHANCE
-        return self.enough and self.apart and sure and self.reaches
+        return self.enough and self.apart and sure and self.reaches and not self.against
 
 
-def _beside(own: list[Seen], good: list[Seen], quantity: Quantity) -> Beside:
+def _beside(
+    own: list[Seen], good: list[Seen], quantity: Quantity, every: Sequence[Seen] = ()
+) -> Beside:
+    """Compare pairs; ``every`` are all of the claimed node, also those with doubtful partners."""
     limit, sign = limits.FAULT[quantity], 1 if quantity == "latency" else -1
     if not own or not good:
         return Beside(own, good, limit)
@@ -106,55 +114,105 @@ def _beside(own: list[Seen], good: list[Seen], quantity: Quantity) -> Beside:
     own_spread = _deviation(here / usual, spread)
     error = float(np.sqrt(spread**2 / there.size + own_spread**2 / here.size))
     chance = float(tail(np.array([abs(effect) / error]), there.size - 1)[0])
-    apart = bool((sign * here).min() > (sign * there).max())
-    return Beside(own, good, limit, effect, sign * effect, error, chance, apart)
+    worst_good = (sign * there).max()
+    apart = bool((sign * here).min() > worst_good)
+    usually = usual * (1.0 + limits.SHOWN * effect)
+    against = tuple(
+        one.ends for one in every if sign * one.figure <= min(worst_good, sign * usually)
+    )
+    return Beside(own, good, limit, effect, sign * effect, error, chance, apart, against)
 
 
 def _deviation(values: F64, least: float) -> float:
     return max(least, float(values.std(ddof=1)) if values.size > 1 else 0.0)
 
 
+class Doubts(msgspec.Struct, frozen=True):
+    """Who may be at fault: ``nodes`` themselves, and of the pairs ``ways`` only the way."""
+
+    nodes: frozenset[str]
+    ways: frozenset[frozenset[str]]
+
+
 class Look(msgspec.Struct, frozen=True, eq=False):
     """A second measurement of what one analysis names, suspects or doubts.
 
-    ``nodes`` are in doubt themselves; of the pairs ``ways`` only the way is.
+    ``doubts`` are everybody in doubt, then without those below the threshold for a suspect, then
+    those that are named, then nobody: a small fabric has too few nodes that nobody doubts.
     """
 
     analysis: PairAnalysis
     pairs: list[Seen]
-    nodes: frozenset[str]
-    ways: frozenset[frozenset[str]]
+    doubts: tuple[Doubts, ...]
 
     def beside(self, claim: Claim) -> Beside:
         """The pairs that show the claim, and good ones: for a way, also other pairs of its ends.
 
-        Pairs with other nodes in doubt are left out.
+        Pairs with other nodes in doubt are left out, as far as enough others are left.
         """
-        own = [one for one in self.pairs if self._shows(one.ends, claim)]
+        found = [self._compared(claim, doubts) for doubts in self.doubts]
+        return next((one for one in found if one.enough), found[0])
+
+    def _compared(self, claim: Claim, doubts: Doubts) -> Beside:
+        part, quantity = claim.part, self.analysis.matrix.quantity
+        nodes, ways = doubts.nodes, doubts.ways
+        if part in WAYS:
+            ways |= {frozenset(claim.names)}
+        else:
+            nodes |= {*self.analysis.nodes_of(claim)}
+        own = [one for one in self.pairs if self.shows(one.ends, claim, doubts)]
         good = [
             one
             for one in self.pairs
-            if not self.nodes & {*one.ends} and frozenset(one.ends) not in self.ways
+            if not nodes & {*one.ends} and frozenset(one.ends) not in ways
         ]
-        return _beside(own, good, self.analysis.matrix.quantity)
+        if part in ENDS:
+            every = [one for one in self.pairs if self.shows(one.ends, claim, _NO_DOUBTS)]
+            return _beside(own, good, quantity, every)
+        if part == "group":
+            return self._slower_ways({*self.analysis.nodes_of(claim)}, own, good)
+        return _beside(own, good, quantity)
 
-    def _shows(self, ends: Ends, claim: Claim) -> bool:
+    def _slower_ways(self, nodes: set[str], own: list[Seen], good: list[Seen]) -> Beside:
+        """A group's way out, its way in, or both if one is not much slower than the other."""
+        quantity = self.analysis.matrix.quantity
+        found = _beside(own, good, quantity)
+        ways = [
+            _beside([one for one in own if one.ends[way] in nodes], good, quantity)
+            for way in (0, 1)
+        ]
+        worst = max(ways, key=lambda one: one.slower)
+        if quantity == "bandwidth" and ways[0].own and ways[1].own:
+            if min(one.slower for one in ways) < limits.SHOWN * worst.slower:
+                found = worst
+        accused = {one.names[0] for one in self.analysis.claims if one.part in ENDS}
+        mates = [one for one in self.pairs if nodes - accused >= {*one.ends}]
+        inside = _beside(mates, good, quantity)
+        if inside.own and inside.slower >= limits.SHOWN * found.slower:
+            against = tuple(one.ends for one in inside.own)
+            return msgspec.structs.replace(found, against=against)
+        return found
+
+    def shows(self, ends: Ends, claim: Claim, doubts: Doubts) -> bool:
         """Whether a pair shows that part, with an end that is not in doubt."""
         part, directed = claim.part, self.analysis.matrix.quantity == "bandwidth"
         if part in WAYS:
             exactly = part == "direction" and directed
             return ends == claim.names if exactly else set(ends) == set(claim.names)
         inside = [end in self.analysis.nodes_of(claim) for end in ends]
-        if sum(inside) != 1 or ends[inside.index(False)] in self.nodes:
+        if sum(inside) != 1 or ends[inside.index(False)] in doubts.nodes:
             return False
         if directed and part in ("sender", "receiver") and not inside[part == "receiver"]:
             return False
-        return frozenset(ends) not in self.ways
+        return frozenset(ends) not in doubts.ways
+
+
+_NO_DOUBTS = Doubts(frozenset(), frozenset())
 
 
 def _looks(analyses: Sequence[PairAnalysis], series: Sequence[Series]) -> list[Look]:
     return [
-        Look(one, list(_seen(one, series)), *_in_doubt(analyses, one.matrix.quantity))
+        Look(one, list(_seen(one, series)), _in_doubt(analyses, one.matrix.quantity))
         for one in analyses
     ]
 
@@ -173,38 +231,47 @@ def _seen(analysis: PairAnalysis, series: Sequence[Series]) -> Iterator[Seen]:
         ends = (one.origin, one.target)
         point = min(one.points, key=lambda each: abs(each.message_bytes - matrix.message_bytes))
         if matrix.quantity == "bandwidth":
-            yield Seen(ends, point.bandwidth.value)
+            yield Seen(ends, point.message_bytes, point.bandwidth.value)
             continue
         fastest = [each.times.minimum_s for each in point.measurements if each.times is not None]
         origin, target = (at.get(end, len(groups)) for end in ends)
         longer_s = float(np.nan_to_num(analysis.expected[origin, target] - analysis.typical))
         varied = np.var(fastest, ddof=1) / np.mean(fastest) ** 2 if len(fastest) > 1 else np.nan
-        yield Seen(ends, min(fastest, default=point.time.value) - longer_s, float(varied))
+        figure_s = min(fastest, default=point.time.value) - longer_s
+        yield Seen(ends, point.message_bytes, figure_s, float(varied))
 
 
-def _in_doubt(
-    analyses: Iterable[PairAnalysis], quantity: str
-) -> tuple[frozenset[str], frozenset[frozenset[str]]]:
-    """Nodes and ways that these analyses name, or suspect or doubt in this quantity.
+def _in_doubt(analyses: Sequence[PairAnalysis], quantity: str) -> tuple[Doubts, ...]:
+    """Nodes and ways that these analyses name, suspect or doubt in this quantity.
 
     A node whose latency is in doubt, as on busy hosts, may still show what bandwidth is good.
     """
-    claims = [
-        (each, one)
-        for each in analyses
-        for one in (
-            (*each.claims, *each.doubtful) if each.matrix.quantity == quantity else each.faults
-        )
-    ]
-    ways = frozenset(frozenset(one.names) for _, one in claims if one.part in WAYS)
-    ends = (each.nodes_of(one) for each, one in claims if one.part not in WAYS)
-    return frozenset(node for some in ends for node in some), ways
+    named = [(each, one) for each in analyses for one in each.faults]
+    here = [each for each in analyses if each.matrix.quantity == quantity]
+    suspected = [(each, one) for each in here for one in each.suspects]
+    doubted = [(each, one) for each in here for one in each.doubtful]
+    return tuple(
+        _doubts(claims)
+        for claims in ([*named, *suspected, *doubted], [*named, *suspected], named, ())
+    )
+
+
+def _doubts(claims: Iterable[tuple[PairAnalysis, Claim]]) -> Doubts:
+    nodes, ways = set[str](), set[frozenset[str]]()
+    for each, one in claims:
+        if one.part in WAYS:
+            ways.add(frozenset(one.names))
+        else:
+            nodes.update(each.nodes_of(one))
+    return Doubts(frozenset(nodes), frozenset(ways))
 
 
 def _with_evidence(look: Look) -> PairAnalysis:
     """Each finding with what was seen of it, beside all who are good in the end."""
     findings = tuple(
-        msgspec.structs.replace(one, rechecked=_rechecked(look, one))
+        one
+        if isinstance(one.rechecked, Rechecked)
+        else msgspec.structs.replace(one, rechecked=_rechecked(look, one))
         for one in look.analysis.findings
     )
     return msgspec.structs.replace(look.analysis, findings=findings)
@@ -217,14 +284,19 @@ def _rechecked(look: Look, finding: PairFinding) -> Rechecked | Skipped:
         return Skipped("it was not measured again")
     if not seen.good:
         return Skipped("no two good nodes were measured beside it")
-    claimed = look.analysis.nodes_of(finding)
     shown = seen.effect / finding.effect >= limits.SHOWN if finding.effect else False
+    found = _shown_by(seen, look.analysis.nodes_of(finding))
+    return msgspec.structs.replace(found, confirmed=shown and not seen.against)
+
+
+def _shown_by(seen: Beside, claimed: Collection[str]) -> Rechecked:
+    """The figures of both sides, as a confirmation."""
     return Rechecked(
         effect=seen.effect,
         own=float(np.median([one.figure for one in seen.own])),
         good=float(np.median([one.figure for one in seen.good])),
         partners=tuple(sorted({end for one in seen.own for end in one.ends}.difference(claimed))),
-        confirmed=shown,
+        confirmed=True,
         own_pairs=tuple(one.ends for one in seen.own),
         good_pairs=tuple(one.ends for one in seen.good),
     )
@@ -233,8 +305,7 @@ def _rechecked(look: Look, finding: PairFinding) -> Rechecked | Skipped:
 def _cleared(look: Look) -> Look:
     """A part that was slow among many, but is not when measured alone, becomes a suspect.
 
-    It is dropped instead if its latency was measured in one pass only. A suspect node of a named
-    group is dropped as well: it is slow with others because its group is.
+    It is dropped instead if its latency was measured in one pass only.
     """
     analysis = look.analysis
     findings, suspects = [], list(analysis.suspects)
@@ -243,38 +314,123 @@ def _cleared(look: Look) -> Look:
         if one.explanation != "fault" or isinstance(seen, Skipped) or seen.confirmed:
             findings.append(one)
         elif one.quantity == "bandwidth" or len(analysis.matrix.repeats) > 1:
-            suspects.append(Suspect(one.part, one.names, one.quantity, one.effect, _ALONE, _QUIET))
-    groups = [one for one in findings if one.part == "group" and one.explanation == "fault"]
-    members = {node for one in groups for node in analysis.nodes_of(one)}
-    kept = [one for one in suspects if one.part not in ENDS or one.names[0] not in members]
-    reconciled = msgspec.structs.replace(analysis, findings=tuple(findings), suspects=tuple(kept))
+            partly = seen.effect / one.effect >= limits.SHOWN
+            why = _SOME if partly else _ALONE
+            suspects.append(Suspect(one.part, one.names, one.quantity, one.effect, why, _QUIET))
+    reconciled = msgspec.structs.replace(
+        analysis, findings=tuple(findings), suspects=tuple(suspects)
+    )
     return msgspec.structs.replace(look, analysis=reconciled)
 
 
 def _promoted(look: Look) -> PairAnalysis:
     """Name each suspect, or part below the threshold for one, that proves slow when alone.
 
-    Drop it where the second measurement shows that only chance made it look slow.
+    Drop it where the second measurement shows that only chance made it look slow. What a slow group
+    or a slow node explains is neither named nor suspected beside it.
     """
     analysis = look.analysis
     asked = [
         one
         for one in (*analysis.suspects, *analysis.doubtful)
-        if one.part in ENDS | WAYS and not any(_covers(fault, one) for fault in analysis.faults)
+        if not any(_covers(fault, one) for fault in analysis.faults)
     ]
+    ways = [one for one in (*asked, *analysis.faults) if one.part in WAYS]
+    ends = [*(one for one in asked if one.part in ENDS), *_ends_of(look, ways)]
+    groups = [one for one in asked if one.part == "group"]
+    tests = len(asked) + len(ends)
+    found = [fault for one in groups for fault in _shown_fault(look, one, tests)]
+    found += [fault for one in ends for fault in _shown_uplink(look, one, tests)]
+    uplinks = [one for one in (*analysis.faults, *found) if one.part == "group"]
+    left = [one for one in ends if not _explained(analysis, uplinks, one)]
+    slow = [fault for one in left for fault in _shown_fault(look, one, tests)]
+    named = [*analysis.findings, *found, *slow]
     # If an end of a suspect way is itself in doubt, that node may be the cause.
-    tested = [one for one in asked if one.part in ENDS or not look.nodes & {*one.names}]
-    tested.sort(key=lambda one: one.part in WAYS)
-    found = [fault for one in tested for fault in _shown_fault(look, one, len(asked))]
+    doubted = look.doubts[0].nodes
+    tested = [one for one in asked if one.part in WAYS and not doubted & {*one.names}]
+    shown = [
+        (one.reason, fault)
+        for one in tested
+        if not _explained(analysis, named, one)
+        for fault in _shown_fault(look, one, tests)
+    ]
+    many = sum(1 for reason, _ in shown if reason == MANY) > limits.FEW_PAIRS
+    named += [fault for reason, fault in shown if reason != MANY or not many]
     suspects = tuple(
         one
         for one in analysis.suspects
-        if not any(_covers(fault, one) for fault in analysis.faults)
-        and not any({*fault.names} <= {*one.names} for fault in found)
+        if not any({*fault.names} <= {*one.names} for fault in named)
+        and not _explained(analysis, named, one)
         and not _answered(look, one)
+        and (one.next_test != AGAIN_MANY or many or not tested)
     )
-    findings = _joined((*analysis.findings, *found))
-    return msgspec.structs.replace(analysis, findings=findings, suspects=suspects)
+    kept = [one for one in named if one.part not in WAYS or not _explained(analysis, named, one)]
+    return msgspec.structs.replace(analysis, findings=_joined(kept), suspects=suspects)
+
+
+def _ends_of(look: Look, ways: Iterable[Claim]) -> Iterator[Suspect]:
+    """The ends of slow ways that met two others or more: each may be slow with all of them."""
+    parts: tuple[Part, ...] = ("sender", "receiver")
+    if look.analysis.matrix.quantity == "latency":
+        parts = ("node",)
+    claims = {(part, end): one for one in ways for end in one.names for part in parts}
+    for (part, end), one in claims.items():
+        (other,) = (name for name in one.names if name != end)
+        claim = Suspect(part, (end,), one.quantity, one.effect, f"slow with {other}", AGAIN)
+        met = {name for seen in look.beside(claim).own for name in seen.ends}
+        if len(met - {*one.names}) >= limits.FEWEST_PARTNERS:
+            yield claim
+
+
+def _explained(analysis: PairAnalysis, faults: Iterable[PairFinding], one: Claim) -> bool:
+    """Whether a slow group or node accounts for a node's, or a way's, slowness."""
+    for fault in faults:
+        nodes = analysis.nodes_of(fault)
+        inside = [name in nodes for name in one.names]
+        if fault.explanation != "fault" or fault.part in WAYS or not any(inside):
+            continue
+        if fault.part == "group" and (one.part in ENDS or not all(inside)):
+            return True
+        as_slow = abs(fault.effect) >= limits.SHOWN * abs(one.effect)
+        if one.part in WAYS and fault.part in ENDS and as_slow:
+            sends = one.part == "pair" or inside[0]
+            receives = one.part == "pair" or inside[1]
+            if fault.part == "node" or (sends if fault.part == "sender" else receives):
+                return True
+    return False
+
+
+def _shown_uplink(look: Look, one: Suspect, tests: int) -> list[PairFinding]:
+    """The way of the node's group as a fault, if the node is slow beyond its group only.
+
+    The partners have to be of two groups or more: of two groups nobody can say whose way is slow.
+    """
+    seen, groups = look.beside(one), look.analysis.groups
+    own = next((group for group in groups if one.names[0] in group.nodes), None)
+    if own is None or not seen.against or not all({*own.nodes} >= {*ends} for ends in seen.against):
+        return []
+    doubts = Doubts(look.doubts[0].nodes, frozenset())  # a slow way may be the uplink's
+    outside = [
+        each
+        for each in look.pairs
+        if look.shows(each.ends, one, doubts) and not {*own.nodes} >= {*each.ends}
+    ]
+    partners = {end for each in outside for end in each.ends}.difference(own.nodes)
+    if sum(1 for group in groups if partners & {*group.nodes}) < limits.FEWEST_GROUPS - 1:
+        return []
+    good = [each for each in seen.good if not {*own.nodes} & {*each.ends}]
+    beyond = _beside(outside, good, look.analysis.matrix.quantity)
+    claim = msgspec.structs.replace(
+        one, part="group", names=(own.name,),
+        reason=f"{one.names[0]} is slow with other groups, and as fast as others within its own",
+    )  # fmt: skip
+    if not beyond.shows(tests):
+        return []
+    shown = _shown_by(beyond, own.nodes)
+    return [
+        msgspec.structs.replace(finding, rechecked=shown)
+        for finding in _named(claim, "group", beyond, tests)
+    ]
 
 
 def _shown_fault(look: Look, one: Suspect, tests: int) -> list[PairFinding]:
@@ -286,6 +442,11 @@ def _shown_fault(look: Look, one: Suspect, tests: int) -> list[PairFinding]:
         back = look.beside(msgspec.structs.replace(one, names=one.names[::-1]))
         both = back.shows(tests) and back.effect / seen.effect >= limits.SHOWN
         part = "pair" if both else part
+    return _named(one, part, seen, tests)
+
+
+def _named(one: Suspect, part: Part, seen: Beside, tests: int) -> list[PairFinding]:
+    """The finding, at the message size that was measured again."""
     pairs = len(seen.own)
     was = f"each of its {pairs} pairs was" if pairs > 1 else "it was"
     evidence = (
@@ -294,7 +455,7 @@ def _shown_fault(look: Look, one: Suspect, tests: int) -> list[PairFinding]:
     )
     low, high = (seen.effect + side * INTERVAL * seen.error for side in (-1, 1))
     return [PairFinding(
-        part, one.names, one.quantity, look.analysis.matrix.message_bytes, seen.effect, low, high,
+        part, one.names, one.quantity, seen.own[0].message_bytes, seen.effect, low, high,
         min(1.0, seen.chance * tests), 2 if part == "pair" else pairs, "fault", evidence,
     )]  # fmt: skip
 

@@ -8,8 +8,8 @@ import numpy as np
 from fabricgauge.localise import limits
 from fabricgauge.localise.confirm import confirm
 from fabricgauge.localise.ends import (
-    Endpoint,
     SlowEnds,
+    SlowUplinks,
     behind,
     find_ends,
     find_uplinks,
@@ -28,13 +28,20 @@ from fabricgauge.localise.groups import (
     oversubscription,
 )
 from fabricgauge.localise.matrices import matrices
-from fabricgauge.localise.naming import Naming
+from fabricgauge.localise.naming import PARTLY, Naming
 from fabricgauge.localise.noise import Excess, Noise, noise
 from fabricgauge.localise.recheck import recheck
 from fabricgauge.localise.slowness import F64, Slowness, slowness
 from fabricgauge.localise.unsteady import changing, jitter, ranking, scattering
 from fabricgauge.localise.ways import find_singles, residual, told_ways
-from fabricgauge.model.pairs import FabricResult, PairAnalysis, PairMatrix, Recheck, Spectrum
+from fabricgauge.model.pairs import (
+    FabricResult,
+    PairAnalysis,
+    PairMatrix,
+    Recheck,
+    Spectrum,
+    Suspect,
+)
 from fabricgauge.model.run import Launch
 from fabricgauge.model.topology import Topology
 from fabricgauge.stats.series import series_of
@@ -73,7 +80,7 @@ class Solved(msgspec.Struct, frozen=True, eq=False):
     middle: F64
     expected: F64
     crossing: Excess | None
-    uplinks: list[Endpoint]
+    uplinks: SlowUplinks
     ends: SlowEnds
 
 
@@ -111,10 +118,12 @@ def analyse(matrix: PairMatrix, topology: Topology = _NOWHERE) -> PairAnalysis:
     naming = Naming(matrix, solved.slow, groups, typical / start.typical if start.adds_up else 1.0)
     singles = find_singles(matrix, rest, solved.noise)
     ways, suspects, doubtful = told_ways(naming, singles, solved.ends)
-    found = [*map(naming.group, solved.uplinks), *map(naming.node, solved.ends.named), *ways]
+    found = [*map(naming.group, solved.uplinks.named), *map(naming.node, solved.ends.named), *ways]
     if solved.crossing is not None and solved.crossing.level >= start.limit:
         found.append(naming.oversubscription(solved.crossing))
-    suspects = [*map(naming.suspected_end, solved.ends.doubtful), *suspects]
+    maybe, rather_not = _suspected_ends(naming, solved.ends)
+    groups_in_doubt = map(naming.doubtful_group, solved.uplinks.doubtful)
+    suspects, doubtful = [*maybe, *suspects], [*groups_in_doubt, *rather_not, *doubtful]
     if start.adds_up and solved.noise.passes < 2:
         # Latencies differ between launches far more than within one, because ranks get other
         # processors. After a single pass nothing is suspected, only measured again.
@@ -133,18 +142,32 @@ def analyse(matrix: PairMatrix, topology: Topology = _NOWHERE) -> PairAnalysis:
     )  # fmt: skip
 
 
+def _suspected_ends(naming: Naming, ends: SlowEnds) -> tuple[list[Suspect], list[Suspect]]:
+    """Ends that look slow: those that are suspected, and those that are only worth another look.
+
+    Where many nodes are slow with most of their partners only, they share links with others.
+    """
+    partly = sorted(ends.partly, key=lambda end: -end.level)
+    suspects = [naming.suspected_end(end) for end in ends.doubtful]
+    unsure = [naming.suspected_end(end, PARTLY) for end in partly]
+    few = max(limits.FEW_PAIRS, naming.slow.nodes // limits.NODES_PER_PAIR)
+    if len({end.index for end in partly}) <= few:
+        return [*suspects, *unsure], []
+    return suspects, unsure[: limits.MOST_DOUBTFUL]
+
+
 def solve(matrix: PairMatrix, start: Slowness, groups: Grouping) -> Solved:
     """Take away what is expected, name slow groups, then slow ends."""
     middle, fast = blocks(start, groups)
     first = noise(matrix, start, beside_own_block(start, groups, middle))
     uplinks = find_uplinks(start, groups, fast, first)
-    expected = expected_levels(start, groups, fast, slow_blocks(uplinks, groups))
+    expected = expected_levels(start, groups, fast, slow_blocks(uplinks.named, groups))
     slow = msgspec.structs.replace(start, expected=expected.astype(np.float32), index=groups.index)
     level = noise(matrix, slow)
     crossing = None if slow.adds_up else oversubscription(expected, groups, level)
     hides = crossing is not None and crossing.level > limits.LEAST * slow.limit
     confined = tuple(groups.members[:-1]) if hides else ()
-    ends = find_ends(left_of(slow, level, groups, uplinks, confined))
+    ends = find_ends(left_of(slow, level, groups, uplinks.named, confined))
     return Solved(slow, level, middle, expected, crossing, uplinks, ends)
 
 

@@ -4,7 +4,7 @@ What is already known to be slow is taken away first, so that no other part is b
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 import msgspec
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fabricgauge.localise import limits
 from fabricgauge.localise.groups import FAR, NEAR, Grouping
-from fabricgauge.localise.noise import LevelTests, Noise, centre, may_reach, standing
+from fabricgauge.localise.noise import LevelTests, Noise, centre, may_reach, scale, standing
 from fabricgauge.localise.slowness import (
     ALL,
     F32,
@@ -155,24 +155,69 @@ def _worse(every: LevelTests, inside: LevelTests) -> LevelTests:
 
 
 class SlowEnds(msgspec.Struct, frozen=True, eq=False):
-    """Who is named, who only looks slow, how all nodes stand, and what is left to be explained."""
+    """Who is named, who only looks slow, how all nodes stand, and what is left to be explained.
+
+    ``partly`` are slow with most of their partners, but as fast as others with the rest.
+    """
 
     named: list[Endpoint]
     doubtful: list[Endpoint]
+    partly: list[Endpoint]
     both: LevelTests
     left: Unexplained
 
 
 def find_ends(start: Unexplained) -> SlowEnds:
     """Name the slowest first, take its part away, and look again until nothing stands out."""
-    left, named = start, dict[int, Endpoint]()
-    while new := _next(left, named):
-        named |= {end.index: end for end in new}
+    left, named, partly = start, dict[int, Endpoint](), dict[int, Endpoint]()
+    best = BestPairs(start)
+    while new := _next(left, named | partly):
+        for end in new:
+            (named if best.are_slow(left, end) else partly)[end.index] = end
         left = start.knowing(named.values())
     both = left.stand(0.5, named)
     ends = _estimated_again(left, named.values(), both)
     left = start.knowing(ends)
-    return SlowEnds(ends, _doubtful(left, ends, both), both, left)
+    doubtful = [end for end in _doubtful(left, ends, both) if end.index not in partly]
+    rest = [end for end in doubtful if not best.are_slow(left, end)]
+    sure = [end for end in doubtful if end not in rest]
+    return SlowEnds(ends, sure, [*partly.values(), *rest], both, left)
+
+
+class BestPairs:
+    """The fastest pairs of each node: a slow end is slow with all partners, not only with most.
+
+    A bandwidth counts as it is, since a node that carries it with one partner can carry it. Of a
+    latency the excess over the expected counts.
+    """
+
+    def __init__(self, start: Unexplained) -> None:
+        slow = start.slow
+        if not slow.adds_up:
+            slow = msgspec.structs.replace(slow, expected=np.zeros_like(slow.expected))
+        self._whole = msgspec.structs.replace(start, slow=slow)
+
+    @cached_property
+    def _usual(self) -> tuple[tuple[float, float], ...]:
+        """For each way, what the best pairs of the usual node have, and how far these scatter."""
+        slow = self._whole.slow
+        found = (levels(side, slow.nodes, limits.BEST_SHARE, slow.partners) for side in slow.sides)
+        return tuple(
+            (centre(values[partners > 0]), scale(values[partners > 0]))
+            for values, partners in found
+        )
+
+    def are_slow(self, left: Unexplained, end: Endpoint) -> bool:
+        """Whether the end's best pairs show it as well; ``left`` is what the known leaves."""
+        whole = msgspec.structs.replace(self._whole, groups=left.groups, ends=left.ends)
+        rows = slice(end.index, end.index + 1)
+        for way in end.ways[: len(self._usual)]:
+            best, _ = quantile(whole.block(way, rows, whole.slow.partners), limits.BEST_SHARE)
+            usual, scatter = self._usual[way]
+            least = limits.SHOWN * end.level - limits.BEST_SCATTER * scatter
+            if best[0] - usual < least:
+                return False
+        return True
 
 
 def _next(left: Unexplained, named: Collection[int]) -> list[Endpoint]:
@@ -244,28 +289,67 @@ def behind(slow: Slowness) -> set[int]:
     return found
 
 
-def find_uplinks(slow: Slowness, grouping: Grouping, medians: F64, noise: Noise) -> list[Endpoint]:
+class SlowUplinks(msgspec.Struct, frozen=True, eq=False):
+    """Groups whose way to the others is slow, by number; ``doubtful`` are only worth a look."""
+
+    named: list[Endpoint]
+    doubtful: list[Endpoint]
+
+
+def find_uplinks(slow: Slowness, grouping: Grouping, medians: F64, noise: Noise) -> SlowUplinks:
     """Groups whose crossing pairs are slower than other groups', by number.
 
     Groups are compared as nodes are: the lower quartile of each over the others, with those of the
-    faster groups. Latencies are left out, because ways between groups differ in length.
+    faster groups. A group that is slow by its median only is doubtful. Latencies are left out,
+    because ways between groups differ in length.
     """
     sizes = np.array([one.size for one in grouping.members[:-1]])
     usable = sizes >= 2
     if slow.adds_up or usable.sum() < limits.FEWEST_GROUPS:
-        return []
+        return SlowUplinks([], [])
     table = medians[:-1, :-1].copy()
     np.fill_diagonal(table, np.nan)
     for distance in (NEAR, FAR):
         here = grouping.distances[:-1, :-1] == distance
         if np.isfinite(table[here]).any():
             table[here] -= np.nanmedian(table[here])
+    sigma = limits.GROUP_ERROR * noise.pair / np.sqrt(float(np.median(sizes[usable])))
+
     found = (quantile(way.astype(np.float32), limits.QUARTER) for way in (table, table.T))
     ways = [Levels(np.where(usable, low.astype(float), np.nan), met) for low, met in found]
-    sigma = limits.GROUP_ERROR * noise.pair / np.sqrt(float(np.median(sizes[usable])))
     both = standing(ways, sigma, noise.freedom, usable, fewest=limits.FEWEST_GROUPS - 1)
     ends = standing_out(both, slow.limit)
-    return [end for end in ends if _shown_by_nodes(slow, grouping, end)]
+    named = [end for end in ends if _shown_by_nodes(slow, grouping, end)]
+    return SlowUplinks(named, _doubtful_uplinks(slow, grouping, medians, named))
+
+
+def _doubtful_uplinks(
+    slow: Slowness, grouping: Grouping, medians: F64, named: Iterable[Endpoint]
+) -> list[Endpoint]:
+    """Groups whose crossing pairs are slower by their median than those of the faster groups."""
+    usual = np.zeros(3, dtype=np.float32)
+    for distance in (NEAR, FAR):
+        blocks = medians[grouping.distances == distance]
+        if np.isfinite(blocks).any():
+            usual[distance] = np.nanmedian(blocks)
+    some = slow.partners
+    columns = grouping.index[some]
+    ways = np.full((2, grouping.count - 1), np.nan)
+    for group, nodes in enumerate(grouping.members[:-1]):
+        away = columns != group
+        if nodes.size > 1 and away.any():
+            less = usual[grouping.distances[group, columns[away]]]
+            for way, side in enumerate(slow.sides):
+                crossing = side(nodes, some)[:, away] - less
+                ways[way, group] = np.nanmedian(crossing) if np.isfinite(crossing).any() else np.nan
+    excess = np.stack([way - centre(way[np.isfinite(way)]) for way in ways])
+    worst = np.nan_to_num(np.fmax(*excess))
+    known = {end.index for end in named}
+    return [
+        Endpoint(int(i), "node", float(worst[i]), 0.0, 1.0, (0.0, 0.0))
+        for i in np.argsort(-worst, kind="stable")
+        if worst[i] >= slow.limit and i not in known
+    ][: limits.MOST_DOUBTFUL_GROUPS]
 
 
 def _shown_by_nodes(slow: Slowness, grouping: Grouping, end: Endpoint) -> bool:

@@ -29,9 +29,13 @@ SHOWN = 0.5
 CHANCE = 0.002
 #: A recheck needs this many good pairs: fewer do not show how far good pairs differ.
 FEWEST_GOOD = 3
+#: As many nodes make so many pairs.
+FEWEST_NODES = 3
 
 #: Good partners that measure with each suspect. One may prove slow itself; a third one decides.
 PARTNERS = 3
+#: The end of a slow way is named only if it met at least this many others.
+FEWEST_PARTNERS = 2
 #: This many good nodes measure with each other. Their pairs show how far good pairs differ.
 CONTROLS = 5
 #: A recheck measures at most this many suspects, the worst: a check spends only minutes on it.
@@ -48,6 +52,10 @@ LATENCY_LAUNCHES = 2
 
 #: A slow end is slow with at least three quarters of its partners.
 QUARTER = 0.25
+#: A slow end is slow with its best partners as well: this share of them, the best one of a few.
+#: These are slower than the usual node's best by half of the effect, less this many times what
+#: nodes' best pairs scatter by.
+BEST_SHARE, BEST_SCATTER = 0.05, 2.0
 #: A slow end that is not named is suspected at this p-value.
 MAYBE_SLOW = 0.02
 #: With more nodes than this, all ends that stand out in one round are named at once, to save time.
@@ -94,6 +102,8 @@ SHOWN_BY_NODES = 0.8
 GROUP_ERROR = 2.0
 #: A node is judged within its group if its p-value there is less than this share of that among all.
 SURER = 1e-3
+#: At most this many groups that are slow by their median only are measured again.
+MOST_DOUBTFUL_GROUPS = 2
 #: With fewer groups no uplink is named: two groups share one way, which may be slow at either end.
 FEWEST_GROUPS = 3
 

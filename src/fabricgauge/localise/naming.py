@@ -16,8 +16,13 @@ AGAIN = "measure it again with nodes that are known to be good, one pair at a ti
 AGAIN_PAIR = (
     "measure this pair again on its own, and each of its ends with a node that is known to be good"
 )
+#: The same of many pairs that no node explains, and why each of these is measured again.
+AGAIN_MANY = "measure these pairs one at a time: collisions vanish, a bad link stays"
+MANY = "slow as many pairs are"
 
 _MAYBE = "slow with most of its partners, but noise alone may make one of all nodes look so"
+PARTLY = "slow with most of its partners, and as fast as others with the rest"
+_SOME_CROSSING = "what crosses from or to its nodes is slower than other groups' by the median only"
 _WHERE = {"node": "in both directions", "sender": "outwards", "receiver": "inwards"}
 
 
@@ -59,6 +64,10 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         names = (self.grouping.groups[end.index].name,)
         return self.finding("group", names, end, pairs, evidence, end.q)
 
+    def doubtful_group(self, end: Endpoint) -> Suspect:
+        names = (self.grouping.groups[end.index].name,)
+        return self.suspect("group", names, end.level, _SOME_CROSSING)
+
     def oversubscription(self, crossing: Excess) -> PairFinding:
         """All crossing is slower than what stays within groups."""
         names = tuple(group.name for group in self.grouping.groups)
@@ -67,8 +76,8 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         evidence = (f"what crosses between the {len(names)} groups is slower for all alike",)
         return self.finding("group", names, crossing, pairs, evidence, 0.0, "oversubscription")
 
-    def suspected_end(self, end: Endpoint) -> Suspect:
-        return self.suspect(end.part, (self.matrix.nodes[end.index],), end.level, _MAYBE)
+    def suspected_end(self, end: Endpoint, reason: str = _MAYBE) -> Suspect:
+        return self.suspect(end.part, (self.matrix.nodes[end.index],), end.level, reason)
 
     def suspect(
         self, part: Part, names: tuple[str, ...], level: float, reason: str, test: str = AGAIN

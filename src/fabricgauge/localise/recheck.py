@@ -6,7 +6,8 @@ of a suspect pair also measure with good partners: if only the pair is slow, the
 at fault. Good pairs of the same launch show what is usual that day.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 
 import msgspec
@@ -84,18 +85,17 @@ def meetings(
     then the meetings: a launcher may be unable to start them in another order than the
     allocation's.
     """
-    good = _good([*claims, *(one for one in doubtful if one.part not in WAYS)], healthy, within)
+    good = _good(claims, doubtful, healthy, within)
     worst_first = sorted(claims, key=lambda one: -abs(one.effect))
     chosen = [one for one in worst_first if nodes_of(one, within.groups)][: limits.MOST_SUSPECTS]
     if not chosen and not doubtful:
         return Recheck(network, Skipped("the nodes of the suspects are not known"))
-    if not good:
-        why = "every node is suspected; there is no good partner to measure them against"
-        return Recheck(network, Skipped(why))
     planned: _Meetings = {}
     for pair, sizes in _asked(chosen, doubtful, good, within):
         known = pair[::-1] if pair[::-1] in planned else pair
         planned.setdefault(known, {}).update(dict.fromkeys(sizes))
+    if not planned:
+        return Recheck(network, Skipped("there is no partner to measure the suspects against"))
     met = dict.fromkeys(node for pair in planned for node in pair)
     return Recheck(
         network=network,
@@ -114,14 +114,43 @@ def _best_first(analyses: Sequence[PairAnalysis]) -> tuple[str, ...]:
     return tuple(sorted(worst, key=lambda node: (worst[node], node)))
 
 
-def _good(claims: Sequence[Claim], healthy: Sequence[str], within: Topology) -> tuple[str, ...]:
-    """Nodes that are not suspected themselves; the ends of suspect ways come last."""
-    ends = {name for one in claims if one.part in WAYS for name in one.names}
-    suspected = {
-        node for one in claims if one.part not in WAYS for node in nodes_of(one, within.groups)
-    }
-    spared = [node for node in dict.fromkeys(healthy) if node not in suspected]
-    return tuple(sorted(spared, key=lambda node: node in ends))
+def _good(
+    claims: Sequence[Claim], doubtful: Sequence[Suspect], healthy: Sequence[str], within: Topology
+) -> tuple[str, ...]:
+    """Nodes that are not suspected themselves; the ends of suspect ways come last.
+
+    Where that leaves too few to compare with, as in a fabric of four nodes, the least doubtful of
+    all fill up: what they show decides about them as well.
+    """
+    doubts = dict[str, int]()
+    faults = [one for one in claims if isinstance(one, PairFinding)]
+    suspects = [one for one in claims if not isinstance(one, PairFinding)]
+    for doubt, some in ((_DOUBTFUL, doubtful), (_SUSPECT, suspects), (_NAMED, faults)):
+        for one in some:
+            if one.part not in WAYS:
+                doubts |= dict.fromkeys(nodes_of(one, within.groups), doubt)
+            elif doubt > _DOUBTFUL:
+                doubts |= dict.fromkeys([name for name in one.names if name not in doubts], _END)
+    ordered = sorted(dict.fromkeys(healthy), key=lambda node: doubts.get(node, 0))
+    sure = [node for node in ordered if doubts.get(node, 0) <= _END]
+    if len(sure) < limits.FEWEST_NODES:
+        return tuple(ordered[: limits.FEWEST_NODES])
+    return _spread(sure, within)
+
+
+def _spread(nodes: Sequence[str], within: Topology) -> tuple[str, ...]:
+    """The first of each group before the second of any: good pairs cross between groups, too."""
+    group = {node: one.name for one in within.groups for node in one.nodes}
+    turns, met = dict[str, int](), Counter[str]()
+    for node in nodes:
+        own = group.get(node, "")
+        met[own] += 1 if own else 0
+        turns[node] = met[own]
+    return tuple(sorted(nodes, key=lambda node: turns[node]))
+
+
+#: How doubtful a node is.
+_END, _DOUBTFUL, _SUSPECT, _NAMED = 1, 2, 3, 4
 
 
 def _asked(
@@ -132,29 +161,35 @@ def _asked(
     Both quantities, since one often explains the other; also at the size of the claim.
     """
     controls = tuple(combinations(good[: limits.CONTROLS], 2))
+    accused = {name for one in (*chosen, *doubtful) if one.part not in WAYS for name in one.names}
     for one in chosen:
         claimed = ((one.quantity, one.message_bytes),) if isinstance(one, PairFinding) else ()
-        for pair in (*_partnered(one, good, within), *controls):
+        for pair in (*_partnered(one, good, within, accused), *controls):
             yield pair, (*limits.RECHECKED, *claimed)
     for one in doubtful:
         own = tuple(size for size in limits.RECHECKED if size[0] == one.quantity)
-        met = combinations(one.names, 2) if one.part in WAYS else _partnered(one, good, within)
+        met = combinations(one.names, 2) if one.part in WAYS else _partnered(one, good, within, accused)
         for pair in (*met, *controls):
             yield pair, own
 
 
-def _partnered(one: Claim, good: Sequence[str], within: Topology) -> Iterator[Ends]:
+def _partnered(
+    one: Claim, good: Sequence[str], within: Topology, accused: Collection[str]
+) -> Iterator[Ends]:
     """The nodes in question among themselves, then each with good partners.
 
-    One of these is of the node's own group where there is one.
+    Nodes that are ``accused`` themselves speak for their group only if there are no others.
+    One of these is of the node's own group where there is one, even if it is suspected itself: a
+    pair that is fast clears both.
     """
     nodes = nodes_of(one, within.groups)
     if one.part == "group":
-        nodes = nodes[: limits.NODES_OF_GROUP]
+        nodes = tuple(sorted(nodes, key=lambda node: node in accused))[: limits.NODES_OF_GROUP]
     yield from combinations(nodes, 2)
     others = [node for node in good if node not in nodes]
     for node in nodes:
-        own = next(({*one.nodes} for one in within.groups if node in one.nodes), set())
-        near = [other for other in others if other in own][:1]
+        own = next((one.nodes for one in within.groups if node in one.nodes), ())
+        mates = [other for other in own if other != node and one.part != "group"]
+        near = [*(other for other in others if other in own), *mates][:1]
         far = [other for other in others if other not in near]
         yield from ((node, partner) for partner in (*near, *far)[: limits.PARTNERS])

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fabricgauge.localise import limits
 from fabricgauge.localise.ends import SlowEnds, Unexplained
-from fabricgauge.localise.naming import AGAIN_PAIR, Naming
+from fabricgauge.localise.naming import AGAIN_MANY, AGAIN_PAIR, MANY, Naming
 from fabricgauge.localise.noise import Excess, Noise, false_discovery, may_reach, scale, tail
 from fabricgauge.localise.slowness import F32, F64, partners_met, relative, sampled_rows, spans
 from fabricgauge.model.pairs import PairFinding, PairMatrix, Part, Suspect
@@ -156,8 +156,11 @@ def told_ways(
     known = np.minimum(met[singles.rows], met[singles.columns]) >= 2
     scattered = told & (singles.q <= limits.RATE) & large
     count, suspects = np.unique(singles.pairs[scattered]).size, list[Suspect]()
+    collided: list[int] = []
     if count > max(limits.FEW_PAIRS, slow.nodes // limits.NODES_PER_PAIR):
         suspects.append(_collisions(naming, singles.only(scattered), count))
+        slowest = np.argsort(-singles.level, kind="stable")
+        collided = [int(at) for at in slowest if scattered[at]][: limits.MOST_DOUBTFUL]
         told &= ~scattered
     named = told & known & (singles.q <= limits.RATE) & singles.agreed & reaching
     sure = singles.surest(named)
@@ -169,7 +172,10 @@ def told_ways(
         why = _why(singles, at) if known[at] else _NOBODY_ELSE
         suspects.append(_suspected(naming, singles, at, why))
     little = singles.surest(told & reaching, limits.MOST_DOUBTFUL)
-    return findings, suspects, [_suspected(naming, singles, at, _LITTLE) for at in little]
+    doubtful = [_suspected(naming, singles, at, _LITTLE) for at in little]
+    return findings, suspects, [
+        *(_suspected(naming, singles, at, MANY) for at in collided), *doubtful,
+    ]  # fmt: skip
 
 
 def _slow_way(naming: Naming, singles: Singles, at: int, both: bool) -> PairFinding:
@@ -203,8 +209,7 @@ def _collisions(naming: Naming, singles: Singles, count: int) -> Suspect:
         f"{count} pairs are slow and no node accounts for them: routing collisions, or links "
         "between leaves that only some routes take; shown is the slowest"
     )
-    test = "measure these pairs one at a time: collisions vanish, a bad link stays"
-    worst = _suspected(naming, singles, int(np.argmax(singles.level)), reason, test)
+    worst = _suspected(naming, singles, int(np.argmax(singles.level)), reason, AGAIN_MANY)
     return msgspec.structs.replace(worst, part="pair")
 
 
