@@ -11,6 +11,7 @@ from fabricgauge.judge.judging import overall
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Launch
+from fabricgauge.model.topology import Group, Topology
 from fabricgauge.model.verdict import Outcome, exit_status
 
 
@@ -59,6 +60,36 @@ def test_a_node_that_is_fast_alone_was_slowed_by_others() -> None:
     assert verdict.outcome is Outcome.WARN
     assert verdict.summary.startswith("suspects, with too little evidence to name one")
     assert any("not when measured again alone" in line for line in verdict.evidence)
+
+
+LEAVES = Topology(
+    tuple(Group(f"leaf{i}", (f"c{2 * i + 1}", f"c{2 * i + 2}"), "spine") for i in range(4)),
+    "written",
+)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.8])
+def test_a_slow_node_fails_although_its_leaf_s_uplink_is_as_slow_for_all(share: float) -> None:
+    alone = many.slow(3, share=share)
+
+    def at_once(one: int, other: int) -> float:
+        return min(alone(one, other), 1.0 if one // 2 == other // 2 else 0.5)
+
+    first = many.launch(8, many.rounds(8, at_once))
+    given = many.verdicts(many.run(first, many.again(8, everybody(8), alone)), LEAVES)
+    verdict = planted.the(given, "outliers", Outcome.FAIL)
+    assert "c4, in both directions" in verdict.subject
+    assert verdict.figure is not None
+    assert verdict.figure.value == pytest.approx(share - 1, abs=0.02)
+
+
+def test_an_uplink_fails_and_not_the_nodes_behind_it() -> None:
+    def inwards(one: int, other: int) -> float:
+        return many.sound(one, other) * (0.25 if one // 2 != 1 == other // 2 else 1.0)
+
+    first = many.launch(8, many.rounds(8, inwards))
+    given = many.verdicts(many.run(first, many.again(8, everybody(8), inwards)), LEAVES)
+    assert "group leaf1" in planted.the(given, "outliers", Outcome.FAIL).subject
 
 
 def waiting(launch: Launch, shares: dict[int, float], pattern: str = "") -> Launch:

@@ -1,13 +1,21 @@
 """Fabrics for the tests, from the planted ones of the benchmarks."""
 
+from collections.abc import Iterable, Iterator
+
+import msgspec
 import numpy as np
 from benchmarks.planted import Fault, Scenario
 from benchmarks.planted import measured as measured_in
 from numpy.typing import NDArray
 
+from fabricgauge.localise.confirm import confirm
 from fabricgauge.localise.detect import analyse
-from fabricgauge.model.pairs import PairAnalysis, PairMatrix, Quantity
-from fabricgauge.model.topology import Topology
+from fabricgauge.localise.recheck import recheck
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.pairs import Meeting, PairAnalysis, PairMatrix, Quantity
+from fabricgauge.model.topology import Group, Topology
+from fabricgauge.stats.series import Point, Series
 
 NOWHERE = Topology()
 
@@ -52,3 +60,71 @@ def matrix_of(
     return PairMatrix(
         "net", quantity, 1 << 20, names, off, np.zeros_like(off), np.stack([off] * passes)
     )
+
+
+class Tree(msgspec.Struct, frozen=True):
+    """A fat tree 2:1 with fixed routes: a receiver's number decides which uplink leads to it.
+
+    Pairs that measure at once have half of an uplink. ``slow_uplinks`` are shares by leaf and
+    uplink, ``slow_nodes`` shares by node, for both directions.
+    """
+
+    leaves: int
+    leaf: int
+    slow_uplinks: dict[tuple[int, int], float] = {}
+    slow_nodes: dict[int, float] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"n{i:05d}" for i in range(self.leaves * self.leaf))
+
+    @property
+    def topology(self) -> Topology:
+        groups = (
+            Group(f"leaf{i}", self.names[i * self.leaf : (i + 1) * self.leaf], "spine")
+            for i in range(self.leaves)
+        )
+        return Topology(tuple(groups), "planted")
+
+    def rate(self, origin: int, target: int, *, alone: bool) -> float:
+        nodes = min(self.slow_nodes.get(node, 1.0) for node in (origin, target))
+        leaves = {origin // self.leaf, target // self.leaf}
+        if len(leaves) == 1:
+            return nodes
+        uplink = target % max(1, self.leaf // 2)
+        ways = min(self.slow_uplinks.get((leaf, uplink), 1.0) for leaf in leaves)
+        return min(nodes, ways if alone else 0.5 * ways)
+
+    def check(self, noise: float = 0.0, seed: int = 1) -> PairAnalysis:
+        """One pass over all pairs at once, and what a second measurement leaves of it."""
+        rng = np.random.default_rng(seed)
+        count = len(self.names)
+        values = np.array([
+            [self.rate(i, j, alone=False) for j in range(count)] for i in range(count)
+        ])  # fmt: skip
+        values *= 1.0 - noise * np.abs(rng.standard_normal(values.shape))
+        given = analyse(matrix_of(1e10 * values, passes=1), self.topology)
+        return self.second_look(given, rng, noise / 5)
+
+    def second_look(
+        self, given: PairAnalysis, rng: np.random.Generator, noise: float = 0.0
+    ) -> PairAnalysis:
+        """What the pairs that are measured again, one at a time, leave of an analysis."""
+        made = recheck([given])
+        if made is None or isinstance(made.meetings, Skipped):
+            return given
+        (found,) = confirm([given], [*self._again(made.meetings, rng, noise)])
+        return found
+
+    def _again(
+        self, meetings: Iterable[Meeting], rng: np.random.Generator, noise: float
+    ) -> Iterator[Series]:
+        for one in meetings:
+            if one.quantity != "bandwidth":
+                continue
+            for ends in ((one.one, one.other), (one.other, one.one)):
+                places = (self.names.index(end) for end in ends)
+                rate = 1e10 * self.rate(*places, alone=True)
+                rate *= 1.0 - noise * abs(float(rng.standard_normal()))
+                told = Estimate(rate, rate, rate, 0.95, 1, 1)
+                yield Series("bandwidth", *ends, (Point(one.message_bytes, told, told, ()),))

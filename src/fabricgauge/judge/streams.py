@@ -123,9 +123,18 @@ class Stream(msgspec.Struct, frozen=True):
             f"{figures.rate(self.best.bandwidth.value)} per direction"
             f" {figures.at(self.best.message_bytes, self.best.sized)}"
             f" ({patterns.sentence(self.series.pattern)})"
-            f" = {figures.percent(self.fraction)} of"
-            f" {figures.rate(self.ceiling.payload_bytes_per_s)}"
+            f" = {figures.percent(self.fraction)} of {self._of_what}"
         )
+
+    @property
+    def _of_what(self) -> str:
+        """The ceiling, or a stream's part of it; a stream has more while others pause."""
+        sharing = _sharing(self.subject, self.series)
+        whole = figures.rate(sharing * self.ceiling.payload_bytes_per_s)
+        if sharing == 1:
+            return whole
+        pauses = ", not all of the time" if self.fraction > 1.0 else ""
+        return f"a stream's part, where {sharing} share {whole}{pauses}"
 
     def decides(self, every: "tuple[Stream, ...]") -> bool:
         """Whether a low figure counts against the network; ``every`` are its one-way streams.

@@ -69,8 +69,9 @@ class Beside(msgspec.Struct, frozen=True, eq=False):
     ``effect`` is the own pairs' median relative to the good ones', ``slower`` that as a loss,
     ``error`` the standard error of either, ``chance`` how often the good pairs' own scatter does as
     much. ``apart`` is whether each own pair is slower than each good one. ``limit`` is the least
-    effect of a fault. ``against`` are pairs that acquit: those of a claimed node that are as fast as
-    good ones, with whatever partner, or those inside a claimed group that are as slow as the others.
+    effect of a fault; good pairs that differ by less are ``alike``. ``against`` are pairs that
+    acquit: those of a claimed node that are as fast as good ones, with whatever partner, or those
+    inside a claimed group that are as slow as others.
     """
 
     own: list[Seen]
@@ -81,6 +82,7 @@ class Beside(msgspec.Struct, frozen=True, eq=False):
     error: float = 0.0
     chance: float = 1.0
     apart: bool = False
+    alike: bool = False
     against: tuple[Ends, ...] = ()
 
     @property
@@ -116,11 +118,12 @@ def _beside(
     chance = float(tail(np.array([abs(effect) / error]), there.size - 1)[0])
     worst_good = (sign * there).max()
     apart = bool((sign * here).min() > worst_good)
+    alike = bool(there.max() - there.min() < limit * usual)
     usually = usual * (1.0 + limits.SHOWN * effect)
     against = tuple(
         one.ends for one in every if sign * one.figure <= min(worst_good, sign * usually)
     )
-    return Beside(own, good, limit, effect, sign * effect, error, chance, apart, against)
+    return Beside(own, good, limit, effect, sign * effect, error, chance, apart, alike, against)
 
 
 def _deviation(values: F64, least: float) -> float:
@@ -148,10 +151,18 @@ class Look(msgspec.Struct, frozen=True, eq=False):
     def beside(self, claim: Claim) -> Beside:
         """The pairs that show the claim, and good ones: for a way, also other pairs of its ends.
 
-        Pairs with other nodes in doubt are left out, as far as enough others are left.
+        Pairs with other nodes in doubt are left out. Where too few are left, they count as good if
+        they are alike, or if the claim is slower than all of them. To see a fault again a single
+        good pair is enough.
         """
-        found = [self._compared(claim, doubts) for doubts in self.doubts]
-        return next((one for one in found if one.enough), found[0])
+        strict, *found = (self._compared(claim, doubts) for doubts in self.doubts)
+        again = isinstance(claim, PairFinding) and bool(strict.own and strict.good)
+        if strict.enough or again:
+            return strict
+        return next(
+            (one for one in found if one.enough and (one.alike or (one.apart and one.reaches))),
+            strict,
+        )
 
     def _compared(self, claim: Claim, doubts: Doubts) -> Beside:
         part, quantity = claim.part, self.analysis.matrix.quantity
@@ -162,11 +173,9 @@ class Look(msgspec.Struct, frozen=True, eq=False):
             nodes |= {*self.analysis.nodes_of(claim)}
         own = [one for one in self.pairs if self.shows(one.ends, claim, doubts)]
         good = [
-            one
-            for one in self.pairs
-            if not nodes & {*one.ends} and frozenset(one.ends) not in ways
+            one for one in self.pairs if not nodes & {*one.ends} and frozenset(one.ends) not in ways
         ]
-        if part in ENDS:
+        if part in ENDS and quantity == "bandwidth":  # a latency may be low as the way is short
             every = [one for one in self.pairs if self.shows(one.ends, claim, _NO_DOUBTS)]
             return _beside(own, good, quantity, every)
         if part == "group":
@@ -181,10 +190,9 @@ class Look(msgspec.Struct, frozen=True, eq=False):
             _beside([one for one in own if one.ends[way] in nodes], good, quantity)
             for way in (0, 1)
         ]
-        worst = max(ways, key=lambda one: one.slower)
-        if quantity == "bandwidth" and ways[0].own and ways[1].own:
-            if min(one.slower for one in ways) < limits.SHOWN * worst.slower:
-                found = worst
+        least, worst = sorted(ways, key=lambda one: one.slower)
+        if quantity == "bandwidth" and least.own and least.slower < limits.SHOWN * worst.slower:
+            found = worst
         accused = {one.names[0] for one in self.analysis.claims if one.part in ENDS}
         mates = [one for one in self.pairs if nodes - accused >= {*one.ends}]
         inside = _beside(mates, good, quantity)
@@ -246,23 +254,26 @@ def _in_doubt(analyses: Sequence[PairAnalysis], quantity: str) -> tuple[Doubts, 
 
     A node whose latency is in doubt, as on busy hosts, may still show what bandwidth is good.
     """
-    named = [(each, one) for each in analyses for one in each.faults]
     here = [each for each in analyses if each.matrix.quantity == quantity]
-    suspected = [(each, one) for each in here for one in each.suspects]
-    doubted = [(each, one) for each in here for one in each.doubtful]
+    named = [_doubts(each, each.faults) for each in analyses]
+    suspected = [_doubts(each, each.suspects) for each in here]
+    doubted = [_doubts(each, each.doubtful) for each in here]
     return tuple(
-        _doubts(claims)
-        for claims in ([*named, *suspected, *doubted], [*named, *suspected], named, ())
+        Doubts(
+            frozenset().union(*(one.nodes for one in doubts)),
+            frozenset().union(*(one.ways for one in doubts)),
+        )
+        for doubts in ([*named, *suspected, *doubted], [*named, *suspected], named, [])
     )
 
 
-def _doubts(claims: Iterable[tuple[PairAnalysis, Claim]]) -> Doubts:
+def _doubts(analysis: PairAnalysis, claims: Iterable[Claim]) -> Doubts:
     nodes, ways = set[str](), set[frozenset[str]]()
-    for each, one in claims:
+    for one in claims:
         if one.part in WAYS:
             ways.add(frozenset(one.names))
         else:
-            nodes.update(each.nodes_of(one))
+            nodes.update(analysis.nodes_of(one))
     return Doubts(frozenset(nodes), frozenset(ways))
 
 
@@ -335,18 +346,24 @@ def _promoted(look: Look) -> PairAnalysis:
         for one in (*analysis.suspects, *analysis.doubtful)
         if not any(_covers(fault, one) for fault in analysis.faults)
     ]
-    ways = [one for one in (*asked, *analysis.faults) if one.part in WAYS]
-    ends = [*(one for one in asked if one.part in ENDS), *_ends_of(look, ways)]
+    claims: tuple[Claim, ...] = (*asked, *analysis.faults)
+    ways = [one for one in claims if one.part in WAYS]
+    others = [*_ends_of(look, ways)]
+    ends = [*(one for one in asked if one.part in ENDS), *others]
     groups = [one for one in asked if one.part == "group"]
-    tests = len(asked) + len(ends)
+    tests, more_tests = len(asked), len(asked) + len(others)
     found = [fault for one in groups for fault in _shown_fault(look, one, tests)]
-    found += [fault for one in ends for fault in _shown_uplink(look, one, tests)]
+    found += [fault for one in ends for fault in _shown_uplink(look, one, more_tests)]
     uplinks = [one for one in (*analysis.faults, *found) if one.part == "group"]
-    left = [one for one in ends if not _explained(analysis, uplinks, one)]
-    slow = [fault for one in left for fault in _shown_fault(look, one, tests)]
+    slow = [
+        fault
+        for one in ends
+        if not _explained(analysis, uplinks, one)
+        for fault in _shown_fault(look, one, more_tests if one in others else tests)
+    ]
     named = [*analysis.findings, *found, *slow]
     # If an end of a suspect way is itself in doubt, that node may be the cause.
-    doubted = look.doubts[0].nodes
+    doubted = {one.names[0] for one in claims if one.part in ENDS}
     tested = [one for one in asked if one.part in WAYS and not doubted & {*one.names}]
     shown = [
         (one.reason, fault)
@@ -354,7 +371,8 @@ def _promoted(look: Look) -> PairAnalysis:
         if not _explained(analysis, named, one)
         for fault in _shown_fault(look, one, tests)
     ]
-    many = sum(1 for reason, _ in shown if reason == MANY) > limits.FEW_PAIRS
+    scattered = [fault for reason, fault in shown if reason == MANY]
+    many = len(scattered) > limits.FEW_PAIRS or any(_may_pass(one, named) for one in scattered)
     named += [fault for reason, fault in shown if reason != MANY or not many]
     suspects = tuple(
         one
@@ -366,6 +384,15 @@ def _promoted(look: Look) -> PairAnalysis:
     )
     kept = [one for one in named if one.part not in WAYS or not _explained(analysis, named, one)]
     return msgspec.structs.replace(analysis, findings=_joined(kept), suspects=suspects)
+
+
+def _may_pass(way: PairFinding, faults: Iterable[PairFinding]) -> bool:
+    """Whether a way is as slow as a slow node: on a torus it may lead through that node."""
+    return any(
+        abs(way.effect - one.effect) <= limits.AS_SLOW
+        for one in faults
+        if one.part in ENDS and one.quantity == way.quantity
+    )
 
 
 def _ends_of(look: Look, ways: Iterable[Claim]) -> Iterator[Suspect]:
@@ -406,6 +433,8 @@ def _shown_uplink(look: Look, one: Suspect, tests: int) -> list[PairFinding]:
     The partners have to be of two groups or more: of two groups nobody can say whose way is slow.
     """
     seen, groups = look.beside(one), look.analysis.groups
+    if one.quantity == "latency":  # ways between groups differ in length
+        return []
     own = next((group for group in groups if one.names[0] in group.nodes), None)
     if own is None or not seen.against or not all({*own.nodes} >= {*ends} for ends in seen.against):
         return []

@@ -122,8 +122,10 @@ def analyse(matrix: PairMatrix, topology: Topology = _NOWHERE) -> PairAnalysis:
     if solved.crossing is not None and solved.crossing.level >= start.limit:
         found.append(naming.oversubscription(solved.crossing))
     maybe, rather_not = _suspected_ends(naming, solved.ends)
-    groups_in_doubt = map(naming.doubtful_group, solved.uplinks.doubtful)
-    suspects, doubtful = [*maybe, *suspects], [*groups_in_doubt, *rather_not, *doubtful]
+    in_doubt = [naming.doubtful_group(end) for end in solved.uplinks.doubtful]
+    large = [one for one in in_doubt if abs(one.effect) >= limits.LARGE_GROUP]
+    suspects = [*maybe, *large, *suspects]
+    doubtful = [*(one for one in in_doubt if one not in large), *rather_not, *doubtful]
     if start.adds_up and solved.noise.passes < 2:
         # Latencies differ between launches far more than within one, because ranks get other
         # processors. After a single pass nothing is suspected, only measured again.
@@ -145,7 +147,8 @@ def analyse(matrix: PairMatrix, topology: Topology = _NOWHERE) -> PairAnalysis:
 def _suspected_ends(naming: Naming, ends: SlowEnds) -> tuple[list[Suspect], list[Suspect]]:
     """Ends that look slow: those that are suspected, and those that are only worth another look.
 
-    Where many nodes are slow with most of their partners only, they share links with others.
+    Where many nodes are slow with most of their partners only, they share links with others, or
+    their ways are longer.
     """
     partly = sorted(ends.partly, key=lambda end: -end.level)
     suspects = [naming.suspected_end(end) for end in ends.doubtful]
@@ -153,7 +156,7 @@ def _suspected_ends(naming: Naming, ends: SlowEnds) -> tuple[list[Suspect], list
     few = max(limits.FEW_PAIRS, naming.slow.nodes // limits.NODES_PER_PAIR)
     if len({end.index for end in partly}) <= few:
         return [*suspects, *unsure], []
-    return suspects, unsure[: limits.MOST_DOUBTFUL]
+    return suspects, [] if naming.slow.adds_up else unsure[: limits.MOST_DOUBTFUL]
 
 
 def solve(matrix: PairMatrix, start: Slowness, groups: Grouping) -> Solved:

@@ -82,6 +82,8 @@ FEW_PASSES = 5
 LARGE, BACK = 0.9, 1e-3
 #: With at least this many nodes, each one's own small excess is taken off its pairs.
 OWN_EXCESS_NODES = 8
+#: Effects that differ by less are alike: a way between others may lead through a slow node.
+AS_SLOW = 0.05
 #: More slow pairs than two, and than one per sixteen nodes, are not the fault of single links.
 FEW_PAIRS, NODES_PER_PAIR = 2, 16
 #: Pairs that are not sure enough to be named are suspected up to this false-discovery rate, and at
@@ -102,8 +104,9 @@ SHOWN_BY_NODES = 0.8
 GROUP_ERROR = 2.0
 #: A node is judged within its group if its p-value there is less than this share of that among all.
 SURER = 1e-3
-#: At most this many groups that are slow by their median only are measured again.
-MOST_DOUBTFUL_GROUPS = 2
+#: At most this many groups that are slow by their median only are measured again. They are suspects
+#: where they have lost this share: in sound dragonflies groups differ by a quarter.
+MOST_DOUBTFUL_GROUPS, LARGE_GROUP = 2, 0.5
 #: With fewer groups no uplink is named: two groups share one way, which may be slow at either end.
 FEWEST_GROUPS = 3
 

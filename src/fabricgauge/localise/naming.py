@@ -23,6 +23,10 @@ MANY = "slow as many pairs are"
 _MAYBE = "slow with most of its partners, but noise alone may make one of all nodes look so"
 PARTLY = "slow with most of its partners, and as fast as others with the rest"
 _SOME_CROSSING = "what crosses from or to its nodes is slower than other groups' by the median only"
+_SEVERAL = (
+    "let many pairs cross at once, beside as many of another group: fabricgauge check -w and their"
+    " names; a single pair cannot fill several links"
+)
 _WHERE = {"node": "in both directions", "sender": "outwards", "receiver": "inwards"}
 
 
@@ -66,7 +70,7 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
 
     def doubtful_group(self, end: Endpoint) -> Suspect:
         names = (self.grouping.groups[end.index].name,)
-        return self.suspect("group", names, end.level, _SOME_CROSSING)
+        return self.suspect("group", names, end.level, _SOME_CROSSING, _SEVERAL)
 
     def oversubscription(self, crossing: Excess) -> PairFinding:
         """All crossing is slower than what stays within groups."""

@@ -77,7 +77,7 @@ def meetings(
     within: Topology,
     order: Sequence[str] = (),
 ) -> Recheck:
-    """Each of ``claims`` is measured again, the worst first.
+    """Each of ``claims`` is measured again: named parts first, nodes before ways, then the worst.
 
     ``doubtful`` parts are below the threshold for a suspect. Each is measured in its own quantity
     only, and the ends of a doubtful pair only with each other. ``healthy`` are the nodes to take
@@ -86,7 +86,10 @@ def meetings(
     allocation's.
     """
     good = _good(claims, doubtful, healthy, within)
-    worst_first = sorted(claims, key=lambda one: -abs(one.effect))
+    worst_first = sorted(
+        claims,
+        key=lambda one: (isinstance(one, Suspect), one.part in WAYS, -abs(one.effect)),
+    )
     chosen = [one for one in worst_first if nodes_of(one, within.groups)][: limits.MOST_SUSPECTS]
     if not chosen and not doubtful:
         return Recheck(network, Skipped("the nodes of the suspects are not known"))
@@ -168,7 +171,11 @@ def _asked(
             yield pair, (*limits.RECHECKED, *claimed)
     for one in doubtful:
         own = tuple(size for size in limits.RECHECKED if size[0] == one.quantity)
-        met = combinations(one.names, 2) if one.part in WAYS else _partnered(one, good, within, accused)
+        met = (
+            combinations(one.names, 2)
+            if one.part in WAYS
+            else _partnered(one, good, within, accused)
+        )
         for pair in (*met, *controls):
             yield pair, own
 

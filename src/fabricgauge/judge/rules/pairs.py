@@ -198,10 +198,17 @@ def _best(subject: Subject) -> _Pairs | Skipped:
     whole = np.minimum(subject.sharing * best, subject.ceiling.payload_bytes_per_s)
     best = np.maximum(best, whole)
     at = {node: place for place, node in enumerate(nodes)}
-    for stream in alone(subject, "bandwidth", least):
-        if stream.series.origin in at and stream.series.target in at:
-            place = at[stream.series.origin], at[stream.series.target]
-            best[place] = np.fmax(best[place], stream.best.bandwidth.value)
+    by_itself = {
+        (at[stream.series.origin], at[stream.series.target]): stream.best.bandwidth.value
+        for stream in alone(subject, "bandwidth", least)
+        if stream.series.origin in at and stream.series.target in at
+    }
+    usual = float(np.median([*by_itself.values()])) if by_itself else 0.0
+    for place, rate in by_itself.items():
+        # Streams that did not share the link all the time count too much. A pair that is slower
+        # than others by itself carries less than they do.
+        most = subject.ceiling.payload_bytes_per_s * rate / usual
+        best[place] = np.fmax(min(best[place], most) if subject.sharing > 1 else best[place], rate)
     best[~_comparable(large)] = np.nan
     if not np.isfinite(best).any():
         return nothing
@@ -241,8 +248,13 @@ def _slow_nodes(pairs: _Pairs) -> Iterator[_Slow]:
     left = pairs.low & (pairs.shares < APART * pairs.good)
     for both in (True, False):
         for place in np.argsort(-(left.sum(axis=0) + left.sum(axis=1)), kind="stable"):
-            sends = bool(known[place].sum() > 1 and (left | ~known)[place].all())
-            receives = bool(known[:, place].sum() > 1 and (left | ~known)[:, place].all())
+            sends, receives = (
+                bool(measured.sum() > 1 and low[measured].all())
+                for low, measured in (
+                    (left[place], known[place]),
+                    (left[:, place], known[:, place]),
+                )
+            )
             if not (sends and receives if both else sends or receives):
                 continue
             part: Part = "node" if sends and receives else "sender" if sends else "receiver"
