@@ -142,3 +142,25 @@ def test_where_nothing_could_look_the_html_page_calls_nothing_sound() -> None:
     html = FORMATS["html"](Diagnosis((skipped,), (), (), 0.0, {}), Setting())
     assert '<p class="word">NOT CHECKED</p>' in html
     assert 'id="sound"' not in html
+
+
+def test_the_headline_names_the_two_worst_findings_with_their_places() -> None:
+    slow = msgspec.structs.replace(MTU, where="c3:eth0", what="runs at 1 Gb/s", nodes=("c3",))
+    told = conclusion(diagnosis(NOTE, WARN, MTU, slow))
+    assert told.startswith(
+        "c2:eth0: has MTU 1400, net1 has 1500 elsewhere; c3:eth0: runs at 1 Gb/s"
+    )
+    assert told.endswith("; 2 more findings (1 WARN, 1 NOTE)")
+    many = tuple(f"c{number}" for number in range(1, 2001))
+    wide = msgspec.structs.replace(MTU, where=", ".join(many), nodes=many)
+    assert conclusion(diagnosis(wide)).startswith("c[1-2000]: has MTU 1400")
+
+
+def test_what_nothing_reads_is_listed_once_for_nodes_that_say_the_same() -> None:
+    unread = msgspec.structs.replace(
+        diagnosis(), unread=("notes: no printout",),
+        troubles=dict.fromkeys(("c1", "c2"), ("shopping: no parser knows it",)),
+    )  # fmt: skip
+    shown = FORMATS["terminal"](unread, Setting(width=100))
+    assert "Not read\n  notes: no printout\n  c[1-2]: shopping: no parser knows it\n" in shown
+    assert json.loads(FORMATS["json"](unread, Setting()))["unread"] == ["notes: no printout"]

@@ -11,6 +11,7 @@ from tests.report.html.test_page import Page
 
 from fabricgauge.discover.printouts.parts import blank_port
 from fabricgauge.model.fabric import Node, Unreached
+from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.surveyed import Surveyed
 from fabricgauge.report.content.discovery import KIND, unreached
 from fabricgauge.report.content.inventory import port as port_in_words
@@ -121,3 +122,25 @@ def test_a_page_without_gpus_speaks_of_none() -> None:
     assert "Adapters, sockets</h2>" in html
     assert "Ways between adapter and GPU" not in html
     assert "Ways between adapter and GPU" in FORMATS["html"](with_gpus, Setting())
+
+
+def test_a_limit_that_all_nodes_share_is_in_the_headline_and_unread_files_are_listed() -> None:
+    whole = sample.surveyed()
+    fabric = msgspec.structs.replace(whole.fabric, unreached=())
+    like = tuple(msgspec.structs.replace(one, oddities=()) for one in whole.classes)
+    narrow = Finding(
+        "pcie",
+        Severity.FAIL,
+        "c1:eth0",
+        "runs at 16 GT/s x8",
+        ("c1", "carries 110 Gb/s"),
+        "w.",
+        "r",
+    )
+    told = msgspec.structs.replace(
+        whole, fabric=fabric, classes=like, limits=(narrow,), unread=("notes: no printout",)
+    )
+    page = FORMATS["terminal"](told, Setting(width=200))
+    assert page.startswith(" LIMITED ")
+    assert "c1:eth0: runs at 16 GT/s x8; carries 110 Gb/s" in page
+    assert "notes: no printout" in page

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from fabricgauge.doctor.check import Check, each, found
+from fabricgauge.doctor.checks.rates import FAMILIES
 from fabricgauge.doctor.places import Cluster, KnownNode, rate, told, usual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
@@ -123,7 +124,7 @@ def _missing(group: tuple[KnownNode, ...]) -> Iterator[Finding]:
         )
     ]
     counts = {seen.name: _counts(seen) for seen in whole}
-    names = {seen.product(one): told(one.product, seen.product(one))
+    names = {seen.product(one): _name(one, seen.product(one))
              for seen in reversed(whole) for one in seen.adapters}  # fmt: skip
     kinds = {seen.product(one): one.kind for seen in whole for one in seen.adapters}
     for product, name in names.items():
@@ -143,8 +144,15 @@ def _missing(group: tuple[KnownNode, ...]) -> Iterator[Finding]:
                 Severity.FAIL if is_rdma else Severity.WARN, seen,
                 f"{what}, {len(holders)} like nodes have {'it' if common == 1 else 'them'}",
                 f"{seen.name}: {listed(sorted(_told_products(seen))) or 'no adapter'}",
-                f"{holders[0]} has {counts[holders[0]][product]} {name} ({product})",
+                f"{holders[0]} has {counts[holders[0]][product]} {name}",
             )  # fmt: skip
+
+
+def _name(adapter: Adapter, product: str) -> str:
+    """Its name, else its family's, else its PCI numbers."""
+    name = told(adapter.product, product)
+    family = f"{FAMILIES[product][0]} ({product})" if product in FAMILIES else product
+    return family if name == product else name
 
 
 def _lacking(cluster: Cluster, groups: list[tuple[KnownNode, ...]]) -> Iterator[Finding]:

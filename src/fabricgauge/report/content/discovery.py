@@ -1,10 +1,10 @@
 """A survey: classes of like nodes, odd ones, networks with their sums, nodes in detail."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from fabricgauge.model.fabric import Node, Unreached
+from fabricgauge.model.finding import Severity
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.likeness import LikeNodes, Oddity
 from fabricgauge.model.surveyed import Surveyed
@@ -12,6 +12,7 @@ from fabricgauge.report import document as doc
 from fabricgauge.report.content import inventory as words
 from fabricgauge.report.content.ceilings import sum_of
 from fabricgauge.report.content.inventory import shortened
+from fabricgauge.report.content.preflight import place
 from fabricgauge.report.interface import Kind, Setting, identified
 from fabricgauge.words.sentences import counted, listed
 
@@ -21,9 +22,6 @@ FEW, MOST_NODES = 2, 200
 ADAPTER = "adapter "
 _OF = " of "
 _OF_INTERFACE = "net.ipv4.conf."
-#: Host names are words with points and hyphens (RFC 952); what is between is kept as well.
-_WORDS = re.compile(r"([\w.-]+)")
-
 _VIRTUAL = "Virtual nodes: they share one machine, and what they say of it is said once for each."
 
 
@@ -33,7 +31,8 @@ def data(surveyed: Surveyed, _setting: Setting) -> dict[str, object]:
     return identified(
         "discovery", "1.0", virtual=fabric.virtual, nodes=surveyed.inventories,
         unreached=fabric.unreached, networks=fabric.networks, ports=surveyed.ports,
-        ceilings=surveyed.ceilings, classes=surveyed.classes,
+        ceilings=surveyed.ceilings, classes=surveyed.classes, limits=surveyed.limits,
+        unread=surveyed.unread,
     )  # fmt: skip
 
 
@@ -47,8 +46,8 @@ def document(surveyed: Surveyed, setting: Setting) -> doc.Report:
         about="fabricgauge discover", under=(doc.Paragraph(joins, on=doc.PAGE),),
         provisos=(_VIRTUAL,) if surveyed.fabric.virtual else (),
         sections=(
-            _missing(surveyed), _classes(surveyed), _near(surveyed), _networks(surveyed),
-            _ports(surveyed), _nodes(surveyed, setting.verbose),
+            _missing(surveyed), _limits(surveyed), _classes(surveyed), _near(surveyed),
+            _networks(surveyed), _ports(surveyed), _nodes(surveyed, setting.verbose),
         ),
         closing="MB is 10⁶ bytes. All rates are per direction; ceilings are payload. What a node"
         " did not say is left out.",
@@ -64,6 +63,8 @@ def _verdict(surveyed: Surveyed) -> tuple[str, doc.Tone]:
         return "INCOMPLETE", "inconclusive"
     if odd:
         return f"{odd:,} ODD", "warn"
+    if surveyed.limits and surveyed.limits[0].severity is not Severity.NOTE:
+        return "LIMITED", "warn"
     differ = any(one.splits for one in surveyed.classes)
     return ("DIFFERENT", "warn") if differ else ("ALIKE", "pass")
 
@@ -75,7 +76,9 @@ def summary(surveyed: Surveyed) -> str:
     odd = len(odd_nodes(surveyed))
     answered = f"{asked - lost:,} of {asked:,} nodes answered" if lost else counted(asked, "node")
     kinds = counted(len(surveyed.classes), "class", "classes")
-    return f"{answered}; {kinds} of like nodes, {odd or 'none'} odd"
+    worst = [one for one in surveyed.limits if one.severity is not Severity.NOTE][:1]
+    limits = "".join(f"; {place(one)} {one.what}" for one in worst)
+    return f"{answered}; {kinds} of like nodes, {odd or 'none'} odd{limits}"
 
 
 def odd_nodes(surveyed: Surveyed) -> set[str]:
@@ -91,8 +94,18 @@ def _missing(surveyed: Surveyed) -> doc.Section:
         ),
         *troubles([one for one in surveyed.inventories if one.name not in lost]),
         *(f"not joined: {sentence}" for sentence in surveyed.fabric.unjoined),
+        *surveyed.unread,
     )
     return doc.Section("missing", "Not read", (doc.Items(told),), nav="Not read")
+
+
+def _limits(surveyed: Surveyed) -> doc.Section:
+    """What holds adapters and ports below what they could carry, alike or not."""
+    told = (f"{place(one)} {one.what}; {'; '.join(one.evidence[1:2])}".rstrip("; ")
+            for one in surveyed.limits)  # fmt: skip
+    said = "fabricgauge doctor says what to do, and looks at more."
+    return doc.Section("limits", "Below what it could be", (doc.Items(tuple(told)),), nav="Limits",
+                       intro=said)  # fmt: skip
 
 
 def _classes(surveyed: Surveyed) -> doc.Section:
@@ -248,22 +261,11 @@ def _of_shown(facts: dict[str, str], inventory: Inventory) -> tuple[tuple[str, s
 
 def troubles(inventories: Sequence[Inventory]) -> Iterator[str]:
     """What could not be read, once for all nodes that say the same."""
-    told = [(one.name, trouble) for one in inventories for trouble in one.troubles]
-    yield from (f"{names}: {trouble}" for names, trouble in _together(told))
+    yield from words.told_together(
+        [(one.name, trouble) for one in inventories for trouble in one.troubles]
+    )
 
 
 def unreached(nodes: Sequence[Unreached]) -> Iterator[tuple[str, str]]:
     """Nodes and the reason; nodes with the same reason share one entry."""
-    yield from _together([(one.name, one.reason) for one in nodes])
-
-
-def _together(told: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Sentences begin with their node's name, or have it where another node's has its own."""
-    alike: dict[str, list[tuple[str, str]]] = {}
-    for name, sentence in told:
-        bare = sentence.removeprefix(f"{name}: ").removeprefix(f"{name} ")
-        common = "".join("NODE" if word == name else word for word in _WORDS.split(bare))
-        alike.setdefault(common, []).append((name, bare))
-    for common, nodes in alike.items():
-        names = [name for name, _ in nodes]
-        yield shortened(names), nodes[0][1] if len(nodes) == 1 else common
+    yield from words.together([(one.name, one.reason) for one in nodes])

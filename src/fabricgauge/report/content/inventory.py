@@ -4,7 +4,7 @@ Many nodes' names are written as a person writes them: ``c[1-3,7],gpu[01-04]``.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ClusterShell.RangeSet import RangeSet
 
@@ -192,3 +192,24 @@ def _way(one: Adapter, gpu: Gpu, told: dict[tuple[str, int], str]) -> str:
 
 def number(value: int | str | Skipped) -> str:
     return "not known" if isinstance(value, Skipped) else str(value)
+
+
+#: Host names are words with points and hyphens (RFC 952); what is between is kept as well.
+_WORDS = re.compile(r"([\w.-]+)")
+
+
+def told_together(told: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Sentences behind their nodes' names, once for all nodes that say the same."""
+    return tuple(f"{names}: {sentence}" for names, sentence in together(told))
+
+
+def together(told: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Sentences begin with their node's name, or have it where another node's has its own."""
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for name, sentence in told:
+        bare = sentence.removeprefix(f"{name}: ").removeprefix(f"{name} ")
+        common = "".join("NODE" if word == name else word for word in _WORDS.split(bare))
+        alike.setdefault(common, []).append((name, bare))
+    for common, nodes in alike.items():
+        names = [name for name, _ in nodes]
+        yield shortened(names), nodes[0][1] if len(nodes) == 1 else common

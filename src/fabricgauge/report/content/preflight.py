@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from fabricgauge.model.finding import THEREFORE, Diagnosis, Finding, Severity
 from fabricgauge.report import document as doc
+from fabricgauge.report.content.inventory import folded, told_together
 from fabricgauge.report.interface import Kind, Setting
 from fabricgauge.words.sentences import command, counted
 
@@ -12,6 +13,10 @@ from fabricgauge.words.sentences import command, counted
 VERSION = 1
 #: Of more nodes the first and the last are named.
 MOST_NAMED = 16
+#: A headline is read at a glance: two findings, and the nodes of one in a short word.
+MOST_IN_HEADLINE, LONGEST_PLACE = 2, 60
+#: Files that nothing reads, in a page.
+MOST_UNREAD = 50
 
 TONES: dict[Severity, doc.Tone] = {
     Severity.FAIL: "fail",
@@ -33,9 +38,12 @@ def document(diagnosis: Diagnosis, _setting: Setting) -> doc.Report:
     word, tone = _verdict(diagnosis)
     return doc.Report(
         word=word, tone=tone, headline=conclusion(diagnosis), title="fabricgauge doctor",
-        about="fabricgauge doctor", under=(doc.Paragraph(looked_at(diagnosis)),),
+        about="fabricgauge doctor",
+        under=(*_first_step(diagnosis), doc.Paragraph(looked_at(diagnosis))),
         provisos=(_VIRTUAL,) if diagnosis.virtual else (),
-        sections=(*_found(diagnosis), _sound(diagnosis), *_missing(diagnosis)),
+        sections=(
+            *_found(diagnosis), *_unread(diagnosis), _sound(diagnosis), *_missing(diagnosis),
+        ),
         closing="Nothing was changed on any node. Commands are those that need no choice; what is"
         " configured elsewhere must be changed there as well.",
     )  # fmt: skip
@@ -58,6 +66,8 @@ def data(diagnosis: Diagnosis, _setting: Setting) -> dict[str, object]:
             for one in diagnosis.checked
         ],
         "untried": diagnosis.untried,
+        "unread": diagnosis.unread,
+        "troubles": diagnosis.troubles,
     }  # fmt: skip
 
 
@@ -65,26 +75,71 @@ KIND = Kind("preflight", document, data)
 
 
 def conclusion(diagnosis: Diagnosis) -> str:
-    """``1 finding (1 FAIL): 12 checks, 3 could not look``; never ``no finding`` for no look."""
-    looked = [one for one in diagnosis.checked if one.skipped is None]
-    missing = len(diagnosis.checked) - len(looked)
-    if not looked:
+    """The worst findings with their places, and how many more there are; never ``no finding`` for
+    no look."""
+    if all(one.skipped for one in diagnosis.checked):
         return "nothing could be checked"
-    counts = Counter(finding.severity for finding in diagnosis.findings)
+    findings = diagnosis.findings
+    if not findings:
+        return f"no finding: {looks(diagnosis)}"
+    worst = [one for one in findings if one.severity is findings[0].severity][:MOST_IN_HEADLINE]
+    rest = findings[len(worst) :]
+    counts = Counter(one.severity for one in rest)
     told = ", ".join(f"{counts[one]} {one.value}" for one in Severity if counts[one])
-    found = f"{counted(counts.total(), 'finding')} ({told})" if counts else "no finding"
+    more = f"; {counted(len(rest), 'more finding')} ({told})" if rest else ""
+    return "; ".join(f"{place(one)} {one.what}" for one in worst) + more
+
+
+def looks(diagnosis: Diagnosis) -> str:
+    """``12 checks looked, 3 more could not look``."""
+    looked = sum(one.skipped is None for one in diagnosis.checked)
+    missing = len(diagnosis.checked) - looked
     rest = f", {missing} more could not look" if missing else ""
-    return f"{found}: {counted(len(looked), 'check')} looked{rest}"
+    return f"{counted(looked, 'check')} looked{rest}"
+
+
+def place(finding: Finding) -> str:
+    """Where it is, with a colon; of many places the nodes' folded names."""
+    where = finding.where
+    if len(where) > LONGEST_PLACE:
+        where = folded(finding.nodes)
+    return f"{where if len(where) <= LONGEST_PLACE else f'{len(finding.nodes):,} nodes'}:"
 
 
 def looked_at(diagnosis: Diagnosis) -> str:
-    """Nodes, networks, and how long counters were watched."""
+    """Nodes, networks, how many checks looked, and how long counters were watched."""
     nodes = ", ".join(diagnosis.nodes) or "no node"
     if len(diagnosis.nodes) > MOST_NAMED:
         nodes = f"{len(diagnosis.nodes):,} nodes, {diagnosis.nodes[0]} to {diagnosis.nodes[-1]}"
     networks = ", ".join(diagnosis.networks) or "no network"
     watched = f"; counters watched for {diagnosis.seconds:g} s" if diagnosis.seconds else ""
-    return f"{nodes}; {networks}{watched}"
+    looked = f"; {looks(diagnosis)}" if diagnosis.findings else ""
+    return f"{nodes}; {networks}{watched}{looked}"
+
+
+def _first_step(diagnosis: Diagnosis) -> Iterator[doc.Paragraph]:
+    """What to do about the worst finding; its commands stand with it."""
+    for one in diagnosis.findings[:1]:
+        if one.severity is not Severity.NOTE:
+            yield doc.Paragraph(f"First: {one.remedy}")
+
+
+def _unread(diagnosis: Diagnosis) -> Iterator[doc.Section]:
+    """Files and lines that nothing reads: no check has looked at them."""
+    told = (
+        *diagnosis.unread,
+        *told_together([(node, one) for node, of in diagnosis.troubles.items() for one in of]),
+    )
+    if told:
+        yield doc.Section(
+            "unread", "Not read", (doc.Items(told[:MOST_UNREAD]), *_more(len(told) - MOST_UNREAD)),
+            nav=f"Not read ({len(told)})",
+        )  # fmt: skip
+
+
+def _more(count: int) -> Iterator[doc.Block]:
+    if count > 0:
+        yield doc.Paragraph(f"{count:,} more are in the JSON report.")
 
 
 def _verdict(diagnosis: Diagnosis) -> tuple[str, doc.Tone]:
