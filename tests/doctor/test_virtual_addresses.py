@@ -1,5 +1,6 @@
 """Addresses that are a node's own affair, or a service's: none of them is a fault."""
 
+import msgspec
 import pytest
 from tests.doctor.clusters import (
     NO,
@@ -103,3 +104,19 @@ def test_one_address_on_all_fast_ports_is_a_cloned_images() -> None:
 def test_an_address_over_usb_in_a_network_of_the_nodes_is_a_duplicate() -> None:
     found = findings(with_port(4, "10.1.0.254", "cdc_ncm"))
     assert "addresses" in {one.check for one in found}
+
+
+def test_a_bridges_one_address_hides_no_other_note() -> None:
+    """A hosts file that differs on one of the nodes does not follow from docker0."""
+    preflight = clean()
+    for name in ("c1", "c2", "c3", "c4"):
+        bridge = (Address("172.17.0.1", 16),)
+        preflight = with_interface(preflight, f"{name}:docker0", addresses=bridge)
+    odd = msgspec.structs.replace(
+        preflight.inventories[1], facts={**preflight.inventories[1].facts, "hosts file": "9 9"}
+    )
+    changed = (preflight.inventories[0], odd, *preflight.inventories[2:])
+    found = findings(msgspec.structs.replace(preflight, inventories=changed))
+    assert [(one.check, one.severity) for one in found] == [
+        ("addresses", Severity.NOTE), ("names", Severity.NOTE)
+    ]  # fmt: skip

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from fabricgauge.doctor.checks import CHECKS
+from fabricgauge.doctor.checks.addresses import ADDRESSES
 from fabricgauge.doctor.places import Cluster
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import THEREFORE, Checked, Finding, Severity
@@ -121,7 +122,10 @@ def _cause(finding: Finding, by_node: Mapping[str, Sequence[Finding]]) -> Findin
 
 
 def _explains(cause: Finding, finding: Finding) -> bool:
-    """Nothing is hidden below what counts less than itself."""
+    """Nothing is hidden below what counts less than itself, or below a bridge's address, which no
+    name means."""
+    if cause.check == ADDRESSES.id and cause.severity is Severity.NOTE:
+        return False
     if cause.check not in EXPLAINED_BY.get(finding.check, ()):
         return False
     if _WORST_FIRST.index(cause.severity) > _WORST_FIRST.index(finding.severity):
