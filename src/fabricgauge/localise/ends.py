@@ -23,6 +23,7 @@ from fabricgauge.localise.slowness import (
     Slowness,
     levels,
     quantile,
+    sampled_rows,
 )
 
 #: The two directions of a node, places in pairs of figures.
@@ -201,7 +202,8 @@ class BestPairs:
     def _usual(self) -> tuple[tuple[float, float], ...]:
         """For each way, what the best pairs of the usual node have, and how far these scatter."""
         slow = self._whole.slow
-        found = (levels(side, slow.nodes, limits.BEST_SHARE, slow.partners) for side in slow.sides)
+        rows = np.arange(slow.nodes)[sampled_rows(slow.nodes)]
+        found = (quantile(side(rows, slow.partners), limits.BEST_SHARE) for side in slow.sides)
         return tuple(
             (centre(values[partners > 0]), scale(values[partners > 0]))
             for values, partners in found
@@ -341,7 +343,8 @@ def _doubtful_uplinks(
             less = usual[grouping.distances[group, columns[away]]]
             for way, side in enumerate(slow.sides):
                 crossing = side(nodes, some)[:, away] - less
-                ways[way, group] = np.nanmedian(crossing) if np.isfinite(crossing).any() else np.nan
+                measured = crossing[np.isfinite(crossing)]
+                ways[way, group] = np.median(measured) if measured.size else np.nan
     excess = np.stack([way - centre(way[np.isfinite(way)]) for way in ways])
     worst = np.nan_to_num(np.fmax(*excess))
     known = {end.index for end in named}
