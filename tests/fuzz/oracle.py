@@ -12,8 +12,10 @@ from types import FrameType
 import msgspec
 
 from fabricgauge.model.suite import Failure, SuiteCurve, SuitePoint, UnparsedLine
+from fabricgauge.parse.command import command_in, goes_on
 from fabricgauge.parse.dialects import JSON_DIALECTS, dialect_begun
 from fabricgauge.parse.lines import plain, split_host, split_label
+from fabricgauge.parse.messages import kind_of_message
 from fabricgauge.parse.suites import OUR_REMARK, Found, is_decoration, is_fence, read
 
 #: Processor time that one input may take: a start, and what each of its bytes may cost.
@@ -136,6 +138,8 @@ def _lost(lines: Sequence[str], found: Sequence[Found]) -> Iterator[str]:
     """Where no suite's output is, each line is told of, but rulers and blank lines."""
     if any(isinstance(one, SuiteCurve) for one in found) or not _is_foreign(lines):
         return
+    if any(goes_on(text) for line in lines for text in _readings(line)):
+        return  # a command's next lines are its own
     told = sum(one.count for one in found if isinstance(one, UnparsedLine))
     most = sum(bool(line.strip()) for line in lines)
     least = sum(not any(map(_may_pass, _readings(line))) for line in lines)
@@ -149,7 +153,8 @@ def _readings(line: str) -> tuple[str, ...]:
 
 
 def _may_pass(text: str) -> bool:
-    return is_decoration(text) or is_fence(text) or text.startswith(OUR_REMARK)
+    is_told = command_in(text) is not None or kind_of_message(text) is not None
+    return is_told or is_decoration(text) or is_fence(text) or text.startswith(OUR_REMARK)
 
 
 def _is_foreign(lines: Sequence[str]) -> bool:

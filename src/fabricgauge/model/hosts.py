@@ -22,9 +22,18 @@ def same_host(name: str, another: str) -> bool:
 
 def unified(names: Iterable[str]) -> tuple[str, ...]:
     """The same names, each host by the first name that it has among them."""
+    names = tuple(names)
     known: dict[str, str] = {}
-    return tuple(known.setdefault(name, _first(name, known.values())) for name in names)
-
-
-def _first(name: str, known: Iterable[str]) -> str:
-    return next((one for one in known if same_host(name, one)), name)
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        if name in known:
+            continue
+        # Only names of one first label, or of the loopback, can be one host's.
+        is_address = _ADDRESS.fullmatch(name.casefold())
+        label = name.casefold() if is_address else name.casefold().partition(".")[0]
+        key = "localhost" if _LOOPBACK.fullmatch(name.casefold()) else label
+        hosts = alike.setdefault(key, [])
+        known[name] = next((one for one in hosts if same_host(name, one)), name)
+        if known[name] == name:
+            hosts.append(name)
+    return tuple(known[name] for name in names)

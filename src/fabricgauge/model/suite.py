@@ -39,8 +39,9 @@ Besides = Literal[
     "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "peak",
 ]  # fmt: skip
 
-#: Why a figure is missing. ``corrupt``: the suite itself found wrong data.
-Trouble = Literal["corrupt", "timeout", "memory", "not a number", "cut off", "other"]
+#: Why a figure is missing. ``corrupt``: the suite itself found wrong data. ``waived``: the suite
+#: left the test out, since it does not apply to this machine.
+Trouble = Literal["corrupt", "timeout", "memory", "not a number", "cut off", "waived", "other"]
 
 
 #: Benchmarks whose first half of ranks meets the second: rank i and i + pairs (osu_mbw_mr.c and
@@ -232,6 +233,19 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
         if self.benchmark in _PAIRED_BY_HALVES:
             return tuple((rank, rank + self.pairs) for rank in range(self.pairs))
         return ()
+
+    def of_unknown_part(self, hosts: Sequence[str]) -> str:
+        """How many processes took part of more, if their nodes are not known: ``2 of 64``.
+
+        The first ranks of many are on one node unless each node has one. ``hosts`` are those of
+        the ranks in their order, as far as somebody names them.
+        """
+        waiting = self.settings.get("waiting processes", "")
+        if not waiting.isdecimal() or self.ranks is None:
+            return ""
+        everybody, own = self.ranks + int(waiting), self.evidence
+        known = max(len(own.rank_hosts), len(own.rank_nodes)) >= self.ranks
+        return "" if known or len(hosts) >= everybody else f"{self.ranks} of {everybody}"
 
     @property
     def inside_node(self) -> str:

@@ -45,6 +45,11 @@ _WITHIN = ("slot", "core", "hwthread", "socket", "package", "numa", "l1cache", "
 _FILE_ON_LINE = re.compile(r"<\(\s*(?:echo|printf)(?: -e)?\s+['\"]?(?P<lines>[^)'\"]*)")
 
 
+def goes_on(text: str) -> bool:
+    """Whether a launch command continues on the next line."""
+    return text.endswith("\\") and len(text) <= LONGEST and _LAUNCHER.search(text) is not None
+
+
 class Command(NamedTuple):
     """A launch of a known program; ``text`` and ``words`` are those from the launcher on."""
 

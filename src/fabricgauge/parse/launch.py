@@ -14,6 +14,7 @@ import msgspec
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.command import Command, rank_nodes
 from fabricgauge.parse.lines import command_line, remembered
+from fabricgauge.parse.nccl.facts import PROGRAM, UNNAMED, renamed
 
 #: What is told of more ranks is not kept.
 MOST_RANKS = 1 << 16
@@ -31,6 +32,8 @@ _SUITES = {
     "osu", "imb", "netpipe", "mpigraph", "gpcnet", "nccl-tests", "rccl-tests", "hpcc",
     "ucc_perftest",
 }  # fmt: skip
+#: Lines named several collectives, and one of them is the table's.
+_SEVERAL = "several"
 #: How the programs begin of which none is called as its benchmarks are.
 _PROGRAMS = {
     "imb": "IMB-", "netpipe": "NPmpi", "mpigraph": "mpiGraph", "ucc_perftest": "ucc_perftest",
@@ -65,12 +68,16 @@ class Launch:
         #: be that of a table.
         self._commands: dict[str, Command | None] = {}
         self._used = False
+        #: The program of nccl-tests that a line named; empty where several lines named others.
+        self._collective = ""
+        self._collective_used = False
 
     def copy(self) -> "Launch":
         """The same facts for a rank's own lines, which then may tell of another start."""
         other = Launch()
         other.learn(self._facts)
         other._commands = dict(self._commands)
+        other._collective = self._collective
         return other
 
     def take(self, text: str) -> Mapping[str, str] | None:
@@ -99,6 +106,14 @@ class Launch:
         begun._commands[command.program] = command
         return begun
 
+    def name_collective(self, text: str) -> None:
+        """Keep the program of nccl-tests that a line names, be it a command's second line."""
+        match = PROGRAM.search(text)
+        if match is not None:
+            alone = self._collective_used or self._collective in ("", match[0])
+            self._collective = match[0] if alone else _SEVERAL
+            self._collective_used = False
+
     def _command_of(self, curve: SuiteCurve) -> Command | None:
         fitting = (
             command
@@ -113,6 +128,11 @@ class Launch:
         Of more ranks than took part the first ones did.
         """
         self._used = True
+        if curve.benchmark == UNNAMED and self._collective.endswith("_perf"):
+            self._collective_used = True
+            named = renamed(curve, self._collective)
+            msgspec.structs.force_setattr(curve, "benchmark", named.benchmark)
+            msgspec.structs.force_setattr(curve, "what", named.what)
         if not (self._facts or self._commands) or curve.suite not in _SUITES:
             return
         hosts = [self._facts.get(str(rank), "") for rank in range(len(self._facts))]

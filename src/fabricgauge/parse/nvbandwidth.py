@@ -181,7 +181,7 @@ class NvbandwidthReader:
             yield from self._end_test("")
             self._name, self._named_at = match["name"], line.number
         elif match := _WAIVED.match(text):
-            yield from self._failure(line, match["name"] or "")
+            yield from self._failure(line, match["name"] or "", "waived")
         elif _ERROR.match(text):
             if "pattern" in text:
                 # The message precedes the figure that it spoils.
@@ -249,10 +249,12 @@ class NvbandwidthReader:
             self._rows, self._last = [[cell(match["value"])]], line
         yield from self._end_matrix("", match["value"])
 
-    def _failure(self, line: LogLine, name: str) -> Iterator[SuiteCurve]:
+    def _failure(
+        self, line: LogLine, name: str, trouble: Trouble = "other"
+    ) -> Iterator[SuiteCurve]:
         yield from self._end_test("")
         self._done = True
-        yield from curves(self._heading(name, "", line.number), line, "other")
+        yield from curves(self._heading(name, "", line.number), line, trouble)
 
     def _end_test(self, cut_off: str) -> Iterator[SuiteCurve]:
         yield from self._end_matrix(cut_off)
@@ -341,7 +343,8 @@ def _curves(
     trouble: Trouble | None = None
     if not matrix or "error" in found:
         words = f"{found.get('status', 'no status')} {found.get('error', '')}"
-        trouble = "corrupt" if "pattern" in words else "other"
+        waived = found.get("status") == "Waived" and "error" not in found
+        trouble = "corrupt" if "pattern" in words else "waived" if waived else "other"
         line = LogLine(line.number, words)
     summed = str(found.get("sum", ""))
     return curves(heading, line, trouble, matrix, description, summed, facts=facts)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.command import Command, command_in
+from fabricgauge.parse.command import Command, command_in, goes_on
 from fabricgauge.parse.dialects import (
     DIALECTS,
     JSON_DIALECTS,
@@ -385,6 +385,8 @@ class LogStream:
         self._reader: SuiteReader | None = None
         self._object: Collector | None = None
         self._unparsed = UnparsedRun()
+        #: The lines of a command that goes on, joined.
+        self._command = ""
         self._rows_of_reader: Callable[[int, str, int], int] | None = None
 
     @property
@@ -416,6 +418,17 @@ class LogStream:
             line = self._as_printed(line)
             text = line.text
             self.messages.take(line.number, text)
+        if self._command:
+            # Behind the shell's prompt of a line that goes on.
+            joined, self._command = f"{self._command} {text.lstrip('> ')}", ""
+            if command_in(joined) or goes_on(joined):
+                text = joined
+                line = LogLine(line.number, text, line.ended)
+        if text[-1:] == "\\" and goes_on(text):
+            self._command = text[:-1].rstrip()
+            return ()
+        if "_perf" in text and text[:1] != "#":
+            self.launch.name_collective(text)
         if (reader is None or "_perf" not in text) and ("run" in text or "mpiexec" in text):
             command = command_in(text)
             if command is not None:

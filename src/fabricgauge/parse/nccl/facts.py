@@ -5,9 +5,13 @@ rccl-tests (src/common.cu): the printf formats of the report's head.
 """
 
 import re
+import statistics
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fabricgauge.model.suite import LogEvidence
+import msgspec
+
+from fabricgauge.model.suite import LogEvidence, SuiteCurve
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.table import SuiteHeading
 
@@ -20,6 +24,9 @@ PROGRAM = re.compile(rf"(?<![\w-])(?:{'|'.join(COLLECTIVES)})_perf(?![a-z])")
 #: The names of more are not kept.
 MOST_RANKS = 1 << 16
 UNNAMED = "unnamed collective"
+_UNNAMED_WHAT = "collective"
+#: Two decimals of GB/s tell a ratio from here on, in bytes/s, and a ratio is told within this.
+_TELLING, _SAME_RATIO = 1e9, 0.02
 
 _RANK = re.compile(
     r"#\s+Rank\s+(?P<rank>\d+)\s+(?:Group\s+(?P<group>\d+)\s+)?(?:Pid\s+\d+\s+)?"
@@ -35,6 +42,34 @@ _REST = re.compile(
     r"# Reducing maxBytes to (?P<most>\d+) due to memory limitation"
     r"|rccl-tests: Version (?P<version>\S+)|# Blocking Enabled: (?P<how>.*\S)"
 )
+
+
+def collective_of(
+    ranks: int, settings: Mapping[str, str], algorithm: SuiteCurve, bus: SuiteCurve
+) -> str:
+    """The program whose bus bandwidth is that multiple of the algorithm's; empty if several are.
+
+    Factors by nccl-tests' doc/PERFORMANCE.md: an all-reduce has 2 (n - 1) / n, a reduce-scatter
+    (n - 1) / n. Both have an operation and no root; of collectives without one several are alike.
+    """
+    rates = {one.message_bytes: one.estimate.value for one in algorithm.points}
+    ratios = [
+        one.estimate.value / rates[one.message_bytes]
+        for one in bus.points
+        if rates.get(one.message_bytes, 0.0) >= _TELLING
+    ]
+    if ranks < 2 or not ratios or not settings.get("operation") or settings.get("root"):
+        return ""
+    ratio, ring = statistics.median(ratios), (ranks - 1) / ranks
+    factors = {"all_reduce_perf": 2 * ring, "reduce_scatter_perf": ring}
+    near = (name for name, one in factors.items() if abs(ratio / one - 1.0) < _SAME_RATIO)
+    return next(near, "")
+
+
+def renamed(curve: SuiteCurve, program: str) -> SuiteCurve:
+    """The curve of an unnamed collective under its program's name."""
+    what = program.removesuffix("_perf") + curve.what.removeprefix(_UNNAMED_WHAT)
+    return msgspec.structs.replace(curve, benchmark=program, what=what)
 
 
 @dataclass

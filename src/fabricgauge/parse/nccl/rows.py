@@ -13,7 +13,7 @@ a table of its own, and so has each datatype and so on.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import lt
 from typing import NamedTuple
@@ -23,7 +23,7 @@ import msgspec
 from fabricgauge.model.suite import Besides, SuiteCurve, Trouble
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.lines import number_of
-from fabricgauge.parse.nccl.facts import NcclFacts
+from fabricgauge.parse.nccl.facts import NcclFacts, collective_of, renamed
 from fabricgauge.parse.rows import RowForm, Rows
 from fabricgauge.parse.table import ColumnUse, SuiteColumn, SuiteTable, TableRows, Use
 
@@ -126,8 +126,17 @@ class NcclTables:
         for table in self._tables.values():
             settings = {**table.heading.settings, **more}
             table.heading = msgspec.structs.replace(table.heading, settings=settings)
-            yield from table.curves(cut_off)
+            yield from self._named(table.curves(cut_off))
         self._tables = {}
+
+    def _named(self, curves: Sequence[SuiteCurve]) -> Iterable[SuiteCurve]:
+        """The curves, by the ratio of their rates if no line names the collective."""
+        rates = {one.quantity: one for one in curves if one.points}
+        if self._facts.program or not {"bandwidth", "bus_bandwidth"} <= rates.keys():
+            return curves
+        algorithm, bus = rates["bandwidth"], rates["bus_bandwidth"]
+        program = collective_of(self._facts.ranks, bus.settings, algorithm, bus)
+        return [renamed(one, program) for one in curves] if program else curves
 
     def _values(
         self, table: SuiteTable, message_bytes: int, time: float, algorithm: float, bus: float

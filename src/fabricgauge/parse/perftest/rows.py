@@ -42,6 +42,7 @@ class ResultRows:
         self.roles = roles
         self._form, self._tables, self._in_cycles = form, tables, in_cycles
         self._last_bytes = 0
+        self._sizes: set[int] = set()
 
     @property
     def expected(self) -> str:
@@ -86,6 +87,7 @@ class ResultRows:
         for table, cells in self._tables:
             table.printed(cells, rows.number, rows.text, rows.columns)
         self._last_bytes = rows.columns[0][-1]
+        self._sizes.update(rows.columns[0])
 
     def _apart(self, text: str) -> list[str] | None:
         """A row whose figures run into each other, by their fixed digits behind the point.
@@ -101,6 +103,8 @@ class ResultRows:
             " whole output"
         )
         sign = sign if self.rows else "the table ends before its first row"
+        # With --run_infinitely a row of one size comes each period, and nothing ends the table.
+        proper_end = proper_end or (self.rows > 1 and len(self._sizes) == 1)
         for table, _ in self._tables:
             yield from table.curves("" if proper_end or not self.roles else sign)
 
