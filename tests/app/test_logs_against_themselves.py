@@ -252,3 +252,124 @@ def test_a_link_that_flapped_while_nccl_measured_is_named(event: str, outcome: O
     found = judged(text, "ndr")
     assert {one.outcome for one in found} == {outcome}, found
     assert outcome is PASS or {one.rule for one in found} == {"errors"}
+
+
+def test_the_first_ranks_of_many_decide_nothing_unless_their_nodes_are_known() -> None:
+    """An IMB table of 2 of 64 processes is memory's, as a rule."""
+    text = log("imb/2021.3--uniband-subset.out")
+    assert [one.outcome for one in judged(text, "edr")] == [SKIPPED, SKIPPED]
+    assert [one.outcome for one in judged(text, "edr", TWO)] == [SKIPPED, PASS]
+    subset, whole = judged(b"$ mpirun -np 64 -ppn 1 IMB-MPI1 Uniband\n" + text, "edr", TWO)
+    assert (subset.outcome, whole.outcome) == (FAIL, PASS)
+    subset, _ = judged(b"$ mpirun -np 64 -ppn 32 IMB-MPI1 Uniband\n" + text, "edr", TWO)
+    assert (subset.outcome, subset.rule) == (INVALID, "placement")
+
+
+def test_a_latency_of_the_first_ranks_of_many_is_a_remark() -> None:
+    text = """\
+# Benchmarking PingPong
+# #processes = 2
+# ( 62 additional processes waiting in MPI_Barrier)
+#---------------------------------------------------
+       #bytes #repetitions      t[usec]   Mbytes/sec
+            0         1000         0.21         0.00
+         8192         1000         1.20      6826.67
+      4194304           10       360.00     11650.84
+"""
+    (found,) = judged(text, "edr")
+    assert found.outcome is WARN, found
+
+
+@pytest.mark.parametrize(
+    ("rate", "network", "outcome"),
+    [(197.28, "hdr rails=8", WARN), (99.0, "hdr rails=8", FAIL), (197.28, "hdr", PASS)],
+)
+def test_one_device_is_held_against_one_rail(rate: float, network: str, outcome: Outcome) -> None:
+    text = log("perftest/5--one-device-of-eight.out").decode().replace("197.28", f"{rate:.2f}")
+    (found,) = judged(text, network, TWO)
+    assert (found.outcome, found.rule) == (outcome, "fraction"), found
+    assert network == "hdr" or found.share == pytest.approx(rate / 198.74, rel=0.01)
+
+
+def test_rows_of_run_infinitely_are_whole() -> None:
+    text = log("perftest/5--run-infinitely.out")
+    (found,) = judged(text, "hdr", TWO)
+    assert found.outcome is PASS, found
+    (found,) = judged(b"".join(text.splitlines(keepends=True)[:-3]), "hdr", TWO)
+    assert (found.outcome, found.rule) == (WARN, "completeness")  # one row may be cut off
+    (found,) = judged(text.replace(b"197.57", b"49.57", 1), "hdr", TWO)
+    assert found.outcome is WARN, found
+
+
+@pytest.mark.parametrize(("rate", "outcome"), [(393.28, PASS), (378.0, SKIPPED), (200.0, SKIPPED)])
+def test_both_directions_that_are_full_together_are_full_alone(
+    rate: float, outcome: Outcome
+) -> None:
+    text = log("perftest/5--bidirectional-alone.out").decode().replace("393.28", f"{rate:.2f}")
+    (found,) = judged(text, "hdr", TWO)
+    assert found.outcome is outcome, found
+
+
+@pytest.mark.parametrize(
+    ("network", "rate", "outcome"),
+    [
+        ("5 Gb/s", 4.70, PASS), ("5 Gb/s", 4.78, WARN), ("5 Gb/s", 4.97, WARN),
+        ("5 Gb/s", 5.2, INVALID), ("12.5 Gb/s mtu=1500", 11.95, WARN),
+        ("10GbE", 9.41, PASS), ("10GbE", 9.9, WARN), ("10GbE mtu=1500", 9.9, INVALID),
+        ("10GbE", 10.5, INVALID), ("10GbE mtu=9000", 9.9, PASS),
+    ],
+)  # fmt: skip
+def test_a_cap_and_an_unstated_mtu_are_no_physics(
+    network: str, rate: float, outcome: Outcome
+) -> None:
+    text = IPERF3.format(retries=0).replace("9.37", f"{rate:.2f}").replace("9.36", f"{rate:.2f}")
+    (found,) = judged(text, network)
+    assert found.outcome is outcome, found
+
+
+def test_waived_tests_of_nvbandwidth_are_no_trouble() -> None:
+    text = "nvbandwidth Version: v0.6\nRunning host_to_device_memcpy_ce.\n" + MATRIX
+    alone = judged(text, "pcie 5.0 x16")
+    waived = "".join(
+        f"Running device_to_device_memcpy_{name}_ce.\nWaived:\n" for name in ("read", "write")
+    )
+    assert {one.outcome for one in judged(text + waived, "pcie 5.0 x16")} <= {
+        *(one.outcome for one in alone), SKIPPED
+    }  # fmt: skip
+
+
+MATRIX = """\
+memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)
+           0
+ 0     55.62
+
+SUM host_to_device_memcpy_ce 55.62
+
+"""
+
+
+@pytest.mark.parametrize("name", ["quoted", "labelled", "unnamed"])
+def test_a_collective_is_known_by_its_command_or_its_rates(name: str) -> None:
+    found = judged(log(f"nccl-tests/2.13--command-{name}.out"), "200GbE rails=8")
+    assert {(one.benchmark, one.outcome) for one in found} == {("all_reduce_perf", PASS)}
+
+
+@pytest.mark.parametrize(
+    ("rate", "outcome"),
+    [(2932.55, PASS), (1200.0, WARN), (2932.55 * 1.03, PASS), (29325.5, WARN)],
+)
+def test_columns_of_a_row_that_contradict_each_other_are_no_pass(
+    rate: float, outcome: Outcome
+) -> None:
+    rows = ((65536, 11900.0, 181579.59), (4 << 20, 12300.0, rate))
+    text = osu("Multiple Bandwidth / Message Rate Test", "MB/s Messages/s", rows)
+    text = text.replace("# Size", "# [ pairs: 1 ] [ window size: 64 ]\n# Size")
+    (found,) = judged(text, "edr", TWO)
+    assert found.outcome is outcome, found
+    assert outcome is PASS or found.rule == "stability"
+
+
+def test_a_command_over_several_lines_is_one_command() -> None:
+    text = f"$ mpirun -np 2 \\\n>   --host c1:2 \\\n>   ./osu_bw\n{FULL}"
+    (found,) = judged(text, "edr")
+    assert (found.outcome, found.rule) == (INVALID, "placement")

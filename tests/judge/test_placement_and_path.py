@@ -255,3 +255,11 @@ def test_suspects_measured_again_with_small_messages_only_leave_no_doubt() -> No
     assert any("launch 2: too little payload" in line for line in verdict.evidence)
     alone = planted.verdicts(planted.run([again]))
     assert planted.outcomes(alone, "path") == {Outcome.INCONCLUSIVE}
+
+
+def test_placement_is_invalid_when_each_rank_sent_to_itself() -> None:
+    launches = planted.changed(
+        planted.sound_launches(), lambda one: msgspec.structs.replace(one, target=one.origin)
+    )
+    verdict = planted.the(planted.verdicts(planted.run(launches)), "placement", Outcome.INVALID)
+    assert "is origin and target of" in verdict.summary

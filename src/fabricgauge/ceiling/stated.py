@@ -26,7 +26,10 @@ def stated_network(text: str) -> Network:
     Raises:
         UsageError: with what was not understood, what was expected and what is known.
     """
-    facts = reconciled(text, told(text))
+    facts = told(text)
+    framing = facts.pop("framing", "") if "transport" not in facts else ""
+    facts.pop("framing", "")
+    facts = reconciled(text, facts)
     stated = FAMILY_OF[_family(text, facts)](text, facts)
     _refuse_unused(text, facts, stated)
     # Linux's TCP has timestamps on, an iWARP adapter's own TCP off.
@@ -46,7 +49,7 @@ def stated_network(text: str) -> Network:
         rails=_count(text, count, facts[count], 1024) if count else stated.rails,
         host_link=_host_link(text, facts, stated),
         link=stated.link,
-        assumed=_assumed(facts, stated),
+        assumed=(*_assumed(facts, stated), *(("framing",) if framing else ())),
         mode=facts.get("mode", ""),
     )
 

@@ -102,10 +102,17 @@ def _option(match: re.Match[str]) -> Told | None:
     return {key: match[2] if key == "name" else match[2].lower()} if key in OPTIONS else None
 
 
+#: A rate that is said to be Ethernet's; another may be a cap, which counts less than the wire has.
+_FRAMED = re.compile(r"(?:b?e|ige)$|ethernet", re.IGNORECASE)
+
+
 def _rate(match: re.Match[str]) -> Told | None:
     unit = (match[2] or "g").lower()
     stated_bit_s = float(match[1]) * {"m": 1e6, "g": 1e9, "t": 1e12}[unit]
-    return {"rate": ethernet.rate_name(stated_bit_s)} if stated_bit_s >= 1e6 else None
+    if stated_bit_s < 1e6:
+        return None
+    framed = {} if _FRAMED.search(match[0]) else {"framing": "not stated"}
+    return {"rate": ethernet.rate_name(stated_bit_s), **framed}
 
 
 def _speed(match: re.Match[str]) -> Told:

@@ -164,7 +164,10 @@ def _shape(
     name, ranks, nodes = curve.benchmark.removesuffix("_perf"), len(hosts), len(set(hosts))
     unknown = Skipped(f"what {name} moves over a node's adapters is not known")
     if not curve.benchmark.endswith("_perf"):
-        return Skipped("the log does not name its collective: keep the command line above it")
+        return Skipped(
+            "the log does not name its collective, and its rates are those of several: keep the"
+            " command line above it"
+        )
     if subject.medium == "memory":
         return (1.0, 1.0) if name in (*_RINGS, *_CHAINS, "alltoall", "sendrecv") else unknown
     if nodes < 2:

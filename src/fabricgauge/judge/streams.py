@@ -294,7 +294,10 @@ def streams(subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
     for series in subject.of(*(patterns or STREAMS)):
         best = series.best(from_bytes(subject, series))
         if best is not None and series.links_known and not unlike(subject, series):
-            limit = _ceiling_of(subject.ceiling, series, best, _sharing(subject, series))
+            ceiling = subject.ceiling
+            if rails := rails_beside(subject, series):
+                ceiling = ceiling.of_one_rail(rails)
+            limit = _ceiling_of(ceiling, series, best, _sharing(subject, series))
             found.append(Stream(subject, limit, series, best))
     return tuple(found)
 
@@ -323,6 +326,17 @@ def from_bytes(subject: Subject, series: Series) -> float:
 def by_call(series: Series) -> bool:
     """Whether the message size, where the log tells one, is that of a call."""
     return series.foreign is not None and series.foreign.suite in ONE_CONNECTION
+
+
+def rails_beside(subject: Subject, series: Series) -> int:
+    """How many rails a network has of which a log's program used one; 0 if it may have used all.
+
+    perftest measures the device that it names.
+    """
+    foreign, network = series.foreign, subject.network
+    if foreign is None or isinstance(network, Skipped) or foreign.suite != "perftest":
+        return 0
+    return network.rails if network.rails > 1 and len(foreign.evidence.devices) == 1 else 0
 
 
 def _sharing(subject: Subject, series: Series) -> int:

@@ -101,8 +101,23 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def claimed(self) -> bool:
-        """Whether the figures are said to be a network's; a log alone claims nothing."""
-        return not self.imported or not isinstance(self.network, Skipped)
+        """Whether the figures are said to be a network's; a log alone claims nothing.
+
+        Nor do the first ranks of many, which are on one node as a rule.
+        """
+        if not self.imported:
+            return True
+        return not isinstance(self.network, Skipped) and not self.unknown_part
+
+    @property
+    def unknown_part(self) -> str:
+        """``2 of 64`` if that many processes took part in each curve, on unknown nodes."""
+        parts = {
+            one.of_unknown_part(launch.hosts_of(one))
+            for launch in self.launches
+            for one in launch.curves
+        }
+        return min(parts) if parts and "" not in parts else ""
 
     @property
     def by_suite(self) -> bool:

@@ -78,7 +78,9 @@ def _decides(verdict: Verdict, launch: Launch) -> bool:
     one_way = any(one.pattern in _ONE_WAY and one.quantity == "bandwidth" for one in launch.curves)
     if any(one.quantity == "bus_bandwidth" or one.evidence.gpu_pairs for one in launch.curves):
         return verdict.about.kind == "stream"
-    shared = all(one.pairs > 1 for one in launch.curves)
+    shared = all(
+        one.pairs > 1 or one.of_unknown_part(launch.hosts_of(one)) for one in launch.curves
+    )
     known = verdict.about.kind == "stream" or not shared
     return (one_way and known) or verdict.outcome in (Outcome.PASS, Outcome.WARN)
 

@@ -60,6 +60,16 @@ class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
             by_mtu={mtu: one / streams for mtu, one in self.by_mtu.items()},
         )  # fmt: skip
 
+    def of_one_rail(self, rails: int) -> "Ceiling":
+        """The limit of one of several links."""
+        limit = self.payload_bytes_per_s / rails
+        expression = f"{self.payload_bytes_per_s / 1e6:.2f} MB/s ÷ {rails} rails"
+        step = CeilingStep("of one rail", expression, limit, "bytes/s per direction")
+        return msgspec.structs.replace(
+            self, payload_bytes_per_s=limit, steps=(*self.steps, step),
+            by_mtu={mtu: one / rails for mtu, one in self.by_mtu.items()},
+        )  # fmt: skip
+
     def one_transfer_floor_s(self, payload_bytes: float) -> float:
         """The least time in which ``payload_bytes`` can pass in one direction."""
         return max(0.0, payload_bytes - self.burst_bytes) / self.payload_bytes_per_s

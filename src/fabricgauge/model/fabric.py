@@ -256,7 +256,8 @@ class Network(msgspec.Struct, frozen=True, dict=True):
     attached by, e.g. ``PCIe 3.0 x8``,
     empty where that is not known. ``link`` is the link's name in its standard, e.g.
     ``4x EDR``, empty where only its rate is known. ``assumed`` names what was not stated or
-    found, so that the technology's usual value stands for it: ``mtu``, ``ip``, ``timestamps``.
+    found, so that the technology's usual value stands for it: ``mtu``, ``ip``, ``timestamps``;
+    ``framing`` if a rate was stated alone, which may be a cap that counts less than a wire carries.
     ``tunnel_bytes`` is what a tunnel below the packets adds to each.
     ``mode`` is IPoIB's, ``datagram`` or ``connected``; empty where the members' differs or is
     not known.

@@ -168,6 +168,8 @@ class Series(msgspec.Struct, frozen=True):
         """Whether it is known over how many links a figure of several pairs is a sum."""
         pairs = self.foreign.pairs if self.foreign else 1
         hosts = len(set(self.hosts))
+        if self.foreign and self.foreign.of_unknown_part(self.hosts):
+            return False
         return pairs == 1 or hosts == 2 or hosts >= 2 * pairs
 
     @property

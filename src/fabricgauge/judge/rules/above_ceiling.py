@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from fabricgauge.judge import bus
 from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.rules import floor
 from fabricgauge.judge.streams import unlike
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -24,6 +25,11 @@ _UNSURE = (
     "few or unsteady samples, a burst that discovery did not see, or a nominal rate too low",
     "measure again with more samples: fabricgauge check --profile full; check the nominal rate"
     " that the ceiling was worked out from",
+)
+_UNSTATED = (
+    "larger frames, or a cap that does not count the wire's headers and gaps, carry that much: the"
+    " ceiling is that of frames of 1500 bytes on a wire",
+    'state the MTU, e.g. --network "10GbE mtu=9000"; compare a cloud\'s cap with its promise',
 )
 
 
@@ -97,18 +103,40 @@ def _above(subject: Subject, ceiling: Ceiling, above: list[_Excess], *, sure: bo
     limit = subject.threshold("above-ceiling.tolerance")
     unit, most = "bytes/s per direction", ceiling.payload_bytes_per_s
     at = figures.at(point.message_bytes, point.sized)
+    fastest = max(
+        one.payload_bytes / max(one.high_s, one.median_s)
+        for excess in above
+        for one in excess.point.observed
+    )
+    unstated = sure and fastest <= _possible(subject)
+    nominal = ", and not more than the nominal rate" if unstated else ""
+    below = "" if sure else ", though its interval reaches below"
     return Said(
-        Outcome.INVALID if sure else Outcome.WARN,
+        Outcome.INVALID if sure and not unstated else Outcome.WARN,
         f"{_sentence(above[0])} is more than the ceiling of {figures.rate(most)} per direction"
-        f" allows{'' if sure else ', though its interval reaches below'}",
+        f" allows{nominal or below}",
         Figure(point.bandwidth.value, f"{unit} {at}", patterns.sentence(series.pattern)),
         Threshold(
             most * (1 + limit.value), unit, "at most",
             f"ceiling of {subject.name} with {limit.origin}",
         ),
         tuple(map(_sentence, above[:6])),
-        *(_SURE if sure else _UNSURE),
+        *(_UNSTATED if unstated else _SURE if sure else _UNSURE),
     )  # fmt: skip
+
+
+def _possible(subject: Subject) -> float:
+    """What TCP may carry in bytes/s by facts that nobody stated (MTU, what a cap counts), or 0.
+
+    A latency that no network has shows memory, whose figures prove nothing.
+    """
+    network = subject.network
+    if isinstance(network, Skipped) or isinstance(network.rate_bit_s, Skipped):
+        return 0.0
+    unstated = subject.imported and {"mtu", "framing"} & set(network.assumed)
+    if not unstated or subject.medium != "tcp" or floor.too_quick(subject):
+        return 0.0
+    return network.rate_bit_s / 8 * network.rails
 
 
 def _sentence(excess: _Excess) -> str:

@@ -91,6 +91,15 @@ def _of_logs(subject: Subject) -> Said:
     figure = Figure(len(tables), "", "tables were read")
     files = sentences.counted(len(subject.launches), "file")
     read = f"{sentences.counted(len(tables), 'table')} of {files} read"
+    waived = {
+        (one.source, one.first_line)
+        for one in subject.curves
+        for failure in one.failures
+        if failure.trouble == "waived"
+    }
+    if waived:
+        tests = sentences.counted(len(waived), "test")
+        read += f", {tests} of them waived by the suite as not for this machine"
     if not missing:
         return Said(Outcome.PASS, f"{read}{''.join(unparsed[:1])}", figure, None, unparsed[1:])
     limited = any(LIMITED in one for one in missing)
@@ -125,6 +134,7 @@ def _missing(subject: Subject) -> Iterator[str]:
         f"{one.source}:{failure.line} {one.benchmark}: {failure.trouble}: {failure.text}"
         for one in curves
         for failure in one.failures
+        if failure.trouble != "waived"
     )
 
 

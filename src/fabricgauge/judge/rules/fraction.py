@@ -9,7 +9,7 @@ from fabricgauge.judge.bus import bus_words
 from fabricgauge.judge.gpu_pairs import pair_words
 from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.rules import cache_shape
-from fabricgauge.judge.streams import Stream, by_call, from_bytes, streams, unlike
+from fabricgauge.judge.streams import Stream, by_call, from_bytes, rails_beside, streams, unlike
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP
@@ -42,6 +42,10 @@ _ONE_PORT = causes.Cause(
     "measure several connections at once: fabricgauge check --tool iperf3 --parallel 8; look at"
     " /proc/net/bonding and at the hash policies of the bond and of the switch (layer3+4 spreads"
     " the connections of two nodes over the ports)",
+)
+_ONE_RAIL = causes.Cause(
+    "the log names one device, and nothing shows what the other rails carry",
+    "import a log of each device, and state one rail of the network (leave rails= out)",
 )
 _RDMA_MTU = causes.Cause(
     "which RDMA MTU the figure had is not known, and with another one the verdict is another",
@@ -80,7 +84,7 @@ _SINGLE = (
     _PING_PONG, _ONE_CONNECTION, _ONE_FLOW, _ONE_PORT, _RDMA_MTU, _MIXED_MTU, _MEMORY, _UNSIZED,
     _BROKE, _CLOCK,
 )  # fmt: skip
-_NO_FAULT = (*_SINGLE, _ABOVE, causes.UNSTEADY)
+_NO_FAULT = (*_SINGLE, _ABOVE, _ONE_RAIL, causes.UNSTEADY)
 
 _IMPORT_STREAM = (
     "import a one-way stream of the same network as well: osu_bw, IMB-MPI1 Uniband, ib_write_bw,"
@@ -92,6 +96,10 @@ _STATE = (
 )
 _LARGE = (
     "measure a stream of large messages: fabricgauge check --patterns bandwidth --sizes 64K,1M,4M"
+)
+_SAY_NODES = (
+    "start one rank per node, or keep in the log where the ranks ran (I_MPI_DEBUG=4 of Intel MPI,"
+    " --report-bindings of Open MPI)"
 )
 _STATE_RDMA = 'state what RDMA used it as, e.g. --network "100GbE roce", "10GbE iwarp" or "edr"'
 
@@ -106,7 +114,9 @@ def judge(subject: Subject) -> Words:
     other = [one.name for one in subject.series if unlike(subject, one)]
     one_way = streams(subject, "bandwidth", "put_bandwidth", "get_bandwidth")
     one_way = one_way or streams(subject, "latency")
-    both = streams(subject, "bidirectional_bandwidth") if one_way else ()
+    both = streams(subject, "bidirectional_bandwidth")
+    if not one_way:
+        both = tuple(one for one in both if _fills_each_way(one))
     said = [*(_said(stream, one_way) for stream in one_way + both), *collectives]
     if other:
         tables = sentences.counted(len(other), "table")
@@ -117,13 +127,26 @@ def judge(subject: Subject) -> Words:
     return said or _nothing(subject)
 
 
+def _fills_each_way(stream: Stream) -> bool:
+    """Whether both directions together show each one full: the other carries no more than all."""
+    return 2 * stream.low - 1 >= stream.limit("fraction.pass")
+
+
 def _nothing(subject: Subject) -> Said:
     """Why nothing is held against the ceiling: a table has no figure, or none of large messages."""
     remedy = _IMPORT_STREAM if subject.imported else _LARGE
     if bare := next((one for one in subject.curves if not one.points), None):
         told = bare.failures[0].text if bare.failures else bare.cut_off
+        if bare.failures and bare.failures[0].trouble == "waived":
+            told = f"waived by the suite ({told})"
         reason = f"{bare.benchmark} has no figure: {told}"
         return Said(Outcome.INCONCLUSIVE, reason, remedy=remedy)
+    if subject.unknown_part:
+        reason = (
+            f"{subject.unknown_part} processes took part, and on which nodes they ran is not known:"
+            " the first ranks of many are on one node, unless each node has one"
+        )
+        return Said(Outcome.INCONCLUSIVE, reason, remedy=_SAY_NODES)
     small = subject.of("bandwidth", "put_bandwidth", "get_bandwidth")
     sizes = [from_bytes(subject, one) for one in small]
     size = figures.size(int(min(sizes, default=subject.limit("fraction.from"))))
@@ -137,6 +160,9 @@ def _said(stream: Stream, every: tuple[Stream, ...]) -> Said:
     single = _decides_nothing(stream, plain, by_mtu)
     cause = single or next(iter(likely), None)
     outcome = Outcome.INCONCLUSIVE if single else plain
+    rails = rails_beside(stream.subject, stream.series)
+    if rails and outcome is Outcome.PASS:
+        outcome, cause = Outcome.WARN, _ONE_RAIL
     signs = host.signs(stream) if cause and cause not in _NO_FAULT else host.Signs()
     # A low figure is a remark where others decide; where it decides, a host may excuse it.
     if outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
@@ -145,7 +171,7 @@ def _said(stream: Stream, every: tuple[Stream, ...]) -> Said:
     at = figures.at(stream.best.message_bytes, stream.best.sized)
     return Said(
         outcome,
-        stream.sentence + _of_hosts(outcome, signs),
+        stream.sentence + (f" (one of {rails} rails)" if rails else "") + _of_hosts(outcome, signs),
         Figure(
             stream.fraction, "share",
             f"of the ceiling, per direction {at} ({patterns.sentence(stream.series.pattern)})",

@@ -8,6 +8,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Placed
 from fabricgauge.model.hosts import unified
 from fabricgauge.model.measurement import Placement
+from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.words import sentences
 
@@ -17,6 +18,7 @@ _ONE_NODE = (
     "both ranks were started on one node, so memory was measured: typically the placement flag"
     " of another MPI, or a host list whose first host has two slots"
 )
+_ONE_RANK = "a rank sent to itself, so memory was measured"
 _OTHER_NODE = "the launcher did not keep the order or the choice of the nodes"
 _ONE_MACHINE = "the nodes are containers or namespaces of one machine"
 _CUT_SHORT = "the engine's output was cut short"
@@ -39,6 +41,7 @@ def judge(subject: Subject) -> Said | Skipped:
         return Said(Outcome.INCONCLUSIVE, "no launch measured anything", remedy=mend)
     virtual = subject.run.fabric.virtual
     signs = [sign for placed in measured for sign in _signs(placed, virtual=virtual)]
+    signs += _to_itself(subject)
     unknown = Outcome.INCONCLUSIVE, "nothing shows where the ranks ran", ""
     outcome, told, cause = min(signs, key=lambda one: one[0].rank, default=unknown)
     fine = outcome is Outcome.PASS
@@ -59,7 +62,7 @@ def _of_logs(subject: Subject) -> Said | Skipped:
         (one, unified(one.hosts if len(one.hosts) > 1 else one.evidence.rank_hosts or one.hosts))
         for one in subject.curves
     ]
-    stated = (node for launch in subject.launches for node in launch.nodes)
+    stated = [node for launch in subject.launches for node in launch.nodes]
     nodes = tuple(dict.fromkeys(unified(stated)))
     lonely = f"--hosts named {nodes[0]} for all ranks" if len(nodes) == 1 else ""
     for curve, _ in reversed(named):
@@ -80,6 +83,20 @@ def _of_logs(subject: Subject) -> Said | Skipped:
     return Skipped(
         "not known: the logs do not say on which hosts the ranks ran, and nobody stated it"
     )
+
+
+def _to_itself(subject: Subject) -> Iterator[_Sign]:
+    """Cases of a pair in which a rank sent to itself."""
+    for launch in subject.launches:
+        own = [
+            one
+            for one in launch.completed
+            if one.pattern in PAIR_PATTERNS and one.origin == one.target
+        ]
+        if own:
+            told = f"launch {launch.number}: rank {own[0].origin} is origin and target of"
+            cases = sentences.counted(len(own), "case")
+            yield Outcome.INVALID, f"{told} {cases}, first {own[0].case}", _ONE_RANK
 
 
 def _signs(placed: Placed, *, virtual: bool) -> Iterator[_Sign]:

@@ -8,6 +8,7 @@ from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.groups import grouped
+from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.stats.series import Point, Series
 from fabricgauge.words import figures, patterns, sentences
@@ -16,6 +17,12 @@ ID = "stability"
 
 _CAUSE = "other load on the hosts or the link, power saving, or a run that was too short"
 _APPENDED = "a second run was appended to the log, or the network changed while it was measured"
+_EDITED = (
+    "the log was edited, or columns of two runs were put together",
+    "import the log as its suite wrote it",
+)
+#: Bandwidths from here on, in bytes/s, are printed exactly enough; 2^20 bytes are 4.9 % more.
+_EXACT, _ROUNDED = 1e6, 0.1
 _REMEDY_OF_LOGS = "import each run as a log of its own; measure again if it is one run"
 _REMEDY = "measure again when nodes and network are quiet: fabricgauge check --profile full"
 
@@ -51,7 +58,9 @@ def judge(subject: Subject) -> Said | Skipped:
 
 
 def _of_logs(subject: Subject) -> Said | Skipped:
-    """Rows of one size that a table has several times, as of a second run that was appended."""
+    """Columns of a row that contradict each other, and rows of one size that differ."""
+    if columns := tuple(_contradicting(subject)):
+        return Said(Outcome.WARN, columns[0], evidence=columns, cause=_EDITED[0], remedy=_EDITED[1])
     found = sorted(_repeated(subject), key=itemgetter(0), reverse=True)
     if not found:
         return Skipped("the logs have means only: how steady the figures were is not known")
@@ -60,6 +69,40 @@ def _of_logs(subject: Subject) -> Said | Skipped:
         Outcome.WARN, what, Figure(spread, "share", what), subject.threshold(limit, "at most"),
         tuple(told for _, _, told in found), _APPENDED, _REMEDY_OF_LOGS,
     )  # fmt: skip
+
+
+def _contradicting(subject: Subject) -> Iterator[str]:
+    """Rows whose messages/s times their size are not their bytes/s.
+
+    Groups and threads share a row's figures in ways of their own.
+    """
+    rates = {
+        (_table(curve), point.message_bytes): point.estimate.value
+        for curve in subject.curves
+        if curve.quantity == "message_rate" and curve.directions == 1
+        for point in curve.points
+    }
+    for curve in subject.curves:
+        shared = {"groups", "group", "threads"} & curve.settings.keys()
+        if curve.quantity != "bandwidth" or curve.directions != 1 or shared:
+            continue
+        for point in curve.points:
+            value, size = point.estimate.value, point.message_bytes
+            rate = rates.get((_table(curve), size))
+            if not rate or not size or value < _EXACT:
+                continue
+            other = rate * size
+            if max(value / other, other / value) > 1.0 + _ROUNDED:
+                yield (
+                    f"{curve.source}:{point.line} {curve.benchmark}: {figures.rate(value)}"
+                    f" {figures.at(size)}, but {rate:,.0f} messages/s of that size are"
+                    f" {figures.rate(other)}"
+                )
+
+
+def _table(curve: SuiteCurve) -> tuple[str, str, int, str]:
+    window = curve.settings.get("window", "")
+    return curve.source, curve.benchmark, curve.first_line, window
 
 
 def _repeated(subject: Subject) -> Iterator[tuple[float, str, str]]:
