@@ -13,10 +13,26 @@ std::int64_t batch_for(double operation_s, double clock_overhead_s) noexcept {
     return std::min(static_cast<std::int64_t>(operations), longest_batch);
 }
 
-std::int64_t block_samples_for(double sample_s, double budget_s) noexcept {
-    const double length_s = std::min(block_s, budget_s / 32.0);
-    const double samples = std::ceil(length_s / std::max(sample_s, 1e-9));
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(samples), 1, longest_block_samples);
+std::int64_t block_samples_for(double sample_s, double budget_s,
+                               std::int64_t message_bytes) noexcept {
+    const double shortest_s = std::max(sample_s, 1e-9);
+    const double samples = std::ceil(std::min(block_s, budget_s / 32.0) / shortest_s);
+    const auto fewest = message_bytes > longest_of_fewest_bytes
+                            ? 1.0
+                            : std::min<double>(fewest_block_samples, budget_s / 16.0 / shortest_s);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::max(samples, fewest)), 1,
+                                    longest_block_samples);
+}
+
+std::int64_t samples_within(double time_s, double sample_s) noexcept {
+    const double samples = time_s / std::max(sample_s, 1e-9);
+    return static_cast<std::int64_t>(std::clamp(samples, 1.0, double(longest_block_samples)));
+}
+
+double undisturbed_s(std::vector<std::int64_t> samples_ps) {
+    const auto tenth = samples_ps.begin() + static_cast<std::ptrdiff_t>(samples_ps.size() / 10);
+    std::nth_element(samples_ps.begin(), tenth, samples_ps.end());
+    return static_cast<double>(*tenth) * 1e-12;
 }
 
 }  // namespace fabricgauge

@@ -102,7 +102,7 @@ void ConcurrentDirector::choose(double slowest_s, double typical_s) {
         batch_ = std::min(longest_batch_, batch_for(typical_s, precision_.clock_overhead_s));
     const double sample_s = slowest_s * static_cast<double>(batch_);
     const std::int64_t room = std::max<std::int64_t>(1, most_samples_of_block / ranks_);
-    block_ = std::min({block_samples_for(sample_s, measured_.budget_s), room, first_block});
+    block_ = std::min({block_samples_for(sample_s, measured_.budget_s, measured_.message_bytes), room, first_block});
 }
 
 void ConcurrentDirector::add_block(const ConcurrentRound& round, const std::int64_t* samples_ps,

@@ -29,7 +29,7 @@ std::int64_t ring_memory_bytes(const Case& measured) noexcept {
 }
 
 RingMessages::RingMessages(const Case& measured, int rank, int members, bool check)
-    : sides_(sides_of(measured.pattern)), memory_(ring_memory_bytes(measured)),
+    : check_(check), sides_(sides_of(measured.pattern)), memory_(ring_memory_bytes(measured)),
       ring_{rank, (rank + members - 1) % members, (rank + 1) % members, measured.message_bytes,
             {},   {}} {
     for (int side = 0; side < sides_; ++side) {
@@ -47,7 +47,7 @@ void RingMessages::fill(std::uint64_t sample) noexcept {
 
 void RingMessages::verify(std::uint64_t sample, Mismatch& found) const noexcept {
     for (int side = 0; side < sides_ && found.found == 0; ++side) {
-        const std::uint64_t seed = seed_of(sample, side == 0 ? ring_.left : ring_.right, side);
+        const std::uint64_t seed = seed_of(sample, side == 0 ? ring_.left : ring_.right, check_ ? side : 0);
         const auto offset =
             first_mismatch(ring_.in[side], static_cast<std::size_t>(ring_.bytes), seed);
         if (!offset) continue;

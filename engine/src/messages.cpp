@@ -11,6 +11,8 @@ namespace fabricgauge {
 namespace {
 
 constexpr int fresh = 0x5a;
+// More would take as long as the measurement; with this 2,900 frames of a network are compared.
+constexpr std::int64_t most_compared_bytes = 4 * 1024 * 1024;
 
 bool is_ping_pong(Pattern pattern) noexcept {
     return pattern == Pattern::latency || pattern == Pattern::all_pairs_latency ||
@@ -98,8 +100,8 @@ Messages::Messages(const Case& measured, bool check, std::byte* window_memory,
 Messages::Messages(const Case& measured, bool check, PingPongBuffers buffers, Buffer memory,
                    bool is_window)
     : pattern_(measured.pattern), bytes_(measured.message_bytes), count_(window_slots(measured)),
-      at_window_(is_window), memory_(std::move(memory)) {
-    if (check && memory_.device() != nullptr) copy_.emplace(memory_.bytes());
+      check_(check), at_window_(is_window), memory_(std::move(memory)) {
+    if (memory_.device() != nullptr) copy_.emplace(bytes_);
     if (is_window) {
         threads_ = {places_at_window(memory_.data())};
         return;
@@ -128,41 +130,66 @@ Messages::Places Messages::places_in(std::byte* memory, const Case& measured, bo
     return places;
 }
 
-std::byte* Messages::on_host(const std::byte* place) const noexcept {
-    // The host's own memory may be a window, outside of memory_.
-    return copy_ ? copy_->data() + (place - memory_.data()) : const_cast<std::byte*>(place);
+std::int64_t Messages::compared_slots() const noexcept {
+    if (check_ || bytes_ == 0) return count_;
+    return std::clamp<std::int64_t>(most_compared_bytes / bytes_, 1, count_);
+}
+
+std::uint64_t Messages::place_of(Author author, std::int64_t thread,
+                                 std::int64_t slot) const noexcept {
+    const bool in_window = is_one_sided(pattern_) && author == Author::target;
+    return static_cast<std::uint64_t>(thread * count_ + (check_ || in_window ? slot : 0));
+}
+
+void Messages::fill_message(std::byte* place, std::uint64_t seed) {
+    std::byte* const data = copy_ ? copy_->data() : place;
+    fill_pattern(data, static_cast<std::size_t>(bytes_), seed);
+    if (copy_ && bytes_ > 0) memory_.device()->to_device(place, data, bytes_);
+}
+
+const std::byte* Messages::read_message(const std::byte* place) const {
+    if (!copy_ || bytes_ == 0) return place;
+    memory_.device()->to_host(copy_->data(), place, bytes_);
+    return copy_->data();
 }
 
 void Messages::fill(Author author, std::uint64_t sample) {
-    const auto bytes = static_cast<std::size_t>(bytes_);
-    std::uint64_t place = 0;
+    std::int64_t number = 0;
     for (const Places& thread : threads_) {
-        for (std::int64_t slot = 0; slot < count_ && thread.filled != nullptr; ++slot, ++place)
-            fill_pattern(on_host(thread.filled) + slot * thread.slots.out_stride, bytes,
-                         pattern_seed(author, sample, place));
-        if (copy_ && thread.filled != nullptr && bytes_ > 0)
-            memory_.device()->to_device(thread.filled, on_host(thread.filled), bytes_ * count_);
+        const std::int64_t filled = thread.slots.out_stride == 0 ? 1 : compared_slots();
+        for (std::int64_t slot = 0; slot < filled && thread.filled != nullptr; ++slot)
+            fill_message(thread.filled + slot * thread.slots.out_stride,
+                         pattern_seed(author, sample, place_of(author, number, slot)));
         if (thread.compared != nullptr)
-            fill_pattern(thread.compared, bytes, pattern_seed(Author::target, sample, 0));
+            fill_pattern(thread.compared, static_cast<std::size_t>(bytes_),
+                         pattern_seed(Author::target, sample, 0));
+        ++number;
     }
+}
+
+void Messages::fill_reply(Author author, std::uint64_t sample) {
+    if (slots().reply != slots().in) fill(author, sample);
 }
 
 void Messages::verify(Author author, std::uint64_t sample, int rank, Mismatch& found) {
     if (at_window_ && adds(pattern_)) take_away(Author::target, sample);
-    std::int64_t place = 0;
+    std::int64_t number = 0;
     for (const Places& thread : threads_) {
-        if (copy_ && bytes_ > 0)
-            memory_.device()->to_host(on_host(thread.slots.in), thread.slots.in, bytes_ * count_);
-        for (std::int64_t slot = 0; slot < count_ && found.found == 0; ++slot, ++place) {
+        for (std::int64_t slot = 0; slot < compared_slots() && found.found == 0; ++slot) {
             const std::uint64_t seed =
-                pattern_seed(author, sample, static_cast<std::uint64_t>(place));
-            const std::byte* const data = on_host(thread.slots.incoming(slot));
+                pattern_seed(author, sample, place_of(author, number, slot));
+            const std::byte* const data = read_message(thread.slots.incoming(slot));
             const auto offset = first_mismatch(data, static_cast<std::size_t>(bytes_), seed);
             if (!offset) continue;
             found = {1, static_cast<std::int64_t>(*offset), static_cast<std::int64_t>(sample),
-                     place, rank, static_cast<std::int64_t>(pattern_byte(*offset, seed)),
+                     number * count_ + slot, rank,
+                     static_cast<std::int64_t>(pattern_byte(*offset, seed)),
                      static_cast<std::int64_t>(data[*offset])};
         }
+        // The swap was made; those that follow compare with what it left.
+        if (!check_ && thread.compared != nullptr)
+            std::memcpy(thread.compared, thread.filled, static_cast<std::size_t>(bytes_));
+        ++number;
     }
 }
 

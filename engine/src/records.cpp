@@ -48,14 +48,15 @@ void write_distribution(JsonWriter& json, const Recorder& recorder) {
     json.end_array();
 }
 
-void write_check(JsonWriter& json, bool requested, const Mismatch& mismatch) {
+void write_check(JsonWriter& json, bool requested, const Mismatch& mismatch,
+                 std::int64_t compared) {
     json.key("data_check").begin_object().member("requested", requested);
     json.member("ok", mismatch.found == 0).key("first_bad_offset_bytes");
     if (mismatch.found == 0)
         json.null().member("detail", "");
     else
         json.value(mismatch.offset).member("detail", describe(mismatch));
-    json.end_object();
+    json.member("samples", compared).end_object();
 }
 
 std::string without_braces(const std::string& object) { return object.substr(1, object.size() - 2); }
@@ -137,9 +138,10 @@ std::string measured_members(const Measured& measured) {
     json.member("warmup_samples", measured.recorder.warmup_samples());
     json.member("samples", measured.recorder.samples()).member("batch", measured.batch);
     json.member("wall_s", measured.wall_s);
+    if (measured.waiting) json.member("waiting", true);
     write_times(json, measured.recorder, measured.confidence);
     write_distribution(json, measured.recorder);
-    write_check(json, measured.check_requested, measured.mismatch);
+    write_check(json, measured.check_requested, measured.mismatch, measured.compared);
     json.end_object();
     return without_braces(json.text());
 }

@@ -13,6 +13,7 @@
 #include "fabricgauge/clock.hpp"
 #include "fabricgauge/placement.hpp"
 #include "fabricgauge/records.hpp"
+#include "fabricgauge/waits.hpp"
 #include "fabricgauge/watchdog.hpp"
 
 namespace fabricgauge {
@@ -51,6 +52,7 @@ struct SimulatedHost {
     using Watchdog = NoWatchdog;
 
     static constexpr bool simulated = true;
+    static constexpr ReadWaits read_waits = nullptr;
 
     // Reading it takes no simulated time; its resolution is that of the 64-bit nanoseconds.
     static ClockQuality clock_quality() { return {1e-9, 0.0}; }

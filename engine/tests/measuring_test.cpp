@@ -1,5 +1,6 @@
 #include "fabricgauge/measuring.hpp"
 
+#include <algorithm>
 #include <thread>
 
 #include "check.hpp"
@@ -22,18 +23,20 @@ Case with(Pattern pattern, std::int64_t bytes, std::int64_t window, double budge
 
 constexpr Precision usual{0.01, 0.95, 0, 20e-9, false};
 constexpr Precision checking{0.01, 0.95, 0, 20e-9, true};
+constexpr Precision checking_first{0.01, 0.95, 0, 20e-9, false, true};
 
-Both measure(Wire& wire, const Case& measured, const Precision& precision) {
+Both measure(Wire& wire, const Case& measured, const Precision& precision,
+             PingPongBuffers buffers = PingPongBuffers::shared) {
     wire.window.resize(static_cast<std::size_t>(measured.sample_payload_bytes()) + 1);
     Both both;
     std::thread target([&] {
         loopback::Transport transport(wire, 1);
         std::byte* const window = is_one_sided(measured.pattern) ? wire.window.data() : nullptr;
-        Messages messages(measured, precision.check_data, window);
-        both.target = measure_as_target(transport, messages, measured, precision.check_data);
+        Messages messages(measured, precision.check_data, window, buffers);
+        both.target = measure_as_target(transport, messages, measured);
     });
     loopback::Transport transport(wire, 0);
-    Messages messages(measured, precision.check_data, nullptr);
+    Messages messages(measured, precision.check_data, nullptr, buffers);
     both.origin =
         measure_as_origin(transport, loopback::WireClock{wire}, messages, measured, precision);
     target.join();
@@ -112,6 +115,48 @@ int main() {
         check::expect_near(times_of(both.origin.recorder, 0.95).median_s, 10e-6, 1e-12);
         check::expect(times_of(both.origin.recorder, 0.95).maximum_s < 25e-6);
     });
+    check::test("a first iteration that waited for a processor does not set the block", [] {
+        Wire wire;
+        wire.cost_ns = [](std::int64_t number) { return number < 2 ? 10'000'000 : 500; };
+        const Both both = measure(wire, with(Pattern::latency, 8, 1, 1.0), usual);
+        check::expect_near(times_of(both.origin.recorder, 0.95).median_s, 500e-9, 1e-15);
+        check::expect(both.origin.stop == Stop::interval);
+        check::expect_equal(both.origin.batch, 2);
+        check::expect(both.origin.recorder.samples() > 1000);
+    });
+    check::test("nor do probes that did, nor waits after every few samples", [] {
+        Wire wire;
+        wire.cost_ns = [](std::int64_t number) {
+            return number < 40 || number % 300 == 0 ? 4'000'000 : 500;
+        };
+        const Both both = measure(wire, with(Pattern::latency, 8, 1, 1.0), usual);
+        check::expect_near(times_of(both.origin.recorder, 0.95).median_s, 500e-9, 1e-15);
+    });
+    check::test("samples that are slow by themselves stay blocks of their own", [] {
+        Wire wire;
+        wire.cost_ns = [](std::int64_t number) { return 20'000'000 + number % 3 * 1000; };
+        const Both both = measure(wire, with(Pattern::bandwidth, 65536, 1, 2.0), usual);
+        check::expect_equal(both.origin.recorder.warmup_samples(), 0);
+        check::expect(both.origin.recorder.blocks().blocks() >= 6);
+    });
+    check::test("an interval that waits for a processor made is not certified", [] {
+        Wire wire;
+        wire.cost_ns = [](std::int64_t) { return 1'000'000; };
+        Precision waiting = usual;
+        waiting.read_waits = [] {
+            static Waits waits;
+            return waits = waits + Waits{1000, 1'000'000'000};
+        };
+        const Both both = measure(wire, with(Pattern::latency, 8, 1, 1.0), waiting);
+        check::expect(both.origin.stop == Stop::budget);
+        check::expect(both.origin.waiting);
+        check::expect_equal(both.origin.payload_bytes, wire.payload_bytes[0].load());
+        check::expect_equal(both.target.payload_bytes, wire.payload_bytes[1].load());
+        waiting.read_waits = no_waits;
+        const Both sound = measure(wire, with(Pattern::latency, 8, 1, 1.0), waiting);
+        check::expect(sound.origin.stop == Stop::interval);
+        check::expect(!sound.origin.waiting);
+    });
     check::test("noise that stays wide ends with the budget, and not past it", [] {
         Wire wire;
         wire.cost_ns = [](std::int64_t number) { return 1000 * (1 + (number * 7919) % 9973); };
@@ -139,7 +184,7 @@ int main() {
     });
     check::test("the payload that is reported is what passed", [] {
         for (const Case& measured : every_case(100, 0.1)) {
-            for (const Precision& precision : {usual, checking}) {
+            for (const Precision& precision : {usual, checking, checking_first}) {
                 Wire wire;
                 wire.cost_ns = [](std::int64_t) { return 100'000; };
                 const Both both = measure(wire, measured, precision);
@@ -167,6 +212,50 @@ int main() {
             check::expect_equal(both.origin.mismatch.found, 1);
             check::expect_equal(both.origin.mismatch.offset, offset);
         }
+    });
+    check::test("the first sample of every pattern is compared, with either kind of buffers", [] {
+        for (const Case& measured : every_case(1003, 0.01)) {
+            for (const auto buffers : {PingPongBuffers::shared, PingPongBuffers::separate}) {
+                Wire wire;
+                const Both both = measure(wire, measured, checking_first, buffers);
+                check::expect_equal(both.origin.mismatch.found, 0);
+                check::expect_equal(both.origin.compared, 1);
+                check::expect(both.origin.recorder.samples() > 0);
+            }
+        }
+    });
+    check::test("a corrupt byte of the first sample is reported in every pattern", [] {
+        for (const Case& measured : every_case(1003, 0.01)) {
+            const std::int64_t offset = measured.message_bytes > 777 ? 777 : 5;
+            Wire wire;
+            wire.damage = [offset](std::int64_t number, std::byte* data, std::int64_t bytes) {
+                if (number % 3 == 0 && bytes > offset) data[offset] ^= std::byte{0x10};
+            };
+            const Both both = measure(wire, measured, checking_first);
+            check::expect_equal(both.origin.mismatch.found, 1);
+            check::expect_equal(both.origin.mismatch.offset, offset);
+            check::expect_equal(both.origin.mismatch.sample, 0);
+        }
+    });
+    check::test("two words that changed places in a frame of 300 are found", [] {
+        Wire wire;
+        wire.damage = [](std::int64_t, std::byte* data, std::int64_t bytes) {
+            for (std::int64_t frame = 299 * 1448; frame + 8 <= bytes; frame += 300 * 1448)
+                std::swap_ranges(data + frame, data + frame + 2, data + frame + 2);
+        };
+        for (const Pattern pattern : {Pattern::latency, Pattern::bandwidth, Pattern::put_latency}) {
+            const Both both = measure(wire, with(pattern, 1 << 20, 2, 0.01), checking_first);
+            check::expect_equal(both.origin.mismatch.offset, 299 * 1448);
+        }
+    });
+    check::test("of a long window no more than 4 MiB are compared", [] {
+        Wire wire;
+        wire.damage = [](std::int64_t number, std::byte* data, std::int64_t bytes) {
+            if (number % 9 == 5 && bytes > 0) data[0] ^= std::byte{1};  // the sixth of 8 messages
+        };
+        const Both both = measure(wire, with(Pattern::bandwidth, 1 << 20, 8, 0.01), checking_first);
+        check::expect_equal(both.origin.mismatch.found, 0);
+        check::expect_equal(both.origin.compared, 1);
     });
     check::test("what a corrupt byte was is reported", [] {
         Wire wire;

@@ -63,7 +63,7 @@ OriginResult measure_pair(const Case& measured, const Precision& precision, cons
         if (rank == 0)
             found = measure_as_origin(transport, MonotonicClock{}, messages, measured, precision);
         else
-            measure_as_target(transport, messages, measured, precision.check_data);
+            measure_as_target(transport, messages, measured);
         transport.fence();
         transport.close_pair();
     };

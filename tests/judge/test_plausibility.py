@@ -124,6 +124,35 @@ def corrupt(measurement: Measurement) -> Measurement:
     return msgspec.structs.replace(measurement, data_check=check)
 
 
+def first_compared(measurement: Measurement) -> Measurement:
+    check = msgspec.structs.replace(measurement.data_check, samples=1)
+    return msgspec.structs.replace(measurement, data_check=check)
+
+
+def test_data_of_the_first_samples_is_judged_without_being_asked_for() -> None:
+    run = planted.run(planted.changed(planted.sound_launches(), first_compared))
+    verdict = planted.the(planted.verdicts(run), "data", Outcome.PASS)
+    assert "108 cases" in verdict.summary
+    assert not verdict.evidence
+    found = msgspec.structs.replace(planted.run().launches[0].measurements[3].data_check,
+                                    samples=1, ok=False, first_bad_offset_bytes=1448)  # fmt: skip
+    damaged = planted.changed(
+        planted.sound_launches()[:1], lambda one: msgspec.structs.replace(one, data_check=found)
+    )
+    assert planted.outcomes(planted.verdicts(planted.run(damaged)), "data") == {Outcome.FAIL}
+
+
+def test_data_says_which_patterns_were_not_compared() -> None:
+    def but_puts(one: Measurement) -> Measurement:
+        return one if one.pattern == "put_latency" else first_compared(one)
+
+    run = planted.run(planted.changed(planted.sound_launches(), but_puts))
+    verdict = planted.the(planted.verdicts(run), "data", Outcome.PASS)
+    assert len(verdict.evidence) == 1
+    nothing = planted.the(planted.verdicts(planted.run()), "data", Outcome.SKIPPED)
+    assert "bytes were not compared" in nothing.summary
+
+
 def test_data_fails_when_a_byte_arrives_changed() -> None:
     run = planted.run(planted.changed(planted.sound_launches()[:1], corrupt))
     verdict = planted.the(planted.verdicts(run), "data", Outcome.FAIL)

@@ -17,12 +17,13 @@ void measure_collective(Transport& transport, const Clock& clock,
                         const Precision& precision, const Communicator& communicator,
                         TogetherResult& result, DeviceMemory* device = nullptr) {
     CollectivePart<Transport, Clock> part(transport, clock, common, measured, communicator,
-                                          precision.check_data, device);
+                                          precision.check_data, precision.check_first, device);
     if (communicator.rank == 0)
         CollectiveLead<Transport, Clock>(part, clock, common, measured, precision, result).run();
     else
         part.follow();
     result.mismatch = part.blocks().mismatch();
+    result.compared = part.blocks().compared();
     result.together.ranks = communicator.members;
     result.together.rank_medians_s = part.gather_medians_s();
 }

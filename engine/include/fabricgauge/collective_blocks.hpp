@@ -41,24 +41,26 @@ class CollectiveBlocks {
 public:
     CollectiveBlocks(Transport& transport, const Clock& clock,
                      const SynchronisedClock<Transport, Clock>& common, const Case& measured,
-                     const Communicator& communicator, bool check_data, DeviceMemory* device)
+                     const Communicator& communicator, bool check_data, bool check_first,
+                     DeviceMemory* device)
         : transport_(transport), clock_(clock), common_(common), measured_(measured),
           data_(measured, communicator.rank, communicator.members, check_data, device),
           collectives_(transport.collectives(data_.memory())), computing_(clock),
-          check_data_(check_data), readings_(longest_block),
+          check_data_(check_data), check_first_(check_first && device == nullptr), readings_(longest_block),
           agreed_(rows * longest_block + extras) {}
 
     // Collective. Leaves what the functions below tell of the round's samples.
     void make(const CollectiveRound& round) {
         if (round.computing_ns > 0) alone_ns_ = compute_alone(round.computing_ns);
-        if (check_data_) data_.fill(checked_);
+        const bool check = check_data_ || (check_first_ && checked_ == 0);
+        if (check) data_.fill(checked_);
         with_collective(measured_.pattern, collectives_, [&](const auto& operation) {
             if (round.kind == CollectiveRound::at_moments)
                 at_moments(operation, round);
             else
                 after_barrier(operation, round);
         });
-        if (check_data_) data_.verify(checked_++, mismatch_);
+        if (check) data_.verify(checked_++, mismatch_);
         agree(round);
     }
 
@@ -80,6 +82,8 @@ public:
     std::int64_t computing_ns() const noexcept { return -extra(1); }
 
     const Mismatch& mismatch() const noexcept { return mismatch_; }
+    // Iterations whose data were compared.
+    std::int64_t compared() const noexcept { return static_cast<std::int64_t>(checked_); }
 
 private:
     using Collectives =
@@ -171,6 +175,7 @@ private:
     Computing<Clock> computing_;
     bool calibrated_ = false;
     bool check_data_;
+    bool check_first_;
     std::uint64_t checked_ = 0;
     Mismatch mismatch_;
     std::int64_t samples_ = 0;

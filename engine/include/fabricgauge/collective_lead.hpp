@@ -139,7 +139,7 @@ private:
 
     std::int64_t longest_block(const StartWindow& window, bool at_moments, double sample_s) const {
         if (precision_.check_data) return 1;
-        const std::int64_t usual = block_samples_for(sample_s, measured_.budget_s);
+        const std::int64_t usual = block_samples_for(sample_s, measured_.budget_s, measured_.message_bytes);
         return at_moments ? std::min(usual, window.most_samples()) : usual;
     }
 

@@ -21,9 +21,11 @@ class CollectivePart {
 public:
     CollectivePart(Transport& transport, const Clock& clock,
                    SynchronisedClock<Transport, Clock>& common, const Case& measured,
-                   const Communicator& communicator, bool check_data, DeviceMemory* device)
+                   const Communicator& communicator, bool check_data, bool check_first,
+                   DeviceMemory* device)
         : transport_(transport), common_(common),
-          blocks_(transport, clock, common, measured, communicator, check_data, device),
+          blocks_(transport, clock, common, measured, communicator, check_data, check_first,
+                  device),
           samples_ps_(TogetherResult::longest_together_block) {
         common_.begin(communicator);
     }

@@ -9,7 +9,7 @@
 //   auto operation() const                    one operation, to be called
 //   std::int64_t checked_ns(const Clock&)     one operation with its data checked: what it took
 //   void end()
-//   std::int64_t payload_bytes() const, const Mismatch& mismatch() const
+//   std::int64_t payload_bytes() const, const Mismatch& mismatch() const, std::int64_t compared() const
 #pragma once
 
 #include <cstdint>
@@ -71,6 +71,7 @@ public:
 
     std::int64_t payload_bytes() const noexcept { return payload_bytes_; }
     const Mismatch& mismatch() const noexcept { return mismatch_; }
+    std::int64_t compared() const noexcept { return static_cast<std::int64_t>(checked_); }
 
 private:
     const Running& running_;
@@ -116,6 +117,7 @@ public:
 
     std::int64_t payload_bytes() const noexcept { return payload_bytes_; }
     const Mismatch& mismatch() const noexcept { return mismatch_; }
+    std::int64_t compared() const noexcept { return static_cast<std::int64_t>(checked_); }
 
 private:
     const Running& running_;

@@ -142,11 +142,12 @@ private:
         const std::int64_t began_ns = clock_.now_ns();
         ConcurrentDirector director(measured_, precision_, group.ranks(), Origin::trips,
                                longest_concurrent_batch(measured_.pattern));
-        ConcurrentRounds<Group, Clock, Origin> rounds(group, clock_, precision_.check_data, origin,
+        ConcurrentRounds<Group, Clock, Origin> rounds(group, clock_, precision_, origin,
                                                  director.longest_round(),
                                                  communicator_.rank == 0 ? &director : nullptr);
         rounds.run();
         result.mismatch = origin.mismatch();
+        result.compared = origin.compared();
         result.payload_bytes = origin.payload_bytes();
         result.wall_s = static_cast<double>(clock_.now_ns() - began_ns) * 1e-9;
         gather_medians(group, rounds.own(), result.together);
@@ -188,8 +189,7 @@ private:
     void answer(const Running& running, Messages& messages, const Case& pair,
                 TogetherResult& result) const {
         TargetResult done;
-        TargetPart<std::decay_t<decltype(running.transport)>, Running>(running, messages, pair,
-                                                                       precision_.check_data)
+        TargetPart<std::decay_t<decltype(running.transport)>, Running>(running, messages, pair)
             .run(done);
         if (!communicator_.same_node(role_.peer)) result.payload_bytes = done.payload_bytes;
     }

@@ -45,6 +45,7 @@ public:
     void verify(std::uint64_t sample, Mismatch& found) const noexcept;
 
 private:
+    bool check_;
     int sides_;
     Buffer memory_;
     Ring ring_;

@@ -31,15 +31,20 @@ template <typename Group, typename Clock, typename Origin>
 class ConcurrentRounds {
 public:
     // `director` decides at rank 0 and is null elsewhere.
-    ConcurrentRounds(Group& group, const Clock& clock, bool check, Origin& origin,
+    ConcurrentRounds(Group& group, const Clock& clock, const Precision& precision, Origin& origin,
                 std::int64_t longest_round, ConcurrentDirector* director)
-        : group_(group), clock_(clock), check_(check), origin_(origin), director_(director),
+        : group_(group), clock_(clock), check_(precision.check_data),
+          check_first_(precision.check_first), origin_(origin), director_(director),
           stamps_(static_cast<std::size_t>(longest_round) + 1),
           all_(director == nullptr ? 0 : static_cast<std::size_t>(longest_round * group.ranks())),
           own_(static_cast<std::size_t>(longest_round / most_blocks_of_round)) {}
 
     void run() {
         const std::int64_t began_ns = clock_.now_ns();
+        if (check_first_) {
+            origin_.announce({1, 1, 0, 1});
+            origin_.checked_ns(clock_);
+        }
         ConcurrentRound next = told();
         for (ConcurrentRound round = next; round.samples > 0; round = next) {
             const std::int64_t round_began_ns = clock_.now_ns();
@@ -71,7 +76,7 @@ private:
     }
 
     void make(const ConcurrentRound& round) {
-        origin_.announce({round.samples, round.batch, round.lead_in});
+        origin_.announce({round.samples, round.batch, round.lead_in, check_ ? 1 : 0});
         group_.barrier();
         const auto operation = origin_.operation();
         for (std::int64_t i = 0; i < round.lead_in; ++i) operation();
@@ -93,7 +98,7 @@ private:
         if (group_.ranks() == 1) return;
         const auto operation = origin_.operation();
         for (group_.enter_barrier(); !group_.barrier_passed();) {
-            origin_.announce({operations, 1, 0});
+            origin_.announce({operations, 1, 0, check_ ? 1 : 0});
             for (std::int64_t i = 0; i < operations; ++i)
                 if (check_)
                     origin_.checked_ns(clock_);
@@ -118,6 +123,7 @@ private:
     Group& group_;
     const Clock& clock_;
     bool check_;
+    bool check_first_;
     Origin& origin_;
     ConcurrentDirector* director_;
     std::vector<std::int64_t> stamps_;

@@ -83,8 +83,11 @@ public:
     // What the author sends in the sample or, at the target of one-sided operations, what its
     // window holds before it. Throws DeviceError, as verify does, if a copy from or to a device fails.
     void fill(Author author, std::uint64_t sample);
+    // What the target of a ping-pong sends back in the sample, unless that is what it received.
+    void fill_reply(Author author, std::uint64_t sample);
     // What the author sent in the sample, where it is to have arrived. `found` keeps the first
-    // mismatch of the case.
+    // mismatch of the case. Without a check of all samples only the first 4 MiB of each thread's
+    // messages are compared, at least one message.
     void verify(Author author, std::uint64_t sample, int rank, Mismatch& found);
 
 private:
@@ -98,15 +101,22 @@ private:
     static Places places_in(std::byte* memory, const Case& measured, bool check,
                             PingPongBuffers buffers) noexcept;
     void take_away(Author author, std::uint64_t sample) noexcept;
-    // Where the host fills and verifies what lies at a place of memory_: there, or in copy_.
-    std::byte* on_host(const std::byte* place) const noexcept;
+    // Messages of a thread that are compared.
+    std::int64_t compared_slots() const noexcept;
+    // The place in the window that a message's pattern depends on: where the author sends all from
+    // one slot, that of the first.
+    std::uint64_t place_of(Author author, std::int64_t thread, std::int64_t slot) const noexcept;
+    void fill_message(std::byte* place, std::uint64_t seed);
+    // What lies there, on the host.
+    const std::byte* read_message(const std::byte* place) const;
 
     Pattern pattern_;
     std::int64_t bytes_;
     std::int64_t count_;  // messages of a thread
+    bool check_;
     bool at_window_;
     Buffer memory_;
-    std::optional<Buffer> copy_;  // on the host, of memory of a device that is checked
+    std::optional<Buffer> copy_;  // on the host, of one message in memory of a device
     std::vector<Places> threads_;
 };
 

@@ -12,6 +12,7 @@
 #include "fabricgauge/recorder.hpp"
 #include "fabricgauge/stopping.hpp"
 #include "fabricgauge/transport.hpp"
+#include "fabricgauge/waits.hpp"
 
 namespace fabricgauge {
 
@@ -22,15 +23,20 @@ struct Precision {
     std::int64_t iterations;
     double clock_overhead_s;
     bool check_data;
+    bool check_first = false;       // compares the data of the first sample alone
+    ReadWaits read_waits = nullptr;  // null where waits for a processor are not known
 };
 
 // What the origin found. payload_bytes is all that this rank sent, control messages included.
+// `waiting`: see waits_made_median.
 struct OriginResult {
     Recorder recorder{longest_block_samples};
     Stop stop = Stop::none;
     std::int64_t batch = 1;
     std::int64_t payload_bytes = 0;
     double wall_s = 0.0;
+    bool waiting = false;
+    std::int64_t compared = 0;
     Mismatch mismatch;
 };
 
@@ -57,11 +63,10 @@ public:
     void run(OriginResult& result) {
         began_ns_ = clock_.now_ns();
         const double operation_s = find_batch(result);
-        const double sample_s = operation_s * static_cast<double>(result.batch);
-        if (result.stop == Stop::none)
-            measure(result, sample_s, block_samples_for(sample_s, measured_.budget_s));
+        if (result.stop == Stop::none) measure(result, operation_s);
         result.recorder.settle();
         result.wall_s = elapsed_s();
+        result.compared = static_cast<std::int64_t>(checked_);
         end_target(result);
     }
 
@@ -70,58 +75,108 @@ private:
 
     // Duration of one operation, from a first try and, where that was short, from a few more.
     double find_batch(OriginResult& result) {
-        double operation_s = round(result, 1, 1, false);
+        double operation_s = round(result, 1, 1, false, precision_.check_first);
         if (operation_s >= shortest_first_sample_s || 2.0 * operation_s > measured_.budget_s) {
-            keep(result, 1, 1);
+            keep(result, 1, 1, precision_.check_first ? 1 : kept_channels());
             if (budget_.reached(elapsed_s(), operation_s)) result.stop = Stop::budget;
             if (iterations_.reached(1)) result.stop = Stop::iterations;
             return operation_s;
         }
-        result.recorder.discard(kept_channels());
+        result.recorder.discard(precision_.check_first ? 1 : kept_channels());
         if (!budget_.reached(elapsed_s(), probes * operation_s)) {
-            round(result, probes, 1, true);
+            round(result, probes, 1, true, precision_.check_data);
             result.recorder.discard(probes * kept_channels());
-            operation_s = median_probe_s();
+            operation_s = quickest_probe_s();
         }
-        if (!precision_.check_data)
-            result.batch = batch_for(operation_s, precision_.clock_overhead_s);
+        result.batch = batch_of(operation_s);
         return operation_s;
     }
 
-    void measure(OriginResult& result, double sample_s, std::int64_t block) {
+    std::int64_t batch_of(double operation_s) const {
+        return precision_.check_data ? 1 : batch_for(operation_s, precision_.clock_overhead_s);
+    }
+
+    std::int64_t block_of(double operation_s, std::int64_t batch) const {
+        return block_samples_for(operation_s * static_cast<double>(batch), measured_.budget_s,
+                                 measured_.message_bytes);
+    }
+
+    void measure(OriginResult& result, double operation_s) {
         Recorder& recorder = result.recorder;
+        std::int64_t block = block_of(operation_s, result.batch);
+        double sample_s = operation_s * static_cast<double>(result.batch);  // of the last block
         double measured_s = 0.0;
+        Waits waits = ask_waits(result);
         while (result.stop == Stop::none) {
             const std::int64_t taken = recorder.samples() + recorder.samples_waiting();
-            const std::int64_t length = taken == 0 ? std::min(block, longest_first_block) : block;
+            const std::int64_t length =
+                std::min({block, taken == 0 ? longest_first_block : block,
+                          samples_within(measured_.budget_s / 16.0, sample_s)});
             const std::int64_t samples = std::max<std::int64_t>(
                 1, iterations_.clip(length * kept_channels(), taken) / kept_channels());
             const double round_s =
-                round(result, samples, result.batch, sample_s < longest_lead_in_s);
-            keep(result, samples, result.batch);
+                round(result, samples, result.batch,
+                      sample_s < longest_lead_in_s, precision_.check_data);
+            keep(result, samples, result.batch, kept_channels());
             measured_s += round_s;
+            sample_s = round_s / static_cast<double>(samples);
+            // A rank that waited for a processor during the probes made all that follows from them.
+            const double quickest_s = quickest_operation_s(samples);
+            if (!recorder.settled() && quickest_s < operation_s) {
+                operation_s = quickest_s;
+                const std::int64_t batch = batch_of(operation_s);
+                const std::int64_t longer = block_of(operation_s, batch);
+                if (batch >= 2 * result.batch || longer >= 2 * block) {
+                    recorder.discard_waiting();
+                    result.batch = batch;
+                    block = longer;
+                    measured_s = 0.0;
+                    interval_ = {precision_.relative_half_width, precision_.confidence};
+                    waits = ask_waits(result);
+                }
+            }
             // What follows is kept whatever it is, so that a case that never settles has samples.
             if (elapsed_s() > measured_.budget_s / 2.0 &&
                 recorder.blocks_waiting() >= Recorder::fewest_searched)
                 recorder.settle();
-            if (iterations_.reached(taken + samples * kept_channels())) {
+            if (iterations_.reached(recorder.samples() + recorder.samples_waiting())) {
                 result.stop = Stop::iterations;
             } else if (budget_.reached(elapsed_s(), round_s)) {
                 result.stop = Stop::budget;
             } else if (!iterations_.limits() && interval_.due(measured_s) &&
-                       interval_.narrow(recorder.settled_medians_ps())) {
+                       interval_.narrow(recorder.settled_medians_ps()) &&
+                       !waited(result, waits, measured_s)) {
                 result.stop = Stop::interval;
             }
         }
+        result.waiting = waited(result, waits, measured_s);
+    }
+
+    bool waited(OriginResult& result, const Waits& before, double measured_s) {
+        const Recorder& recorder = result.recorder;
+        return waits_made_median(ask_waits(result) - before,
+                                 recorder.samples() + recorder.samples_waiting(), measured_s);
+    }
+
+    // Of both ranks.
+    Waits ask_waits(OriginResult& result) {
+        if (precision_.read_waits == nullptr) return {};
+        const Round question{-1, 0, 0};
+        running_.transport.send_control(&question, sizeof question, running_.peer);
+        result.payload_bytes += static_cast<std::int64_t>(sizeof question);
+        Waits at_target;
+        running_.transport.receive_control(&at_target, sizeof at_target, running_.peer);
+        return precision_.read_waits() + at_target;
     }
 
     // Leaves the readings in stamps_; returns the time of all samples together.
-    double round(OriginResult& result, std::int64_t samples, std::int64_t batch, bool lead_in) {
-        const Round message{samples, batch, lead_in && !precision_.check_data ? 1 : 0};
+    double round(OriginResult& result, std::int64_t samples, std::int64_t batch, bool lead_in,
+                 bool check) {
+        const Round message{samples, batch, lead_in && !check ? 1 : 0, check ? 1 : 0};
         running_.transport.send_control(&message, sizeof message, running_.peer);
         await_signal(running_.transport, running_.peer);
         if (message.lead_in != 0) running_.origin();
-        if (precision_.check_data)
+        if (check)
             checked_block(result, samples);
         else
             timed_block(samples, batch);
@@ -170,16 +225,24 @@ private:
         return stamps_[sample + 1] - stamps_[sample];
     }
 
-    double median_probe_s() const {
-        std::int64_t durations[probes];
-        for (std::int64_t i = 0; i < probes; ++i) durations[i] = duration_ns(i);
-        return median_of(durations, probes) * 1e-9;
+    double quickest_probe_s() const {
+        std::int64_t quickest_ns = duration_ns(0);
+        for (std::int64_t i = 1; i < probes; ++i)
+            quickest_ns = std::min(quickest_ns, duration_ns(i));
+        return static_cast<double>(quickest_ns) * 1e-9;
+    }
+
+    // After keep, by which stamps_ holds samples.
+    double quickest_operation_s(std::int64_t samples) const {
+        return undisturbed_s({stamps_.begin(), stamps_.begin() + samples}) *
+               static_cast<double>(Running::one_way_trips);
     }
 
     // Turns the readings into samples in place: picoseconds, one message's way.
-    void keep(OriginResult& result, std::int64_t samples, std::int64_t batch) {
+    void keep(OriginResult& result, std::int64_t samples, std::int64_t batch,
+              std::int64_t channels) {
         const std::int64_t share = batch * Running::one_way_trips;
-        for (std::int64_t channel = 0; channel < kept_channels(); ++channel) {
+        for (std::int64_t channel = 0; channel < channels; ++channel) {
             std::int64_t* const own = stamps_.data() + channel * stride;
             for (std::int64_t i = 0; i < samples; ++i)
                 own[i] = ((own[i + 1] - own[i]) * 1000 + share / 2) / share;

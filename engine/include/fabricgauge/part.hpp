@@ -75,6 +75,9 @@ public:
     std::int64_t memory_bytes(const Case& measured) const {
         const bool check = precision_.check_data;
         const int members = members_of(measured, transport_.ranks());
+        const bool pair = family_of(measured.pattern) == Family::pair;
+        // The host fills and compares one message at a time there.
+        if (on_device(measured) && pair) return measured.message_bytes;
         if (on_device(measured) && !check) return 0;
         switch (family_of(measured.pattern)) {
             case Family::pair:
@@ -159,13 +162,13 @@ private:
             report.payload_sent_bytes = result.payload_bytes;
             report.measured = measured_members({result.recorder, result.stop, result.batch,
                                                 result.wall_s, precision_.confidence,
-                                                precision_.check_data, result.mismatch});
+                                                precision_.check_data, result.mismatch,
+                                                result.compared, result.waiting});
             for (int rank = 0; rank < transport_.ranks(); ++rank)
                 if (rank != measured.origin && rank != measured.target) transport_.release(rank);
         } else {
             report.payload_sent_bytes =
-                measure_as_target(transport_, messages, measured, precision_.check_data)
-                    .payload_bytes;
+                measure_as_target(transport_, messages, measured).payload_bytes;
         }
     }
 
@@ -205,7 +208,8 @@ private:
         report.payload_sent_bytes = result.payload_bytes;
         report.measured =
             measured_members({result.recorder, result.stop, result.batch, result.wall_s,
-                              precision_.confidence, precision_.check_data, result.mismatch});
+                              precision_.confidence, precision_.check_data, result.mismatch,
+                              result.compared});
         if (communicator.rank != 0) return;
         JsonWriter json;
         write_together(json, result.together);

@@ -14,6 +14,7 @@
 #include "fabricgauge/evidence.hpp"
 #include "fabricgauge/libraries.hpp"
 #include "fabricgauge/placement.hpp"
+#include "fabricgauge/waits.hpp"
 #include "fabricgauge/watchdog.hpp"
 
 namespace fabricgauge {
@@ -24,6 +25,7 @@ struct RealHost {
     using Watchdog = fabricgauge::Watchdog;
 
     static constexpr bool simulated = false;
+    static constexpr ReadWaits read_waits = waits_of_this_thread;
 
     static ClockQuality clock_quality() { return measure_clock({}); }
     static Placement placement() { return find_placement(); }

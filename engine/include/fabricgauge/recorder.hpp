@@ -25,6 +25,8 @@ public:
     // count is 1 to the longest block.
     void add_block(const std::int64_t* samples_ps, std::size_t count);
     void discard(std::int64_t samples) noexcept { warmup_samples_ += samples; }
+    // What waits is warm-up, all of it.
+    void discard_waiting() { drop_leading(blocks_waiting()); }
     // Drop what is warm-up among the waiting blocks, keep the others and all that follow.
     void settle();
 

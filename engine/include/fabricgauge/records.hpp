@@ -50,6 +50,8 @@ struct Measured {
     double confidence;
     bool check_requested;
     Mismatch mismatch;
+    std::int64_t compared = 0;  // samples whose data were
+    bool waiting = false;       // see waits_made_median
 };
 
 std::string measured_members(const Measured& measured);

@@ -118,8 +118,7 @@ private:
         measured_.target = target;
         const bool abroad = !communicator_.same_node(communicator_.rank == origin ? target : origin);
         if (communicator_.rank == target) {
-            const TargetResult done =
-                measure_as_target(transport_, messages_, measured_, precision_.check_data);
+            const TargetResult done = measure_as_target(transport_, messages_, measured_);
             if (abroad) result.payload_bytes += done.payload_bytes;
             if (tells_directions()) one_way_.as_target(origin);
             if (abroad) result.payload_bytes += one_way_.take_sent_bytes();
@@ -128,6 +127,7 @@ private:
         const OriginResult done =
             measure_as_origin(transport_, clock_, messages_, measured_, precision_);
         if (abroad) result.payload_bytes += done.payload_bytes;
+        result.compared += done.compared;
         if (result.mismatch.found == 0) result.mismatch = done.mismatch;
         own.push_back(pair_time(origin, target, done.recorder));
         if (tells_directions()) own.back().one_way_ps = one_way_ps(done, target);

@@ -7,6 +7,7 @@
 #include "fabricgauge/data_pattern.hpp"
 #include "fabricgauge/messages.hpp"
 #include "fabricgauge/transport.hpp"
+#include "fabricgauge/waits.hpp"
 
 namespace fabricgauge {
 
@@ -17,14 +18,18 @@ struct TargetResult {
 template <typename Transport, typename Running>
 class TargetPart {
 public:
-    TargetPart(const Running& running, Messages& messages, const Case& measured, bool check_data)
-        : running_(running), messages_(messages), measured_(measured), check_data_(check_data) {}
+    TargetPart(const Running& running, Messages& messages, const Case& measured)
+        : running_(running), messages_(messages), measured_(measured) {}
 
     void run(TargetResult& result) {
-        for (Round round = next(); round.samples > 0; round = next()) {
+        for (Round round = next(); round.samples != 0; round = next()) {
+            if (round.samples < 0) {
+                tell_waits(result);
+                continue;
+            }
             signal(running_.transport, running_.peer);
             const std::int64_t operations = round.samples * round.batch + round.lead_in;
-            if (check_data_)
+            if (round.checked != 0)
                 checked_block(round.samples);
             else
                 plain_block(operations);
@@ -42,6 +47,12 @@ private:
         return round;
     }
 
+    void tell_waits(TargetResult& result) {
+        const Waits waits = waits_of_this_thread();
+        running_.transport.send_control(&waits, sizeof waits, running_.peer);
+        result.payload_bytes += static_cast<std::int64_t>(sizeof waits);
+    }
+
     void plain_block(std::int64_t operations) {
         const Running running = running_;  // in registers, not in memory that a call might change
         if constexpr (Running::threaded) {
@@ -53,7 +64,10 @@ private:
 
     void checked_block(std::int64_t samples) {
         for (std::int64_t i = 0; i < samples; ++i, ++checked_) {
-            if constexpr (Running::target_fills) messages_.fill(Author::target, checked_);
+            if constexpr (Running::target_fills)
+                messages_.fill(Author::target, checked_);
+            else if constexpr (Running::target_sends)
+                messages_.fill_reply(Running::reply_author, checked_);
             running_.expose();
             signal(running_.transport, running_.peer);
             running_.target();
@@ -67,7 +81,6 @@ private:
     const Running& running_;
     Messages& messages_;
     const Case& measured_;
-    bool check_data_;
     std::uint64_t checked_ = 0;
     Mismatch mismatch_;
 };

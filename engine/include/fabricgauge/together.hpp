@@ -54,6 +54,7 @@ struct TogetherResult {
     std::int64_t batch = 1;
     double wall_s = 0.0;
     Mismatch mismatch;
+    std::int64_t compared = 0;
     std::int64_t payload_bytes = 0;
     Together together;
 

@@ -45,11 +45,13 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-// What the origin tells the target before each round; samples = 0 ends the case.
+// What the origin tells the target before each round; samples = 0 ends the case, below 0 asks how
+// long the target has waited for a processor.
 struct Round {
     std::int64_t samples;
     std::int64_t batch;
     std::int64_t lead_in;
+    std::int64_t checked = 0;  // 1 where the data of each sample are compared
 };
 
 // Empty control messages, by which origin and target wait for each other.

@@ -256,12 +256,17 @@ class ProcessorUse(msgspec.Struct, frozen=True):
 
 
 class DataCheck(msgspec.Struct, frozen=True):
-    """Outcome of comparing the received bytes with the pattern that was sent."""
+    """Outcome of comparing the received bytes with the pattern that was sent.
+
+    ``samples`` were compared: the first of the case unless all were ``requested``. 0 in records
+    before format 2.9, and where nothing could be compared.
+    """
 
     requested: bool
     ok: bool
     first_bad_offset_bytes: int | None = None
     detail: str = ""
+    samples: int = 0
 
 
 class Times(msgspec.Struct, frozen=True):
@@ -314,7 +319,7 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     in rank order. ``together`` is what a case of many ranks adds, ``connections`` what one over
     verbs does, ``memory`` what one with an end in device memory does, of the pair's ranks.
     ``losing`` says that connections of the launch had lost frames, so that a quarter of the budget
-    was used.
+    was used. ``waiting`` says that waits for a processor made the median: it is no network's.
     """
 
     case: str
@@ -347,6 +352,7 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     connections: tuple[VerbsConnection, ...] = ()
     memory: tuple[RankMemory, ...] = ()
     losing: bool = False
+    waiting: bool = False
 
     @property
     def variant(self) -> str:

@@ -28,7 +28,8 @@ class Observed(msgspec.Struct, frozen=True):
     """One usable measurement of one launch: seconds per sample, and what a sample carries.
 
     ``median_s`` is the mean where another suite says nothing else; then ``confidence`` is
-    0 and the interval has no width. ``p99_s`` is None where it is not known.
+    0 and the interval has no width. It is 0 as well where waits for a processor made the median.
+    ``p99_s`` is None where it is not known.
     ``measurement`` is None for another suite's figure.
     """
 
@@ -53,8 +54,9 @@ def usable_of(launch: int, measurements: Iterable[Measurement]) -> Iterator[Obse
         fine = all(math.isfinite(number) and number > 0 for number in numbers)
         if fine and times.low_s <= times.high_s:
             yield Observed(
-                launch, times.median_s, times.low_s, times.high_s, times.confidence, one.samples,
-                one.sample_payload_bytes, times.p99_s, one,
+                launch, times.median_s, times.low_s, times.high_s,
+                0.0 if one.waiting else times.confidence, one.samples, one.sample_payload_bytes,
+                times.p99_s, one,
             )  # fmt: skip
 
 

@@ -1,11 +1,13 @@
 """Did every byte arrive as it was sent?"""
 
+from collections.abc import Iterator
+
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.words import figures
+from fabricgauge.words import figures, patterns
 
 ID = "data"
 
@@ -22,7 +24,7 @@ def judge(subject: Subject) -> Said | Skipped:
         (launch.number, one)
         for launch in subject.launches
         for one in launch.measurements
-        if one.data_check.requested
+        if _is_compared(one)
     ]
     told = tuple(_sentence(*each) for each in asked if _is_bad(each[1])) or tuple(
         dict.fromkeys(
@@ -32,12 +34,43 @@ def judge(subject: Subject) -> Said | Skipped:
             if one.trouble == "corrupt"
         )
     )
-    checked = sum(one.status == "ok" for _, one in asked)
+    checked = [one for _, one in asked if one.status == "ok" and one.message_bytes]
     if told:
         return Said(Outcome.FAIL, told[0], None, None, told, _CAUSE, _REMEDY)
     if not checked:
-        return Skipped(f"the data check was not {'reached' if asked else 'asked for'}")
-    return Said(Outcome.PASS, f"every byte of {checked} cases arrived as it was sent")
+        return Skipped(
+            f"bytes were not compared: {'no check was reached' if asked else _why_not(subject)}"
+        )
+    whole = all(one.data_check.requested for one in checked)
+    what = "every byte" if whole else "the first sample"
+    return Said(
+        Outcome.PASS, f"{what} of {len(checked)} cases arrived as it was sent",
+        evidence=tuple(_uncompared(subject)),
+    )  # fmt: skip
+
+
+def _why_not(subject: Subject) -> str:
+    if subject.imported or subject.by_suite:
+        return "another suite measured"
+    return "nothing carried bytes that this engine could compare"
+
+
+def _uncompared(subject: Subject) -> Iterator[str]:
+    """Patterns of which no case was compared, though they carried bytes."""
+    carried = [
+        one
+        for launch in subject.launches
+        for one in launch.measurements
+        if one.status == "ok" and one.message_bytes
+    ]
+    compared = {one.pattern for one in carried if _is_compared(one)}
+    for pattern in dict.fromkeys(one.pattern for one in carried):
+        if pattern not in compared:
+            yield f"{patterns.sentence(pattern)}: bytes were not compared"
+
+
+def _is_compared(one: Measurement) -> bool:
+    return one.data_check.requested or one.data_check.samples > 0
 
 
 def _is_bad(one: Measurement) -> bool:

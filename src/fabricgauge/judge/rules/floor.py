@@ -9,6 +9,7 @@ from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.medium import Floor
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.words import figures, patterns
@@ -73,7 +74,7 @@ def too_quick(subject: Subject) -> bool:
 def _times(subject: Subject) -> Iterator[_Time]:
     """All ping-pongs, and what others measured of one-sided operations and of many ranks."""
     for series in subject.series:
-        limit = _floor_name(subject, series.foreign)
+        limit = f"floor.{crossed(subject, series.foreign)}"
         apart = subject.imported and series.apart is True
         for point in series.points if series.is_latency else ():
             if series.pattern in _MAY_BE_EMPTY and point.message_bytes == 0:
@@ -85,7 +86,7 @@ def _times(subject: Subject) -> Iterator[_Time]:
         name = curve.benchmark.lower()
         if curve.quantity != "time" or curve.ranks == 1 or not _ALL.fullmatch(name):
             continue
-        limit = _floor_name(subject, curve)
+        limit = f"floor.{crossed(subject, curve)}"
         who = f"{curve.source}:{curve.first_line} {curve.benchmark}"
         for one in curve.points:
             size = one.message_bytes
@@ -116,8 +117,8 @@ def _said(subject: Subject, found: _Time, *, fine: bool) -> Said:
     )
 
 
-def _floor_name(subject: Subject, foreign: SuiteCurve | None) -> str:
-    """The threshold that applies: that of TCP only where its connections carried the payload.
+def crossed(subject: Subject, foreign: SuiteCurve | None) -> Floor:
+    """Return what a message passed: TCP only where its connections carried the payload.
 
     Other suites show no connections: there the log's own word counts, or else what the
     network is usually used with. One log's word does not count for the others.
@@ -125,8 +126,8 @@ def _floor_name(subject: Subject, foreign: SuiteCurve | None) -> str:
     medium = subject.medium or "rdma"  # the quickest adapter where none is known
     if foreign is None:
         if subject.evidence.over_tcp:
-            return TCP
-        return OTHERWISE if medium == "tcp" else f"floor.{medium}"
+            return "tcp"
+        return "rdma" if medium == "tcp" else medium
     if foreign.transport == "tcp":
-        return TCP
-    return OTHERWISE if (medium, foreign.transport) == ("tcp", "rdma") else f"floor.{medium}"
+        return "tcp"
+    return "rdma" if (medium, foreign.transport) == ("tcp", "rdma") else medium

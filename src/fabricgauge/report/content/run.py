@@ -155,8 +155,8 @@ def _environment(judged: Judged) -> doc.Section:
         width, sure = plan.stopping.relative_half_width * 100, plan.stopping.confidence * 100
         told.append(("profile", (
             f"{plan.profile}: {len(plan.launches)} launches; a case stops at ± {width:g} %"
-            f" ({sure:g} % interval) or when its time is spent; data"
-            f" {'checked' if plan.check_data else 'not checked'}"
+            f" ({sure:g} % interval) or when its time is spent; the data"
+            f" of {'every sample' if plan.check_data else 'the first sample'} are compared"
         )))  # fmt: skip
     if plan.memory:
         told.append(("memory", memory_words(plan.memory)))

@@ -1,0 +1,118 @@
+"""Is the latency one that the medium usually has?"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fabricgauge.evidence.placement import unseen_waits, waits
+from fabricgauge.judge.host import excused, waited
+from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.rules.floor import crossed
+from fabricgauge.judge.subject import Subject
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.verdict import Figure, Outcome
+from fabricgauge.stats.series import Point, Series, node_of
+from fabricgauge.words import figures, patterns
+
+ID = "latency"
+
+#: Larger messages take the time that their bytes need.
+SMALL_BYTES = 1024
+
+_LONGER_WAY = "a longer way than is meant (routers, tunnels, another site)"
+_CAUSES = {
+    "tcp": (
+        "interrupts that the adapter holds back, processors that sleep deeply (C-states),"
+        f" {_LONGER_WAY}, or a busy host",
+        "compare with ping between the nodes; look at ethtool -c IFACE (rx-usecs), at"
+        " cpupower idle-info, and at the way: tracepath NODE",
+    ),
+    "rdma": (
+        "TCP carried the messages instead of RDMA (usually 10 to 50 µs), processors that sleep"
+        f" deeply (C-states), {_LONGER_WAY}, or a busy host",
+        "look what the MPI chose (UCX_LOG_LEVEL=info, FI_LOG_LEVEL=info, OMPI_MCA_btl_base_verbose="
+        "100); compare with ib_send_lat between the nodes; look at cpupower idle-info",
+    ),
+}
+_HOST = "the ranks waited for processors: other work on the nodes"
+_HOST_REMEDY = "end other work on the nodes, or give each rank a processor; then measure again"
+
+
+@of_networks(ID)
+def judge(subject: Subject) -> Said | Skipped:
+    if subject.medium == "memory":
+        return Skipped("the medium joins memories: no usual latency is known for it")
+    if subject.technology == "simulated":
+        return Skipped("a simulated cluster has the latency that its platform states")
+    if not subject.claimed:
+        return Skipped("the logs do not say which network was measured")
+    said = [_say(subject, *each) for each in _quickest(subject)]
+    if not said:
+        return Skipped(f"no latency of messages up to {SMALL_BYTES} B was measured")
+    return min(said, key=lambda one: (one.outcome.rank, -(one.figure.value if one.figure else 0)))
+
+
+def _quickest(subject: Subject) -> Iterator[tuple[Series, Point]]:
+    """The small message of each direction that took the least time."""
+    for series in subject.of("latency"):
+        small = [one for one in series.points if one.sized and one.message_bytes <= SMALL_BYTES]
+        if small:
+            yield series, min(small, key=lambda one: one.time.value)
+
+
+def _say(subject: Subject, series: Series, point: Point) -> Said:
+    medium = crossed(subject, series.foreign)
+    name = f"latency.{medium}"
+    # A mean has no interval: there its value is both ends.
+    least_s = min(point.time.low, point.time.value)
+    far = least_s > subject.limit("latency.fail")
+    outcome = (
+        Outcome.FAIL if far else Outcome.WARN if least_s > subject.limit(name) else Outcome.PASS
+    )
+    usual = subject.threshold("latency.fail" if far else name, "at most")
+    at = f"{patterns.sentence(series.pattern)} {figures.at(point.message_bytes, point.sized)}"
+    told = f"{series.name}: {figures.duration(point.time.value)} ({at})"
+    figure = Figure(point.time.value, "s", at)
+    if outcome is Outcome.PASS:
+        summary = f"{told} is not above the {figures.duration(usual.value)} that are usual"
+        return Said(outcome, summary, figure, usual)
+    times = point.time.value / subject.limit(name)
+    summary = (
+        f"{told} is {figures.times(times)} times the {figures.duration(subject.limit(name))} that"
+        f" {_WORDS[medium]} takes at most where nothing is wrong"
+    )
+    hosts = tuple(_hosts(subject, series, point))
+    cause, remedy = _CAUSES["tcp" if medium == "tcp" else "rdma"]
+    if hosts:
+        cause, remedy = _HOST, _HOST_REMEDY
+    return Said(excused(outcome, bool(hosts)), summary, figure, usual, hosts, cause, remedy)
+
+
+_WORDS = {
+    "tcp": "TCP through the kernel",
+    "rdma": "RDMA",
+    "iwarp": "iWARP",
+    "slingshot": "Slingshot",
+    "efa": "EFA",
+}
+
+
+def _hosts(subject: Subject, series: Series, point: Point) -> Iterator[str]:
+    """What the processors may have added."""
+    if any(one.waiting for one in point.measurements):
+        yield "the engine saw waits for a processor in half of the samples or more"
+    limit = subject.limit("host-limited.delay")
+    ranks = {use.rank for one in point.measurements for use in one.processors}
+    for rank in sorted(ranks):
+        shares = waits(point.measurements, rank)
+        if shares and (delay := min(1.0, float(np.median(shares)))) >= limit:
+            yield f"rank {rank} {waited(delay)}"
+    numbers = {one.launch for one in point.observed if one.measurement is None}
+    for launch in subject.launches:
+        around = launch.around if launch.number in numbers else None
+        for use in around.processors if around is not None else ():
+            idle = use.node_idle_share
+            if not isinstance(idle, Skipped) and idle <= subject.limit("host-limited.idle"):
+                yield f"the processors of {node_of(launch, use.rank)} had no time left"
+    if unseen := unseen_waits(point.measurements):
+        yield unseen
