@@ -62,6 +62,8 @@ def _quickest(subject: Subject) -> Iterator[tuple[Series, Point]]:
 
 def _say(subject: Subject, series: Series, point: Point) -> Said:
     medium = crossed(subject, series.foreign)
+    if series.foreign is None and subject.medium in (None, "tcp"):
+        medium = "tcp"  # connections that were not seen may have carried it
     name = f"latency.{medium}"
     # A mean has no interval: there its value is both ends.
     least_s = min(point.time.low, point.time.value)
