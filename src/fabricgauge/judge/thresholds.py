@@ -76,6 +76,8 @@ _ROWS: tuple[tuple[str, float, str, str], ...] = (
     ("stability.launches", 0.05, "share", "as wide as the margin of fraction.pass"),
     ("stability.latency_launches", 1.0, "share",
      "small messages vary by 5-18 % between launches on busy hosts"),
+    ("stability.level", 0.75, "share",
+     "a step between link rates (40 to 25 Gb/s), no matter of tuning"),
     ("stability.tail", 20.0, "times",
      "one in a hundred samples above that shows a stalled host or link"),
     ("dips.bandwidth", 0.05, "share", "as wide as the margin of fraction.pass"),

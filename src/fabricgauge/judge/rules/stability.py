@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from operator import itemgetter
 
+import numpy as np
+
+from fabricgauge.evidence.placement import waits
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.judge.subject import Subject
@@ -10,6 +13,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.groups import grouped
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome
+from fabricgauge.stats.levels import find_levels
 from fabricgauge.stats.series import Point, Series
 from fabricgauge.words import figures, patterns, sentences
 
@@ -25,6 +29,15 @@ _EDITED = (
 _EXACT, _ROUNDED = 1e6, 0.1
 _REMEDY_OF_LOGS = "import each run as a log of its own; measure again if it is one run"
 _REMEDY = "measure again when nodes and network are quiet: fabricgauge check --profile full"
+
+_LEVEL_CAUSE = (
+    "a link that renegotiates its rate, a rail or path that comes and goes, a shaper, or a node"
+    " that is throttled"
+)
+_LEVEL_REMEDY = (
+    "look at the kernel's log and carrier_changes of both ends and at the switch port's log;"
+    " exchange the cable; look for rate limits (tc qdisc) and for the processors' temperature"
+)
 
 #: What a figure that is not steady gives, the limit, how far it is beyond, and that in words.
 _Finding = tuple[Outcome, str, float, str]
@@ -46,14 +59,17 @@ def judge(subject: Subject) -> Said | Skipped:
         )
     found = [finding for one in every for finding in _bandwidth(one, every)]
     found += [finding for one in smallest for finding in _latency(subject, *one)]
+    found += [finding for one in every for finding in _levels(one)]
     if not found:
         said = "intervals, launches and tails of the deciding figures are within their limits"
         return Said(Outcome.PASS, said)
     outcome, limit, value, what = min(found, key=lambda one: one[0].rank)
-    threshold = subject.threshold(limit, "at most")
+    levels = limit == "stability.level"
+    threshold = subject.threshold(limit, "at least" if levels else "at most")
+    cause, remedy = (_LEVEL_CAUSE, _LEVEL_REMEDY) if levels else (_CAUSE, _REMEDY)
     return Said(
         outcome, what, Figure(value, threshold.unit, what), threshold,
-        tuple(one[-1] for one in found), _CAUSE, _REMEDY,
+        tuple(one[-1] for one in found), cause, remedy,
     )  # fmt: skip
 
 
@@ -133,6 +149,46 @@ def _bandwidth(stream: Stream, every: tuple[Stream, ...]) -> Iterator[_Finding]:
         told = f"{_where(series, point)}: the interval is ± {figures.percent(width)} wide"
         yield outcome, "stability.interval", width, told
     yield from _spread(subject, "stability.launches", series, point)
+
+
+def _levels(stream: Stream) -> Iterator[_Finding]:
+    """A rate that changes between two: large messages of all launches, in time order."""
+    subject, series = stream.subject, stream.series
+    cases = sorted(
+        (
+            (one.launch, order, one.measurement)
+            for order, point in enumerate(series.at_least(subject.limit("fraction.from")))
+            for one in point.observed
+            if one.measurement is not None and one.measurement.block_medians_s
+        ),
+        key=lambda each: each[:2],
+    )
+    # Sizes differ in what they reach: each is held against its own best.
+    best_s: dict[int, float] = {}
+    for *_, case in cases:
+        quickest_s = float(np.quantile(case.block_medians_s, 0.05))
+        least_s = best_s.get(case.message_bytes, quickest_s)
+        best_s[case.message_bytes] = min(quickest_s, least_s)
+    shares = [
+        min(1.0, best_s[case.message_bytes] / block_s)
+        for *_, case in cases
+        for block_s in case.block_medians_s
+    ]
+    found = find_levels(shares)
+    if found is None:
+        return
+    limit = "stability.level"
+    waiting = waits(case for *_, case in cases)
+    by_host = bool(waiting) and max(waiting) >= subject.limit("host-limited.delay")
+    fails = found.low < subject.limit(limit) and not by_host
+    reached = stream.best.bandwidth.value
+    how = f"changes {found.changes} times between" if found.toggles else "changes for good between"
+    told = (
+        f"{series.name}, {patterns.sentence(series.pattern)}: the rate {how}"
+        f" {figures.rate(reached * found.low)} and {figures.rate(reached * found.high)}"
+        f" ({figures.percent(found.low_share)} of the time slow)"
+    )
+    yield Outcome.FAIL if fails else Outcome.WARN, limit, found.low, told
 
 
 def _latency(subject: Subject, series: Series, point: Point) -> Iterator[_Finding]:
