@@ -6,6 +6,7 @@ from operator import itemgetter
 import numpy as np
 
 from fabricgauge.evidence.placement import waits
+from fabricgauge.judge.host import signs
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.judge.subject import Subject
@@ -179,7 +180,8 @@ def _levels(stream: Stream) -> Iterator[_Finding]:
         return
     limit = "stability.level"
     waiting = waits(case for *_, case in cases)
-    by_host = bool(waiting) and max(waiting) >= subject.limit("host-limited.delay")
+    longest = max(waiting, default=0.0)
+    by_host = longest >= subject.limit("host-limited.delay") or bool(signs(stream).against)
     fails = found.low < subject.limit(limit) and not by_host
     reached = stream.best.bandwidth.value
     how = f"changes {found.changes} times between" if found.toggles else "changes for good between"
