@@ -13,7 +13,7 @@ from fabricgauge.judge.interface import Said
 from fabricgauge.judge.nccl import offload
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.nccl import NcclEvidence
+from fabricgauge.model.nccl import SUITES, NcclEvidence
 from fabricgauge.model.plan import Purpose
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
@@ -163,6 +163,8 @@ def _shape(
     """
     name, ranks, nodes = curve.benchmark.removesuffix("_perf"), len(hosts), len(set(hosts))
     unknown = Skipped(f"what {name} moves over a node's adapters is not known")
+    if curve.suite not in SUITES:
+        return Skipped(f"bus bandwidths of {curve.suite} are shown, but not judged")
     if not curve.benchmark.endswith("_perf"):
         return Skipped(
             "the log does not name its collective, and its rates are those of several: keep the"
