@@ -1,0 +1,155 @@
+"""A hunt for a false PASS in others' logs: no log that fools a reader may pass."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner
+from tests.hunt import logs
+
+from fabricgauge.cli.verbs import cli
+
+HOSTS = ("--hosts", "c[1-2]")
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+class Trick(NamedTuple):
+    """A log that must not pass, the network it is said to be of, and further words."""
+
+    text: str
+    network: str | None = "edr"
+    words: tuple[str, ...] = HOSTS
+
+
+def on_one_node(command: str) -> Trick:
+    return Trick(logs.osu_bw(before=f"+ {command} ./osu_bw\n"), words=())
+
+
+LARGE = tuple(size for size in logs.EDR_MB_S if size >= 1 << 16)
+RAGGED = {1 << 20: 12280.4, 1 << 21: 12285.0, 1 << 22: 12290.1}
+
+SOUND: Mapping[str, Trick] = {
+    "osu_bw": Trick(logs.osu_bw()),
+    "osu_bw and osu_latency": Trick(logs.osu_bw() + "\n" + logs.osu_latency()),
+    "perftest": Trick(logs.perftest(97.6)),
+    "nccl": Trick(logs.nccl(11.9, "+ mpirun -np 2 ./all_reduce_perf -b 8M -e 8G\n"), words=()),
+    "imb pingpong": Trick(logs.imb_pingpong()),
+    "two nodes in the command": Trick(
+        logs.osu_bw(before="+ mpirun -np 2 --host c1,c2 ./osu_bw\n"), words=()
+    ),
+}
+
+TRICKS: Mapping[str, Trick] = {
+    # one host
+    "srun -N1 -n2": on_one_node("srun -N1 -n2"),
+    "srun --nodes=1": on_one_node("srun --nodes=1 --ntasks=2"),
+    "mpirun --host c1:2": on_one_node("mpirun -np 2 --host c1:2"),
+    "mpirun -H c1,c1": on_one_node("mpirun -np 2 -H c1,c1"),
+    "mpiexec -ppn 2": on_one_node("mpiexec -n 2 -ppn 2"),
+    "mpirun --host localhost": on_one_node("mpirun -np 2 --host localhost:2"),
+    "one host by --hosts": Trick(logs.osu_bw(), words=("--hosts", "c1,c1")),
+    "two names of one host": Trick(logs.osu_bw(), words=("--hosts", "c1,c1.example.org")),
+    "two names of this host": Trick(logs.osu_bw(), words=("--hosts", "localhost,127.0.0.1")),
+    "perftest to its own port": Trick(logs.perftest(97.6, local="0x0001", remote="0x0001")),
+    # memory, not a network
+    "latency of memory": Trick(logs.osu_bw() + logs.osu_latency(logs.scaled(logs.EDR_US, 0.3))),
+    "bandwidth above the link": Trick(logs.osu_bw(logs.scaled(logs.EDR_MB_S, 1.3))),
+    "one size above the link": Trick(logs.osu_bw(logs.scaled(logs.EDR_MB_S, 1.2, 1 << 20))),
+    "cache shape": Trick(
+        logs.osu_bw(logs.scaled(logs.EDR_MB_S, 1.35, 1 << 16, 1 << 18)
+                    | {1 << 22: 6100.0})
+    ),
+    "fetch-and-op of memory": Trick(
+        "# OSU MPI_Fetch_and_op latency Test v7.4\n# Window creation: MPI_Win_allocate\n"
+        "# Synchronization: MPI_Win_flush\n# Datatype: MPI_LONG_LONG.\n"
+        "# Size          Latency (us)\n8                       0.18\n"
+    ),
+    "imb latency of memory": Trick(logs.imb_pingpong(logs.scaled(logs.EDR_US, 0.25))),
+    # too little
+    "no network stated": Trick(logs.osu_bw(), network=None),
+    "small latency only": Trick(logs.osu_latency({0: 0.98, 8: 1.0, 64: 1.08})),
+    "small messages only": Trick(logs.osu_bw({8: 15.0, 64: 120.0, 1024: 1900.0})),
+    "heading without rows": Trick(logs.osu_bw({})),
+    "two of many processes": Trick(logs.imb_pingpong(processes="2 "), words=()),
+    "cut off": Trick(logs.osu_bw({s: v for s, v in logs.EDR_MB_S.items() if s <= 1 << 12})),
+    "empty figures": Trick(logs.perftest(0.0)),
+    "one device of eight rails": Trick(logs.perftest(97.6), network="edr rails=8"),
+    # slow
+    "half the rate": Trick(logs.osu_bw(logs.scaled(logs.EDR_MB_S, 0.5))),
+    "a tenth of the rate": Trick(logs.osu_bw(logs.scaled(logs.EDR_MB_S, 0.1))),
+    "ten gigabit for a hundred": Trick(logs.perftest(9.4)),
+    "best size full, the others not": Trick(
+        logs.osu_bw(logs.scaled(logs.EDR_MB_S, 0.42, *LARGE[:-1]))
+    ),
+    "second run appended": Trick(
+        logs.osu_bw() + logs.table(logs.scaled(RAGGED, 0.17).items())
+    ),
+    "second run appended with heading": Trick(
+        logs.osu_bw() + logs.osu_bw(logs.scaled(logs.EDR_MB_S, 0.17))
+    ),
+    "pingpong cliff": Trick(
+        logs.imb_pingpong(logs.scaled(logs.EDR_US, 6.0, 1 << 18))
+    ),
+    "latency of 150 us": Trick(logs.osu_latency(logs.scaled(logs.EDR_US, 150.0))),
+    "latency of 50 ms": Trick(
+        logs.osu_bw() + "\n" + logs.osu_latency(logs.scaled(logs.EDR_US, 50_000.0))
+    ),
+    # contradictions and trouble told in the log
+    "message rate contradicts bandwidth": Trick(
+        logs.osu_mbw_mr([(1 << 20, 12280.4, 1200.0), (1 << 22, 12290.1, 290.0)], pairs=1)
+    ),
+    "data errors": Trick(logs.nccl(11.9, "+ ./all_reduce_perf\n", "7"), words=()),
+    "validation error": Trick(logs.osu_bw() + "DATA VALIDATION ERROR: osu_bw exited with status 1"
+                              " on message size 4194304.\n"),
+    "port error in the run": Trick(
+        logs.nccl(
+            11.9,
+            "+ mpirun -np 2 ./all_reduce_perf -b 8M -e 8G\nn1:1001:1040 [0] transport/net_ib.cc:94"
+            " NCCL WARN NET/IB : mlx5_0:1 Got async event : port error\n",
+        ),
+        words=(),
+    ),
+    "transport error": Trick(
+        logs.osu_bw({s: v for s, v in logs.EDR_MB_S.items() if s <= 1 << 16})
+        + "[c1:1001] Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 vend 0x81 hw_synd"
+        " 0/0)\n"
+    ),
+    "aborted": Trick(
+        logs.osu_bw({s: v for s, v in logs.EDR_MB_S.items() if s <= 1 << 14})
+        + "--------------------------------------------------------------------------\n"
+        "mpirun noticed that process rank 1 with PID 0 on node c2 exited on signal 9 (Killed).\n"
+    ),
+    "retransmits": Trick(
+        (FIXTURES / "iperf3" / "3.12--json.out").read_text().replace(
+            '"retransmits":\t0', '"retransmits":\t40000'
+        ),
+        network="10GbE mtu=1500",
+    ),
+}  # fmt: skip
+
+
+def overall(trick: Trick, folder: Path) -> str:
+    """Import a log as a user does; return the overall outcome, "refused" without one."""
+    log = folder / "a.log"
+    log.write_text(trick.text)
+    stated = ("--network", trick.network) if trick.network else ()
+    words = ("import", str(log), *stated, *trick.words, "-o", str(folder), "--format", "json")
+    done = CliRunner().invoke(cli, words)
+    try:
+        document = json.loads(done.stdout)
+    except ValueError:
+        assert done.exit_code != 0
+        return "refused"
+    return str(document["overall"])
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_sound_log_passes(name: str, tmp_path: Path) -> None:
+    assert overall(SOUND[name], tmp_path) == "PASS"
+
+
+@pytest.mark.parametrize("name", TRICKS)
+def test_a_log_that_fools_a_reader_does_not_pass(name: str, tmp_path: Path) -> None:
+    assert overall(TRICKS[name], tmp_path) != "PASS"
