@@ -206,5 +206,5 @@ def _line(node: str, why: str) -> str:
     if not _NAME.fullmatch(node):
         return f"# no line for {node}: Slurm has no node of such a name"
     plain = " ".join(re.sub(r"[^A-Za-z0-9 .,:%/_+-]", " ", f"fabricgauge: {why}").split())
-    reason = plain[:LONGEST_REASON].rstrip()
+    reason = plain if len(plain) <= LONGEST_REASON else plain[:LONGEST_REASON].rpartition(" ")[0]
     return f'scontrol update nodename={node} state=drain reason="{reason}"'
