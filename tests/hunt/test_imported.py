@@ -90,7 +90,7 @@ TRICKS: Mapping[str, Trick] = {
         logs.osu_bw() + logs.osu_bw(logs.scaled(logs.EDR_MB_S, 0.17))
     ),
     "pingpong cliff": Trick(
-        logs.imb_pingpong({**logs.EDR_US, 1 << 18: 150.0, 1 << 19: 155.0, 1 << 20: 160.0, 1 << 21: 200.0})
+        logs.imb_pingpong(dict(logs.EDR_US) | {1 << 18: 150.0, 1 << 19: 155.0, 1 << 20: 160.0})
     ),
     "latency of 150 us": Trick(logs.osu_latency(logs.scaled(logs.EDR_US, 150.0))),
     "latency of 50 ms": Trick(
