@@ -30,7 +30,7 @@ from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import RULES_OF_SPEED, Outcome, Verdict, VerdictSubject, distinct
 
 #: Raised whenever a rule could judge the same run differently.
-RULES_VERSION = "19"
+RULES_VERSION = "20"
 
 
 def judgement(context: Context) -> RunVerdicts:

@@ -16,6 +16,9 @@ from fabricgauge.words import figures, patterns
 
 ID = "cache-shape"
 
+#: Streams beside which two directions at once decide nothing.
+ONE_WAY = ("bandwidth", "put_bandwidth", "get_bandwidth", "latency")
+
 #: A peak at smaller messages is a matter of software, not of a cache.
 FROM_BYTES = 16384
 
@@ -64,9 +67,14 @@ def may_be_memory(subject: Subject, series: Series) -> bool:
 
 
 def _peak(subject: Subject, series: Series) -> Peak | None:
-    """What contends with itself falls as well: both directions, and several pairs."""
+    """Return the peak of a curve that falls, None if it does not.
+
+    What contends with itself falls as well: several pairs, and both directions at once. Of both
+    directions that matters only where they decide, since no one-way stream was measured.
+    """
     several = series.foreign is not None and series.foreign.pairs != 1
-    if several or series.pattern == "bidirectional_bandwidth":
+    both = series.pattern == "bidirectional_bandwidth"
+    if several or (both and any(one.pattern in ONE_WAY for one in subject.series)):
         return None
     points = series.at_least(max(FROM_BYTES, BURSTS * subject.burst_bytes))
     return cache_peak(points, subject.limit("cache-shape.loss"), subject.burst_cap_bytes_per_s)
