@@ -78,6 +78,10 @@ _ROWS: tuple[tuple[str, float, str, str], ...] = (
      "small messages vary by 5-18 % between launches on busy hosts"),
     ("stability.level", 0.75, "share",
      "a step between link rates (40 to 25 Gb/s), no matter of tuning"),
+    ("stability.stalls", 0.01, "share",
+     "sound runs have no sample that is 0.1 s longer than usual"),
+    ("stability.stalls_fail", 0.05, "share",
+     "an application that waits for all its ranks loses more with each node"),
     ("stability.tail", 20.0, "times",
      "one in a hundred samples above that shows a stalled host or link"),
     ("dips.bandwidth", 0.05, "share", "as wide as the margin of fraction.pass"),
@@ -157,6 +161,7 @@ def thresholds_from(mapping: Mapping[str, object], origin: str) -> Thresholds:
         ("fraction.gpu_like_fail", "fraction.gpu_like"),
         ("asymmetry.warn", "asymmetry.fail"),
         ("errors.share", "errors.fail"),
+        ("stability.stalls", "stability.stalls_fail"),
     ):
         if limits[less].value > limits[more].value:
             raise UsageError(

@@ -12,6 +12,7 @@ from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.groups import grouped
+from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.stats.levels import find_levels
@@ -40,6 +41,22 @@ _LEVEL_REMEDY = (
     " exchange the cable; look for rate limits (tc qdisc) and for the processors' temperature"
 )
 
+#: A sample that is this much longer than the median, in seconds and as a share, holds a stall:
+#: TCP waits 0.2 s and more before it sends a segment again (RFC 6298 asks for 1 s, Linux for 0.2).
+STALL_S, STALL_SHARE = 0.1, 0.25
+#: Fewer stalls may be one hiccup.
+LEAST_STALLS = 3
+_STALL_CAUSE = (
+    "the way goes away for moments: a port that flaps, a bond or a route that changes over, or a"
+    " switch that relearns addresses"
+)
+
+_CAUSES = {
+    "stability.level": (_LEVEL_CAUSE, _LEVEL_REMEDY),
+    "stability.stalls": (_STALL_CAUSE, _LEVEL_REMEDY),
+    "stability.stalls_fail": (_STALL_CAUSE, _LEVEL_REMEDY),
+}
+
 #: What a figure that is not steady gives, the limit, how far it is beyond, and that in words.
 _Finding = tuple[Outcome, str, float, str]
 
@@ -61,13 +78,13 @@ def judge(subject: Subject) -> Said | Skipped:
     found = [finding for one in every for finding in _bandwidth(one, every)]
     found += [finding for one in smallest for finding in _latency(subject, *one)]
     found += [finding for one in every for finding in _levels(one)]
+    found += _stalls(subject)
     if not found:
         said = "intervals, launches and tails of the deciding figures are within their limits"
         return Said(Outcome.PASS, said)
     outcome, limit, value, what = min(found, key=lambda one: one[0].rank)
-    levels = limit == "stability.level"
-    threshold = subject.threshold(limit, "at least" if levels else "at most")
-    cause, remedy = (_LEVEL_CAUSE, _LEVEL_REMEDY) if levels else (_CAUSE, _REMEDY)
+    threshold = subject.threshold(limit, "at least" if limit == "stability.level" else "at most")
+    cause, remedy = _CAUSES.get(limit, (_CAUSE, _REMEDY))
     return Said(
         outcome, what, Figure(value, threshold.unit, what), threshold,
         tuple(one[-1] for one in found), cause, remedy,
@@ -191,6 +208,45 @@ def _levels(stream: Stream) -> Iterator[_Finding]:
         f" ({figures.percent(found.low_share)} of the time slow)"
     )
     yield Outcome.FAIL if fails else Outcome.WARN, limit, found.low, told
+
+
+def _stalls(subject: Subject) -> Iterator[_Finding]:
+    """Yield how much of the time passed in samples that a stall made long."""
+    stalled_s, count, longest_s, where = 0.0, 0, 0.0, ""
+    cases = [
+        (series, one)
+        for series in subject.series
+        for point in series.points
+        for one in point.measurements
+    ]
+    for series, case in cases:
+        for length_s, samples in _stall_lengths(case):
+            stalled_s, count = stalled_s + length_s * samples, count + samples
+            if length_s > longest_s:
+                longest_s, where = length_s, series.name
+    share = stalled_s / max(sum(case.wall_s for _, case in cases), stalled_s, STALL_S)
+    if count < LEAST_STALLS or share <= subject.limit("stability.stalls"):
+        return
+    waiting = waits(case for _, case in cases if any(_stall_lengths(case)))
+    by_host = max(waiting, default=0.0) >= subject.limit("host-limited.delay")
+    fails = share > subject.limit("stability.stalls_fail") and not by_host
+    told = (
+        f"{count} stalls took {figures.percent(share)} of the time; the longest took"
+        f" {figures.duration(longest_s)} ({where})"
+    )
+    limit = "stability.stalls_fail" if fails else "stability.stalls"
+    yield Outcome.FAIL if fails else Outcome.WARN, limit, share, told
+
+
+def _stall_lengths(case: Measurement) -> Iterator[tuple[float, int]]:
+    """Yield seconds beyond the median, and how many samples had them, of samples with a stall."""
+    if case.times is None or case.status != "ok":
+        return
+    median_s = case.times.median_s
+    for lowest_ps, samples in case.histogram_ps:
+        beyond_s = lowest_ps * 1e-12 - median_s
+        if beyond_s >= STALL_SHARE * median_s and beyond_s * case.batch >= STALL_S:
+            yield beyond_s * case.batch, samples
 
 
 def _latency(subject: Subject, series: Series, point: Point) -> Iterator[_Finding]:
