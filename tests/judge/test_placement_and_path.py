@@ -113,8 +113,21 @@ def test_path_is_invalid_when_another_interface_carried_the_bytes() -> None:
 
 
 def test_path_is_invalid_when_counters_did_not_move() -> None:
-    verdict = planted.the(planted.verdicts(crossing({"eth0": 0.0})), "path", Outcome.INVALID)
+    run = planted.run(planted.without_sockets(crossing({"eth0": 0.0}).launches))
+    verdict = planted.the(planted.verdicts(run), "path", Outcome.INVALID)
     assert "shared memory" in verdict.summary
+
+
+def test_path_is_undecided_when_tcp_counted_what_the_interfaces_did_not() -> None:
+    run = crossing({"eth0": 0.0})
+    assert planted.outcomes(planted.verdicts(run), "path") == {Outcome.INCONCLUSIVE}
+    one_machine = planted.run(
+        msgspec.structs.replace(one, placements=tuple(
+            msgspec.structs.replace(place, boot_id="boot-c1") for place in one.placements
+        ))
+        for one in run.launches
+    )  # fmt: skip
+    assert planted.outcomes(planted.verdicts(one_machine), "path") == {Outcome.INVALID}
 
 
 def test_path_is_invalid_when_two_interfaces_shared_the_bytes() -> None:
