@@ -132,6 +132,14 @@ int main() {
         const Both both = measure(wire, with(Pattern::latency, 8, 1, 1.0), usual);
         check::expect_near(times_of(both.origin.recorder, 0.95).median_s, 500e-9, 1e-15);
     });
+    check::test("a case that begins anew as its budget ends has samples all the same", [] {
+        for (std::int64_t slow = 2; slow < 60; ++slow) {
+            Wire wire;
+            wire.cost_ns = [slow](std::int64_t number) { return number < slow ? 4'000'000 : 500; };
+            const Both both = measure(wire, with(Pattern::latency, 8, 1, 0.05), usual);
+            check::expect(both.origin.recorder.samples() > 0);
+        }
+    });
     check::test("samples that are slow by themselves stay blocks of their own", [] {
         Wire wire;
         wire.cost_ns = [](std::int64_t number) { return 20'000'000 + number % 3 * 1000; };

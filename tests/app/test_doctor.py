@@ -242,7 +242,7 @@ def test_a_bundle_is_looked_at_and_what_was_not_tried_is_told(
 
 def test_the_list_names_every_check_with_a_line() -> None:
     lines = fabricgauge("doctor", "--list").stdout.splitlines()
-    assert len(lines) == 32
+    assert len(lines) == 36
     assert lines[0].split() == ["reach", "Every", "node", "answers", "to", "the", "end"]
 
 

@@ -190,7 +190,7 @@ def test_data_that_are_checked_arrive_whole(engine: Engine) -> None:
     assert done.trouble == ""
     (case,) = (msgspec.json.decode(line) for line in done.lines if '"record":"case"' in line)
     assert case["data_check"] == {
-        "requested": True, "ok": True, "first_bad_offset_bytes": None, "detail": "",
+        "requested": True, "ok": True, "first_bad_offset_bytes": None, "detail": "", "samples": 7,
     }  # fmt: skip
 
 

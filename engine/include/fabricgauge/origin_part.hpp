@@ -121,8 +121,10 @@ private:
             measured_s += round_s;
             sample_s = round_s / static_cast<double>(samples);
             // A rank that waited for a processor during the probes made all that follows from them.
+            // Without time for another block the samples are kept: a case never ends with none.
+            const bool is_spent = budget_.reached(elapsed_s(), round_s);
             const double quickest_s = quickest_operation_s(samples);
-            if (!recorder.settled() && quickest_s < operation_s) {
+            if (!recorder.settled() && !is_spent && quickest_s < operation_s) {
                 operation_s = quickest_s;
                 const std::int64_t batch = batch_of(operation_s);
                 const std::int64_t longer = block_of(operation_s, batch);
@@ -141,7 +143,7 @@ private:
                 recorder.settle();
             if (iterations_.reached(recorder.samples() + recorder.samples_waiting())) {
                 result.stop = Stop::iterations;
-            } else if (budget_.reached(elapsed_s(), round_s)) {
+            } else if (is_spent) {
                 result.stop = Stop::budget;
             } else if (!iterations_.limits() && interval_.due(measured_s) &&
                        interval_.narrow(recorder.settled_medians_ps()) &&
