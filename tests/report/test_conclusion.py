@@ -16,6 +16,7 @@ from fabricgauge.report.content.conclusion import (
     tally,
     worst_first,
 )
+from fabricgauge.report.content.run import document
 from fabricgauge.report.formats import report
 from fabricgauge.report.interface import Setting
 
@@ -205,3 +206,12 @@ def test_the_headline_looks_at_the_sizes_that_the_rule_fraction_was_applied_to()
     for least in (1 << 16, 1 << 22):
         moved = msgspec.structs.replace(judged, sustained_bytes=least)
         assert all(one.message_bytes >= least for one in one_way_peaks(moved))
+
+
+def test_the_head_of_a_page_shows_the_figure_that_failed_and_no_consequence() -> None:
+    judged = sample.judged(verdicts=sample_verdicts.failing(("c1", "c2")))
+    failed = worst_first(judged.verdicts)[0]
+    shown = [one.what for one in document(judged, Setting()).figures]
+    assert shown[0].startswith(f"{failed.subject}: ")
+    follows = msgspec.structs.replace(judged, follows={failed.id: judged.verdicts[0].id})
+    assert [one.what for one in document(follows, Setting()).figures] == shown[1:]

@@ -118,8 +118,12 @@ def _key_figures(judged: Judged) -> Iterator[doc.KeyFigure]:
 
 
 def _failed_figure(judged: Judged) -> Iterator[doc.KeyFigure]:
-    """Yield the figure that failed, with its part and its limit; a matrix shows its own parts."""
-    failed = next(iter(worst_first(judged.verdicts)), None)
+    """Yield the figure that failed, with its part and its limit; a matrix shows its own parts.
+
+    A consequence of another verdict is no figure for the head of a page.
+    """
+    causes = [one for one in worst_first(judged.verdicts) if one.id not in judged.follows]
+    failed = next(iter(causes), None)
     if failed is None or failed.outcome is not Outcome.FAIL or failed.rule == "outliers":
         return
     figure, limit = failed.figure, failed.threshold
