@@ -102,7 +102,7 @@ def status(name: str | None, as_json: bool) -> None:
 @lab.command()
 @_name_option
 @click.option(
-    "--all", "everything", is_flag=True, help="Every lab of this user that nobody measures now."
+    "--all", "everything", is_flag=True, help="Every lab of this user that no program measures."
 )
 def down(name: str, everything: bool) -> None:
     """Remove a lab with all its processes, also one that is broken."""

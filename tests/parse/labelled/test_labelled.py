@@ -55,14 +55,6 @@ FIGURES = [
     ("sockperf", "3.x--from-valid-duration", "sockperf", "time", None, 21.323e-6, None, ""),
     ("sockperf", "3.x--from-summary", "sockperf", "time", None, 21.323e-6, None, ""),
     ("hpcc", "1.5.0--two-ranks", "b_eff of two ranks", "time", 8, 0.366667e-6, "latency", ""),
-    ("netperf", "2.7--wrapped-title", "TCP_STREAM", "bandwidth", 16384, 915.55e6 / 8, "bandwidth",
-     "tcp"),
-    ("netperf", "2.7--omni-csv", "TCP_STREAM", "bandwidth", None, 9401.55e6 / 8, "bandwidth",
-     "tcp"),
-    ("sockperf", "3.x--from-warm-up", "sockperf", "time", None, 21.323e-6, None, ""),
-    ("sockperf", "3.x--from-test-end", "sockperf", "time", None, 21.323e-6, None, ""),
-    ("sockperf", "3.x--from-valid-duration", "sockperf", "time", None, 21.323e-6, None, ""),
-    ("sockperf", "3.x--from-summary", "sockperf", "time", None, 21.323e-6, None, ""),
     ("hpcc", "1.5.0--two-ranks", "b_eff of two ranks", "bandwidth", 2000000, 11.49e9, None, ""),
 ]  # fmt: skip
 
