@@ -82,6 +82,8 @@ _ROWS: tuple[tuple[str, float, str, str], ...] = (
      "sound runs have no sample that is 0.1 s longer than usual"),
     ("stability.stalls_fail", 0.05, "share",
      "an application that waits for all its ranks loses more with each node"),
+    ("stability.slow_time", 0.5, "s",
+     "a virtual machine that pauses takes less; 1.5 s of large messages are measured each way"),
     ("stability.tail", 20.0, "times",
      "one in a hundred samples above that shows a stalled host or link"),
     ("dips.bandwidth", 0.05, "share", "as wide as the margin of fraction.pass"),

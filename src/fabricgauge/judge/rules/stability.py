@@ -1,6 +1,6 @@
 """Are the figures that decide steady enough to decide anything?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
 import numpy as np
@@ -46,6 +46,8 @@ _LEVEL_REMEDY = (
 STALL_S, STALL_SHARE = 0.1, 0.25
 #: Fewer stalls may be one hiccup.
 LEAST_STALLS = 3
+#: A fault of the network shows in more cases than one; a machine that paused once does not.
+LEAST_CASES = 2
 _STALL_CAUSE = (
     "the way goes away for moments: a port that flaps, a bond or a route that changes over, or a"
     " switch that relearns addresses"
@@ -196,40 +198,61 @@ def _levels(stream: Stream) -> Iterator[_Finding]:
     if found is None:
         return
     limit = "stability.level"
-    waiting = waits(case for *_, case in cases)
-    longest = max(waiting, default=0.0)
-    by_host = longest >= subject.limit("host-limited.delay") or bool(signs(stream).against)
-    fails = found.low < subject.limit(limit) and not by_host
+    below = (found.low + found.high) / 2.0
+    slow = [_slow_time_s(case, best_s[case.message_bytes] / below) for *_, case in cases]
+    # What a host's waiting takes away, the network did not.
+    missing = 1.0 - float(np.mean(shares))
+    waited = max(waits(case for *_, case in cases), default=0.0)
+    by_host = waited >= min(subject.limit("host-limited.delay"), missing / 2.0)
+    fails = found.low < subject.limit(limit) and _lasts(subject, slow)
+    fails = fails and not by_host and not signs(stream).against
     reached = stream.best.bandwidth.value
     how = f"changes {found.changes} times between" if found.toggles else "changes for good between"
     told = (
         f"{series.name}, {patterns.sentence(series.pattern)}: the rate {how}"
         f" {figures.rate(reached * found.low)} and {figures.rate(reached * found.high)}"
-        f" ({figures.percent(found.low_share)} of the time slow)"
+        f" ({figures.percent(found.low_share)} of the blocks slow,"
+        f" {figures.duration(sum(slow))})"
     )
     yield Outcome.FAIL if fails else Outcome.WARN, limit, found.low, told
 
 
+def _slow_time_s(case: Measurement, from_s: float) -> float:
+    """Return the seconds of a case that passed in blocks whose samples took ``from_s`` or more."""
+    blocks = case.block_medians_s
+    return case.wall_s * sum(one for one in blocks if one >= from_s) / sum(blocks)
+
+
+def _lasts(subject: Subject, slow_s: Sequence[float]) -> bool:
+    """Whether slow time, given for each case, is more than a machine that paused once or twice."""
+    seen = sum(one > 0.0 for one in slow_s)
+    return seen >= LEAST_CASES and sum(slow_s) >= subject.limit("stability.slow_time")
+
+
 def _stalls(subject: Subject) -> Iterator[_Finding]:
     """Yield how much of the time passed in samples that a stall made long."""
-    stalled_s, count, longest_s, where = 0.0, 0, 0.0, ""
+    count, longest_s, where = 0, 0.0, ""
     cases = [
         (series, one)
         for series in subject.series
         for point in series.points
         for one in point.measurements
     ]
-    for series, case in cases:
+    slow_s = [0.0] * len(cases)
+    for order, (series, case) in enumerate(cases):
         for length_s, samples in _stall_lengths(case):
-            stalled_s, count = stalled_s + length_s * samples, count + samples
+            slow_s[order] += length_s * samples
+            count += samples
             if length_s > longest_s:
                 longest_s, where = length_s, series.name
+    stalled_s = sum(slow_s)
     share = stalled_s / max(sum(case.wall_s for _, case in cases), stalled_s, STALL_S)
     if count < LEAST_STALLS or share <= subject.limit("stability.stalls"):
         return
     waiting = waits(case for _, case in cases if any(_stall_lengths(case)))
     by_host = max(waiting, default=0.0) >= subject.limit("host-limited.delay")
-    fails = share > subject.limit("stability.stalls_fail") and not by_host
+    fails = share > subject.limit("stability.stalls_fail") and _lasts(subject, slow_s)
+    fails = fails and not by_host
     told = (
         f"{count} stalls took {figures.percent(share)} of the time; the longest took"
         f" {figures.duration(longest_s)} ({where})"
