@@ -9,7 +9,7 @@ from tests.judge import planted
 from fabricgauge.app.groups import further, joint_ranks
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
-from fabricgauge.doctor.reachability import Dead
+from fabricgauge.doctor.reachability import ConnectionFault
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Member, Network
@@ -21,7 +21,7 @@ from fabricgauge.plan.plan import JointRanks, plan_groups
 from fabricgauge.store.run_directory import RunDirectory
 
 
-def launches(count: int, *found: Dead) -> tuple[PlannedLaunch, ...]:
+def launches(count: int, *found: ConnectionFault) -> tuple[PlannedLaunch, ...]:
     nodes = tuple(f"c{number}" for number in range(1, count + 1))
     members = tuple(Member(one, "eth0", f"10.0.0.{one[1:]}", 1500) for one in nodes)
     network = Network("net1", "10.0.0.0/24", "ethernet", 1e9, "declared", members)
@@ -29,8 +29,8 @@ def launches(count: int, *found: Dead) -> tuple[PlannedLaunch, ...]:
     return plan_groups(MeasurementRequest(), nodes, groups).launches
 
 
-def pair(one: str, other: str) -> Dead:
-    return Dead("pair", (one, other))
+def pair(one: str, other: str) -> ConnectionFault:
+    return ConnectionFault("pair", (one, other))
 
 
 @pytest.mark.parametrize(
@@ -39,18 +39,18 @@ def pair(one: str, other: str) -> Dead:
         (4, (pair("c1", "c3"),), ["c2 c3 c4", "c1 c2"]),
         (4, (pair("c1", "c3"), pair("c2", "c4")), ["c3 c4", "c1 c4", "c2 c3"]),
         (3, (pair("c1", "c3"),), ["c2 c3", "c1 c2"]),
-        (3, (Dead("node", ("c3",)),), ["c1 c2"]),
+        (3, (ConnectionFault("node", ("c3",)),), ["c1 c2"]),
         (2, (pair("c1", "c2"),), []),
     ],
 )
 def test_all_that_can_be_measured_is_planned_with_partners_of_most(
-    count: int, found: tuple[Dead, ...], together: list[str]
+    count: int, found: tuple[ConnectionFault, ...], together: list[str]
 ) -> None:
     assert [" ".join(one.nodes) for one in launches(count, *found)] == together
 
 
 def test_two_that_are_left_of_three_are_measured_as_all_pairs_are() -> None:
-    (left,) = launches(3, Dead("node", ("c3",)))
+    (left,) = launches(3, ConnectionFault("node", ("c3",)))
     (alone,) = launches(2)
     of_all = {"all_pairs_latency", "all_pairs_bandwidth"}
     assert {case.pattern for case in left.cases} == of_all
@@ -73,7 +73,7 @@ def test_the_time_for_which_a_launch_hung_is_not_taken_from_the_others_budget(
     access = HostAccess("local", tuple(Host(node, ()) for node in nodes))
     context = RunContext(
         Target(access, request, DEFAULTS), RunDirectory.create(tmp_path), run,
-        culprits={"net1": [Dead("node", ("c3",))]},
+        culprits={"net1": [ConnectionFault("node", ("c3",))]},
     )  # fmt: skip
     context.broken = {"net1"}
     (instead,) = further(context)

@@ -5,7 +5,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.doctor.reachability import dead, left_out
+from fabricgauge.doctor.reachability import choose_excluded_nodes, find_connection_faults
 from fabricgauge.model.connectivity import Connectivity, FailedConnection
 
 
@@ -25,48 +25,48 @@ NODES = [f"c{number}" for number in range(1, 9)]
 
 
 def test_a_round_without_failures_names_nobody() -> None:
-    assert dead(round_of(NODES)) == ()
+    assert find_connection_faults(round_of(NODES)) == ()
 
 
 def test_a_pair_is_named_and_neither_of_its_nodes() -> None:
     for nodes in (["c1", "c2"], ["c1", "c2", "c3"], NODES):
-        (found,) = dead(round_of(nodes, failure("c1", "c2"), failure("c2", "c1")))
+        (found,) = find_connection_faults(round_of(nodes, failure("c1", "c2"), failure("c2", "c1")))
         assert (found.kind, found.nodes) == ("pair", ("c1", "c2"))
-        assert found.what == "no TCP connection works between them"
+        assert found.summary == "no TCP connection works between them"
 
 
 def test_one_way_of_a_pair_is_named_with_its_direction() -> None:
-    (found,) = dead(round_of(NODES, failure("c5", "c2")))
+    (found,) = find_connection_faults(round_of(NODES, failure("c5", "c2")))
     assert (found.kind, found.nodes) == ("pair", ("c5", "c2"))
-    assert found.what == "c5 cannot connect to c2; the other way works"
+    assert found.summary.startswith("c5 cannot connect to c2;")
 
 
 def test_a_node_that_nobody_can_connect_to_is_named_with_the_way() -> None:
     failures = [failure(node, "c3") for node in NODES if node != "c3"]
-    (found,) = dead(round_of(NODES, *failures))
+    (found,) = find_connection_faults(round_of(NODES, *failures))
     assert (found.kind, found.nodes) == ("node", ("c3",))
-    assert found.what == "7 of 7 nodes cannot connect to it; it can connect to them"
+    assert found.summary == "7 of 7 nodes cannot connect to it; it can connect to them"
 
 
 def test_where_no_pair_works_no_node_is_accused() -> None:
-    (found,) = dead(round_of(NODES, *of_nodes(NODES, set(NODES))))
+    (found,) = find_connection_faults(round_of(NODES, *of_nodes(NODES, set(NODES))))
     assert found.kind == "network"
-    assert left_out(NODES, (found,)) == tuple(NODES)
+    assert choose_excluded_nodes(NODES, (found,)) == tuple(NODES)
 
 
 def test_a_taken_address_names_both_holders_and_no_pair() -> None:
     other = FailedConnection("c1", "c3", "ip-c1", "ip-c3", "other node", answered_by="c4")
-    (found,) = dead(round_of(NODES, other, failure("c2", "c3")))
+    (found,) = find_connection_faults(round_of(NODES, other, failure("c2", "c3")))
     assert (found.kind, found.nodes) == ("address", ("c3", "c4"))
-    assert left_out(NODES, (found,)) == ("c3", "c4")
+    assert choose_excluded_nodes(NODES, (found,)) == ("c3", "c4")
 
 
 @given(st.sets(st.sampled_from(NODES), max_size=3), st.data())
 def test_planted_nodes_and_a_pair_are_named_exactly(gone: set[str], data: st.DataObject) -> None:
     well = [node for node in NODES if node not in gone]
     source, target = data.draw(st.permutations(well))[:2]
-    found = dead(round_of(NODES, *of_nodes(NODES, gone), failure(source, target)))
+    found = find_connection_faults(round_of(NODES, *of_nodes(NODES, gone), failure(source, target)))
     assert {node for one in found if one.kind == "node" for node in one.nodes} == gone
     assert [one.nodes for one in found if one.kind == "pair"] == [(source, target)]
-    out = set(left_out(NODES, found))
+    out = set(choose_excluded_nodes(NODES, found))
     assert gone <= out and len(out) == len(gone) + 1 and out & {source, target}

@@ -6,7 +6,7 @@ from tests.judge import planted
 from tests.judge import planted_fabric as many
 from tests.judge.test_consequences import judged
 
-from fabricgauge.doctor.reachability import dead
+from fabricgauge.doctor.reachability import find_connection_faults
 from fabricgauge.model.connectivity import Connectivity, FailedConnection, How
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Run
@@ -94,6 +94,8 @@ def test_a_connection_that_opens_is_not_said_not_to_work(how: How, words: str) -
 
     both = [failed("c3", other) for other in ("c1", "c2", "c4")]
     both += [failed(other, "c3") for other in ("c1", "c2", "c4")]
-    (found,) = dead(Connectivity("net1", {f"c{n}": 3 for n in (1, 2, 3, 4)}, tuple(both)))
+    (found,) = find_connection_faults(
+        Connectivity("net1", {f"c{n}": 3 for n in (1, 2, 3, 4)}, tuple(both))
+    )
     assert found.nodes == ("c3",)
-    assert found.what.startswith(words)
+    assert found.summary.startswith(words)

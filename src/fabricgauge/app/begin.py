@@ -16,7 +16,7 @@ from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target, about, discovered, located
 from fabricgauge.discover.port_ends import ends_of
-from fabricgauge.doctor.reachability import Dead, dead
+from fabricgauge.doctor.reachability import ConnectionFault, find_connection_faults
 from fabricgauge.engines.simgrid import simulated_engine
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, ToolMissing, UsageError
@@ -114,11 +114,13 @@ def begin(
     networks = [one for one, _ in chosen if one is not None and not (one.of_ports or dry_run)]
     made = tried(target, networks, directory)
     preflight = () if target.simulation else note_preflight(directory, found, made, target.progress)
-    culprits = {one.network: list(dead(one)) for one in made}
+    culprits = {one.network: list(find_connection_faults(one)) for one in made}
     for network, _ in chosen:
         if network is not None:
             own = culprits.setdefault(network.name, [])
-            own += [Dead("node", (node,), "is not in it") for node in absent(network, ranks)]
+            own += [
+                ConnectionFault("node", (node,), "is not in it") for node in absent(network, ranks)
+            ]
     fabric = msgspec.structs.replace(
         found,
         unjoined=unjoined(request, target.declared, found, ranks),

@@ -10,7 +10,7 @@ from fabricgauge.app.doctor import diagnosis, wrong_names
 from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.survey import surveyed
-from fabricgauge.doctor.reachability import Dead, dead
+from fabricgauge.doctor.reachability import ConnectionFault, find_connection_faults
 from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding, Severity
@@ -58,7 +58,7 @@ class Breakage(msgspec.Struct, frozen=True):
     """
 
     findings: tuple[Finding, ...] = ()
-    dead: tuple[Dead, ...] = ()
+    dead: tuple[ConnectionFault, ...] = ()
     repeats: bool = True
 
 
@@ -119,13 +119,15 @@ def of_unanswered(fabric: Fabric, broken: Broken) -> Breakage | None:
         for source, ip in sorted(broken.unanswered)
         if at.get(ip, source) != source
     )
-    found = dead(Connectivity(launch.network or "", dict.fromkeys(nodes, len(nodes) - 1), failures))
+    found = find_connection_faults(
+        Connectivity(launch.network or "", dict.fromkeys(nodes, len(nodes) - 1), failures)
+    )
     if not found:
         return None
     return Breakage(tuple(_not_answered(launch, one) for one in found), found)
 
 
-def _not_answered(launch: PlannedLaunch, one: Dead) -> Finding:
+def _not_answered(launch: PlannedLaunch, one: ConnectionFault) -> Finding:
     sources = list(dict.fromkeys(each.source for each in one.evidence))
     targets = list(dict.fromkeys(each.target for each in one.evidence))
     evidence = tuple(
@@ -163,7 +165,12 @@ def _of_connections(context: RunContext, broken: Broken) -> Breakage | None:
     networks = [one for one in context.fabric.ip_networks if one.name == launch.network]
     made = tried(context.target, networks, context.directory)
     known = {frozenset(one.named) for one in context.culprits.get(launch.network or "", ())}
-    here = [one for each in made for one in dead(each) if frozenset(one.named) not in known]
+    here = [
+        one
+        for each in made
+        for one in find_connection_faults(each)
+        if frozenset(one.named) not in known
+    ]
     if not here:
         return None
     findings = [
@@ -308,10 +315,10 @@ def told(ended: Ended, found: Breakage) -> Ended:
     return msgspec.structs.replace(ended, message=message, culprits=found.findings)
 
 
-def culprits_of(findings: Iterable[Finding]) -> Iterator[Dead]:
+def culprits_of(findings: Iterable[Finding]) -> Iterator[ConnectionFault]:
     """The nodes and pairs that findings of a stored launch name."""
     yield from (_dead(one.nodes) for one in findings if 0 < len(one.nodes) < 3)
 
 
-def _dead(nodes: Group) -> Dead:
-    return Dead("node" if len(nodes) == 1 else "pair", tuple(nodes))
+def _dead(nodes: Group) -> ConnectionFault:
+    return ConnectionFault("node" if len(nodes) == 1 else "pair", tuple(nodes))

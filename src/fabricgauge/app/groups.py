@@ -9,7 +9,7 @@ from fabricgauge.app.networks import targets
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.ceiling.technologies import ceilings
-from fabricgauge.doctor.reachability import Dead, left_out, partner
+from fabricgauge.doctor.reachability import ConnectionFault, choose_excluded_nodes, find_partner
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import losing, unclear
 from fabricgauge.model.absence import Skipped
@@ -23,7 +23,7 @@ from fabricgauge.plan.plan import JointRanks, Targets, plan_groups, rate_of
 from fabricgauge.plan.recheck import recheck_launch
 from fabricgauge.words.sentences import listed
 
-Culprits = Mapping[str, Sequence[Dead]]
+Culprits = Mapping[str, Sequence[ConnectionFault]]
 
 
 def joint_ranks(
@@ -36,11 +36,11 @@ def joint_ranks(
     )
     for network, ceiling in chosen:
         found = culprits.get(network.name, ()) if network else ()
-        out = left_out(nodes, found)
+        out = choose_excluded_nodes(nodes, found)
         groups = [(tuple(one for one in ranks if one not in out), False)]
         # A partner that all others measure with as well can be told from the one beside it.
         best = sorted(nodes, key=lambda one: one in out)
-        mates = dict.fromkeys(frozenset((one, partner(one, best, found))) for one in out)
+        mates = dict.fromkeys(frozenset((one, find_partner(one, best, found))) for one in out)
         groups += [(tuple(one for one in nodes if one in pair), True) for pair in mates]
         for group in groups:
             if len(set(group[0])) > 1 or len(nodes) == 1:
@@ -97,7 +97,7 @@ def further(context: RunContext) -> tuple[PlannedLaunch, ...]:
 def holds_culprit(launch: PlannedLaunch, culprits: Culprits) -> bool:
     """Whether a known culprit would break the launch."""
     nodes = tuple(dict.fromkeys(launch.nodes))
-    return bool(left_out(nodes, culprits.get(launch.network or "", ())))
+    return bool(choose_excluded_nodes(nodes, culprits.get(launch.network or "", ())))
 
 
 def _unmeasured(made: Plan, run: Run) -> Iterator[PlannedLaunch]:

@@ -8,7 +8,7 @@ import msgspec
 from fabricgauge.app.conclude import conclude, leave
 from fabricgauge.app.notes import note_libraries, note_transports
 from fabricgauge.app.target import Target
-from fabricgauge.doctor.reachability import Dead
+from fabricgauge.doctor.reachability import ConnectionFault
 from fabricgauge.localise.detect import localise
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, StoreError
@@ -40,7 +40,7 @@ class RunContext:
         directory: RunDirectory,
         run: Run,
         attempt: int = 1,
-        culprits: dict[str, list[Dead]] | None = None,
+        culprits: dict[str, list[ConnectionFault]] | None = None,
     ) -> None:
         self.target, self.directory, self.run, self.attempt = target, directory, run, attempt
         self.progress, self.culprits = target.progress, culprits or {}

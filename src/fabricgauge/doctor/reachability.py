@@ -1,4 +1,4 @@
-"""Which nodes and pairs carry nothing, from the connections that failed; pure."""
+"""Name the nodes and pairs that carry nothing, from the connections that failed; pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
@@ -9,127 +9,159 @@ import msgspec
 from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.groups import grouped
 
-#: A node is named when it fails with more than this share of its partners. Of three nodes a dead
-#: pair fails with one of two each, so exactly half names the pair.
+#: A node is named if it fails with more than this share of its partners. With three nodes, a dead
+#: pair fails with one partner of two each: exactly half names the pair.
 NODE_SHARE = 0.5
 
 
-class Dead(msgspec.Struct, frozen=True):
-    """What carries nothing, in words, and the nodes to touch.
+class ConnectionFault(msgspec.Struct, frozen=True):
+    """A node, pair, address or network that carries nothing, and the nodes to touch.
 
-    It is a node that fails with most of its partners; a pair that does not connect, while each
-    reaches most others; an address of the first of ``nodes`` at which the second answers; or a
-    network in which no pair of three or more nodes works: no node is more at fault than another.
+    ``node``: it fails with most of its partners. ``pair``: it does not connect, while each of its
+    nodes reaches most others. ``address``: the second of ``nodes`` answers at an address of the
+    first. ``network``: no pair of three or more nodes works, and no node stands out.
     """
 
     kind: Literal["node", "pair", "address", "network"]
     nodes: tuple[str, ...]
-    what: str = ""
+    summary: str = ""
     evidence: tuple[FailedConnection, ...] = ()
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Those at which it shows."""
+        """The nodes that reports name."""
         return self.nodes[:1] if self.kind == "address" else self.nodes
 
 
-def dead(of: Connectivity) -> tuple[Dead, ...]:
-    """The fewest nodes and pairs that explain every failure: addresses, then nodes, then pairs.
+def find_connection_faults(connectivity: Connectivity) -> tuple[ConnectionFault, ...]:
+    """Return the fewest faults that explain every failure: addresses, then nodes, then pairs.
 
-    The node that fails with the largest share of its partners is named first, and its failures
-    are explained by it; so two dead nodes do not accuse their healthy partners.
+    The node that fails with the largest share of its partners is named first. It explains its
+    failures, so two dead nodes do not accuse their healthy partners.
     """
-    taken = tuple(_taken(of.failures))
-    wrong = {failure.target_ip for one in taken for failure in one.evidence}
-    rest = [one for one in of.failures if not {one.source_ip, one.target_ip} & wrong]
-    everybody = tuple(node for node, tried in of.tried.items() if tried)
-    pairs = {frozenset((one.source, one.target)) for one in rest}
-    if len(everybody) > 2 and 2 * len(pairs) == sum(of.tried.values()):
-        what = _what("between any two nodes", rest)
-        return (*taken, Dead("network", everybody, what, tuple(rest)))
-    nodes: list[Dead] = []
-    while found := _worst(of, rest, len(nodes)):
-        nodes.append(found)
-        rest = [one for one in rest if found.nodes[0] not in (one.source, one.target)]
-    return (*taken, *nodes, *_pairs(rest))
+    address_faults = tuple(_find_address_faults(connectivity.failures))
+    wrong_ips = {failure.target_ip for fault in address_faults for failure in fault.evidence}
+    unexplained = [
+        failure
+        for failure in connectivity.failures
+        if not {failure.source_ip, failure.target_ip} & wrong_ips
+    ]
+    tried_nodes = tuple(node for node, tried in connectivity.tried.items() if tried)
+    pairs = {frozenset((failure.source, failure.target)) for failure in unexplained}
+    if len(tried_nodes) > 2 and 2 * len(pairs) == sum(connectivity.tried.values()):
+        summary = _describe_failures("between any two nodes", unexplained)
+        network_fault = ConnectionFault("network", tried_nodes, summary, tuple(unexplained))
+        return (*address_faults, network_fault)
+    node_faults: list[ConnectionFault] = []
+    while fault := _find_worst_node(connectivity, unexplained, len(node_faults)):
+        node_faults.append(fault)
+        unexplained = [
+            failure
+            for failure in unexplained
+            if fault.nodes[0] not in (failure.source, failure.target)
+        ]
+    return (*address_faults, *node_faults, *_find_pair_faults(unexplained))
 
 
-def _taken(failures: Iterable[FailedConnection]) -> Iterator[Dead]:
-    taken = (one for one in failures if one.how == "other node")
-    by = grouped(taken, lambda one: (one.target, one.target_ip, one.answered_by))
-    for (node, ip, other), same in sorted(by.items()):
-        yield Dead("address", (node, other), f"{other} answers at its address {ip}", same)
+def _find_address_faults(failures: Iterable[FailedConnection]) -> Iterator[ConnectionFault]:
+    misdirected = (failure for failure in failures if failure.how == "other node")
+    groups = grouped(misdirected, lambda failure: (
+        failure.target, failure.target_ip, failure.answered_by
+    ))  # fmt: skip
+    for (node, ip, impostor), group in sorted(groups.items()):
+        summary = f"{impostor} answers at its address {ip}"
+        yield ConnectionFault("address", (node, impostor), summary, group)
 
 
-def _worst(of: Connectivity, failures: list[FailedConnection], named: int) -> Dead | None:
-    """The node that fails with the largest share of partners that are not named, if with most."""
-    partners: dict[str, set[str]] = defaultdict(set)
-    for one in failures:
-        partners[one.source].add(one.target)
-        partners[one.target].add(one.source)
-    left = {node: max(1, of.tried.get(node, 0) - named) for node in partners}
-    share = {node: len(failing) / left[node] for node, failing in partners.items()}
+def _find_worst_node(
+    connectivity: Connectivity, failures: list[FailedConnection], named_count: int
+) -> ConnectionFault | None:
+    """Return the node that fails with the largest share of unnamed partners, if with most."""
+    failed_partners: dict[str, set[str]] = defaultdict(set)
+    for failure in failures:
+        failed_partners[failure.source].add(failure.target)
+        failed_partners[failure.target].add(failure.source)
+    partner_count = {
+        node: max(1, connectivity.tried.get(node, 0) - named_count) for node in failed_partners
+    }
+    share = {
+        node: len(partners) / partner_count[node] for node, partners in failed_partners.items()
+    }
     if not share:
         return None
-    node = max(sorted(share), key=lambda one: (share[one], len(partners[one])))
-    if share[node] <= NODE_SHARE or len(partners[node]) < 2:
+    node = max(sorted(share), key=lambda name: (share[name], len(failed_partners[name])))
+    if share[node] <= NODE_SHARE or len(failed_partners[node]) < 2:
         return None
-    own = tuple(one for one in failures if node in (one.source, one.target))
-    failing = f"{len(partners[node])} of {left[node]} nodes"
-    away = sum(one.source == node for one in own)
-    what = _what(f"between it and {failing}", own)
-    if away in (0, len(own)) and not _are_cut(own):
-        what = f"{failing} cannot connect to it; it can connect to them"
-        if away:
-            what = f"it cannot connect to {failing}; they can connect to it"
-    return Dead("node", (node,), what, own)
+    node_failures = tuple(
+        failure for failure in failures if node in (failure.source, failure.target)
+    )
+    failing = f"{len(failed_partners[node])} of {partner_count[node]} nodes"
+    outgoing = sum(failure.source == node for failure in node_failures)
+    summary = _describe_failures(f"between it and {failing}", node_failures)
+    if outgoing in (0, len(node_failures)) and not _all_lost_data(node_failures):
+        summary = f"{failing} cannot connect to it; it can connect to them"
+        if outgoing:
+            summary = f"it cannot connect to {failing}; they can connect to it"
+    return ConnectionFault("node", (node,), summary, node_failures)
 
 
-def _pairs(failures: Iterable[FailedConnection]) -> Iterator[Dead]:
-    """The source of the first failure comes first."""
-    by = grouped(failures, lambda one: tuple(sorted((one.source, one.target))))
-    for _, same in sorted(by.items()):
-        source, target = same[0].source, same[0].target
-        what = _what("between them", same)
-        if len({one.source for one in same}) == 1 and not _are_cut(same):
-            what = f"{source} cannot connect to {target}; the other way works"
-        yield Dead("pair", (source, target), what, same)
+def _find_pair_faults(failures: Iterable[FailedConnection]) -> Iterator[ConnectionFault]:
+    """Yield each failing pair; the source of its first failure comes first."""
+    groups = grouped(failures, lambda failure: tuple(sorted((failure.source, failure.target))))
+    for _, group in sorted(groups.items()):
+        source, target = group[0].source, group[0].target
+        summary = _describe_failures("between them", group)
+        if len({failure.source for failure in group}) == 1 and not _all_lost_data(group):
+            summary = f"{source} cannot connect to {target}; {target} can connect to {source}"
+        yield ConnectionFault("pair", (source, target), summary, group)
 
 
-def _what(between: str, failures: Iterable[FailedConnection]) -> str:
-    """What does not work: connections, or only the data on connections that open."""
-    if _are_cut(failures):
-        return f"TCP connects {between}, but data do not arrive: an MTU on the way may be too small"
+def _describe_failures(between: str, failures: Iterable[FailedConnection]) -> str:
+    if _all_lost_data(failures):
+        return (
+            f"TCP connects {between}, but data do not arrive: an MTU on the path may be too small"
+        )
     return f"no TCP connection works {between}"
 
 
-def _are_cut(failures: Iterable[FailedConnection]) -> bool:
+def _all_lost_data(failures: Iterable[FailedConnection]) -> bool:
     """Check whether all connections opened, and then no data arrived."""
-    return all(one.how == "no data" for one in failures)
+    return all(failure.how == "no data" for failure in failures)
 
 
-def left_out(nodes: Collection[str], found: Collection[Dead]) -> tuple[str, ...]:
-    """The fewest nodes without which all others can be measured together, most pairs first."""
-    gone, pairs = _gone(nodes, found)
+def choose_excluded_nodes(
+    nodes: Collection[str], faults: Collection[ConnectionFault]
+) -> tuple[str, ...]:
+    """Return the fewest nodes to exclude so that the rest can be measured together.
+
+    Nodes in the most dead pairs go first.
+    """
+    excluded, pairs = _split_faults(nodes, faults)
     while pairs:
-        count = Counter(node for pair in pairs for node in pair)
-        node = max(sorted(count), key=lambda one: count[one])
-        gone.add(node)
+        pair_count = Counter(node for pair in pairs for node in pair)
+        node = max(sorted(pair_count), key=lambda name: pair_count[name])
+        excluded.add(node)
         pairs = [pair for pair in pairs if node not in pair]
-    return tuple(node for node in nodes if node in gone)
+    return tuple(node for node in nodes if node in excluded)
 
 
-def partner(node: str, nodes: Collection[str], found: Collection[Dead]) -> str:
-    """A node that ``node`` can be measured with although it is in a dead pair; "" where none is."""
-    gone, pairs = _gone(nodes, found)
-    good = (one for one in nodes if one != node and one not in gone and {node, one} not in pairs)
-    return "" if node in gone else next(good, "")
+def find_partner(node: str, nodes: Collection[str], faults: Collection[ConnectionFault]) -> str:
+    """Return a node that ``node``, which is in a dead pair, can be measured with, or ""."""
+    unreachable, pairs = _split_faults(nodes, faults)
+    partners = (
+        name
+        for name in nodes
+        if name != node and name not in unreachable and {node, name} not in pairs
+    )
+    return "" if node in unreachable else next(partners, "")
 
 
-def _gone(nodes: Collection[str], found: Collection[Dead]) -> tuple[set[str], list[set[str]]]:
-    """Nodes that work with nobody, and dead pairs of others."""
-    if any(one.kind == "network" for one in found):
+def _split_faults(
+    nodes: Collection[str], faults: Collection[ConnectionFault]
+) -> tuple[set[str], list[set[str]]]:
+    """Return the nodes that work with no partner, and the dead pairs of other nodes."""
+    if any(fault.kind == "network" for fault in faults):
         return {*nodes}, []
-    gone = {node for one in found if one.kind != "pair" for node in one.nodes}
-    pairs = [{*one.nodes} for one in found if one.kind == "pair"]
-    return gone, [pair for pair in pairs if not pair & gone]
+    unreachable = {node for fault in faults if fault.kind != "pair" for node in fault.nodes}
+    pairs = [{*fault.nodes} for fault in faults if fault.kind == "pair"]
+    return unreachable, [pair for pair in pairs if not pair & unreachable]

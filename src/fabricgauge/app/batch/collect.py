@@ -15,7 +15,7 @@ from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.target import Target
 from fabricgauge.connect.rounds import gathered
 from fabricgauge.discover.interface import fabric_of
-from fabricgauge.doctor.reachability import dead
+from fabricgauge.doctor.reachability import find_connection_faults
 from fabricgauge.model.batch import EACH_SUBNET, BatchJob
 from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.errors import CannotRun
@@ -105,7 +105,7 @@ def _write_job(
     launches = tuple(_planned(job.launches, last, fabric))
     if all(is_loopback(one.network) for one in launches):
         raise CannotRun(f"no network that was to be measured joins the nodes: {_seen(fabric)}")
-    culprits = {one.network: dead(one) for one in rounds}
+    culprits = {one.network: find_connection_faults(one) for one in rounds}
     launches = _without_culprits(target, fabric, launches, culprits)
     return _write(directory, fabric, plan_of(job, launches), rounds, last)
 

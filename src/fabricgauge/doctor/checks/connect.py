@@ -5,7 +5,7 @@ from statistics import median
 
 from fabricgauge.doctor.check import Check, found, untried
 from fabricgauge.doctor.places import Cluster
-from fabricgauge.doctor.reachability import dead
+from fabricgauge.doctor.reachability import find_connection_faults
 from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.finding import CONNECT as ID
 from fabricgauge.model.finding import Finding, Severity
@@ -52,14 +52,14 @@ def _broken(cluster: Cluster, rounds: tuple[Connectivity, ...]) -> Iterator[Find
                 *(f"{node}: {reason}" for node, reason in of.silent.items()),
                 remedy=_UNTRIED, nodes=tuple(of.silent), network=of.network,
             )  # fmt: skip
-        for one in dead(of):
+        for one in find_connection_faults(of):
             everywhere = one.kind == "network"
             where = of.network if everywhere else cluster.where(of.network, one.named)
             remedy = _TAKEN if one.kind == "address" else _LOST
             if all(each.how == "no data" for each in one.evidence):
                 remedy = _NO_DATA
             yield found(
-                Severity.FAIL, where, one.what, *map(_line, one.evidence), remedy=remedy,
+                Severity.FAIL, where, one.summary, *map(_line, one.evidence), remedy=remedy,
                 nodes=one.nodes, network=of.network,
             )  # fmt: skip
 
