@@ -25,10 +25,9 @@ QUICK := HYPOTHESIS_PROFILE=quick
 # Debian packages: what the main job needs, what the tests need besides, what the benchmarks need.
 RUN_PACKAGES  := iproute2 util-linux g++
 TEST_PACKAGES := busybox clang cmake chromium ethtool ibverbs-providers ibverbs-utils iperf3 \
-                 iputils-ping libfabric-dev libibverbs-dev libmpich-dev libnm0 libopenmpi-dev \
+                 iputils-ping libfabric-dev libibverbs-dev libmpich-dev libopenmpi-dev \
                  libsimgrid-dev libzydis-dev mpich munge netpipe-mpich2 netpipe-openmpi netpipe-tcp \
-                 netplan.io openmpi-bin openssh-client \
-                 openssh-server perftest qemu-system-x86 shellcheck slurm-client slurmctld slurmd \
+                 openmpi-bin openssh-client openssh-server perftest qemu-system-x86 shellcheck slurm-client slurmctld slurmd \
                  strace valgrind
 BENCH_PACKAGES := libfabric-bin
 
@@ -68,7 +67,6 @@ install-test: $(VENV)/.dev $(IMPI)/.devel $(OMPI5)/.devel packages
 
 packages: | $(VENV)/bin/pip
 	@scripts/install-packages $(RUN_PACKAGES) $(TEST_PACKAGES)
-	@scripts/unpack-program network-manager usr/bin/nmcli build/nmcli
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

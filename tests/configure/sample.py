@@ -12,7 +12,7 @@ from fabricgauge.model.inventory import Adapter, Inventory
 
 NO = Skipped("not in this test")
 
-BACKENDS = ("xcat", "warewulf", "network-manager", "netplan", "networkd", "ip")
+BACKENDS = ("xcat", "ip")
 
 
 def interface(

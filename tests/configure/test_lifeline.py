@@ -14,8 +14,6 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Interface
 from fabricgauge.model.inventory import Route
 
-FILES = ("network-manager", "netplan", "networkd")
-
 Links = dict[str, list[str]]
 
 
@@ -76,17 +74,17 @@ def test_the_address_that_ssh_came_in_by_does_not_go_with_another() -> None:
 
 def test_no_undoing_takes_away_the_address_that_ssh_came_in_by() -> None:
     held = {"eth0": ["10.10.40.21/24", "10.10.40.99/24"]}
-    for backend in ("ip", "xcat", *FILES):
+    for backend in ("ip", "xcat"):
         steps = todo(job(backend, held, interface_of="eth0", came_in="10.10.40.21"))
         undone = [" ".join(command.argv) for step in steps for command in step.undo]
         assert undone and not [one for one in undone if "flush" in one]
 
 
-@pytest.mark.parametrize("backend", FILES)
-def test_an_address_that_was_not_there_goes_with_its_file(backend: str) -> None:
+@pytest.mark.parametrize("backend", ["ip", "xcat"])
+def test_the_undoing_takes_away_an_address_that_was_not_there(backend: str) -> None:
     steps = todo(job(backend, {"eth0": ["10.10.1.21/24"], "eth1": []}, interface_of="eth1"))
     flush = ("ip", "addr", "flush", "dev", "eth1", "to", "10.10.40.21/32")
-    assert flush in [command.argv for command in steps[0].undo]
+    assert flush in [command.argv for step in steps for command in step.undo]
 
 
 def test_a_wanted_address_that_ssh_came_in_by_is_not_moved() -> None:
@@ -97,8 +95,8 @@ def test_a_wanted_address_that_ssh_came_in_by_is_not_moved() -> None:
     assert first.title.startswith("Take 10.10.40.21/24 from c1:eth0") and not first.consent
 
 
-@pytest.mark.parametrize("backend", [*FILES, "xcat", "warewulf"])
-def test_a_service_does_not_take_over_the_interface_that_ssh_came_in_by(backend: str) -> None:
+def test_xcat_does_not_take_over_the_interface_that_ssh_came_in_by() -> None:
+    backend = "xcat"
     held = {"eth0": ["10.10.1.21/24"], "eth1": []}
     with pytest.raises(UsageError, match=r"10.10.1.21 on eth0, and .* 10.10.40.21 alone"):
         plan(job(backend, held, interface_of="eth0", came_in="10.10.1.21"))
@@ -108,9 +106,9 @@ def test_a_service_does_not_take_over_the_interface_that_ssh_came_in_by(backend:
                     came_in="10.10.1.21"))  # fmt: skip
 
 
-@pytest.mark.parametrize("backend", [*FILES, "ip"])
 @pytest.mark.parametrize("how", [{"came_in": "10.10.40.21"}, {"default": "eth0"}])
-def test_changes_where_a_node_is_reached_need_consent(backend: str, how: dict[str, Any]) -> None:
+def test_changes_where_a_node_is_reached_need_consent(how: dict[str, Any]) -> None:
+    backend = "ip"
     held = {"eth0": ["10.10.40.21/24"], "eth1": []}
     steps = todo(job(backend, held, interface_of="eth0", mtu_bytes=9000, **how))
     assert steps and all(step.consent == "management" for step in steps)
@@ -121,7 +119,7 @@ def test_changes_where_a_node_is_reached_need_consent(backend: str, how: dict[st
     assert away and not any(step.consent for step in away)
 
 
-@pytest.mark.parametrize("backend", ["ip", "xcat", "networkd"])
+@pytest.mark.parametrize("backend", ["ip", "xcat"])
 def test_a_port_of_a_bridge_or_bond_is_refused(backend: str) -> None:
     held: Links = {"eth0": [], "br0": ["10.10.1.21/24"]}
     with pytest.raises(UsageError, match="c1:eth0 belongs to br0, which has the addresses"):
@@ -154,5 +152,5 @@ def test_another_interface_in_the_wanted_subnet_is_noted() -> None:
 
 
 def test_the_head_is_asked_as_well_as_the_nodes() -> None:
-    asked = {question.node for question in questions(drafted(wish("networkd"), nodes()))}
+    asked = {question.node for question in questions(drafted(wish("ip"), nodes()))}
     assert asked == {HEAD, "c1", "c2"}

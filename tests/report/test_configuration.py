@@ -60,8 +60,8 @@ def test_no_text_of_a_plan_moves_the_terminal(one: str, two: str) -> None:
 
 
 def test_json_has_the_whole_plan() -> None:
-    found = json.loads(FORMATS["json"](plan(drafted(wish("netplan", network()))), Setting()))
+    found = json.loads(FORMATS["json"](plan(drafted(wish("xcat", network()))), Setting()))
     assert (found["format"], found["version"]) == ("fabricgauge-configuration", "1.0")
     commands = [command for step in found["steps"] for command in step["commands"]]
-    assert any("60-fabricgauge-net40.yaml" in " ".join(command["argv"]) for command in commands)
+    assert any("nicips.enp97s0=10.10.40.21" in command["argv"] for command in commands)
     assert found["wanted"][0]["ports"][0]["interface"] == "enp97s0"

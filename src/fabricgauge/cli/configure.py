@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 @of.bundle_option
 @of.launcher_option
 @click.option("--backend", default="", metavar="NAME",
-              help="Instead of FILE's: xcat, warewulf, network-manager, netplan, networkd, ip."
-              )  # fmt: skip
+              help="xcat or ip, instead of the backend in FILE.")  # fmt: skip
 @click.option("--format", "format_", default="terminal", show_default=True,
               type=click.Choice(["terminal", "html", "json", "markdown", "script"]),
               help="What to print.")  # fmt: skip

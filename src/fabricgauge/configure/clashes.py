@@ -52,11 +52,6 @@ def _layers(
             f"{port.where} is {_MADE[link.kind]}, and for {backend.name} only adapters are planned:"
             f" give it {port.cidr} where it is defined, or use the backend ip"
         )
-    elif backend.replaces and (above := _above(port, state)):
-        yield (
-            f"{port.where} carries {', '.join(above)}, and a file for {backend.name} would lose"
-            f" that: add {port.cidr} where {port.where} is configured, or use the backend ip"
-        )
 
 
 def _too_large(

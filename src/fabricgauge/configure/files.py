@@ -71,13 +71,13 @@ def lines_in(node: str, path: str, lines: Sequence[str]) -> Verification:
     return Verification(Command(node, ("awk", _EVERY_LINE, path, "-"), joined(lines)), "")
 
 
-def written(node: str, path: str, text: str, held: Content, mode: str = "0644") -> Change:
+def written(node: str, path: str, text: str, held: Content) -> Change:
     """The file gets this content.
 
     The undoing takes the change back; what others wrote since stays. A file whose content is not
     known is taken to be absent; if it exists after all, the step stops.
     """
-    put = _edit(node, "put", path, text, mode)
+    put = _edit(node, "put", path, text, "0644")
     if isinstance(held, str):
         undo = _edit(node, "undo", path, marked(held, text))
         return Change((same(node, path, held),), (put,), (same(node, path, text),), (undo,))

@@ -8,7 +8,7 @@ fewer of its steps are known to be fulfilled.
 from collections.abc import Iterable, Iterator
 
 from fabricgauge.configure import clashes, export, image, lifeline, pings, restart, services
-from fabricgauge.configure.backends import BACKENDS, ip_addresses
+from fabricgauge.configure.backends import BACKENDS
 from fabricgauge.configure.backends.kind import Backend
 from fabricgauge.configure.description import Description, Export, Image
 from fabricgauge.configure.job import Draft, Reply, with_evidence
@@ -124,7 +124,7 @@ def plan(job: Draft) -> Configuration:
     )
     around = with_evidence((*image.steps(job, head), *_services(job)), job.replies)
     again = _restarts(job, backend, _due(packed), _due(lanes))
-    early = again if backend.at_boot or job.doubts or _due(lanes) else ()
+    early = again if job.doubts or _due(lanes) else ()
     steps = (
         *packed, *around, *lanes,
         *with_evidence((*backend.define(job), *early, *backend.activate(job), *pings.steps(job)),
@@ -148,7 +148,7 @@ def _due(steps: tuple[Step, ...]) -> bool:
 
 
 def _restarts(job: Draft, backend: Backend, image_due: bool, lanes_due: bool) -> tuple[Step, ...]:
-    """The restart that makes changes of image, lanes or boot-time definitions real, if any."""
+    """Return the restart that makes changes of image or lanes take effect, if any."""
     reasons: list[str] = []
     verify: list[Verification] = []
     if isinstance(job.description.image, Image):
@@ -156,18 +156,13 @@ def _restarts(job: Draft, backend: Backend, image_due: bool, lanes_due: bool) ->
         verify += [
             check for node in job.nodes for check in image.seen_on(job.description.image, node)
         ]
-    if backend.at_boot:
-        reasons.append("nodes read their network configuration when they start")
-        verify += [
-            check for network, port in job.ports for check in ip_addresses.all_of(network, port)
-        ]
     if lanes_due:
         reasons.append("an adapter's lanes change when it starts")
         anew = restart.booted_anew(job, job.nodes)
         verify = [*verify, *anew] if anew else []  # what holds already would hide that it is due
     if not reasons:
         return ()
-    due = image_due or lanes_due or backend.at_boot
+    due = image_due or lanes_due
     one = restart.step(job, job.nodes or job.description.nodes, "; ".join(reasons), verify,
                        backend.from_head)  # fmt: skip
     return (one,) if due or job.replies else ()

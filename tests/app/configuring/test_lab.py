@@ -201,5 +201,5 @@ def test_a_port_of_a_bridge_is_refused_and_the_bridge_gets_the_address(
     file.write_text(text.replace("eth0", "br0"))
     done = fabricgauge("configure", str(file), "--lab", name)
     assert done.returncode == 0 and "Give c1:br0 the address 10.99.0.1/24" in done.stdout, done
-    done = fabricgauge("configure", str(file), "--lab", name, "--backend", "netplan")
+    done = fabricgauge("configure", str(file), "--lab", name, "--backend", "xcat")
     assert done.returncode == 2 and "c1:br0 is a bridge" in done.stderr, done

@@ -160,23 +160,8 @@ def _again(port: WantedPort, routes: Iterable[HeldRoute]) -> Iterator[Command]:
         yield _ip(port, *words)
 
 
-#: NetworkManager, networkd and wicked bring an interface up within seconds.
+#: A node's network service brings an interface up within seconds.
 PATIENCE_S = 30.0
-
-_MOST_IN_A_DATAGRAM = 4092
-
-
-def transport_mode(wanted: WantedNetwork) -> str:
-    """IPoIB's mode: datagrams carry an InfiniBand MTU less 4 bytes (RFC 4391), which is 4092 at
-    most; larger ones need connections (RFC 4755).
-    """
-    mtu = 0 if isinstance(wanted.mtu_bytes, Skipped) else wanted.mtu_bytes
-    return "connected" if needs_connections(mtu) else "datagram"
-
-
-def needs_connections(mtu_bytes: int) -> bool:
-    """Whether IPoIB has such an MTU in connected mode only."""
-    return mtu_bytes > _MOST_IN_A_DATAGRAM
 
 
 def has_address(port: WantedPort, patience_s: float = PATIENCE_S) -> Verification:

@@ -17,11 +17,9 @@ Steps = Callable[[Draft], Iterable[Step]]
 class Backend(msgspec.Struct, frozen=True):
     """``define`` writes down what is wanted, ``activate`` brings it about on running nodes.
 
-    ``questions`` are read-only commands whose replies show what is there. With ``at_boot`` nodes
-    only take a definition up when they start. ``from_head`` says that a head restarts them.
-    ``adapters_only``: it writes every interface down as an adapter, no bond or VLAN. ``replaces``:
-    what it writes takes the place of what defined an interface before. ``pack`` makes an image's
-    changes ready for the nodes' next start.
+    ``questions`` are read-only commands whose replies show what is there. ``from_head`` says that a
+    head restarts the nodes. ``adapters_only``: it defines every interface as an adapter, never as a
+    bond or VLAN. ``pack`` makes an image's changes ready for the nodes' next start.
     """
 
     name: str
@@ -31,12 +29,10 @@ class Backend(msgspec.Struct, frozen=True):
     notes: Callable[[Draft], Iterable[str]] = lambda job: ()
     pack: Callable[[Draft, Image], Iterable[Step]] = lambda job, image: ()
     from_head: bool = False
-    at_boot: bool = False
     adapters_only: bool = True
-    replaces: bool = False
 
 
-#: No separator of xCAT's tables, no glob of networkd, no list of a keyfile, no operand of wwctl.
+#: No separator of xCAT's tables, and no option.
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@+-]{0,62}")
 
 
