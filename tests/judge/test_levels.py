@@ -14,10 +14,12 @@ from fabricgauge.model.verdict import Outcome, Verdict
 SECONDS = 1.0
 
 
-def stream(shares: Sequence[float], delay: float = 0.0, wall_s: float = SECONDS) -> Measurement:
-    """A stream of 1 MiB whose blocks reach these shares of a sound link."""
-    best_s = planted.median_s("bandwidth", 1 << 20)
-    case = planted.measurement(planted.Sample("bandwidth", 1 << 20, 0, best_s))
+def stream(
+    shares: Sequence[float], delay: float = 0.0, wall_s: float = SECONDS, size: int = 1 << 20
+) -> Measurement:
+    """A stream whose blocks reach these shares of a sound link."""
+    best_s = planted.median_s("bandwidth", size)
+    case = planted.measurement(planted.Sample("bandwidth", size, 0, best_s))
     uses = tuple(
         msgspec.structs.replace(one, run_delay_s=delay * wall_s) for one in case.processors
     )
@@ -84,3 +86,43 @@ def test_a_machine_that_pauses_fails_nothing(
     second = second or stream([1.0] * 32)
     run = planted.run([planted.launch([first]), planted.launch([second], 2)])
     assert stability(run).outcome is Outcome.WARN
+
+
+#: A link of a virtual cluster between 1 Gb/s and 300 Mb/s, each for half a second: size in KiB,
+#: seconds, MB/s of each block, of the first launch and of sizes that were measured again.
+TOGGLED = (
+    (64, 0.13, (116.7, 115.9, 117.1, 116.8, 116.7, 117.3, 116.6)),
+    (128, 0.27, (116.0, 113.6, 115.2, 116.6, 116.8, 116.2, 115.3, 116.8, 113.0, 116.9, 116.6, 116.1,
+                 114.3, 116.6, 115.7)),
+    (256, 0.27, (105.2, 35.3, 35.3, 35.1)),
+    (512, 0.24, (35.3, 34.2, 34.5, 35.3)),
+    (1024, 0.30, (78.0, 116.6, 51.5, 116.0, 88.4, 69.7, 115.1, 82.1, 117.0, 114.5)),
+    (2048, 0.39, (116.1, 114.8, 107.4, 116.2, 95.7, 113.9, 115.8, 35.5)),
+    (4096, 0.66, (35.3, 47.4, 105.3, 104.8, 99.6)),
+)  # fmt: skip
+AGAIN = ((128, 0.29, (42.7, 35.2, 34.2, 35.4)), (256, 0.26, (35.2, 29.5, 33.0, 34.8)))
+
+
+def test_a_link_that_changes_its_rate_while_sizes_are_measured() -> None:
+    first, again = (
+        [
+            stream([one / 116.9 for one in rates], 0.02, wall_s, kib << 10)
+            for kib, wall_s, rates in each
+        ]
+        for each in (TOGGLED, AGAIN)
+    )
+    recheck = msgspec.structs.replace(planted.launch(again, 2), purpose="again")
+    verdict = stability(planted.run([planted.launch(first), recheck]))
+    assert verdict.outcome is Outcome.FAIL
+    assert verdict.figure is not None
+    assert verdict.figure.value == pytest.approx(0.3, abs=0.02)
+
+
+def test_a_protocol_that_halves_some_sizes_is_no_change_of_rate() -> None:
+    """Each size keeps to its rate in every launch."""
+    cases = [
+        stream([share] * 8, size=kib << 10)
+        for kib, share in ((64, 1.0), (128, 1.0), (256, 0.5), (512, 0.5), (1024, 1.0))
+    ]
+    run = planted.run([planted.launch(cases, number) for number in (1, 2, 3)])
+    assert stability(run).outcome is Outcome.PASS

@@ -172,13 +172,16 @@ def _seen(stream: Stream, looks: "tuple[_Look, ...]") -> tuple[Cause, ...]:
 
 
 def _shaper(low: _Low) -> Iterator[Cause]:
+    """A token bucket holds what its node sends; what the node receives passes it by."""
+    series = low.stream.series
+    sender = "" if series.of_pairs or low.stream.directions == 2 else series.way[0]
     shaping = {
         node.name
         for node in low.stream.subject.run.fabric.nodes
         if any(isinstance(one.shaper, Shaper) for one in node.interfaces)
     }
     for node, interface in low.down_from(shaping):
-        if not isinstance(interface.shaper, Shaper):
+        if not isinstance(interface.shaper, Shaper) or sender not in ("", node):
             continue
         shaped, where = interface.shaper.rate_bit_s, f"{node}:{interface.name}"
         wire = shaped * WIRE_BYTES / SHAPED_BYTES

@@ -34,6 +34,12 @@ _CAUSES = {
         "100); compare with ib_send_lat between the nodes; look at cpupower idle-info",
     ),
 }
+_FAR = (
+    f"{_LONGER_WAY}, a delay that was set (tc qdisc: netem), or a queue that other traffic keeps"
+    " full",
+    "compare with ping between the nodes; look at the way (tracepath NODE) and at the queues of"
+    " both nodes (tc -s qdisc show) and of the switch",
+)
 _HOST = "the ranks waited for processors: other work on the nodes"
 _HOST_REMEDY = "end other work on the nodes, or give each rank a processor; then measure again"
 
@@ -84,7 +90,7 @@ def _say(subject: Subject, series: Series, point: Point) -> Said:
         f" {_WORDS[medium]} takes at most where nothing is wrong"
     )
     hosts = tuple(_hosts(subject, series, point))
-    cause, remedy = _CAUSES["tcp" if medium == "tcp" else "rdma"]
+    cause, remedy = _CAUSES["rdma"] if medium != "tcp" else _FAR if far else _CAUSES["tcp"]
     if hosts:
         cause, remedy = _HOST, _HOST_REMEDY
     return Said(excused(outcome, bool(hosts)), summary, figure, usual, hosts, cause, remedy)

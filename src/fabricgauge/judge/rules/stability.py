@@ -1,6 +1,6 @@
 """Are the figures that decide steady enough to decide anything?"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
 import numpy as np
@@ -15,7 +15,7 @@ from fabricgauge.model.groups import grouped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome
-from fabricgauge.stats.levels import find_levels
+from fabricgauge.stats.levels import Levels, find_levels
 from fabricgauge.stats.series import Point, Series
 from fabricgauge.words import figures, patterns, sentences
 
@@ -172,49 +172,88 @@ def _bandwidth(stream: Stream, every: tuple[Stream, ...]) -> Iterator[_Finding]:
 
 
 def _levels(stream: Stream) -> Iterator[_Finding]:
-    """A rate that changes between two: large messages of all launches, in time order."""
+    """Yield a rate that changes between two: large messages of all launches, in time order."""
     subject, series = stream.subject, stream.series
-    cases = sorted(
-        (
-            (one.launch, order, one.measurement)
-            for order, point in enumerate(series.at_least(subject.limit("fraction.from")))
-            for one in point.observed
-            if one.measurement is not None and one.measurement.block_medians_s
-        ),
-        key=lambda each: each[:2],
-    )
-    # Sizes differ in what they reach: each is held against its own best.
-    best_s: dict[int, float] = {}
-    for *_, case in cases:
-        quickest_s = float(np.quantile(case.block_medians_s, 0.05))
-        least_s = best_s.get(case.message_bytes, quickest_s)
-        best_s[case.message_bytes] = min(quickest_s, least_s)
-    shares = [
-        min(1.0, best_s[case.message_bytes] / block_s)
-        for *_, case in cases
-        for block_s in case.block_medians_s
-    ]
-    found = find_levels(shares)
+    found = _find_levels(stream)
     if found is None:
         return
+    levels, cases, usual_s = found
     limit = "stability.level"
-    below = (found.low + found.high) / 2.0
-    slow = [_slow_time_s(case, best_s[case.message_bytes] / below) for *_, case in cases]
+    slow = [_slow_time_s(one, usual_s[one.message_bytes] / levels.middle) for one in cases]
+    changing = [case for case, slow_s in zip(cases, slow, strict=True) if slow_s > 0.0]
     # What a host's waiting takes away, the network did not.
-    missing = 1.0 - float(np.mean(shares))
-    waited = max(waits(case for *_, case in cases), default=0.0)
+    missing = 1.0 - float(np.mean(_shares(changing, usual_s)))
+    waited = float(np.mean([max(waits([one]), default=0.0) for one in changing]))
     by_host = waited >= min(subject.limit("host-limited.delay"), missing / 2.0)
-    fails = found.low < subject.limit(limit) and _lasts(subject, slow)
+    fails = levels.low < subject.limit(limit) and _lasts(subject, slow)
     fails = fails and not by_host and not signs(stream).against
     reached = stream.best.bandwidth.value
-    how = f"changes {found.changes} times between" if found.toggles else "changes for good between"
+    how = (
+        f"changes {levels.changes} times between" if levels.toggles else "changes for good between"
+    )
     told = (
         f"{series.name}, {patterns.sentence(series.pattern)}: the rate {how}"
-        f" {figures.rate(reached * found.low)} and {figures.rate(reached * found.high)}"
-        f" ({figures.percent(found.low_share)} of the blocks slow,"
+        f" {figures.rate(reached * levels.low)} and {figures.rate(reached * levels.high)}"
+        f" ({figures.percent(levels.low_share)} of the blocks slow,"
         f" {figures.duration(sum(slow))})"
     )
-    yield Outcome.FAIL if fails else Outcome.WARN, limit, found.low, told
+    yield Outcome.FAIL if fails else Outcome.WARN, limit, levels.low, told
+
+
+def _find_levels(stream: Stream) -> tuple[Levels, list[Measurement], dict[int, float]] | None:
+    """Return the levels, the cases that show them, and the usual time of a sample by its size.
+
+    All sizes are held against the best of them, if sizes that were slow were fast as well. Else
+    each is held against its own best: protocols differ in what they reach.
+    """
+    measured = _large_cases(stream, [stream.series])
+    again = [one for one in stream.subject.again if one.about == stream.series.about]
+    every = [*measured, *_large_cases(stream, again)]
+    own_s: dict[int, float] = {}
+    for case in every:
+        quickest_s = float(np.quantile(case.block_medians_s, 0.05))
+        own_s[case.message_bytes] = min(quickest_s, own_s.get(case.message_bytes, quickest_s))
+    payloads = {one.message_bytes: one.sample_payload_bytes for one in every}
+    best = max((payloads[size] / time_s for size, time_s in own_s.items()), default=0.0)
+    joint_s = {size: payload / best for size, payload in payloads.items()} if best else {}
+    levels = find_levels(_shares(every, joint_s))
+    if levels is not None:
+        slow = [
+            any(joint_s[one.message_bytes] / block < levels.middle for block in one.block_medians_s)
+            for one in every
+        ]
+        fast_sizes = {size for size in own_s if joint_s[size] / own_s[size] >= levels.middle}
+        changed = sum(
+            one.message_bytes in fast_sizes
+            for one, is_slow in zip(every, slow, strict=True)
+            if is_slow
+        )
+        if 2 * changed >= sum(slow):
+            return levels, every, joint_s
+    levels = find_levels(_shares(measured, own_s))
+    return None if levels is None else (levels, measured, own_s)
+
+
+def _large_cases(stream: Stream, each: Sequence[Series]) -> list[Measurement]:
+    """Return the cases of large messages with blocks, in time order."""
+    least_bytes = stream.limit("fraction.from")
+    cases = [
+        (one.launch, order, one.measurement)
+        for series in each
+        for order, point in enumerate(series.at_least(least_bytes))
+        for one in point.observed
+        if one.measurement is not None and one.measurement.block_medians_s
+    ]
+    return [case for *_, case in sorted(cases, key=lambda case: case[:2])]
+
+
+def _shares(cases: Sequence[Measurement], usual_s: Mapping[int, float]) -> list[float]:
+    """Return each block's rate as a share of the usual one of its size, at most 1."""
+    return [
+        min(1.0, usual_s[case.message_bytes] / block_s)
+        for case in cases
+        for block_s in case.block_medians_s
+    ]
 
 
 def _slow_time_s(case: Measurement, from_s: float) -> float:
