@@ -127,9 +127,9 @@ def may_be_json(raw: bytes) -> bool:
 
 
 def without_arrow(text: str) -> str:
-    """A row without the note that an arrow sets apart (``<- peak``)."""
+    """Return a row without the note behind an arrow (``<- peak``)."""
     is_row = text.lstrip()[:1] in "[0123456789" or "\t" in text
-    return _ARROW.sub("", text) if is_row and ("<" in text or "\u2190" in text) else text
+    return _ARROW.sub("", text) if is_row else text
 
 
 def without_note(text: str) -> str:
@@ -158,7 +158,7 @@ def split_label(text: str) -> tuple[str, str]:
 
 
 def is_certain(label: str) -> bool:
-    """Whether nothing but a launcher writes such a label; ``12:`` begins many a line."""
+    """Check whether only a launcher writes such a label; ``12:`` begins many a line."""
     return label.endswith(">:")
 
 

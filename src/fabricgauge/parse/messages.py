@@ -197,17 +197,17 @@ ROWS: tuple[_Row, ...] = (
     ),
 )
 
-_SIGNS = re.compile("|".join(re.escape(row.sign) for row in ROWS))
 _FORMS = tuple((row.sign, row.kind, re.compile(row.form)) for row in ROWS)
 
 
 @remembered
 def kind_of_message(text: str) -> MessageKind | None:
     """Return what a line is a message of; None for any other line."""
-    if not _SIGNS.search(text):
-        return None
-    found = (kind for sign, kind, form in _FORMS if sign in text and form.search(text))
-    return next(found, None)
+    # A loop over 30 searches for a text is ten times as fast as one for any of them.
+    for sign, kind, form in _FORMS:
+        if sign in text and form.search(text):
+            return kind
+    return None
 
 
 class Messages:

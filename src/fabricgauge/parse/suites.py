@@ -18,6 +18,7 @@ from fabricgauge.parse.dialects import (
     JSON_DIALECTS,
     begins_at_start,
     dialect_begun,
+    may_begin,
     opening_of,
 )
 from fabricgauge.parse.interface import FOREIGN, LogLine, SuiteReader
@@ -139,8 +140,8 @@ class Streams:
             yield from stream.end()
 
     def of(self, number: int, text: str) -> "tuple[LogStream, str]":
-        """Whose line it is, and its text."""
-        if self._numbers is not None or (text[:1] in " \t0123456789" and text):
+        """Return whose line it is, and its text."""
+        if self._numbers is not None or text.lstrip(" \t")[:1].isdecimal():
             text = self._behind_number(number, text)
         # No label begins with a #, as most lines between rows do.
         if text[:1] != "#" and (":" in text or "|" in text or "[" in text):
@@ -161,7 +162,9 @@ class Streams:
         return text
 
     def _behind_label(self, number: int, text: str) -> "tuple[LogStream, str]":
-        """Whose line it is by its label, and what stands behind that."""
+        """Return whose line it is by its label, and what stands behind that."""
+        if len(self._by_label) == 1 and not (may_begin(text) or ">:" in text):
+            return self._main, text
         for label in _labels_in(text):
             stream = self._counted(number, label) or self._by_label.get(label.name)
             if stream is None:
@@ -451,14 +454,17 @@ class LogStream:
         yield from self._unparsed.told()
 
     def _as_printed(self, line: LogLine) -> LogLine:
-        """The line without what the suite's first line stood behind, and with its ``# ``."""
+        """Return the line without the suite's indentation, and with its ``# ``."""
         text = line.text
-        if not (self._place >= 0 and DIALECTS[self._place].tabs):
+        has_tabs = self._place >= 0 and DIALECTS[self._place].tabs
+        if not has_tabs and ("\t" in text or text[-1:] == " "):
             text = text.replace("\t", " ").rstrip(" ")
         opening = opening_of(text)
         if opening.indent is not None:
             self._indent = opening.indent
-        text = without_arrow(opening.text.removeprefix(self._indent))
+        text = opening.text.removeprefix(self._indent) if self._indent else opening.text
+        if "<" in text or "\u2190" in text:
+            text = without_arrow(text)
         return line if text == line.text else LogLine(line.number, text, line.ended)
 
     def _plain_line(self, line: LogLine) -> Sequence[Found]:
