@@ -2,7 +2,9 @@
 
 import pytest
 
-from fabricgauge.parse.command import LONGEST, command_in, rank_nodes
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse.command import LONGEST, command_in, rank_nodes, request_in
+from fabricgauge.parse.suites import read
 
 ONE, TWO = ("one node",) * 2, ("node 0", "node 1")
 
@@ -87,3 +89,71 @@ def test_the_nodes_of_several_pairs(text: str, nodes: tuple[str, ...]) -> None:
 )  # fmt: skip
 def test_other_lines_are_no_command(text: str) -> None:
     assert command_in(text) is None
+
+
+TABLE = (
+    "# OSU MPI Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n65536  9110.1\n1048576  11150.4\n"
+)
+
+
+def nodes_of(text: str) -> tuple[str, ...]:
+    """The nodes of the ranks of a log's last table."""
+    found = [one for one in read([(text + TABLE).encode()], "log") if isinstance(one, SuiteCurve)]
+    return found[-1].evidence.rank_nodes
+
+
+RUN = "mpirun -np 2 ./osu_bw\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        (f"#!/bin/sh\n#SBATCH -N1\n#SBATCH -n 2\n{RUN}", ONE),
+        (f"#SBATCH --nodes=1 --time=5\n{RUN}", ONE), ("#SBATCH -N 1-1\nsrun ./osu_bw\n", ONE),
+        ("#SBATCH -N 1\n", ONE), (f"$ salloc -N1 -n2\n{RUN}", ONE),
+        (f"$ srun -N 1 -n 2 --pty /bin/bash\n{RUN}", ONE),
+        ("salloc -N1 mpirun -np 2 ./osu_bw\n", ONE),
+        (f"#PBS -l nodes=1:ppn=2\n{RUN}", ONE), (f"#PBS -l select=1:ncpus=4\n{RUN}", ONE),
+        (f"#SBATCH -N2\n#SBATCH --ntasks-per-node=2\n{RUN}", ("node 0",) * 2),
+        (f"#SBATCH --nodes=2 --ntasks-per-node=1\n{RUN}", TWO),
+        (f"export I_MPI_PERHOST=2\n{RUN}", ("node 0",) * 2),
+        ("I_MPI_PERHOST=2 mpirun -n 2 ./osu_bw\n", ("node 0",) * 2),
+        ("mpirun -genv I_MPI_PERHOST 1 -n 2 ./osu_bw\n", TWO),
+        ("mpirun -perhost 2 -n 2 ./osu_bw\n", ("node 0",) * 2),
+    ],
+)  # fmt: skip
+def test_a_job_that_asks_for_its_ranks_nodes(text: str, nodes: tuple[str, ...]) -> None:
+    assert nodes_of(text) == nodes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        RUN, f"#SBATCH -N2\n{RUN}", f"#SBATCH -N 1-2\n{RUN}", f"#SBATCH --nodelist=c1\n{RUN}",
+        f"#SBATCH -n 2 --ntasks-per-node=2\n{RUN}",  # a maximum beside --ntasks
+        f"#SBATCH --ntasks-per-node=2\n#SBATCH -n 2\n{RUN}",
+        "#SBATCH -N2 --ntasks-per-node=2\nsrun -n 2 ./osu_bw\n",
+        "#SBATCH -N2 --ntasks-per-node=2\nmpirun -np 2 --hostfile h ./osu_bw\n",
+        "#SBATCH -N2 --ntasks-per-node=2\nmpirun -np 2 --map-by node ./osu_bw\n",
+        "export I_MPI_PERHOST=2\nmpirun -n 2 -f hosts ./osu_bw\n",
+        "export I_MPI_PERHOST=2\nmpirun -n 2 -hosts c1,c2 ./osu_bw\n",
+        "export I_MPI_PERHOST=2\nsrun -n 2 ./osu_bw\n",
+        "#SBATCH -N1\nmpirun -np 2 -H c1,c2 ./osu_bw\n", "#SBATCH -N1\nsrun -N 2 ./osu_bw\n",
+        f"$ salloc -N1\n$ exit\n$ salloc -N2\n{RUN}",
+        f"##SBATCH -N1\n{RUN}", f"# sbatch -N1 is wrong\n{RUN}",
+    ],
+)  # fmt: skip
+def test_a_job_that_leaves_its_ranks_nodes_open(text: str) -> None:
+    assert len(set(nodes_of(text))) != 1
+
+
+def test_the_lines_that_decide_are_the_evidence() -> None:
+    text = f"#SBATCH -N1\n{RUN}{TABLE}".encode()
+    (curve,) = [one for one in read([text], "log") if isinstance(one, SuiteCurve)]
+    assert curve.evidence.command == "#SBATCH -N1; mpirun -np 2 ./osu_bw"
+    assert "#SBATCH -N1" in curve.inside_node
+
+
+def test_other_lines_ask_for_nothing() -> None:
+    assert request_in("salloc: Granted job allocation 4711") is None
+    assert request_in("$ srun -n 2 osu_bw") is None

@@ -1,7 +1,8 @@
-"""Where a launch command starts its ranks, as far as its options alone decide it.
+"""Where a launch command starts its ranks, as far as its options and its job's request decide it.
 
 Options after srun(1) of Slurm 23, mpirun(1) of Open MPI 4 and 5, mpiexec of MPICH 4 and Intel MPI
-2021, mpirun_rsh of MVAPICH2 and aprun(1). A command is data: it is split into words, never run.
+2021, mpirun_rsh of MVAPICH2 and aprun(1); requests after sbatch(1) and salloc(1) of Slurm 23, qsub
+of PBS Pro 2021 and Torque 6. A command is data: it is split into words, never run.
 """
 
 import re
@@ -31,6 +32,7 @@ _NAMES = {
     "ppn": "per node", "perhost": "per node", "npernode": "per node", "grr": "per node",
     "map-by": "map", "rmaps_base_mapping_policy": "map",
     "rankfile": "order", "rf": "order", "rank-by": "order",
+    "hostfile": "file", "machinefile": "file", "f": "file",
 }  # fmt: skip
 _OF_SLURM = {
     "n": "ranks", "ntasks": "ranks", "N": "nodes", "nodes": "nodes",
@@ -45,18 +47,83 @@ _WITHIN = ("slot", "core", "hwthread", "socket", "package", "numa", "l1cache", "
 _FILE_ON_LINE = re.compile(r"<\(\s*(?:echo|printf)(?: -e)?\s+['\"]?(?P<lines>[^)'\"]*)")
 
 
+#: Lines of a request that are kept.
+_MOST_LINES = 3
+_SCRIPT = re.compile(r"\s*#(?:SBATCH|PBS)\s")
+_SHELL = re.compile(r"(?:^|[\s/])(?:salloc|srun(?=\s.*\s--pty\b))\s")
+_NODES = re.compile(
+    r"\s(?:-N ?|--nodes[ =])(?P<slurm>\d{1,6})(?:-(?P<most>\d{1,6}))?(?![\w-])"
+    r"|\s-l\s+(?:nodes|select)=(?P<pbs>\d{1,6})(?![\w.-])"
+)
+_TASKS = re.compile(r"\s(?:-n ?|--ntasks[ =])\d")
+_TASKS_PER_NODE = re.compile(r"\s--n?tasks-per-node[ =](\d{1,6})(?!\w)")
+#: Intel MPI: set for all programs that follow, or on the command's own line.
+_PER_HOST = re.compile(r"\bI_MPI_PERHOST[ =](\d{1,6})(?!\w)")
+
+
+class Request(NamedTuple):
+    """What a job asks its scheduler and MPI for; ``nodes`` and ``per_node`` are 0 if unknown.
+
+    ``per_node`` is how many ranks a node has. ``lines`` are the log's lines that ask.
+    """
+
+    nodes: int = 0
+    per_node: int = 0
+    counted: bool = False
+    lines: tuple[str, ...] = ()
+    begins: bool = False
+
+    def joined(self, other: "Request") -> "Request":
+        """Return both requests; one that begins an allocation replaces the earlier ones."""
+        if other.begins:
+            return other
+        return Request(
+            other.nodes or self.nodes,
+            other.per_node or self.per_node,
+            self.counted or other.counted,
+            (*self.lines, *other.lines)[-_MOST_LINES:],
+        )
+
+
+@remembered
+def request_in(text: str) -> Request | None:
+    """Return what a line of a job's script, or of the shell around it, asks for; else None."""
+    signs = ("#SBATCH", "#PBS", "salloc", "--pty", "I_MPI_PERHOST")
+    if not any(sign in text for sign in signs) or len(text) > LONGEST:
+        return None
+    shell = _SHELL.search(text) is not None
+    per_host = _PER_HOST.search(text)
+    if not (shell or _SCRIPT.match(text)):
+        line = (text.strip(),)
+        return Request(0, int(per_host[1]), lines=line) if per_host else None
+    nodes, per_node = _NODES.search(text), _TASKS_PER_NODE.search(text)
+    least = int(nodes["slurm"] or nodes["pbs"]) if nodes else 0
+    exact = nodes is None or int(nodes["most"] or least) == least
+    return Request(
+        least if exact else 0,
+        int(per_node[1]) if per_node else 0,
+        _TASKS.search(text) is not None,
+        (text.strip(),) if nodes or per_node else (),
+        shell,
+    )
+
+
 def goes_on(text: str) -> bool:
     """Whether a launch command continues on the next line."""
     return text.endswith("\\") and len(text) <= LONGEST and _LAUNCHER.search(text) is not None
 
 
 class Command(NamedTuple):
-    """A launch of a known program; ``text`` and ``words`` are those from the launcher on."""
+    """A launch of a known program; ``text`` and ``words`` are those from the launcher on.
+
+    ``per_node`` is how many ranks a node has by a variable on the same line; 0 if none says it.
+    """
 
     text: str
     launcher: str
     words: tuple[str, ...]
     program: str
+    per_node: int = 0
 
 
 @remembered
@@ -71,14 +138,39 @@ def command_in(text: str) -> Command | None:
     except ValueError:  # a quotation mark that stands alone
         words = tuple(rest.split())
     program = next((found["name"] for one in words if (found := _PROGRAM.fullmatch(one))), "")
-    return Command(rest.strip(), match["launcher"], words, program) if program else None
+    if not program:
+        return None
+    per_host = _PER_HOST.search(text)
+    per_node = int(per_host[1]) if per_host else 0
+    return Command(rest.strip(), match["launcher"], words, program, per_node)
 
 
-def rank_nodes(command: Command, ranks: int) -> tuple[str, ...]:
-    """The node of each of the first ``ranks`` ranks, by a name or a number; empty if unknown.
+def rank_nodes(
+    command: Command | None, ranks: int, request: Request | None = None
+) -> tuple[str, ...]:
+    """Return the node of each of the first ``ranks`` ranks, by a name or number; empty if unknown.
 
-    Nothing is known if the options leave it open, or another part of the site decides it.
+    It is unknown if the options and the job's request leave it open, or contradict each other.
     """
+    request = request or Request()
+    if request.nodes == 1 and 1 < ranks <= MOST_RANKS and not (command and _asks_several(command)):
+        return ("one node",) * ranks
+    return _by_command(command, ranks, request) if command else ()
+
+
+def _asks_several(command: Command) -> bool:
+    """Check whether a command itself names several hosts, or a number of nodes above one."""
+    for part in _parts(command.words):
+        options = dict(_options(command, part if part[:1] == [command.launcher] else ["", *part]))
+        if (
+            options.get("nodes", "1") not in ("1", "1-1")
+            or len(_hosts(options.get("hosts", ""))) > 1
+        ):
+            return True
+    return False
+
+
+def _by_command(command: Command, ranks: int, request: Request) -> tuple[str, ...]:
     parts = _parts(command.words)
     if len(parts) > 1:
         return _of_parts(command, parts, ranks)
@@ -93,7 +185,11 @@ def rank_nodes(command: Command, ranks: int) -> tuple[str, ...]:
         nodes = _listed(tuple(_positional(parts[0])), started)
     else:
         hosts = _hosts(options.get("hosts", "")) or _on_line(command.text)
-        nodes = _by_mpi(options, hosts, started)
+        per_node = command.per_node or (0 if request.counted else request.per_node)
+        if per_node and not hosts and not options.keys() - {"ranks"}:
+            nodes = _blocks(per_node, (), started)
+        else:
+            nodes = _by_mpi(options, hosts, started)
     return nodes[:ranks]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.command import Command, rank_nodes
+from fabricgauge.parse.command import Command, Request, rank_nodes
 from fabricgauge.parse.lines import command_line, remembered
 from fabricgauge.parse.nccl.facts import PROGRAM, UNNAMED, renamed
 
@@ -61,7 +61,9 @@ def facts_in(text: str) -> Mapping[str, str] | None:
 class Launch:
     """The facts of one start, by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, request: Request | None = None) -> None:
+        #: What the job asked for, around all its programs.
+        self.request = request or Request()
         self._facts: dict[str, str] = {}
         self._begun = False
         #: By program, its command; None for one that several commands start, of which only one can
@@ -74,7 +76,7 @@ class Launch:
 
     def copy(self) -> "Launch":
         """The same facts for a rank's own lines, which then may tell of another start."""
-        other = Launch()
+        other = Launch(self.request)
         other.learn(self._facts)
         other._commands = dict(self._commands)
         other._collective = self._collective
@@ -102,7 +104,7 @@ class Launch:
             known = command.program in self._commands
             self._commands[command.program] = None if known else command
             return self
-        begun = Launch()
+        begun = Launch(self.request)
         begun._commands[command.program] = command
         return begun
 
@@ -133,7 +135,7 @@ class Launch:
             named = renamed(curve, self._collective)
             msgspec.structs.force_setattr(curve, "benchmark", named.benchmark)
             msgspec.structs.force_setattr(curve, "what", named.what)
-        if not (self._facts or self._commands) or curve.suite not in _SUITES:
+        if not (self._facts or self._commands or self.request.lines) or curve.suite not in _SUITES:
             return
         hosts = [self._facts.get(str(rank), "") for rank in range(len(self._facts))]
         hosts = hosts[: hosts.index("")] if "" in hosts else hosts
@@ -145,10 +147,12 @@ class Launch:
             library=own.library or self._facts.get("library", ""),
             provider=own.provider or self._facts.get("provider", ""),
         )
-        if command := self._command_of(curve):
-            nodes = rank_nodes(command, curve.ranks or 2 * curve.pairs)
+        command, count = self._command_of(curve), curve.ranks or 2 * curve.pairs
+        if nodes := rank_nodes(command, count, self.request):
+            lines = [] if nodes == rank_nodes(command, count) else [*self.request.lines]
+            lines += [command.text] if command else []
             evidence = msgspec.structs.replace(
-                evidence, rank_nodes=nodes, command=command_line(command.text) if nodes else ""
+                evidence, rank_nodes=nodes, command=command_line("; ".join(lines))
             )
         msgspec.structs.force_setattr(curve, "evidence", evidence)
         if not curve.hosts:

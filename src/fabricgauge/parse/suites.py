@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.command import Command, command_in, goes_on
+from fabricgauge.parse.command import Command, command_in, goes_on, request_in
 from fabricgauge.parse.dialects import (
     DIALECTS,
     JSON_DIALECTS,
@@ -307,7 +307,8 @@ _TO_LOOK_AT = -2
 def _begun_in(text: str) -> int:
     """As ``dialect_begun``, unless there is more to look at."""
     more = text.lstrip().startswith(("{", "[", OUR_REMARK)) or is_fence(text)
-    return _TO_LOOK_AT if more or facts_in(text) is not None else dialect_begun(text)
+    more = more or facts_in(text) is not None or request_in(text) is not None
+    return _TO_LOOK_AT if more else dialect_begun(text)
 
 
 class UnparsedRun:
@@ -470,6 +471,9 @@ class LogStream:
     def _plain_line(self, line: LogLine) -> Sequence[Found]:
         if line.text.startswith(OUR_REMARK):
             return self._unparsed.told()
+        if request := request_in(line.text):
+            self.launch.request = self.launch.request.joined(request)
+            return self._unparsed.told()
         facts = self.launch.take(line.text)
         if facts is not None:
             return self._starts(facts)
@@ -489,8 +493,10 @@ class LogStream:
         return self._unparsed.told()
 
     def _commanded(self, command: Command, line: LogLine) -> Sequence[Found]:
-        """The command of a suite's program, which ends what was read before."""
+        """Take the command of a suite's program, which ends what was read before."""
         closed = self._close()
+        if (request := request_in(line.text)) and request.begins:
+            self.launch.request = request
         self.launch = self.launch.commanded(command)
         begun = () if dialect_begun(line.text) < 0 else self._plain_line(line)
         return (*closed, *begun)
@@ -500,7 +506,7 @@ class LogStream:
         over = self.launch.is_over(facts)
         closed = self._close() if over else self._unparsed.told()
         if over:
-            self.launch = Launch()
+            self.launch = Launch(self.launch.request)
         self.launch.learn(facts)
         return closed
 
