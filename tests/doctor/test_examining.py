@@ -13,7 +13,13 @@ from tests.doctor import clusters
 from tests.doctor.clusters import clean, findings, with_interface, with_pings
 
 from fabricgauge.doctor.checks import CHECKS
-from fabricgauge.doctor.examining import EXPLAINED_BY, MOST_LINES, chosen, examine, together
+from fabricgauge.doctor.examining import (
+    EXPLAINED_BY,
+    MAX_LINES,
+    choose_checks,
+    examine,
+    merge_findings,
+)
 from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Diagnosis, Finding, Severity
@@ -117,10 +123,10 @@ def test_a_check_finds_the_same_where_no_trial_was_made_that_it_does_not_read() 
     whole, finding = ill(), set()
     for check in CHECKS:
         (all_tried,) = examine(whole, (check.id,))
-        assert examine(tried(whole, check.reads), (check.id,)) == (all_tried,), check.id
+        assert examine(tried(whole, check.trials), (check.id,)) == (all_tried,), check.id
         finding |= {check.id} if all_tried.findings else set()
-        for trial in set(check.reads) - {"losses"}:
-            rest = set(check.reads) - {trial}
+        for trial in set(check.trials) - {"losses"}:
+            rest = set(check.trials) - {trial}
             if check.id not in ("addresses", "reverse-path"):  # which use them for a part
                 assert examine(tried(whole, rest), (check.id,)) != (all_tried,), (check.id, trial)
     assert finding == {"ping", "mtu", "carried", "names", "clocks", "counters", "connect"}
@@ -170,12 +176,12 @@ def test_no_address_or_driver_makes_a_check_crash(text: str, other: str) -> None
 
 
 def test_only_and_skip_choose_and_refuse_what_there_is_not() -> None:
-    assert chosen(["link", "mtu"], []) == ("link", "mtu")
-    assert chosen([], ["link"]) == tuple(name for name in IDS if name != "link")
-    with pytest.raises(UsageError, match="no check 'lnik'; there is reach"):
-        chosen(["lnik"], [])
+    assert choose_checks(["link", "mtu"], []) == ("link", "mtu")
+    assert choose_checks([], ["link"]) == tuple(name for name in IDS if name != "link")
+    with pytest.raises(UsageError, match="no check 'lnik'; .* reach, "):
+        choose_checks(["lnik"], [])
     with pytest.raises(UsageError, match="leave no check"):
-        chosen(["link"], ["link"])
+        choose_checks(["link"], ["link"])
 
 
 def test_a_consequence_stands_alone_where_its_cause_is_not_looked_for() -> None:
@@ -233,8 +239,8 @@ def test_evidence_of_many_nodes_is_bounded_and_counted() -> None:
         Finding("x", Severity.WARN, f"c{n}", "is odd", (f"line {n}",), "w", "r", (f"c{n}",))
         for n in range(100)
     ]
-    (one,) = together(many)
-    assert len(one.evidence) == MOST_LINES
+    (one,) = merge_findings(many)
+    assert len(one.evidence) == MAX_LINES
     assert one.evidence[-1] == "and 89 more such lines"
     assert len(one.nodes) == 100
 
@@ -250,7 +256,7 @@ def test_what_carries_nothing_is_told_one_by_one_and_all_else_together() -> None
             )
             for ends in pairs
         ]
-        assert len(together(same)) == count
+        assert len(merge_findings(same)) == count
 
 
 def test_two_thousand_nodes_with_one_fault_are_looked_at_in_seconds() -> None:

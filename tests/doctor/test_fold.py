@@ -13,7 +13,7 @@ from tests.doctor.clusters import (
 from tests.doctor.test_echoes import held_back
 from tests.doctor.test_links_and_ports import silent, with_port, with_second_port
 
-from fabricgauge.doctor.examining import folded
+from fabricgauge.doctor.examining import fold_consequences
 from fabricgauge.model.finding import Checked, Finding, Severity
 from fabricgauge.model.inventory import Inventory
 
@@ -66,7 +66,7 @@ def finding(check: str, severity: Severity, *nodes: str, network: str = "eth") -
 
 
 def left(*every: Finding) -> list[Finding]:
-    return [one for done in folded([Checked("x", "t", every)]) for one in done.findings]
+    return [one for done in fold_consequences([Checked("x", "t", every)]) for one in done.findings]
 
 
 def test_a_failure_is_not_put_below_a_warning() -> None:

@@ -54,13 +54,13 @@ def test_ports_with_one_index_are_sound() -> None:
 def test_another_index_than_on_the_other_nodes_is_named() -> None:
     (found,) = findings(USUAL, LATE, USUAL)
     assert (found.severity, found.where) == (Severity.WARN, "c2:mlx5_0:1")
-    assert found.what == "has its GID of RoCE v2 at index 5, the others at 3"
+    assert "index 5" in found.what and found.what.endswith(" 3")
     assert "c2:mlx5_0:1: GID 5 is 10.30.0.2, RoCE v2" in found.evidence
 
 
 def test_of_two_nodes_that_differ_none_is_odd() -> None:
     (found,) = findings(USUAL, LATE)
-    assert found.what == "the index of the GID of RoCE v2 differs between ports: 3 and 5"
+    assert found.what.endswith("index of RoCE v2: 3 and 5")
     assert found.nodes == ("c1", "c2")
 
 
@@ -86,4 +86,4 @@ def test_of_each_driver_s_tree_a_pair_with_unequal_gids_is_named(driver: str) ->
     table: Table = tuple((index, "link" if index < 2 else "", kind) for index, kind in kinds)
     assert findings(table, table) == ()
     (found,) = findings(table, LATE)
-    assert found.what == "the index of the GID of RoCE v2 differs between ports: 3 and 5"
+    assert found.what.endswith("index of RoCE v2: 3 and 5")

@@ -71,9 +71,9 @@ def test_gpus_below_a_switch_with_working_adapters_are_sound() -> None:
 def test_gpus_that_lost_their_near_adapters_name_them() -> None:
     found, *others = of_gpus(cluster(A100, c2=(4, 5)))
     assert (found.where, found.severity) == ("c2", Severity.WARN)
-    assert found.what == "GPUs 4 and 5 are nearer to an idle adapter than to any that works"
+    assert "GPUs 4 and 5 nearer to an idle adapter" in found.what
     assert found.evidence[0] == (
-        "c2: GPU 4 (NUMA node 7): nearest that works is mlx5_0 (SYS); idle is mlx5_4 (PXB)"
+        "c2: GPU 4 (NUMA node 7): nearest adapter that works is mlx5_0 (SYS); idle is mlx5_4 (PXB)"
     )
     assert others == []
 
@@ -92,15 +92,14 @@ def test_another_product_that_is_idle_is_not_missed() -> None:
         return msgspec.structs.replace(one, adapters=replaced)
 
     (found,) = of_gpus(with_inventory(cluster(A100, c2=(4, 5)), "c2", other))
-    assert (found.severity, found.what) == (
-        Severity.NOTE, "GPUs 4 and 5 are without an RDMA adapter on the same socket",
-    )  # fmt: skip
+    assert found.severity is Severity.NOTE
+    assert "GPUs 4 and 5 without an RDMA adapter" in found.what
 
 
 def test_gpus_across_from_the_only_adapter_are_noted_for_all_nodes_at_once() -> None:
     (found,) = of_gpus(cluster(PCIE))
     assert (found.where, found.severity) == ("c1, c2, c3 and c4", Severity.NOTE)
-    assert found.what == "GPUs 0, 1, 2 and 3 are without an RDMA adapter on the same socket"
+    assert "GPUs 0, 1, 2 and 3 without an RDMA adapter" in found.what
 
 
 def test_numa_nodes_tell_where_nvidia_smi_does_not() -> None:
@@ -112,8 +111,8 @@ def test_numa_nodes_tell_where_nvidia_smi_does_not() -> None:
     for name in ("c1", "c2", "c3", "c4"):
         preflight = with_inventory(preflight, name, amd)
     (found,) = of_gpus(preflight)
-    assert found.what == "GPUs 2 and 3 are without an RDMA adapter on the same socket"
-    assert "nearest that works is mlx5_0 (SYS)" in found.evidence[0]
+    assert "GPUs 2 and 3 without an RDMA adapter" in found.what
+    assert "is mlx5_0 (SYS)" in found.evidence[0]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +161,7 @@ def test_the_node_that_lacks_a_gpu_a_link_or_the_module_is_named() -> None:
 
     (found,) = of_gpus(with_inventory(cluster(A100), "c3", lost))
     assert (found.where, found.severity, found.what) == (
-        "c3", Severity.WARN, "number of GPUs: 7, like nodes have 8",
+        "c3", Severity.WARN, "differs in number of GPUs: 7, like nodes have 8",
     )  # fmt: skip
 
     def linked(dead: int, lanes: int, one: Inventory) -> Inventory:
@@ -179,8 +178,8 @@ def test_the_node_that_lacks_a_gpu_a_link_or_the_module_is_named() -> None:
     for name, dead, lanes in (("c1", 0, 16), ("c2", 2, 16), ("c3", 0, 8), ("c4", 0, 16)):
         preflight = with_inventory(preflight, name, partial(linked, dead, lanes))
     assert [(one.where, one.what) for one in of_gpus(preflight)] == [
-        ("c2", "NVLinks of the GPUs: 1 × 10 up, 7 × 12 up, like nodes have 8 × 12 up"),
-        ("c3", "PCIe lanes of the GPUs: 7 × x16, 1 × x8, like nodes have 8 × x16"),
+        ("c2", "differs in NVLinks of the GPUs: 1 × 10 up, 7 × 12 up, like nodes have 8 × 12 up"),
+        ("c3", "differs in PCIe lanes of the GPUs: 7 × x16, 1 × x8, like nodes have 8 × x16"),
     ]
 
 

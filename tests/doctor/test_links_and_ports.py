@@ -175,7 +175,7 @@ def test_a_narrow_slot_fails_where_it_binds_the_port_and_warns_where_it_does_not
     )
     found = only(binds)
     assert (found.check, found.where, found.severity) == ("pcie", "c2:eth0", Severity.FAIL)
-    assert found.what == "runs at 8 GT/s x8, capable of 16 GT/s x16"
+    assert found.what == "runs at 8 GT/s x8, the adapter can do 16 GT/s x16"
     enough = with_inventory(
         clean(), "c2", lambda one: with_adapter(one, 0, pcie_now=PcieLink(8.0, 16))
     )
@@ -188,7 +188,7 @@ def test_a_slot_that_is_itself_less_than_those_of_like_nodes_is_named() -> None:
         clean(), "c2", lambda one: with_adapter(one, 0, pcie_now=small, pcie_capable=small)
     ))  # fmt: skip
     assert (found.check, found.where) == ("pcie", "c2:eth0")
-    assert found.what == "runs at 16 GT/s x4, the others at 16 GT/s x16"
+    assert found.what == "runs at 16 GT/s x4, like adapters at 16 GT/s x16"
 
 
 def test_an_adapter_without_driver_or_rdma_device_is_named() -> None:
@@ -198,13 +198,13 @@ def test_an_adapter_without_driver_or_rdma_device_is_named() -> None:
         ),
     )  # fmt: skip
     found = only(dead)
-    assert (found.check, found.where, found.what) == ("driver", "c2", "MT28908 has no driver")
+    assert (found.check, found.where, found.what) == ("driver", "c2", "has no driver for MT28908")
 
     def without_rdma(one: Inventory) -> Inventory:
         return msgspec.structs.replace(with_adapter(one, 1, rdma_devices=()), rdma_ports=())
 
     found = only(with_inventory(clean(), "c2", without_rdma))
-    assert found.what == "MT28908 has no RDMA device"
+    assert found.what == "has no RDMA device of MT28908"
     assert found.mends == (Command("c2", ("modprobe", "mlx5_ib")),)
 
 

@@ -79,7 +79,7 @@ def test_a_bond_of_ports_of_another_generation_is_a_note_and_one_that_fell_back_
 def test_a_vlan_whose_port_nobody_says_is_a_warning_where_no_port_can_do_more() -> None:
     (found,) = rates(stacked("storage", (adapter(product="X25", modes=SLOW), hca())))
     assert found.severity is Severity.WARN
-    assert found.evidence[-1] == "no port of c4 that is up can do more than 25 Gb/s"
+    assert "c4" in found.evidence[-1] and "more than 25 Gb/s" in found.evidence[-1]
     (found,) = rates(stacked("storage", (adapter(), hca())))
     assert found.severity is Severity.FAIL
 

@@ -60,7 +60,7 @@ def diagnose(asked: DoctorRequest, stage: Stage) -> Diagnosis:
     if not fabric.nodes and not fabric.unreached:
         raise CannotRun("there is no node to look at; name nodes with -w")
     fabric = _chosen(fabric, asked.networks)
-    wanted = {trial for check in CHECKS if check.id in asked.checks for trial in check.reads}
+    wanted = {trial for check in CHECKS if check.id in asked.checks for trial in check.trials}
     stage("letting them try each other")
     counted = _counted(len(fabric.nodes), stage)
     networks = fabric.ip_networks

@@ -50,12 +50,12 @@ def doctor(ctx: click.Context, /, **options: Any) -> None:
 
     Exit status: 0 without a FAIL, 1 with one, 3 if nothing could be checked.
     """
-    from fabricgauge.doctor.examining import chosen
+    from fabricgauge.doctor.examining import choose_checks
 
     if options["show"]:
         click.echo(_table())
         return
-    checks = chosen(options["only"], options["skip"])
+    checks = choose_checks(options["only"], options["skip"])
     if options["bundle"]:
         heeded = ("bundle", "networks", "only", "skip", "format", "to", "quiet")
         of.require_heeded(ctx, heeded, of.OF_BUNDLE)

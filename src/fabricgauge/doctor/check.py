@@ -1,4 +1,4 @@
-"""What a check is, and how it says what it found."""
+"""A check of a preflight, and the findings that it makes."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -12,62 +12,67 @@ from fabricgauge.model.preflight import Trial
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One check; ``id`` is that of its section in the docs.
+    """One check; ``id`` is the heading of its section in the docs.
 
-    ``title`` says what is so on a sound cluster, ``why`` what it does to the figures where it
-    isn't. ``places`` are what there is to look at; where there is nothing, ``nothing`` says why.
-    ``look`` gives one finding for each place that is not as it should be; places that share a
-    sentence are put together later. ``remedy`` is that of findings without one of their own.
-    ``shared`` says why nodes of a lab are not looked at: what they share on their one machine.
-    ``reads`` are the trials that it needs.
+    ``title`` states what holds on a sound cluster, ``why`` what a fault does to the figures.
+    ``places`` returns the places to examine; if it returns none, ``no_places`` is the reason.
+    ``examine`` yields one finding for each faulty place; findings with the same sentence are merged
+    later. ``remedy`` is for findings without a remedy of their own. ``shared`` is the reason why
+    the nodes of a lab are not checked: what they share on one machine. ``trials`` are the trials
+    that the check reads.
     """
 
     id: str
     title: str
     why: str
     places: Callable[[Cluster], Any]
-    nothing: str | Callable[[Cluster], str]
-    look: Callable[[Cluster, Any], Iterable[Finding]]
+    no_places: str | Callable[[Cluster], str]
+    examine: Callable[[Cluster, Any], Iterable[Finding]]
     remedy: str = ""
     shared: str = ""
-    reads: tuple[Trial, ...] = ()
+    trials: tuple[Trial, ...] = ()
 
-    def looked(self, cluster: Cluster) -> Checked:
-        """What it finds, or why it could not look."""
+    def run(self, cluster: Cluster) -> Checked:
+        """Return the findings, or the reason why nothing was checked."""
         if self.shared and cluster.preflight.fabric.virtual:
             return Checked(self.id, self.title, (), Skipped(self.shared))
         places = self.places(cluster)
         if not places:
-            why = self.nothing if isinstance(self.nothing, str) else self.nothing(cluster)
-            return Checked(self.id, self.title, (), Skipped(why))
-        own = (
+            reason = self.no_places if isinstance(self.no_places, str) else self.no_places(cluster)
+            return Checked(self.id, self.title, (), Skipped(reason))
+        findings = (
             msgspec.structs.replace(
-                one, check=self.id, why=one.why or self.why, remedy=one.remedy or self.remedy
+                finding,
+                check=self.id,
+                why=finding.why or self.why,
+                remedy=finding.remedy or self.remedy,
             )
-            for one in self.look(cluster, places)
+            for finding in self.examine(cluster, places)
         )
-        return Checked(self.id, self.title, tuple(own))
+        return Checked(self.id, self.title, tuple(findings))
 
 
-def each(look: Callable[[Any], Iterable[Finding]]) -> Callable[..., Iterator[Finding]]:
-    """For a check that looks at each place alone."""
-    return lambda cluster, places: (one for place in places for one in look(place))
+def examine_separately(
+    examine: Callable[[Any], Iterable[Finding]],
+) -> Callable[..., Iterator[Finding]]:
+    """Return an ``examine`` for a check that looks at each place alone."""
+    return lambda cluster, places: (finding for place in places for finding in examine(place))
 
 
-def untried(what: str, otherwise: str) -> Callable[[Cluster], str]:
-    """Why there is nothing: why nodes did not try it."""
-    return lambda cluster: cluster.preflight.untried.get(what, otherwise)
+def explain_untried(trial: str, default: str) -> Callable[[Cluster], str]:
+    """Return a ``no_places`` that gives the reason why the nodes did not try ``trial``."""
+    return lambda cluster: cluster.preflight.untried.get(trial, default)
 
 
-def no_answer(cluster: Cluster) -> str:
-    """Why no node can be looked at that must have answered for itself."""
-    return "there are only printouts of tools" if cluster.nodes else "no node answered"
+def explain_no_answer(cluster: Cluster) -> str:
+    """Return why no node can be checked that must answer for itself."""
+    return "only printouts of tools are available" if cluster.nodes else "no node answered"
 
 
-def found(
+def make_finding(
     severity: Severity,
     place: KnownNode | Place | Port | str,
-    what: str,
+    summary: str,
     *evidence: str,
     remedy: str = "",
     why: str = "",
@@ -76,15 +81,15 @@ def found(
     mends: Iterable[Command] = (),
     affects: Iterable[str] = (),
 ) -> Finding:
-    """A finding of the check that looks; ``why`` and ``remedy`` where they are not its own.
+    """Return a finding of the check that runs; it takes node and network from ``place``.
 
-    Of a place, its node and network are known.
+    ``why`` and ``remedy`` replace those of the check.
     """
     if isinstance(place, KnownNode):
         nodes, place = (place.name,), place.name
     elif not isinstance(place, str):
-        nodes, network, place = (place.seen.name,), network or place.net, place.where
+        nodes, network, place = (place.node.name,), network or place.network_name, place.label
     return Finding(
-        "", severity, place, what, evidence, why, remedy, tuple(nodes), network, tuple(mends),
+        "", severity, place, summary, evidence, why, remedy, tuple(nodes), network, tuple(mends),
         tuple(affects),
     )  # fmt: skip

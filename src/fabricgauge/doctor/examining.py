@@ -1,8 +1,7 @@
-"""All checks on one preflight, and what came of them: causes above what follows from them.
+"""Run all checks on one preflight, and put consequences under their causes.
 
-What follows from a more basic fault is told with that fault, not beside it: a pulled cable makes
-echoes fail, too, and a reader must be sent to the cable. The same fault on many nodes is one
-finding.
+A pulled cable makes echoes fail, too: the lost echoes are shown under the cable's finding. The same
+fault on many nodes is one finding.
 """
 
 from collections import defaultdict
@@ -20,37 +19,37 @@ from fabricgauge.model.preflight import Preflight
 from fabricgauge.words.sentences import listed
 
 
-def examine(preflight: Preflight, wanted: Collection[str] | None = None) -> tuple[Checked, ...]:
-    """What each check finds; ``wanted`` are the checks that look, all without it.
+def examine(preflight: Preflight, check_ids: Collection[str] | None = None) -> tuple[Checked, ...]:
+    """Run the checks with ``check_ids``, or all checks, and merge their findings.
 
-    A finding is only put under another one that is shown.
+    A finding is put only under a finding that is shown.
     """
     cluster = Cluster(preflight)
-    looking = [check for check in CHECKS if wanted is None or check.id in wanted]
+    checks = [check for check in CHECKS if check_ids is None or check.id in check_ids]
     return tuple(
-        msgspec.structs.replace(one, findings=together(one.findings))
-        for one in folded([check.looked(cluster) for check in looking])
+        msgspec.structs.replace(checked, findings=merge_findings(checked.findings))
+        for checked in fold_consequences([check.run(cluster) for check in checks])
     )
 
 
-def chosen(only: Iterable[str], skip: Iterable[str]) -> tuple[str, ...]:
-    """The checks that ``--only`` and ``--skip`` leave.
+def choose_checks(only: Iterable[str], skip: Iterable[str]) -> tuple[str, ...]:
+    """Return the ids of the checks that ``--only`` and ``--skip`` leave.
 
     Raises:
-        UsageError: a check that there is none of, or none is left.
+        UsageError: no check has that id, or no check is left.
     """
-    known = [check.id for check in CHECKS]
-    asked, left_out = list(only), list(skip)
-    for name in (*asked, *left_out):
-        if name not in known:
-            raise UsageError(f"no check {name!r}; there is {', '.join(known)}")
-    found = tuple(name for name in known if name in (asked or known) and name not in left_out)
-    if not found:
+    ids = [check.id for check in CHECKS]
+    included, excluded = list(only), list(skip)
+    for name in (*included, *excluded):
+        if name not in ids:
+            raise UsageError(f"no check {name!r}; the checks are {', '.join(ids)}")
+    chosen = tuple(name for name in ids if name in (included or ids) and name not in excluded)
+    if not chosen:
         raise UsageError("--only and --skip leave no check")
-    return found
+    return chosen
 
 
-#: check: those whose findings on the same nodes explain its own.
+#: By check, the checks whose findings on the same nodes explain its findings.
 EXPLAINED_BY: dict[str, frozenset[str]] = {
     "link": frozenset({"port"}),
     "rate": frozenset({"link"}),
@@ -67,116 +66,128 @@ EXPLAINED_BY: dict[str, frozenset[str]] = {
     "numa": frozenset({"gpu"}),
 }
 
-#: Faults that need not share a network with what follows from them.
-OF_A_WHOLE_NODE = frozenset({"subnets", "arp", "firewall"})
+#: Checks whose faults explain consequences in every network of the node.
+NODE_WIDE = frozenset({"subnets", "arp", "firewall"})
 
 _WORST_FIRST = tuple(Severity)
 
 
-def folded(checked: Sequence[Checked]) -> tuple[Checked, ...]:
-    """The same checks; each finding that another one explains is among its evidence instead.
+def fold_consequences(checks: Sequence[Checked]) -> tuple[Checked, ...]:
+    """Move each finding that another finding explains into the evidence of that one.
 
-    Findings are still those of single places: of two nodes with the same fault, it may follow
-    from something else on one of them only.
+    This comes before findings are merged: the same fault may be a consequence on one node only.
     """
-    every = [finding for one in checked for finding in one.findings]
-    by_node: dict[str, list[Finding]] = defaultdict(list)
-    for finding in every:
+    findings = [finding for checked in checks for finding in checked.findings]
+    findings_by_node: dict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
         for node in {*finding.nodes, *finding.affects}:
-            by_node[node].append(finding)
-    causes = {id(one): cause for one in every if (cause := _cause(one, by_node)) is not None}
-    below: dict[int, list[str]] = defaultdict(list)
-    for finding in every:
+            findings_by_node[node].append(finding)
+    causes = {
+        id(finding): cause
+        for finding in findings
+        if (cause := _find_cause(finding, findings_by_node)) is not None
+    }
+    consequences: dict[int, list[str]] = defaultdict(list)
+    for finding in findings:
         root = finding
         while id(root) in causes:  # the table of causes has no cycles
             root = causes[id(root)]
         if root is not finding:
-            told = f"{THEREFORE}{finding.check}: {finding.where}: {finding.what}"
-            below[id(root)].append(told)
+            sentence = f"{THEREFORE}{finding.check}: {finding.where}: {finding.what}"
+            consequences[id(root)].append(sentence)
     return tuple(
         msgspec.structs.replace(
-            one,
+            checked,
             findings=tuple(
-                msgspec.structs.replace(each, evidence=(*each.evidence, *below[id(each)]))
-                for each in one.findings
-                if id(each) not in causes
+                msgspec.structs.replace(
+                    finding, evidence=(*finding.evidence, *consequences[id(finding)])
+                )
+                for finding in checked.findings
+                if id(finding) not in causes
             ),
         )
-        for one in checked
+        for checked in checks
     )
 
 
-def _cause(finding: Finding, by_node: Mapping[str, Sequence[Finding]]) -> Finding | None:
-    """The first finding that explains this one, if all of it is explained.
+def _find_cause(
+    finding: Finding, findings_by_node: Mapping[str, Sequence[Finding]]
+) -> Finding | None:
+    """Return the first finding that explains this one, if its nodes are explained.
 
-    Of nodes that fail with each other, one may have no fault of its own: its partners have. What
-    a node says of others is explained by their faults, not by its own.
+    If several nodes fail with each other, one of them may lack a cause: its partners have it.
+    The faults of ``affects`` explain a finding on other nodes, the faults of its own node do not.
     """
     causes = [
-        next((one for one in by_node[node] if _explains(one, finding)), None)
+        next((cause for cause in findings_by_node[node] if _explains(cause, finding)), None)
         for node in finding.affects or finding.nodes
     ]
-    found = [one for one in causes if one is not None]
-    unexplained = len(causes) - len(found)
-    return found[0] if found and unexplained <= int(len(causes) > 1) else None
+    known_causes = [cause for cause in causes if cause is not None]
+    unexplained = len(causes) - len(known_causes)
+    return known_causes[0] if known_causes and unexplained <= int(len(causes) > 1) else None
 
 
 def _explains(cause: Finding, finding: Finding) -> bool:
-    """Nothing is hidden below what counts less than itself, or below a bridge's address, which no
-    name means."""
+    """Check whether ``finding`` follows from ``cause``.
+
+    A less severe finding hides nothing, nor does a bridge's address, which no name means.
+    """
     if cause.check == ADDRESSES.id and cause.severity is Severity.NOTE:
         return False
     if cause.check not in EXPLAINED_BY.get(finding.check, ()):
         return False
     if _WORST_FIRST.index(cause.severity) > _WORST_FIRST.index(finding.severity):
         return False
-    here = not finding.network or cause.network == finding.network
-    return here or cause.check in OF_A_WHOLE_NODE
+    same_network = not finding.network or cause.network == finding.network
+    return same_network or cause.check in NODE_WIDE
 
 
-#: Lines of evidence that a reader still reads; the rest is counted.
-MOST_LINES = 12
+#: Lines of evidence that are shown; the rest is counted.
+MAX_LINES = 12
 
 
-def together(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings of one check with the same sentence and network put together, in order.
+def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Merge findings of one check with the same sentence and network, in order.
 
-    Each node or pair that carries nothing stays on its own: reports name it, and take it out.
+    Each node or pair that carries nothing keeps its finding: reports name it and leave it out.
     """
     groups = grouped(
         findings,
-        lambda one: (
-            one.check, one.severity, one.what, one.network, one.carries_nothing and one.where
+        lambda finding: (
+            finding.check, finding.severity, finding.what, finding.network,
+            finding.carries_nothing and finding.where,
         ),
     )  # fmt: skip
-    return tuple(map(_as_one, groups.values()))
+    return tuple(map(_merge_group, groups.values()))
 
 
-def _as_one(group: tuple[Finding, ...]) -> Finding:
+def _merge_group(group: tuple[Finding, ...]) -> Finding:
     first = group[0]
     if len(group) == 1:
-        return msgspec.structs.replace(first, evidence=_evidence(first.evidence))
+        return msgspec.structs.replace(first, evidence=_limit_evidence(first.evidence))
     return msgspec.structs.replace(
         first,
-        where=listed(list(dict.fromkeys(one.where for one in group))),
-        nodes=tuple(dict.fromkeys(node for one in group for node in one.nodes)),
-        evidence=_evidence(dict.fromkeys(line for one in group for line in one.evidence)),
-        affects=tuple(dict.fromkeys(node for one in group for node in one.affects)),
-        mends=tuple(dict.fromkeys(command for one in group for command in one.mends)),
+        where=listed(list(dict.fromkeys(finding.where for finding in group))),
+        nodes=tuple(dict.fromkeys(node for finding in group for node in finding.nodes)),
+        evidence=_limit_evidence(
+            dict.fromkeys(line for finding in group for line in finding.evidence)
+        ),
+        affects=tuple(dict.fromkeys(node for finding in group for node in finding.affects)),
+        mends=tuple(dict.fromkeys(command for finding in group for command in finding.mends)),
     )
 
 
-def _evidence(lines: Iterable[str]) -> tuple[str, ...]:
-    """What follows from a finding is never left out to save room."""
-    every = tuple(lines)
-    own = (line for line in every if not line.startswith(THEREFORE))
-    consequences = (line for line in every if line.startswith(THEREFORE))
-    return (*bounded(own), *bounded(consequences))
+def _limit_evidence(lines: Iterable[str]) -> tuple[str, ...]:
+    """Limit evidence and consequences apart, so that evidence never hides consequences."""
+    all_lines = tuple(lines)
+    evidence = (line for line in all_lines if not line.startswith(THEREFORE))
+    consequences = (line for line in all_lines if line.startswith(THEREFORE))
+    return (*limit_lines(evidence), *limit_lines(consequences))
 
 
-def bounded(lines: Iterable[str]) -> tuple[str, ...]:
-    """The first lines, and how many more there are."""
-    every = tuple(lines)
-    if len(every) <= MOST_LINES:
-        return every
-    return (*every[: MOST_LINES - 1], f"and {len(every) - MOST_LINES + 1:,} more such lines")
+def limit_lines(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return the first lines, and the number of further lines."""
+    all_lines = tuple(lines)
+    if len(all_lines) <= MAX_LINES:
+        return all_lines
+    return (*all_lines[: MAX_LINES - 1], f"and {len(all_lines) - MAX_LINES + 1:,} more such lines")

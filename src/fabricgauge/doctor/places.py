@@ -1,4 +1,4 @@
-"""The nodes and their ends of networks as checks go through them."""
+"""The nodes of a preflight, and their places: addresses, interfaces and ports."""
 
 import ipaddress
 from collections import Counter
@@ -20,27 +20,29 @@ _V = TypeVar("_V", bound=Hashable)
 Subnet = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-def told(value: object, otherwise: str = "not told") -> str:
-    """A text that a source gave, or what stands for it."""
-    return value if isinstance(value, str) else otherwise
+def get_text(value: object, default: str = "unknown") -> str:
+    """Return a text that a source gave, or ``default``."""
+    return value if isinstance(value, str) else default
 
 
 class KnownNode(msgspec.Struct, frozen=True):
-    """One node with what is known of it; ``facts`` are those of both its sources.
+    """One node: its quick probe, its inventory, and the facts of both.
 
-    Of a node that was not ``asked`` there are only printouts of tools: what they do not mention may
-    be there.
+    If it has not ``answered``, only printouts of tools describe it: what they do not mention may
+    exist all the same.
     """
 
     name: str
-    node: Node
+    probe: Node
     inventory: Inventory
     facts: dict[str, str]
-    asked: bool = True
+    answered: bool = True
 
     @property
     def has_rdma(self) -> bool:
-        return bool(self.inventory.rdma_ports) or any(one.rdma_devices for one in self.adapters)
+        return bool(self.inventory.rdma_ports) or any(
+            adapter.rdma_devices for adapter in self.adapters
+        )
 
     @property
     def adapters(self) -> tuple[Adapter, ...]:
@@ -48,62 +50,74 @@ class KnownNode(msgspec.Struct, frozen=True):
 
     @property
     def products(self) -> list[str]:
-        return sorted(f"{one.kind} {one.product}" for one in self.adapters)
+        return sorted(f"{adapter.kind} {adapter.product}" for adapter in self.adapters)
 
-    def on(self, adapter: Adapter) -> tuple[list[Interface], list[RdmaPort]]:
-        """The interfaces and the RDMA ports of an adapter."""
-        interfaces = [one for one in self.node.interfaces if one.name in adapter.interfaces]
-        ports = [one for one in self.inventory.rdma_ports if one.device in adapter.rdma_devices]
+    def find_ports(self, adapter: Adapter) -> tuple[list[Interface], list[RdmaPort]]:
+        """Return the interfaces and the RDMA ports of an adapter."""
+        interfaces = [
+            interface for interface in self.probe.interfaces if interface.name in adapter.interfaces
+        ]
+        ports = [port for port in self.inventory.rdma_ports if port.device in adapter.rdma_devices]
         return interfaces, ports
 
-    def adapter_of(self, interface: str) -> Adapter | None:
-        return next((one for one in self.adapters if interface in one.interfaces), None)
+    def find_adapter(self, interface: str) -> Adapter | None:
+        return next((adapter for adapter in self.adapters if interface in adapter.interfaces), None)
 
-    def ports_behind(self, interface: str) -> tuple[Interface, ...]:
-        """The interfaces at the bottom of one: the port that a VLAN is on, the ports of a bond
-        or bridge; itself where it is on none."""
-        found, asked = [], [interface]
-        for name in asked:
-            below = [one for one in self._below(name) if one not in asked]
-            asked += below
-            own = self.node.interface(name)
-            if not below and isinstance(own, Interface):
-                found.append(own)
-        return tuple(found)
+    def find_ports_behind(self, interface: str) -> tuple[Interface, ...]:
+        """Return the lowest interfaces below ``interface``, or itself if nothing is below it.
 
-    def _below(self, name: str) -> list[str]:
-        """``eth0`` is below ``eth0.7`` even where ``ip`` did not say it."""
-        if self.adapter_of(name):
+        These are the port that a VLAN is on, or the ports of a bond or bridge.
+        """
+        ports, names = [], [interface]
+        for name in names:
+            lower_names = [lower for lower in self._list_lower(name) if lower not in names]
+            names += lower_names
+            port = self.probe.interface(name)
+            if not lower_names and isinstance(port, Interface):
+                ports.append(port)
+        return tuple(ports)
+
+    def _list_lower(self, name: str) -> list[str]:
+        """Return the interfaces one level below: ``eth0`` for ``eth0.7``, even without ``ip``."""
+        if self.find_adapter(name):
             return []
-        wanted = self.node.parent_of(name)
+        parent = self.probe.parent_of(name)
         return [
-            one.name
-            for one in self.node.interfaces
-            if one.name != name and (one.name == wanted or one.master == name)
+            interface.name
+            for interface in self.probe.interfaces
+            if interface.name != name and (interface.name == parent or interface.master == name)
         ]
 
-    def product(self, adapter: Adapter) -> str:
-        """One text for one product: its PCI numbers where they are known, since a node without
-        the PCI database has no name for it."""
-        names = (f"pci id {adapter.bus}", *(f"part {device}" for device in adapter.rdma_devices))
-        known = next((self.facts[name] for name in names if name in self.facts), "")
-        return known or told(adapter.product, adapter.kind)
+    def get_product(self, adapter: Adapter) -> str:
+        """Return one text for each product: its PCI numbers if known, else its name.
 
-    def interface_of(self, port: RdmaPort) -> str:
-        """The interface on an RDMA port; empty where none or more than one may be it."""
+        A node without the PCI database has no name for a product.
+        """
+        fact_names = (
+            f"pci id {adapter.bus}", *(f"part {device}" for device in adapter.rdma_devices)
+        )  # fmt: skip
+        product = next((self.facts[name] for name in fact_names if name in self.facts), "")
+        return product or get_text(adapter.product, adapter.kind)
+
+    def find_interface(self, port: RdmaPort) -> str:
+        """Return the interface on an RDMA port, "" if none or several may be it."""
         if isinstance(port.interface, str):
             return port.interface
-        mine = [one for one in self.adapters if port.device in one.rdma_devices]
-        names = {name for adapter in mine for name in adapter.interfaces}
+        names = {
+            name
+            for adapter in self.adapters
+            if port.device in adapter.rdma_devices
+            for name in adapter.interfaces
+        }
         return names.pop() if len(names) == 1 else ""
 
-    def fact(self, name: str) -> str:
-        """Empty where no source gave it."""
+    def get_fact(self, name: str) -> str:
+        """Return a fact, "" if no source gave it."""
         return self.facts.get(name, "").strip()
 
-    def number(self, fact: str) -> float | Skipped:
-        """A fact that is a number; ``unlimited`` is infinite."""
-        text = self.fact(fact)
+    def get_number(self, fact: str) -> float | Skipped:
+        """Return a fact that is a number; ``unlimited`` is infinite."""
+        text = self.get_fact(fact)
         if text == "unlimited":
             return float("inf")
         if text.isascii() and text.isdigit() and len(text) <= 30:
@@ -114,62 +128,65 @@ class KnownNode(msgspec.Struct, frozen=True):
 class Place(msgspec.Struct, frozen=True, dict=True):
     """One node's interface with one of its addresses and the length of its prefix."""
 
-    seen: KnownNode
+    node: KnownNode
     interface: Interface
     ip: str = ""
-    length: int = 0
+    prefix_length: int = 0
 
     @property
-    def where(self) -> str:
-        return f"{self.seen.name}:{self.interface.name}"
+    def label(self) -> str:
+        return f"{self.node.name}:{self.interface.name}"
 
     @property
-    def net(self) -> str:
+    def network_name(self) -> str:
         return ""
 
     @cached_property
     def subnet(self) -> Subnet:
-        return ipaddress.ip_interface(f"{self.ip}/{self.length}").network
+        return ipaddress.ip_interface(f"{self.ip}/{self.prefix_length}").network
 
     @property
-    def told(self) -> str:
-        return f"{self.where} {self.ip}/{self.length}"
+    def description(self) -> str:
+        return f"{self.label} {self.ip}/{self.prefix_length}"
 
 
-def places_of(seen: KnownNode) -> Iterator[Place]:
-    """Each address of each interface by which others could reach the node."""
-    for interface in seen.node.interfaces:
-        for one in interface.addresses:
-            if leads_out(one.ip):
-                yield Place(seen, interface, one.ip, one.prefix_length)
+def list_places(node: KnownNode) -> Iterator[Place]:
+    """Yield each address of each interface at which other nodes could reach the node."""
+    for interface in node.probe.interfaces:
+        for address in interface.addresses:
+            if is_routable(address.ip):
+                yield Place(node, interface, address.ip, address.prefix_length)
 
 
-class MemberPort(Place, frozen=True, kw_only=True, dict=True):
+class Endpoint(Place, frozen=True, kw_only=True, dict=True):
     """One node's interface in a network."""
 
     network: Network
 
     @property
-    def net(self) -> str:
+    def network_name(self) -> str:
         return self.network.name
 
 
 class Port(msgspec.Struct, frozen=True):
-    """One node's RDMA port; ``net`` is its network, or that of its interface, or empty; ``same``
-    are this port of the node and of all like it."""
+    """One node's RDMA port.
 
-    seen: KnownNode
+    ``network_name`` is its network, or that of its interface, or "". ``like_ports`` are this port
+    and the same port of like nodes.
+    """
+
+    node: KnownNode
     port: RdmaPort
-    net: str
-    same: tuple[RdmaPort, ...] = ()
+    network_name: str
+    like_ports: tuple[RdmaPort, ...] = ()
 
     @property
-    def where(self) -> str:
-        return f"{self.seen.name}:{self.port.name}"
+    def label(self) -> str:
+        return f"{self.node.name}:{self.port.name}"
 
 
 class Cluster(msgspec.Struct, frozen=True, dict=True):
-    """A preflight as checks go through it."""
+    """A preflight in the form that checks examine."""
 
     preflight: Preflight
 
@@ -177,67 +194,83 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
     def networks(self) -> tuple[Network, ...]:
         return self.preflight.fabric.ip_networks
 
-    def joined_ports(self, by_rail: bool = False) -> tuple[tuple[Port, ...], ...]:
-        """The RDMA ports of each network of ports, as the quick probe tells of them. Each is there
-        once: with all of its network, or with its own rail, where there are rails. Of nodes that
-        were not asked, like ports that are up are taken for one network without a name."""
-        left = {
-            (seen.name, port.name): (seen, port)
-            for seen in self.nodes
-            for port in seen.node.rdma_ports
+    def group_joined_ports(self, by_rail: bool = False) -> tuple[tuple[Port, ...], ...]:
+        """Return the RDMA ports of each network of ports, as the quick probe reports them.
+
+        Each port is in one group: its whole network, or its own rail if ``by_rail`` and the
+        network has rails. Active like ports of nodes that did not answer count as one network
+        without a name.
+        """
+        unassigned = {
+            (node.name, port.name): (node, port)
+            for node in self.nodes
+            for port in node.probe.rdma_ports
         }
         networks, groups = self.preflight.fabric.networks, []
         for network in reversed(networks) if by_rail else networks:
-            ends = [(one.node, one.interface) for one in network.members]
-            groups.append(tuple(Port(*left.pop(end), network.name) for end in ends if end in left))
+            keys = [(member.node, member.interface) for member in network.members]
+            groups.append(
+                tuple(Port(*unassigned.pop(key), network.name) for key in keys if key in unassigned)
+            )
         unnamed = grouped(
-            (one for one in self.ports if not one.seen.asked and one.port.state == "ACTIVE"),
-            lambda one: id(one.same),
+            (port for port in self.ports if not port.node.answered and port.port.state == "ACTIVE"),
+            lambda port: id(port.like_ports),
         )
         return (*filter(None, reversed(groups) if by_rail else groups), *unnamed.values())
 
     @cached_property
     def nodes(self) -> tuple[KnownNode, ...]:
-        """The nodes that answered, each with its inventory or an empty one.
+        """The nodes that answered, then those known by printouts alone.
 
-        Nodes of a lab see the adapters of the machine that they are all on: those are not theirs.
+        Nodes of a lab see the adapters of the machine that they share: these are dropped.
         """
-        known = {inventory.name: inventory for inventory in self.preflight.inventories}
-        found = []
-        for node in self.preflight.fabric.nodes:
-            empty = Inventory(node.name, node, (), (), (), (), (), (), (), {})
-            own = known.get(node.name, empty)
+        inventories = {inventory.name: inventory for inventory in self.preflight.inventories}
+        nodes = []
+        for probe in self.preflight.fabric.nodes:
+            empty = Inventory(probe.name, probe, (), (), (), (), (), (), (), {})
+            inventory = inventories.get(probe.name, empty)
             if self.preflight.fabric.virtual:
-                own = msgspec.structs.replace(
-                    own, adapters=(), rdma_ports=(), gpus=(), nearness=()
+                inventory = msgspec.structs.replace(
+                    inventory, adapters=(), rdma_ports=(), gpus=(), nearness=()
                 )  # fmt: skip
-            found.append(KnownNode(node.name, node, own, {**own.facts, **node.facts}))
-        there = {one.name for one in found}
-        for own in known.values():
-            if own.name not in there and isinstance(own.node, Skipped) and own.sources:
-                bare = Node(
-                    own.name, "", "", "", 0, "", (), {},
-                    adapters=own.adapters, rdma_ports=own.rdma_ports,
+            facts = {**inventory.facts, **probe.facts}
+            nodes.append(KnownNode(probe.name, probe, inventory, facts))
+        answered_names = {node.name for node in nodes}
+        for inventory in inventories.values():
+            if (
+                inventory.name not in answered_names
+                and isinstance(inventory.node, Skipped)
+                and inventory.sources
+            ):
+                bare_probe = Node(
+                    inventory.name, "", "", "", 0, "", (), {},
+                    adapters=inventory.adapters, rdma_ports=inventory.rdma_ports,
                 )  # fmt: skip
-                found.append(KnownNode(own.name, bare, own, own.facts, asked=False))
-        return tuple(found)
+                nodes.append(
+                    KnownNode(
+                        inventory.name, bare_probe, inventory, inventory.facts, answered=False
+                    )
+                )
+        return tuple(nodes)
 
     @property
-    def asked(self) -> tuple[KnownNode, ...]:
-        """The nodes that answered; of all others there are printouts alone."""
-        return tuple(seen for seen in self.nodes if seen.asked)
+    def answered_nodes(self) -> tuple[KnownNode, ...]:
+        return tuple(node for node in self.nodes if node.answered)
 
     @cached_property
-    def ends(self) -> tuple[MemberPort, ...]:
+    def endpoints(self) -> tuple[Endpoint, ...]:
         """Every member of every network, with its interface."""
-        by_name = {seen.name: seen for seen in self.nodes}
+        nodes_by_name = {node.name: node for node in self.nodes}
         return tuple(
-            MemberPort(seen, interface, member.ip, _length(interface, member.ip), network=network)
+            Endpoint(
+                node, interface, member.ip, _find_prefix_length(interface, member.ip),
+                network=network,
+            )
             for network in self.networks
             for member in network.members
-            if (seen := by_name.get(member.node))
-            and isinstance(interface := seen.node.interface(member.interface), Interface)
-        )
+            if (node := nodes_by_name.get(member.node))
+            and isinstance(interface := node.probe.interface(member.interface), Interface)
+        )  # fmt: skip
 
     @cached_property
     def memberships(self) -> dict[tuple[str, str], str]:
@@ -249,81 +282,95 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
         }
 
     @cached_property
-    def alike(self) -> tuple[tuple[KnownNode, ...], ...]:
-        """Nodes that should be the same: as they were sorted, else those with the same
-        processors and the same adapters."""
+    def peer_groups(self) -> tuple[tuple[KnownNode, ...], ...]:
+        """Nodes that should be alike.
+
+        The preflight's classes if it has some, else nodes with the same processors and adapters.
+        """
         if self.preflight.alike:
-            left = {seen.name: seen for seen in self.nodes}
-            sorted_ = [[left.pop(n) for n in names if n in left] for names in self.preflight.alike]
-            alone = [[seen] for seen in left.values()]
-            return tuple(tuple(group) for group in (*sorted_, *alone) if group)
-        groups = grouped(self.nodes, lambda seen: (seen.fact("cpu model"), *seen.products))
-        return tuple(groups.values())
+            unsorted = {node.name: node for node in self.nodes}
+            groups = [
+                [unsorted.pop(name) for name in names if name in unsorted]
+                for names in self.preflight.alike
+            ]
+            single_nodes = [[node] for node in unsorted.values()]
+            return tuple(tuple(group) for group in (*groups, *single_nodes) if group)
+        by_hardware = grouped(self.nodes, lambda node: (node.get_fact("cpu model"), *node.products))
+        return tuple(by_hardware.values())
 
     @cached_property
     def ports(self) -> tuple[Port, ...]:
-        """Every RDMA port. Ports of like nodes are the same by device, number and protocol."""
-        found: list[Port] = []
-        for group in self.alike:
-            every = [(seen, port) for seen in group for port in seen.inventory.rdma_ports]
-            same = grouped([port for _, port in every], _kind)
-            found += [
-                Port(seen, port, self.memberships.get((seen.name, seen.interface_of(port)), ""),
-                     same[_kind(port)])
-                for seen, port in every
+        """Every RDMA port. Like nodes' ports are alike by device, number and protocol."""
+        ports: list[Port] = []
+        for group in self.peer_groups:
+            node_ports = [(node, port) for node in group for port in node.inventory.rdma_ports]
+            like_ports = grouped([port for _, port in node_ports], _get_port_key)
+            ports += [
+                Port(
+                    node, port,
+                    self.memberships.get((node.name, node.find_interface(port)), ""),
+                    like_ports[_get_port_key(port)],
+                )
+                for node, port in node_ports
             ]  # fmt: skip
-        return tuple(found)
+        return tuple(ports)
 
     @cached_property
-    def _names(self) -> dict[tuple[str, str], str]:
-        return {(end.network.name, end.seen.name): end.where for end in self.ends}
+    def _endpoint_labels(self) -> dict[tuple[str, str], str]:
+        return {
+            (endpoint.network.name, endpoint.node.name): endpoint.label
+            for endpoint in self.endpoints
+        }
 
-    def where(self, network: str, who: Sequence[str]) -> str:
-        """What to call nodes in a network: ``c2:eth0``; ``between c1:eth0 and c3:eth0``."""
-        names = listed([self._names.get((network, node), node) for node in who])
-        return names if len(who) == 1 else f"between {names}"
-
-
-def by_network(every: Iterable[MemberPort]) -> tuple[tuple[MemberPort, ...], ...]:
-    """The ends of each network, in the order of its first one."""
-    return tuple(grouped(every, lambda end: end.network.name).values())
+    def name_nodes(self, network: str, nodes: Sequence[str]) -> str:
+        """Name nodes in a network: ``c2:eth0``; ``between c1:eth0 and c3:eth0``."""
+        names = listed([self._endpoint_labels.get((network, node), node) for node in nodes])
+        return names if len(nodes) == 1 else f"between {names}"
 
 
-def rate(interface: Interface) -> float:
-    """An interface's rate in bit/s, 0 where it is not known."""
+def group_by_network(endpoints: Iterable[Endpoint]) -> tuple[tuple[Endpoint, ...], ...]:
+    """Return the endpoints of each network, in the order of its first one."""
+    return tuple(grouped(endpoints, lambda endpoint: endpoint.network.name).values())
+
+
+def get_rate(interface: Interface) -> float:
+    """Return an interface's rate in bit/s, 0 if unknown."""
     return 0.0 if isinstance(interface.speed_bit_s, Skipped) else interface.speed_bit_s
 
 
-def leads_out(ip: str) -> bool:
-    """Whether others can be reached by it: no loopback and no link-local address (RFC 1122,
-    3927, 4291), which the kernel gives to any interface, and firmware to its own ones."""
+def is_routable(ip: str) -> bool:
+    """Check for an address at which other nodes can reach the node.
+
+    Loopback and link-local addresses are not (RFC 1122, 3927, 4291): the kernel gives the latter
+    to any interface, firmware to its own interfaces.
+    """
     return not ip.lower().startswith(("127.", "169.254.", "fe80:")) and ip != "::1"
 
 
 def has_cable(interface: Interface) -> bool:
-    """Whether something outside the node is at the other end."""
-    return told(interface.driver) not in NO_CABLE
+    """Check whether the interface leads out of the node."""
+    return get_text(interface.driver) not in NO_CABLE
 
 
-def usual(values: Iterable[_V]) -> _V | Skipped:
-    """The value that more than half have; ``Skipped`` where there is none."""
+def find_majority(values: Iterable[_V]) -> _V | Skipped:
+    """Return the value that more than half of ``values`` have, if any."""
     counts = Counter(values)
     if counts:
         value, count = counts.most_common(1)[0]
         if 2 * count > counts.total():
             return value
-    return Skipped("no value is that of most")
+    return Skipped("no value has a majority")
 
 
-def unusual(of: Mapping[_T, _V]) -> tuple[_V | Skipped, dict[_T, _V]]:
-    """The usual value and those who differ from it; all of them where none is usual."""
-    common = usual(of.values())
-    return common, {name: value for name, value in of.items() if value != common}
+def find_outliers(values: Mapping[_T, _V]) -> tuple[_V | Skipped, dict[_T, _V]]:
+    """Return the majority's value and the entries that differ; all entries without a majority."""
+    common = find_majority(values.values())
+    return common, {name: value for name, value in values.items() if value != common}
 
 
-def _length(interface: Interface, ip: str) -> int:
-    return next((one.prefix_length for one in interface.addresses if one.ip == ip), 0)
+def _find_prefix_length(interface: Interface, ip: str) -> int:
+    return next((address.prefix_length for address in interface.addresses if address.ip == ip), 0)
 
 
-def _kind(port: RdmaPort) -> tuple[str, int, str]:
+def _get_port_key(port: RdmaPort) -> tuple[str, int, str]:
     return port.device, port.number, port.protocol

@@ -1,217 +1,243 @@
-"""Is every address one interface's alone? Addresses that each node has to itself are left out."""
+"""Does every address belong to one interface? Addresses private to each node are left out."""
 
 import ipaddress
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.doctor.check import Check, found, no_answer
+from fabricgauge.doctor.check import Check, explain_no_answer, make_finding
 from fabricgauge.doctor.places import (
     Cluster,
     KnownNode,
     Place,
+    get_rate,
     has_cable,
-    leads_out,
-    places_of,
-    rate,
+    is_routable,
+    list_places,
 )
 from fabricgauge.model.fabric import Address, Interface, IpoibPort
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.groups import grouped
 from fabricgauge.words.sentences import listed
 
-#: Drivers of networks over USB, by which management controllers speak with their own host: Linux
-#: 6.12, drivers/net/usb.
+#: Drivers of networks over USB, which connect a management controller with its host: Linux 6.12,
+#: drivers/net/usb.
 USB = frozenset({"cdc_ether", "cdc_ncm", "cdc_eem", "rndis_host"})
 
-#: Two nodes with one address may be a mistake; what more of them have alike was made so.
-LEAST_ALIKE = 3
+#: Two nodes may share an address by mistake; more nodes share it on purpose.
+MIN_PRIVATE_NODES = 3
 
-#: Ports of this rate are there for the nodes' traffic: alike addresses are a cloned image's.
+#: Ports of this rate carry the nodes' traffic: if they share an address, an image was cloned.
 FAST_BIT_S = 10e9
 
-#: On more nodes the wrong neighbour is left to fade: that takes the kernel some 10 s
-#: (Documentation/networking/ip-sysctl.rst, neigh: delay_first_probe_time, retrans_time_ms).
-MOST_FORGET = 8
+#: On more nodes no command makes the others forget the wrong neighbour: the kernel does so in some
+#: 10 s (Documentation/networking/ip-sysctl.rst, neigh: delay_first_probe_time, retrans_time_ms).
+MAX_FLUSHED_NODES = 8
 
 
-def _addresses(cluster: Cluster, every: tuple[KnownNode, ...]) -> Iterator[Finding]:
-    """Nodes with the same boot and the same network namespace are one, reached by two names."""
-    by_node = grouped(every, lambda seen: (seen.node.boot_id, seen.node.net_namespace))
-    groups = tuple(by_node.values())
-    for names in (tuple(one.name for one in group) for group in groups if len(group) > 1):
-        yield found(
+def _examine_addresses(cluster: Cluster, nodes: tuple[KnownNode, ...]) -> Iterator[Finding]:
+    """Nodes with the same boot and the same network namespace are one node with two names."""
+    by_boot = grouped(nodes, lambda node: (node.probe.boot_id, node.probe.net_namespace))
+    groups = tuple(by_boot.values())
+    for names in (tuple(node.name for node in group) for group in groups if len(group) > 1):
+        yield make_finding(
             Severity.WARN, listed(names), "are names of one and the same node",
             f"{listed(names)} have one boot id and one network namespace",
-            remedy="name each node once; a measurement between them would be of its memory",
+            remedy="name each node once: a measurement between two names of a node would measure"
+            " its memory",
             nodes=names,
         )  # fmt: skip
-    first = tuple(group[0] for group in groups)
-    private = Private(cluster, first)
-    every_ip = (
-        place for seen in first for place in places_of(seen) if place.interface.driver != "loopback"
+    distinct_nodes = tuple(group[0] for group in groups)
+    private = PrivateAddresses(cluster, distinct_nodes)
+    places = (
+        place
+        for node in distinct_nodes
+        for place in list_places(node)
+        if place.interface.driver != "loopback"
     )
-    for holders in grouped(every_ip, lambda one: one.ip).values():
+    for holders in grouped(places, lambda place: place.ip).values():
         bridges = [place for place in holders if not has_cable(place.interface)]
-        if len(holders) > 1 and not all(map(private.holds, holders)):
-            yield _same_ip(cluster, holders)
-        elif len({place.seen.name for place in bridges}) > 1:
-            yield _chosen_wrongly(bridges)
-    yield from _same_macs(cluster, first, private)
+        if len(holders) > 1 and not all(map(private.is_private_place, holders)):
+            yield _report_same_ip(cluster, holders)
+        elif len({place.node.name for place in bridges}) > 1:
+            yield _report_bridge(bridges)
+    yield from _find_same_macs(cluster, distinct_nodes, private)
 
 
-def _chosen_wrongly(holders: Sequence[Place]) -> Finding:
-    """Addresses that every node has to itself: an MPI that tries them reaches the node itself."""
-    names = listed(sorted({one.interface.name for one in holders}))
-    nodes = tuple(dict.fromkeys(one.seen.name for one in holders))
-    return found(
+def _report_bridge(holders: Sequence[Place]) -> Finding:
+    """An MPI that tries an address that each node has for itself reaches its own node."""
+    names = listed(sorted({place.interface.name for place in holders}))
+    nodes = tuple(dict.fromkeys(place.node.name for place in holders))
+    return make_finding(
         Severity.NOTE, f"{names} of {len(nodes):,} nodes",
-        f"has one and the same address, {holders[0].ip}, on each: MPI may choose it",
-        *(one.told for one in holders), why=NO_WAY, remedy=EXCLUDE, nodes=nodes,
+        f"has the same address, {holders[0].ip}, on each node: MPI may choose it",
+        *(place.description for place in holders), why=BRIDGE_WHY, remedy=EXCLUDE, nodes=nodes,
     )  # fmt: skip
 
 
-NO_WAY = (
-    "Open MPI, Gloo and NCCL use every interface that is up unless told otherwise: they take the"
-    " same subnet on two nodes for a way between them, and hang or reach themselves."
+BRIDGE_WHY = (
+    "Open MPI, Gloo and NCCL use every active interface by default: they take the same subnet on"
+    " two nodes for a path between them, and hang or reach their own node."
 )
 EXCLUDE = (
     "name the network to MPI (Open MPI: --mca btl_tcp_if_include SUBNET --mca oob_tcp_if_include"
-    " SUBNET; UCX_NET_DEVICES; NCCL_SOCKET_IFNAME), or remove the bridge where nothing needs it"
-    " (virsh net-autostart default --disable); fabricgauge check names it by itself"
+    " SUBNET; UCX_NET_DEVICES; NCCL_SOCKET_IFNAME), or remove the bridge if nothing needs it"
+    " (virsh net-autostart default --disable); fabricgauge check names the network to MPI"
 )
 
 
-class Private:
-    """Which addresses are private, for ``every`` node of a preflight."""
+class PrivateAddresses:
+    """The addresses that each node of a preflight has for itself."""
 
-    def __init__(self, cluster: Cluster, every: tuple[KnownNode, ...]) -> None:
+    def __init__(self, cluster: Cluster, nodes: tuple[KnownNode, ...]) -> None:
         networks = cluster.networks
-        self._members = {member.ip for network in networks for member in network.members}
+        self._member_ips = {member.ip for network in networks for member in network.members}
         self._subnets = tuple(ipaddress.ip_network(network.subnet) for network in networks)
         counts = Counter(
             (interface.name, address)
-            for seen in every
-            for interface in seen.node.interfaces
+            for node in nodes
+            for interface in node.probe.interfaces
             for address in interface.addresses
         )
-        self._alike = {
+        self._repeated = {
             place
             for place, count in counts.items()
-            if count >= LEAST_ALIKE and 2 * count > len(every)
+            if count >= MIN_PRIVATE_NODES and 2 * count > len(nodes)
         }
 
-    def has(self, interface: Interface, address: Address) -> bool:
-        """Bridges of containers and guests, networks over USB, and what most nodes have alike on
-        the same interface; but nothing of a network of the nodes."""
+    def is_private(self, interface: Interface, address: Address) -> bool:
+        """Check for an address that leads to no other node.
+
+        These are bridges of containers and guests, networks over USB, and an address that most
+        nodes have on the same interface; but no address in a network of the nodes.
+        """
         if not has_cable(interface):
-            return address.ip not in self._members
-        fast = rate(interface) >= FAST_BIT_S or isinstance(interface.ipoib, IpoibPort)
-        alike = (interface.name, address) in self._alike and not fast
-        if interface.driver not in USB and not alike:
+            return address.ip not in self._member_ips
+        is_fast = get_rate(interface) >= FAST_BIT_S or isinstance(interface.ipoib, IpoibPort)
+        is_repeated = (interface.name, address) in self._repeated and not is_fast
+        if interface.driver not in USB and not is_repeated:
             return False
-        own = ipaddress.ip_interface(f"{address.ip}/{address.prefix_length}").network
-        return not any(own.version == one.version and own.overlaps(one) for one in self._subnets)
+        subnet = ipaddress.ip_interface(f"{address.ip}/{address.prefix_length}").network
+        return not any(
+            subnet.version == network.version and subnet.overlaps(network)
+            for network in self._subnets
+        )
 
-    def holds(self, place: Place) -> bool:
-        own = (one for one in place.interface.addresses if one.ip == place.ip)
-        return all(self.has(place.interface, one) for one in own)
+    def is_private_place(self, place: Place) -> bool:
+        addresses = (address for address in place.interface.addresses if address.ip == place.ip)
+        return all(self.is_private(place.interface, address) for address in addresses)
 
-    def all_of(self, interface: Interface) -> bool:
-        """Whether the interface has no address by which others are meant to reach the node."""
+    def has_only_private(self, interface: Interface) -> bool:
+        """Check whether other nodes are to use none of the interface's addresses."""
         return all(
-            self.has(interface, one) for one in interface.addresses if leads_out(one.ip)
-        )  # fmt: skip
+            self.is_private(interface, address)
+            for address in interface.addresses
+            if is_routable(address.ip)
+        )
 
 
-def _same_ip(cluster: Cluster, holders: Sequence[Place]) -> Finding:
+def _report_same_ip(cluster: Cluster, holders: Sequence[Place]) -> Finding:
     ip, lookups = holders[0].ip, cluster.preflight.lookups
-    guilty = _guilty(cluster, holders)
-    named = [one for one in holders if not guilty or one.seen.name in guilty]
-    evidence = [f"{one.where} ({one.interface.mac}) has {ip}" for one in holders]
+    culprit_names = _find_culprits(cluster, holders)
+    culprits = [place for place in holders if not culprit_names or place.node.name in culprit_names]
+    evidence = [f"{place.label} ({place.interface.mac}) has {ip}" for place in holders]
     evidence += [
         f"{lookup.node}: the name {lookup.name} means {listed(lookup.addresses)}"
         for lookup in lookups
-        if ip in lookup.addresses and any(lookup.name == one.seen.name for one in holders)
+        if ip in lookup.addresses and any(lookup.name == place.node.name for place in holders)
     ][:3]
-    others = [one.where for one in holders if one not in named]
-    return found(
-        Severity.FAIL, listed([one.where for one in named]),
-        f"has the address {ip} of {listed(others)}" if others else f"have the same address {ip}",
+    owners = [place.label for place in holders if place not in culprits]
+    return make_finding(
+        Severity.FAIL, listed([place.label for place in culprits]),
+        f"has the address {ip} of {listed(owners)}" if owners else f"have the same address {ip}",
         *evidence,
-        remedy="give each interface an address of its own, where it is configured as well; the"
-        " other nodes find the right holder after some seconds",
-        nodes=tuple(dict.fromkeys(one.seen.name for one in named)),
-        network=_network(cluster, named[0]), affects=[one.seen.name for one in holders],
-        mends=_mends(cluster, named[0]) if len(named) == 1 else (),
+        remedy="give each interface its own address, also in its configuration; the other nodes"
+        " find the right holder after some seconds",
+        nodes=tuple(dict.fromkeys(place.node.name for place in culprits)),
+        network=_get_network(cluster, culprits[0]),
+        affects=[place.node.name for place in holders],
+        mends=_make_mends(cluster, culprits[0]) if len(culprits) == 1 else (),
     )  # fmt: skip
 
 
-def _network(cluster: Cluster, place: Place) -> str:
-    return cluster.memberships.get((place.seen.name, place.interface.name), "")
+def _get_network(cluster: Cluster, place: Place) -> str:
+    return cluster.memberships.get((place.node.name, place.interface.name), "")
 
 
-def _mends(cluster: Cluster, one: Place) -> tuple[Command, ...]:
-    """The address that the node's own name means, where it is in the same subnet and free."""
-    node, of = one.seen.name, cluster.preflight
-    meant = {
-        own
-        for lookup in of.lookups
+def _make_mends(cluster: Cluster, place: Place) -> tuple[Command, ...]:
+    """Set the address that the node's own name means, if it is free and in the same subnet."""
+    node, preflight = place.node.name, cluster.preflight
+    right_ips = {
+        ip
+        for lookup in preflight.lookups
         if lookup.name == node
-        for own in lookup.addresses
-        if ipaddress.ip_address(own) in one.subnet
+        for ip in lookup.addresses
+        if ipaddress.ip_address(ip) in place.subnet
     }
-    taken = {a.ip for each in of.fabric.nodes for i in each.interfaces for a in i.addresses}
-    if len(meant) != 1 or meant & taken:
+    used_ips = {
+        address.ip
+        for probe in preflight.fabric.nodes
+        for interface in probe.interfaces
+        for address in interface.addresses
+    }
+    if len(right_ips) != 1 or right_ips & used_ips:
         return ()
-    words = (f"{one.ip}/{one.length}", f"{meant.pop()}/{one.length}", one.interface.name)
-    # Else they send to the wrong node for seconds.
-    others = [each.name for each in of.fabric.nodes if each.name != node]
-    forget = ("ip", "neigh", "flush", "to", one.ip)
+    length = place.prefix_length
+    words = (f"{place.ip}/{length}", f"{right_ips.pop()}/{length}", place.interface.name)
+    # Without it they send to the wrong node for some seconds.
+    peers = [probe.name for probe in preflight.fabric.nodes if probe.name != node]
+    flush = ("ip", "neigh", "flush", "to", place.ip)
     return (
         Command(node, ("sh", "-c", EXCHANGE, "sh", *words)),
-        *(Command(name, forget) for name in others if len(others) <= MOST_FORGET),
+        *(Command(name, flush) for name in peers if len(peers) <= MAX_FLUSHED_NODES),
     )
 
 
-#: A second address of the same subnet goes with the first one (ip-sysctl.rst,
-#: promote_secondaries), so the wrong one goes first; in one command, since the node may be
-#: reached by that very interface.
+#: The kernel removes a second address of a subnet with the first one (ip-sysctl.rst,
+#: promote_secondaries): the wrong address is removed first. It is one command, because the node may
+#: be reached by that very interface.
 EXCHANGE = 'ip addr del "$1" dev "$3" && ip addr add "$2" brd + dev "$3"'
 
 
-def _guilty(cluster: Cluster, holders: Sequence[Place]) -> tuple[str, ...]:
-    """Those whose own name means another address, if the address is that of another's name."""
+def _find_culprits(cluster: Cluster, holders: Sequence[Place]) -> tuple[str, ...]:
+    """Return the nodes whose own name means another address, if one holder's name means this."""
     lookups = cluster.preflight.lookups
     owners = {lookup.name for lookup in lookups if holders[0].ip in lookup.addresses}
-    names = [one.seen.name for one in holders]
-    others = [name for name in names if name not in owners]
-    known = {lookup.name for lookup in lookups if lookup.addresses}
-    return tuple(others) if len(names) - len(others) == 1 and set(others) <= known else ()
+    names = [place.node.name for place in holders]
+    culprits = [name for name in names if name not in owners]
+    resolved = {lookup.name for lookup in lookups if lookup.addresses}
+    if len(names) - len(culprits) == 1 and set(culprits) <= resolved:
+        return tuple(culprits)
+    return ()
 
 
-def _same_macs(
-    cluster: Cluster, every: tuple[KnownNode, ...], private: Private
+def _find_same_macs(
+    cluster: Cluster, nodes: tuple[KnownNode, ...], private: PrivateAddresses
 ) -> Iterator[Finding]:
-    """On different nodes: a bond and its members, or a VLAN and its parent, share one by right.
+    """Report a MAC on several nodes.
 
-    Ends of containers' links (veth of Calico: ee:ee:ee:ee:ee:ee) and of a BMC's USB network have
-    one MAC everywhere; their addresses are link-local or private.
+    On one node a bond and its members, or a VLAN and its parent, rightly share a MAC. Ends of
+    containers' links (veth of Calico: ee:ee:ee:ee:ee:ee) and of a BMC's USB network have one MAC
+    on all nodes; their addresses are link-local or private.
     """
-    usable = {
-        (seen.name, one.mac): Place(seen, one)
-        for seen in every
-        for one in reversed(seen.node.interfaces)
-        if has_cable(one) and one.mac.strip("0:") and not private.all_of(one)
+    usable_places = {
+        (node.name, interface.mac): Place(node, interface)
+        for node in nodes
+        for interface in reversed(node.probe.interfaces)
+        if has_cable(interface)
+        and interface.mac.strip("0:")
+        and not private.has_only_private(interface)
     }
-    for mac, holders in grouped(usable.values(), lambda one: one.interface.mac).items():
-        names = [one.where for one in holders]
+    by_mac = grouped(usable_places.values(), lambda place: place.interface.mac)
+    for mac, holders in by_mac.items():
+        labels = [place.label for place in holders]
         if len(holders) > 1:
-            yield found(
-                Severity.FAIL, listed(names), f"have one MAC address, {mac}",
-                *(f"{name} has MAC {mac}" for name in names),
-                remedy="a cloned image or a locally set MAC: remove the setting, or exchange the"
-                " adapter",
-                nodes=[one.seen.name for one in holders], network=_network(cluster, holders[0]),
+            yield make_finding(
+                Severity.FAIL, listed(labels), f"have the same MAC address, {mac}",
+                *(f"{label} has MAC {mac}" for label in labels),
+                remedy="look for a cloned image or a MAC set by hand: remove that setting, or"
+                " exchange the adapter",
+                nodes=[place.node.name for place in holders],
+                network=_get_network(cluster, holders[0]),
             )  # fmt: skip
 
 
@@ -220,8 +246,8 @@ ADDRESSES = Check(
     "No two interfaces have the same IP or MAC address",
     "Packets for that address go to the node that answered last: connections hang, break, or reach"
     " the wrong node.",
-    lambda cluster: cluster.asked,
-    no_answer,
-    _addresses,
-    reads=("names",),
+    lambda cluster: cluster.answered_nodes,
+    explain_no_answer,
+    _examine_addresses,
+    trials=("names",),
 )

@@ -1,16 +1,16 @@
-"""Can every node open TCP connections to every other, and do bytes arrive?"""
+"""Can every node open TCP connections to every other node, and do bytes arrive?"""
 
 from collections.abc import Iterator
 from statistics import median
 
-from fabricgauge.doctor.check import Check, found, untried
+from fabricgauge.doctor.check import Check, explain_untried, make_finding
 from fabricgauge.doctor.places import Cluster
 from fabricgauge.doctor.reachability import find_connection_faults
 from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.finding import CONNECT as ID
 from fabricgauge.model.finding import Finding, Severity
 
-_HOW = {
+_OUTCOMES = {
     "no answer": "no answer in 3.5 s",
     "refused": "refused",
     "no data": "connected, then no data arrived",
@@ -21,58 +21,61 @@ _LOST = (
     " TCP ports from 32768 to 60999; then cable, switch port and VLAN"
 )
 _NO_DATA = (
-    "small packets pass and large ones do not: compare the MTU of both interfaces and of the"
-    " switch ports (fabricgauge doctor --only mtu)"
+    "compare the MTU of both interfaces and of the switch ports (fabricgauge doctor --only mtu):"
+    " small packets pass and large ones do not"
 )
-_UNTRIED = (
-    "let the nodes share the cache directory of the machine that asks ($XDG_CACHE_HOME, ~/.cache),"
-    " which holds the program that connects"
+_NOT_STARTED = (
+    "let the nodes share the cache directory of the machine that runs doctor ($XDG_CACHE_HOME,"
+    " ~/.cache): it holds the program that connects"
 )
-_TAKEN = "give each node an address of its own; look for a second node with this one"
+_SAME_ADDRESS = "give each node its own address; look for a second node with this address"
 
 
 #: A node starts late if its program takes this much longer than twice the usual node's. A login
 #: takes well under a second; a lookup of DNS that times out takes 5 s (resolv.conf(5), timeout).
-#: Twice: one machine that starts many logins has some wait for others, evenly.
+#: Twice: a machine that starts many logins delays them evenly.
 LATE_S = 3.0
 _LATE = (
-    "on the node: time how long a login and a first command take; look at DNS, PAM, the automounter"
-    " and a home directory that answers late"
+    "on the node: time a login and a first command; look at DNS, PAM, the automounter and a slow"
+    " home directory"
 )
-_LATE_WHY = "Every launch waits for it; a job that is started in a short time may be given up."
+_LATE_WHY = "Every launch waits for it; a launcher with a short time limit gives the job up."
 
 
-def _broken(cluster: Cluster, rounds: tuple[Connectivity, ...]) -> Iterator[Finding]:
-    yield from _late(rounds)
-    for of in rounds:
-        if of.silent:
-            many = f"{len(of.silent)} of {len(of.tried)} nodes"
-            yield found(
-                Severity.WARN, of.network, f"nothing is known of the connections of {many}",
-                *(f"{node}: {reason}" for node, reason in of.silent.items()),
-                remedy=_UNTRIED, nodes=tuple(of.silent), network=of.network,
+def _examine_rounds(cluster: Cluster, rounds: tuple[Connectivity, ...]) -> Iterator[Finding]:
+    yield from _find_late_nodes(rounds)
+    for connectivity in rounds:
+        network = connectivity.network
+        if connectivity.silent:
+            share = f"{len(connectivity.silent)} of {len(connectivity.tried)} nodes"
+            yield make_finding(
+                Severity.WARN, network, f"the connections of {share} are unknown",
+                *(f"{node}: {reason}" for node, reason in connectivity.silent.items()),
+                remedy=_NOT_STARTED, nodes=tuple(connectivity.silent), network=network,
             )  # fmt: skip
-        for one in find_connection_faults(of):
-            everywhere = one.kind == "network"
-            where = of.network if everywhere else cluster.where(of.network, one.named)
-            remedy = _TAKEN if one.kind == "address" else _LOST
-            if all(each.how == "no data" for each in one.evidence):
+        for fault in find_connection_faults(connectivity):
+            is_network = fault.kind == "network"
+            label = network if is_network else cluster.name_nodes(network, fault.named)
+            remedy = _SAME_ADDRESS if fault.kind == "address" else _LOST
+            if all(failure.how == "no data" for failure in fault.evidence):
                 remedy = _NO_DATA
-            yield found(
-                Severity.FAIL, where, one.summary, *map(_line, one.evidence), remedy=remedy,
-                nodes=one.nodes, network=of.network,
+            yield make_finding(
+                Severity.FAIL, label, fault.summary, *map(_describe_failure, fault.evidence),
+                remedy=remedy, nodes=fault.nodes, network=network,
             )  # fmt: skip
 
 
-def _late(rounds: tuple[Connectivity, ...]) -> Iterator[Finding]:
-    """Nodes whose programs start late, each once: no connection is tried before they listen."""
+def _find_late_nodes(rounds: tuple[Connectivity, ...]) -> Iterator[Finding]:
+    """Report each node once whose program listens late: all connections wait for it."""
     late: dict[str, Finding] = {}
-    for of in rounds:
-        usual_s = median(of.start_s.values()) if of.start_s else 0.0
-        for node, start_s in of.start_s.items():
+    for connectivity in rounds:
+        usual_s = median(connectivity.start_s.values()) if connectivity.start_s else 0.0
+        for node, start_s in connectivity.start_s.items():
             if start_s > 2 * usual_s + LATE_S and node not in late:
-                late[node] = found(
-                    Severity.WARN, node, f"starts late: {start_s:.0f} s after its command",
+                late[node] = make_finding(
+                    Severity.WARN, node,
+                    f"starts late: {start_s:.0f} s after its command"
+                    f" (WARN above {2 * usual_s + LATE_S:.0f} s)",
                     f"{node}: its program listened {start_s:.1f} s after its command, that of the"
                     f" usual node {usual_s:.1f} s",
                     remedy=_LATE, why=_LATE_WHY, nodes=(node,),
@@ -80,17 +83,22 @@ def _late(rounds: tuple[Connectivity, ...]) -> Iterator[Finding]:
     yield from late.values()
 
 
-def _line(one: FailedConnection) -> str:
-    how = {"other node": f"{one.answered_by} answered", "error": one.said, **_HOW}[one.how]
-    return f"{one.source} ({one.source_ip}) → {one.target} ({one.target_ip}): {how}"
+def _describe_failure(failure: FailedConnection) -> str:
+    outcome = {
+        "other node": f"{failure.answered_by} answered", "error": failure.said, **_OUTCOMES
+    }[failure.how]  # fmt: skip
+    return (
+        f"{failure.source} ({failure.source_ip}) → {failure.target} ({failure.target_ip}):"
+        f" {outcome}"
+    )
 
 
 CONNECT = Check(
     ID,
-    "Every node can open TCP connections to every other",
+    "Every node can open TCP connections to every other node",
     "MPI opens the same connections: a job over these nodes hangs or aborts.",
     lambda cluster: cluster.preflight.connectivity,
-    untried(ID, "no connection was tried"),
-    _broken,
-    reads=("connect",),
+    explain_untried(ID, "no connection was tried"),
+    _examine_rounds,
+    trials=("connect",),
 )

@@ -3,80 +3,92 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from fabricgauge.doctor.check import Check, found, untried
+from fabricgauge.doctor.check import Check, explain_untried, make_finding
 from fabricgauge.doctor.places import Cluster, has_cable
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.groups import grouped
 from fabricgauge.model.preflight import Rise
 from fabricgauge.words.port_counters import QUIET_PER_S, kind_of
 
-#: A single bad frame or symbol may be chance: links are specified to have some (10^-12 of bits
-#: and less), and many ports are watched.
-CHANCE = 1
+#: A single bad frame or symbol may be chance: the specification of links permits some (10^-12 of
+#: the bits and less), and many ports are watched.
+MAX_CHANCE_ERRORS = 1
 
 
-def _counters(cluster: Cluster, _: object) -> Iterator[Finding]:
-    # A port of an RDMA device (``mlx5_0:1``) is no interface, and has a cable.
-    every = ((seen.name, one) for seen in cluster.nodes for one in seen.node.interfaces)
-    bare = {(node, one.name) for node, one in every if not has_cable(one)}
-    rises = (one for one in cluster.preflight.rises if _counts(one))
-    ports = grouped(rises, lambda one: (one.node, one.interface))
-    ours = {place: some for place, some in ports.items() if place not in bare}
+def _examine_counters(cluster: Cluster, _: object) -> Iterator[Finding]:
+    # A port of an RDMA device (``mlx5_0:1``) is not an interface, and has a cable.
+    interfaces = (
+        (node.name, interface) for node in cluster.nodes for interface in node.probe.interfaces
+    )
+    virtual_places = {
+        (node, interface.name) for node, interface in interfaces if not has_cable(interface)
+    }
+    rises = (rise for rise in cluster.preflight.rises if _is_conspicuous(rise))
+    rises_by_place = grouped(rises, lambda rise: (rise.node, rise.interface))
+    cabled = {
+        place: rises for place, rises in rises_by_place.items() if place not in virtual_places
+    }
     networks = cluster.memberships
     sizes = Counter(networks.values())
-    noisy = Counter(networks[place] for place in ours if place in networks)
-    for place, some in ours.items():
+    noisy = Counter(networks[place] for place in cabled if place in networks)
+    for place, place_rises in cabled.items():
         network = networks.get(place, "")
-        chatter = noisy[network] > 2 and 2 * noisy[network] > sizes[network]
-        yield _finding(place, some, network, chatter=chatter)
+        is_common = noisy[network] > 2 and 2 * noisy[network] > sizes[network]
+        yield _report_rises(place, place_rises, network, is_common=is_common)
 
 
-def _counts(rise: Rise) -> bool:
+def _is_conspicuous(rise: Rise) -> bool:
     per_s = rise.by / rise.seconds if rise.seconds > 0 else 0.0
     return rise.by > 0 and per_s > QUIET_PER_S.get(kind_of(rise.counter), float("inf"))
 
 
-def _finding(
-    place: tuple[str, str], rises: tuple[Rise, ...], network: str, *, chatter: bool
+def _report_rises(
+    place: tuple[str, str], rises: tuple[Rise, ...], network: str, *, is_common: bool
 ) -> Finding:
-    """``chatter``: most members of the network see the like, so it is sent to everybody."""
-    where = ":".join(place)
+    """Report the worst counter of a port.
+
+    ``is_common``: most members of the network drop such frames, so they are sent to all nodes.
+    """
+    label = ":".join(place)
     kinds = {kind_of(rise.counter) for rise in rises}
-    worst = next(one for one in SAID if one in kinds)
+    worst = next(kind for kind in SENTENCES if kind in kinds)
     severity = Severity.WARN
-    if worst == "errors" and sum(rise.by for rise in rises) > CHANCE:
+    if worst == "errors" and sum(rise.by for rise in rises) > MAX_CHANCE_ERRORS:
         severity = Severity.FAIL
-    elif worst == "drops" and chatter:
+    elif worst == "drops" and is_common:
         severity = Severity.NOTE
-    told = [f"{where}: {one.counter} rose by {one.by:,} in {one.seconds:.1f} s" for one in rises]
-    what, remedy = SAID[worst]
-    return found(
-        severity, where, what, *told, remedy=remedy, nodes=place[:1], network=network
+    evidence = [
+        f"{label}: {rise.counter} rose by {rise.by:,} in {rise.seconds:.1f} s" for rise in rises
+    ]
+    summary, remedy = SENTENCES[worst]
+    return make_finding(
+        severity, label, summary, *evidence, remedy=remedy, nodes=place[:1], network=network
     )  # fmt: skip
 
 
-#: By kind of counter, the worst first: what is said, and what to do.
-SAID = {
+#: By kind of counter, the worst first: the finding's sentence and its remedy.
+SENTENCES = {
     "errors": (
-        "counts errors while it is quiet",
+        "counts errors while the network is quiet",
         "exchange cable and transceiver, then the port; look at the switch port's counters",
     ),
     "drops": (
-        "drops frames while it is quiet",
-        "see what is dropped: ethtool -S INTERFACE, tcpdump -e -i INTERFACE for frames of a"
-        " protocol or VLAN that the node does not have; raise rings (ethtool -G) where it is load",
+        "drops frames while the network is quiet",
+        "see which frames are dropped: ethtool -S INTERFACE, tcpdump -e -i INTERFACE for frames of"
+        " a protocol or VLAN that the node does not have; if load causes it, raise the rings"
+        " (ethtool -G)",
     ),
     "retries": (
-        "sends RDMA packets again while it is quiet",
-        "look at the error and drop counters of the switch's ports on the way; see that both ends"
-        " and the switch have the same priority lossless (mlnx_qos, dcb pfc show)",
+        "sends RDMA packets again while the network is quiet",
+        "look at the error and drop counters of the switch's ports on the path; check that both"
+        " ends and the switch have the same lossless priority (mlnx_qos, dcb pfc show)",
     ),
     "pauses": (
-        "is paused or pauses others while it is quiet",
-        "find who cannot keep up: pause counters of the switch's ports lead to it",
+        "is paused or pauses its peers while the network is quiet",
+        "find the receiver that cannot keep up: follow the pause counters of the switch's ports",
     ),
     "congestion": (
-        "sees congestion while it is quiet",
+        "sees congestion while the network is quiet",
         "find the queue that fills: the switch's ports count the packets that they mark (ECN)",
     ),
 }
@@ -89,7 +101,7 @@ COUNTERS = Check(
         cluster.preflight.seconds > 0
         and (cluster.preflight.rises or "counters" not in cluster.preflight.untried)
     ),
-    untried("counters", "counters were not watched"),
-    _counters,
-    reads=("counters",),
+    explain_untried("counters", "counters were not watched"),
+    _examine_counters,
+    trials=("counters",),
 )

@@ -1,11 +1,11 @@
-"""Do echoes come back: small and whole ones, from everybody, in time? pure."""
+"""Do small and whole echoes come back, from every node and in time? pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from fabricgauge.doctor.check import Check, found, untried
-from fabricgauge.doctor.checks.path_mtu import path_ends, path_mtus
-from fabricgauge.doctor.places import Cluster, by_network
+from fabricgauge.doctor.check import Check, explain_untried, make_finding
+from fabricgauge.doctor.checks.path_mtu import examine_path_mtus, group_mtu_ports
+from fabricgauge.doctor.places import Cluster, group_by_network
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.finding import Command, Finding, Severity
@@ -13,176 +13,203 @@ from fabricgauge.model.groups import grouped
 from fabricgauge.model.preflight import Ping
 from fabricgauge.words.figures import duration
 
-#: Echoes of at most this many bytes count; larger ones are for other checks.
-SMALL_BYTES = 1000
+#: Largest payload of an echo that this check counts; larger echoes are for other checks.
+MAX_SMALL_BYTES = 1000
 
-#: Of three echoes on a way that loses this share, all are lost by chance once in a thousand.
+#: On a path that loses this share, chance loses all of three echoes once in a thousand.
 CHANCE_LOSS = 0.1
 
-#: A round trip is far above the others' when it is this many times their quartile and this much
+#: A round trip is late if it is this many times the other pairs' lower quartile and this much
 #: longer: sleeping processors and interrupt moderation make some 0.1 ms of difference.
-TIMES, EXCESS_S = 5.0, 0.5e-3
+LATE_FACTOR, LATE_EXCESS_S = 5.0, 0.5e-3
 
-#: Where a neighbour answers ARP and no echo, cable, switch and VLAN are sound.
+#: If a neighbour answers ARP and no echo, cable, switch and VLAN are sound.
 FILTERED_WHY = (
-    "What stops echoes may stop MPI's connections as well; and loss, MTU and rate of this network"
-    " could not be tried."
+    "A filter that stops echoes may stop MPI's connections as well. Loss, MTU and rate of this"
+    " network could not be tested."
 )
 FILTERED = (
     "let ICMP echoes pass, at least among the nodes (firewall rules; sysctl"
-    " net.ipv4.icmp_echo_ignore_all=0); where a policy forbids it, fabricgauge check tries TCP"
+    " net.ipv4.icmp_echo_ignore_all=0); if a policy forbids it, fabricgauge check tries TCP"
 )
 
 
-def _pings(cluster: Cluster, small: list[Ping]) -> Iterator[Finding]:
-    for network in dict.fromkeys(ping.network for ping in small):
-        own = [ping for ping in small if ping.network == network]
-        yield from _ping_lost(cluster, network, own)
-        yield from _late(cluster, network, own)
+def _examine_pings(cluster: Cluster, small_pings: list[Ping]) -> Iterator[Finding]:
+    for network in dict.fromkeys(ping.network for ping in small_pings):
+        network_pings = [ping for ping in small_pings if ping.network == network]
+        yield from _find_losses(cluster, network, network_pings)
+        yield from _find_late_pairs(cluster, network, network_pings)
 
 
-def _counts(ping: Ping) -> bool:
-    return not ping.whole and ping.payload_bytes <= SMALL_BYTES and ping.sent > 0
+def _is_small(ping: Ping) -> bool:
+    return not ping.whole and ping.payload_bytes <= MAX_SMALL_BYTES and ping.sent > 0
 
 
 Pair = tuple[str, str]
 
 
-def _by_pair(pings: Iterable[Ping]) -> dict[Pair, tuple[Ping, ...]]:
-    return grouped(pings, lambda one: pair(one.source, one.target))
+def _group_by_pair(pings: Iterable[Ping]) -> dict[Pair, tuple[Ping, ...]]:
+    return grouped(pings, lambda ping: make_pair(ping.source, ping.target))
 
 
-def _ping_lost(cluster: Cluster, network: str, pings: list[Ping]) -> Iterator[Finding]:
-    pairs = _by_pair(pings)
-    failed = {name: any(p.received < p.sent for p in own) for name, own in pairs.items()}
-    for who in blamed(failed, twins(pings)):
-        bad = [name for name in pairs if failed[name] and concerns(who, name)]
-        own = [ping for name in bad for ping in pairs[name]]
-        sent, back = sum(p.sent for p in own), sum(p.received for p in own)
-        severity = Severity.WARN if sent - back == 1 else Severity.FAIL
-        what, remedy, why = "loses echoes" if back else "answers no echo", "", ""
-        if all(p.heard for p in own if p.received < p.sent):
-            severity, what = Severity.WARN, "answers no echo, though its link answers"
+def _find_losses(cluster: Cluster, network: str, pings: list[Ping]) -> Iterator[Finding]:
+    by_pair = _group_by_pair(pings)
+    failed = {
+        pair: any(ping.received < ping.sent for ping in pair_pings)
+        for pair, pair_pings in by_pair.items()
+    }
+    for nodes in find_culprits(failed, find_address_sharers(pings)):
+        bad_pairs = [pair for pair in by_pair if failed[pair] and involves(nodes, pair)]
+        bad_pings = [ping for pair in bad_pairs for ping in by_pair[pair]]
+        sent = sum(ping.sent for ping in bad_pings)
+        received = sum(ping.received for ping in bad_pings)
+        severity = Severity.WARN if sent - received == 1 else Severity.FAIL
+        summary, remedy, why = "loses echoes" if received else "answers no echo", "", ""
+        if all(ping.heard for ping in bad_pings if ping.received < ping.sent):
+            severity, summary = Severity.WARN, "answers no echo, though its link answers"
             remedy, why = FILTERED, FILTERED_WHY
-        yield found(
-            severity, cluster.where(network, who), what, f"{back} of {sent} echoes came back",
-            *map(_told, own), remedy=remedy, why=why, nodes=who, network=network,
+        yield make_finding(
+            severity, cluster.name_nodes(network, nodes), summary,
+            f"{received} of {sent} echoes came back", *map(_describe_ping, bad_pings),
+            remedy=remedy, why=why, nodes=nodes, network=network,
         )  # fmt: skip
 
 
-def _told(ping: Ping) -> str:
-    words = f"; ping: {ping.told}" if ping.told and not ping.received else ""
-    words += "; ARP or neighbour discovery was answered" * ping.heard
+def _describe_ping(ping: Ping) -> str:
+    details = f"; ping: {ping.told}" if ping.told and not ping.received else ""
+    details += "; ARP or neighbour discovery was answered" * ping.heard
     return (
         f"{ping.source}:{ping.source_interface} ({ping.source_ip}) → {ping.target}"
-        f" ({ping.target_ip}): {ping.received} of {ping.sent} came back{words}"
+        f" ({ping.target_ip}): {ping.received} of {ping.sent} came back{details}"
     )
 
 
-def _late(cluster: Cluster, network: str, pings: list[Ping]) -> Iterator[Finding]:
-    known = _by_pair(ping for ping in pings if not isinstance(ping.rtt_s, Skipped))
-    times = {name: min(rtts(own)) for name, own in known.items()}
+def _find_late_pairs(cluster: Cluster, network: str, pings: list[Ping]) -> Iterator[Finding]:
+    timed = _group_by_pair(ping for ping in pings if not isinstance(ping.rtt_s, Skipped))
+    times = {pair: min(list_rtts(pair_pings)) for pair, pair_pings in timed.items()}
     if len(times) < 3:
         return  # nothing to compare with
-    usual = sorted(times.values())[len(times) // 4]  # one of few nodes is in most pairs
-    late = {name: t > TIMES * usual and t - usual > EXCESS_S for name, t in times.items()}
-    for who in blamed(late):
-        own_times = {n: t for n, t in times.items() if late[n] and concerns(who, n)}
-        yield found(
-            Severity.WARN, cluster.where(network, who), "echoes take far longer than the others'",
-            f"usual round trip in {network}: {duration(usual)}",
-            *(f"{a} ↔ {b}: round trip {duration(t)}" for (a, b), t in own_times.items()),
-            remedy="look for a longer way (a switch too many, a router, a tunnel), for power saving"
-            " and interrupt moderation (ethtool -c), and for other load on the node",
-            nodes=who, network=network,
+    usual_s = sorted(times.values())[len(times) // 4]  # one of few nodes is in most pairs
+    late = {
+        pair: time_s > LATE_FACTOR * usual_s and time_s - usual_s > LATE_EXCESS_S
+        for pair, time_s in times.items()
+    }
+    for nodes in find_culprits(late):
+        late_times = {
+            pair: time_s for pair, time_s in times.items() if late[pair] and involves(nodes, pair)
+        }
+        yield make_finding(
+            Severity.WARN, cluster.name_nodes(network, nodes),
+            "answers echoes far later than usual",
+            f"usual round trip in {network}: {duration(usual_s)}",
+            *(
+                f"{a} ↔ {b}: round trip {duration(time_s)}"
+                for (a, b), time_s in late_times.items()
+            ),
+            remedy="look for a longer path (a switch too many, a router, a tunnel), power saving"
+            " and interrupt moderation (ethtool -c), and other load on the node",
+            nodes=nodes, network=network,
         )  # fmt: skip
 
 
-def rtts(pings: Iterable[Ping]) -> Iterator[float]:
-    """The round trips that are known, in seconds."""
-    return (one.rtt_s for one in pings if not isinstance(one.rtt_s, Skipped))
+def list_rtts(pings: Iterable[Ping]) -> Iterator[float]:
+    """Yield the known round trips, in seconds."""
+    return (ping.rtt_s for ping in pings if not isinstance(ping.rtt_s, Skipped))
 
 
 PING = Check(
     "ping",
     "Small echoes come back over each network, none lost, none late",
-    "Each lost packet costs TCP milliseconds at least; where all are lost, MPI cannot start.",
-    lambda cluster: [ping for ping in cluster.preflight.pings if _counts(ping)],
-    untried("ping", "no echo was sent"),
-    _pings,
+    "Each lost packet costs TCP milliseconds at least; if all are lost, MPI cannot start.",
+    lambda cluster: [ping for ping in cluster.preflight.pings if _is_small(ping)],
+    explain_untried("ping", "no echo was sent"),
+    _examine_pings,
     "look at error counters of both ends (ethtool -S) and of the switch's ports, exchange cable and"
-    " transceiver, then the port; where nothing comes back, look at firewall, address and VLAN",
-    reads=("echoes", "losses"),
+    " transceiver, then the port; if nothing comes back, look at firewall, address and VLAN",
+    trials=("echoes", "losses"),
 )
 
 
-def _mtus(cluster: Cluster, _: object) -> Iterator[Finding]:
-    yield from _different(cluster)
-    yield from _mtu_lost(cluster)
-    yield from path_mtus(cluster)
+def _examine_mtus(cluster: Cluster, _: object) -> Iterator[Finding]:
+    yield from _find_different_mtus(cluster)
+    yield from _find_lost_full_packets(cluster)
+    yield from examine_path_mtus(cluster)
 
 
-def _different(cluster: Cluster) -> Iterator[Finding]:
-    for members in by_network(cluster.ends):
-        counts = Counter(end.interface.mtu_bytes for end in members)
-        usual = max(counts, key=lambda mtu: (counts[mtu], mtu))
-        other = next(end for end in members if end.interface.mtu_bytes == usual)
-        for end in members:
-            own = end.interface.mtu_bytes
-            argv = ("ip", "link", "set", "dev", end.interface.name, "mtu", str(usual))
-            if own != usual:
-                yield found(
-                    Severity.FAIL, end, f"has MTU {own}, {end.net} has {usual} elsewhere",
-                    f"{end.where} has MTU {own}", f"{other.where} has MTU {usual}",
-                    remedy="set the network's MTU, here and where the interface is configured at"
-                    " each start",
-                    mends=[Command(end.seen.name, argv)],
+def _find_different_mtus(cluster: Cluster) -> Iterator[Finding]:
+    for endpoints in group_by_network(cluster.endpoints):
+        counts = Counter(endpoint.interface.mtu_bytes for endpoint in endpoints)
+        usual_mtu = max(counts, key=lambda mtu: (counts[mtu], mtu))
+        example = next(
+            endpoint for endpoint in endpoints if endpoint.interface.mtu_bytes == usual_mtu
+        )
+        for endpoint in endpoints:
+            mtu = endpoint.interface.mtu_bytes
+            argv = ("ip", "link", "set", "dev", endpoint.interface.name, "mtu", str(usual_mtu))
+            if mtu != usual_mtu:
+                yield make_finding(
+                    Severity.FAIL, endpoint,
+                    f"has MTU {mtu}, {endpoint.network_name} has {usual_mtu} elsewhere",
+                    f"{endpoint.label} has MTU {mtu}", f"{example.label} has MTU {usual_mtu}",
+                    remedy=f"set MTU {usual_mtu} now and in the interface's configuration",
+                    mends=[Command(endpoint.node.name, argv)],
                 )  # fmt: skip
 
 
-def _mtu_lost(cluster: Cluster) -> Iterator[Finding]:
-    """Whole echoes of the full MTU that all vanish where no small one does.
+def _find_lost_full_packets(cluster: Cluster) -> Iterator[Finding]:
+    """Report whole echoes of the full MTU that all vanish while small ones come back.
 
-    Of two nodes with one address, whichever a neighbour remembers gets the answers: they
-    prove nothing.
+    Nodes that share an address prove nothing: a neighbour answers one of them.
     """
     for network in cluster.networks:
         pings = [ping for ping in cluster.preflight.pings if ping.network == network.name]
-        small, twice = _small(pings), {*twins(pings)}
-        whole = _by_pair(
-            p for p in pings if p.whole and p.sent and not {p.source, p.target} & twice
-        )  # fmt: skip
+        passes_small, sharers = _check_small_echoes(pings), {*find_address_sharers(pings)}
+        whole_pings = _group_by_pair(
+            ping
+            for ping in pings
+            if ping.whole and ping.sent and not {ping.source, ping.target} & sharers
+        )
         failed = {
-            name: any(not p.received for p in own) for name, own in whole.items() if small.get(name)
+            pair: any(not ping.received for ping in pair_pings)
+            for pair, pair_pings in whole_pings.items()
+            if passes_small.get(pair)
         }
-        for who in blamed(failed):
+        for nodes in find_culprits(failed):
             lost = [
-                p for name in failed if concerns(who, name) for p in whole[name] if not p.received
-            ]  # fmt: skip
-            yield _not_whole(network, who, cluster.where(network.name, who), lost)
+                ping
+                for pair in failed
+                if involves(nodes, pair)
+                for ping in whole_pings[pair]
+                if not ping.received
+            ]
+            yield _report_lost_full_packets(
+                network, nodes, cluster.name_nodes(network.name, nodes), lost
+            )
 
 
-def _small(pings: list[Ping]) -> dict[Pair, bool]:
-    """By pair, whether few small echoes were lost: then chance does not lose three whole ones."""
+def _check_small_echoes(pings: list[Ping]) -> dict[Pair, bool]:
+    """Return by pair whether it loses so few small echoes that chance loses no three whole ones."""
     return {
-        name: all(p.sent - p.received <= CHANCE_LOSS * p.sent for p in own)
-        for name, own in _by_pair(filter(_counts, pings)).items()
+        pair: all(ping.sent - ping.received <= CHANCE_LOSS * ping.sent for ping in pair_pings)
+        for pair, pair_pings in _group_by_pair(filter(_is_small, pings)).items()
     }
 
 
-def _not_whole(network: Network, who: tuple[str, ...], where: str, lost: list[Ping]) -> Finding:
+def _report_lost_full_packets(
+    network: Network, nodes: tuple[str, ...], label: str, lost: list[Ping]
+) -> Finding:
     evidence = [
-        f"{p.source} → {p.target} ({p.target_ip}): {p.received} of {p.sent} whole echoes of"
-        f" {p.payload_bytes} bytes came back, all small ones did"
-        + (f"; ping: {p.told}" if p.told else "")
-        for p in lost
+        f"{ping.source} → {ping.target} ({ping.target_ip}): {ping.received} of {ping.sent} whole"
+        f" echoes of {ping.payload_bytes} bytes came back, all small ones did"
+        + (f"; ping: {ping.told}" if ping.told else "")
+        for ping in lost
     ]
-    return found(
-        Severity.FAIL, where, f"packets of the full MTU ({network.mtu_bytes}) do not pass",
+    return make_finding(
+        Severity.FAIL, label, f"packets of the full MTU ({network.mtu_bytes}) do not pass",
         *evidence,
-        remedy="raise the MTU of the switch's ports on the way (jumbo frames), or lower that of all"
-        " members to what passes: ping -M do -s BYTES finds it",
-        nodes=who, network=network.name,
+        remedy="raise the MTU of the switch's ports on the path (jumbo frames), or lower the MTU of"
+        " all members to a size that passes: ping -M do -s BYTES finds it",
+        nodes=nodes, network=network.name,
     )  # fmt: skip
 
 
@@ -191,66 +218,68 @@ MTU = Check(
     "All members of a network have one MTU, packets of that size pass, and RDMA ports use it",
     "A packet that is larger than the next hop takes is lost or cut: large messages hang or crawl,"
     " small ones pass. Small RDMA packets waste the link on headers.",
-    lambda cluster: (*cluster.ends, *path_ends(cluster)),
-    "no network joins these nodes, and no RDMA port tells its MTU",
-    _mtus,
-    reads=("echoes", "wholes"),
+    lambda cluster: (*cluster.endpoints, *group_mtu_ports(cluster)),
+    "no network joins these nodes, and no RDMA port reports its MTU",
+    _examine_mtus,
+    trials=("echoes", "wholes"),
 )
 
-#: A node is a suspect once this many of its pairs fail; a single one may be the other's fault.
-LEAST_PAIRS = 2
+#: A node is a suspect if this many of its pairs fail; a single pair may be the partner's fault.
+MIN_FAILED_PAIRS = 2
 
 
-def pair(one: str, other: str) -> Pair:
-    """The pair's name, whichever of them came first."""
-    return (one, other) if one <= other else (other, one)
+def make_pair(a: str, b: str) -> Pair:
+    """Return the pair's name, in the order of its nodes' names."""
+    return (a, b) if a <= b else (b, a)
 
 
-def twins(pings: Iterable[Ping]) -> list[str]:
-    """Nodes that send from another's address: answers to one of them reach the other."""
+def find_address_sharers(pings: Iterable[Ping]) -> list[str]:
+    """Return nodes that send from the same address: answers to one of them reach another."""
     senders: dict[str, set[str]] = defaultdict(set)
     for ping in pings:
         senders[ping.source_ip].add(ping.source)
     return sorted({node for nodes in senders.values() if len(nodes) > 1 for node in nodes})
 
 
-def concerns(who: tuple[str, ...], name: Pair) -> bool:
-    """Whether a pair is among those that ``who`` was blamed for: all of one node's, else only
-    those between the nodes blamed together."""
-    return who[0] in name if len(who) == 1 else set(name) <= set(who)
+def involves(culprits: tuple[str, ...], pair: Pair) -> bool:
+    """Check whether a pair is among those that ``culprits`` explain.
+
+    One culprit explains all its pairs; several explain only the pairs between them.
+    """
+    return culprits[0] in pair if len(culprits) == 1 else set(pair) <= set(culprits)
 
 
-def blamed(
+def find_culprits(
     failed: Mapping[Pair, bool], suspects: Iterable[str] = ()
 ) -> tuple[tuple[str, ...], ...]:
-    """Groups of nodes at fault: one node, the two of a pair, or all of them.
+    """Return groups of nodes at fault: one node, the two of a pair, or all of them.
 
-    ``suspects``, known to be at fault, are taken first; then the node that fails with most
-    partners. What each explains is set aside. Where every pair of three or more nodes fails,
-    no node is more at fault than another.
+    ``suspects``, known to be at fault, come first; then the node that fails with most partners.
+    A culprit's pairs are then left out. If every pair of three or more nodes fails, no node is
+    more at fault than another.
     """
-    bad = {name for name, fails in failed.items() if fails}
-    found: list[tuple[str, ...]] = []
+    bad_pairs = {pair for pair, has_failed in failed.items() if has_failed}
+    culprits: list[tuple[str, ...]] = []
     for node in suspects:
-        if any(node in name for name in bad):
-            found.append((node,))
-            bad = {name for name in bad if node not in name}
-    everybody = sorted({node for name in failed for node in name})
-    if bad and bad == set(failed) and len(everybody) > LEAST_PAIRS:
-        return (tuple(everybody),)
-    while bad:
-        counts = Counter(node for name in bad for node in name)
+        if any(node in pair for pair in bad_pairs):
+            culprits.append((node,))
+            bad_pairs = {pair for pair in bad_pairs if node not in pair}
+    nodes = sorted({node for pair in failed for node in pair})
+    if bad_pairs and bad_pairs == set(failed) and len(nodes) > MIN_FAILED_PAIRS:
+        return (tuple(nodes),)
+    while bad_pairs:
+        counts = Counter(node for pair in bad_pairs for node in pair)
         most = max(counts.values())
-        if most < LEAST_PAIRS:
+        if most < MIN_FAILED_PAIRS:
             break
         worst = min(node for node, count in counts.items() if count == most)
-        found.append((worst,))
-        bad = {name for name in bad if worst not in name}
-    well = {node for name, fails in failed.items() if not fails for node in name}
-    return (*found, *(_of_pair(name, well) for name in sorted(bad)))
+        culprits.append((worst,))
+        bad_pairs = {pair for pair in bad_pairs if worst not in pair}
+    working = {node for pair, has_failed in failed.items() if not has_failed for node in pair}
+    return (*culprits, *(_choose_culprit(pair, working) for pair in sorted(bad_pairs)))
 
 
-def _of_pair(name: Pair, well: Collection[str]) -> tuple[str, ...]:
-    """Of two nodes, the one that works with no partner, if the other works with some."""
-    alone = [node for node in name if node not in well]
-    return (alone[0],) if len(alone) == 1 else name
+def _choose_culprit(pair: Pair, working: Collection[str]) -> tuple[str, ...]:
+    """Return the node that works with no partner, if only one of the pair does; else both."""
+    idle = [node for node in pair if node not in working]
+    return (idle[0],) if len(idle) == 1 else pair

@@ -4,8 +4,8 @@ import ipaddress
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from fabricgauge.doctor.check import Check, found
-from fabricgauge.doctor.places import Cluster, KnownNode, usual
+from fabricgauge.doctor.check import Check, make_finding
+from fabricgauge.doctor.places import Cluster, KnownNode, find_majority
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Member
 from fabricgauge.model.finding import Command, Finding, Severity
@@ -15,74 +15,79 @@ DROPPING = ("drop", "reject")
 
 FIREWALLD = "service firewalld"
 
-#: Why a node's rules are not known: the words of the survey.
+#: The survey's fact for why a node's rules are unknown.
 UNREAD = "firewall unread"
 
 
-def _known(cluster: Cluster) -> list[KnownNode]:
-    return [seen for seen in cluster.nodes if seen.facts.keys() & {"firewall", FIREWALLD}]
+def _find_nodes_with_facts(cluster: Cluster) -> list[KnownNode]:
+    return [node for node in cluster.nodes if node.facts.keys() & {"firewall", FIREWALLD}]
 
 
-def _because(cluster: Cluster) -> str:
-    """With the reason that most nodes give."""
-    common = usual(reason for seen in cluster.nodes if (reason := _unread(seen)))
-    told = "" if isinstance(common, Skipped) else f": {common}"
-    return f"no node could say its firewall's rules{told}"
+def _explain_unknown_rules(cluster: Cluster) -> str:
+    """Give the reason of most nodes."""
+    reasons = (_get_unread_reason(node) for node in cluster.nodes)
+    common = find_majority(reason for reason in reasons if reason)
+    detail = "" if isinstance(common, Skipped) else f": {common}"
+    return f"the firewall's rules are unknown on every node{detail}"
 
 
-def _firewalls(cluster: Cluster, known: list[KnownNode]) -> Iterator[Finding]:
-    every = (one for network in cluster.networks for one in network.members)
-    members = grouped(every, lambda one: one.node)
-    for seen in known:
-        yield from _look(seen, members.get(seen.name, ()))
+def _examine_firewalls(cluster: Cluster, nodes: list[KnownNode]) -> Iterator[Finding]:
+    members = (member for network in cluster.networks for member in network.members)
+    by_node = grouped(members, lambda member: member.node)
+    for node in nodes:
+        yield from _examine_node(node, by_node.get(node.name, ()))
 
 
-def _unread(seen: KnownNode) -> str:
-    reason = seen.fact(UNREAD)
-    as_user = "failed" in reason and seen.facts.get("user id", "0") != "0"
-    return reason + " (rules are root's to read)" * as_user
+def _get_unread_reason(node: KnownNode) -> str:
+    reason = node.get_fact(UNREAD)
+    is_user = "failed" in reason and node.facts.get("user id", "0") != "0"
+    return reason + " (only root may read the rules)" * is_user
 
 
-def _look(seen: KnownNode, members: tuple[Member, ...]) -> Iterator[Finding]:
-    rules = seen.fact("firewall")
-    firewalld = seen.fact(FIREWALLD).split()[-1:] == ["active"]
-    dropping = any(word in rules.lower() for word in DROPPING)
-    let_in = seen.fact("firewall lets in").split()
-    shut = [member for member in members if not _let_in(member, let_in)]
-    if not (dropping or (firewalld and not rules)) or (members and not shut):
+def _examine_node(node: KnownNode, members: tuple[Member, ...]) -> Iterator[Finding]:
+    rules = node.get_fact("firewall")
+    runs_firewalld = node.get_fact(FIREWALLD).split()[-1:] == ["active"]
+    is_dropping = any(word in rules.lower() for word in DROPPING)
+    let_in = node.get_fact("firewall lets in").split()
+    blocked = [member for member in members if not _is_let_in(member, let_in)]
+    if not (is_dropping or (runs_firewalld and not rules)) or (members and not blocked):
         return
-    told = [f"{seen.name}: {rules}"] * bool(rules) + [f"{seen.name}: firewalld runs"] * firewalld
-    told += [f"{seen.name}: {_unread(seen)}"] * bool(not rules and _unread(seen))
-    told += [f"{seen.name}: lets in {' '.join(let_in)}"] * bool(let_in)
-    names = sorted({member.interface for member in shut})
+    unread_reason = _get_unread_reason(node)
+    evidence = [f"{node.name}: {rules}"] * bool(rules)
+    evidence += [f"{node.name}: firewalld runs"] * runs_firewalld
+    evidence += [f"{node.name}: {unread_reason}"] * bool(not rules and unread_reason)
+    evidence += [f"{node.name}: lets in {' '.join(let_in)}"] * bool(let_in)
+    interfaces = sorted({member.interface for member in blocked})
     trust = ("--permanent", "--zone=trusted")
-    words: list[tuple[str, ...]] = [(*trust, f"--change-interface={name}") for name in names]
-    words += [("--reload",)] * bool(names)
-    mends = [Command(seen.name, ("firewall-cmd", *some)) for some in words]
-    if dropping:
-        yield found(
-            Severity.WARN, seen, "drops what it does not know", *told,
-            remedy="trust the interfaces of the cluster's own networks, or let the range that MPI"
-            " is told to use pass",
-            mends=mends if firewalld else (),
+    options: list[tuple[str, ...]] = [
+        (*trust, f"--change-interface={interface}") for interface in interfaces
+    ]
+    options += [("--reload",)] * bool(interfaces)
+    mends = [Command(node.name, ("firewall-cmd", *words)) for words in options]
+    if is_dropping:
+        yield make_finding(
+            Severity.WARN, node, "has a firewall that drops connections it has no rule for",
+            *evidence,
+            remedy="trust the interfaces of the cluster's networks, or let the ports pass that MPI"
+            " is set to use",
+            mends=mends if runs_firewalld else (),
         )  # fmt: skip
     else:
-        yield found(
-            Severity.NOTE, seen, "runs a firewall", *told,
-            remedy="look at its rules as root (firewall-cmd --list-all-zones); they are not known"
-            " here",
+        yield make_finding(
+            Severity.NOTE, node, "runs a firewall with unknown rules", *evidence,
+            remedy="read its rules as root: firewall-cmd --list-all-zones",
         )  # fmt: skip
 
 
-def _let_in(member: Member, what: list[str]) -> bool:
-    """Whether ``what`` has its address or interface; nft writes ``ib*``, iptables ``ib+``."""
+def _is_let_in(member: Member, let_in: list[str]) -> bool:
+    """Check whether a rule names its address or interface; nft writes ``ib*``, iptables ``ib+``."""
     return any(
-        fnmatchcase(member.interface, one.replace("+", "*")) or _inside(member.ip, one)
-        for one in what
+        fnmatchcase(member.interface, source.replace("+", "*")) or _is_in_subnet(member.ip, source)
+        for source in let_in
     )
 
 
-def _inside(ip: str, subnet: str) -> bool:
+def _is_in_subnet(ip: str, subnet: str) -> bool:
     try:
         return ipaddress.ip_address(ip) in ipaddress.ip_network(subnet, strict=False)
     except ValueError:
@@ -92,9 +97,9 @@ def _inside(ip: str, subnet: str) -> bool:
 FIREWALL = Check(
     "firewall",
     "No firewall stands between the nodes",
-    "MPI listens on ports of the kernel's choice: what a firewall drops makes it hang at"
-    " its start.",
-    _known,
-    _because,
-    _firewalls,
+    "MPI listens on ports that the kernel chooses: if a firewall drops connections to them,"
+    " MPI hangs at its start.",
+    _find_nodes_with_facts,
+    _explain_unknown_rules,
+    _examine_firewalls,
 )

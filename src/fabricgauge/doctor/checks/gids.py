@@ -6,8 +6,8 @@ An IPv4 address is a mapped GID (InfiniBand Architecture Specification, Annex A1
 import ipaddress
 from collections.abc import Iterator
 
-from fabricgauge.doctor.check import Check, each, found
-from fabricgauge.doctor.places import Cluster, Port, unusual
+from fabricgauge.doctor.check import Check, examine_separately, make_finding
+from fabricgauge.doctor.places import Cluster, Port, find_outliers
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.groups import grouped
@@ -18,89 +18,108 @@ from fabricgauge.words.sentences import listed
 #: gid_type_str).
 V2 = "RoCE v2"
 
-#: A port with the index of its own GID of version 2; None where it has none.
-Indexed = tuple[Port, int | None]
+#: A port with the index of its GID of version 2, None without such a GID.
+IndexedPort = tuple[Port, int | None]
 
 NO_V2 = (
-    "see whether the address is configured on the port's own interface and the module of RDMA's"
-    " connection manager is there (rdma_cm); load the driver again: it then fills the table"
+    "check that the address is configured on the port's own interface, and that the module of"
+    " RDMA's connection manager is loaded (rdma_cm); load the driver again: it then fills the table"
 )
 
 
-def _networks(cluster: Cluster) -> tuple[tuple[Indexed, ...], ...]:
-    """Each network's active RoCE ports whose GID table is known; of nodes that were not asked, like
-    ports are taken for a network, and the first IPv4 address for its address."""
-    ips = {
-        (network.name, member.node): {one.ip for one in network.rails_of(member.node)}
+def _group_ports(cluster: Cluster) -> tuple[tuple[IndexedPort, ...], ...]:
+    """Return each network's active RoCE ports whose GID table is known.
+
+    Like ports of nodes that did not answer count as a network, and their first IPv4 address as the
+    address in it.
+    """
+    member_ips = {
+        (network.name, member.node): {rail.ip for rail in network.rails_of(member.node)}
         for network in cluster.networks
         for member in network.members
     }
-    known = [
-        (one, _index(one.port.gids, ips.get((one.net, one.seen.name), set()) if one.net else None))
-        for one in cluster.ports
-        if _is_told(one)
+    indexed = [
+        (port, _find_index(port.port.gids, _get_member_ips(port, member_ips)))
+        for port in cluster.ports
+        if _is_active_roce(port)
     ]
-    return tuple(grouped(known, lambda one: one[0].net or id(one[0].same)).values())
+    return tuple(
+        grouped(indexed, lambda entry: entry[0].network_name or id(entry[0].like_ports)).values()
+    )
 
 
-def _is_told(one: Port) -> bool:
-    """Check for a RoCE port with GIDs that is up, as far as a printout tells it."""
-    port = one.port
-    if port.protocol != "roce" or not port.gids:
+def _get_member_ips(port: Port, member_ips: dict[tuple[str, str], set[str]]) -> set[str] | None:
+    """Return the port's addresses in its network, None if the network is unknown."""
+    if not port.network_name:
+        return None
+    return member_ips.get((port.network_name, port.node.name), set())
+
+
+def _is_active_roce(port: Port) -> bool:
+    """Check for a RoCE port with GIDs that is up; a printout may not give the state."""
+    rdma_port = port.port
+    if rdma_port.protocol != "roce" or not rdma_port.gids:
         return False
-    if one.seen.asked:
-        return bool(one.net) and port.state == "ACTIVE"
-    return port.state == "ACTIVE" or isinstance(port.state, Skipped)
+    if port.node.answered:
+        return bool(port.network_name) and rdma_port.state == "ACTIVE"
+    return rdma_port.state == "ACTIVE" or isinstance(rdma_port.state, Skipped)
 
 
-def _index(gids: tuple[Gid, ...], ips: set[str] | None) -> int | None:
-    """The first place of version 2 with one of the addresses; with an IPv4 address where they are
-    not known."""
-    v2 = ((one.index, _ip(one)) for one in gids if one.kind == V2)
-    return next((at for at, ip in v2 if (ip in ips if ips is not None else "." in ip)), None)
+def _find_index(gids: tuple[Gid, ...], ips: set[str] | None) -> int | None:
+    """Return the first index of version 2 with one of ``ips``; with any IPv4 address if None."""
+    v2 = ((gid.index, _get_ip(gid)) for gid in gids if gid.kind == V2)
+    matches = (index for index, ip in v2 if (ip in ips if ips is not None else "." in ip))
+    return next(matches, None)
 
 
-def _ip(gid: Gid) -> str:
+def _get_ip(gid: Gid) -> str:
     address = ipaddress.IPv6Address(gid.address)
     return str(address.ipv4_mapped or address)
 
 
-def _gids(ports: tuple[Indexed, ...]) -> Iterator[Finding]:
-    """Where no port of a network has version 2, it is of version 1, which is no fault. Where all
-    have it for link-local addresses alone, none can use it."""
-    having = {one.where: index for one, index in ports if index is not None}
-    common, odd = unusual(having)
-    for one, index in ports:
-        told = [f"{one.where}: GID {gid.index} is {_ip(gid)}, {gid.kind}" for gid in one.port.gids]
-        if index is None and (having or _is_link_local_alone(one)):
-            its = f"its address in {one.net}" if one.net else "an IPv4 address"
-            severity, others = Severity.FAIL, "the others have"
-            if not having:
-                severity, others = Severity.WARN, "nor have the others"
-            what = f"has no GID of {V2} for {its}, {others}"
-            yield found(severity, one, what, *told, remedy=NO_V2)
-        elif one.where in odd:
-            what = f"has its GID of {V2} at index {index}, the others at {common}"
+def _examine_ports(ports: tuple[IndexedPort, ...]) -> Iterator[Finding]:
+    """Compare the ports of one network.
+
+    A network without version 2 uses version 1, which is not a fault. If all ports have version 2
+    for link-local addresses alone, no port can use it.
+    """
+    indices = {port.label: index for port, index in ports if index is not None}
+    common, outliers = find_outliers(indices)
+    for port, index in ports:
+        evidence = [
+            f"{port.label}: GID {gid.index} is {_get_ip(gid)}, {gid.kind}" for gid in port.port.gids
+        ]
+        if index is None and (indices or _has_only_link_local(port)):
+            address = "an IPv4 address"
+            if port.network_name:
+                address = f"its address in {port.network_name}"
+            severity, comparison = Severity.FAIL, "the other ports have one"
+            if not indices:
+                severity, comparison = Severity.WARN, "nor has any other port"
+            summary = f"has no GID of {V2} for {address}, {comparison}"
+            yield make_finding(severity, port, summary, *evidence, remedy=NO_V2)
+        elif port.label in outliers:
+            summary = f"has its GID of {V2} at index {index}, the other ports at {common}"
             if isinstance(common, Skipped):
-                places = listed([str(place) for place in sorted(set(odd.values()))])
-                what = f"the index of the GID of {V2} differs between ports: {places}"
-            yield found(Severity.WARN, one, what, *told)
+                indices_text = listed([str(index) for index in sorted(set(outliers.values()))])
+                summary = f"differs from the other ports in the index of {V2}: {indices_text}"
+            yield make_finding(Severity.WARN, port, summary, *evidence)
 
 
-def _is_link_local_alone(one: Port) -> bool:
-    """Check whether all its GIDs of version 2 are of addresses that every port has by itself."""
-    v2 = [_ip(gid) for gid in one.port.gids if gid.kind == V2]
-    return bool(v2) and all(ip.startswith("fe80:") for ip in v2)
+def _has_only_link_local(port: Port) -> bool:
+    """Check whether all GIDs of version 2 are of addresses that every port has by default."""
+    v2_ips = [_get_ip(gid) for gid in port.port.gids if gid.kind == V2]
+    return bool(v2_ips) and all(ip.startswith("fe80:") for ip in v2_ips)
 
 
 GIDS = Check(
     "gid",
     "RoCE ports have their GID of version 2 at one index",
-    "Programs that are given one index for all nodes take another address or RoCE v1 there: they"
-    " cannot connect, or their packets have no priority.",
-    _networks,
-    "no RoCE port tells its GIDs",
-    each(_gids),
+    "A program that uses one index for all nodes takes another address or RoCE v1 on this node: it"
+    " cannot connect, or its packets have no priority.",
+    _group_ports,
+    "no RoCE port reports its GIDs",
+    examine_separately(_examine_ports),
     "leave the choice to the library (no NCCL_IB_GID_INDEX, UCX_IB_GID_INDEX, -x of perftest), or"
     " bring addresses and VLANs of the interface up in the same order on all nodes",
 )

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from fabricgauge.doctor.check import Check, each, found
+from fabricgauge.doctor.check import Check, examine_separately, make_finding
 from fabricgauge.doctor.checks.rates import FAMILIES
-from fabricgauge.doctor.places import Cluster, KnownNode, rate, told, usual
+from fabricgauge.doctor.places import Cluster, KnownNode, find_majority, get_rate, get_text
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.groups import grouped
@@ -23,7 +23,7 @@ RDMA_MODULES = {
     "bnxt_en": "bnxt_re", "cxgb4": "iw_cxgb4", "qede": "qedr", "efa": "efa",
 }  # fmt: skip
 
-#: What programs in user space reach verbs by (Linux: drivers/infiniband/core/uverbs_main.c).
+#: Modules by which user space reaches verbs (Linux: drivers/infiniband/core/uverbs_main.c).
 VERBS_MODULE, CORE_MODULE = "ib_uverbs", "ib_core"
 
 #: Drivers that hand an adapter to a guest or to a program (Linux 6.12: drivers/vfio/pci,
@@ -34,162 +34,203 @@ HANDED_ON = frozenset({"vfio-pci", "pci-stub", "pciback", "uio_pci_generic", "ig
 NodeAdapter = tuple[KnownNode, Adapter]
 
 
-def _adapters(cluster: Cluster) -> list[NodeAdapter]:
-    return [(seen, adapter) for seen in cluster.nodes for adapter in seen.adapters]
+def _list_adapters(cluster: Cluster) -> list[NodeAdapter]:
+    return [(node, adapter) for node in cluster.nodes for adapter in node.adapters]
 
 
-def _drivers(cluster: Cluster, _: object) -> Iterator[Finding]:
-    for group in cluster.alike:
-        asked = [seen for seen in group if seen.asked]
-        every = [(seen, one, seen.product(one)) for seen in asked for one in seen.adapters]
-        driven = {product for _, one, product in every if isinstance(one.driver, str)}
-        used = {product for _, one, product in every if one.interfaces or one.rdma_devices}
-        for seen, adapter, product in every:
-            yield from _driver_findings(seen, adapter, product in driven, product in used)
-    for seen in cluster.nodes:
-        yield from _verbs(seen)
+def _examine_drivers(cluster: Cluster, _: object) -> Iterator[Finding]:
+    for group in cluster.peer_groups:
+        products = [
+            (node, adapter, node.get_product(adapter))
+            for node in group
+            if node.answered
+            for adapter in node.adapters
+        ]
+        driven = {product for _, adapter, product in products if isinstance(adapter.driver, str)}
+        used = {
+            product
+            for _, adapter, product in products
+            if adapter.interfaces or adapter.rdma_devices
+        }
+        for node, adapter, product in products:
+            yield from _examine_driver(node, adapter, product in driven, product in used)
+    for node in cluster.nodes:
+        yield from _examine_verbs(node)
 
 
-def _driver_findings(
-    seen: KnownNode, adapter: Adapter, driven: bool, used: bool
+def _examine_driver(
+    node: KnownNode, adapter: Adapter, is_driven: bool, is_used: bool
 ) -> Iterator[Finding]:
-    """``driven`` and ``used``: this product has a driver, or an interface, on some like node."""
-    what = told(adapter.product, adapter.kind)
-    at = f"{seen.name}: {what} at {told(adapter.bus, 'a bus that is not told')}"
+    """Report an adapter without driver or device.
+
+    ``is_driven``: some like node has a driver for this product. ``is_used``: some like node has an
+    interface or RDMA device of it.
+    """
+    product = get_text(adapter.product, adapter.kind)
+    adapter_line = f"{node.name}: {product} at {get_text(adapter.bus, 'an unknown bus')}"
     if not isinstance(adapter.driver, str) or not adapter.driver:
         if not adapter.interfaces and not adapter.rdma_devices:
-            meant = driven or adapter.kind in RDMA_KINDS
-            severity = Severity.FAIL if meant else Severity.WARN
-            yield found(severity, seen, f"{what} has no driver", at)
+            is_needed = is_driven or adapter.kind in RDMA_KINDS
+            severity = Severity.FAIL if is_needed else Severity.WARN
+            yield make_finding(severity, node, f"has no driver for {product}", adapter_line)
         return
-    driver = f"{at}, driver {adapter.driver}"
+    driver_line = f"{adapter_line}, driver {adapter.driver}"
     if adapter.driver in HANDED_ON:
         return
     if adapter.kind in RDMA_KINDS and not adapter.rdma_devices:
         module = RDMA_MODULES.get(adapter.driver, "")
-        mends = (Command(seen.name, ("modprobe", module)),) if module else ()
-        yield found(Severity.FAIL, seen, f"{what} has no RDMA device", driver, mends=mends)
+        mends = (Command(node.name, ("modprobe", module)),) if module else ()
+        summary = f"has no RDMA device of {product}"
+        yield make_finding(Severity.FAIL, node, summary, driver_line, mends=mends)
     elif not adapter.interfaces and not adapter.rdma_devices:
-        severity = Severity.WARN if used else Severity.NOTE
-        yield found(severity, seen, f"{what} has a driver and no interface", driver)
+        severity = Severity.WARN if is_used else Severity.NOTE
+        summary = f"has a driver for {product}, but no interface"
+        yield make_finding(severity, node, summary, driver_line)
 
 
-def _verbs(seen: KnownNode) -> Iterator[Finding]:
-    """Where RDMA's core is no module, it is built in, and the rest may be."""
-    modules = seen.inventory.modules
-    if seen.has_rdma and CORE_MODULE in modules and VERBS_MODULE not in modules:
-        mends = (Command(seen.name, ("modprobe", VERBS_MODULE)),)
-        evidence = f"{seen.name} has RDMA devices, and {VERBS_MODULE} is not among its modules"
-        yield found(Severity.FAIL, seen, f"lacks the module {VERBS_MODULE}", evidence, mends=mends)
+def _examine_verbs(node: KnownNode) -> Iterator[Finding]:
+    """If RDMA's core is not a module, it is built in, and so may be the rest."""
+    modules = node.inventory.modules
+    if node.has_rdma and CORE_MODULE in modules and VERBS_MODULE not in modules:
+        mends = (Command(node.name, ("modprobe", VERBS_MODULE)),)
+        evidence = f"{node.name} has RDMA devices, and {VERBS_MODULE} is not loaded"
+        summary = f"lacks the module {VERBS_MODULE}"
+        yield make_finding(Severity.FAIL, node, summary, evidence, mends=mends)
 
 
 DRIVER = Check(
     "driver",
     "Every adapter has a driver, and RDMA adapters their RDMA device",
-    "Without it the adapter is not there for MPI, which then takes a slower network in silence.",
-    lambda cluster: [place for place in _adapters(cluster) if place[0].asked],
+    "MPI cannot see an adapter without them, and takes a slower network without a warning.",
+    lambda cluster: [entry for entry in _list_adapters(cluster) if entry[0].answered],
     lambda cluster: (
-        "there are only printouts of tools" if _adapters(cluster) else "no adapter is known"
+        "only printouts of tools are available"
+        if _list_adapters(cluster)
+        else "no adapter is known"
     ),
-    _drivers,
-    "load the module or install the driver's package, into the nodes' image as well; dmesg says why"
-    " a driver refused",
+    _examine_drivers,
+    "load the module or install the driver's package, also in the nodes' image; dmesg gives the"
+    " reason if a driver refused",
 )
 
 
-def _counts(seen: KnownNode) -> Counter[str]:
-    """How many adapters of each product a node has; virtual functions are a setting."""
-    virtual = {bus for name, text in seen.facts.items() if name.startswith("virtual functions ")
-               for bus in text.split()}  # fmt: skip
-    real = (one for one in seen.adapters if one.bus not in virtual
-            and not told(one.product, "").endswith("Virtual Function"))  # fmt: skip
-    return Counter(seen.product(one) for one in real)
+def _count_products(node: KnownNode) -> Counter[str]:
+    """Count a node's adapters by product; virtual functions, which are a setting, are left out."""
+    virtual_buses = {
+        bus
+        for name, text in node.facts.items()
+        if name.startswith("virtual functions ")
+        for bus in text.split()
+    }
+    physical = (
+        adapter
+        for adapter in node.adapters
+        if adapter.bus not in virtual_buses
+        and not get_text(adapter.product, "").endswith("Virtual Function")
+    )
+    return Counter(node.get_product(adapter) for adapter in physical)
 
 
-def _missing(group: tuple[KnownNode, ...]) -> Iterator[Finding]:
-    """Adapters that more than half of the like nodes have, and a node lacks.
+def _find_missing_adapters(group: tuple[KnownNode, ...]) -> Iterator[Finding]:
+    """Report adapters that more than half of the like nodes have, and a node lacks.
 
-    A node whose answer was cut off, or of which no source tells adapters, may have them. Nodes that
-    were not asked are held against those of the same printouts.
+    A node may have them if its answer was cut off, or if no source reports adapters. Nodes that did
+    not answer are compared with nodes of the same printouts.
     """
-    telling = [seen for seen in group if seen.adapters or (seen.asked and _was_surveyed(seen))]
-    printed = usual(seen.inventory.sources for seen in telling if not seen.asked)
-    whole = [
-        seen
-        for seen in telling
+    reporting = [node for node in group if node.adapters or (node.answered and _was_surveyed(node))]
+    common_sources = find_majority(
+        node.inventory.sources for node in reporting if not node.answered
+    )
+    complete = [
+        node
+        for node in reporting
         if (
-            seen.inventory.sources == printed
-            if not seen.asked
-            else seen.fact("answer") != "cut off"
+            node.inventory.sources == common_sources
+            if not node.answered
+            else node.get_fact("answer") != "cut off"
         )
     ]
-    counts = {seen.name: _counts(seen) for seen in whole}
-    names = {seen.product(one): _name(one, seen.product(one))
-             for seen in reversed(whole) for one in seen.adapters}  # fmt: skip
-    kinds = {seen.product(one): one.kind for seen in whole for one in seen.adapters}
+    counts = {node.name: _count_products(node) for node in complete}
+    names = {
+        node.get_product(adapter): _get_name(adapter, node.get_product(adapter))
+        for node in reversed(complete)
+        for adapter in node.adapters
+    }
+    kinds = {
+        node.get_product(adapter): adapter.kind for node in complete for adapter in node.adapters
+    }
     for product, name in names.items():
         if product in ("", kinds[product]):
-            continue  # no source tells what it is
-        common = usual(count[product] for count in counts.values())
+            continue  # no source names the product
+        common = find_majority(count[product] for count in counts.values())
         if not isinstance(common, int) or not common:
             continue
         holders = [node for node, count in counts.items() if count[product] >= common]
-        for seen in whole:
-            own = counts[seen.name][product]
-            if own >= common:
+        for node in complete:
+            count = counts[node.name][product]
+            if count >= common:
                 continue
             is_rdma = kinds[product] in RDMA_KINDS or _has_devices(group, product)
-            what = f"{name} is missing" if not own else f"has {own} of {common} {name}"
-            yield found(
-                Severity.FAIL if is_rdma else Severity.WARN, seen,
-                f"{what}, {len(holders)} like nodes have {'it' if common == 1 else 'them'}",
-                f"{seen.name}: {listed(sorted(_told_products(seen))) or 'no adapter'}",
+            lack = f"lacks {name}" if not count else f"has {count} of {common} {name}"
+            yield make_finding(
+                Severity.FAIL if is_rdma else Severity.WARN, node,
+                f"{lack}, {len(holders)} like nodes have {'it' if common == 1 else 'them'}",
+                f"{node.name}: {listed(sorted(_list_products(node))) or 'no adapter'}",
                 f"{holders[0]} has {counts[holders[0]][product]} {name}",
             )  # fmt: skip
 
 
-def _name(adapter: Adapter, product: str) -> str:
-    """Its name, else its family's, else its PCI numbers."""
-    name = told(adapter.product, product)
+def _get_name(adapter: Adapter, product: str) -> str:
+    """Return its name, else its family's, else its PCI numbers."""
+    name = get_text(adapter.product, product)
     family = f"{FAMILIES[product][0]} ({product})" if product in FAMILIES else product
     return family if name == product else name
 
 
-def _lacking(cluster: Cluster, groups: list[tuple[KnownNode, ...]]) -> Iterator[Finding]:
-    """Of each group what it lacks; then nodes without a fabric that half of all have."""
-    named = set[str]()
+def _examine_adapters(cluster: Cluster, groups: list[tuple[KnownNode, ...]]) -> Iterator[Finding]:
+    """Report adapters that like nodes have; then nodes without a fabric that half of all have."""
+    named_nodes = set[str]()
     for group in groups:
-        for one in _missing(group):
-            named |= {*one.nodes}
-            yield one
-    sorted_ = {node for nodes in cluster.preflight.alike for node in nodes}
-    every = [seen for seen in cluster.asked
-             if _was_surveyed(seen) and seen.fact("answer") != "cut off"
-             and (not sorted_ or seen.name in sorted_)]  # fmt: skip
+        for finding in _find_missing_adapters(group):
+            named_nodes |= {*finding.nodes}
+            yield finding
+    classified = {name for names in cluster.preflight.alike for name in names}
+    surveyed = [
+        node
+        for node in cluster.answered_nodes
+        if _was_surveyed(node)
+        and node.get_fact("answer") != "cut off"
+        and (not classified or node.name in classified)
+    ]
     for kind in sorted(RDMA_KINDS):
-        having = [seen for seen in every if any(one.kind == kind for one in seen.adapters)]
-        without = [seen for seen in every if seen not in having and seen.name not in named]
-        for seen in without if having and 2 * len(having) >= len(every) else ():
-            others = f"{having[0].name} has" if len(having) == 1 else f"{len(having)} nodes have"
-            yield found(
-                Severity.WARN, seen, f"has no {kind} adapter, {others}",
-                f"{seen.name}: {listed(sorted(_told_products(seen))) or 'no adapter'}",
+        having = [
+            node for node in surveyed if any(adapter.kind == kind for adapter in node.adapters)
+        ]
+        lacking = [node for node in surveyed if node not in having and node.name not in named_nodes]
+        for node in lacking if having and 2 * len(having) >= len(surveyed) else ():
+            holders = f"{having[0].name} has" if len(having) == 1 else f"{len(having)} nodes have"
+            yield make_finding(
+                Severity.WARN, node, f"has no {kind} adapter, {holders} one",
+                f"{node.name}: {listed(sorted(_list_products(node))) or 'no adapter'}",
             )  # fmt: skip
 
 
-def _was_surveyed(seen: KnownNode) -> bool:
-    """Check whether the node was asked for its PCI functions, or has none at all."""
-    return "/sys/bus/pci" in seen.inventory.sources or "the system" in seen.inventory.sources
+def _was_surveyed(node: KnownNode) -> bool:
+    """Check whether the survey listed the node's PCI functions, or the node has none at all."""
+    return "/sys/bus/pci" in node.inventory.sources or "the system" in node.inventory.sources
 
 
 def _has_devices(group: tuple[KnownNode, ...], product: str) -> bool:
     return any(
-        one.rdma_devices for seen in group for one in seen.adapters if seen.product(one) == product
+        adapter.rdma_devices
+        for node in group
+        for adapter in node.adapters
+        if node.get_product(adapter) == product
     )
 
 
-def _told_products(seen: KnownNode) -> set[str]:
-    return {told(one.product, seen.product(one)) for one in seen.adapters}
+def _list_products(node: KnownNode) -> set[str]:
+    return {get_text(adapter.product, node.get_product(adapter)) for adapter in node.adapters}
 
 
 ADAPTERS = Check(
@@ -198,75 +239,81 @@ ADAPTERS = Check(
     "A rank on the node that lacks one cannot use its network: MPI hangs, aborts, or takes another"
     " network for all.",
     lambda cluster: (
-        [g for g in cluster.alike if any(one.adapters for one in g)]
+        [group for group in cluster.peer_groups if any(node.adapters for node in group)]
         if len(cluster.nodes) > 1
         else []
     ),
-    "no two nodes tell of their adapters",
-    _lacking,
-    "see whether lspci shows the adapter: if not, reseat it or exchange it, and look at the"
+    "no two nodes report their adapters",
+    _examine_adapters,
+    "check whether lspci shows the adapter: if not, reseat or exchange it, and look at the"
     " firmware's settings for the slot (a link that does not train, a slot that is switched off);"
-    " dmesg tells of an adapter that fell off the bus",
+    " dmesg shows an adapter that fell off the bus",
 )
 
-#: Share of a link's data rate that payload gets behind packet headers and flow control
+#: Share of a link's data rate that is left for payload after packet headers and flow control
 #: (PCI Express Base Specification 3.0: 256-byte payloads, 24 octets around each, DLLPs).
 PAYLOAD_SHARE = 0.87
 
 
-def _links(cluster: Cluster) -> list[tuple[KnownNode, Adapter, PcieLink]]:
-    every = ((seen, adapter, adapter.pcie_now) for seen, adapter in _adapters(cluster))
-    return [(seen, one, now) for seen, one, now in every if isinstance(now, PcieLink)]
+def _list_links(cluster: Cluster) -> list[tuple[KnownNode, Adapter, PcieLink]]:
+    links = ((node, adapter, adapter.pcie_now) for node, adapter in _list_adapters(cluster))
+    return [(node, adapter, link) for node, adapter, link in links if isinstance(link, PcieLink)]
 
 
-def _pcie(_: Cluster, every: list[tuple[KnownNode, Adapter, PcieLink]]) -> Iterator[Finding]:
-    """Beside the link that most adapters of the same product have."""
-    for same in grouped(every, lambda one: one[0].product(one[1])).values():
-        common = usual(now for _, _, now in same)
-        for seen, adapter, now in same:
-            yield from _pcie_findings(seen, adapter, now, common)
+def _examine_links(
+    _: Cluster, links: list[tuple[KnownNode, Adapter, PcieLink]]
+) -> Iterator[Finding]:
+    """Compare each link with the link of most adapters of the same product."""
+    for group in grouped(links, lambda entry: entry[0].get_product(entry[1])).values():
+        common = find_majority(link for _, _, link in group)
+        for node, adapter, link in group:
+            yield from _examine_link(node, adapter, link, common)
 
 
-def _in_use(seen: KnownNode, adapter: Adapter) -> bool:
-    interfaces, ports = seen.on(adapter)
-    return any(one.addresses for one in interfaces) or any(o.state == "ACTIVE" for o in ports)
+def _is_in_use(node: KnownNode, adapter: Adapter) -> bool:
+    interfaces, ports = node.find_ports(adapter)
+    return any(interface.addresses for interface in interfaces) or any(
+        port.state == "ACTIVE" for port in ports
+    )
 
 
-def _pcie_name(link: PcieLink) -> str:
+def _name_link(link: PcieLink) -> str:
     return f"{link.gt_s:g} GT/s x{link.lanes}"
 
 
-def _port_bit_s(seen: KnownNode, adapter: Adapter) -> float:
-    """What the adapter's ports carry together, as far as it is known."""
-    interfaces, ports = seen.on(adapter)
-    rates = [one.rate_bit_s for one in ports if isinstance(one.rate_bit_s, float | int)]
-    return max(sum(map(rate, interfaces)), sum(rates))
+def _sum_port_rates(node: KnownNode, adapter: Adapter) -> float:
+    """Return the known rate of the adapter's ports together, in bit/s."""
+    interfaces, ports = node.find_ports(adapter)
+    rates = [port.rate_bit_s for port in ports if isinstance(port.rate_bit_s, float | int)]
+    return max(sum(map(get_rate, interfaces)), sum(rates))
 
 
-def _pcie_findings(
-    seen: KnownNode, adapter: Adapter, now: PcieLink, common: PcieLink | Skipped
+def _examine_link(
+    node: KnownNode, adapter: Adapter, link: PcieLink, common: PcieLink | Skipped
 ) -> Iterator[Finding]:
-    """Less than the adapter can, or in a slot that is less than those of like adapters. A slot that
-    suffices, and is no less than those, was bought so."""
-    capable, odd, what = adapter.pcie_capable, False, ""
-    if isinstance(common, PcieLink) and now.data_bit_s < common.data_bit_s:
-        odd, what = True, f"the others at {_pcie_name(common)}"
-    if isinstance(capable, PcieLink) and (now.lanes < capable.lanes or now.gt_s < capable.gt_s):
-        what = f"capable of {_pcie_name(capable)}"
-    if not what:
+    """Report a link below what the adapter can do, or below the links of like adapters.
+
+    A slot that suffices, and is as good as those of like adapters, was bought so.
+    """
+    capable, is_outlier, comparison = adapter.pcie_capable, False, ""
+    if isinstance(common, PcieLink) and link.data_bit_s < common.data_bit_s:
+        is_outlier, comparison = True, f"like adapters at {_name_link(common)}"
+    if isinstance(capable, PcieLink) and (link.lanes < capable.lanes or link.gt_s < capable.gt_s):
+        comparison = f"the adapter can do {_name_link(capable)}"
+    if not comparison:
         return
-    carried, port = PAYLOAD_SHARE * now.data_bit_s, _port_bit_s(seen, adapter)
-    unknown = not port and _in_use(seen, adapter)
-    bus = told(adapter.bus, "adapter")
-    against = f", its port {link_rate(port)}" if port else ""
-    severity = Severity.WARN if odd or unknown else Severity.NOTE
-    yield found(
-        Severity.FAIL if 0 < carried < port else severity,
-        f"{seen.name}:{adapter.interfaces[0] if adapter.interfaces else bus}",
-        f"runs at {_pcie_name(now)}, {what}",
-        f"{seen.name}: {bus} {told(adapter.product, adapter.kind)}",
-        f"{_pcie_name(now)} carries about {link_rate(carried)} of payload{against}",
-        nodes=(seen.name,),
+    payload_bit_s, ports_bit_s = PAYLOAD_SHARE * link.data_bit_s, _sum_port_rates(node, adapter)
+    is_unknown = not ports_bit_s and _is_in_use(node, adapter)
+    bus = get_text(adapter.bus, "adapter")
+    port_rate = f", its port {link_rate(ports_bit_s)}" if ports_bit_s else ""
+    severity = Severity.WARN if is_outlier or is_unknown else Severity.NOTE
+    yield make_finding(
+        Severity.FAIL if 0 < payload_bit_s < ports_bit_s else severity,
+        f"{node.name}:{adapter.interfaces[0] if adapter.interfaces else bus}",
+        f"runs at {_name_link(link)}, {comparison}",
+        f"{node.name}: {bus} {get_text(adapter.product, adapter.kind)}",
+        f"{_name_link(link)} carries about {link_rate(payload_bit_s)} of payload{port_rate}",
+        nodes=(node.name,),
     )  # fmt: skip
 
 
@@ -274,85 +321,95 @@ PCIE = Check(
     "pcie",
     "Every adapter has its whole PCI Express link",
     "A slot that is narrower or slower than the adapter may carry less than its port.",
-    _links,
+    _list_links,
     "no adapter's PCI Express link is known",
-    _pcie,
+    _examine_links,
     "put the adapter into a slot with all its lanes, reseat it, look at the firmware's settings for"
     " the slot (speed, bifurcation) and at dmesg for PCIe errors",
 )
 
-#: nvidia-smi's words for ways that leave the socket (nvidia-smi topo -m, legend).
+#: nvidia-smi's words for paths that leave the socket (nvidia-smi topo -m, legend).
 FAR = frozenset({"SYS"})
 
 
-def _used(cluster: Cluster) -> list[NodeAdapter]:
-    """The adapters in use whose socket is known."""
+def _find_used_adapters(cluster: Cluster) -> list[NodeAdapter]:
+    """Return the adapters in use whose socket is known."""
     return [
-        (seen, adapter)
-        for seen, adapter in _adapters(cluster)
+        (node, adapter)
+        for node, adapter in _list_adapters(cluster)
         if isinstance(adapter.numa_node, int)
-        and (adapter.rdma_devices or any(one.addresses for one in seen.on(adapter)[0]))
+        and (
+            adapter.rdma_devices
+            or any(interface.addresses for interface in node.find_ports(adapter)[0])
+        )
     ]
 
 
-def _numa(place: NodeAdapter) -> Iterator[Finding]:
-    seen, adapter = place
-    bus = told(adapter.bus, adapter.kind)
-    where = f"{seen.name}:{(*adapter.rdma_devices, *adapter.interfaces, bus)[0]}"
-    several = seen.facts.get("NUMA nodes", "0") not in ("0", "")
-    rivals = [one.numa_node for one in seen.adapters if one.kind == adapter.kind]
-    if several and adapter.numa_node != 0 and 0 not in rivals and not seen.inventory.gpus:
-        what = f"hangs on NUMA node {adapter.numa_node}; ranks start on node 0"
+def _examine_numa(entry: NodeAdapter) -> Iterator[Finding]:
+    node, adapter = entry
+    bus = get_text(adapter.bus, adapter.kind)
+    label = f"{node.name}:{(*adapter.rdma_devices, *adapter.interfaces, bus)[0]}"
+    has_several = node.facts.get("NUMA nodes", "0") not in ("0", "")
+    rivals = [peer.numa_node for peer in node.adapters if peer.kind == adapter.kind]
+    if has_several and adapter.numa_node != 0 and 0 not in rivals and not node.inventory.gpus:
+        summary = f"is on NUMA node {adapter.numa_node}; ranks start on node 0"
         remedy = (
-            "bind ranks that measure to that NUMA node (numactl --cpunodebind, --map-by), or move"
-            " the adapter to a slot of the first socket"
+            f"bind ranks that measure to NUMA node {adapter.numa_node} (numactl --cpunodebind,"
+            " --map-by), or move the adapter to a slot of the first socket"
         )
-        evidence = f"{where}: numa_node {adapter.numa_node}"
-        yield found(Severity.NOTE, where, what, evidence, remedy=remedy, nodes=(seen.name,))
+        evidence = f"{label}: numa_node {adapter.numa_node}"
+        yield make_finding(
+            Severity.NOTE, label, summary, evidence, remedy=remedy, nodes=(node.name,)
+        )
     names = {adapter.bus, *adapter.interfaces, *adapter.rdma_devices}
-    mine = [one for one in seen.inventory.nearness if one.adapter in names]
-    if mine and all(one.distance in FAR for one in mine):
-        ways = [f"{seen.name}: GPU {one.gpu} to {one.adapter}: {one.distance}" for one in mine]
-        what = f"no GPU is on its socket ({listed([str(one.gpu) for one in mine])} are far)"
+    distances = [entry for entry in node.inventory.nearness if entry.adapter in names]
+    if distances and all(entry.distance in FAR for entry in distances):
+        lines = [
+            f"{node.name}: GPU {entry.gpu} to {entry.adapter}: {entry.distance}"
+            for entry in distances
+        ]
+        gpus = listed([str(entry.gpu) for entry in distances])
+        summary = f"has no GPU on its socket ({gpus} are far)"
         remedy = "use the adapter of each GPU's own socket (NCCL_IB_HCA, UCX_NET_DEVICES)"
-        yield found(Severity.NOTE, where, what, *ways, remedy=remedy, nodes=(seen.name,))
+        yield make_finding(Severity.NOTE, label, summary, *lines, remedy=remedy, nodes=(node.name,))
 
 
 NUMA = Check(
     "numa",
-    "Adapters hang on the socket of the first ranks, and near the GPUs",
+    "Adapters are on the socket of the first ranks, and near the GPUs",
     "Crossing to the other socket adds some 0.1 µs to latency, and takes bandwidth between"
     " sockets.",
-    _used,
-    "no adapter in use says which socket it hangs on",
-    each(_numa),
+    _find_used_adapters,
+    "no adapter in use reports its socket",
+    examine_separately(_examine_numa),
 )
 
 FACT = "acs redirect"
 
 
-def _concerned(cluster: Cluster) -> list[KnownNode]:
-    return [seen for seen in cluster.nodes if seen.inventory.gpus and seen.has_rdma]
+def _find_gpu_nodes(cluster: Cluster) -> list[KnownNode]:
+    return [node for node in cluster.nodes if node.inventory.gpus and node.has_rdma]
 
 
-def _acs(seen: KnownNode) -> Iterator[Finding]:
-    if on := seen.fact(FACT):
-        what = "its PCI bridges redirect what GPUs and adapters exchange"
-        yield found(Severity.WARN, seen, what, f"{seen.name}: ACS redirects requests on {on}")
+def _examine_acs(node: KnownNode) -> Iterator[Finding]:
+    if bridges := node.get_fact(FACT):
+        summary = "has PCI bridges that redirect traffic between GPUs and adapters"
+        evidence = f"{node.name}: ACS redirects requests on {bridges}"
+        yield make_finding(Severity.WARN, node, summary, evidence)
 
 
 ACS = Check(
     "acs",
     "PCI bridges let GPUs and adapters reach each other directly",
-    "Access Control Services send what a GPU and an adapter say to each other through the root"
-    " complex: GPUDirect falls to a fraction.",
-    lambda cluster: [seen for seen in _concerned(cluster) if FACT in seen.facts],
+    "Access Control Services send traffic between a GPU and an adapter through the root complex:"
+    " GPUDirect falls to a fraction.",
+    lambda cluster: [node for node in _find_gpu_nodes(cluster) if FACT in node.facts],
     lambda cluster: (
-        "no node could say what its PCI bridges do (lspci -vv needs root)"
-        if _concerned(cluster)
+        "no node reports the settings of its PCI bridges (lspci -vv needs root)"
+        if _find_gpu_nodes(cluster)
         else "no node has both GPUs and RDMA adapters"
     ),
-    each(_acs),
+    examine_separately(_examine_acs),
     "switch ACS off in the firmware, or for these bridges: setpci -s BRIDGE ECAP_ACS+6.w=0000"
-    " (not where virtual machines are given devices)",
+    " (not if virtual machines use devices)",
 )

@@ -1,86 +1,95 @@
-"""Have ports a link, and do their managers and modes agree? pure."""
+"""Do ports have a link, and do their managers and modes agree? pure."""
 
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.doctor.check import Check, each, found, no_answer
+from fabricgauge.doctor.check import (
+    Check,
+    examine_separately,
+    explain_no_answer,
+    make_finding,
+)
 from fabricgauge.doctor.places import (
     Cluster,
+    Endpoint,
     KnownNode,
-    MemberPort,
     Place,
     Port,
-    by_network,
+    find_outliers,
+    get_text,
+    group_by_network,
     has_cable,
-    leads_out,
-    told,
-    unusual,
+    is_routable,
 )
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, IpoibPort
 from fabricgauge.model.finding import Command, Finding, Severity
 
 NO_CARRIER = "has no carrier: its cable, transceiver or other end is gone"
-PLUG_IN = "plug in or exchange cable and transceiver; see whether the switch's port is enabled"
+PLUG_IN = "plug in or exchange cable and transceiver; check that the switch's port is enabled"
 STATES_DOWN = ("down", "lowerlayerdown")
 
 
-def _links(cluster: Cluster, _: object) -> Iterator[Finding]:
-    for group in cluster.alike:
-        for seen in group:
-            for one in seen.node.interfaces:
-                network = cluster.memberships.get((seen.name, one.name), "")
-                if has_cable(one):
-                    yield from _link_findings(Place(seen, one), network, group)
+def _examine_links(cluster: Cluster, _: object) -> Iterator[Finding]:
+    for group in cluster.peer_groups:
+        for node in group:
+            for interface in node.probe.interfaces:
+                network = cluster.memberships.get((node.name, interface.name), "")
+                if has_cable(interface):
+                    yield from _examine_link(Place(node, interface), network, group)
 
 
-def _link_findings(place: Place, network: str, group: tuple[KnownNode, ...]) -> Iterator[Finding]:
-    seen, interface = place.seen, place.interface
-    if network or any(leads_out(address.ip) for address in interface.addresses):
+def _examine_link(place: Place, network: str, group: tuple[KnownNode, ...]) -> Iterator[Finding]:
+    node, interface = place.node, place.interface
+    if network or any(is_routable(address.ip) for address in interface.addresses):
         if isinstance(interface.carrier, Skipped):
-            up = Command(seen.name, ("ip", "link", "set", "dev", interface.name, "up"))
-            yield found(
-                Severity.FAIL, place, "is switched off", f"{place.where} is not UP (ip link)",
-                remedy="switch it on, and let the network configuration do so at each start",
+            up = Command(node.name, ("ip", "link", "set", "dev", interface.name, "up"))
+            yield make_finding(
+                Severity.FAIL, place, "is switched off", f"{place.label} is not UP (ip link)",
+                remedy="switch it on now, and at each start by the network configuration",
                 network=network, mends=[up],
             )  # fmt: skip
         elif not interface.carrier or interface.operstate in STATES_DOWN:
-            yield found(Severity.FAIL, place, NO_CARRIER, _link_told(place), network=network)
-    elif interface.carrier is False and seen.adapter_of(interface.name):
-        yield _spare(place, group)
+            yield make_finding(
+                Severity.FAIL, place, NO_CARRIER, _describe_link(place), network=network
+            )
+    elif interface.carrier is False and node.find_adapter(interface.name):
+        yield _report_spare_port(place, group)
 
 
-def _spare(place: Place, group: tuple[KnownNode, ...]) -> Finding:
-    """A port without an address: nothing may ever have been meant to be plugged in."""
-    others = [
-        (one.name, port.carrier is True)
-        for one in group
-        if one is not place.seen
-        and isinstance(port := one.node.interface(place.interface.name), Interface)
+def _report_spare_port(place: Place, group: tuple[KnownNode, ...]) -> Finding:
+    """Report a port without an address, which may have no cable on purpose."""
+    peer_carriers = [
+        (peer.name, interface.carrier is True)
+        for peer in group
+        if peer is not place.node
+        and isinstance(interface := peer.probe.interface(place.interface.name), Interface)
     ]
-    plugged = [name for name, carrier in others if carrier]
-    evidence = [f"{name}:{place.interface.name} has a carrier" for name in plugged[:2]]
-    if plugged and 2 * len(plugged) >= len(others):
-        what, severity, remedy = NO_CARRIER, Severity.WARN, ""
+    plugged_in = [name for name, has_carrier in peer_carriers if has_carrier]
+    evidence = [f"{name}:{place.interface.name} has a carrier" for name in plugged_in[:2]]
+    if plugged_in and 2 * len(plugged_in) >= len(peer_carriers):
+        summary, severity, remedy = NO_CARRIER, Severity.WARN, ""
     else:
-        what, severity = "is up and has no carrier", Severity.NOTE
-        remedy = f"none, if nothing is meant to be plugged in; else {PLUG_IN}"
-    return found(severity, place, what, _link_told(place), *evidence, remedy=remedy)
+        summary, severity = "is up and has no carrier", Severity.NOTE
+        remedy = f"none, if the port is not in use; else {PLUG_IN}"
+    return make_finding(
+        severity, place, summary, _describe_link(place), *evidence, remedy=remedy
+    )  # fmt: skip
 
 
-def _link_told(place: Place) -> str:
+def _describe_link(place: Place) -> str:
     interface = place.interface
-    addresses = "".join(f" {one.ip}/{one.prefix_length}" for one in interface.addresses)
+    addresses = "".join(f" {address.ip}/{address.prefix_length}" for address in interface.addresses)
     carrier = "yes" if interface.carrier is True else "no"
-    return f"{place.where}{addresses} is {interface.operstate}, carrier {carrier}"
+    return f"{place.label}{addresses} is {interface.operstate}, carrier {carrier}"
 
 
 LINK = Check(
     "link",
     "Every port with an address is up and has a carrier",
     "Nothing crosses a link without a carrier: MPI hangs, or takes another network.",
-    lambda cluster: cluster.asked,
-    no_answer,
-    _links,
+    lambda cluster: cluster.answered_nodes,
+    explain_no_answer,
+    _examine_links,
     PLUG_IN,
 )
 
@@ -89,103 +98,113 @@ LINK = Check(
 MANAGERS = {"infiniband": ("opensm", "opensmd"), "omni-path": ("opafm",)}
 
 
-def _ports(cluster: Cluster, every: Sequence[Port]) -> Iterator[Finding]:
-    services = tuple(
-        seen for seen in cluster.nodes if any(_manager(seen, protocol) for protocol in MANAGERS)
+def _examine_ports(cluster: Cluster, ports: Sequence[Port]) -> Iterator[Finding]:
+    manager_nodes = tuple(
+        node for node in cluster.nodes if any(_find_manager(node, name) for name in MANAGERS)
     )
-    managed = {one.port.protocol for one in every if one.port.state == "ACTIVE" and one.port.lid}
-    for one in every:
-        yield from _port_findings(one, managed, services)
+    managed = {
+        port.port.protocol for port in ports if port.port.state == "ACTIVE" and port.port.lid
+    }
+    for port in ports:
+        yield from _examine_port(port, managed, manager_nodes)
 
 
-def _manager(seen: KnownNode, protocol: str) -> str:
-    """The unit that is there, the one that runs first; empty without one."""
-    states = {unit: seen.fact(f"service {unit}") for unit in MANAGERS[protocol]}
-    there = [unit for unit, state in states.items() if state]
-    return max(there, key=lambda unit: states[unit] == "active", default="")
+def _find_manager(node: KnownNode, protocol: str) -> str:
+    """Return the node's manager unit, preferably one that runs; "" without one."""
+    states = {unit: node.get_fact(f"service {unit}") for unit in MANAGERS[protocol]}
+    units = [unit for unit, state in states.items() if state]
+    return max(units, key=lambda unit: states[unit] == "active", default="")
 
 
-def _port_findings(
-    one: Port, managed: set[str], services: tuple[KnownNode, ...]
+def _examine_port(
+    port: Port, managed: set[str], manager_nodes: tuple[KnownNode, ...]
 ) -> Iterator[Finding]:
-    """The check of links tells of an Ethernet port whose netdev has no carrier."""
-    port, active = one.port, one.port.state == "ACTIVE"
-    interface = one.seen.node.interface(one.seen.interface_of(port))
-    netdev_down = isinstance(interface, Interface) and interface.carrier is not True
-    manageable = port.protocol in MANAGERS
-    if isinstance(port.state, Skipped) or (netdev_down and not manageable):
+    """Report a port that is not active; ``link`` reports a netdev without carrier."""
+    rdma_port, is_active = port.port, port.port.state == "ACTIVE"
+    interface = port.node.probe.interface(port.node.find_interface(rdma_port))
+    is_netdev_down = isinstance(interface, Interface) and interface.carrier is not True
+    is_manageable = rdma_port.protocol in MANAGERS
+    if isinstance(rdma_port.state, Skipped) or (is_netdev_down and not is_manageable):
         return
-    if manageable and port.state != "DOWN":
-        numbered = active and isinstance(port.lid, int) and port.lid > 0
-        if not numbered and (not active or port.lid == 0 or port.sm_lid == 0):
-            yield _left_out(one) if port.protocol in managed else _unmanaged(one, services)
-    elif not active:
-        yield _down(one)
+    if is_manageable and rdma_port.state != "DOWN":
+        is_numbered = is_active and isinstance(rdma_port.lid, int) and rdma_port.lid > 0
+        if not is_numbered and (not is_active or rdma_port.lid == 0 or rdma_port.sm_lid == 0):
+            if rdma_port.protocol in managed:
+                yield _report_skipped_port(port)
+            else:
+                yield _report_unmanaged_port(port, manager_nodes)
+    elif not is_active:
+        yield _report_down_port(port)
 
 
-def _down(one: Port) -> Finding:
-    """A port that few like nodes use is no fault, unless the node has no other."""
-    used = sum(other.state == "ACTIVE" for other in one.same)
-    others_here = any(port.state == "ACTIVE" for port in one.seen.inventory.rdma_ports)
-    idle = others_here and 2 * used < max(1, len(one.same) - 1)
-    physical = told(one.port.physical)
-    what = f"has no link ({told(one.port.state)}, {physical})"
+def _report_down_port(port: Port) -> Finding:
+    """A port that few like nodes use is not a fault, unless the node has no other active port."""
+    used = sum(peer.state == "ACTIVE" for peer in port.like_ports)
+    has_active_port = any(peer.state == "ACTIVE" for peer in port.node.inventory.rdma_ports)
+    is_idle = has_active_port and 2 * used < max(1, len(port.like_ports) - 1)
+    physical = get_text(port.port.physical)
+    summary = f"has no link ({get_text(port.port.state)}, {physical})"
     remedy = (
-        "plug in or exchange the cable; see whether the other end's port is enabled and up"
+        "plug in or exchange the cable; check that the other end's port is enabled and up"
         if physical in ("Polling", "Down", "Sleep")
-        else "enable the port (ibportstate, opaportconfig), then see its cable and its other end"
+        else "enable the port (ibportstate, opaportconfig), then check its cable and its other end"
     )
-    severity = Severity.NOTE if idle else Severity.FAIL
-    remedy = f"none, if it is not in use; else {remedy}" if idle else remedy
-    return found(severity, one, what, _port_told(one), remedy=remedy)
+    severity = Severity.NOTE if is_idle else Severity.FAIL
+    remedy = f"none, if it is not in use; else {remedy}" if is_idle else remedy
+    return make_finding(severity, port, summary, _describe_port(port), remedy=remedy)
 
 
-def _left_out(one: Port) -> Finding:
-    """A manager is there, since it looks after other ports."""
-    kind = _kind(one)
-    return found(
-        Severity.FAIL, one, f"has a link, and the {kind} manager has not made it active",
-        _port_told(one),
+def _report_skipped_port(port: Port) -> Finding:
+    """A manager runs: it has numbered other ports."""
+    kind = _get_manager_kind(port)
+    return make_finding(
+        Severity.FAIL, port, f"has a link, and the {kind} manager has not made it active",
+        _describe_port(port),
         remedy=f"look for the port's GUID in the {kind} manager's log (duplicate GUID, partition,"
-        " link errors), exchange the cable, and see whether it is in the same fabric as the others",
+        " link errors), exchange the cable, and check that it is in the same fabric as the other"
+        " ports",
     )  # fmt: skip
 
 
-def _unmanaged(one: Port, services: tuple[KnownNode, ...]) -> Finding:
-    protocol = one.port.protocol
-    units = {seen.name: unit for seen in services if (unit := _manager(seen, protocol))}
+def _report_unmanaged_port(port: Port, manager_nodes: tuple[KnownNode, ...]) -> Finding:
+    protocol = port.port.protocol
+    units = {node.name: unit for node in manager_nodes if (unit := _find_manager(node, protocol))}
     manager = next(iter(units.values()), MANAGERS[protocol][0])
-    what = f"has a link, and no {_kind(one)} manager has made it active"
-    state = {
-        seen.name: seen.facts[f"service {units[seen.name]}"].strip()
-        for seen in services
-        if seen.name in units
+    summary = f"has a link, and no {_get_manager_kind(port)} manager has made it active"
+    states = {
+        node.name: node.facts[f"service {units[node.name]}"].strip()
+        for node in manager_nodes
+        if node.name in units
     }
-    stopped = [name for name, told in state.items() if told.split()[-1:] != ["active"]]
-    meant = [name for name in stopped if state[name].split()[0] in ("enabled", "failed")] or stopped
-    mends = tuple(Command(name, ("systemctl", "enable", "--now", units[name])) for name in meant)
+    stopped = [name for name, state in states.items() if state.split()[-1:] != ["active"]]
+    configured = [
+        name for name in stopped if states[name].split()[0] in ("enabled", "failed")
+    ] or stopped
+    mends = tuple(
+        Command(name, ("systemctl", "enable", "--now", units[name])) for name in configured
+    )
     remedy = (
         f"start {manager} on one node of the fabric, or on the switch that has a manager:"
         f" systemctl enable --now {manager}"
     )
-    told = tuple(f"{name}: service {units[name]}: {state[name]}" for name in stopped)
-    return found(
-        Severity.FAIL, one, what, _port_told(one), *told, remedy=remedy,
+    evidence = tuple(f"{name}: service {units[name]}: {states[name]}" for name in stopped)
+    return make_finding(
+        Severity.FAIL, port, summary, _describe_port(port), *evidence, remedy=remedy,
         mends=mends if len(mends) == 1 else (),
     )  # fmt: skip
 
 
-def _kind(one: Port) -> str:
-    return "subnet" if one.port.protocol == "infiniband" else "fabric"
+def _get_manager_kind(port: Port) -> str:
+    return "subnet" if port.port.protocol == "infiniband" else "fabric"
 
 
-def _port_told(one: Port) -> str:
-    port = one.port
-    words = [f"{one.where}: {told(port.state)}, physical {told(port.physical)}"]
-    words += [f"LID {port.lid}"] * isinstance(port.lid, int)
-    words += [f"manager's LID {port.sm_lid}"] * isinstance(port.sm_lid, int)
-    words += [port.reason] * bool(port.reason)
-    return ", ".join(words)
+def _describe_port(port: Port) -> str:
+    rdma_port = port.port
+    parts = [f"{port.label}: {get_text(rdma_port.state)}, physical {get_text(rdma_port.physical)}"]
+    parts += [f"LID {rdma_port.lid}"] * isinstance(rdma_port.lid, int)
+    parts += [f"manager's LID {rdma_port.sm_lid}"] * isinstance(rdma_port.sm_lid, int)
+    parts += [rdma_port.reason] * bool(rdma_port.reason)
+    return ", ".join(parts)
 
 
 PORT = Check(
@@ -194,57 +213,61 @@ PORT = Check(
     "A port that is not ACTIVE carries nothing; MPI then takes TCP over another network.",
     lambda cluster: cluster.ports,
     "no RDMA port is known",
-    _ports,
+    _examine_ports,
 )
 
 #: The largest packet of connected mode (Linux, Documentation/infiniband/ipoib.rst).
 CONNECTED_MTU_BYTES = 65520
 
-#: The largest that datagram mode has on InfiniBand: 4096 less 4 octets of header (same).
+#: The largest packet of datagram mode on InfiniBand: 4096 less 4 octets of header (same source).
 DATAGRAM_MTU_BYTES = 4092
 
 
-def _mode(end: MemberPort) -> str:
-    port = end.interface.ipoib
-    known = port.mode if isinstance(port, IpoibPort) and isinstance(port.mode, str) else ""
-    return end.seen.fact(f"ipoib mode {end.interface.name}") or known
+def _get_mode(endpoint: Endpoint) -> str:
+    port = endpoint.interface.ipoib
+    probe_mode = port.mode if isinstance(port, IpoibPort) and isinstance(port.mode, str) else ""
+    return endpoint.node.get_fact(f"ipoib mode {endpoint.interface.name}") or probe_mode
 
 
-def _ipoib(members: tuple[MemberPort, ...]) -> Iterator[Finding]:
-    common, _ = unusual({end.where: _mode(end) for end in members})
-    wanted = common if isinstance(common, str) else "connected"
-    for end in members:
-        mode = _mode(end)
-        mtu = end.interface.mtu_bytes
-        told = f"{end.where}: {mode} mode, MTU {mtu}"
-        on = ("ip", "link", "set", "dev", end.interface.name)
-        if mode != wanted:
-            what = f"is in {mode} mode, the others are in {wanted} mode"
-            mend = Command(end.seen.name, (*on, "type", "ipoib", "mode", wanted))
-            yield found(Severity.FAIL, end, what, told, mends=(mend,))
+def _examine_ipoib(endpoints: tuple[Endpoint, ...]) -> Iterator[Finding]:
+    common, _ = find_outliers({endpoint.label: _get_mode(endpoint) for endpoint in endpoints})
+    right_mode = common if isinstance(common, str) else "connected"
+    for endpoint in endpoints:
+        mode, node = _get_mode(endpoint), endpoint.node.name
+        mtu = endpoint.interface.mtu_bytes
+        evidence = f"{endpoint.label}: {mode} mode, MTU {mtu}"
+        set_link = ("ip", "link", "set", "dev", endpoint.interface.name)
+        if mode != right_mode:
+            summary = f"is in {mode} mode, the other members are in {right_mode} mode"
+            mend = Command(node, (*set_link, "type", "ipoib", "mode", right_mode))
+            yield make_finding(Severity.FAIL, endpoint, summary, evidence, mends=(mend,))
         elif mode == "connected" and mtu <= DATAGRAM_MTU_BYTES:
-            mend = Command(end.seen.name, (*on, "mtu", str(CONNECTED_MTU_BYTES)))
-            what = f"is in connected mode with the MTU of datagram mode ({mtu})"
-            yield found(Severity.WARN, end, what, told, mends=(mend,))
+            mend = Command(node, (*set_link, "mtu", str(CONNECTED_MTU_BYTES)))
+            summary = f"is in connected mode with the MTU of datagram mode ({mtu})"
+            yield make_finding(Severity.WARN, endpoint, summary, evidence, mends=(mend,))
         elif mode == "datagram" and mtu < DATAGRAM_MTU_BYTES:
-            what = f"is in datagram mode with packets of {mtu} bytes"
-            yield found(Severity.NOTE, end, what, told, remedy=LARGER)
+            summary = (
+                f"is in datagram mode with MTU {mtu}, at most {DATAGRAM_MTU_BYTES} is possible"
+            )
+            yield make_finding(Severity.NOTE, endpoint, summary, evidence, remedy=LARGER_MTU)
 
 
-#: Interfaces that mlx5's own driver offloads know datagram mode alone (Linux,
+#: Interfaces that mlx5's own driver offloads have datagram mode only (Linux,
 #: drivers/net/ethernet/mellanox/mlx5/core/ipoib).
-LARGER = (
-    f"connected mode has packets of {CONNECTED_MTU_BYTES} bytes; where the adapter's driver has"
-    f" datagram mode alone, a partition of MTU 4096 (mtu=5 in the subnet manager's partitions.conf)"
-    f" gives {DATAGRAM_MTU_BYTES}; none, if TCP over InfiniBand is not used"
+LARGER_MTU = (
+    f"use connected mode, which has packets of {CONNECTED_MTU_BYTES} bytes; if the adapter's driver"
+    " has datagram mode only, a partition of MTU 4096 (mtu=5 in the subnet manager's"
+    f" partitions.conf) gives {DATAGRAM_MTU_BYTES}; none, if TCP over InfiniBand is not used"
 )
 
 IPOIB = Check(
     "ipoib",
     "IP over InfiniBand has one mode in a network, and the MTU of that mode",
-    "In datagram mode packets are small, and a node in another mode cannot be sent large ones.",
-    lambda cluster: by_network(end for end in cluster.ends if _mode(end)),
+    "In datagram mode packets are small, and a node in another mode cannot receive large ones.",
+    lambda cluster: group_by_network(
+        endpoint for endpoint in cluster.endpoints if _get_mode(endpoint)
+    ),
     "no IP interface of an InfiniBand or Omni-Path port is known",
-    each(_ipoib),
-    "set mode and MTU alike on all nodes, where the interface is configured as well",
+    examine_separately(_examine_ipoib),
+    "set the same mode and MTU on all nodes, also in the interfaces' configuration",
 )

@@ -1,4 +1,4 @@
-"""Does a node's name mean the same on every node, and an address that the node has?"""
+"""Does a node's name mean the same address on every node, and does the node have it?"""
 
 import ipaddress
 from collections import Counter
@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from fabricgauge.doctor.check import Check, found, untried
+from fabricgauge.doctor.check import Check, explain_untried, make_finding
 from fabricgauge.doctor.places import (
     Cluster,
     KnownNode,
     Subnet,
-    leads_out,
-    places_of,
-    unusual,
-    usual,
+    find_majority,
+    find_outliers,
+    is_routable,
+    list_places,
 )
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
@@ -22,182 +22,209 @@ from fabricgauge.model.groups import grouped
 from fabricgauge.model.preflight import Lookup
 from fabricgauge.words.sentences import listed
 
-#: Nodes whose hosts files should be one and the same: fewer cannot tell who is odd.
-LEAST_FILES = 3
+#: Hosts files are compared on this many nodes or more: fewer have no majority.
+MIN_FILES = 3
 
 
 class WrongName(msgspec.Struct, frozen=True):
-    """What a node takes a name for, and in which way that is wrong: a sentence with the name
-    left open. ``owner`` is the node whose name it is, empty for the same one."""
+    """A node's wrong answer for a name.
+
+    ``sentence`` has ``NAMES_HERE`` in the place of the name. ``owner`` is the node whose name it
+    is, "" if it is ``node`` itself.
+    """
 
     node: str
     name: str
     severity: Severity
     sentence: str
-    told: str
+    evidence: str
     owner: str = ""
 
 
 class AddressBook:
-    """Which node has which addresses that others could reach."""
+    """The addresses of each node that other nodes could reach."""
 
-    def __init__(self, every: tuple[KnownNode, ...]) -> None:
-        self.of: dict[str, dict[str, str]] = {}
+    def __init__(self, nodes: tuple[KnownNode, ...]) -> None:
+        self.interfaces: dict[str, dict[str, str]] = {}
         self._subnets: dict[str, set[Subnet]] = {}
         self.holders: dict[str, list[str]] = {}
-        for seen in every:
-            own = tuple(places_of(seen))
-            self.of[seen.name] = {place.ip: place.interface.name for place in own}
-            self._subnets[seen.name] = {place.subnet for place in own}
-            for ip in self.of[seen.name]:
-                self.holders.setdefault(ip, []).append(seen.name)
+        for node in nodes:
+            places = tuple(list_places(node))
+            self.interfaces[node.name] = {place.ip: place.interface.name for place in places}
+            self._subnets[node.name] = {place.subnet for place in places}
+            for ip in self.interfaces[node.name]:
+                self.holders.setdefault(ip, []).append(node.name)
 
-    def near(self, node: str, lookup: Lookup) -> bool:
-        """Whether one of the addresses is in a subnet of the node's."""
+    def is_near(self, node: str, lookup: Lookup) -> bool:
+        """Check whether one of the lookup's addresses is in a subnet of the node."""
         ips = [ipaddress.ip_address(ip) for ip in lookup.addresses]
         return any(ip in subnet for ip in ips for subnet in self._subnets.get(node, ()))
 
 
-def _names(cluster: Cluster, lookups: tuple[Lookup, ...]) -> Iterator[Finding]:
-    """A node's names that are wrong in the same way are one finding: aliases are on one line of
-    its file."""
-    having = AddressBook(cluster.nodes)
-    answers = grouped(lookups, lambda one: one.name)
-    wrong = (one for name, asked in answers.items() for one in _look(name, asked, having))
-    named: set[str] = set()
-    for group in grouped(wrong, lambda one: (one.node, one.sentence)).values():
+def _examine_names(cluster: Cluster, lookups: tuple[Lookup, ...]) -> Iterator[Finding]:
+    """Report the names that are wrong in the same way on a node as one finding.
+
+    Aliases are on one line of its hosts file.
+    """
+    book = AddressBook(cluster.nodes)
+    by_name = grouped(lookups, lambda lookup: lookup.name)
+    wrong_names = (
+        wrong_name
+        for name, name_lookups in by_name.items()
+        for wrong_name in _examine_name(name, name_lookups, book)
+    )
+    named_nodes: set[str] = set()
+    by_sentence = grouped(wrong_names, lambda wrong_name: (wrong_name.node, wrong_name.sentence))
+    for group in by_sentence.values():
         first = group[0]
-        named.add(first.node)
-        yield found(
-            first.severity, first.node,
-            first.sentence.replace(OPEN, listed([one.name for one in group])),
-            *(one.told for one in group), nodes=(first.node,),
-            affects=dict.fromkeys(one.owner for one in group if one.owner),
+        named_nodes.add(first.node)
+        names = listed([wrong_name.name for wrong_name in group])
+        yield make_finding(
+            first.severity, first.node, first.sentence.replace(NAMES_HERE, names),
+            *(wrong_name.evidence for wrong_name in group), nodes=(first.node,),
+            affects=dict.fromkeys(wrong_name.owner for wrong_name in group if wrong_name.owner),
         )  # fmt: skip
-    yield from _odd_files(cluster, named)
+    yield from _find_odd_files(cluster, named_nodes)
 
 
-#: Stands for the names in a sentence; no name holds it, nor any address.
-OPEN = "\0"
+#: Stands for the names in a sentence; no name and no address contains it.
+NAMES_HERE = "\0"
 
 
-def _look(name: str, asked: Sequence[Lookup], having: AddressBook) -> Iterator[WrongName]:
-    known = [one for one in asked if one.addresses]
-    # An alias that one node has and others lack is its own affair; what most know, all should.
-    needed = bool(known) if name in having.of else 2 * len(known) > len(asked)
-    for one in asked:
-        if needed and not one.addresses:
-            yield _wrong(one, Severity.FAIL, f"does not know the name {OPEN}")
-    if not known:
+def _examine_name(name: str, lookups: Sequence[Lookup], book: AddressBook) -> Iterator[WrongName]:
+    resolved = [lookup for lookup in lookups if lookup.addresses]
+    # Only some nodes may need an alias; a name that most nodes know, all should know.
+    is_needed = bool(resolved) if name in book.interfaces else 2 * len(resolved) > len(lookups)
+    for lookup in lookups:
+        if is_needed and not lookup.addresses:
+            yield _make_wrong_name(lookup, Severity.FAIL, f"does not know the name {NAMES_HERE}")
+    if not resolved:
         # A name server may have names for addresses that are unused and lead nowhere.
-        if name in having.of:
-            told = f"{name}: asked on {listed([one.node for one in asked])}"
-            yield WrongName(name, name, Severity.WARN, "is a name that no node knows", told)
+        if name in book.interfaces:
+            evidence = f"{name}: looked up on {listed([lookup.node for lookup in lookups])}"
+            yield WrongName(name, name, Severity.WARN, "has a name that no node knows", evidence)
         return
-    owner = _owner(name, known, having)
-    own = having.of.get(owner, {})
-    wrong = [one for one in known if own and not set(one.addresses) & set(own)]
-    yield from _not_its_own(owner, wrong, known, having)
-    yield from _different(owner, [one for one in known if one not in wrong])
+    owner = _find_owner(name, resolved, book)
+    owner_ips = book.interfaces.get(owner, {})
+    foreign = [
+        lookup for lookup in resolved if owner_ips and not set(lookup.addresses) & set(owner_ips)
+    ]
+    yield from _find_foreign_addresses(owner, foreign, resolved, book)
+    yield from _find_disagreement(owner, [lookup for lookup in resolved if lookup not in foreign])
 
 
-def _owner(name: str, known: list[Lookup], having: AddressBook) -> str:
-    """Whose name it is. A further name is of the node with the address that most take it for; of
-    two nodes that differ, of the one whose name it begins with (``c2-net1``)."""
-    if name in having.of:
+def _find_owner(name: str, resolved: list[Lookup], book: AddressBook) -> str:
+    """Return the node whose name it is.
+
+    An alias belongs to the node with the address that most lookups give; if two nodes tie, to the
+    node whose name the alias begins with (``c2-net1``).
+    """
+    if name in book.interfaces:
         return name
-    answers = Counter(ip for one in known for ip in one.addresses)
+    counts = Counter(ip for lookup in resolved for ip in lookup.addresses)
     holders = [
         (-count, not name.startswith(node), node)
-        for ip, count in answers.items()
-        for node in having.holders.get(ip, ())
+        for ip, count in counts.items()
+        for node in book.holders.get(ip, ())
     ]
     return min(holders)[-1] if holders else ""
 
 
-def _useless(one: Lookup) -> str:
-    """What kind of address no other node can use, if there is no other one."""
-    if any(map(leads_out, one.addresses)):
+def _describe_useless(lookup: Lookup) -> str:
+    """Describe addresses that no other node can use; "" if another node can use one of them."""
+    if any(map(is_routable, lookup.addresses)):
         return ""
-    loopback = all(ip.startswith("127.") or ip == "::1" for ip in one.addresses)
-    return "a loopback address" if loopback else "a link-local address"
+    is_loopback = all(ip.startswith("127.") or ip == "::1" for ip in lookup.addresses)
+    return "a loopback address" if is_loopback else "a link-local address"
 
 
-def _not_its_own(
-    owner: str, wrong: list[Lookup], known: list[Lookup], having: AddressBook
+def _find_foreign_addresses(
+    owner: str, foreign: list[Lookup], resolved: list[Lookup], book: AddressBook
 ) -> Iterator[WrongName]:
-    """Addresses that the node does not have. Where all say the same, the node has lost it; if
-    it is in none of its subnets, a router may translate it (NAT), as clouds do."""
-    own = having.of.get(owner, {})
-    has = f"{owner} has {listed([f'{ip} ({interface})' for ip, interface in own.items()])}"
-    if wrong and len(wrong) == len(known) and not all(map(_useless, wrong)):
-        one = wrong[0]
-        ips = listed(one.addresses)
-        sentence = f"its name {OPEN} means {ips}, which it does not have"
-        severity = Severity.FAIL if having.near(owner, one) else Severity.WARN
-        yield WrongName(owner, one.name, severity, sentence, f"{_told(one)}; {has}")
-        return
-    for one in wrong:
-        ips = listed(one.addresses)
-        if kind := _useless(one):
-            whom = "its own name" if one.node == owner else OPEN
-            yield _wrong(one, Severity.WARN, f"takes {whom} for {ips}, {kind}")
-        else:
-            sentence = f"takes {OPEN} for {ips}, which {owner} does not have"
-            told = f"{_told(one)}; {has}"
-            yield WrongName(one.node, one.name, Severity.FAIL, sentence, told, owner)
+    """Report addresses that the owner does not have.
 
-
-def _different(owner: str, right: list[Lookup]) -> Iterator[WrongName]:
-    """All are addresses of the node, but not all the same one; its own word may be longer.
-
-    One other node alone is no majority: the node's own word stands against it.
+    If all lookups agree, the owner has lost the address; if the address is in none of its subnets,
+    a router may translate it (NAT), as in clouds.
     """
-    others = [one for one in right if one.node != owner]
-    if len(others) < 2:
-        others = [one for one in right if one.node == owner] or right
-    common = usual(frozenset(one.addresses) for one in others)
-    if isinstance(common, Skipped):
-        common = frozenset(others[0].addresses) if others else frozenset()
-    for one in right:
-        if not common & set(one.addresses):
-            elsewhere = listed(sorted(common))
-            sentence = f"takes {OPEN} for {listed(one.addresses)}, the others for {elsewhere}"
-            yield _wrong(one, Severity.WARN, sentence)
-
-
-def _wrong(one: Lookup, severity: Severity, sentence: str) -> WrongName:
-    return WrongName(one.node, one.name, severity, sentence, _told(one))
-
-
-def _told(one: Lookup) -> str:
-    return f"{one.node}: getent says {one.name} is {listed(one.addresses) or 'unknown'}"
-
-
-def _odd_files(cluster: Cluster, named: set[str]) -> Iterator[Finding]:
-    """A file that only one or a few have, though no name that was asked for shows it."""
-    files = {seen.name: sum_ for seen in cluster.nodes if (sum_ := seen.fact("hosts file"))}
-    common, odd = unusual(files)
-    if len(files) < LEAST_FILES or isinstance(common, Skipped):
+    interfaces = book.interfaces.get(owner, {})
+    addresses = [f"{ip} ({interface})" for ip, interface in interfaces.items()]
+    has = f"{owner} has {listed(addresses)}"
+    if foreign and len(foreign) == len(resolved) and not all(map(_describe_useless, foreign)):
+        lookup = foreign[0]
+        ips = listed(lookup.addresses)
+        sentence = f"does not have {ips}, the address of its name {NAMES_HERE}"
+        severity = Severity.FAIL if book.is_near(owner, lookup) else Severity.WARN
+        evidence = f"{_describe_lookup(lookup)}; {has}"
+        yield WrongName(owner, lookup.name, severity, sentence, evidence)
         return
-    if len(odd) > 1 and len(odd) * 4 > len(files):
-        return  # files that differ everywhere name the node itself
-    for name, sum_ in odd.items():
-        if name not in named:
-            told = f"{name}: /etc/hosts has checksum and length {sum_}, most have {common}"
-            what = "has another /etc/hosts than the others"
-            yield found(Severity.NOTE, name, what, told, nodes=(name,))
+    for lookup in foreign:
+        ips = listed(lookup.addresses)
+        if kind := _describe_useless(lookup):
+            name = "its own name" if lookup.node == owner else NAMES_HERE
+            sentence = f"resolves {name} to {ips}, {kind}"
+            yield _make_wrong_name(lookup, Severity.WARN, sentence)
+        else:
+            sentence = f"resolves {NAMES_HERE} to {ips}, which {owner} does not have"
+            evidence = f"{_describe_lookup(lookup)}; {has}"
+            yield WrongName(lookup.node, lookup.name, Severity.FAIL, sentence, evidence, owner)
+
+
+def _find_disagreement(owner: str, right: list[Lookup]) -> Iterator[WrongName]:
+    """Report lookups that give another of the owner's addresses than most nodes do.
+
+    The owner's own lookup may give more addresses. Against a single other node it counts: one node
+    is not a majority.
+    """
+    reference = [lookup for lookup in right if lookup.node != owner]
+    if len(reference) < 2:
+        reference = [lookup for lookup in right if lookup.node == owner] or right
+    common = find_majority(frozenset(lookup.addresses) for lookup in reference)
+    if isinstance(common, Skipped):
+        common = frozenset(reference[0].addresses) if reference else frozenset()
+    for lookup in right:
+        if not common & set(lookup.addresses):
+            sentence = (
+                f"resolves {NAMES_HERE} to {listed(lookup.addresses)}, the other nodes to"
+                f" {listed(sorted(common))}"
+            )
+            yield _make_wrong_name(lookup, Severity.WARN, sentence)
+
+
+def _make_wrong_name(lookup: Lookup, severity: Severity, sentence: str) -> WrongName:
+    return WrongName(lookup.node, lookup.name, severity, sentence, _describe_lookup(lookup))
+
+
+def _describe_lookup(lookup: Lookup) -> str:
+    addresses = listed(lookup.addresses) or "no address"
+    return f"{lookup.node}: getent gives {addresses} for {lookup.name}"
+
+
+def _find_odd_files(cluster: Cluster, named_nodes: set[str]) -> Iterator[Finding]:
+    """Report a hosts file that only a few nodes have, though no looked-up name shows it."""
+    files = {
+        node.name: checksum for node in cluster.nodes if (checksum := node.get_fact("hosts file"))
+    }
+    common, outliers = find_outliers(files)
+    if len(files) < MIN_FILES or isinstance(common, Skipped):
+        return
+    if len(outliers) > 1 and len(outliers) * 4 > len(files):
+        return  # files that differ on all nodes contain each node's own name
+    for name, checksum in outliers.items():
+        if name not in named_nodes:
+            evidence = f"{name}: /etc/hosts has checksum and length {checksum}, most have {common}"
+            summary = "has a different /etc/hosts than the other nodes"
+            yield make_finding(Severity.NOTE, name, summary, evidence, nodes=(name,))
 
 
 NAMES = Check(
     "names",
-    "A node's name means one and the same address everywhere, and the node has it",
-    "MPI's launcher connects nodes by their names: a wrong one makes it hang, or takes another"
-    " network than you think.",
+    "A node's name means the same address on every node, and the node has it",
+    "MPI's launcher connects nodes by their names: with a wrong name it hangs, or uses another"
+    " network than you expect.",
     lambda cluster: cluster.preflight.lookups,
-    untried("names", "no name was looked up"),
-    _names,
-    "make /etc/hosts (or the name server) say the same on all nodes and in their image: the node's"
-    " address in the network that it is to be reached by",
-    reads=("names",),
+    explain_untried("names", "no name was looked up"),
+    _examine_names,
+    "make /etc/hosts (or the name server) give the same address on all nodes and in their image:"
+    " the node's address in the network by which it is to be reached",
+    trials=("names",),
 )

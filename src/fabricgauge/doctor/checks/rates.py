@@ -4,9 +4,16 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from fabricgauge.doctor.check import Check, found
-from fabricgauge.doctor.places import Cluster, KnownNode, MemberPort, Port, by_network, usual
-from fabricgauge.doctor.places import rate as port_rate
+from fabricgauge.doctor.check import Check, make_finding
+from fabricgauge.doctor.places import (
+    Cluster,
+    Endpoint,
+    KnownNode,
+    Port,
+    find_majority,
+    get_rate,
+    group_by_network,
+)
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Shaper
 from fabricgauge.model.finding import Finding, Severity
@@ -15,8 +22,8 @@ from fabricgauge.model.inventory import Adapter, LinkModes, RdmaPort
 from fabricgauge.words.figures import link_rate
 from fabricgauge.words.sentences import listed
 
-#: A rate this near another is the same; a token bucket is rounded by the kernel. The rate of a bond
-#: that is further below its ports' sum is that of one of them: an active-backup bond.
+#: Two rates this near are the same: the kernel rounds a token bucket. A bond whose rate is further
+#: below its ports' sum uses one of them: an active-backup bond.
 NEAR = 0.98
 
 #: Octets around a packet of full MTU as a token bucket counts them and as they are on the
@@ -24,102 +31,118 @@ NEAR = 0.98
 COUNTED_BYTES, WIRE_BYTES = 14, 38
 
 
-def _rated(cluster: Cluster) -> tuple[tuple[MemberPort, ...], ...]:
-    """The ends by network, if a rate of any is known."""
-    known = (own_rate(end) or _own_modes(end) for end in cluster.ends)
-    return by_network(cluster.ends) if any(known) else ()
+def _group_endpoints(cluster: Cluster) -> tuple[tuple[Endpoint, ...], ...]:
+    """Return the endpoints by network, if a rate of any is known."""
+    readings = (
+        read_rate(endpoint) or _get_single_modes(endpoint) for endpoint in cluster.endpoints
+    )
+    return group_by_network(cluster.endpoints) if any(readings) else ()
 
 
-def _rates(members: tuple[MemberPort, ...]) -> Iterator[Finding]:
-    nominal = _reference(members)
-    fast = {
+def _examine_endpoints(endpoints: tuple[Endpoint, ...]) -> Iterator[Finding]:
+    nominal_bit_s = _find_nominal_rate(endpoints)
+    fast_products = {
         product
-        for end in members
-        if (own := own_rate(end)) and own[0] >= NEAR * nominal
-        for product in _products_of(end)
+        for endpoint in endpoints
+        if (reading := read_rate(endpoint)) and reading[0] >= NEAR * nominal_bit_s
+        for product in _list_products(endpoint)
     }
-    for end in members:
-        yield from _rate_findings(end, nominal, fast)
+    for endpoint in endpoints:
+        yield from _examine_endpoint(endpoint, nominal_bit_s, fast_products)
 
 
-def _reference(members: Sequence[MemberPort]) -> float:
-    """The rate that a member should have: as declared, else that of most of them; 0 without any.
+def _find_nominal_rate(endpoints: Sequence[Endpoint]) -> float:
+    """Return the rate that a member should have in bit/s, 0 if unknown.
 
-    A head with a faster port than all nodes is no fault of theirs. Where no rate is that of
-    most, the fastest counts. Discovery takes a network's rate from a member's driver where
-    nobody declared one, and says so.
+    It is the declared rate, else that of most members, else the fastest. A head with a faster port
+    than all nodes is not a fault of theirs. If nobody declared a rate, discovery takes it from a
+    member's driver, and ``rate_origin`` names the driver.
     """
-    network = members[0].network
+    network = endpoints[0].network
     stated = 0.0 if isinstance(network.rate_bit_s, Skipped) else network.rate_bit_s
-    if not any(network.rate_origin.startswith(f"{end.where}'s driver ") for end in members):
+    if not any(
+        network.rate_origin.startswith(f"{endpoint.label}'s driver ") for endpoint in endpoints
+    ):
         return stated
-    common = usual(rate for end in members if (rate := port_rate(end.interface)))
+    common = find_majority(rate for endpoint in endpoints if (rate := get_rate(endpoint.interface)))
     return stated if isinstance(common, Skipped) else common
 
 
-def _products_of(end: MemberPort) -> tuple[str, ...]:
-    """Those of the adapters behind a port, a VLAN or a bond that are known."""
-    return tuple(dict.fromkeys(end.seen.product(one) for one in behind(end) if one))
-
-
-def own_rate(end: MemberPort) -> tuple[float, str] | None:
-    """What the node itself says that the port carries in bit/s, and how it says so; None where
-    it gives no rate."""
-    interface, known = end.interface, []
-    if not isinstance(interface.speed_bit_s, Skipped):
-        known.append(
-            (interface.speed_bit_s, f"{end.where} reports {link_rate(interface.speed_bit_s)}")
+def _list_products(endpoint: Endpoint) -> tuple[str, ...]:
+    """Return the products of the known adapters behind a port, a VLAN or a bond."""
+    return tuple(
+        dict.fromkeys(
+            endpoint.node.get_product(adapter) for adapter in find_adapters(endpoint) if adapter
         )
+    )
+
+
+def read_rate(endpoint: Endpoint) -> tuple[float, str] | None:
+    """Return the rate that the node itself reports in bit/s, with its source; None without one."""
+    interface, readings = endpoint.interface, []
+    if not isinstance(interface.speed_bit_s, Skipped):
+        speed = link_rate(interface.speed_bit_s)
+        readings.append((interface.speed_bit_s, f"{endpoint.label} reports {speed}"))
     if isinstance(interface.shaper, Shaper):
         bucket = interface.shaper.rate_bit_s
         mtu = interface.mtu_bytes
         wire = bucket * (mtu + WIRE_BYTES) / (mtu + COUNTED_BYTES)
-        told = f"{end.where} has a token bucket of {link_rate(bucket)}: {link_rate(wire)} of wire"
-        known.append((wire, told))
-    return min(known, default=None)
+        source = (
+            f"{endpoint.label} has a token bucket of {link_rate(bucket)}:"
+            f" {link_rate(wire)} on the wire"
+        )
+        readings.append((wire, source))
+    return min(readings, default=None)
 
 
-def _rate_findings(end: MemberPort, nominal: float, fast: set[str]) -> Iterator[Finding]:
-    """A node of another generation is no fault; a pair with it is slower all the same."""
-    own, modes = own_rate(end), _own_modes(end)
-    shaped = isinstance(end.interface.shaper, Shaper)
-    severity, remedy, made = Severity.FAIL, SHAPED if shaped else "", None
+def _examine_endpoint(
+    endpoint: Endpoint, nominal_bit_s: float, fast_products: set[str]
+) -> Iterator[Finding]:
+    """A node of another generation is not a fault, although a pair with it is slower."""
+    reading, modes = read_rate(endpoint), _get_single_modes(endpoint)
+    is_shaped = isinstance(endpoint.interface.shaper, Shaper)
+    severity, remedy, limit = Severity.FAIL, SHAPED if is_shaped else "", None
     if modes and modes.duplex == "half":
-        told = f"{end.where} reports half duplex"
-        yield found(severity, end, "runs half duplex", told, remedy=remedy)
-    if own is None:
+        evidence = f"{endpoint.label} reports half duplex"
+        yield make_finding(severity, endpoint, "runs half duplex", evidence, remedy=remedy)
+    if reading is None:
         return
-    rate, told = own
-    best = max({*modes.supported_bit_s} & {*modes.partner_bit_s}, default=0.0) if modes else 0.0
-    if rate < NEAR * nominal:
-        evidence = [told, f"{end.net}: {end.network.rate_origin}"]
-        made = no_more(end, rate, NEAR * nominal)
-        if not made and not shaped:
-            made = _other_product(end, nominal, fast)
-        if made:
-            severity, reason = made
-            evidence.append(reason)
-            remedy = "none; compare pairs of like nodes, or declare networks of their own"
-        what = f"runs at {link_rate(rate)} instead of {link_rate(nominal)}"
-        yield found(severity, end, what, *evidence, remedy=remedy)
+    rate, source = reading
+    common_rates = {*modes.supported_bit_s} & {*modes.partner_bit_s} if modes else set()
+    best = max(common_rates, default=0.0)
+    if rate < NEAR * nominal_bit_s:
+        evidence_lines = [source, f"{endpoint.network_name}: {endpoint.network.rate_origin}"]
+        limit = explain_lower_rate(endpoint, rate, NEAR * nominal_bit_s)
+        if not limit and not is_shaped:
+            limit = _compare_products(endpoint, nominal_bit_s, fast_products)
+        if limit:
+            severity, reason = limit
+            evidence_lines.append(reason)
+            remedy = "none; compare pairs of like nodes, or declare a network for each rate"
+        summary = f"runs at {link_rate(rate)} instead of {link_rate(nominal_bit_s)}"
+        yield make_finding(severity, endpoint, summary, *evidence_lines, remedy=remedy)
     elif rate < NEAR * best:
-        what = f"runs at {link_rate(rate)}, though both ends support {link_rate(best)}"
-        offers = f"{end.where}: link partner offers {link_rate(best)}"
-        yield found(severity, end, what, told, offers, remedy=remedy)
+        summary = f"runs at {link_rate(rate)}, though both ends support {link_rate(best)}"
+        offer = f"{endpoint.label}: link partner offers {link_rate(best)}"
+        yield make_finding(severity, endpoint, summary, source, offer, remedy=remedy)
 
 
-def _other_product(end: MemberPort, nominal: float, fast: set[str]) -> tuple[Severity, str] | None:
-    own = _products_of(end)
-    known = any(modes and modes.supported_bit_s for modes in modes_behind(end))
-    if known or not own or not fast or fast & {*own}:
+def _compare_products(
+    endpoint: Endpoint, nominal_bit_s: float, fast_products: set[str]
+) -> tuple[Severity, str] | None:
+    products = _list_products(endpoint)
+    is_supported_known = any(modes and modes.supported_bit_s for modes in find_modes(endpoint))
+    if is_supported_known or not products or not fast_products or fast_products & {*products}:
         return None
-    told = f"{end.where} is on another adapter than those with {link_rate(nominal)}"
-    return Severity.NOTE, f"{told}: {listed(own)}"
+    return Severity.NOTE, (
+        f"{endpoint.label} has another adapter than the members with"
+        f" {link_rate(nominal_bit_s)}: {listed(products)}"
+    )
 
 
-def _own_modes(end: MemberPort) -> LinkModes | None:
-    """Those of a single port, which a VLAN may be on."""
-    modes = modes_behind(end)
+def _get_single_modes(endpoint: Endpoint) -> LinkModes | None:
+    """Return the link modes of a single port, which a VLAN may be on."""
+    modes = find_modes(endpoint)
     return modes[0] if len(modes) == 1 else None
 
 
@@ -127,82 +150,93 @@ SHAPED = "look at tc qdisc show on the node; remove the token bucket or set it t
 
 
 class PrintedPort(msgspec.Struct, frozen=True):
-    """An interface of a node that was not asked, as ``ethtool`` prints it; ``rate_bit_s`` is 0
-    where it gives none."""
+    """An interface as ``ethtool`` prints it, of a node that did not answer.
 
-    seen: KnownNode
+    ``rate_bit_s`` is 0 if the printout gives no rate.
+    """
+
+    node: KnownNode
     name: str
     rate_bit_s: float
     modes: LinkModes | None
 
     @property
-    def where(self) -> str:
-        return f"{self.seen.name}:{self.name}"
+    def label(self) -> str:
+        return f"{self.node.name}:{self.name}"
 
 
-def _printed(cluster: Cluster) -> list[tuple[PrintedPort, ...]]:
-    """Interfaces of one name on like nodes that were not asked, where a printout has their link."""
-    found: list[tuple[PrintedPort, ...]] = []
-    for group in cluster.alike:
+def _group_printed_ports(cluster: Cluster) -> list[tuple[PrintedPort, ...]]:
+    """Return interfaces with a printed link, by name, of like nodes that did not answer."""
+    groups: list[tuple[PrintedPort, ...]] = []
+    for peers in cluster.peer_groups:
         ports = [
-            PrintedPort(seen, name, float(seen.fact(f"speed of {name}") or 0), modes_of(seen, name))
-            for seen in group
-            if not seen.asked
-            for name in sorted(
-                key.partition(" of ")[2] for key in seen.facts if key.startswith("link of ")
+            PrintedPort(
+                node, name, float(node.get_fact(f"speed of {name}") or 0),
+                get_link_modes(node, name),
             )
-        ]
-        found += grouped(ports, lambda one: one.name).values()
-    return found
+            for node in peers
+            if not node.answered
+            for name in sorted(
+                fact.partition(" of ")[2] for fact in node.facts if fact.startswith("link of ")
+            )
+        ]  # fmt: skip
+        groups += grouped(ports, lambda port: port.name).values()
+    return groups
 
 
-def modes_of(seen: KnownNode, interface: str) -> LinkModes | None:
-    """The link modes of an interface, ``None`` where they are not known."""
-    return _modes(seen.adapter_of(interface))
+def get_link_modes(node: KnownNode, interface: str) -> LinkModes | None:
+    """Return the link modes of an interface, None if unknown."""
+    return _get_modes(node.find_adapter(interface))
 
 
-def _printed_rates(ports: tuple[PrintedPort, ...]) -> Iterator[Finding]:
-    """Beside the rate of most; a port without a link is told of where most have one."""
-    up = [one for one in ports if one.seen.fact(f"link of {one.name}") != "no"]
-    rates = [one.rate_bit_s for one in up if one.rate_bit_s]
-    common = usual(rates)
-    nominal = max(rates, default=0.0) if isinstance(common, Skipped) else common
-    for one in ports:
-        told = f"{one.where}: {link_rate(one.rate_bit_s) if one.rate_bit_s else 'no rate'}"
-        if one not in up and 2 * len(up) > len(ports):
-            reason = one.seen.fact(f"link reason of {one.name}")
-            why = f"{one.where}: link detected: no{f' ({reason})' * bool(reason)}"
-            yield found(Severity.FAIL, one.where, "has no link, like ports have", why,
-                        nodes=(one.seen.name,))  # fmt: skip
-        elif one in up and one.modes and one.modes.duplex == "half":
-            yield found(Severity.FAIL, one.where, "runs half duplex", told, nodes=(one.seen.name,))
-        elif one in up and 0 < one.rate_bit_s < NEAR * nominal:
-            what = f"runs at {link_rate(one.rate_bit_s)}, like ports at {link_rate(nominal)}"
-            yield found(Severity.FAIL, one.where, what, told, nodes=(one.seen.name,))
+def _examine_printed_ports(ports: tuple[PrintedPort, ...]) -> Iterator[Finding]:
+    """Compare ports with the rate of most; report a missing link if most ports have one."""
+    linked = [port for port in ports if port.node.get_fact(f"link of {port.name}") != "no"]
+    rates = [port.rate_bit_s for port in linked if port.rate_bit_s]
+    common = find_majority(rates)
+    nominal_bit_s = max(rates, default=0.0) if isinstance(common, Skipped) else common
+    for port in ports:
+        rate = link_rate(port.rate_bit_s) if port.rate_bit_s else "no rate"
+        evidence, nodes = f"{port.label}: {rate}", (port.node.name,)
+        if port not in linked and 2 * len(linked) > len(ports):
+            reason = port.node.get_fact(f"link reason of {port.name}")
+            evidence = f"{port.label}: link detected: no{f' ({reason})' * bool(reason)}"
+            summary = "has no link, like ports have one"
+            yield make_finding(Severity.FAIL, port.label, summary, evidence, nodes=nodes)
+        elif port in linked and port.modes and port.modes.duplex == "half":
+            yield make_finding(Severity.FAIL, port.label, "runs half duplex", evidence, nodes=nodes)
+        elif port in linked and 0 < port.rate_bit_s < NEAR * nominal_bit_s:
+            summary = (
+                f"runs at {link_rate(port.rate_bit_s)}, like ports at {link_rate(nominal_bit_s)}"
+            )
+            yield make_finding(Severity.FAIL, port.label, summary, evidence, nodes=nodes)
 
 
-def _look(
-    _: Cluster, groups: Sequence[tuple[MemberPort, ...] | tuple[PrintedPort, ...]]
+def _examine_groups(
+    _: Cluster, groups: Sequence[tuple[Endpoint, ...] | tuple[PrintedPort, ...]]
 ) -> Iterator[Finding]:
     for group in groups:
-        members = [one for one in group if isinstance(one, MemberPort)]
-        printed = [one for one in group if isinstance(one, PrintedPort)]
-        yield from _rates(tuple(members)) if members else _printed_rates(tuple(printed))
+        endpoints = [port for port in group if isinstance(port, Endpoint)]
+        printed = [port for port in group if isinstance(port, PrintedPort)]
+        if endpoints:
+            yield from _examine_endpoints(tuple(endpoints))
+        else:
+            yield from _examine_printed_ports(tuple(printed))
 
 
 RATE = Check(
     "rate",
     "Every port runs at its network's rate, full duplex",
     "No figure of a pair can be above the rate of its slower port.",
-    lambda cluster: (*_rated(cluster), *_printed(cluster)),
+    lambda cluster: (*_group_endpoints(cluster), *_group_printed_ports(cluster)),
     lambda cluster: (
         "no driver and no declaration gives a rate"
-        if cluster.ends
+        if cluster.endpoints
         else "no network joins these nodes"
     ),
-    _look,
+    _examine_groups,
     "let both ends negotiate (ethtool INTERFACE shows what they offer), reseat or exchange the"
-    " cable and the transceiver, then the port; see how the switch's port is set",
+    " cable and the transceiver, then the port; check the setting of the switch's port",
 )
 
 #: Lanes, and the rate of each in bit/s.
@@ -210,94 +244,105 @@ Width = tuple[int, float]
 
 CABLE = (
     "reseat or exchange the cable, then the transceiver and the port; look at the port's symbol and"
-    " link error counters and at what the switch's port is set to"
+    " link error counters and at the setting of the switch's port"
 )
 
 
-def _rdma_rates(_: Cluster, every: Sequence[Port]) -> Iterator[Finding]:
-    same = {id(one.same): one.same for one in every}
-    common = {key: _usual(some) for key, some in same.items()}
-    rates = {key: _usual_rate(some) for key, some in same.items()}
-    for one in every:
-        yield from _rdma_rate_findings(one, common[id(one.same)], rates[id(one.same)])
+def _examine_rdma_ports(_: Cluster, ports: Sequence[Port]) -> Iterator[Finding]:
+    like_ports = {id(port.like_ports): port.like_ports for port in ports}
+    widths = {key: _find_usual_width(group) for key, group in like_ports.items()}
+    rates = {key: _find_usual_rate(group) for key, group in like_ports.items()}
+    for port in ports:
+        key = id(port.like_ports)
+        yield from _examine_rdma_port(port, widths[key], rates[key])
 
 
-def _rdma_rate_findings(one: Port, others: Width | None, rate_bit_s: float) -> Iterator[Finding]:
-    """``others`` and ``rate_bit_s`` are those of most like ports."""
-    if one.port.state != "ACTIVE":
-        return  # the check of ports has it
-    own, rate = width(one.port), one.port.rate_bit_s
-    if own is None and isinstance(rate, float) and rate < NEAR * rate_bit_s:
-        what = f"runs at {link_rate(rate)}, like ports at {link_rate(rate_bit_s)}"
-        yield found(Severity.FAIL, one, what, f"{one.where}: {link_rate(rate)}")
+def _examine_rdma_port(
+    port: Port, usual_width: Width | None, usual_bit_s: float
+) -> Iterator[Finding]:
+    """Compare a port with most like ports."""
+    if port.port.state != "ACTIVE":
+        return  # the check ``port`` reports it
+    width, rate = get_width(port.port), port.port.rate_bit_s
+    if width is None and isinstance(rate, float) and rate < NEAR * usual_bit_s:
+        summary = f"runs at {link_rate(rate)}, like ports at {link_rate(usual_bit_s)}"
+        yield make_finding(Severity.FAIL, port, summary, f"{port.label}: {link_rate(rate)}")
         return
-    if own is not None and others is not None and _width_rate(own) < NEAR * _width_rate(others):
-        what = f"runs at {_name(own)}, like ports at {_name(others)}"
-        told = f"{one.where}: {_name(own)}{_supported_lanes(one.port)}"
-        yield found(Severity.FAIL, one, what, told)
+    if (
+        width is not None
+        and usual_width is not None
+        and _compute_rate(width) < NEAR * _compute_rate(usual_width)
+    ):
+        summary = f"runs at {_name_width(width)}, like ports at {_name_width(usual_width)}"
+        evidence = f"{port.label}: {_name_width(width)}{_describe_lanes(port.port)}"
+        yield make_finding(Severity.FAIL, port, summary, evidence)
     else:
-        yield from _below_own(one)
+        yield from _compare_with_supported(port)
 
 
-def _usual_rate(same: tuple[RdmaPort, ...]) -> float:
-    """The rate in bit/s of most like ports that are up, the best where there is no usual one, 0
-    where none is known."""
-    rates = [one.rate_bit_s for one in same
-             if one.state == "ACTIVE" and isinstance(one.rate_bit_s, float)]  # fmt: skip
-    common = usual(rates)
+def _find_usual_rate(ports: tuple[RdmaPort, ...]) -> float:
+    """Return the rate of most active ports in bit/s, without a majority the best, 0 if unknown."""
+    rates = [
+        port.rate_bit_s
+        for port in ports
+        if port.state == "ACTIVE" and isinstance(port.rate_bit_s, float)
+    ]
+    common = find_majority(rates)
     return max(rates, default=0.0) if isinstance(common, Skipped) else common
 
 
-def width(port: RdmaPort) -> Width | None:
-    """Lanes, and bit/s of each; None where one of them is not known."""
+def get_width(port: RdmaPort) -> Width | None:
+    """Return lanes, and bit/s of each; None if one of them is unknown."""
     if isinstance(port.lanes, Skipped) or isinstance(port.lane_bit_s, Skipped):
         return None
     return port.lanes, port.lane_bit_s
 
 
-def _usual(same: tuple[RdmaPort, ...]) -> Width | None:
-    """That of most like ports that are up; the best where there is no usual one."""
-    up = (port for port in same if port.state == "ACTIVE")
-    known = [one for one in map(width, up) if one is not None]
-    common = usual(known)
-    return max(known, key=_width_rate, default=None) if isinstance(common, Skipped) else common
+def _find_usual_width(ports: tuple[RdmaPort, ...]) -> Width | None:
+    """Return the width of most active ports, without a majority the best."""
+    active = (port for port in ports if port.state == "ACTIVE")
+    widths = [width for width in map(get_width, active) if width is not None]
+    common = find_majority(widths)
+    return max(widths, key=_compute_rate, default=None) if isinstance(common, Skipped) else common
 
 
-def _width_rate(width: Width) -> float:
+def _compute_rate(width: Width) -> float:
     return width[0] * width[1]
 
 
-def _name(width: Width) -> str:
+def _name_width(width: Width) -> str:
     lanes, lane_bit_s = width
     return f"{lanes} lane{'s' * (lanes != 1)} of {link_rate(lane_bit_s)}"
 
 
-def _supported_lanes(port: RdmaPort) -> str:
-    lanes = f"; lanes supported: {max(port.lanes_supported)}" if port.lanes_supported else ""
+def _describe_lanes(port: RdmaPort) -> str:
+    supported = f"; lanes supported: {max(port.lanes_supported)}" if port.lanes_supported else ""
     enabled = [str(count) for count in port.lanes_enabled]
-    return lanes + (f", enabled: {listed(enabled)}" if enabled else "")
+    return supported + (f", enabled: {listed(enabled)}" if enabled else "")
 
 
-def _below_own(one: Port) -> Iterator[Finding]:
-    """Less than it supports, as are all like ports.
+def _compare_with_supported(port: Port) -> Iterator[Finding]:
+    """Report a port below what it supports; all like ports are the same.
 
     InfiniBand's cables that split a switch's port leave two of four lanes (HDR100, NDR200), and
-    a switch may be of an older generation; Omni-Path knows neither.
+    a switch may be of an older generation; Omni-Path has neither.
     """
-    port = one.port
-    by_design = port.protocol != "omni-path"
-    severity = Severity.NOTE if by_design else Severity.FAIL
-    most = max(port.lanes_supported, default=0)
-    if isinstance(port.lanes, int) and 0 < port.lanes < most:
-        told = f"{one.where}: {port.lanes} lanes{_supported_lanes(port)}"
-        yield found(severity, one, f"has {port.lanes} of {most} lanes", told)
-    best = max(port.lane_bit_s_supported, default=0.0)
-    if not isinstance(port.lane_bit_s, Skipped) and 0 < port.lane_bit_s < NEAR * best:
-        what = f"has lanes of {link_rate(port.lane_bit_s)}, supports {link_rate(best)}"
-        told = f"{one.where}: {link_rate(port.lane_bit_s)} a lane"
-        yield found(Severity.NOTE, one, what, told)
-    if not most and not best:
-        yield from _below_family(one)
+    rdma_port = port.port
+    may_be_design = rdma_port.protocol != "omni-path"
+    severity = Severity.NOTE if may_be_design else Severity.FAIL
+    max_lanes = max(rdma_port.lanes_supported, default=0)
+    if isinstance(rdma_port.lanes, int) and 0 < rdma_port.lanes < max_lanes:
+        evidence = f"{port.label}: {rdma_port.lanes} lanes{_describe_lanes(rdma_port)}"
+        summary = f"has {rdma_port.lanes} of {max_lanes} lanes"
+        yield make_finding(severity, port, summary, evidence)
+    max_lane_bit_s = max(rdma_port.lane_bit_s_supported, default=0.0)
+    lane_bit_s = rdma_port.lane_bit_s
+    if not isinstance(lane_bit_s, Skipped) and 0 < lane_bit_s < NEAR * max_lane_bit_s:
+        summary = f"has lanes of {link_rate(lane_bit_s)}, supports {link_rate(max_lane_bit_s)}"
+        evidence = f"{port.label}: {link_rate(lane_bit_s)} a lane"
+        yield make_finding(Severity.NOTE, port, summary, evidence)
+    if not max_lanes and not max_lane_bit_s:
+        yield from _compare_with_family(port)
 
 
 #: Mellanox' adapters by their PCI numbers: the family, its fastest link, and the nominal rate in
@@ -312,21 +357,25 @@ FAMILIES: dict[str, tuple[str, str, float]] = {
 }  # fmt: skip
 
 
-def _below_family(one: Port) -> Iterator[Finding]:
-    """Where no source tells what the port supports, and all like ports are alike."""
-    port, rate = one.port, one.port.rate_bit_s
-    adapter = next((a for a in one.seen.adapters if port.device in a.rdma_devices), None)
-    part = one.seen.fact(f"part {port.device}") or (one.seen.product(adapter) if adapter else "")
-    if port.protocol != "infiniband" or part not in FAMILIES or not isinstance(rate, float):
+def _compare_with_family(port: Port) -> Iterator[Finding]:
+    """Compare with the adapter's family if no source reports what the port supports."""
+    rdma_port, rate = port.port, port.port.rate_bit_s
+    adapter = next(
+        (adapter for adapter in port.node.adapters if rdma_port.device in adapter.rdma_devices),
+        None,
+    )
+    product = port.node.get_product(adapter) if adapter else ""
+    part = port.node.get_fact(f"part {rdma_port.device}") or product
+    if rdma_port.protocol != "infiniband" or part not in FAMILIES or not isinstance(rate, float):
         return
-    family, link, most = FAMILIES[part]
-    if rate < NEAR * most:
-        own = width(port)
-        lanes = f" ({_name(own)})" if own else ""
-        what = f"runs at {link_rate(rate)}{lanes}, {family} has up to {link_rate(most)} ({link})"
-        yield found(
-            Severity.NOTE, one, what, f"{one.where}: {link_rate(rate)}, adapter {part}",
-            remedy=BOUGHT_SO,
+    family, link, max_bit_s = FAMILIES[part]
+    if rate < NEAR * max_bit_s:
+        width = get_width(rdma_port)
+        lanes = f" ({_name_width(width)})" if width else ""
+        yield make_finding(
+            Severity.NOTE, port,
+            f"runs at {link_rate(rate)}{lanes}, {family} has up to {link_rate(max_bit_s)} ({link})",
+            f"{port.label}: {link_rate(rate)}, adapter {part}", remedy=BOUGHT_SO,
         )  # fmt: skip
 
 
@@ -338,67 +387,76 @@ BOUGHT_SO = (
 RDMA_RATE = Check(
     "rdma-rate",
     "Every RDMA port has all its lanes, at the speed that it supports",
-    "Each lane that is missing takes its share of the bandwidth; a slower lane takes it of all.",
+    "Each missing lane takes its share of the bandwidth; slow lanes reduce all of it.",
     lambda cluster: cluster.ports,
     "no RDMA port is known",
-    _rdma_rates,
+    _examine_rdma_ports,
     CABLE,
 )
 
-#: Drivers of what is on other interfaces, as ethtool and ip name them. Linux 6.12,
+#: Drivers of interfaces that are on other interfaces, as ethtool and ip name them. Linux 6.12,
 #: net/8021q/vlan_dev.c, net/bridge/br_device.c; in drivers/net: bonding, team, macvlan.c.
 STACKED = frozenset(
     {"802.1Q VLAN Support", "vlan", "bonding", "bond", "team", "bridge", "macvlan", "ipvlan"}
 )
 
 
-def behind(end: MemberPort) -> tuple[Adapter | None, ...]:
-    """The adapter of each port that the end is on, ``None`` where it is not known."""
-    return tuple(end.seen.adapter_of(one.name) for one in end.seen.ports_behind(end.interface.name))
+def find_adapters(endpoint: Endpoint) -> tuple[Adapter | None, ...]:
+    """Return the adapter of each port that the endpoint is on, None for an unknown adapter."""
+    ports = endpoint.node.find_ports_behind(endpoint.interface.name)
+    return tuple(endpoint.node.find_adapter(port.name) for port in ports)
 
 
-def modes_behind(end: MemberPort) -> tuple[LinkModes | None, ...]:
-    """The link modes of each port that the end is on, ``None`` where they are not known."""
-    return tuple(map(_modes, behind(end)))
+def find_modes(endpoint: Endpoint) -> tuple[LinkModes | None, ...]:
+    """Return the link modes of each port that the endpoint is on, None for unknown modes."""
+    return tuple(map(_get_modes, find_adapters(endpoint)))
 
 
-def no_more(end: MemberPort, rate_bit_s: float, needed_bit_s: float) -> tuple[Severity, str] | None:
-    """Why the end, which runs at ``rate_bit_s``, is not made for ``needed_bit_s``, and how much
-    that counts; ``None`` where it may be."""
-    most = _most(end, rate_bit_s)
-    if most is not None:
-        told = f"{end.where} supports no more than {link_rate(most)}"
-        return (Severity.NOTE, told) if most < needed_bit_s else None
-    if end.interface.driver in STACKED and not any(behind(end)):
-        return _all_ports(end, rate_bit_s)
+def explain_lower_rate(
+    endpoint: Endpoint, rate_bit_s: float, needed_bit_s: float
+) -> tuple[Severity, str] | None:
+    """Return why the hardware cannot reach ``needed_bit_s``, and the severity; None if it may."""
+    max_bit_s = _find_supported_rate(endpoint, rate_bit_s)
+    if max_bit_s is not None:
+        reason = f"{endpoint.label} supports no more than {link_rate(max_bit_s)}"
+        return (Severity.NOTE, reason) if max_bit_s < needed_bit_s else None
+    if endpoint.interface.driver in STACKED and not any(find_adapters(endpoint)):
+        return _compare_all_ports(endpoint, rate_bit_s)
     return None
 
 
-def _most(end: MemberPort, rate_bit_s: float) -> float | None:
-    """What the ports behind support: together, or of a bond that uses one of them the best."""
-    best = [_supported(one) for one in behind(end)]
-    if not best or not all(best):
+def _find_supported_rate(endpoint: Endpoint, rate_bit_s: float) -> float | None:
+    """Return what the ports behind support together; the best of them for an active-backup bond."""
+    supported = [_get_supported_rate(adapter) for adapter in find_adapters(endpoint)]
+    if not supported or not all(supported):
         return None
-    now = sum(port_rate(one) for one in end.seen.ports_behind(end.interface.name))
-    return max(best) if rate_bit_s < NEAR * now else sum(best)
+    ports = endpoint.node.find_ports_behind(endpoint.interface.name)
+    current_bit_s = sum(get_rate(port) for port in ports)
+    return max(supported) if rate_bit_s < NEAR * current_bit_s else sum(supported)
 
 
-def _all_ports(end: MemberPort, rate_bit_s: float) -> tuple[Severity, str] | None:
-    """Where it is not known what the end is on: no port of the node runs at more, or could."""
-    adapters = [one for one in end.seen.adapters if one.kind == "ethernet"]
-    names = {name for one in adapters for name in one.interfaces}
-    ports = [one for one in end.seen.node.interfaces if one.name in names and one.carrier is True]
-    best = [max(port_rate(one), _supported(end.seen.adapter_of(one.name))) for one in ports]
+def _compare_all_ports(endpoint: Endpoint, rate_bit_s: float) -> tuple[Severity, str] | None:
+    """Compare with all ports of the node if the ports behind are unknown."""
+    node = endpoint.node
+    adapters = [adapter for adapter in node.adapters if adapter.kind == "ethernet"]
+    names = {name for adapter in adapters for name in adapter.interfaces}
+    ports = [
+        interface
+        for interface in node.probe.interfaces
+        if interface.name in names and interface.carrier is True
+    ]
+    best = [
+        max(get_rate(port), _get_supported_rate(node.find_adapter(port.name))) for port in ports
+    ]
     if not best or not all(best) or NEAR * max(best) > rate_bit_s:
         return None
-    told = f"no port of {end.seen.name} that is up can do more than {link_rate(max(best))}"
-    return Severity.WARN, told
+    return Severity.WARN, f"no active port of {node.name} can do more than {link_rate(max(best))}"
 
 
-def _modes(adapter: Adapter | None) -> LinkModes | None:
+def _get_modes(adapter: Adapter | None) -> LinkModes | None:
     return adapter.modes if adapter and isinstance(adapter.modes, LinkModes) else None
 
 
-def _supported(adapter: Adapter | None) -> float:
-    modes = _modes(adapter)
+def _get_supported_rate(adapter: Adapter | None) -> float:
+    modes = _get_modes(adapter)
     return max(modes.supported_bit_s, default=0.0) if modes else 0.0

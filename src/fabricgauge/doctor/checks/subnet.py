@@ -1,8 +1,7 @@
-"""What printouts of counters and of a whole InfiniBand subnet tell: errors so far, links below what
-both ends support; pure.
+"""Do printouts of counters and of an InfiniBand subnet show errors or slow links? pure.
 
-Counters count since they were cleared or the driver was loaded: how long that is nobody tells. So a
-port is held against others, and no rate of errors is given.
+Counters count since they were cleared or the driver was loaded, and printouts do not give that
+time. So a port is compared with other ports, and no rate of errors is given.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,26 +9,26 @@ from statistics import median_low
 
 import msgspec
 
-from fabricgauge.doctor.check import Check, found
+from fabricgauge.doctor.check import Check, make_finding
 from fabricgauge.doctor.checks.rates import CABLE, NEAR
-from fabricgauge.doctor.places import Cluster, usual
+from fabricgauge.doctor.places import Cluster, find_majority
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.groups import grouped
 from fabricgauge.model.subnet import SubnetLink, SubnetPort
 from fabricgauge.words.figures import link_rate
 from fabricgauge.words.port_counters import kind_of
 
-#: Fewer errors since nobody knows when are chance: a link is specified to have one bit of 10^12
-#: wrong, which at 100 Gb/s is one in ten seconds without forward error correction.
-LEAST_ERRORS = 100
+#: Fewer errors since an unknown time are chance: the specification of a link permits one wrong bit
+#: of 10^12, which at 100 Gb/s is one in ten seconds without forward error correction.
+MIN_ERRORS = 100
 
-#: A link that went down or was trained anew this often does so by itself: nodes and switches are
-#: started again now and then.
-LEAST_DOWN = 20
+#: A healthy link goes down or is trained again less often than this: nodes and switches restart now
+#: and then.
+MIN_DOWN = 20
 _DOWN = ("down", "recovery")
 
-#: A port stands out with this many times what the middle one of its like has.
-TIMES_OTHERS = 10
+#: A port stands out with this many times the count of the median port of its group.
+MEDIAN_FACTOR = 10
 
 #: The largest value of a counter of the standard, at which it stays (InfiniBand Architecture
 #: Specification Volume 1, 16.1.3.5, PortCounters: 16, 8 and 4 bits).
@@ -39,132 +38,150 @@ FULL = {
     "LocalLinkIntegrityErrors": 15, "ExcessiveBufferOverrunErrors": 15, "VL15Dropped": 65535,
 }  # fmt: skip
 
-#: A switch drops multicast packets that would go back where they came from; it is no error
+#: A switch drops multicast packets that would go back to their sender; it is not an error
 #: (ibqueryerrors(8) leaves it out by default in its own list of thresholds).
 _SOUND = frozenset({"PortRcvSwitchRelayErrors"})
 
 
 class CountedPort(msgspec.Struct, frozen=True):
-    """A port with its counters of errors and drops; ``like`` names those it is held against."""
+    """A port with its counters of errors and drops; ``group`` names the ports to compare with."""
 
-    where: str
+    label: str
     node: str
-    like: tuple[str, ...]
+    group: tuple[str, ...]
     counters: dict[str, int]
 
-    def of(self, kind: str) -> dict[str, int]:
-        return {n: v for n, v in self.counters.items() if n not in _SOUND and kind_of(n) == kind}
+    def list_counters(self, kind: str) -> dict[str, int]:
+        return {
+            name: value
+            for name, value in self.counters.items()
+            if name not in _SOUND and kind_of(name) == kind
+        }
 
 
-def _counted(cluster: Cluster) -> list[CountedPort]:
-    """Ports of nodes by their facts; ports of the subnet, of which those without errors are not
-    listed and count none."""
-    places: list[CountedPort] = []
-    for number, group in enumerate(cluster.alike):
-        for seen in group:
-            for name, text in seen.facts.items():
+def _list_counted_ports(cluster: Cluster) -> list[CountedPort]:
+    """Return ports of nodes with the counters in their facts.
+
+    Ports of the subnet without errors are not listed: their count is zero.
+    """
+    ports: list[CountedPort] = []
+    for number, peers in enumerate(cluster.peer_groups):
+        for node in peers:
+            for name, text in node.facts.items():
                 if name.startswith(FACT):
                     port = name.removeprefix(FACT)
-                    like = ("node", str(number), port)
-                    places.append(
-                        CountedPort(f"{seen.name}:{port}", seen.name, like, _numbers(text))
-                    )
-    return places
+                    group = ("node", str(number), port)
+                    label = f"{node.name}:{port}"
+                    ports.append(CountedPort(label, node.name, group, _parse_counters(text)))
+    return ports
 
 
 #: The fact of ``ethtool -S``, ``mlxlink -c``: ``counters of ens1``.
 FACT = "counters of "
 
 
-def _numbers(text: str) -> dict[str, int]:
+def _parse_counters(text: str) -> dict[str, int]:
     pairs = (word.rpartition("=") for word in text.split())
     return {name: int(value) for name, _, value in pairs if name and value.isdecimal()}
 
 
-Named = Callable[[SubnetPort], tuple[str, str]]
+NamePort = Callable[[SubnetPort], tuple[str, str]]
 
 
-def naming(cluster: Cluster) -> Named:
-    """What to call a port of the subnet, and its node: ``n2:mlx5_0:1`` and ``n2``; of a switch its
-    own words, and no node."""
+def make_port_namer(cluster: Cluster) -> NamePort:
+    """Return a function that names a port of the subnet and its node: ``n2:mlx5_0:1``, ``n2``.
+
+    A switch's port keeps its description and has no node.
+    """
     by_guid: dict[str, tuple[str, str]] = {}
     by_name: dict[tuple[str, str], tuple[str, str]] = {}
-    hosts: dict[str, str] = {}
-    for seen in cluster.nodes:
-        hosts |= {seen.node.hostname or seen.name: seen.name, seen.name: seen.name}
-        for one in seen.inventory.rdma_ports:
-            told = (f"{seen.name}:{one.name}", seen.name)
-            by_guid.setdefault(one.guid if isinstance(one.guid, str) else "", told)
-            by_name[seen.name, one.name] = told
+    nodes_by_host: dict[str, str] = {}
+    for node in cluster.nodes:
+        nodes_by_host |= {node.probe.hostname or node.name: node.name, node.name: node.name}
+        for rdma_port in node.inventory.rdma_ports:
+            names = (f"{node.name}:{rdma_port.name}", node.name)
+            by_guid.setdefault(rdma_port.guid if isinstance(rdma_port.guid, str) else "", names)
+            by_name[node.name, rdma_port.name] = names
 
-    def named(port: SubnetPort) -> tuple[str, str]:
+    def name_port(port: SubnetPort) -> tuple[str, str]:
         if port.guid and port.guid in by_guid:
             return by_guid[port.guid]
         host, _, device = port.description.partition(" ")
-        node = hosts.get(host, "") if device else ""
+        node = nodes_by_host.get(host, "") if device else ""
         return by_name.get((node, f"{device}:{port.number}"), (port.name, node))
 
-    return named
+    return name_port
 
 
-def _errors(cluster: Cluster, _: object) -> Iterator[Finding]:
-    for like in grouped(_counted(cluster), lambda one: one.like).values():
-        middle = _middle(like)
-        bad = [one for one in like if _above(one, {}, "errors")]
-        for one in like:
-            worse, severity = _above(one, middle, "errors"), Severity.WARN
-            if not worse:
-                worse, severity = _above(one, middle, "drops"), Severity.NOTE
-            if worse:
-                yield _finding(one, worse, severity, len(like) - 1)
-        if len(like) > 1 and 2 * len(bad) > len(like):
-            yield _everywhere(bad)
-    named = naming(cluster)
-    for of in cluster.preflight.subnet.errors:
-        where, node = named(of.port)
-        port = CountedPort(where, node, (), of.counters)
-        if worse := _above(port, {}, "errors"):
-            yield _finding(port, worse, Severity.WARN, 0)
+def _examine_errors(cluster: Cluster, _: object) -> Iterator[Finding]:
+    for ports in grouped(_list_counted_ports(cluster), lambda port: port.group).values():
+        medians = _compute_medians(ports)
+        with_errors = [port for port in ports if _find_high_counters(port, {}, "errors")]
+        for port in ports:
+            counters, severity = _find_high_counters(port, medians, "errors"), Severity.WARN
+            if not counters:
+                counters, severity = _find_high_counters(port, medians, "drops"), Severity.NOTE
+            if counters:
+                yield _report_counters(port, counters, severity, len(ports) - 1)
+        if len(ports) > 1 and 2 * len(with_errors) > len(ports):
+            yield _report_common_errors(with_errors)
+    name_port = make_port_namer(cluster)
+    for errors in cluster.preflight.subnet.errors:
+        label, node = name_port(errors.port)
+        port = CountedPort(label, node, (), errors.counters)
+        if counters := _find_high_counters(port, {}, "errors"):
+            yield _report_counters(port, counters, Severity.WARN, 0)
 
 
-def _everywhere(bad: Sequence[CountedPort]) -> Finding:
-    """Errors that most like ports have counted: none stands out, and all may be in trouble."""
-    told = (f"{one.where}: {', '.join(f'{n} {v:,}' for n, v in one.of('errors').items())}"
-            for one in bad)  # fmt: skip
-    return found(
-        Severity.NOTE, f"{bad[0].like[-1]} of {len(bad):,} nodes",
-        "has counted errors on most nodes", *told, nodes=[one.node for one in bad],
+def _report_common_errors(ports: Sequence[CountedPort]) -> Finding:
+    """Report errors that most like ports count: no port stands out, all may be in trouble."""
+    lines = []
+    for port in ports:
+        counters = port.list_counters("errors").items()
+        lines.append(f"{port.label}: {', '.join(f'{name} {value:,}' for name, value in counters)}")
+    return make_finding(
+        Severity.NOTE, f"{ports[0].group[-1]} of {len(ports):,} nodes",
+        "has counted errors on most nodes", *lines, nodes=[port.node for port in ports],
     )  # fmt: skip
 
 
-def _middle(like: Sequence[CountedPort]) -> dict[str, int]:
-    """Of each counter what the middle port has, the lower one of two."""
-    names = {name for one in like for name in one.counters}
-    return {name: median_low([one.counters.get(name, 0) for one in like]) for name in names}
+def _compute_medians(ports: Sequence[CountedPort]) -> dict[str, int]:
+    """Return the median of each counter, the lower one of two."""
+    names = {name for port in ports for name in port.counters}
+    return {name: median_low([port.counters.get(name, 0) for port in ports]) for name in names}
 
 
-def _above(one: CountedPort, middle: Mapping[str, int], kind: str) -> dict[str, int]:
-    """The counters that stand out: above what may be chance, and far above the middle port's."""
-    worse = {}
-    for name, value in one.of(kind).items():
-        least = LEAST_DOWN if any(word in name.lower() for word in _DOWN) else LEAST_ERRORS
-        many = value >= least or value >= FULL.get(name, value + 1)
-        if many and value > TIMES_OTHERS * middle.get(name, 0):
-            worse[name] = value
-    return worse
+def _find_high_counters(port: CountedPort, medians: Mapping[str, int], kind: str) -> dict[str, int]:
+    """Return the counters that are above chance and far above the median port's."""
+    high = {}
+    for name, value in port.list_counters(kind).items():
+        is_down = any(word in name.lower() for word in _DOWN)
+        minimum = MIN_DOWN if is_down else MIN_ERRORS
+        is_above_chance = value >= minimum or _is_full(name, value)
+        if is_above_chance and value > MEDIAN_FACTOR * medians.get(name, 0):
+            high[name] = value
+    return high
 
 
-def _finding(one: CountedPort, worse: Mapping[str, int], severity: Severity, peers: int) -> Finding:
-    name, value = max(worse.items(), key=lambda pair: pair[1])
-    full = any(worse[n] >= FULL.get(n, worse[n] + 1) for n in worse)
-    others = f", like ports of {peers} nodes have far fewer" if peers else ""
-    what = f"has counted {value:,} {name}{others}"
-    told = ", ".join(f"{n} {v:,}{' (full)' * (v >= FULL.get(n, v + 1))}" for n, v in worse.items())
-    drops = kind_of(name) == "drops"
-    return found(
-        severity, one.where, what, f"{one.where}: {told}",
-        *(["a counter that is full counts no further"] if full else []),
-        remedy=DROPPED if drops else ERRORS, nodes=(one.node,) if one.node else (),
+def _is_full(name: str, value: int) -> bool:
+    return value >= FULL.get(name, value + 1)
+
+
+def _report_counters(
+    port: CountedPort, counters: Mapping[str, int], severity: Severity, peer_count: int
+) -> Finding:
+    name, value = max(counters.items(), key=lambda item: item[1])
+    peers = f", like ports of {peer_count} nodes have far fewer" if peer_count else ""
+    summary = f"has counted {value:,} {name}{peers}"
+    values = ", ".join(
+        f"{name} {value:,}{' (full)' * _is_full(name, value)}" for name, value in counters.items()
+    )
+    has_full = any(_is_full(name, value) for name, value in counters.items())
+    return make_finding(
+        severity, port.label, summary, f"{port.label}: {values}",
+        *["a full counter stops counting"] * has_full,
+        remedy=DROPPED if kind_of(name) == "drops" else ERRORS,
+        nodes=(port.node,) if port.node else (),
     )  # fmt: skip
 
 
@@ -173,7 +190,7 @@ ERRORS = (
     " transceiver, then the port; look at the counters of the other end as well"
 )
 DROPPED = (
-    "read them again under load: if they rise, the port's buffers run over (pause or PFC is off,"
+    "read them again under load: if they rise, the port's buffers overflow (pause or PFC is off,"
     " the node cannot keep up, or its PCI Express link is too slow)"
 )
 
@@ -182,49 +199,61 @@ PORT_ERRORS = Check(
     "No port has counted many more errors than ports like it",
     "Each bad frame is sent again: latency jumps and bandwidth falls; a link that goes down and up"
     " breaks jobs.",
-    lambda cluster: [*_counted(cluster), *cluster.preflight.subnet.read & {"errors"}],
-    "no printout of ethtool -S, mlxlink -c or ibqueryerrors is at hand",
-    _errors,
+    lambda cluster: [
+        *_list_counted_ports(cluster), *cluster.preflight.subnet.read & {"errors"}
+    ],
+    "no printout of ethtool -S, mlxlink -c or ibqueryerrors is available",
+    _examine_errors,
     ERRORS,
-)
+)  # fmt: skip
 
 
-def _links(cluster: Cluster, links: Sequence[SubnetLink]) -> Iterator[Finding]:
-    """Each link once, named by the end that is a node's where one is."""
-    named = naming(cluster)
-    every = {
-        frozenset({(one.port.description, one.port.number), (one.peer.description, one.peer.number)}
-                  ): one
-        for one in sorted(links, key=lambda one: bool(named(one.port)[1]))
-    }  # fmt: skip
-    below = [one for one in every.values() if one.rate_bit_s < NEAR * one.rate_supported_bit_s]
-    common = usual((one.lanes, one.lane_bit_s) for one in below)
-    by_design = 2 * len(below) > len(every)
-    for one in below:
-        yield _below(named, one, by_design and (one.lanes, one.lane_bit_s) == common)
+def _examine_links(cluster: Cluster, links: Sequence[SubnetLink]) -> Iterator[Finding]:
+    """Report each slow link once, by its node's end if it has one."""
+    name_port = make_port_namer(cluster)
+    distinct_links = {
+        frozenset(
+            {
+                (link.port.description, link.port.number),
+                (link.peer.description, link.peer.number),
+            }
+        ): link
+        for link in sorted(links, key=lambda link: bool(name_port(link.port)[1]))
+    }
+    slow_links = [
+        link
+        for link in distinct_links.values()
+        if link.rate_bit_s < NEAR * link.rate_supported_bit_s
+    ]
+    common = find_majority((link.lanes, link.lane_bit_s) for link in slow_links)
+    most_are_slow = 2 * len(slow_links) > len(distinct_links)
+    for link in slow_links:
+        may_be_design = most_are_slow and (link.lanes, link.lane_bit_s) == common
+        yield _report_slow_link(name_port, link, may_be_design)
 
 
-def _below(named: Named, one: SubnetLink, by_design: bool) -> Finding:
-    """Half of the lanes at full speed is what a split cable leaves (HDR100, NDR200)."""
-    where, node = named(one.port)
-    peer, _ = named(one.peer)
-    split = one.lanes * 2 == one.lanes_supported and one.lane_bit_s >= one.lane_bit_s_supported
-    severity = Severity.WARN if split else Severity.FAIL
-    remedy = SPLIT if split else CABLE
-    if by_design:
-        severity, remedy = Severity.NOTE, DESIGN
-    has, could = (
-        _name(one.lanes, one.lane_bit_s),
-        _name(one.lanes_supported, one.lane_bit_s_supported),
+def _report_slow_link(name_port: NamePort, link: SubnetLink, may_be_design: bool) -> Finding:
+    """Half of the lanes at full speed may come from a split cable (HDR100, NDR200)."""
+    label, node = name_port(link.port)
+    peer, _ = name_port(link.peer)
+    is_split = (
+        link.lanes * 2 == link.lanes_supported and link.lane_bit_s >= link.lane_bit_s_supported
     )
-    return found(
-        severity, where, f"its link to {peer} runs at {has}, both ends support {could}",
-        f"{where} ↔ {peer}: {has}, could be {could}", remedy=remedy,
+    severity = Severity.WARN if is_split else Severity.FAIL
+    remedy = SPLIT if is_split else CABLE
+    if may_be_design:
+        severity, remedy = Severity.NOTE, DESIGN
+    width = _name_width(link.lanes, link.lane_bit_s)
+    supported = _name_width(link.lanes_supported, link.lane_bit_s_supported)
+    return make_finding(
+        severity, label,
+        f"has a link to {peer} that runs at {width}, both ends support {supported}",
+        f"{label} ↔ {peer}: {width}, could be {supported}", remedy=remedy,
         nodes=(node,) if node else (),
     )  # fmt: skip
 
 
-def _name(lanes: int, lane_bit_s: float) -> str:
+def _name_width(lanes: int, lane_bit_s: float) -> str:
     return f"{lanes} lane{'s' * (lanes != 1)} of {link_rate(lane_bit_s)}"
 
 
@@ -237,10 +266,10 @@ DESIGN = (
 SUBNET_LINKS = Check(
     "subnet-links",
     "Every link of the InfiniBand subnet runs as fast as both its ends can",
-    "Each lane that is missing takes its share of the bandwidth; a slow link between switches slows"
-    " all pairs whose route crosses it.",
+    "Each missing lane takes its share of the bandwidth; a slow link between switches slows all"
+    " pairs whose route crosses it.",
     lambda cluster: cluster.preflight.subnet.links,
-    "no printout of iblinkinfo is at hand",
-    _links,
+    "no printout of iblinkinfo is available",
+    _examine_links,
     CABLE,
 )

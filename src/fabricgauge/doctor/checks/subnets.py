@@ -1,21 +1,21 @@
-"""Are nodes in the networks of their like, in subnets that are apart, with one netmask? pure."""
+"""Are like nodes in the same networks, in separate subnets, with one netmask? pure."""
 
 import ipaddress
 from collections.abc import Iterator
 from itertools import combinations
 
-from fabricgauge.doctor.check import Check, found, no_answer
+from fabricgauge.doctor.check import Check, explain_no_answer, make_finding
 from fabricgauge.doctor.places import (
     Cluster,
+    Endpoint,
     KnownNode,
-    MemberPort,
     Place,
-    by_network,
+    find_outliers,
+    get_rate,
+    group_by_network,
     has_cable,
-    leads_out,
-    places_of,
-    rate,
-    unusual,
+    is_routable,
+    list_places,
 )
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Network
@@ -23,122 +23,134 @@ from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.words.sentences import listed
 
 
-def _subnets(cluster: Cluster, every: tuple[KnownNode, ...]) -> Iterator[Finding]:
-    masks = list(_odd_masks(cluster))
-    odd = {(end.seen.name, end.ip): common for end, common in masks}
-    overlapping = [one for seen in every for one in _overlap(seen, odd)]
-    yield from overlapping
-    named = {node for one in overlapping for node in one.nodes}
-    for end, common in masks:
-        if end.seen.name not in named:
-            yield found(
-                Severity.FAIL, end, f"has netmask /{end.length}, {end.net} has /{common}",
-                end.told, f"the other members have /{common}",
-                remedy="give the interface its network's netmask, where it is configured as well",
-                mends=_mends(end, common),
+def _examine_subnets(cluster: Cluster, nodes: tuple[KnownNode, ...]) -> Iterator[Finding]:
+    odd_masks = list(_find_odd_masks(cluster))
+    right_lengths = {(endpoint.node.name, endpoint.ip): length for endpoint, length in odd_masks}
+    overlaps = [finding for node in nodes for finding in _find_overlaps(node, right_lengths)]
+    yield from overlaps
+    named_nodes = {node for finding in overlaps for node in finding.nodes}
+    for endpoint, length in odd_masks:
+        if endpoint.node.name not in named_nodes:
+            yield make_finding(
+                Severity.FAIL, endpoint,
+                f"has netmask /{endpoint.prefix_length}, {endpoint.network_name} has /{length}",
+                endpoint.description, f"the other members have /{length}",
+                remedy=f"set netmask /{length} now and in the interface's configuration",
+                mends=_make_mends(endpoint, length),
             )  # fmt: skip
 
 
-def places(seen: KnownNode) -> Iterator[Place]:
-    """Addresses that lead to other nodes; a /31 or /32 reaches no subnet."""
-    return (place for place in places_of(seen) if place.length < place.subnet.max_prefixlen - 1)
-
-
-def overlaps(one: Place, other: Place) -> bool:
-    """Whether two different interfaces claim some of the same addresses."""
+def list_subnet_places(node: KnownNode) -> Iterator[Place]:
+    """Yield addresses with a subnet of other nodes: a /31 or /32 has none."""
     return (
-        one.interface.name != other.interface.name
-        and one.subnet.version == other.subnet.version
-        and one.subnet.overlaps(other.subnet)
+        place for place in list_places(node) if place.prefix_length < place.subnet.max_prefixlen - 1
     )
 
 
-def alike(one: Place, other: Place) -> bool:
-    """Two rails of one network: the same subnet, driver and rate. ``arp`` sees to them."""
+def overlap(a: Place, b: Place) -> bool:
+    """Check whether two different interfaces claim some of the same addresses."""
     return (
-        one.subnet == other.subnet
-        and one.interface.driver == other.interface.driver
-        and rate(one.interface) == rate(other.interface)
-        and has_cable(one.interface)
-        and _meant_as_one(one, other)
+        a.interface.name != b.interface.name
+        and a.subnet.version == b.subnet.version
+        and a.subnet.overlaps(b.subnet)
     )
 
 
-def _meant_as_one(one: Place, other: Place) -> bool:
-    """In a subnet wider than /16, numbers like 10.10.1.x and 10.10.40.x were meant to be apart;
-    smaller ones are flat networks of clusters and clouds, whose rails are numbered as they come."""
-    if one.subnet.version != 4 or one.subnet.prefixlen >= 16:
+def are_rails(a: Place, b: Place) -> bool:
+    """Check for two rails of one network: same subnet, driver and rate; ``arp`` checks those."""
+    return (
+        a.subnet == b.subnet
+        and a.interface.driver == b.interface.driver
+        and get_rate(a.interface) == get_rate(b.interface)
+        and has_cable(a.interface)
+        and _have_rail_numbers(a, b)
+    )
+
+
+def _have_rail_numbers(a: Place, b: Place) -> bool:
+    """Check whether the numbers of two addresses fit rails of one network.
+
+    In a subnet wider than /16, numbers like 10.10.1.x and 10.10.40.x are meant to be apart;
+    smaller ones are flat networks of clusters and clouds, whose rails have any numbers.
+    """
+    if a.subnet.version != 4 or a.subnet.prefixlen >= 16:
         return True
-    return one.ip.rpartition(".")[0] == other.ip.rpartition(".")[0]
+    return a.ip.rpartition(".")[0] == b.ip.rpartition(".")[0]
 
 
-def _overlap(seen: KnownNode, odd: dict[tuple[str, str], int]) -> Iterator[Finding]:
-    every = tuple(places(seen))
-    pairs = [
-        (one, other)
-        for one, other in combinations(every, 2)
-        if overlaps(one, other) and not alike(one, other)
-    ]
-    involved = [place for place in every if any(place in pair for pair in pairs)]
+def _find_overlaps(node: KnownNode, right_lengths: dict[tuple[str, str], int]) -> Iterator[Finding]:
+    places = tuple(list_subnet_places(node))
+    pairs = [(a, b) for a, b in combinations(places, 2) if overlap(a, b) and not are_rails(a, b)]
+    involved = [place for place in places if any(place in pair for pair in pairs)]
     if not involved:
         return
-    wrong = [place for place in involved if (seen.name, place.ip) in odd]
-    subnets = listed([str(net) for net in dict.fromkeys(place.subnet for place in involved)])
-    what = (
-        f"has {len(involved)} interfaces in one subnet, {subnets}"
-        if len({place.subnet for place in involved}) == 1
-        else f"has interfaces in overlapping subnets, {subnets}"
+    wrong = [place for place in involved if (node.name, place.ip) in right_lengths]
+    subnets = dict.fromkeys(place.subnet for place in involved)
+    subnet_names = listed([str(subnet) for subnet in subnets])
+    summary = (
+        f"has {len(involved)} interfaces in one subnet, {subnet_names}"
+        if len(subnets) == 1
+        else f"has interfaces in overlapping subnets, {subnet_names}"
     )
-    where = listed([place.where for place in wrong]) if wrong else seen.name
-    yield found(
-        Severity.FAIL, where, what, *(place.told for place in involved), remedy=_remedy(involved),
-        nodes=(seen.name,),
-        mends=[mend for place in wrong for mend in _mends(place, odd[seen.name, place.ip])],
+    label = listed([place.label for place in wrong]) if wrong else node.name
+    length = find_separating_length([place.ip for place in involved])
+    mask = f", /{length} would separate them" if length else ""
+    yield make_finding(
+        Severity.FAIL, label, summary, *(place.description for place in involved),
+        remedy=f"give each network its own netmask on all nodes{mask}, now and in the"
+        " configuration",
+        nodes=(node.name,),
+        mends=[
+            mend
+            for place in wrong
+            for mend in _make_mends(place, right_lengths[node.name, place.ip])
+        ],
     )  # fmt: skip
 
 
-def _remedy(involved: list[Place]) -> str:
-    length = parting_length([place.ip for place in involved])
-    mask = f", /{length} would part them" if length else ""
-    return (
-        f"give each network a netmask of its own on all nodes{mask}; set it where it is configured"
-    )
+def find_separating_length(ips: list[str]) -> int:
+    """Return the shortest whole-octet prefix length that puts each address into its own subnet.
 
-
-def parting_length(ips: list[str]) -> int:
-    """The shortest whole-octet prefix length at which all addresses are in different subnets."""
+    0 if there is none, and for IPv6.
+    """
     if any(":" in ip for ip in ips):
         return 0
     for length in (8, 16, 24):
-        nets = {ipaddress.ip_interface(f"{ip}/{length}").network for ip in ips}
-        if len(nets) == len(set(ips)):
+        subnets = {ipaddress.ip_interface(f"{ip}/{length}").network for ip in ips}
+        if len(subnets) == len(set(ips)):
             return length
     return 0
 
 
-def _odd_masks(cluster: Cluster) -> Iterator[tuple[MemberPort, int]]:
-    """Members whose netmask is not that of most in their network, with the usual length."""
-    for own in by_network(end for end in cluster.ends if not _is_extra(end)):
-        members = {(end.seen.name, end.ip): end for end in own}
-        common, odd = unusual({at: end.length for at, end in members.items()})
-        stated = ipaddress.ip_network(own[0].network.subnet).prefixlen
-        wanted = common if isinstance(common, int) else stated
-        yield from ((members[at], wanted) for at, length in odd.items() if length != wanted)
+def _find_odd_masks(cluster: Cluster) -> Iterator[tuple[Endpoint, int]]:
+    """Yield members whose netmask differs from most of their network, with the right length."""
+    masked = (endpoint for endpoint in cluster.endpoints if not _is_service_address(endpoint))
+    for members in group_by_network(masked):
+        by_key = {(endpoint.node.name, endpoint.ip): endpoint for endpoint in members}
+        common, outliers = find_outliers(
+            {key: endpoint.prefix_length for key, endpoint in by_key.items()}
+        )
+        stated = ipaddress.ip_network(members[0].network.subnet).prefixlen
+        right_length = common if isinstance(common, int) else stated
+        for key, length in outliers.items():
+            if length != right_length:
+                yield by_key[key], right_length
 
 
-def _is_extra(end: MemberPort) -> bool:
-    """An address of its own alone beside the interface's other one in the network: a service's."""
-    network = ipaddress.ip_network(end.network.subnet)
-    narrow = end.length >= network.max_prefixlen - 1
-    return narrow and any(
-        ipaddress.ip_address(one.ip) in network and one.prefix_length < network.max_prefixlen - 1
-        for one in end.interface.addresses
+def _is_service_address(endpoint: Endpoint) -> bool:
+    """Check for a host route (/31, /32) on an interface with another address in the network."""
+    network = ipaddress.ip_network(endpoint.network.subnet)
+    is_narrow = endpoint.prefix_length >= network.max_prefixlen - 1
+    return is_narrow and any(
+        ipaddress.ip_address(address.ip) in network
+        and address.prefix_length < network.max_prefixlen - 1
+        for address in endpoint.interface.addresses
     )
 
 
-def _mends(place: Place, length: int) -> tuple[Command, ...]:
-    """The new address before the old one goes, so that the node stays reachable."""
-    node, device = place.seen.name, ("dev", place.interface.name)
+def _make_mends(place: Place, length: int) -> tuple[Command, ...]:
+    """Add the new address before removing the old one, so that the node stays reachable."""
+    node, device = place.node.name, ("dev", place.interface.name)
     add = ("ip", "addr", "add", f"{place.ip}/{length}", "brd", "+", *device)
     remove = ("ip", "addr", "del", f"{place.ip}/{place.subnet.prefixlen}", *device)
     return (Command(node, add), Command(node, remove))
@@ -147,63 +159,72 @@ def _mends(place: Place, length: int) -> tuple[Command, ...]:
 SUBNETS = Check(
     "subnets",
     "No two interfaces of a node are in overlapping subnets, and netmasks agree",
-    "The kernel and MPI tell networks apart by subnet: where they overlap, MPI takes several"
+    "The kernel and MPI distinguish networks by subnet: if subnets overlap, MPI takes several"
     " networks for one and uses them all, and answers may leave by another interface than requests"
-    " came in.",
-    lambda cluster: cluster.asked,
-    no_answer,
-    _subnets,
+    " arrived at.",
+    lambda cluster: cluster.answered_nodes,
+    explain_no_answer,
+    _examine_subnets,
 )
 
 
-def _members(cluster: Cluster, networks: tuple[Network, ...]) -> Iterator[Finding]:
-    for group in cluster.alike:
+def _examine_members(cluster: Cluster, networks: tuple[Network, ...]) -> Iterator[Finding]:
+    for peers in cluster.peer_groups:
         for network in networks:
-            yield from _members_findings(network, group)
+            yield from _find_missing_members(network, peers)
 
 
-def _members_findings(network: Network, group: tuple[KnownNode, ...]) -> Iterator[Finding]:
-    """Of a few like nodes in a network of others nothing follows, nor of bridges inside nodes."""
-    there = [seen for seen in group if _cabled(network, seen)]
-    missing = [seen for seen in group if isinstance(network.member(seen.name), Skipped)]
-    if 2 * len(there) <= len(group):
+def _find_missing_members(network: Network, peers: tuple[KnownNode, ...]) -> Iterator[Finding]:
+    """Report nodes outside of a network that most like nodes are in by a cable."""
+    members = [node for node in peers if _is_cabled_member(network, node)]
+    missing = [node for node in peers if isinstance(network.member(node.name), Skipped)]
+    if 2 * len(members) <= len(peers):
         return
-    for seen in missing:
-        severity = Severity.FAIL if len(missing) == 1 else Severity.WARN
-        what = "has no address in this network, like nodes have"
-        told = _told(network, seen, there)
-        yield found(severity, seen, what, *told, network=network.name)
+    for node in missing:
+        yield make_finding(
+            Severity.FAIL if len(missing) == 1 else Severity.WARN, node,
+            "has no address in this network, like nodes have one",
+            *_describe_missing_member(network, node, members), network=network.name,
+        )  # fmt: skip
 
 
-def _cabled(network: Network, seen: KnownNode) -> bool:
-    member = network.member(seen.name)
+def _is_cabled_member(network: Network, node: KnownNode) -> bool:
+    member = network.member(node.name)
     if isinstance(member, Skipped):
         return False
-    interface = seen.node.interface(member.interface)
+    interface = node.probe.interface(member.interface)
     return isinstance(interface, Interface) and has_cable(interface)
 
 
-def _told(network: Network, seen: KnownNode, there: list[KnownNode]) -> Iterator[str]:
-    yield f"{network.name} is {network.subnet}; {listed([one.name for one in there])} are in it"
-    own = [
-        f"{one.name} {listed([address.ip for address in one.addresses]) or 'without address'}"
-        for one in seen.node.interfaces
-        if has_cable(one) and (not one.addresses or any(leads_out(a.ip) for a in one.addresses))
+def _describe_missing_member(
+    network: Network, node: KnownNode, members: list[KnownNode]
+) -> Iterator[str]:
+    names = listed([member.name for member in members])
+    yield f"{network.name} is {network.subnet}; {names} are in it"
+    interfaces = [
+        f"{interface.name}"
+        f" {listed([address.ip for address in interface.addresses]) or 'without address'}"
+        for interface in node.probe.interfaces
+        if has_cable(interface)
+        and (
+            not interface.addresses
+            or any(is_routable(address.ip) for address in interface.addresses)
+        )
     ]
-    yield f"{seen.name} has {listed(own) or 'no interface with a cable'}"
+    yield f"{node.name} has {listed(interfaces) or 'no interface with a cable'}"
 
 
 MEMBERS = Check(
     "members",
     "Like nodes are in the same networks",
-    "A rank there cannot use the network: MPI hangs, or takes another network for all.",
+    "A rank on that node cannot use the network: MPI hangs, or takes another network for all.",
     lambda cluster: cluster.networks if cluster.preflight.inventories else (),
     lambda cluster: (
         "no network joins these nodes"
         if cluster.preflight.inventories
-        else "it is not known which nodes are alike"
+        else "it is unknown which nodes should be alike"
     ),
-    _members,
-    "give the adapter that is cabled to it the node's address in the network, where it is"
-    " configured as well: fabricgauge configure plans the commands",
+    _examine_members,
+    "give the adapter that is cabled to the network the node's address in it, now and in the"
+    " configuration: fabricgauge configure plans the commands",
 )
