@@ -9,7 +9,13 @@ import pytest
 from tests.judge import planted
 
 from fabricgauge.app import breakage
-from fabricgauge.app.breakage import Breakage, Broken, culprits_of, of_unanswered, why
+from fabricgauge.app.breakage import (
+    CulpritFindings,
+    FailedLaunch,
+    culprit_from_unanswered,
+    culprits_from_findings,
+    find_culprits,
+)
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.judge.thresholds import DEFAULTS
@@ -30,28 +36,28 @@ LAUNCH = PlannedLaunch(1, "net1", "10.77.0.0/24", NODES, ())
 def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
     hosts = HostAccess("local", tuple(Host(node, ()) for node in NODES))
     target = Target(hosts, MeasurementRequest(), DEFAULTS)
-    monkeypatch.setattr(breakage, "tried", lambda *_: ())
+    monkeypatch.setattr(breakage, "try_connections", lambda *_: ())
     monkeypatch.setattr(breakage, "surveyed", lambda *_: ((), Fabric((), (), ())))
     return RunContext(target, RunDirectory.create(tmp_path), planted.run())
 
 
-def broken(**changes: Any) -> Broken:
-    return msgspec.structs.replace(Broken(LAUNCH, None, {}, ""), **changes)
+def broken(**changes: Any) -> FailedLaunch:
+    return msgspec.structs.replace(FailedLaunch(LAUNCH, None, {}, ""), **changes)
 
 
 def never(_: Sequence[Group]) -> Sequence[str]:
     raise AssertionError("no launch is needed")
 
 
-def asked(context: RunContext, of: Broken, *culprits: Group) -> Breakage:
+def asked(context: RunContext, of: FailedLaunch, *culprits: Group) -> CulpritFindings:
     def breaks(groups: Sequence[Group]) -> list[str]:
         return ["broke" * any(set(one) <= set(group) for one in culprits) for group in groups]
 
-    return why(context, of, breaks)
+    return find_culprits(context, of, breaks)
 
 
 def test_a_lost_rank_is_named_without_a_launch(context: RunContext) -> None:
-    found = why(context, broken(lost={"c3": "its rank is gone"}), never)
+    found = find_culprits(context, broken(lost={"c3": "its rank is gone"}), never)
     assert [one.where for one in found.findings] == ["c3"]
     assert "rank" in found.findings[0].what
     assert [(one.kind, one.nodes) for one in found.dead] == [("node", ("c3",))]
@@ -68,7 +74,7 @@ def test_a_connection_that_is_not_answered_names_its_ends(
     network = msgspec.structs.replace(planted.network(), members=members)
     fabric = msgspec.structs.replace(planted.fabric(), networks=(network,))
     asking = frozenset({*((one, "10.77.0.13") for one in sources), ("c1", "10.99.0.1")})
-    found = of_unanswered(fabric, broken(unanswered=asking))
+    found = culprit_from_unanswered(fabric, broken(unanswered=asking))
     if named is None:
         assert found is None
     else:
@@ -78,7 +84,7 @@ def test_a_connection_that_is_not_answered_names_its_ends(
 
 
 def test_the_launchers_word_is_taken(context: RunContext) -> None:
-    found = why(context, broken(said="srun: error: c2: task 1: Killed"), never)
+    found = find_culprits(context, broken(printed="srun: error: c2: task 1: Killed"), never)
     assert [one.nodes for one in found.findings] == [("c2",)]
 
 
@@ -87,7 +93,7 @@ def test_a_pair_that_hangs_is_found_by_launches(context: RunContext) -> None:
     assert [set(one.nodes) for one in found.findings] == [{"c2", "c5"}]
     assert found.dead[0].kind == "pair"
     assert any("broke" in line for line in found.findings[0].evidence)
-    assert set(culprits_of(found.findings)) == set(found.dead)
+    assert set(culprits_from_findings(found.findings)) == set(found.dead)
 
 
 def test_a_route_by_another_network_is_named_without_a_launch(
@@ -100,7 +106,7 @@ def test_a_route_by_another_network_is_named_without_a_launch(
     monkeypatch.setattr(
         breakage, "diagnosis", lambda _: Diagnosis(found, NODES, ("net1",), 0.0, {})
     )
-    told = why(context, broken(), never)
+    told = find_culprits(context, broken(), never)
     assert [(one.where, one.what) for one in told.findings] == [said]
     assert [(one.kind, one.nodes) for one in told.dead] == [("node", ("c1",))]
 
@@ -114,7 +120,7 @@ def test_a_route_that_all_nodes_have_wrong_names_each_of_them(
     found = (Checked("reverse-path", "", (wrong,)),)
     monkeypatch.setattr(breakage, "diagnosis", lambda _: Diagnosis(found, both, ("net1",), 0.0, {}))
     two = msgspec.structs.replace(LAUNCH, nodes=both)
-    told = why(context, broken(launch=two, began=False), never)
+    told = find_culprits(context, broken(launch=two, began=False), never)
     assert [(one.where, one.what) for one in told.findings] == [said]
     assert [one.nodes for one in told.dead] == [("c1",), ("c2",)]
 
@@ -144,12 +150,12 @@ def test_a_pair_is_found_once_a_node_that_breaks_alone_is_out(context: RunContex
 
 
 def test_what_does_not_repeat_names_nobody(context: RunContext) -> None:
-    assert asked(context, broken()) == Breakage(repeats=False)
+    assert asked(context, broken()) == CulpritFindings(repeats=False)
 
 
 def test_nobody_is_named_where_every_launch_breaks(context: RunContext) -> None:
     found = asked(context, broken(), *[(one,) for one in NODES])
-    assert found == Breakage()
+    assert found == CulpritFindings()
 
 
 @pytest.mark.parametrize("launches", [1, 2, 3])
@@ -164,7 +170,7 @@ def test_the_search_of_pairs_has_an_end(
         groups.extend(group for group in tried if len(group) > 1)
         return ["broke" * ({"c1", "c2"} <= set(group)) for group in tried]
 
-    found = why(context, broken(), breaks)
+    found = find_culprits(context, broken(), breaks)
     assert len(groups) == launches
     assert found.dead == ()
     told = [one.nodes for one in found.findings]
@@ -175,13 +181,13 @@ def test_the_search_of_pairs_has_an_end(
 def test_a_program_that_does_not_understand_is_no_nodes_fault(
     context: RunContext, code: int
 ) -> None:
-    assert why(context, broken(exit_code=code), never) == Breakage()
+    assert find_culprits(context, broken(exit_code=code), never) == CulpritFindings()
 
 
 @pytest.mark.parametrize("code", [126, 127])
 def test_a_program_that_starts_on_no_node_is_no_nodes_fault(context: RunContext, code: int) -> None:
-    assert asked(context, broken(exit_code=code), *[(one,) for one in NODES]) == Breakage()
-    assert asked(context, broken(exit_code=code), ("c1", "c2")) == Breakage()
+    assert asked(context, broken(exit_code=code), *[(one,) for one in NODES]) == CulpritFindings()
+    assert asked(context, broken(exit_code=code), ("c1", "c2")) == CulpritFindings()
 
 
 @pytest.mark.parametrize("code", [None, 127])
@@ -195,7 +201,7 @@ def test_nodes_whose_own_launches_break_are_named_with_the_words(
         assert all(len(group) == 1 for group in groups)
         return [lacks if group[0] in ("c2", "c3", "c5") else "" for group in groups]
 
-    found = why(context, broken(exit_code=code, began=False), breaks)
+    found = find_culprits(context, broken(exit_code=code, began=False), breaks)
     assert [one.nodes for one in found.findings] == [("c2",), ("c3",), ("c5",)]
     assert [one.nodes for one in found.dead] == [("c2",), ("c3",), ("c5",)]
     assert "loading shared libraries: libx" in found.findings[0].what
@@ -210,7 +216,7 @@ def test_nodes_that_only_break_launches_together_are_no_pair(context: RunContext
 
 def test_of_two_nodes_the_one_that_breaks_alone_is_named(context: RunContext) -> None:
     two = msgspec.structs.replace(LAUNCH, nodes=("c1", "c2"))
-    assert asked(context, broken(launch=two), ("c1", "c2")) == Breakage()
-    assert asked(context, broken(launch=two), ("c1",), ("c2",)) == Breakage()
+    assert asked(context, broken(launch=two), ("c1", "c2")) == CulpritFindings()
+    assert asked(context, broken(launch=two), ("c1",), ("c2",)) == CulpritFindings()
     found = asked(context, broken(launch=two), ("c2",))
     assert [one.nodes for one in found.dead] == [("c2",)]

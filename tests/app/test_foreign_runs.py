@@ -145,7 +145,7 @@ def test_a_run_that_others_may_write_names_no_program_and_no_node(
         directory.seal("run.json", about(request=MeasurementRequest(**asked)))  # type: ignore[arg-type]
     done = fabricgauge("check", "--resume", directory.path)
     options = (f"--{key.replace('_', '-')}" for key in said)
-    refused(done, why, "say nodes and programs yourself", *options)
+    refused(done, why, "name nodes and programs", *options)
     assert not started
     assert not (tmp_path / "mark").exists()
     assert not list(directory.path.glob("raw/*"))
@@ -211,7 +211,7 @@ def test_a_run_whose_seal_proves_nothing_any_more_asks_for_the_options_and_goes_
         path = path.rename(path.with_name("mine.partial"))
     else:
         secret_file().unlink()
-    with pytest.raises(UsageError, match=r"another seal .*yourself. It names --mpi openmpi$"):
+    with pytest.raises(UsageError, match=r"another seal .*The run names --mpi openmpi$"):
         stored_run(Path(), MeasurementRequest(resume=str(path)))
     said = MeasurementRequest(resume=str(path), mpi="openmpi")
     assert stored_run(Path(), said)[0].path == path

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from tests.judge import planted
 
-from fabricgauge.app.groups import further, joint_ranks
+from fabricgauge.app.groups import joint_ranks, launches_without_culprits
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.doctor.reachability import ConnectionFault
@@ -76,6 +76,6 @@ def test_the_time_for_which_a_launch_hung_is_not_taken_from_the_others_budget(
         culprits={"net1": [ConnectionFault("node", ("c3",))]},
     )  # fmt: skip
     context.broken = {"net1"}
-    (instead,) = further(context)
+    (instead,) = launches_without_culprits(context)
     assert instead.nodes == ("c1", "c2", "c4")
     assert {"all_pairs_latency", "all_pairs_bandwidth"} <= {one.pattern for one in instead.cases}

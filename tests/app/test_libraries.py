@@ -5,7 +5,7 @@ import msgspec
 import pytest
 from tests.judge import planted
 
-from fabricgauge.app.notes import _hash, carries, note_libraries, note_transports
+from fabricgauge.app.notes import _hash, carries_messages, note_libraries, note_transports
 from fabricgauge.model.measurement import Header, Timer
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About, load, write_beginning
@@ -24,7 +24,7 @@ from fabricgauge.store.run_files import About, load, write_beginning
     ],
 )
 def test_what_carries_messages_is_told_by_its_name(path: str, does: bool) -> None:
-    assert carries(path) == does
+    assert carries_messages(path) == does
 
 
 def test_a_name_that_is_no_plain_file_is_not_read(tmp_path) -> None:  # type: ignore[no-untyped-def]

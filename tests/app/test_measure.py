@@ -91,7 +91,7 @@ def test_a_simulator_has_no_limit_of_silence_and_a_launch_has(
 def test_what_an_mpi_refuses_is_refused_before_the_first_launch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fabricgauge.app.measure._one", lambda *_: pytest.fail("launched"))
+    monkeypatch.setattr("fabricgauge.app.measure._make_launch", lambda *_: pytest.fail("launched"))
     openmpi = msgspec.structs.replace(MPI, kind="openmpi", version="4.1.4")
     engine = msgspec.structs.replace(ENGINE, mpi=openmpi)
     context = context_of(("latency",), tmp_path, engine)

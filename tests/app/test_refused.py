@@ -8,7 +8,7 @@ import pytest
 from fabricgauge.app import import_logs
 from fabricgauge.app.progress import SILENT, Progress
 from fabricgauge.app.read_files import found_in
-from fabricgauge.app.refused import Refused, refusal
+from fabricgauge.app.refused import RefusedFile, refusal
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import Found, read
@@ -20,10 +20,10 @@ OSU = b"# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n"
 @pytest.mark.parametrize(("content", "told"), [
     (b"", "log holds no result"),
     (b"srun: error: Unable to allocate resources\n", "log seems to be a launcher's error"),
-    (b"hello\nworld\n", "log, line 1, “hello”: expected the output of a suite that is known"),
+    (b"hello\nworld\n", "log, line 1, “hello”: expected the output of a known suite"),
     (b"\n\n<html><body>", "log seems to be an HTML page: save the log itself, line 3"),
     (b'{"a": 1}\n', "log seems to be JSON of another program, line 1"),
-    (b"\x89PNG\r\n\x00", "log seems to be no text, line 1"),
+    (b"\x89PNG\r\n\x00", "log seems to be a binary file, line 1"),
     (b"bash: mpirun: command not found\n", "log seems to be a shell's error"),
     (b"junk\n" + OSU + b"1 2,00\n4 2,10\n",
      "log seems to be osu (osu_latency), line 4, “1 2,00”: expected a decimal point; "
@@ -35,8 +35,8 @@ def test_a_refusal_names_what_the_file_seems_to_be_and_the_line(
 ) -> None:
     path = tmp_path / "log"
     path.write_bytes(content)
-    refused = Refused("log").with_found(tuple(found_in(path, "log")))
-    assert refusal([refused]).startswith(f"no figure of a suite that is known was found: {told}")
+    refused = RefusedFile("log").with_results(tuple(found_in(path, "log")))
+    assert refusal([refused]).startswith(f"found no figure of a known suite: {told}")
 
 
 @pytest.mark.parametrize(("content", "line", "told"), [
@@ -48,7 +48,7 @@ def test_a_refusal_names_what_the_file_seems_to_be_and_the_line(
     (b"hello\n it runs at 9.4 Gbits/sec\n", "line 2, “it runs at 9.4 Gbits/sec”",
      "a heading above it"),
     (b"started\nAverage bandwidth: 48876.7 MB/s\n", "line 2, “Average bandwidth", "ClusterKit"),
-    (b"[0] hello\n", "line 1, “[0] hello”", "the output of a suite that is known"),
+    (b"[0] hello\n", "line 1, “[0] hello”", "the output of a known suite"),
 ])  # fmt: skip
 def test_a_refusal_points_to_the_line_that_looks_most_like_a_suite(
     tmp_path: Path, content: bytes, line: str, told: str
@@ -64,7 +64,7 @@ def test_a_refusal_points_to_the_line_that_looks_most_like_a_suite(
 
 
 def test_of_many_files_five_are_told_of() -> None:
-    told = refusal([Refused(f"{number}.log") for number in range(9)])
+    told = refusal([RefusedFile(f"{number}.log") for number in range(9)])
     assert told.endswith("4.log holds no result; and 4 more files")
 
 

@@ -98,12 +98,12 @@ def replay(run: Run, records: dict[int, list[bytes]], patch: pytest.MonkeyPatch)
         known = max(records, key=lambda one: (len(names & told[one]), one == number))
         return Replayed(records[known], ends[known])
 
-    patch.setattr(begin, "tried", lambda *_: ())  # those nodes are not here
+    patch.setattr(begin, "try_connections", lambda *_: ())  # those nodes are not here
     first = tuple(one for one in run.plan.launches if one.purpose == "measure")
     plan = msgspec.structs.replace(run.plan, launches=first)
     patch.setattr(measure, "Running", start)
     patch.setattr(measure, "planned_command", lambda *_: LaunchCommand((), {}))
-    patch.setattr(measure, "explained", lambda access, fabric, network, ended: ended)
+    patch.setattr(measure, "with_link_changes", lambda access, fabric, network, ended: ended)
     patch.setattr(begin, "discovered", lambda *_: run.fabric)
     patch.setattr(begin, "plan_groups", lambda *_, **__: plan)
 
@@ -133,7 +133,7 @@ def test_a_check_reads_nothing_back_and_analyses_once_and_after_a_recheck(
     replay(run, records, monkeypatch)
     context = begin.begin(target_of(run), RunDirectory.create(tmp_path))
     counted.loads = counted.analyses = 0
-    judged, _ = check.finish(context)
+    judged, _ = check.measure_and_judge(context)
     assert counted.loads == 0
     assert measured_again(judged.run) == (CASES[case] == 2 or case in SLOWER_ONE_WAY)
     assert counted.analyses == CASES[case]
@@ -157,7 +157,7 @@ def test_where_small_messages_are_lost_a_slower_direction_is_not_measured_again(
     }
     replay(run, records, monkeypatch)
     context = begin.begin(target_of(run), RunDirectory.create(tmp_path))
-    judged, _ = check.finish(context)
+    judged, _ = check.measure_and_judge(context)
     assert not measured_again(judged.run)
 
 
@@ -210,7 +210,7 @@ def test_the_sizes_around_a_dip_are_measured_again(
     }
     replay(run, records, monkeypatch)
     context = begin.begin(target_of(run), RunDirectory.create(tmp_path))
-    check.finish(context)
+    check.measure_and_judge(context)
     (again,) = (one for one in context.plan.launches if one.purpose == "again")
     assert {slow.case, after.case} <= {case.name for case in again.cases}
 
@@ -236,7 +236,7 @@ def test_many_nodes_of_whom_nobody_is_suspected_are_analysed_once(
     monkeypatch.setattr(check, "rechecks", lambda *_: ())
     context = begin.begin(target_of(run), RunDirectory.create(tmp_path))
     counted.loads = counted.analyses = 0
-    check.finish(context)
+    check.measure_and_judge(context)
     assert (counted.loads, counted.analyses) == (0, 1)
 
 
@@ -257,7 +257,7 @@ def test_a_run_that_is_taken_up_again_is_read_once(
     half.write("plan.json", msgspec.structs.replace(run.plan, launches=first))
     counted.loads = counted.analyses = 0
     context: RunContext = begin.take_up(target_of(run), half)
-    judged, _ = check.finish(context)
+    judged, _ = check.measure_and_judge(context)
     assert (counted.loads, counted.analyses) == (1, 2)
     assert judged.run.complete
     assert any(one.purpose == "again" for one in judged.run.launches)

@@ -6,7 +6,7 @@ from tests import rdma_nodes
 from tests.discover.test_ports import alike
 from tests.judge import planted
 
-from fabricgauge.app.begin import as_used, differences
+from fabricgauge.app.begin import differences, networks_for_tool
 from fabricgauge.app.networks import lone, partial, targets, unjoined
 from fabricgauge.app.target import ranks_of
 from fabricgauge.model.absence import Skipped
@@ -192,12 +192,14 @@ def test_a_suite_of_others_is_given_networks_of_addresses_alone() -> None:
 
 
 def test_ipoib_is_infiniband_to_nccl_by_the_rail_below_it() -> None:
-    (used,) = (one for one in as_used(alike(rdma_nodes.HDR), TOOLS["rccl-tests"]) if one.subnet)
+    (used,) = (
+        one for one in networks_for_tool(alike(rdma_nodes.HDR), TOOLS["rccl-tests"]) if one.subnet
+    )
     ports = next(one for one in alike(rdma_nodes.HDR).networks if one.of_ports)
     assert (used.name, used.technology, used.link) == ("10.20.0.0/24", "infiniband", ports.link)
     assert used.mtu_bytes == ports.mtu_bytes
     assert [one.interface for one in used.members] == ["ib0", "ib0"]
-    perftest = as_used(alike(rdma_nodes.HDR), TOOLS["perftest"])
+    perftest = networks_for_tool(alike(rdma_nodes.HDR), TOOLS["perftest"])
     assert {one.technology for one in perftest if one.subnet} == {"ipoib"}
 
 
@@ -226,9 +228,9 @@ def test_an_ethernet_with_rdma_devices_is_roce_to_nccl_and_without_is_tcp() -> N
     roce, plain = alike(rdma_nodes.ROCE), Fabric(
         (planted.node(1), planted.node(2)), (), (planted.network(),)
     )  # fmt: skip
-    assert "roce-v2" in {one.technology for one in as_used(roce, nccl) if one.subnet}
-    assert {one.technology for one in as_used(plain, nccl)} == {"ethernet"}
-    assert {one.technology for one in as_used(plain, perftest)} == {"roce-v2"}
+    assert "roce-v2" in {one.technology for one in networks_for_tool(roce, nccl) if one.subnet}
+    assert {one.technology for one in networks_for_tool(plain, nccl)} == {"ethernet"}
+    assert {one.technology for one in networks_for_tool(plain, perftest)} == {"roce-v2"}
 
 
 NCCL = MeasurementRequest(tool="nccl-tests")

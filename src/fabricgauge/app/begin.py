@@ -1,4 +1,4 @@
-"""The beginning of a run: discover and plan, or take up what an earlier program left."""
+"""Begin a run: discover the nodes and plan, or take up a run that an earlier program began."""
 
 import shlex
 from collections.abc import Collection, Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.app.connectivity import tried
+from fabricgauge.app.connectivity import try_connections
 from fabricgauge.app.groups import Culprits, joint_ranks
 from fabricgauge.app.networks import absent, lone, partial, targets, unjoined
 from fabricgauge.app.notes import note_preflight
@@ -34,33 +34,33 @@ from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import jobs, load, stored_request, write_beginning
 from fabricgauge.words.figures import link_rate
 
-#: The folder of the nodes' first answers: a resumption keeps what the run was begun on.
-FIRST = "discover"
+#: The folder of the nodes' first answers. A resumed run keeps the fabric that it began on.
+FIRST_DISCOVERY = "discover"
 
 
 @contextmanager
 def opened(
-    said: MeasurementRequest,
+    stated: MeasurementRequest,
     settings: Settings,
     from_files: Collection[str],
     root: Path,
     progress: Progress,
     dry_run: bool = False,
 ) -> Iterator[RunContext]:
-    """A run that is planned now, or taken up again; its directory is ours meanwhile.
+    """Plan a run, or take one up again, and hold its directory meanwhile.
 
-    Nothing is left of one that cannot begin, or of a ``dry_run``.
+    A run that cannot begin, and a ``dry_run``, leave no directory.
 
     Raises:
-        UsageError: options that contradict each other or have no effect, or no such nodes; what
-            is asked for cannot be measured there; another program works on the run.
+        UsageError: options contradict each other or have no effect; no such nodes; the request
+            cannot be measured there; another program works on the run.
         ToolMissing: a program is not installed.
         CannotRun: no network joins the nodes, or a stored run's nodes have changed.
         StoreError: there is no run of that name, or no place for one.
     """
-    alone = without(said, from_files)
-    old, stored = stored_run(root, alone) if said.resume else (None, None)
-    with located(said, settings, from_files, stored, progress) as target:
+    alone = without(stated, from_files)
+    old, stored = stored_run(root, alone) if stated.resume else (None, None)
+    with located(stated, settings, from_files, stored, progress) as target:
         directory = old or RunDirectory.create(root)
         with held(directory):
             try:
@@ -79,7 +79,7 @@ def opened(
 
 
 def with_programs(target: Target) -> Target:
-    """The target with what measures there: the engine, or the suite that was asked for.
+    """Return the target with the engine, or with the suite that was asked for.
 
     Raises:
         UsageError: no such suite or MPI.
@@ -100,47 +100,61 @@ def begin(
 ) -> RunContext:
     """Discover and plan; the run directory then holds all that a resumption needs.
 
-    ``profile`` replaces the one that was asked for. With ``dry_run`` nodes do not connect to each
-    other, and all of them are planned with.
+    ``profile`` replaces the profile of the request. With ``dry_run`` the nodes do not connect to
+    each other, and the plan uses all of them.
 
     Raises:
         CannotRun: no network joins the nodes.
-        UsageError: what is asked for cannot be measured there.
+        UsageError: the request cannot be measured there.
     """
     request = target.request
-    found = discovered(target, directory, FIRST)
-    ranks = _read_ranks(target.ranks, found)
-    chosen = targets(request, found, ranks, partly=True)
-    networks = [one for one, _ in chosen if one is not None and not (one.of_ports or dry_run)]
-    made = tried(target, networks, directory)
-    preflight = () if target.simulation else note_preflight(directory, found, made, target.progress)
-    culprits = {one.network: list(find_connection_faults(one)) for one in made}
+    fabric_found = discovered(target, directory, FIRST_DISCOVERY)
+    ranks = _read_ranks(target.ranks, fabric_found)
+    chosen = targets(request, fabric_found, ranks, partly=True)
+    networks = [
+        network
+        for network, _ in chosen
+        if network is not None and not (network.of_ports or dry_run)
+    ]
+    connectivities = try_connections(target, networks, directory)
+    preflight = (
+        ()
+        if target.simulation
+        else note_preflight(directory, fabric_found, connectivities, target.progress)
+    )
+    culprits = {
+        connectivity.network: list(find_connection_faults(connectivity))
+        for connectivity in connectivities
+    }
     for network, _ in chosen:
         if network is not None:
-            own = culprits.setdefault(network.name, [])
-            own += [
+            unreachable = culprits.setdefault(network.name, [])
+            unreachable += [
                 ConnectionFault("node", (node,), "is not in it") for node in absent(network, ranks)
             ]
     fabric = msgspec.structs.replace(
-        found,
-        unjoined=unjoined(request, target.declared, found, ranks),
-        partial=partial(request, target.declared, found, ranks),
-        lone=lone(request, found, ranks),
+        fabric_found,
+        unjoined=unjoined(request, target.declared, fabric_found, ranks),
+        partial=partial(request, target.declared, fabric_found, ranks),
+        lone=lone(request, fabric_found, ranks),
         topology=target.topology,
-        networks=as_used(found, target.suite.tool) if target.suite else found.networks,
+        networks=networks_for_tool(fabric_found, target.suite.tool)
+        if target.suite
+        else fabric_found.networks,
     )
-    what, planned = about(target), _planned(target, ranks, chosen, culprits, profile)
-    write_beginning(directory, what, fabric, planned)
+    about_run, planned = about(target), _planned(target, ranks, chosen, culprits, profile)
+    write_beginning(directory, about_run, fabric, planned)
     run = Run(
-        directory.identity, what.started_utc, what.command, what.environment, fabric, planned, (),
+        directory.identity, about_run.started_utc, about_run.command, about_run.environment, fabric,
+        planned, (),
         complete=False, preflight=preflight,
     )  # fmt: skip
     return RunContext(target, directory, run, culprits=culprits)
 
 
 def _read_ranks(ranks: tuple[str, ...], fabric: Fabric) -> tuple[str, ...]:
-    """Those of nodes that were read, unless fewer than two of several nodes are left."""
-    lost = {one.name for one in fabric.unreached}
+    """Return the ranks on nodes that were read; all ranks if fewer than two nodes are left."""
+    lost = {node.name for node in fabric.unreached}
     read = tuple(node for node in ranks if node not in lost)
     return read if len(set(read)) > 1 else ranks
 
@@ -149,58 +163,63 @@ def _planned(
     target: Target, ranks: tuple[str, ...], chosen: Targets, culprits: Culprits,
     profile: Profile | None,
 ) -> Plan:  # fmt: skip
-    """Where a pair that a suite is to measure is dead, nothing is planned."""
+    """Plan the launches. A suite gets none for a pair whose connection failed."""
     request = target.request
     groups = joint_ranks(ranks, chosen, culprits)
     if target.suite is None:
         virtual = target.access.virtual
         return plan_groups(request, ranks, groups, virtual=virtual, profile=profile)
     of_pairs = target.suite.tool.of_pairs
-    whole = [one for one in groups if one.ranks == ranks or (of_pairs and not one.beside)]
-    return tool_plan(request, whole, _starts(target.suite, target.progress), of_pairs)
+    usable_groups = [
+        group for group in groups if group.ranks == ranks or (of_pairs and not group.beside)
+    ]
+    return tool_plan(request, usable_groups, _starts(target.suite, target.progress), of_pairs)
 
 
 def _starts(suite: Suite, progress: Progress) -> tuple[str, ...]:
-    """The starts of the suite whose programs are there."""
+    """Return the names of the suite's starts whose programs were found."""
     for name in sorted(set(suite.tool.programs) - set(suite.programs)):
-        progress.trouble(f"{name} of {suite.tool.name} was not found: its part is left out")
+        progress.trouble(f"{suite.tool.name}: program {name} was not found; its part is skipped")
     starts = suite.tool.starts(suite.effort)
-    return tuple(one.name for one in starts if one.client[0] in suite.programs)
+    return tuple(start.name for start in starts if start.client[0] in suite.programs)
 
 
-def as_used(fabric: Fabric, tool: Tool) -> tuple[Network, ...]:
-    """Networks as the suite uses them: RDMA has other headers than TCP over the same links."""
+def networks_for_tool(fabric: Fabric, tool: Tool) -> tuple[Network, ...]:
+    """Return the networks as the suite uses them: RDMA and TCP have different headers."""
     if tool.technology == "ethernet":
         return fabric.networks
     used = {"ethernet": _as_rdma, "ipoib": _as_ports} if tool.if_device else {"ethernet": _as_rdma}
     return tuple(
-        used[one.technology](fabric, tool, one) if one.technology in used else one
-        for one in fabric.networks
+        used[network.technology](fabric, tool, network) if network.technology in used else network
+        for network in fabric.networks
     )
 
 
 def _as_ports(fabric: Fabric, tool: Tool, network: Network) -> Network:
-    """IPoIB's addresses with the links of the RDMA ports below, where discovery found them."""
+    """Return an IPoIB network with the links of the RDMA ports below it, if they are known."""
     member = network.members[0]
     node = fabric.node(member.node)
     ends = () if isinstance(node, Skipped) else ends_of(member.node, node)
     ports = {(member.node, end.port.name) for end in ends if member.interface in end.over}
-    single = (one for one in fabric.networks if one.rails == 1)
-    joins = (one for one in single if ports & {(to.node, to.interface) for to in one.members})
+    single = (network for network in fabric.networks if network.rails == 1)
+    joins = (
+        network for network in single if ports & {(to.node, to.interface) for to in network.members}
+    )
     below = next(joins, None)
     if below is None:
         return network
     return msgspec.structs.replace(
         below, name=network.name, subnet=network.subnet, members=network.members,
         stated_mtu_bytes=below.mtu_bytes,
-        rate_origin=f"{below.rate_origin}; {tool.name} is taken to use the ports below IPoIB",
+        rate_origin=f"{below.rate_origin}; assumption: {tool.name} uses the ports below IPoIB",
     )  # fmt: skip
 
 
 def _as_rdma(fabric: Fabric, tool: Tool, network: Network) -> Network:
-    """As the device on its interfaces uses it; where none is known, as the suite commonly does.
+    """Return an Ethernet network with the protocol of its RDMA device, or the suite's usual
+    protocol.
 
-    One that takes TCP where there is no device leaves an Ethernet as it is.
+    A suite that falls back to TCP leaves an Ethernet without a device as it is.
     """
     member = network.members[0]
     node = fabric.node(member.node)
@@ -209,73 +228,73 @@ def _as_rdma(fabric: Fabric, tool: Tool, network: Network) -> Network:
         return network
     is_iwarp = not isinstance(port, Skipped) and port.protocol == "iwarp"
     technology = "iwarp" if is_iwarp else tool.technology
-    origin = f"{network.rate_origin}; {tool.name} is taken to use it as {technology}"
+    origin = f"{network.rate_origin}; assumption: {tool.name} uses it as {technology}"
     return msgspec.structs.replace(network, technology=technology, rate_origin=origin)
 
 
-def stored_run(root: Path, said: MeasurementRequest) -> tuple[RunDirectory, MeasurementRequest]:
-    """The run that ``said`` resumes, and what it was asked to measure.
+def stored_run(root: Path, stated: MeasurementRequest) -> tuple[RunDirectory, MeasurementRequest]:
+    """Find the run to resume; return its directory and its stored request.
 
     Raises:
         StoreError: there is none.
-        UsageError: Slurm's jobs make that run; or others can have written what it says of
-            programs and nodes, and ``said`` says nothing of them.
+        UsageError: Slurm jobs make that run; or others can have written its programs and nodes, and
+            ``stated`` names none.
     """
-    directory = find(root, said.resume)
+    directory = find(root, stated.resume)
     if jobs(directory):
         raise UsageError(
-            f"{directory.identity} was submitted to Slurm: measure what it has left with"
+            f"{directory.identity} runs as Slurm jobs. To measure the rest:"
             f" fabricgauge submit --resume {directory.path}"
         )
     stored = stored_request(directory)
     words = place_words(stored)
-    if words and not place_words(said) and (why := directory.foreign):
+    if words and not place_words(stated) and (why := directory.foreign):
         raise UsageError(
-            f"{directory.path} is not provably yours ({why}): say nodes and programs yourself. It"
-            f" names {shlex.join(words)}"
+            f"{directory.path} is not provably yours ({why}): name nodes and programs on the"
+            f" command line. The run names {shlex.join(words)}"
         )
     return directory, stored
 
 
 def take_up(target: Target, directory: RunDirectory) -> RunContext:
-    """A broken-off run, on nodes that are still the same.
+    """Take up a run that broke off, on nodes that have not changed.
 
-    The run keeps the fabric that it was begun on: its figures are judged by that one's
-    ceilings, so what is added must be measured on the same.
+    The run keeps its first fabric: that fabric's ceilings judge its figures, so the new figures
+    must come from the same nodes and networks.
 
     Raises:
         UsageError: the run is complete.
-        CannotRun: nodes or networks are gone or have changed; the message says which.
+        CannotRun: nodes or networks are gone or have changed; the message names them.
     """
     if directory.complete:
         raise UsageError(f"{directory.identity} is complete; there is nothing to resume")
     run = load(directory)
     if not directory.foreign:
-        end_marked(directory.identity)  # what a killed check may have left running
+        end_marked(directory.identity)  # processes of a killed check
     attempt = 1 + sum(1 for folder in (directory.path / "raw").glob("discover*"))
     now = discovered(target, directory, f"discover-{attempt}")
     changes = differences(run.plan, run.fabric, now)
     if changes:
         raise CannotRun(
-            f"{directory.identity} cannot be resumed, its nodes are not what they were:"
-            f" {'; '.join(changes)}. Mend that, or start a new check"
+            f"{directory.identity} cannot be resumed: {'; '.join(changes)}. Undo the change, or"
+            " start a new check"
         )
     return RunContext(target, directory, run, attempt)
 
 
 def differences(plan: Plan, then: Fabric, now: Fabric) -> tuple[str, ...]:
-    """What of the planned nodes and networks is no longer as it was, a sentence each."""
+    """Return a sentence for each planned node or network that is gone or has changed."""
     nodes = dict.fromkeys(node for launch in plan.launches for node in launch.nodes)
     reasons = {node.name: node.reason for node in now.unreached}
     lost = [
-        f"{node} was not reached ({reasons.get(node, 'it is not among the nodes')})"
+        f"{node} was not reached ({reasons.get(node, 'not among the nodes')})"
         for node in nodes
         if isinstance(now.node(node), Skipped)
     ]
     planned = {launch.network for launch in plan.launches}
     facts = {network.name: _facts(network) for network in now.networks}
     changed = [
-        f"{network.name} is {facts.get(network.name, 'gone')}, it was {_facts(network)}"
+        f"{network.name} is now {facts.get(network.name, 'gone')}; it was {_facts(network)}"
         for network in then.networks
         if network.name in planned and _facts(network) != facts.get(network.name)
     ]
@@ -283,11 +302,11 @@ def differences(plan: Plan, then: Fabric, now: Fabric) -> tuple[str, ...]:
 
 
 def _facts(network: Network) -> str:
-    """All that a ceiling and a path proof depend on."""
+    """Describe all that a ceiling and a path proof depend on."""
     rate = network.rate_bit_s
-    said = "of unknown rate" if isinstance(rate, Skipped) else link_rate(rate)
+    rate_words = "of unknown rate" if isinstance(rate, Skipped) else link_rate(rate)
     members = ", ".join(
         f"{member.node}:{member.interface} {member.ip} MTU {member.mtu_bytes}"
         for member in network.members
     )
-    return f"{network.subnet} {said} ({members})"
+    return f"{network.subnet} {rate_words} ({members})"

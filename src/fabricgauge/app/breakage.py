@@ -1,11 +1,11 @@
-"""Why a launch broke: the node or pair that did it, from evidence or by further launches."""
+"""Find the node or pair that broke a launch, from evidence or by further launches."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from time import monotonic
 
 import msgspec
 
-from fabricgauge.app.connectivity import tried
+from fabricgauge.app.connectivity import try_connections
 from fabricgauge.app.doctor import diagnosis, wrong_names
 from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.run_context import RunContext
@@ -23,36 +23,36 @@ from fabricgauge.run.launch import engine_gave_up
 from fabricgauge.run.launcher_words import blamed
 from fabricgauge.words.sentences import between, listed
 
-#: The check that these findings are of, and the rule that judges them.
+#: The check of these findings, and the rule that judges them.
 CHECK = "launch"
-_WHY = "A job over these nodes hangs or aborts in the same way."
-_OF_RANK = (
-    "on {0}: journalctl -k and dmesg (out of memory, machine check), who stopped or ended the"
-    " process, its free memory and disk; then measure again with it"
+_CONSEQUENCE = "A job on these nodes hangs or aborts in the same way."
+_RANK_REMEDY = (
+    "on {0}: read journalctl -k and dmesg (out of memory, machine check); find what stopped or"
+    " ended the process; check free memory and disk; then measure again with it"
 )
-_OF_SEARCH = (
-    "fabricgauge doctor -w {0}; then look at the adapters, drivers and firewall rules of what is"
-    " named"
+_SEARCH_REMEDY = (
+    "run fabricgauge doctor -w {0}; then check the adapters, drivers and firewall rules of these"
+    " nodes"
 )
-_ALONE = (
-    "on {0}: see whether the engine and MPI's libraries are there and whole, as they are on the"
-    " other nodes (ldd), and whether the node can reach the machine that starts the launch"
+_ALONE_REMEDY = (
+    "on {0}: check that the engine and MPI's libraries are there and complete, as on the other"
+    " nodes (ldd), and that the node can reach the machine that starts the launch"
 )
-#: Statuses of a launch whose program was not understood: no node is at fault.
+#: Exit codes of a launch whose command was not understood: no node is at fault.
 _NOT_UNDERSTOOD = frozenset({64, 65})
-#: The same, and those of a program that could not be started on a node.
+#: These, and the exit codes of a program that could not be started on a node.
 _NOT_BY_NETWORK = _NOT_UNDERSTOOD | {126, 127}
-#: The search for culprits lasts as long as the plan itself, but this long at least: a launch that
+#: The search for culprits lasts as long as the plan itself, but at least this long: a launch that
 #: hangs is given up after 20 s.
 SEARCH_S = 120.0
 
-#: Makes short launches of groups of nodes at the same time: what each that broke said, in a
-#: sentence; empty for one that went well.
+#: Makes short launches of groups of nodes at the same time; returns a message for each that broke,
+#: and an empty one for each that went well.
 Breaks = Callable[[Sequence[Group]], Sequence[str]]
 
 
-class Breakage(msgspec.Struct, frozen=True):
-    """Who broke a launch: ``findings`` are for a reader, ``dead`` for the next plan.
+class CulpritFindings(msgspec.Struct, frozen=True):
+    """Name the culprits of a broken launch: ``findings`` for a reader, ``dead`` for the next plan.
 
     ``repeats`` is false if a short launch of the same nodes did not break.
     """
@@ -62,164 +62,188 @@ class Breakage(msgspec.Struct, frozen=True):
     repeats: bool = True
 
 
-class Broken(msgspec.Struct, frozen=True):
-    """A launch that broke; ``lost`` is what its nodes, or their ranks, were found to be, by node.
+class FailedLaunch(msgspec.Struct, frozen=True):
+    """Hold what is known of a launch that broke.
 
-    ``said`` is what launcher and ranks printed; ``began`` is whether ranks had come to measure.
-    ``unanswered`` are nodes with addresses to which they tried to connect in vain.
+    ``lost`` is the trouble of nodes or their ranks, by node. ``printed`` is the output of launcher
+    and ranks. ``began`` is true if ranks had begun to measure. ``unanswered`` are nodes with
+    addresses to which they tried to connect in vain.
     """
 
     launch: PlannedLaunch
     exit_code: int | None
     lost: dict[str, str]
-    said: str
+    printed: str
     began: bool = True
     unanswered: frozenset[tuple[str, str]] = frozenset()
 
 
-def why(context: RunContext, broken: Broken, breaks: Breaks) -> Breakage:
-    """The ranks' states, connections, the launcher's words, the nodes' settings, at last launches
-    of fewer nodes.
+def find_culprits(context: RunContext, failed: FailedLaunch, breaks: Breaks) -> CulpritFindings:
+    """Find the culprits, cheapest evidence first.
+
+    The order is: the ranks' states, connections, the launcher's output, the nodes' settings, and at
+    last launches of fewer nodes.
     """
-    launch = broken.launch
+    launch = failed.launch
     if context.target.simulation or len(set(launch.nodes)) < 2:
-        return Breakage()
+        return CulpritFindings()
     return (
-        of_states(broken)
-        or of_unanswered(context.fabric, broken)
-        or _of_connections(context, broken)
-        or of_words(broken)
-        or _of_survey(context, broken)
-        or _of_search(context, broken, breaks)
+        culprit_from_states(failed)
+        or culprit_from_unanswered(context.fabric, failed)
+        or _culprit_from_connections(context, failed)
+        or culprit_from_output(failed)
+        or _culprit_from_settings(context, failed)
+        or _culprit_from_search(context, failed, breaks)
     )
 
 
-def of_states(broken: Broken) -> Breakage | None:
-    """The nodes that are lost, or whose ranks are."""
-    found = [
-        _finding(broken.launch, (node,), what, (f"launch {broken.launch.number}: {node}: {what}",))
-        for node, what in broken.lost.items()
+def culprit_from_states(failed: FailedLaunch) -> CulpritFindings | None:
+    """Return the nodes that are lost, or whose ranks are lost."""
+    findings = [
+        _finding(
+            failed.launch, (node,), trouble, (f"launch {failed.launch.number}: {node}: {trouble}",)
+        )
+        for node, trouble in failed.lost.items()
     ]
-    return Breakage(tuple(found), tuple(_dead((node,)) for node in broken.lost)) if found else None
+    return (
+        CulpritFindings(tuple(findings), tuple(_culprit((node,)) for node in failed.lost))
+        if findings
+        else None
+    )
 
 
-def of_unanswered(fabric: Fabric, broken: Broken) -> Breakage | None:
-    """The fewest nodes and pairs that explain which connections of the launch nobody answered."""
-    launch = broken.launch
+def culprit_from_unanswered(fabric: Fabric, failed: FailedLaunch) -> CulpritFindings | None:
+    """Return the fewest nodes and pairs that explain the unanswered connections of the launch."""
+    launch = failed.launch
     nodes = dict.fromkeys(launch.nodes)
     members = [
-        one
+        member
         for network in fabric.networks
-        for one in network.members
-        if network.name == launch.network and one.node in nodes
+        for member in network.members
+        if network.name == launch.network and member.node in nodes
     ]
-    at, own = {one.ip: one.node for one in members}, {one.node: one.ip for one in members}
+    node_at = {member.ip: member.node for member in members}
+    address_of = {member.node: member.ip for member in members}
     failures = tuple(
-        FailedConnection(source, at[ip], own.get(source, ""), ip, "no answer")
-        for source, ip in sorted(broken.unanswered)
-        if at.get(ip, source) != source
+        FailedConnection(source, node_at[ip], address_of.get(source, ""), ip, "no answer")
+        for source, ip in sorted(failed.unanswered)
+        if node_at.get(ip, source) != source
     )
-    found = find_connection_faults(
+    unreachable = find_connection_faults(
         Connectivity(launch.network or "", dict.fromkeys(nodes, len(nodes) - 1), failures)
     )
-    if not found:
+    if not unreachable:
         return None
-    return Breakage(tuple(_not_answered(launch, one) for one in found), found)
-
-
-def _not_answered(launch: PlannedLaunch, one: ConnectionFault) -> Finding:
-    sources = list(dict.fromkeys(each.source for each in one.evidence))
-    targets = list(dict.fromkeys(each.target for each in one.evidence))
-    evidence = tuple(
-        f"{each.source} → {each.target} ({each.target_ip}): a TCP connection waited for its first"
-        " answer in two looks (state SYN-SENT)"
-        for each in one.evidence
+    return CulpritFindings(
+        tuple(_finding_of_unanswered(launch, culprit) for culprit in unreachable), unreachable
     )
-    what = f"connections of {listed(sources)} to {listed(targets)} are not answered"
-    return _finding(launch, one.named, f"{what} while launch {launch.number} waits", evidence)
 
 
-def of_words(broken: Broken) -> Breakage | None:
-    """The nodes that the launcher's own words name, if any."""
-    one = blamed(broken.said, broken.launch.nodes)
-    if one is None:
+def _finding_of_unanswered(launch: PlannedLaunch, culprit: ConnectionFault) -> Finding:
+    sources = list(dict.fromkeys(failure.source for failure in culprit.evidence))
+    targets = list(dict.fromkeys(failure.target for failure in culprit.evidence))
+    evidence = tuple(
+        f"{failure.source} → {failure.target} ({failure.target_ip}): a TCP connection got no first"
+        " answer in two looks (state SYN-SENT)"
+        for failure in culprit.evidence
+    )
+    trouble = f"connections of {listed(sources)} to {listed(targets)} are not answered"
+    return _finding(
+        launch, culprit.named, f"{trouble} while launch {launch.number} waits", evidence
+    )
+
+
+def culprit_from_output(failed: FailedLaunch) -> CulpritFindings | None:
+    """Return the nodes that the launcher's output names, if any."""
+    blame = blamed(failed.printed, failed.launch.nodes)
+    if blame is None:
         return None
-    evidence = (f"launch {broken.launch.number}: {one.said}",)
-    return Breakage((_finding(broken.launch, one.nodes, one.what, evidence),), (_dead(one.nodes),))
+    evidence = (f"launch {failed.launch.number}: {blame.said}",)
+    return CulpritFindings(
+        (_finding(failed.launch, blame.nodes, blame.what, evidence),), (_culprit(blame.nodes),)
+    )
 
 
-def of_pair(broken: Broken) -> Breakage | None:
-    """Both nodes of a pair whose launch measured nothing: either of them may be at fault."""
-    nodes = tuple(dict.fromkeys(broken.launch.nodes))
-    if len(nodes) != 2 or broken.exit_code in _NOT_BY_NETWORK:
+def culprit_from_pair(failed: FailedLaunch) -> CulpritFindings | None:
+    """Return both nodes of a pair whose launch measured nothing: either may be at fault."""
+    nodes = tuple(dict.fromkeys(failed.launch.nodes))
+    if len(nodes) != 2 or failed.exit_code in _NOT_BY_NETWORK:
         return None
-    said = next((line for line in broken.said.splitlines() if line.strip()), "it said nothing")
-    evidence = (f"launch {broken.launch.number}: {said.strip()}",)
-    found = _finding(broken.launch, nodes, "their job measured nothing", evidence)
-    return Breakage((found,), (_dead(nodes),))
+    first_line = next((line for line in failed.printed.splitlines() if line.strip()), "no output")
+    evidence = (f"launch {failed.launch.number}: {first_line.strip()}",)
+    finding = _finding(failed.launch, nodes, "their job measured nothing", evidence)
+    return CulpritFindings((finding,), (_culprit(nodes),))
 
 
-def _of_connections(context: RunContext, broken: Broken) -> Breakage | None:
-    """What nodes can no longer do to each other, by the round that was made before."""
-    launch = broken.launch
-    networks = [one for one in context.fabric.ip_networks if one.name == launch.network]
-    made = tried(context.target, networks, context.directory)
-    known = {frozenset(one.named) for one in context.culprits.get(launch.network or "", ())}
-    here = [
-        one
-        for each in made
-        for one in find_connection_faults(each)
-        if frozenset(one.named) not in known
+def _culprit_from_connections(context: RunContext, failed: FailedLaunch) -> CulpritFindings | None:
+    """Return nodes and pairs whose connections fail now and did not before the launch."""
+    launch = failed.launch
+    networks = [network for network in context.fabric.ip_networks if network.name == launch.network]
+    connectivities = try_connections(context.target, networks, context.directory)
+    known_culprits = {
+        frozenset(culprit.named) for culprit in context.culprits.get(launch.network or "", ())
+    }
+    new_culprits = [
+        culprit
+        for connectivity in connectivities
+        for culprit in find_connection_faults(connectivity)
+        if frozenset(culprit.named) not in known_culprits
     ]
-    if not here:
+    if not new_culprits:
         return None
     findings = [
         msgspec.structs.replace(
-            one, check=CHECK, what=f"{one.what} since launch {launch.number} broke"
+            finding, check=CHECK, what=f"{finding.what} since launch {launch.number} broke"
         )
-        for one in quick_findings(context.fabric, made)
-        if one.check == "connect"
+        for finding in quick_findings(context.fabric, connectivities)
+        if finding.check == "connect"
     ]
-    return Breakage(tuple(findings), tuple(here))
+    return CulpritFindings(tuple(findings), tuple(new_culprits))
 
 
-def _of_survey(context: RunContext, broken: Broken) -> Breakage | None:
-    """What the nodes' own settings have wrong: a route by another network, or a name.
+def _culprit_from_settings(context: RunContext, failed: FailedLaunch) -> CulpritFindings | None:
+    """Return nodes with a wrong setting: a route by another network, or a name.
 
-    A launcher connects nodes by their names before a rank begins; ranks need none.
+    A launcher connects nodes by their names before a rank begins; ranks do not need names.
     """
-    launch, target = broken.launch, context.target
+    launch, target = failed.launch, context.target
     context.progress.stage("asking the nodes for their settings")
     inventories, fabric = surveyed(target.access, target.declared)
-    every = diagnosis(Preflight(fabric, inventories)).findings
-    found = [one for one in every if one.network == launch.network]
-    if not (broken.began or broken.exit_code in _NOT_BY_NETWORK or any(map(_fails, found))):
+    all_findings = diagnosis(Preflight(fabric, inventories)).findings
+    findings = [finding for finding in all_findings if finding.network == launch.network]
+    if not (failed.began or failed.exit_code in _NOT_BY_NETWORK or any(map(_fails, findings))):
         context.progress.stage("asking the nodes for each other's names")
-        found += wrong_names(target.access, target.declared)
-    here = [
-        msgspec.structs.replace(one, check=CHECK, network=launch.network or "")
-        for one in found
-        if _fails(one) and set(one.nodes) <= set(launch.nodes)
+        findings += wrong_names(target.access, target.declared)
+    failing = [
+        msgspec.structs.replace(finding, check=CHECK, network=launch.network or "")
+        for finding in findings
+        if _fails(finding) and set(finding.nodes) <= set(launch.nodes)
     ]
-    nodes = dict.fromkeys(node for one in here for node in one.nodes)
-    return Breakage(tuple(here), tuple(_dead((node,)) for node in nodes)) if here else None
+    nodes = dict.fromkeys(node for finding in failing for node in finding.nodes)
+    return (
+        CulpritFindings(tuple(failing), tuple(_culprit((node,)) for node in nodes))
+        if failing
+        else None
+    )
 
 
-def _fails(one: Finding) -> bool:
-    return one.severity is Severity.FAIL
+def _fails(finding: Finding) -> bool:
+    return finding.severity is Severity.FAIL
 
 
-def _of_search(context: RunContext, broken: Broken, breaks: Breaks) -> Breakage:
-    """Launches of fewer and fewer nodes, while they last no longer than the plan itself."""
-    nodes = tuple(dict.fromkeys(broken.launch.nodes))
-    if broken.exit_code in _NOT_UNDERSTOOD:
-        return Breakage()
+def _culprit_from_search(
+    context: RunContext, failed: FailedLaunch, breaks: Breaks
+) -> CulpritFindings:
+    """Launch fewer and fewer nodes, for no longer than the plan itself lasts."""
+    nodes = tuple(dict.fromkeys(failed.launch.nodes))
+    if failed.exit_code in _NOT_UNDERSTOOD:
+        return CulpritFindings()
     deadline = monotonic() + max(SEARCH_S, estimated_s(context.plan.launches))
     context.progress.stage("making short launches of fewer nodes")
-    if alone := _of_nodes_alone(broken.launch, nodes, breaks):
+    if alone := _culprits_alone(failed.launch, nodes, breaks):
         return alone
-    if len(nodes) < 3 or broken.exit_code in _NOT_BY_NETWORK:
-        return Breakage()
+    if len(nodes) < 3 or failed.exit_code in _NOT_BY_NETWORK:
+        return CulpritFindings()
     search, answer = culprits(nodes), False
     lines: list[str] = []
     smallest = nodes
@@ -227,98 +251,105 @@ def _of_search(context: RunContext, broken: Broken, breaks: Breaks) -> Breakage:
         group = next(search)
         while monotonic() < deadline:
             answer = any(breaks((group,)))
-            lines.append(_line(group, answer))
+            lines.append(_search_line(group, answer))
             smallest = group if answer and len(group) < len(smallest) else smallest
             group = search.send(answer)
-    except StopIteration as done:
-        named: tuple[Group, ...] = done.value
+    except StopIteration as end:
+        named: tuple[Group, ...] = end.value
         if named == (nodes,):
-            return Breakage()  # nearly every launch breaks: the MPI is at fault, or what all share
+            return CulpritFindings()  # the fault is in the MPI, or in a part that all nodes share
         if named:
-            found = [_searched(broken.launch, one, lines) for one in named]
-            return Breakage(tuple(found), tuple(_dead(one) for one in named if len(one) < 3))
-        return Breakage(repeats=False)
+            findings = [_finding_of_search(failed.launch, group, lines) for group in named]
+            return CulpritFindings(
+                tuple(findings), tuple(_culprit(group) for group in named if len(group) < 3)
+            )
+        return CulpritFindings(repeats=False)
     if len(smallest) == len(nodes):
-        return Breakage()
-    what = f"launches of {between(smallest)} break; which of them is at fault is not known"
-    return Breakage((_finding(broken.launch, smallest, what, tuple(lines)),))
+        return CulpritFindings()
+    trouble = f"launches of {between(smallest)} break; the node at fault among them is unknown"
+    return CulpritFindings((_finding(failed.launch, smallest, trouble, tuple(lines)),))
 
 
-def _of_nodes_alone(launch: PlannedLaunch, nodes: Group, breaks: Breaks) -> Breakage | None:
-    """Nodes that break a launch without any other node in it, as those of others do not."""
+def _culprits_alone(launch: PlannedLaunch, nodes: Group, breaks: Breaks) -> CulpritFindings | None:
+    """Return nodes that break a launch of their own, while other nodes' own launches go well."""
     search = broken_alone(nodes)
     lines: list[str] = []
     words: dict[Group, str] = {}
     try:
         groups = next(search)
         while True:
-            said = breaks(groups)
-            words |= dict(zip(groups, said, strict=True))
-            lines += [_line(group, bool(words[group])) for group in groups]
-            groups = search.send(tuple(map(bool, said)))
-    except StopIteration as done:
-        alone: tuple[str, ...] = done.value
+            messages = breaks(groups)
+            words |= dict(zip(groups, messages, strict=True))
+            lines += [_search_line(group, bool(words[group])) for group in groups]
+            groups = search.send(tuple(map(bool, messages)))
+    except StopIteration as end:
+        alone: tuple[str, ...] = end.value
     if not alone:
         return None
     well = [line for line in lines if line.startswith(_WELL)][:3]
-    found = [
+    findings = [
         msgspec.structs.replace(
             _finding(
-                launch, (node,), _what_alone(words[node,]), (words[node,], *well)
+                launch, (node,), _trouble_alone(words[node,]), (words[node,], *well)
             ),
-            remedy=_ALONE.format(node),
+            remedy=_ALONE_REMEDY.format(node),
         )
         for node in alone
     ]  # fmt: skip
-    return Breakage(tuple(found), tuple(_dead((node,)) for node in alone))
+    return CulpritFindings(tuple(findings), tuple(_culprit((node,)) for node in alone))
 
 
-def _what_alone(message: str) -> str:
+def _trouble_alone(message: str) -> str:
     words = message.partition("it said: ")[2].split(" | ")
-    reason = next((f": {one}" for one in words if engine_gave_up((one,))), "")
+    reason = next((f": {word}" for word in words if engine_gave_up((word,))), "")
     return f"a launch on it alone breaks{reason}"
 
 
 _WELL = "went well"
 
 
-def _line(group: Group, broke: bool) -> str:
+def _search_line(group: Group, broke: bool) -> str:
     who = between(group) if len(group) > 1 else f"{group[0]} alone"
     return f"{'broke' if broke else _WELL}: a launch of {who}"
 
 
-def _searched(launch: PlannedLaunch, nodes: Group, lines: Sequence[str]) -> Finding:
+def _finding_of_search(launch: PlannedLaunch, nodes: Group, lines: Sequence[str]) -> Finding:
     evidence = tuple(line for line in lines if set(nodes) & set(line.replace(",", " ").split()))
     if len(nodes) > 2:
-        what = "their launch breaks; no launch of a pair of them does"
-        return _finding(launch, nodes, what, evidence)
+        trouble = "their launch breaks; no launch of a pair of them does"
+        return _finding(launch, nodes, trouble, evidence)
     who = "it takes" if len(nodes) == 1 else "both take"
     return _finding(launch, nodes, f"every launch in which {who} part breaks", evidence)
 
 
 def _finding(
-    launch: PlannedLaunch, nodes: Sequence[str], what: str, evidence: tuple[str, ...]
+    launch: PlannedLaunch, nodes: Sequence[str], trouble: str, evidence: tuple[str, ...]
 ) -> Finding:
-    where = nodes[0] if len(nodes) == 1 else f"between {listed(nodes)}"
-    remedy = (_OF_RANK if "rank" in what else _OF_SEARCH).format(",".join(nodes))
+    place = nodes[0] if len(nodes) == 1 else f"between {listed(nodes)}"
+    remedy = (_RANK_REMEDY if "rank" in trouble else _SEARCH_REMEDY).format(",".join(nodes))
     return Finding(
-        CHECK, Severity.FAIL, where, what, evidence, _WHY, remedy, tuple(nodes),
+        CHECK, Severity.FAIL, place, trouble, evidence, _CONSEQUENCE, remedy, tuple(nodes),
         launch.network or "",
     )  # fmt: skip
 
 
-def told(ended: Ended, found: Breakage) -> Ended:
-    """The end of a launch; its message names who broke it instead of the launcher's words."""
-    if not found.findings:
+def with_findings(ended: Ended, culprits_found: CulpritFindings) -> Ended:
+    """Return the end of a launch with a message that names the culprits."""
+    if not culprits_found.findings:
         return ended
-    message = "; ".join((*ended.changes, *(f"{one.where}: {one.what}" for one in found.findings)))
-    return msgspec.structs.replace(ended, message=message, culprits=found.findings)
+    message = "; ".join(
+        (
+            *ended.changes,
+            *(f"{finding.where}: {finding.what}" for finding in culprits_found.findings),
+        )
+    )
+    return msgspec.structs.replace(ended, message=message, culprits=culprits_found.findings)
 
 
-def culprits_of(findings: Iterable[Finding]) -> Iterator[ConnectionFault]:
-    """The nodes and pairs that findings of a stored launch name."""
-    yield from (_dead(one.nodes) for one in findings if 0 < len(one.nodes) < 3)
+def culprits_from_findings(findings: Iterable[Finding]) -> Iterator[ConnectionFault]:
+    """Yield the nodes and pairs that findings of a stored launch name."""
+    yield from (_culprit(finding.nodes) for finding in findings if 0 < len(finding.nodes) < 3)
 
 
-def _dead(nodes: Group) -> ConnectionFault:
+def _culprit(nodes: Group) -> ConnectionFault:
     return ConnectionFault("node" if len(nodes) == 1 else "pair", tuple(nodes))

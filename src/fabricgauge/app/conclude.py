@@ -1,4 +1,4 @@
-"""From a run to verdicts and reports: nothing here measures."""
+"""Judge a run and write its reports; nothing here measures."""
 
 import msgspec
 
@@ -21,21 +21,21 @@ from fabricgauge.stats.curves import curves
 from fabricgauge.store.matrices import write_matrices
 from fabricgauge.store.run_directory import RunDirectory, now_utc
 
-#: The reports that every run directory gets, and how they are called.
+#: Reports that every run directory gets, with the stem of their names.
 KEPT = {"html": "report", "json": "report"}
 
 
-def leave(directory: RunDirectory, judged: Judged, progress: Progress) -> None:
-    """Write verdicts and reports of a judged run, and let a complete one have its final name.
+def write_reports(directory: RunDirectory, judged: Judged, progress: Progress) -> None:
+    """Write verdicts and reports of a judged run; give a complete one its final name.
 
-    A disk that is full is told, and costs the reports but not the verdict.
+    A full disk is reported; it costs the reports but not the verdict.
     """
-    of_several = {"tables": "tables"} if len(judged.tables) > 1 else {}
+    tables = {"tables": "tables"} if len(judged.tables) > 1 else {}
     try:
         directory.write("verdicts.json", judged.verdicts)
         if judged.fabric.analyses:
-            write_matrices(directory, [one.matrix for one in judged.fabric.analyses])
-        for name, stem in {**KEPT, **of_several}.items():
+            write_matrices(directory, [analysis.matrix for analysis in judged.fabric.analyses])
+        for name, stem in {**KEPT, **tables}.items():
             directory.write_bytes(f"{stem}{FORMATS[name].suffix}", report(judged, name).encode())
         if judged.run.complete:
             directory.finish()
@@ -51,43 +51,43 @@ def conclude(
 ) -> Judged:
     """Judge a run by the rules of this version; ``against`` are curves to show beside it.
 
-    ``fabric`` is what all pairs say, where they have been analysed already.
+    ``fabric`` is the analysis of all pairs, if it exists already.
     """
     limits = ceilings(run.fabric.networks, run.launches)
     fabric = localise(run.launches, run.fabric.topology) if fabric is None else fabric
-    known = evidence(run)
-    found = judgement(Context(run, limits, thresholds, fabric, known))
+    run_evidence = evidence(run)
+    judgement_now = judgement(Context(run, limits, thresholds, fabric, run_evidence))
     return Judged(
         run=run,
         ceilings=limits,
         curves=curves(run),
-        verdicts=found.verdicts,
-        overall=found.overall,
+        verdicts=judgement_now.verdicts,
+        overall=judgement_now.overall,
         judged_utc=now_utc(),
         rules_version=RULES_VERSION,
         against=against,
         fabric=fabric,
-        evidence=known,
+        evidence=run_evidence,
         ledgers=ledgers(run, limits),
         sustained_bytes=thresholds.value("fraction.from"),
-        tables=found.tables,
-        follows=found.follows,
+        tables=judgement_now.tables,
+        follows=judgement_now.follows,
     )
 
 
 def reference_curves(name: str | None) -> tuple[SuiteCurve, ...]:
-    """The curves of a reference, or none where none was asked for.
+    """Return the curves of a reference; none if ``name`` is None.
 
     Raises:
         UsageError: no such reference, or one without curves.
     """
     if name is None:
         return ()
-    known = reference(name)
-    if not known.curves:
-        raise UsageError(f"{name} is a table without curves; `fabricgauge compare` cannot use it")
-    said = {"from": known.provenance, "caveat": known.caveat}
+    published = reference(name)
+    if not published.curves:
+        raise UsageError(f"{name} is a table without curves; fabricgauge compare needs curves")
+    origin = {"from": published.provenance, "caveat": published.caveat}
     return tuple(
-        msgspec.structs.replace(one, source=known.name, settings={**one.settings, **said})
-        for one in known.curves
+        msgspec.structs.replace(curve, source=published.name, settings={**curve.settings, **origin})
+        for curve in published.curves
     )

@@ -1,4 +1,4 @@
-"""The connectivity round of all networks: who can connect to whom, before anything is measured."""
+"""The connectivity round: find which nodes can connect, before any measuring."""
 
 import os
 import re
@@ -14,13 +14,13 @@ from fabricgauge.model.fabric import Network
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.store.run_directory import RunDirectory
 
-#: The folder of the nodes' answers about connections; further rounds add a number to the name.
+#: The folder of the nodes' answers about connections; later rounds add a number to the name.
 CONNECTIONS = "connect"
 
 Keep = Callable[[str, str], None]
 
-#: Variables that keep an MPI to some ports, "FIRST:LAST" or "FIRST-LAST": a firewall may let pass
-#: nothing else. Sources: the strings of MPICH 5.0 and Intel MPI 2021.18; UCX, ucx_info -cf.
+#: Variables that limit an MPI to some ports, "FIRST:LAST" or "FIRST-LAST": a firewall may let only
+#: these pass. Sources: the strings of MPICH 5.0 and Intel MPI 2021.18; UCX, ucx_info -cf.
 PORT_VARIABLES = (
     "MPIR_CVAR_CH3_PORT_RANGE", "MPICH_PORT_RANGE", "MPIEXEC_PORT_RANGE", "I_MPI_PORT_RANGE",
     "UCX_TCP_PORT_RANGE",
@@ -31,11 +31,11 @@ _RANGE = re.compile(r"(\d+)[:-](\d+)")
 
 
 def mpi_ports(variables: Mapping[str, str]) -> range:
-    """The ports that the environment leaves MPI; by default those that the kernel hands out."""
+    """Return the ports that the environment allows MPI; by default the kernel's ephemeral ports."""
     for name in PORT_VARIABLES:
-        found = _RANGE.fullmatch(variables.get(name, ""))
-        if found and 0 < int(found[1]) <= int(found[2]) < 65536:
-            return range(int(found[1]), int(found[2]) + 1)
+        ports = _RANGE.fullmatch(variables.get(name, ""))
+        if ports and 0 < int(ports[1]) <= int(ports[2]) < 65536:
+            return range(int(ports[1]), int(ports[2]) + 1)
     first, count = variables.get(FIRST_PORT, ""), variables.get(PORT_COUNT, "")
     if first.isdecimal() and count.isdecimal() and 0 < int(first) < 65536 - int(count):
         return range(int(first), int(first) + max(1, int(count)))
@@ -45,30 +45,30 @@ def mpi_ports(variables: Mapping[str, str]) -> range:
 def connectivity(
     access: HostAccess, networks: Iterable[Network], keep: Keep
 ) -> tuple[Connectivity, ...] | Skipped:
-    """One round per network, one after the other; Skipped where none could be made.
+    """Make one round per network, one after the other; Skipped if no node could take part.
 
-    ``keep(node, raw)`` is handed what each node printed. A round in which no node could play
-    its part tells nothing: it is the reason to skip.
+    ``keep(node, raw)`` receives the output of each node. A round in which no node could take part
+    proves nothing: it is the reason to skip.
     """
     program = connect_program()
     if isinstance(program, Skipped):
         return program
     ports = mpi_ports(os.environ)
-    made = tuple(connect(program, access, network, keep, ports) for network in networks)
-    for one in made:
-        if one.silent and len(one.silent) == len(one.tried):
-            node, reason = next(iter(one.silent.items()))
+    connectivities = tuple(connect(program, access, network, keep, ports) for network in networks)
+    for network_round in connectivities:
+        if network_round.silent and len(network_round.silent) == len(network_round.tried):
+            node, reason = next(iter(network_round.silent.items()))
             return Skipped(f"{node}: {reason}")
-    return made
+    return connectivities
 
 
-def tried(
+def try_connections(
     target: Target, networks: Sequence[Network], directory: RunDirectory
 ) -> tuple[Connectivity, ...]:
-    """Who can connect to whom over ``networks``, each answer kept; nothing where nobody can try."""
+    """Find who can connect to whom over ``networks``; keep each answer. Empty if nobody can try."""
     if target.simulation or len(target.access.hosts) < 2 or not networks:
         return ()
-    target.progress.stage("letting every node connect to every other")
+    target.progress.stage("every node connects to every other node")
     rounds = Counter[str]()
     before = sum(1 for _ in (directory.path / "raw").glob(f"{CONNECTIONS}*"))
 
@@ -77,11 +77,11 @@ def tried(
         number = before + rounds[node]
         directory.keep_raw(CONNECTIONS if number == 1 else f"{CONNECTIONS}-{number}", node, raw)
 
-    made = connectivity(target.access, networks, keep)
-    if isinstance(made, Skipped):
+    connectivities = connectivity(target.access, networks, keep)
+    if isinstance(connectivities, Skipped):
         target.progress.trouble(
-            f"connections were not tried: {made.reason}; two nodes that cannot connect are only"
-            " found when a launch breaks"
+            f"connections were not tried: {connectivities.reason}; two nodes that cannot connect"
+            " are found only when a launch breaks"
         )
         return ()
-    return made
+    return connectivities

@@ -1,4 +1,4 @@
-"""Which nodes are measured together: those that break no launch, and suspects once more."""
+"""Choose the nodes to measure together: first without culprits, then suspects once more."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,23 +29,27 @@ Culprits = Mapping[str, Sequence[ConnectionFault]]
 def joint_ranks(
     ranks: tuple[str, ...], chosen: Targets, culprits: Culprits
 ) -> tuple[JointRanks, ...]:
-    """First most of them; then each that was left out for a pair, with a partner of its own."""
+    """Group the ranks: first most of them; then each node of a failed pair, with a partner."""
     nodes = tuple(dict.fromkeys(ranks))
     together: dict[tuple[tuple[str, ...], bool], list[tuple[Network | None, Ceiling | Skipped]]] = (
         defaultdict(list)
     )
     for network, ceiling in chosen:
-        found = culprits.get(network.name, ()) if network else ()
-        out = choose_excluded_nodes(nodes, found)
-        groups = [(tuple(one for one in ranks if one not in out), False)]
-        # A partner that all others measure with as well can be told from the one beside it.
-        best = sorted(nodes, key=lambda one: one in out)
-        mates = dict.fromkeys(frozenset((one, find_partner(one, best, found))) for one in out)
-        groups += [(tuple(one for one in nodes if one in pair), True) for pair in mates]
+        unreachable = culprits.get(network.name, ()) if network else ()
+        out = choose_excluded_nodes(nodes, unreachable)
+        groups = [(tuple(rank for rank in ranks if rank not in out), False)]
+        # Prefer a partner that is in the launch of most: its own faults show there.
+        best = sorted(nodes, key=lambda node: node in out)
+        mates = dict.fromkeys(
+            frozenset((node, find_partner(node, best, unreachable))) for node in out
+        )
+        groups += [(tuple(node for node in nodes if node in pair), True) for pair in mates]
         for group in groups:
             if len(set(group[0])) > 1 or len(nodes) == 1:
                 together[group].append((network, ceiling))
-    return tuple(JointRanks(group, tuple(of), beside) for (group, beside), of in together.items())
+    return tuple(
+        JointRanks(group, tuple(of), is_beside) for (group, is_beside), of in together.items()
+    )
 
 
 def planned_instead(
@@ -55,124 +59,136 @@ def planned_instead(
     culprits: Culprits,
     spent_s: float = 0.0,
 ) -> Iterator[Plan]:
-    """What nodes that break no launch measure instead of ``bad`` ones, in what the budget has left.
+    """Plan what the sound nodes measure instead of ``bad`` launches, in the rest of the budget.
 
-    Where too little time is left for them, that is told.
+    If the rest is too short for them, the progress reports it.
     """
     request, budget_s = target.request, target.request.budget
-    left = msgspec.structs.replace(request, budget=budget_s and max(1.0, budget_s - spent_s))
-    for name, ranks in dict.fromkeys((one.network, one.nodes) for one in bad):
-        every = targets(request, fabric, ranks)
-        chosen = tuple(one for one in every if (one[0].name if one[0] else None) == name)
+    rest_request = msgspec.structs.replace(
+        request, budget=budget_s and max(1.0, budget_s - spent_s)
+    )
+    for name, ranks in dict.fromkeys((launch.network, launch.nodes) for launch in bad):
+        all_targets = targets(request, fabric, ranks)
+        chosen = tuple(
+            target for target in all_targets if (target[0].name if target[0] else None) == name
+        )
         groups = joint_ranks(ranks, chosen, culprits)
         try:
-            yield plan_groups(left, ranks, groups, virtual=target.access.virtual)
+            yield plan_groups(rest_request, ranks, groups, virtual=target.access.virtual)
         except UsageError as error:
-            target.progress.trouble(f"{listed(ranks)} were not measured without culprits: {error}")
+            target.progress.trouble(f"{listed(ranks)}: not measured without the culprits: {error}")
 
 
-def further(context: RunContext) -> tuple[PlannedLaunch, ...]:
-    """The launches that can still be made on networks where a launch just broke.
+def launches_without_culprits(context: RunContext) -> tuple[PlannedLaunch, ...]:
+    """Return the launches that can still be made on networks where a launch just broke.
 
     Launches without a culprit are made as planned. Launches with a culprit are replaced: new ones
     without it join the plan. They do not repeat finished cases. The replaced launches stay in the
-    plan: once the culprits are repaired, a resumed run makes what is left of them.
+    plan: once the culprits are repaired, a resumed run makes the rest of them.
     """
     broken, context.broken = context.broken, set()
-    left = [one for one in context.left() if one.network in broken]
-    bad = [one for one in left if holds_culprit(one, context.culprits)]
-    context.given_up |= {one.number for one in bad}
-    # The time that a launch hung for is no time of measuring.
-    done = context.run.launches
-    spent_s = sum(one.wall_s for launch in done for one in launch.measurements)
-    spent_s += sum(one.wall_s for launch in done for one in launch.rounds)
+    unmade = [launch for launch in context.left() if launch.network in broken]
+    bad = [launch for launch in unmade if holds_culprit(launch, context.culprits)]
+    context.given_up |= {launch.number for launch in bad}
+    # The time for which a launch hung does not count as measuring.
+    run_launches = context.run.launches
+    spent_s = sum(case.wall_s for launch in run_launches for case in launch.measurements)
+    spent_s += sum(pair_round.wall_s for launch in run_launches for pair_round in launch.rounds)
     instead = planned_instead(context.target, context.fabric, bad, context.culprits, spent_s)
-    made = [one for planned in instead for one in _unmeasured(planned, context.run)]
-    launches = numbered(made, context.plan.last)
-    for one in launches:
-        context.plan_further(one)
-    return (*(one for one in left if one not in bad), *launches)
+    replacements = [launch for planned in instead for launch in _unmeasured(planned, context.run)]
+    launches = numbered(replacements, context.plan.last)
+    for launch in launches:
+        context.plan_further(launch)
+    return (*(launch for launch in unmade if launch not in bad), *launches)
 
 
 def holds_culprit(launch: PlannedLaunch, culprits: Culprits) -> bool:
-    """Whether a known culprit would break the launch."""
+    """Check if a known culprit would break the launch."""
     nodes = tuple(dict.fromkeys(launch.nodes))
     return bool(choose_excluded_nodes(nodes, culprits.get(launch.network or "", ())))
 
 
-def _unmeasured(made: Plan, run: Run) -> Iterator[PlannedLaunch]:
-    """The launches without cases that another launch on the network has brought to their end."""
-    done = Counter(
-        (launch.network, one.case)
+def _unmeasured(planned: Plan, run: Run) -> Iterator[PlannedLaunch]:
+    """Yield the launches without cases that another launch on the network has finished."""
+    done_cases = Counter(
+        (launch.network, case.case)
         for launch in run.launches
         if launch.purpose == "measure"
-        for one in launch.completed
+        for case in launch.completed
     )
-    for launch in made.launches:
+    for launch in planned.launches:
         names = Counter((launch.network, case.name) for case in launch.cases)
-        cases = tuple(case for case in launch.cases if not done[launch.network, case.name])
-        done -= names
+        cases = tuple(case for case in launch.cases if not done_cases[launch.network, case.name])
+        done_cases -= names
         if cases:
             yield msgspec.structs.replace(launch, cases=cases)
 
 
-def so_far(context: RunContext) -> Context:
-    """What has been measured so far, as the rules take it."""
+def context_now(context: RunContext) -> Context:
+    """Return the context of the rules for the records so far."""
     run, thresholds = context.run, context.target.thresholds
     limits = ceilings(run.fabric.networks, run.launches)
     return Context(run, limits, thresholds, context.fabric_result())
 
 
 def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped]]:
-    """Each network with suspects, and a launch that measures them again or why there is none.
+    """Yield each network with suspects, and a launch that measures them again or why there is none.
 
-    Nodes that a rule doubts are measured where no suspect's streams are measured again. Where
-    small messages are lost, one launch of streams shows who loses frames. That explains the
-    suspects as well.
+    Nodes that a rule doubts are measured if no suspect's streams are measured again. If small
+    messages are lost, one launch of streams shows who loses frames; that explains the suspects as
+    well.
     """
     run, suspected = context.run, context.fabric_result().rechecks
-    lossy, judged = losing(run), so_far(context)
-    to_recheck = {one.network: one for one in unclear(judged)}
+    lossy, judged = losing(run), context_now(context)
+    to_recheck = {recheck.network: recheck for recheck in unclear(judged)}
     first = {name: to_recheck.pop(name) for name in lossy & to_recheck.keys()}
-    streams = {one.network for one in suspected if _streams(one)}
-    asked = (
+    streams = {recheck.network for recheck in suspected if _streams(recheck)}
+    wanted_rechecks = (
         *first.values(),
-        *(one for one in suspected if one.network not in first),
-        *(one for one in to_recheck.values() if one.network not in streams),
+        *(recheck for recheck in suspected if recheck.network not in first),
+        *(recheck for recheck in to_recheck.values() if recheck.network not in streams),
     )
     number = run.plan.last
-    networks = {one.name: one for one in run.fabric.networks}
-    for one in asked:
-        if isinstance(one.meetings, Skipped):
-            yield one.network, one.meetings
+    networks = {network.name: network for network in run.fabric.networks}
+    for recheck in wanted_rechecks:
+        if isinstance(recheck.meetings, Skipped):
+            yield recheck.network, recheck.meetings
             continue
         if context.target.suite is not None:
             program = context.target.suite.tool.of_pairs
-            for pair in dict.fromkeys((each.one, each.other) for each in _streams(one)):
+            for pair in dict.fromkeys(
+                (meeting.one, meeting.other) for meeting in _streams(recheck)
+            ):
                 number += 1
-                yield one.network, _again(run.plan, one.network, number, pair, program)
+                yield (
+                    recheck.network,
+                    _suite_recheck(run.plan, recheck.network, number, pair, program),
+                )
             continue
-        rate = rate_of(judged.ceilings.get(one.network, Skipped("MPI chose the network")))
-        loses = one.network in lossy
-        meetings = _streams(one) if loses else one.meetings
-        launches = 0 if not meetings else 1 if loses else one.launches
+        rate = rate_of(judged.ceilings.get(recheck.network, Skipped("MPI chose the network")))
+        loses = recheck.network in lossy
+        meetings = _streams(recheck) if loses else recheck.meetings
+        launches = 0 if not meetings else 1 if loses else recheck.launches
         for _ in range(launches):
             number += 1
-            network = networks.get(one.network)
-            yield one.network, recheck_launch(number, network, meetings, one.nodes, rate, loses)
+            network = networks.get(recheck.network)
+            yield (
+                recheck.network,
+                recheck_launch(number, network, meetings, recheck.nodes, rate, loses),
+            )
 
 
-def _again(
+def _suite_recheck(
     plan: Plan, network: str, number: int, pair: tuple[str, str], program: str
 ) -> PlannedLaunch:
-    """A start of a suite for one pair, on the network as it was planned."""
-    first = next(one for one in plan.launches if (one.network or "") == network)
+    """Return a start of a suite for one pair, on the network as it was planned."""
+    first = next(launch for launch in plan.launches if (launch.network or "") == network)
     return msgspec.structs.replace(
         first, number=number, nodes=pair, program=program, purpose="again"
     )
 
 
-def _streams(asked: Recheck) -> tuple[Meeting, ...]:
-    if isinstance(asked.meetings, Skipped):
+def _streams(recheck: Recheck) -> tuple[Meeting, ...]:
+    if isinstance(recheck.meetings, Skipped):
         return ()
-    return tuple(one for one in asked.meetings if one.quantity == "bandwidth")
+    return tuple(meeting for meeting in recheck.meetings if meeting.quantity == "bandwidth")

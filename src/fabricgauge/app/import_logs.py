@@ -11,10 +11,10 @@ import msgspec
 
 from fabricgauge import __version__
 from fabricgauge.app.beside_logs import Beside, read_dump, read_printout
-from fabricgauge.app.conclude import conclude, leave
+from fabricgauge.app.conclude import conclude, write_reports
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.read_files import found_in, likest_in
-from fabricgauge.app.refused import Refused, refusal
+from fabricgauge.app.refused import RefusedFile, refusal
 from fabricgauge.files.reading import shown
 from fabricgauge.judge.thresholds import thresholds_from
 from fabricgauge.model.errors import CannotRun
@@ -100,7 +100,7 @@ def import_logs(
     environment = {"fabricgauge": __version__, "head": head, "python": python}
     about = run_files.About(now_utc(), command, environment)
     run_files.write_beginning(directory, about, fabric, plan)
-    refused: list[Refused] = []
+    refused: list[RefusedFile] = []
     said: defaultdict[int, list[run_files.Record]] = defaultdict(list)
     entries = _entries(sources, directory, progress, refused)
     while some := list(islice(entries, _MOST_AT_ONCE)):
@@ -175,12 +175,15 @@ def imported(
         directory.discard(copies=True)
         raise
     judged = conclude(run, thresholds, against)
-    leave(directory, judged, progress)
+    write_reports(directory, judged, progress)
     return judged, directory.path
 
 
 def _entries(
-    sources: Sequence[Source], directory: RunDirectory, progress: Progress, refused: list[Refused]
+    sources: Sequence[Source],
+    directory: RunDirectory,
+    progress: Progress,
+    refused: list[RefusedFile],
 ) -> Iterator[run_files.ResultLine]:
     """Everything that the sources hold; those without a figure are added to ``refused``."""
     for number, source in enumerate(sources, 1):
@@ -188,15 +191,15 @@ def _entries(
         if source.path is not None:
             folder = f"import-{number:03}"
             directory.copy_raw(folder, source.path, source.within, LARGEST_COPY_BYTES)
-        figures, without = False, Refused(source.name)
+        figures, without = False, RefusedFile(source.name)
         for one in kept(source.found, source.name, progress):
             figures = figures or (isinstance(one, SuiteCurve) and bool(one.points))
-            without = without if figures else without.with_found((one,))
+            without = without if figures else without.with_results((one,))
             yield run_files.ResultLine(number, 1, one)
         if not figures:
             if without.is_foreign and source.path is not None:
                 nearest = likest_in(source.path, source.name, source.within)
-                without = without.with_found((nearest,) if nearest else ())
+                without = without.with_results((nearest,) if nearest else ())
             refused.append(without)
 
 

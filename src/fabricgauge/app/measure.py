@@ -1,4 +1,4 @@
-"""Starts the engine launch by launch and stores each record before the next one is read."""
+"""Start the engine launch by launch; store each record before the next one is read."""
 
 import math
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from functools import partial
 
 import msgspec
 
-from fabricgauge.app.breakage import Broken, told, why
-from fabricgauge.app.notes import explained
+from fabricgauge.app.breakage import FailedLaunch, find_culprits, with_findings
+from fabricgauge.app.notes import with_link_changes
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.discover.ranks import rank_states
 from fabricgauge.evidence.links import FlapWatch
@@ -31,47 +31,47 @@ from fabricgauge.sim.simulate import prepared
 
 #: How long a case may stay silent past its budget before its launch is given up.
 GRACE_S = 10.0
-#: Time for mpiexec to reach the nodes and for MPI to start.
+#: Time for mpiexec to reach the nodes, and for MPI to start.
 START_S = 30.0
-#: The same for each rank: thousands of them take longer. An allowance, not a measured figure.
+#: More start time per rank: thousands of ranks take longer. An allowance, not a measured figure.
 START_PER_RANK_S = 0.05
-#: A launch that is silent this long beyond its longest case has its ranks looked at.
+#: If a launch is silent for this long beyond its longest case, its ranks are looked at.
 QUIET_S = 4.0
-#: A short launch that searches for culprits is given up if it has not begun after this time: a
-#: node may answer as late, and be discovered.
+#: Time limit for the start of a short launch that searches for culprits. A node may answer
+#: discovery as late as this.
 SEARCH_START_S = 20.0
-#: A simulator's figures vary by its noise alone; each sample costs this machine's time.
+#: Simulated figures vary only by the noise that is set, and each sample costs time here.
 SIMULATED_SAMPLES = 9
 
 
 def measure(context: RunContext, launches: tuple[PlannedLaunch, ...]) -> None:
     """Make the launches in order; one that breaks does not end the others.
 
-    Once a network is found broken, its further launches are not started: each would only wait
-    for its time limit. They stay in the plan and ``--resume`` makes them; ``context.culprits`` then
-    says who broke it, if that was found out.
+    Once a network is found broken, its other launches are not started: each would only wait for its
+    time limit. They stay in the plan, and ``--resume`` makes them. ``context.culprits`` then names
+    the culprits, if they were found.
 
     Raises:
         CannotRun: the MPI cannot make one of the launches; none is made then.
     """
     if context.target.simulation is None:
         for launch in launches:
-            planned_command(context, launch)  # nothing is begun that an MPI refuses later
+            planned_command(context, launch)  # find what an MPI refuses before the first start
     context.progress.planned(launches)
     broken: set[str | None] = set()
     for launch in launches:
         if launch.network in broken:
             continue
         context.progress.launch(launch)
-        ended = _one(context, launch)
+        ended = _make_launch(context, launch)
         if ended.status != "ok":
-            for one in ended.culprits:
-                context.progress.trouble(f"{one.where}: {one.what}")
+            for finding in ended.culprits:
+                context.progress.trouble(f"{finding.where}: {finding.what}")
             broken.add(launch.network)
 
 
 def planned_command(context: RunContext, launch: PlannedLaunch) -> LaunchCommand:
-    """The command that makes a launch; nothing is started."""
+    """Return the command that makes a launch; nothing is started."""
     options = launch_options(context.plan, launch)
     if context.plan.transport:
         launch, words = beside_mpi(context.plan.transport, context.fabric, launch)
@@ -79,16 +79,16 @@ def planned_command(context: RunContext, launch: PlannedLaunch) -> LaunchCommand
     simulation = context.target.simulation
     if simulation is not None:
         folder = context.directory.raw(context.name(launch))
-        few = (*options, "--iterations", str(SIMULATED_SAMPLES))
+        few_samples = (*options, "--iterations", str(SIMULATED_SAMPLES))
         cluster = simulation.in_launch(launch.number)
-        return prepared(cluster, context.engine, launch.nodes, folder, few)
+        return prepared(cluster, context.engine, launch.nodes, folder, few_samples)
     return command(context.engine, launch, context.target.access, options)
 
 
 def launch_options(plan: Plan, launch: PlannedLaunch) -> tuple[str, ...]:
-    """The engine's command line for one launch, pinning left to the MPI's own module.
+    """Return the engine's options for one launch; pinning belongs to each MPI's module.
 
-    What several threads need would make the figures of all else in the launch slower.
+    MPI's support for threads is asked for only if all cases need it: it slows all other cases.
     """
     return (
         "--half-width", str(plan.stopping.relative_half_width),
@@ -101,10 +101,10 @@ def launch_options(plan: Plan, launch: PlannedLaunch) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
+def _make_launch(context: RunContext, launch: PlannedLaunch) -> Ended:
     name = context.name(launch)
-    watch = _Watch(context, launch, f"{context.directory.identity}/{name}")
-    # A simulator takes as long as this machine needs; it ends by itself if its ranks wait for ever.
+    watch = _LaunchWatch(context, launch, f"{context.directory.identity}/{name}")
+    # A simulator needs no time limit: it ends by itself if its ranks wait for ever.
     silent_s = math.inf if context.target.simulation else longest_silence_s(launch)
     running = Running(
         planned_command(context, launch),
@@ -119,21 +119,21 @@ def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
     gave_up = ""
     try:
         for line in running:
-            record = _keep(context, launch, line, unparsed)
-            watch.saw(record)
+            record = _store_line(context, launch, line, unparsed)
+            watch.note_record(record)
             if watch.lost:
                 gave_up = "a link flaps"
                 break
             if isinstance(record, Measurement) and record.status == "timeout":
                 gave_up = f"{record.case}: {record.reason}"
-                break  # the engine has ended; its launcher may not notice for long
+                break  # the engine has ended; its launcher may notice much later
         ended = running.ended()
         if gave_up:
             ended = msgspec.structs.replace(ended, status="timeout", message=gave_up)
         if ended.status != "ok":
-            ended = _blamed(context, launch, ended, watch)
+            ended = _with_culprits(context, launch, ended, watch)
     except BaseException as error:
-        with suppress(StoreError):  # a full disk may be what brought us here
+        with suppress(StoreError):  # the error may be a full disk
             context.close(launch, broken_by(error, running.ended()), unparsed)
         raise
     finally:
@@ -142,12 +142,12 @@ def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
     return ended
 
 
-class _Watch:
-    """Looks at a launch's links and, while no record comes, at its ranks.
+class _LaunchWatch:
+    """Watch a launch's links and, while no record comes, its ranks.
 
-    ``lost`` is what is wrong, by node. When no record comes, the ranks wait for one that is stuck.
-    Before the first record a missing rank may still be starting. ``unanswered`` are connections
-    that two looks found waiting for their first answer.
+    If no record comes, the ranks wait for a rank that is stuck. Before the first record a missing
+    rank may still be starting. ``lost`` is the trouble by node. ``unanswered`` are connections that
+    two looks found waiting for their first answer.
     """
 
     def __init__(self, context: RunContext, launch: PlannedLaunch, mark: str) -> None:
@@ -160,58 +160,63 @@ class _Watch:
         self._due_s = QUIET_S + max(case.round_s(ranks) for case in launch.cases)
         self._asks = context.target.simulation is None and len(set(launch.nodes)) > 1
         fabric = context.fabric
-        network = next((one for one in fabric.networks if one.name == launch.network), None)
+        network = next(
+            (network for network in fabric.networks if network.name == launch.network), None
+        )
         self._flaps = FlapWatch(network, fabric, launch.nodes) if network and self._asks else None
-        self._members = {one.ip for one in network.members} if network else set[str]()
+        self._members = {member.ip for member in network.members} if network else set[str]()
 
-    def saw(self, record: EngineRecord | None) -> None:
-        """A launch over a link that comes and goes waits most of its time: it is given up."""
+    def note_record(self, record: EngineRecord | None) -> None:
+        """Note a record. A launch over a link that flaps is given up: it waits most of its time."""
         self.started |= record is not None
         if self._flaps and isinstance(record, Measurement):
             self._flaps.saw(record)
             self.lost = self._flaps.flapping()
 
     def look(self, silent_s: float) -> bool:
-        """Whether the launch will not go on: a rank is lost, or a connection not answered."""
+        """Check if the launch cannot go on: a rank is lost, or a connection is not answered."""
         if self._asks and silent_s >= self._due_s:
             self._due_s = silent_s + QUIET_S
-            found = rank_states(self._access, self._nodes, f"{MARKER}={self.mark}")
-            self.lost = found.lost if self.started else {}
-            of_ranks = {one for one in found.asking if one[1] in self._members}
+            ranks = rank_states(self._access, self._nodes, f"{MARKER}={self.mark}")
+            self.lost = ranks.lost if self.started else {}
+            of_ranks = {asking for asking in ranks.asking if asking[1] in self._members}
             self.unanswered = self._asking & of_ranks
             self._asking = frozenset(of_ranks)
         return bool(self.lost or self.unanswered)
 
 
-def _blamed(context: RunContext, launch: PlannedLaunch, ended: Ended, watch: _Watch) -> Ended:
-    """The end of a launch that broke, with what changed since discovery and who broke it."""
+def _with_culprits(
+    context: RunContext, launch: PlannedLaunch, ended: Ended, watch: _LaunchWatch
+) -> Ended:
+    """Add to the end of a broken launch what changed since discovery, and the culprits."""
     if context.target.simulation is not None:
         return ended
-    said = printed(context.directory.raw(context.name(launch)))
-    ended = explained(context.target.access, context.fabric, launch.network, ended)
-    context.progress.stage(f"launch {launch.number} broke: looking for who broke it")
-    broken = Broken(
-        launch, ended.exit_code, watch.lost, said, watch.started, watch.unanswered
+    printed_words = printed(context.directory.raw(context.name(launch)))
+    ended = with_link_changes(context.target.access, context.fabric, launch.network, ended)
+    context.progress.stage(f"launch {launch.number} broke: searching for the culprit")
+    broken = FailedLaunch(
+        launch, ended.exit_code, watch.lost, printed_words, watch.started, watch.unanswered
     )  # fmt: skip
-    found = why(context, broken, partial(_breaks, context, launch))
-    if not found.findings:
+    findings = find_culprits(context, broken, partial(_breaks, context, launch))
+    if not findings.findings:
         context.progress.trouble(ended.message)
-    if found.dead or not found.repeats:
-        context.culprits.setdefault(launch.network or "", []).extend(found.dead)
+    if findings.dead or not findings.repeats:
+        context.culprits.setdefault(launch.network or "", []).extend(findings.dead)
         context.broken.add(launch.network)
-    return told(ended, found)
+    return with_findings(ended, findings)
 
 
 def _breaks(context: RunContext, of: PlannedLaunch, groups: Sequence[Group]) -> tuple[str, ...]:
-    """What short launches of groups of nodes said that broke; they are made at the same time.
+    """Make short launches of groups of nodes at the same time; return the message of each.
 
-    In each launch each node meets each; a node alone has two ranks.
+    The message is empty if the launch went well. In each launch every node meets every other node;
+    a node alone has two ranks.
     """
-    begun: list[Running] = []
+    started_launches: list[Running] = []
 
     def end_of(group: Group) -> str:
         running = _search_launch(context, of, group)
-        begun.append(running)
+        started_launches.append(running)
         for _ in running:
             pass
         ended = running.ended()
@@ -222,7 +227,7 @@ def _breaks(context: RunContext, of: PlannedLaunch, groups: Sequence[Group]) -> 
             return tuple(pool.map(end_of, groups))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for running in begun:
+            for running in started_launches:
                 running.close()
             raise
 
@@ -246,24 +251,24 @@ def _search_launch(context: RunContext, of: PlannedLaunch, group: Group) -> Runn
 
 
 def longest_silence_s(launch: PlannedLaunch) -> float:
-    """How long a launch may go without a record: its start and its longest case or round."""
+    """Return how long a launch may go without a record: its start and its longest case or round."""
     ranks = len(launch.nodes)
     longest_s = max(case.round_s(ranks) for case in launch.cases)
     return START_S + START_PER_RANK_S * ranks + GRACE_S + longest_s
 
 
 def broken_by(error: BaseException, ended: Ended) -> Ended:
-    """The end of a launch that this program itself broke off."""
+    """Return the end of a launch that this program itself broke off."""
     if isinstance(error, KeyboardInterrupt):
         return msgspec.structs.replace(ended, status=INTERRUPTED, message="interrupted")
     status = UNSTORED if isinstance(error, StoreError) else "broken"
     return msgspec.structs.replace(ended, status=status, message=str(error))
 
 
-def _keep(
+def _store_line(
     context: RunContext, launch: PlannedLaunch, line: str, unparsed: list[str]
 ) -> EngineRecord | None:
-    """Store one line's record and return it; None where the line holds none."""
+    """Store the record of a line and return it; None if the line has no record."""
     record = parse_line(line)
     if isinstance(record, NotUnderstood):
         if record.text:

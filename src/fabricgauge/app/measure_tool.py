@@ -12,7 +12,7 @@ import msgspec
 
 from fabricgauge.app.beside_logs import Beside, read_dump
 from fabricgauge.app.measure import broken_by
-from fabricgauge.app.notes import explained
+from fabricgauge.app.notes import with_link_changes
 from fabricgauge.app.programs import Suite
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.discover.counters import Counted, counters, shares
@@ -232,7 +232,7 @@ def _stored(context: RunContext, launch: PlannedLaunch, made: _Made) -> Ended:
     ended = made.ended
     if made.after:
         ended = _with_figures(launch, _keep(context, launch, made), ended)
-        ended = explained(context.target.access, context.fabric, launch.network, ended)
+        ended = with_link_changes(context.target.access, context.fabric, launch.network, ended)
     context.close(launch, ended)
     return ended
 

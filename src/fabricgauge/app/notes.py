@@ -1,4 +1,4 @@
-"""What is noted around the launches: findings of a preflight, libraries, transports, links."""
+"""Note facts around the launches: preflight findings, libraries, transports, links."""
 
 import hashlib
 import re
@@ -23,13 +23,13 @@ from fabricgauge.run.mpi_impls.table import MPI_IMPLS
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import write_libraries, write_preflight, write_ways
 
-#: Findings that are told at once; the rest is quoted where a figure is bad.
-MOST_TOLD = 5
-#: An MPI says what it uses when ranks connect: at the beginning.
-MOST_BYTES = 1 << 20
+#: Findings that are shown at once; reports quote the rest beside a bad figure.
+MAX_SHOWN_FINDINGS = 5
+#: An MPI prints its transports when ranks connect: at the beginning of its output.
+MAX_HEAD_BYTES = 1 << 20
 UNPINNED = "its own choice"
 
-#: What carries messages: MPI itself, its transports and providers, and who starts ranks.
+#: Libraries that carry messages: MPI, its transports and providers, and those that start ranks.
 _CARRIERS = re.compile(
     r"lib(?:mpi|open-|pmpi|fabric|uc[mpst]|uct_|psm|ibverbs|rdmacm|mlx|efa|cxi|opx|pmi|prrte|"
     r"nccl|rccl|sharp|hcoll)|-fi\.so|mca_(?:pml|btl|mtl|osc)_",
@@ -43,49 +43,55 @@ def note_preflight(
     connectivity: tuple[Connectivity, ...],
     progress: Progress,
 ) -> tuple[Finding, ...]:
-    """Keep what is wrong with nodes and networks, and tell of what will break the run.
+    """Store the findings on nodes and networks; show those that will break the run.
 
-    These checks cost little time: they look at what discovery and the connections have shown.
+    These checks cost little time: they use the results of discovery and of the connections.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: they cannot be written.
     """
-    found = quick_findings(fabric, connectivity)
-    write_preflight(directory, found)
-    failing = [one for one in found if one.severity is Severity.FAIL]
-    for one in failing[:MOST_TOLD]:
-        progress.trouble(f"{one.check}: {one.where}: {one.what}")
-    if len(failing) > MOST_TOLD:
-        progress.trouble(f"and {len(failing) - MOST_TOLD:,} more; see fabricgauge doctor")
-    return found
+    findings = quick_findings(fabric, connectivity)
+    write_preflight(directory, findings)
+    failing = [finding for finding in findings if finding.severity is Severity.FAIL]
+    for finding in failing[:MAX_SHOWN_FINDINGS]:
+        progress.trouble(f"{finding.check}: {finding.where}: {finding.what}")
+    if len(failing) > MAX_SHOWN_FINDINGS:
+        progress.trouble(f"{len(failing) - MAX_SHOWN_FINDINGS:,} more: run fabricgauge doctor")
+    return findings
 
 
 def quick_findings(
     fabric: Fabric, connectivity: tuple[Connectivity, ...] = ()
 ) -> tuple[Finding, ...]:
-    """What can be said from the quick probe and connections: no adapter is known."""
+    """Return the findings from the quick probe and the connections, without a survey of the
+    nodes.
+    """
     preflight = Preflight(fabric, (), connectivity=connectivity)
-    return tuple(finding for one in examine(preflight) for finding in one.findings)
+    return tuple(finding for diagnosis in examine(preflight) for finding in diagnosis.findings)
 
 
 def note_libraries(directory: RunDirectory, run: Run) -> dict[str, str]:
-    """Write down what the launches had loaded, with hashes; returns facts of the environment.
+    """Store the libraries of the launches, with hashes; return facts of the environment.
 
     A file that this machine does not have, or cannot read, has no hash.
     """
-    paths = sorted({path for one in run.launches if one.header for path in one.header.libraries})
+    paths = sorted(
+        {path for launch in run.launches if launch.header for path in launch.header.libraries}
+    )
     if not paths or directory.complete or directory.foreign:
-        return {}  # a run that others can have written must not name files to be read
-    return write_libraries(directory, {path: _hash(path) for path in paths if carries(path)})
+        return {}  # others may have written the run: it must not name files to read
+    return write_libraries(
+        directory, {path: _hash(path) for path in paths if carries_messages(path)}
+    )
 
 
-def carries(path: str) -> bool:
-    """Whether a library has to do with messages, by its name."""
+def carries_messages(path: str) -> bool:
+    """Check if a library's name belongs to one that carries messages."""
     return bool(_CARRIERS.search(Path(path).name))
 
 
 def _hash(path: str) -> str:
-    """The beginning of its SHA-256, empty where it cannot be read."""
+    """Return the beginning of a file's SHA-256; empty if the file cannot be read."""
     try:
         return hashlib.sha256(read_bytes(Path(path))).hexdigest()[:16]
     except OSError:
@@ -93,21 +99,23 @@ def _hash(path: str) -> str:
 
 
 def note_transports(directory: RunDirectory, run: Run) -> dict[str, str]:
-    """Write down what the launches of each network said that they used; returns the facts.
+    """Store the transports that the launches of each network report; return the facts.
 
-    A library that is loaded need not be used; nothing is written where nobody said it.
+    A library that is loaded need not be used. Nothing is stored if no launch reports a transport.
     """
-    found: dict[str, dict[str, None]] = {}
+    transports: dict[str, dict[str, None]] = {}
     for launch in run.launches:
-        for way in _ways(directory, launch, run.environment.get("MPI", "")):
-            found.setdefault(launch.network or UNPINNED, {})[way] = None
-    if not found or directory.complete:
+        for transport in _transports_of(directory, launch, run.environment.get("MPI", "")):
+            transports.setdefault(launch.network or UNPINNED, {})[transport] = None
+    if not transports or directory.complete:
         return {}
-    return write_ways(directory, {network: ", ".join(ways) for network, ways in found.items()})
+    return write_ways(
+        directory, {network: ", ".join(names) for network, names in transports.items()}
+    )
 
 
-def _ways(directory: RunDirectory, launch: Launch, mpi: str) -> Iterator[str]:
-    if launch.header and launch.header.transport:  # MPI only controls it
+def _transports_of(directory: RunDirectory, launch: Launch, mpi: str) -> Iterator[str]:
+    if launch.header and launch.header.transport:  # MPI only controls the launch
         yield str(launch.header.transport)
         return
     mpi_impl = MPI_IMPLS.get(mpi.partition(" ")[0])
@@ -115,29 +123,35 @@ def _ways(directory: RunDirectory, launch: Launch, mpi: str) -> Iterator[str]:
         return
     folders = sorted((directory.path / "raw").glob(f"launch-{launch.number:02}-*"))
     for folder, name in product(folders, ("stderr.txt", "stdout.jsonl")):
-        text = _beginning(folder / name, directory.path)
+        text = _head_of(folder / name, directory.path)
         lines = [line for line in text.splitlines() if not line.startswith("{")]
         for line in lines:
             yield from mpi_impl.ways(line)
         yield from gpu_ways(lines)
 
 
-def _beginning(path: Path, run: Path) -> str:
+def _head_of(path: Path, run: Path) -> str:
     try:
         with opened(path, run) as file:
-            return file.read(MOST_BYTES).decode(errors="replace")
+            return file.read(MAX_HEAD_BYTES).decode(errors="replace")
     except OSError:
         return ""
 
 
-def explained(access: HostAccess, fabric: Fabric, network: str | None, ended: Ended) -> Ended:
-    """A launch that broke gets the state of its network's links added to its message."""
+def with_link_changes(
+    access: HostAccess, fabric: Fabric, network: str | None, ended: Ended
+) -> Ended:
+    """Add the changes of its network's links to the message of a launch that broke."""
     if ended.status == "ok":
         return ended
-    networks = tuple(one for one in fabric.networks if network in (None, one.name))
-    found = tuple(change for one in networks for change in link_states(access, fabric, one))
-    sentences = tuple(change.sentence for change in found)
+    networks = tuple(
+        candidate for candidate in fabric.networks if network in (None, candidate.name)
+    )
+    changes = tuple(
+        change for candidate in networks for change in link_states(access, fabric, candidate)
+    )
+    sentences = tuple(change.sentence for change in changes)
     return msgspec.structs.replace(
         ended, message="; ".join((*sentences, ended.message)), changes=sentences,
-        change_kinds=tuple(change.kind for change in found),
+        change_kinds=tuple(change.kind for change in changes),
     )  # fmt: skip

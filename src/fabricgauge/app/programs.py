@@ -1,4 +1,4 @@
-"""Which programs measure: our engine built against one MPI, or another suite's."""
+"""Find the programs that measure: our engine for one MPI, or another suite's."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from fabricgauge.run.transports import VERBS, known_transport, values_of
 
 
 class Suite(msgspec.Struct, frozen=True):
-    """The suite that is to measure: its programs, the MPI that starts them, how much."""
+    """The suite that is to measure: its programs, the MPI that starts them, and how much."""
 
     tool: Tool
     programs: dict[str, Path]
@@ -25,9 +25,9 @@ class Suite(msgspec.Struct, frozen=True):
     effort: Effort
 
     def described(self) -> dict[str, str]:
-        """Facts for the run's environment."""
+        """Return facts for the run's environment."""
         facts = {
-            name: str(self.programs.get(name, "not found: its part is left out"))
+            name: str(self.programs.get(name, "not found: its part is skipped"))
             for name in self.tool.programs
         }
         if self.mpi is not None:
@@ -36,59 +36,60 @@ class Suite(msgspec.Struct, frozen=True):
 
 
 def engine_for(mpi: str | None, progress: Progress, compiler: str = "") -> Engine:
-    """The engine for ``mpi``: a kind, the path of an ``mpicxx``, or nothing for the embedded one.
+    """Return the engine for an MPI's kind or ``mpicxx``; empty is the embedded MPI.
 
-    ``compiler`` is a C++ compiler to build it with instead of the wrapper's own.
-
-    It is built when the cache has none, which takes the better part of a minute.
+    ``compiler`` is a C++ compiler to build it with instead of the wrapper's own. If the cache has
+    no engine, it is built, which takes up to a minute.
 
     Raises:
-        UsageError: no MPI of that kind was found; the message lists those that were.
+        UsageError: no MPI of that kind was found; the message lists the MPIs that were.
     """
-    progress.stage("finding the engine; where there is none yet it is built, once")
+    progress.stage("finding the engine; it is built once if it is missing")
     return build(named_mpi(mpi) if mpi else embedded_mpi(), compiler=compiler)
 
 
 def named_mpi(mpi: str) -> Mpi:
-    """The MPI of that kind, or of that compiler wrapper's path.
+    """Return the MPI of that kind, or of that compiler wrapper's path.
 
     Raises:
-        UsageError: no such MPI was found; the message lists those that were.
+        UsageError: no such MPI was found; the message lists the MPIs that were.
     """
     if "/" in mpi:
         return describe_mpi(Path(mpi))
-    found = find_mpis()
-    for one in found:
-        if one.kind == mpi:
-            return one
-    kinds = ", ".join(f"{each.kind} ({each.mpicxx})" for each in found) or "none"
-    raise UsageError(f"no MPI called {mpi!r} was found; there is: {kinds}")
+    mpis = find_mpis()
+    for mpi_found in mpis:
+        if mpi_found.kind == mpi:
+            return mpi_found
+    kinds = ", ".join(f"{mpi_found.kind} ({mpi_found.mpicxx})" for mpi_found in mpis) or "none"
+    raise UsageError(f"no MPI {mpi!r} was found; available: {kinds}")
 
 
 def suite_for(request: MeasurementRequest, progress: Progress) -> Suite:
-    """The suite that ``--tool`` names, with its programs and the MPI they need.
+    """Return the suite that ``--tool`` names, with its programs and the MPI they need.
 
     Raises:
-        UsageError: no such suite, key or value, or no MPI of the kind that was asked for.
-        ToolMissing: none of its programs is there.
-        CannotRun: no MPI that could start them.
+        UsageError: no such suite, key or value, or no MPI of the requested kind.
+        ToolMissing: none of its programs is installed.
+        CannotRun: no MPI can start them.
     """
     progress.stage(f"finding {request.tool}")
-    name, colon, said = request.tool.partition(":")
+    name, colon, options = request.tool.partition(":")
     tool = TOOLS.get(name)
     if tool is None:
-        there = f"{', '.join(TOOLS)}; inside nodes nvbandwidth and rocm-bandwidth-test"
-        raise UsageError(f"no suite {name!r} can be run; there is {there}")
-    verbs = values_of(known_transport(f"{VERBS}:{said}")) if colon else {}
+        suites = f"{', '.join(TOOLS)}; inside nodes nvbandwidth and rocm-bandwidth-test"
+        raise UsageError(f"unknown suite {name!r}; available: {suites}")
+    verbs = values_of(known_transport(f"{VERBS}:{options}")) if colon else {}
     if unknown := [key for key in verbs if key not in tool.keys]:
-        there = f"there is {', '.join(tool.keys)}" if tool.keys else "it has no keys"
-        raise UsageError(f"--tool {name} does not heed {', '.join(unknown)}; {there}")
-    found = programs(tool, (Path(request.tool_path).resolve(),) if request.tool_path else ())
+        keys = f"it has {', '.join(tool.keys)}" if tool.keys else "it has no keys"
+        raise UsageError(f"--tool {name} has no key {', '.join(unknown)}; {keys}")
+    tool_programs = programs(
+        tool, (Path(request.tool_path).resolve(),) if request.tool_path else ()
+    )
     effort = msgspec.structs.replace(EFFORTS[request.profile], verbs=verbs)
     if request.parallel:
         effort = msgspec.structs.replace(effort, streams=request.parallel)
     mpi = None
     if tool.kind == "mpi":
-        said = request.mpi
-        mpi = named_mpi(said) if said else mpi_of(next(iter(found.values())), find_mpis())
-    return Suite(tool, found, mpi, effort)
+        program = next(iter(tool_programs.values()))
+        mpi = named_mpi(request.mpi) if request.mpi else mpi_of(program, find_mpis())
+    return Suite(tool, tool_programs, mpi, effort)

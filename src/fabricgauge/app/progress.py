@@ -1,4 +1,4 @@
-"""What the work reports on its progress."""
+"""The steps that the work reports."""
 
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.plan import PlannedLaunch
@@ -9,25 +9,25 @@ class Progress:
     """Receives each step as it happens; must not raise. This class ignores every step."""
 
     def stage(self, text: str) -> None:
-        """A stage begins, e.g. ``discovering c1, c2``."""
+        """Report that a stage begins, e.g. ``discovering c1, c2``."""
 
     def planned(self, launches: tuple[PlannedLaunch, ...]) -> None:
-        """The launches that are about to be made."""
+        """Report the launches that are about to be made."""
 
     def launch(self, launch: PlannedLaunch) -> None:
-        """A launch begins."""
+        """Report that a launch begins."""
 
     def case(self, measurement: Measurement) -> None:
-        """A case has ended, well or not."""
+        """Report that a case has ended, well or not."""
 
-    def round(self, made: Round) -> None:
-        """A round of disjoint pairs has ended."""
+    def round(self, ended: Round) -> None:
+        """Report that a round of disjoint pairs has ended."""
 
     def trouble(self, text: str) -> None:
-        """Something went wrong; the work goes on."""
+        """Report that something went wrong; the work goes on."""
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """End the reports."""
 
 
 SILENT = Progress()

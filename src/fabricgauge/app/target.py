@@ -1,4 +1,4 @@
-"""What a request means: its nodes, how they are reached, and with what they are measured."""
+"""Resolve a request: its nodes, how to reach them, and the programs that measure."""
 
 import os
 import platform
@@ -37,14 +37,14 @@ from fabricgauge.sim.simulation import Simulation, simulation
 from fabricgauge.store.run_directory import RunDirectory, now_utc
 from fabricgauge.store.run_files import About
 
-#: What ibnetdiscover prints of 10,000 nodes has a tenth of it.
-MOST_BYTES = 1 << 28
-#: How many nodes a lab has that is made for one run.
+#: Largest topology file. The output of ibnetdiscover for 10,000 nodes is a tenth of this.
+MAX_TOPOLOGY_BYTES = 1 << 28
+#: Nodes of a lab that is made for one run.
 USUAL_NODES = 2
 _OWN_LAB_PREFIX = "check-"
 
-#: Variables that change what an MPI measures; a launcher hands them on to the ranks.
-TELLING_VARIABLES = (
+#: Variables that change what an MPI measures; a launcher passes them to the ranks.
+MPI_VARIABLES = (
     "UCX_", "FI_", "MPIR_CVAR_", "MPICH_", "OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "I_MPI_",
     "HYDRA_", "PSM2_", "NCCL_", "RCCL_", "CUDA_", "HIP_", "LD_LIBRARY_PATH", "LD_PRELOAD",
     "LOADEDMODULES", "SLURM_JOB_", "SLURM_MPI_", "SLURM_CLUSTER_NAME",
@@ -54,11 +54,11 @@ Reached = tuple[HostAccess, tuple[DeclaredNetwork, ...]]
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Where to measure, what, with which programs, and who watches.
+    """Say where to measure, what, with which programs, and who watches the progress.
 
-    ``topology`` is what a file states; ``simulation`` is the simulated cluster that stands for the
-    nodes, if one does. ``engine`` is None where another suite measures, which is ``suite`` then,
-    and until it is known which of them does.
+    ``topology`` comes from a file. ``simulation`` is the simulated cluster that stands for the
+    nodes, if there is one. ``engine`` is None if another suite measures, which is ``suite`` then,
+    and until the programs are known.
     """
 
     access: HostAccess
@@ -73,32 +73,32 @@ class Target(msgspec.Struct, frozen=True):
 
     @property
     def ranks(self) -> tuple[str, ...]:
-        """The node of each rank."""
+        """Return the node of each rank."""
         return ranks_of(self.request, self.access.nodes)
 
 
 @contextmanager
 def located(
-    said: MeasurementRequest,
+    stated: MeasurementRequest,
     settings: Settings,
     from_files: Collection[str],
     stored: MeasurementRequest | None,
     progress: Progress,
 ) -> Iterator[Target]:
-    """The target of a request in which everything has an effect, while its lab is there.
+    """Yield the target of a request in which every option has an effect; its lab exists meanwhile.
 
-    ``stored`` is the request of the run that is resumed. ``from_files`` are fields that
-    configuration files say. Only nodes that have a rank are looked at, if each has one: ranks that
-    share a node would be alone there, and a network has two nodes at least.
+    ``stored`` is the request of the run to resume. ``from_files`` are fields that configuration
+    files set. If each node has one rank, only nodes with a rank are looked at. Ranks that share a
+    node would be alone there, and a network has two nodes at least.
 
     Raises:
-        UsageError: options that contradict each other or have no effect; no nodes, or a node or a
-            platform that there is not; a topology that is not understood.
+        UsageError: options contradict each other or have no effect; there are no nodes, or no such
+            node or platform; the topology is not understood.
     """
     if stored is None:
-        request = applicable(said, _ranks_of_own_lab(said), from_files)
+        request = applicable(stated, _ranks_of_own_lab(stated), from_files)
     else:
-        request = resumed(applicable(without(said, from_files)), stored)
+        request = resumed(applicable(without(stated, from_files)), stored)
     named = request.lab not in ("", OWN_LAB)
     with (
         lab_in_use(request.lab) if named else nullcontext(),
@@ -122,7 +122,7 @@ def located(
 
 
 def _ranks_of_own_lab(request: MeasurementRequest) -> int:
-    """Known before it is brought up; 0 for nodes that are only known once they are reached."""
+    """Return the number of ranks before the lab is up; 0 if the nodes are known only later."""
     if request.lab != OWN_LAB:
         return 0
     return (len(request.rank_order) or request.nodes or USUAL_NODES) * request.ppn
@@ -130,14 +130,14 @@ def _ranks_of_own_lab(request: MeasurementRequest) -> int:
 
 @contextmanager
 def reached(request: MeasurementRequest) -> Iterator[Reached]:
-    """The hosts, and the networks that their launcher declares.
+    """Yield the hosts, and the networks that their launcher declares.
 
     Raises:
-        UsageError: no nodes, or none of that name.
+        UsageError: there are no nodes, or no such node, lab or platform.
     """
     if simulated := simulation_of(request):  # nothing but the simulator reaches its nodes
         nodes = _chosen(request, simulated.platform.nodes, request.sim)
-        yield HostAccess("simulated", tuple(Host(one, ()) for one in nodes), virtual=True), ()
+        yield HostAccess("simulated", tuple(Host(node, ()) for node in nodes), virtual=True), ()
     elif not request.lab:
         # The same, known to be one machine's where this program runs on a node of a lab itself.
         virtual = "FABRICGAUGE_LAB" in os.environ
@@ -145,18 +145,26 @@ def reached(request: MeasurementRequest) -> Iterator[Reached]:
     else:
         with own_lab(request.nodes) if request.lab == OWN_LAB else nullcontext(request.lab) as name:
             state = load_complete(name)
-            there = access(state)
-            hosts = {host.node: host for host in there.hosts}
-            few = tuple(hosts[one] for one in _chosen(request, there.nodes, f"lab {name}"))
-            yield msgspec.structs.replace(there, hosts=few), declared_networks(state)
+            lab_access = access(state)
+            hosts = {host.node: host for host in lab_access.hosts}
+            hosts_in_use = tuple(
+                hosts[node] for node in _chosen(request, lab_access.nodes, f"lab {name}")
+            )
+            yield msgspec.structs.replace(lab_access, hosts=hosts_in_use), declared_networks(state)
 
 
-def _chosen(request: MeasurementRequest, there: tuple[str, ...], what: str) -> tuple[str, ...]:
-    """Those of the nodes that are there which the request names."""
-    nodes = chosen(request, there)
-    if unknown := [node for node in nodes if node not in there]:
-        known = ", ".join(there) if len(there) <= 8 else f"{there[0]} to {there[-1]}"
-        raise UsageError(f"{what} has no node {unknown[0]!r}; it has {known}")
+def _chosen(
+    request: MeasurementRequest, known_nodes: tuple[str, ...], place: str
+) -> tuple[str, ...]:
+    """Return the nodes of the request, after a check that they exist."""
+    nodes = chosen(request, known_nodes)
+    if unknown := [node for node in nodes if node not in known_nodes]:
+        examples = (
+            ", ".join(known_nodes)
+            if len(known_nodes) <= 8
+            else f"{known_nodes[0]} to {known_nodes[-1]}"
+        )
+        raise UsageError(f"{place} has no node {unknown[0]!r}; it has {examples}")
     return nodes
 
 
@@ -164,16 +172,16 @@ def _without_lab(request: MeasurementRequest) -> HostAccess:
     if request.launcher:
         return launcher_of(request.launcher).reach(request)
     launchers = map(launcher_of, reversed(LAUNCHERS))
-    return next(one for one in launchers if one.is_usual(request)).reach(request)
+    return next(launcher for launcher in launchers if launcher.is_usual(request)).reach(request)
 
 
 @contextmanager
 def own_lab(nodes: int, with_slurm: bool = False) -> Iterator[str]:
-    """A lab for this check alone; what a killed check left behind is removed first."""
+    """Bring up a lab for this check alone. Labs that a killed check left are removed first."""
     for name in names():
         owner = name.removeprefix(_OWN_LAB_PREFIX)
-        own = name.startswith(_OWN_LAB_PREFIX) and owner.isdigit()
-        if own and not Path(f"/proc/{owner}").exists():
+        is_own = name.startswith(_OWN_LAB_PREFIX) and owner.isdigit()
+        if is_own and not Path(f"/proc/{owner}").exists():
             down(name)
     name = f"{_OWN_LAB_PREFIX}{os.getpid()}"
     up(LabSpec(name, numbered_nodes(nodes or USUAL_NODES), slurm=with_slurm))
@@ -185,20 +193,20 @@ def own_lab(nodes: int, with_slurm: bool = False) -> Iterator[str]:
 
 
 def ranks_of(request: MeasurementRequest, nodes: tuple[str, ...]) -> tuple[str, ...]:
-    """The node of each rank: in the order that was asked for, or all; one node alone has two.
+    """Return the node of each rank: in the requested order, or all nodes; a single node has two.
 
     Raises:
-        UsageError: a node that is none of ``nodes``, or more of them than another suite measures.
+        UsageError: a node that is not in ``nodes``, or more nodes than the suite measures.
     """
     for node in request.rank_order:
         if node not in nodes:
-            raise UsageError(f"{node!r} is none of the nodes: {', '.join(nodes[:8])}")
+            raise UsageError(f"{node!r} is not among the nodes: {', '.join(nodes[:8])}")
     chosen = request.rank_order or nodes
     if len(chosen) == request.ppn == 1 and not request.rank_order:
         chosen *= 2
-    if request.tool and len(chosen) > 2 and not _of_many(request.tool):
+    if request.tool and len(chosen) > 2 and not _measures_many(request.tool):
         raise UsageError(
-            f"{request.tool} measures two nodes, not {len(chosen)}; name them with -w or"
+            f"{request.tool} measures two nodes, not {len(chosen)}; name two with -w or"
             f" --rank-order, e.g. --rank-order {','.join(nodes[:2])}"
         )
     if request.tool and len(set(chosen)) < len(chosen) > 2:
@@ -206,14 +214,14 @@ def ranks_of(request: MeasurementRequest, nodes: tuple[str, ...]) -> tuple[str, 
     return tuple(node for node in chosen for _ in range(request.ppn))
 
 
-def _of_many(tool: str) -> bool:
-    """Whether a suite measures more than two nodes; an unknown suite is reported later."""
-    known = TOOLS.get(tool.partition(":")[0])
-    return known is None or bool(known.of_pairs)
+def _measures_many(tool: str) -> bool:
+    """Check if a suite measures more than two nodes; an unknown suite is reported later."""
+    suite = TOOLS.get(tool.partition(":")[0])
+    return suite is None or bool(suite.of_pairs)
 
 
 def stated_topology(request: MeasurementRequest) -> Topology:
-    """That of the file; an empty one where there is none.
+    """Return the topology of the request's file; an empty one if there is no file.
 
     Raises:
         UsageError: the file cannot be read or understood.
@@ -221,14 +229,14 @@ def stated_topology(request: MeasurementRequest) -> Topology:
     if not request.topology:
         return Topology()
     try:
-        text = read_text(Path(request.topology), most_bytes=MOST_BYTES)
+        text = read_text(Path(request.topology), most_bytes=MAX_TOPOLOGY_BYTES)
     except OSError as error:
         raise UsageError(f"cannot read {request.topology}: {error.strerror}") from error
     return topology_of(text, request.topology, expand)
 
 
 def simulation_of(request: MeasurementRequest) -> Simulation | None:
-    """The simulated cluster, None where a real or virtual one is measured.
+    """Return the simulated cluster; None if a real or virtual one is measured.
 
     Raises:
         UsageError: no such platform, or a fault that it cannot have.
@@ -241,8 +249,8 @@ def simulation_of(request: MeasurementRequest) -> Simulation | None:
 
 
 def about(target: Target) -> About:
-    """What run.json says of a run that begins now."""
-    told = {k: shown(v) for k, v in os.environ.items() if k.startswith(TELLING_VARIABLES)}
+    """Return the facts that run.json keeps about a run that begins now."""
+    variables = {k: shown(v) for k, v in os.environ.items() if k.startswith(MPI_VARIABLES)}
     environment = {
         "fabricgauge": __version__,
         **_measured_with(target),
@@ -251,7 +259,7 @@ def about(target: Target) -> About:
         "head kernel": platform.release(),
         "python": platform.python_version(),
         "user id": str(os.getuid()),
-        **dict(sorted(told.items())),
+        **dict(sorted(variables.items())),
     }
     return About(now_utc(), tuple(map(shown, sys.argv)), environment, target.request)
 
@@ -260,10 +268,10 @@ def _measured_with(target: Target) -> dict[str, str]:
     facts: dict[str, str] = {}
     if target.suite is not None:
         facts |= dict(sorted(target.suite.described().items()))
-    if one := target.simulation:
-        faults = "".join(f", {fault}" for fault in one.faults)
-        where = f"SimGrid, {one.platform.name}, seed {one.seed}, noise {one.noise:g}"
-        facts["simulated"] = f"{where}{faults}"
+    if simulation := target.simulation:
+        faults = "".join(f", {fault}" for fault in simulation.faults)
+        chance = f"seed {simulation.seed}, noise {simulation.noise:g}"
+        facts["simulated"] = f"SimGrid, {simulation.platform.name}, {chance}{faults}"
     if engine := target.engine:
         facts |= {
             "engine": str(engine.path),
@@ -276,14 +284,14 @@ def _measured_with(target: Target) -> dict[str, str]:
 
 
 def discovered(target: Target, directory: RunDirectory, folder: str) -> Fabric:
-    """What the nodes are now; their raw answers are kept in ``raw/<folder>``."""
+    """Discover the nodes; their raw answers are kept in ``raw/<folder>``."""
     nodes = target.access.nodes
     if target.simulation is not None:
-        found, here = simulated_fabric(target.simulation.platform), set(nodes)
-        there = tuple(node for node in found.nodes if node.name in here)
-        return msgspec.structs.replace(found, nodes=there, simulated=True)
-    told = ", ".join(nodes) if len(nodes) <= 8 else f"{len(nodes):,} nodes"
-    target.progress.stage(f"discovering {told}")
+        fabric, wanted_nodes = simulated_fabric(target.simulation.platform), set(nodes)
+        simulated_nodes = tuple(node for node in fabric.nodes if node.name in wanted_nodes)
+        return msgspec.structs.replace(fabric, nodes=simulated_nodes, simulated=True)
+    node_words = ", ".join(nodes) if len(nodes) <= 8 else f"{len(nodes):,} nodes"
+    target.progress.stage(f"discovering {node_words}")
     keep = partial(directory.keep_raw, folder)
     by_rail = target.suite is not None and bool(target.suite.tool.of_pairs)
     return discover(target.access, target.declared, keep=keep, by_rail=by_rail)

@@ -98,9 +98,9 @@ def check(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _check(context: "RunContext", printing: Printing, curves: "tuple[SuiteCurve, ...]") -> int:
-    from fabricgauge.app.check import finish
+    from fabricgauge.app.check import measure_and_judge
 
-    judged, interrupted = finish(context, curves)
+    judged, interrupted = measure_and_judge(context, curves)
     context.progress.close()
     path = context.directory.path
     status = show(judged, path, printing)

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.app.breakage import Breakage, Broken, of_pair, of_states, of_words, told
+from fabricgauge.app.breakage import (
+    CulpritFindings,
+    FailedLaunch,
+    culprit_from_output,
+    culprit_from_pair,
+    culprit_from_states,
+    with_findings,
+)
 from fabricgauge.files.reading import read_text
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.plan import PlannedLaunch
@@ -55,8 +62,8 @@ class Attempt(msgspec.Struct, frozen=True):
     def answers(self) -> dict[str, str]:
         """Each node's own description."""
         tasks = by_task(_read(self.path / "discovered").split("\n"))
-        told = ("".join(pieces).split(_END_OF_LINE) for pieces in tasks.values())
-        return {lines[0].removeprefix("node "): "\n".join(lines[1:]) for lines in told}
+        with_findings = ("".join(pieces).split(_END_OF_LINE) for pieces in tasks.values())
+        return {lines[0].removeprefix("node "): "\n".join(lines[1:]) for lines in with_findings}
 
     def facts(self) -> dict[str, str]:
         """Slurm's own facts about the job, for the run's environment."""
@@ -163,7 +170,9 @@ class Taken:
         if end.status != "ok":
             said = f"{printed(folder)}\n{why}"
             lost, mute = lost_nodes(launch.nodes), pair and not found
-            end = _blamed(end, launch, said, lost, of_pair if mute else of_words)
+            end = _blamed(
+                end, launch, said, lost, culprit_from_pair if mute else culprit_from_output
+            )
         started = run_files.Started(*key, launch.network, launch.nodes, end, tuple(unparsed))
         run_files.append_launch(self._directory, started)
         self._closed.add(key)
@@ -174,14 +183,14 @@ def _blamed(
     launch: PlannedLaunch,
     said: str,
     lost: dict[str, str],
-    otherwise: Callable[[Broken], Breakage | None],
+    otherwise: Callable[[FailedLaunch], CulpritFindings | None],
 ) -> Ended:
     """The end with who broke the launch: nodes that Slurm has lost, else as ``otherwise`` says."""
     states = {node: f"Slurm says that it is {state}" for node, state in lost.items()}
-    broken = Broken(launch, end.exit_code, states, said)
+    broken = FailedLaunch(launch, end.exit_code, states, said)
     changes = tuple(f"{node} cannot be reached since then: {what}" for node, what in states.items())
     end = msgspec.structs.replace(end, changes=changes, change_kinds=("node",) * len(changes))
-    return told(end, of_states(broken) or otherwise(broken) or Breakage())
+    return with_findings(end, culprit_from_states(broken) or otherwise(broken) or CulpritFindings())
 
 
 def _seconds(path: Path) -> float:

@@ -11,8 +11,8 @@ from fabricgauge.app.batch.collect import gather
 from fabricgauge.app.batch.job import Maker, Written, plan_of
 from fabricgauge.app.batch.numbers import await_lost, cluster, find_lost, numbers, wait
 from fabricgauge.app.batch.request import target_of_jobs
-from fabricgauge.app.breakage import culprits_of
-from fabricgauge.app.groups import further, rechecks
+from fabricgauge.app.breakage import culprits_from_findings
+from fabricgauge.app.groups import launches_without_culprits, rechecks
 from fabricgauge.app.programs import engine_for
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
@@ -173,10 +173,10 @@ def _without_culprits(context: RunContext) -> tuple[PlannedLaunch, ...]:
         later = (each for each in context.plan.launches if each.number > one.number)
         if any(each.network == one.network and not nodes <= set(each.nodes) for each in later):
             continue
-        if found := list(culprits_of(one.ended.culprits)):
+        if found := list(culprits_from_findings(one.ended.culprits)):
             context.culprits.setdefault(one.network or "", []).extend(found)
             context.broken.add(one.network)
-    return further(context)
+    return launches_without_culprits(context)
 
 
 def left_of_pairs(directory: RunDirectory, batch: Batch) -> Plan:
