@@ -3,7 +3,7 @@
 The truth of a recorded log is its ``.meta`` file's: both ends on one machine, whatever network is
 stated for it. That of a published reference is its document's. From references that pass, tables
 are made at half their rate, and tables that fall at large messages. ``python -m
-benchmarks.import_truth`` prints the table that docs/explanation/judging-logs.md shows.
+benchmarks.import_truth`` prints the table that docs/development/judging-logs.md shows.
 """
 
 from collections import Counter
@@ -138,7 +138,7 @@ def rows() -> dict[str, Said]:
 
 
 def page() -> str:
-    """The table of docs/explanation/judging-logs.md."""
+    """The table of docs/development/judging-logs.md."""
     outcomes = tuple(Outcome)
     heads = ("truth", "tables", *(f"`{one.value}`" for one in outcomes))
     lines = [heads, tuple("---" for _ in heads)]

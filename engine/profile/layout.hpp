@@ -1,4 +1,4 @@
-// What a rank records, as it lies in memory and in files: docs/reference/profile-format.md.
+// What a rank records, as it lies in memory and in files: docs/development/profile-format.md.
 //
 // A rank's memory is a shared mapping of a file, so that the kernel keeps it however the rank ends.
 #pragma once

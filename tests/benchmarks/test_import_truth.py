@@ -6,7 +6,7 @@ from benchmarks.import_truth import page, rows
 
 from fabricgauge.model.verdict import Outcome
 
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "judging-logs.md"
+PAGE = Path(__file__).parents[2] / "docs" / "development" / "judging-logs.md"
 
 
 def test_no_verdict_of_known_figures_is_a_false_one_and_the_page_shows_them() -> None:

@@ -2,7 +2,7 @@
 """Faults whose cause is known, and what is said of each: one row, one fault.
 
 A row has what was planted, or what a public thread ended in, the words that a right answer must
-contain, and a function that gives the answer. ``docs/explanation/cause-truth.md`` shows the table;
+contain, and a function that gives the answer. ``docs/development/cause-truth.md`` shows the table;
 ``scripts/write-cause-truth`` writes it.
 """
 
@@ -37,7 +37,7 @@ Result = Literal["named", "candidates", "undecided", "wrong"]
 Origin = Literal["log", "public", "planted", "recorded"]
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "cause-truth.md"
+PAGE = Path(__file__).parents[2] / "docs" / "development" / "cause-truth.md"
 MARK = "<!-- What follows is written by scripts/write-cause-truth. -->\n"
 TWO = ("c1", "c2")
 NOTHING_NAMED = (UNKNOWN.cause, UNKNOWN_OF_LOGS.cause)

@@ -9,7 +9,7 @@ from fabricgauge.judge.interface import Rule
 from fabricgauge.judge.rules import DECIDING, RULES
 from fabricgauge.judge.thresholds import BUILT_IN
 
-PAGES = Path(__file__).parents[2] / "docs" / "reference" / "rules"
+PAGES = Path(__file__).parents[2] / "docs" / "development" / "rules"
 PARTS = (
     "What it asks", "Figure", "Threshold and its origin", "Outcomes", "Evidence", "Likely causes",
     "Remedy", "How it was tested",

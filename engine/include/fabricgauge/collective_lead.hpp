@@ -3,7 +3,7 @@
 // A few iterations after barriers tell how long the operation takes. Then the ranks agree on a
 // clock and begin each iteration at a moment that was announced; its time is the last end minus the
 // first start. Where no clock or no common start is to be had, a barrier starts each iteration and
-// its time is the slowest rank's own: see docs/explanation/clocks.md for its bias.
+// its time is the slowest rank's own: see docs/development/clocks.md for its bias.
 #pragma once
 
 #include <algorithm>

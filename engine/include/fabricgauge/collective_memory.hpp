@@ -1,6 +1,6 @@
 // Where the data of a collective come from and go to on one rank, and the check of what arrived.
 //
-// Sizes are OSU's: see docs/reference/engine-output.md. The v-forms have equal counts, as OSU's
+// Sizes are OSU's: see docs/development/engine-output.md. The v-forms have equal counts, as OSU's
 // and IMB's have; reductions add floats, again as both suites do.
 #pragma once
 

@@ -1,6 +1,6 @@
 // One rank's part in a collective's case: it does what each round of rank 0's asks for.
 //
-// See collective_lead.hpp for what rank 0 asks, and docs/explanation/clocks.md for why.
+// See collective_lead.hpp for what rank 0 asks, and docs/development/clocks.md for why.
 #pragma once
 
 #include <cstdint>

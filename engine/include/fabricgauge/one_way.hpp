@@ -2,7 +2,7 @@
 //
 // A few ping-pongs with the case's messages, in which the target reads the clock as well. What is
 // seen is by how much the ways differ beyond what they differ by for the clock's own messages: see
-// docs/explanation/clocks.md.
+// docs/development/clocks.md.
 #pragma once
 
 #include <cstdint>

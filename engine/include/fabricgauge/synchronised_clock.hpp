@@ -4,7 +4,7 @@
 // nodes form a tree of log2 levels, in which each learns its parent's clock by ping-pongs, all pairs
 // of a level at once; ranks that share a node share its clock. What differs is that offsets of the
 // whole launch, not of one moment, give the slopes, so that a renewal takes a few dozen messages.
-// See docs/explanation/clocks.md for what this clock can and cannot tell.
+// See docs/development/clocks.md for what this clock can and cannot tell.
 //
 // A clock that all ranks share anyway says so (`shared_by_all`) and nothing is sent.
 #pragma once

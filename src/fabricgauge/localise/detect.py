@@ -106,7 +106,7 @@ def analyse(matrix: PairMatrix, topology: Topology = _NOWHERE) -> PairAnalysis:
     """Name who is at fault in one matrix; without groups they are looked for in it.
 
     Bandwidth is taken for a bottleneck: what is slowest on a pair's way decides. Latency is taken
-    for a sum of delays. docs/explanation/who-is-at-fault.md tells the method and its limits.
+    for a sum of delays. docs/development/who-is-at-fault.md tells the method and its limits.
     """
     groups = grouping(matrix.nodes, topology if topology.groups else found_topology(matrix))
     start = slowness(matrix)

@@ -80,7 +80,7 @@ class Inventory(msgspec.Struct, frozen=True):
     """One node with all that its answers say.
 
     ``node`` is what the quick probe knows; a ``Skipped`` where only printouts of single tools are
-    at hand. ``facts`` are further facts under the names in docs/reference/facts.md.
+    at hand. ``facts`` are further facts under the names in docs/development/facts.md.
     ``troubles`` are sentences on what could not be read. ``sources`` names the sections or
     files behind it, so that a figure can be looked up in the bundle. ``routes`` are those of the
     main table.

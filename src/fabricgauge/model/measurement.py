@@ -1,6 +1,6 @@
 """What the engine measured: one value per record of its output.
 
-The engine's output format is described in docs/reference/engine-output.md; these
+The engine's output format is described in docs/development/engine-output.md; these
 structs mirror it field by field, so msgspec decodes and checks it in one pass.
 """
 

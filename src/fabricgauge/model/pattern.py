@@ -1,6 +1,6 @@
 """The engine's patterns by their names, and the families that they belong to.
 
-The names are those of docs/reference/engine-output.md, where each one's sample is defined.
+The names are those of docs/development/engine-output.md, where each one's sample is defined.
 """
 
 from collections.abc import Mapping

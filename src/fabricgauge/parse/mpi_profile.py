@@ -1,4 +1,4 @@
-"""What the profiling library leaves, docs/reference/profile-format.md: one blob for each rank.
+"""What the profiling library leaves, docs/development/profile-format.md: one blob for each rank.
 
 A file of all ranks is such blobs one after the other. A rank that never came to MPI_Finalize left
 its own, with room for more; what is empty in it has key 0.
@@ -141,7 +141,7 @@ def _text(name: bytes) -> str:
 
 
 def _fields(key: int, calls: Sequence[tuple[str, ...]]) -> Mapping[str, Any]:
-    """What a key says, docs/reference/profile-format.md."""
+    """What a key says, docs/development/profile-format.md."""
     number, bucket = key >> 40 & 0xFF, key >> 34 & 0x3F
     if number >= len(calls):
         raise CannotRun(f"a profile has call {number} of {len(calls)}: it is damaged")

@@ -19,7 +19,7 @@ from fabricgauge.model.run import Ended
 from fabricgauge.process import MARKER, ProgramStream, end_marked
 from fabricgauge.run.environment import kept_back
 
-#: The engine's exit statuses, docs/reference/engine-output.md.
+#: The engine's exit statuses, docs/development/engine-output.md.
 TIMEOUT_STATUS = 75
 MEANING = {
     64: "the engine did not understand its options",
@@ -53,7 +53,7 @@ TAIL_BYTES = 16384
 
 
 def case_lines(cases: Sequence[Case]) -> str:
-    """The engine's standard input: one line per case (docs/reference/engine-output.md).
+    """The engine's standard input: one line per case (docs/development/engine-output.md).
 
     The last line says that it is the last: Open MPI 5 does not pass the end of input on.
     """

@@ -1,6 +1,6 @@
 """The catalogue of the engine's patterns: what each one is called and what its figures are.
 
-Their samples are defined in docs/reference/engine-output.md.
+Their samples are defined in docs/development/engine-output.md.
 """
 
 import msgspec

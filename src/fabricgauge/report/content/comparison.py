@@ -48,7 +48,7 @@ _INTERVALS = (
 _TOSSED = (
     "With intervals a pair is a regression when, beyond the tolerance and all intervals, more sizes"
     " are worse than better, or more of them in a row are, than tossing coins explains (5 % over"
-    " all pairs), or when sizes stay beyond after Holm's correction. docs/explanation/comparing.md"
+    " all pairs), or when sizes stay beyond after Holm's correction. docs/development/comparing.md"
     " gives the reasons and the rates of false alarms."
 )
 _BARE = (

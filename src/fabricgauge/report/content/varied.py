@@ -104,7 +104,7 @@ def _sections(varied: Varied) -> Iterator[doc.Section]:
     plots = (doc.drawn(sweeps_of(varied)),)
     yield doc.Section("sweeps", "Over the values", plots, intro=said, on=doc.PAGE)
     yield from _curves(varied)
-    why = " docs/explanation/varying.md gives the reasons and the rate of false alarms."
+    why = " docs/development/varying.md gives the reasons and the rate of false alarms."
     said = f"{HOW} Confidence {percent(varied.confidence)}."
     soft = doc.Paragraph(said, kind="soft", on=doc.TEXT)
     yield doc.Section("how", "How to read this", (soft, doc.Paragraph(said + why, on=doc.PAGE)))

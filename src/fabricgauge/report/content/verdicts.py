@@ -164,8 +164,8 @@ def _whole(judged: Judged, number: int, one: Verdict) -> doc.Judgement:
         ))
         for label, said in reasons(one)
     ]  # fmt: skip
-    rule = f"{one.rule}, rules {judged.rules_version}; described in docs/reference/rules/"
-    entries.append(doc.Entry("Rule", (doc.Paragraph(f"{rule}{one.rule}.md"),)))
+    rule = f"{one.rule}, rules {judged.rules_version}; described in docs/reference/rules.md"
+    entries.append(doc.Entry("Rule", (doc.Paragraph(rule),)))
     return doc.Judgement(
         one.outcome.value, TONES[one.outcome], one.rule, one.subject, one.summary, tuple(entries),
         open=one.outcome not in CALM and number <= MOST_OPEN, ident=f"verdict-{number}",
