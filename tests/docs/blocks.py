@@ -5,7 +5,7 @@ A comment just before a fence says what is expected:
     exit: 1                              exit status; 0 without a comment
     exit: 0 or 3                         either
     exit: 1, while the next block runs   it is started, the next block runs, then it ends
-    exit: 0; says: TEXT                  and TEXT is in what it prints
+    exit: 0; shows: TEXT                 and TEXT is in what it prints
     needs: PATH; exit: 0                 the page is tried up to here where PATH does not exist
     not run: REASON                      it is not run, because
     file: ~/PATH                         the block is that file's content, whatever its language
@@ -21,7 +21,7 @@ from tests.docs.pages import Fence, fences
 PROMPT = "$ "
 _EXPECTED = re.compile(
     r"(?:needs: (?P<needs>\S+); )?exit: (?P<exit>\d+(?: or \d+)*)"
-    r"(?P<beside>, while the next block runs)?(?:; says: (?P<says>.+))?",
+    r"(?P<beside>, while the next block runs)?(?:; shows: (?P<shows>.+))?",
     re.DOTALL,
 )
 
@@ -32,7 +32,7 @@ class Commands(NamedTuple):
     line: int
     argvs: tuple[tuple[str, ...], ...]
     statuses: frozenset[int]
-    says: str = ""
+    shows: str = ""
     needs: str = ""
     beside_next: bool = False
 
@@ -70,7 +70,7 @@ def _commands(fence: Fence) -> Commands:
         line=fence.line,
         argvs=argvs,
         statuses=frozenset(map(int, found["exit"].split(" or "))),
-        says=found["says"] or "",
+        shows=found["shows"] or "",
         needs=found["needs"] or "",
         beside_next=bool(found["beside"]),
     )

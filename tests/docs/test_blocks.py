@@ -10,7 +10,7 @@ PAGE = """
 a = 1
 ```
 
-<!-- needs: /bin/sh; exit: 0 or 3; says: a; b -->
+<!-- needs: /bin/sh; exit: 0 or 3; shows: a; b -->
 ```console
 $ fabricgauge check -w 'c[1-2]'
  PASS  net1

@@ -99,7 +99,7 @@ class Reader:
             out, _ = child.communicate(timeout=30)
             pytest.fail(f"line {step.line}: {argv} took longer than {LONGEST_S} s: {out}")
         assert child.returncode in step.statuses, f"line {step.line}: {argv}\n{out}"
-        assert step.says in " ".join(out.split()), f"line {step.line}: {argv}\n{out}"
+        assert step.shows in " ".join(out.split()), f"line {step.line}: {argv}\n{out}"
 
     def await_cases(self, child: "subprocess.Popen[str]") -> None:
         """Until two cases of a run that is under way are safely stored."""
