@@ -1,8 +1,4 @@
-"""A run that others can have written is data: it names no program, no option and no node.
-
-There are two: one that others may change, and one that was unpacked from somebody's archive. The
-latter belongs to the user, and nobody else may write it; only the seal is missing.
-"""
+"""A stored run is data, whoever wrote it: it names no program, no option and no node."""
 
 import json
 from collections.abc import Iterator
@@ -16,12 +12,12 @@ from click.testing import CliRunner, Result
 
 from fabricgauge import process
 from fabricgauge.app import begin
+from fabricgauge.app.batch.request import resumed_batch
 from fabricgauge.app.begin import stored_run
 from fabricgauge.app.measure_tool import suite_launch
 from fabricgauge.app.target import Target
 from fabricgauge.app.vary import take_up
 from fabricgauge.cli.verbs import cli
-from fabricgauge.files.seals import secret_file
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import CannotRun, FabricgaugeError, StoreError, UsageError
 from fabricgauge.model.fabric import Fabric
@@ -38,7 +34,6 @@ from fabricgauge.store.run_files import (
     append_job,
     write_batch,
     write_beginning,
-    write_facts,
 )
 
 EMPTY = Fabric((), (), ())
@@ -70,33 +65,12 @@ def about(**said: Any) -> About:
     return About("2026-11-21T20:00:00Z", ("fabricgauge", "check"), {}, **said)
 
 
-WHY = {"shared": "may be written by others", "unpacked": "has no seal"}
-
-
-@pytest.fixture(params=list(WHY))
-def why(request: pytest.FixtureRequest) -> str:
-    return WHY[request.param]
-
-
 @pytest.fixture
-def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str) -> RunDirectory:
-    """Somebody else's, until a test says otherwise."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+def directory(tmp_path: Path) -> RunDirectory:
+    """A run that belongs to the user, as one does that was unpacked from somebody's archive."""
     made = RunDirectory.create(tmp_path / "runs")
-    write_beginning(made, about(), EMPTY, PLAN)
-    if why == WHY["shared"]:
-        made.path.chmod(0o777)
-    else:
-        monkeypatch.setattr(made, "seal", made.write)
-        made.write("run.json", about())
+    write_beginning(made, about(request=MeasurementRequest()), EMPTY, PLAN)
     return made
-
-
-def make_own(directory: RunDirectory, name: str, value: Any) -> RunDirectory:
-    own = RunDirectory(directory.path)
-    own.path.chmod(0o700)
-    own.seal(name, value)
-    return own
 
 
 @pytest.fixture
@@ -115,7 +89,7 @@ def fabricgauge(*words: str | Path) -> Result:
 
 def refused(done: Result, *words: str) -> None:
     assert isinstance(done.exception, UsageError), (done.exception, done.output)
-    for word in ("is not provably yours", *words):
+    for word in words:
         assert word in str(done.exception)
 
 
@@ -130,47 +104,43 @@ def refused(done: Result, *words: str) -> None:
         {"sim": "FOLDER/platform.xml"},
     ],
 )
-@pytest.mark.parametrize("of_earlier_version", [True, False])
-def test_a_run_that_others_may_write_names_no_program_and_no_node(
-    directory: RunDirectory, evil: Path, tmp_path: Path, said: dict[str, str],
-    of_earlier_version: bool, started: list[str], why: str,
-) -> None:  # fmt: skip
+def test_a_stored_run_names_no_program_and_no_node(
+    directory: RunDirectory, evil: Path, tmp_path: Path, said: dict[str, str], started: list[str]
+) -> None:
     asked = {
         key: value.replace("EVIL", str(evil)).replace("FOLDER", str(evil.parent))
         for key, value in said.items()
     }
-    if of_earlier_version:
-        directory.seal("run.json", about(asked={"launcher": "local", **asked}))
-    else:
-        directory.seal("run.json", about(request=MeasurementRequest(**asked)))  # type: ignore[arg-type]
+    directory.write("run.json", about(request=MeasurementRequest(**asked)))  # type: ignore[arg-type]
     done = fabricgauge("check", "--resume", directory.path)
     options = (f"--{key.replace('_', '-')}" for key in said)
-    refused(done, why, "name nodes and programs", *options)
+    refused(done, "from the command line and configuration alone", *options)
     assert not started
     assert not (tmp_path / "mark").exists()
     assert not list(directory.path.glob("raw/*"))
 
 
-def test_the_users_own_run_is_taken_up_as_it_was_asked_for(directory: RunDirectory) -> None:
-    stored = MeasurementRequest(mpi="openmpi", nodelist="a,b")
-    make_own(directory, "run.json", about(request=stored))
-    assert stored_run(Path(), MeasurementRequest(resume=str(directory.path)))[1] == stored
-
-
-def test_what_is_said_now_is_taken_in_the_place_of_what_a_foreign_run_says(
+def test_what_is_said_now_is_taken_in_the_place_of_what_a_run_says(
     directory: RunDirectory, evil: Path
 ) -> None:
-    directory.seal("run.json", about(request=MeasurementRequest(mpi=str(evil))))
+    directory.write("run.json", about(request=MeasurementRequest(mpi=str(evil))))
     said = MeasurementRequest(resume=str(directory.path), mpi="openmpi")
     assert stored_run(Path(), said)[0].path == directory.path
 
 
-@pytest.mark.parametrize("name", ["run.json", "plan.json"])
-def test_one_file_that_others_may_write_is_enough(directory: RunDirectory, name: str) -> None:
-    make_own(directory, "run.json", about(request=MeasurementRequest(mpi="openmpi")))
-    (directory.path / name).chmod(0o666)
-    with pytest.raises(UsageError, match=f"{name} may be written by others"):
+def test_what_only_an_import_made_cannot_be_resumed(directory: RunDirectory) -> None:
+    directory.write("run.json", about())
+    with pytest.raises(StoreError, match="has no request"):
         stored_run(Path(), MeasurementRequest(resume=str(directory.path)))
+
+
+@pytest.mark.parametrize("name", ["run.json", "plan.json"])
+def test_one_file_that_others_may_write_makes_a_run_foreign(
+    directory: RunDirectory, name: str
+) -> None:
+    assert directory.foreign == ""
+    (directory.path / name).chmod(0o666)
+    assert f"{name} may be written by others" in directory.foreign
 
 
 def test_a_start_that_a_stored_plan_names_and_the_suite_has_not_is_said() -> None:
@@ -181,65 +151,49 @@ def test_a_start_that_a_stored_plan_names_and_the_suite_has_not_is_said() -> Non
         suite_launch(context, launch)
 
 
-def test_what_is_noted_in_somebodys_run_does_not_make_it_the_users(
-    directory: RunDirectory, evil: Path
+def batch_of(**more: Any) -> Batch:
+    request = Request(nodes=2, **more)
+    return Batch(request, "slurm", None, False, (), (), True, Topology())
+
+
+def test_nothing_is_submitted_from_a_run_that_others_may_change(
+    directory: RunDirectory, started: list[str]
 ) -> None:
-    directory.seal("run.json", about(request=MeasurementRequest(mpi=str(evil))))
-    write_facts(directory, {"a": "b"})
-    directory.path.chmod(0o700)
-    with pytest.raises(UsageError, match="is not provably yours"):
-        stored_run(Path(), MeasurementRequest(resume=str(directory.path)))
-
-
-def test_what_is_noted_in_the_users_run_leaves_it_the_users(directory: RunDirectory) -> None:
-    own = make_own(directory, "run.json", about(request=MeasurementRequest(mpi="openmpi")))
-    write_facts(own, {"a": "b"})
-    assert own.foreign == ""
-    own.finish()
-    assert own.foreign == ""
-
-
-@pytest.mark.parametrize("how", ["moved to another machine", "its secret is lost", "renamed"])
-def test_a_run_whose_seal_proves_nothing_any_more_asks_for_the_options_and_goes_on_with_them(
-    directory: RunDirectory, how: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    make_own(directory, "run.json", about(request=MeasurementRequest(mpi="openmpi")))
-    path = directory.path
-    if how == "moved to another machine":
-        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "there"))
-    elif how == "renamed":
-        path = path.rename(path.with_name("mine.partial"))
-    else:
-        secret_file().unlink()
-    with pytest.raises(UsageError, match=r"another seal .*The run names --mpi openmpi$"):
-        stored_run(Path(), MeasurementRequest(resume=str(path)))
-    said = MeasurementRequest(resume=str(path), mpi="openmpi")
-    assert stored_run(Path(), said)[0].path == path
-
-
-def test_a_piece_of_the_users_own_run_does_not_prove_another_run(
-    directory: RunDirectory, evil: Path
-) -> None:
-    """Somebody to whom the user gave a run puts its sealed file beside what he wrote himself."""
-    make_own(directory, "run.json", about(request=MeasurementRequest(mpi="openmpi")))
-    batch = directory.path / "batch.json"
-    batch.write_bytes((directory.path / "run.json").read_bytes())
-    assert "batch.json has another seal" in directory.foreign
-
-
-def test_nothing_is_submitted_from_a_run_that_others_may_have_written(
-    directory: RunDirectory, evil: Path, tmp_path: Path, started: list[str], why: str
-) -> None:
-    request = Request(nodes=2, further=(f"--output={tmp_path}/mark",))
-    batch = Batch(request, "slurm", str(evil), False, (), (), True, Topology())
-    write_batch(directory, about(), batch)
+    """They could change the script on its way to Slurm."""
+    write_batch(directory, about(), batch_of())
     append_job(directory, BatchJob("", "job-1", "", (), "quick", PLAN.stopping, False))
+    directory.path.chmod(0o777)
     refused(
-        fabricgauge("submit", "--resume", directory.path), why, "nothing is submitted from it",
+        fabricgauge("submit", "--resume", directory.path), "may be written by others",
         f"fabricgauge collect {directory.path}", "a new run",
     )  # fmt: skip
     assert not started
-    assert not (tmp_path / "mark").exists()
+
+
+@pytest.mark.parametrize("mpi", ["EVIL", None])
+def test_a_submitted_run_names_no_program_and_no_option_of_sbatch(
+    directory: RunDirectory, evil: Path, tmp_path: Path, started: list[str], mpi: str | None
+) -> None:
+    batch = batch_of(partition="there", further=(f"--output={tmp_path}/mark",))
+    batch = msgspec.structs.replace(batch, mpi=mpi and str(evil), starter="srun")
+    write_batch(directory, about(), batch)
+    append_job(directory, BatchJob("", "job-1", "", (), "quick", PLAN.stopping, False))
+    done = fabricgauge("submit", "--resume", directory.path, "--mpi", evil)
+    refused(done, "--partition there", f"--sbatch=--output={tmp_path}/mark", "--launcher srun")
+    assert not started and not (tmp_path / "mark").exists()
+
+
+def test_a_submitted_run_is_resumed_with_what_is_said_now(directory: RunDirectory) -> None:
+    stored = batch_of(nodelist=("a", "b"), partition="there", time="10", ppn=2)
+    request = MeasurementRequest(nodelist="a,b", mpi="openmpi", ppn=1)
+    said = Request(nodes=0, partition="elsewhere", time="20")
+    made = resumed_batch(stored, request, said, "slurm", directory.path)
+    assert made.request == Request(2, 2, ("a", "b"), partition="elsewhere", time="20")
+    assert (made.mpi, made.starter) == ("openmpi", "slurm")
+    with pytest.raises(UsageError, match="begun with other nodes: --nodelist a,b"):
+        resumed_batch(
+            stored, MeasurementRequest(nodelist="a,c"), said, "slurm", directory.path
+        )  # fmt: skip
 
 
 def design(*levels: str) -> Design:
@@ -251,14 +205,13 @@ def taken_up(directory: RunDirectory, said: tuple[Factor, ...]) -> None:
     take_up(None, directory, said)  # type: ignore[arg-type]
 
 
-def test_a_comparison_that_others_may_write_names_no_compiler(
-    directory: RunDirectory, evil: Path
+@pytest.mark.parametrize("said", [(), (Factor("compiler", ("clang", "gcc")),)])
+def test_a_stored_comparison_names_no_compiler(
+    directory: RunDirectory, evil: Path, said: tuple[Factor, ...]
 ) -> None:
-    directory.seal("design.json", design(str(evil), "gcc"))
-    with pytest.raises(UsageError, match=f"say yourself with --vary.*{evil}"):
-        taken_up(directory, ())
-    with pytest.raises(UsageError, match="say yourself with --vary"):
-        taken_up(directory, (Factor("compiler", ("clang", "gcc")),))
+    directory.write("design.json", design(str(evil), "gcc"))
+    with pytest.raises(UsageError, match=f"{evil}.* repeat --vary"):
+        taken_up(directory, said)
 
 
 @pytest.mark.parametrize(
@@ -272,7 +225,6 @@ def test_a_comparison_that_others_may_write_names_no_compiler(
 def test_a_design_whose_parts_do_not_fit_is_damaged(
     directory: RunDirectory, damaged: dict[str, Any]
 ) -> None:
-    directory.path.chmod(0o700)
     whole = {**msgspec.to_builtins(design("gcc", "clang")), **damaged}
     directory.write_bytes("design.json", json.dumps(whole).encode())
     with pytest.raises(StoreError, match=r"design\.json is damaged"):
@@ -305,20 +257,20 @@ def test_no_file_that_a_foreign_run_names_as_a_library_is_read(
     secret.write_text("secret")
     launch = SimpleNamespace(header=SimpleNamespace(libraries=(str(secret),)))
     run: Any = SimpleNamespace(launches=(launch,))
+    directory.path.chmod(0o777)
     assert note_libraries(directory, run) == {}
-    make_own(directory, "run.json", about())
+    directory.path.chmod(0o700)
     assert "SHA-256 2bb80d537b1da3e3" in note_libraries(directory, run)["library libmpi.so"]
 
 
 def test_every_refusal_is_one_sentence_for_a_person(directory: RunDirectory) -> None:
-    directory.seal("run.json", about(request=MeasurementRequest(mpi="x\x1b[2J; reboot")))
+    directory.write("run.json", about(request=MeasurementRequest(mpi="x\x1b[2J; reboot")))
     done = fabricgauge("check", "--resume", directory.path)
     assert isinstance(done.exception, FabricgaugeError)
     assert "'x\x1b[2J; reboot'" in str(done.exception)  # quoted; main() shows what is invisible
 
 
 def test_a_run_that_is_being_measured_is_not_resumed(directory: RunDirectory) -> None:
-    directory.path.chmod(0o700)
     before = sorted(directory.path.rglob("*"))
     for words in (["check", "--launcher", "local"], ["compare", "--launcher", "local"], ["submit"]):
         with held(directory):

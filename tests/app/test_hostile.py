@@ -18,11 +18,14 @@ import pytest
 
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.bundle import BundleIndex
+from fabricgauge.model.configuration import Configuration, Step
 from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.finding import Command
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.topology import Topology
 from fabricgauge.model.varied import Design, Factor
+from fabricgauge.store.journal import Planned
 from fabricgauge.store.run_files import VERSION, About, ResultLine, Started
 
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
@@ -112,7 +115,7 @@ def write(path: Path, *values: Any) -> None:
 
 
 def a_run(place: Path, bad: str) -> Path:
-    """A stored run, broken off, without the user's seal; links in it lead out."""
+    """A stored run that was broken off; links in it lead out."""
     (source,) = (RUNS / "0.1.0--healthy").iterdir()
     run = place / "runs" / f"{source.name}.partial"
     shutil.copytree(source, run)
@@ -172,13 +175,10 @@ def a_bundle(place: Path, bad: str) -> Path:
 def a_journal(place: Path, bad: str) -> Path:
     journal = place / "journal"
     journal.mkdir()
-    plan = {
-        "format": "fabricgauge-plan", "version": "1.0", "command": [bad],
-        "reach": {"launcher": "local", "doors": [{"node": bad, "prefix": [bad]}]},
-        "configuration": {"backend": bad, "steps": []},
-    }  # fmt: skip
-    write(journal / "plan.json", plan)
-    write(journal / "journal.jsonl", {"event": "made", "step": 1, "node": bad, "argv": [bad]})
+    step = Step(bad, bad, (Command("", (bad,)),), (), (Command("", (bad, bad), bad),))
+    plan = Planned(Configuration(bad, (), (step,), (bad,)), "", (bad,))
+    write(journal / "plan.json", msgspec.to_builtins(plan))
+    write(journal / "journal.jsonl", {"event": "begun", "step": 1, "node": bad, "argv": [bad]})
     return journal
 
 

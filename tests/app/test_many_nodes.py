@@ -118,7 +118,7 @@ def test_a_run_that_is_broken_off_goes_on_with_the_rounds_that_are_missing(
     child.communicate(timeout=60)
     assert child.returncode == 130
     run = next(tmp_path.glob("2*"))
-    resumed = fabricgauge("check", "-o", str(tmp_path), "--resume", run.name)
+    resumed = fabricgauge("check", "-o", str(tmp_path), "--lab", name, "--resume", run.name)
     assert resumed.returncode in (0, 1, 3), resumed.stderr
     finished = next(path for path in tmp_path.glob("2*") if not path.name.endswith(".partial"))
     rounds = [

@@ -113,7 +113,9 @@ def test_each_pair_can_be_a_job_of_its_own(slurm: LabState, tmp_path: Path) -> N
         assert begun.returncode == 0, begun.stderr
         assert "Not in the queue yet: 2 of the pairs" in begun.stderr
         (run,) = tmp_path.glob("2*")
-        checked = Checked(on_head(slurm, "submit", "--resume", str(run)), tmp_path)
+        assert f"submit --resume {run} --nodelist c1,c2,c3" in begun.stderr
+        resumption = on_head(slurm, "submit", "--resume", str(run), "-w", "c[1-3]")
+        checked = Checked(resumption, tmp_path)
     finally:
         lab(slurm, "heal")
     assert checked.outcomes("placement") == {"PASS"}, checked.text
@@ -267,8 +269,8 @@ def test_hostile_names_arrive_as_data(slurm: LabState, tmp_path: Path) -> None:
 def test_an_option_that_a_resumption_does_not_heed_is_refused(
     slurm: LabState, tmp_path: Path
 ) -> None:
-    done = on_head(slurm, "submit", "--resume", "latest", "-p", "normal", "-o", str(tmp_path))
-    assert (done.returncode, "takes --partition from the run" in done.stderr) == (2, True)
+    done = on_head(slurm, "submit", "--resume", "latest", "--ppn", "2", "-o", str(tmp_path))
+    assert (done.returncode, "takes --ppn from the run" in done.stderr) == (2, True)
 
 
 @pytest.mark.slow

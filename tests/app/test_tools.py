@@ -119,7 +119,8 @@ def test_a_cable_pulled_while_iperf3_streams_is_named_and_the_rest_resumed(
     if healed.returncode:
         healed = fabricgauge("lab", "fault", "--name", name, "link-up", "c2", "net1")
     assert healed.returncode == 0, healed.stderr
-    again = Checked(fabricgauge("check", "--resume", str(run)), tmp_path)
+    words = ("--lab", name, "--tool", "iperf3", "--resume", str(run))
+    again = Checked(fabricgauge("check", *words), tmp_path)
     assert not again.path.name.endswith(".partial"), again.text
 
 

@@ -22,6 +22,8 @@ from fabricgauge.settings import Settings
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About, append_job, read_batch, write_batch
 
+BATCH = Batch(Request(2), "slurm", None, False, (), (), False, Topology())
+
 
 def job(number: str, folder: str) -> BatchJob:
     return BatchJob(number, folder, "", (), "quick", Stopping(0.01, 0.95), False)
@@ -83,8 +85,7 @@ def test_a_run_of_slurms_jobs_is_resumed_by_submit_and_another_by_check(
 def test_a_report_of_what_nobody_has_collected_says_how_to_collect_it(
     directory: RunDirectory,
 ) -> None:
-    batch = Batch(Request(2), "slurm", None, False, (), (), False, Topology())
-    write_batch(directory, About("", (), {}), batch)
+    write_batch(directory, About("", (), {}), BATCH)
     done = fabricgauge("report", str(directory.path))
     assert done.returncode == 3
     assert f"fabricgauge collect {directory.path}" in done.stderr
@@ -93,8 +94,7 @@ def test_a_report_of_what_nobody_has_collected_says_how_to_collect_it(
 def test_a_run_that_another_program_has_collected_is_told_to_be_complete(
     directory: RunDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    batch = Batch(Request(2), "slurm", None, False, (), (), False, Topology())
-    write_batch(directory, About("", (), {}), batch)
+    write_batch(directory, About("", (), {}), BATCH)
 
     def collect(*_: object) -> None:
         RunDirectory(directory.path).finish()
@@ -111,6 +111,7 @@ def test_who_waits_for_stuck_jobs_alone_is_told_how_to_go_on(
     def stuck() -> None:
         raise AllStuck("scancel 7 8 ends them")
 
+    write_batch(directory, About("", (), {}), BATCH)
     with pytest.raises(AllStuck, match="scancel 7 8"):
         followed(directory, Printing(), SILENT, stuck)
     assert f"fabricgauge submit --resume {directory.path}" in capsys.readouterr().err
@@ -127,7 +128,7 @@ def test_who_waits_for_stuck_jobs_alone_is_told_how_to_go_on(
 def test_how_to_go_on_is_said_where_one_can(
     lab: str,
     told: str,
-    tmp_path: Path,
+    directory: RunDirectory,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -136,7 +137,8 @@ def test_how_to_go_on_is_said_where_one_can(
     broken_off = msgspec.structs.replace(
         judged, run=msgspec.structs.replace(judged.run, complete=False)
     )
-    shown(broken_off, tmp_path, Printing())
+    write_batch(directory, About("", (), {}), BATCH)
+    shown(broken_off, directory, Printing())
     said = capsys.readouterr().err
     assert told in said
-    assert str(tmp_path) in said
+    assert str(directory.path) in said

@@ -19,7 +19,6 @@ from fabricgauge.configure.files import NoFile, written
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import FabricgaugeError
-from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.report.formats import report
 from fabricgauge.store import journal
 from fabricgauge.store.journal import JournalEntry, Planned
@@ -70,8 +69,7 @@ def journals() -> tuple[Path, ...]:
         written(node, "/etc/hosts", "a\nb\n", "a\n" if node else NoFile()).step("t", "r")
         for node in ("", "c1")
     )
-    access = HostAccess("ssh", (Host("c1", ("ssh", "--", "c1"), remote_shell=True),))
-    planned = Planned(Configuration("ip", (), steps, ()), access, ("fabricgauge",))
+    planned = Planned(Configuration("ip", (), steps, ()), "", ("fabricgauge",))
     one = journal.begin(planned, root)
     for event in ("begun", "starting", "command", "made"):
         one.write(JournalEntry(event, 1, node="c1", argv=("true",), stdout="said\n"))

@@ -43,6 +43,20 @@ def test_a_resumption_names_the_run() -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        (("check", "--lab", "demo", "--ppn", "2"), " --lab demo"),
+        (("check", "--lab", "-N", "3", "--mpi=openmpi"), " --lab --mpi openmpi"),
+        (("check", "-q", "--lab"), " --lab"),
+        (("submit", "-w", "c[1-2]", "-p", "fast"), " -w 'c[1-2]' -p fast"),
+    ],
+)
+def test_a_resumption_repeats_nodes_and_programs(words: tuple[str, ...], place: str) -> None:
+    run = msgspec.structs.replace(planted.run(), command=("fabricgauge", *words))
+    assert resume(run) == f"fabricgauge {words[0]} --resume r1{place}"
+
+
+@pytest.mark.parametrize(
     ("names", "text"),
     [
         ([f"c{number}" for number in range(1, 65)], "c[1-64]"),

@@ -12,9 +12,9 @@ from fabricgauge.model.request import (
     WITHOUT_MPI,
     MeasurementRequest,
     applicable,
-    of_earlier_version,
     place_words,
     resumed,
+    unsaid_place,
 )
 from fabricgauge.run.tools.table import TOOLS
 
@@ -71,11 +71,9 @@ from fabricgauge.run.tools.table import TOOLS
         ({"device": 0}, 2, "--device is the GPU of --memory cuda, hip or managed"),
         ({"resume": "latest", "memory": "cuda"}, 0, "--resume takes --memory from the run"),
         ({"resume": "latest", "profile": "full"}, 0, "--resume takes --profile from the run"),
-        ({"resume": "latest", "ppn": 3}, 0, "--resume takes --ppn from the run, unless"),
-        ({"resume": "latest", "nodes": 3}, 0, "--resume takes --nodes from the run, unless"),
-        ({"resume": "latest", "lab": "mine", "nodes": 3}, 0, "-N is the size of a lab"),
-        ({"resume": "latest", "sim_seed": 3}, 0, "--resume takes --sim-seed from the run, unless"),
-        ({"resume": "latest", "lab": "mine", "sim_seed": 3}, 0, "--sim-seed belongs to a sim"),
+        ({"resume": "latest", "ppn": 3}, 0, "--resume takes --ppn from the run; leave it out"),
+        ({"resume": "latest", "lab": OWN_LAB, "nodes": 3}, 0, "--resume takes --nodes from"),
+        ({"resume": "latest", "sim": "star:4", "sim_seed": 3}, 0, "--resume takes --sim-seed"),
         ({"resume": "latest", "tool_path": "/opt"}, 0, "--tool-path is for the programs"),
         ({"resume": "latest", "budget": 9.0}, 0, "--resume takes --budget from the run"),
     ],
@@ -137,30 +135,46 @@ def test_a_stored_request_is_read_back_and_says_only_what_was_asked() -> None:
     assert msgspec.json.decode(text, type=MeasurementRequest) == request
 
 
-def test_a_run_of_an_earlier_version_says_where_it_was_measured() -> None:
-    asked = {
-        "lab": "(own)", "place": "c1,c1", "nodes": "4", "ppn": "2", "sim_seed": "1",
-        "sim_noise": "0.0", "sim_fault": "rate a 0.5\nloss b 1",
-    }  # fmt: skip
-    assert of_earlier_version(asked, "full") == MeasurementRequest(
-        lab=OWN_LAB, rank_order=("c1", "c1"), nodes=4, ppn=2,
-        sim_fault=("rate a 0.5", "loss b 1"), profile="full",
-    )  # fmt: skip
-
-
-def test_a_resumption_takes_the_place_from_the_run_or_all_of_it_from_the_command_line() -> None:
+def test_a_resumption_takes_place_and_programs_from_its_own_command_line() -> None:
     stored = MeasurementRequest(
-        nodelist="c[1-2]", launcher="ssh", profile="full", tool="iperf3", parallel=8
+        nodelist="c[1-2]", launcher="ssh", profile="full", tool="iperf3", parallel=8, ppn=2
     )
-    said = MeasurementRequest(resume="latest")
-    assert resumed(said, stored) == msgspec.structs.replace(stored, resume="latest")
-    elsewhere = resumed(MeasurementRequest(resume="latest", lab="mine"), stored)
-    assert (elsewhere.lab, elsewhere.nodelist, elsewhere.launcher) == ("mine", "", "")
-    assert (elsewhere.profile, elsewhere.parallel) == ("full", 8)
-    more = MeasurementRequest(resume="latest", parallel=3)
+    said = MeasurementRequest(resume="latest", lab="mine", tool="iperf3")
+    made = resumed(said, stored)
+    assert (made.lab, made.nodelist, made.launcher, made.tool) == ("mine", "", "", "iperf3")
+    assert (made.profile, made.parallel, made.ppn) == ("full", 8, 2)
+    more = MeasurementRequest(resume="latest", tool="iperf3", parallel=3)
     assert resumed(more, stored).parallel == 3
     with pytest.raises(UsageError, match="--parallel is for the programs of another suite"):
-        resumed(more, MeasurementRequest(nodelist="c[1-2]"))
+        resumed(MeasurementRequest(resume="latest", parallel=3), MeasurementRequest())
+
+
+STORED = MeasurementRequest(nodelist="c[1-2]", launcher="ssh", mpi="openmpi", profile="full")
+WORDS = ("--nodelist", "c[1-2]", "--launcher", "ssh", "--mpi", "openmpi")
+
+
+@pytest.mark.parametrize(
+    ("said", "from_files", "is_enough"),
+    [
+        ({}, (), False),
+        ({"mpi": "openmpi"}, (), False),
+        ({"nodelist": "c[1-2]", "launcher": "ssh"}, (), False),  # another MPI would measure
+        ({"nodelist": "c[1-2]", "launcher": "ssh", "mpi": "openmpi"}, (), True),
+        ({"lab": "mine", "mpi": "mpich"}, (), True),  # the same nodes reached otherwise
+        ({"nodelist": "c9", "mpi": "openmpi"}, ("nodelist", "mpi"), False),
+        ({"nodelist": "c9", "launcher": "ssh", "mpi": "x"}, ("nodelist", "launcher", "mpi"), True),
+    ],
+)  # fmt: skip
+def test_a_resumption_that_lacks_nodes_or_programs_is_shown_those_of_the_run(
+    said: dict[str, str], from_files: tuple[str, ...], is_enough: bool
+) -> None:
+    request = MeasurementRequest(resume="latest", **said)  # type: ignore[arg-type]
+    assert unsaid_place(request, STORED, from_files) == (() if is_enough else WORDS)
+
+
+def test_a_run_without_a_stated_place_needs_none() -> None:
+    said = MeasurementRequest(resume="latest")
+    assert unsaid_place(said, MeasurementRequest(ppn=2, profile="full")) == ()
 
 
 def test_what_a_run_names_is_told_as_it_can_be_said_again() -> None:

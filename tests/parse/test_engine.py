@@ -1,4 +1,5 @@
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ from fabricgauge.model.measurement import (
 from fabricgauge.parse.engine import TORN, NotUnderstood, parse_line
 
 HEADER = Header(
-    "fabricgauge-engine", "1.0", "0.1.0", "MPICH 5", "4.1", "GNU 12", 2,
+    "fabricgauge-engine", "2.0", "0.1.0", "MPICH 5", "4.1", "GNU 12", 2,
     "2026-11-21T20:00:00Z", Timer("CLOCK_MONOTONIC", 1e-9, 2e-8),
 )  # fmt: skip
 
@@ -43,16 +44,12 @@ def test_a_record_cut_off_anywhere_is_not_understood(cut: int) -> None:
     assert torn.reason == TORN
 
 
-def test_a_newer_major_version_is_refused_with_both_versions() -> None:
-    newer = parse_line(encoded(msgspec.structs.replace(HEADER, version="3.0")))
-    assert isinstance(newer, NotUnderstood)
-    assert "3.0" in newer.reason
-    assert FORMAT_VERSION in newer.reason
-
-
-def test_both_major_versions_are_read() -> None:
-    assert isinstance(parse_line(encoded(msgspec.structs.replace(HEADER, version="2.0"))), Header)
-    assert isinstance(parse_line(encoded(HEADER)), Header)
+@pytest.mark.parametrize("version", ["1.0", "3.0"])
+def test_another_major_version_is_refused_with_both_versions(version: str) -> None:
+    refused = parse_line(encoded(msgspec.structs.replace(HEADER, version=version)))
+    assert isinstance(refused, NotUnderstood)
+    assert version in refused.reason
+    assert FORMAT_VERSION in refused.reason
 
 
 def test_what_a_rank_could_not_see_is_read_as_absent_with_its_reason() -> None:
@@ -76,7 +73,7 @@ def quiet_case() -> Measurement:
 
 
 def test_a_newer_minor_version_with_more_fields_is_read() -> None:
-    newer = encoded(msgspec.structs.replace(HEADER, version="1.7"))
+    newer = encoded(msgspec.structs.replace(HEADER, version="2.99"))
     assert isinstance(parse_line(newer[:-1] + ',"new_field":1}'), Header)
 
 

@@ -22,7 +22,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, ToolMissing, UsageError
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.plan import Plan
-from fabricgauge.model.request import MeasurementRequest, place_words, without
+from fabricgauge.model.request import MeasurementRequest, unsaid_place
 from fabricgauge.model.run import Run
 from fabricgauge.plan.plan import Targets, plan_groups, tool_plan
 from fabricgauge.plan.profiles import Profile
@@ -58,8 +58,7 @@ def opened(
         CannotRun: no network joins the nodes, or a stored run's nodes have changed.
         StoreError: there is no run of that name, or no place for one.
     """
-    alone = without(stated, from_files)
-    old, stored = stored_run(root, alone) if stated.resume else (None, None)
+    old, stored = stored_run(root, stated, from_files) if stated.resume else (None, None)
     with located(stated, settings, from_files, stored, progress) as target:
         directory = old or RunDirectory.create(root)
         with held(directory):
@@ -232,13 +231,16 @@ def _as_rdma(fabric: Fabric, tool: Tool, network: Network) -> Network:
     return msgspec.structs.replace(network, technology=technology, rate_origin=origin)
 
 
-def stored_run(root: Path, stated: MeasurementRequest) -> tuple[RunDirectory, MeasurementRequest]:
+def stored_run(
+    root: Path, stated: MeasurementRequest, from_files: Collection[str] = ()
+) -> tuple[RunDirectory, MeasurementRequest]:
     """Find the run to resume; return its directory and its stored request.
+
+    ``from_files`` are fields of ``stated`` that configuration files set.
 
     Raises:
         StoreError: there is none.
-        UsageError: Slurm jobs make that run; or others can have written its programs and nodes, and
-            ``stated`` names none.
+        UsageError: Slurm jobs make that run, or ``stated`` lacks nodes or programs.
     """
     directory = find(root, stated.resume)
     if jobs(directory):
@@ -247,11 +249,10 @@ def stored_run(root: Path, stated: MeasurementRequest) -> tuple[RunDirectory, Me
             f" fabricgauge submit --resume {directory.path}"
         )
     stored = stored_request(directory)
-    words = place_words(stored)
-    if words and not place_words(stated) and (why := directory.foreign):
+    if words := unsaid_place(stated, stored, from_files):
         raise UsageError(
-            f"{directory.path} is not provably yours ({why}): name nodes and programs on the"
-            f" command line. The run names {shlex.join(words)}"
+            "--resume takes nodes and programs from the command line and configuration alone:"
+            f" repeat them. {directory.path} was begun with {shlex.join(words)}"
         )
     return directory, stored
 

@@ -109,7 +109,7 @@ def trace(study: Study, target: Target, directory: RunDirectory) -> tuple[CallPa
         {**what.environment, "MPI compiler wrapper": str(programs.mpi.mpicxx)}, (),
         target.access.virtual,
     )  # fmt: skip
-    directory.seal("run.json", what)
+    directory.write("run.json", what)
     interrupted = False
     for number, (launch, one, words) in enumerate(_launches(study, target, directory), 1):
         named = f"{one.name} on {one.ranks} ranks, {way_of(launch)}"

@@ -79,7 +79,7 @@ def note_libraries(directory: RunDirectory, run: Run) -> dict[str, str]:
         {path for launch in run.launches if launch.header for path in launch.header.libraries}
     )
     if not paths or directory.complete or directory.foreign:
-        return {}  # others may have written the run: it must not name files to read
+        return {}  # others may change the run: it must not name files to read
     return write_libraries(
         directory, {path: _hash(path) for path in paths if carries_messages(path)}
     )

@@ -104,7 +104,7 @@ def profiled(
     folder = directory.raw(FOLDER).absolute()
     command, env = handed_on(argv), variables(mpi, folder)
     environment = {"fabricgauge": __version__, "MPI": f"{mpi.kind} {mpi.version}", **env}
-    directory.seal("run.json", About(now_utc(), tuple(map(shown, command)), environment))
+    directory.write("run.json", About(now_utc(), tuple(map(shown, command)), environment))
     status = process.run_in_foreground(command, env)
     return read_profiles(folder), status
 
@@ -169,7 +169,7 @@ def imported(place: Path, directory: RunDirectory) -> ApplicationProfile:
     directory.raw(FOLDER)
     directory.write_bytes(f"raw/{FOLDER}/imported{suffix}", _content(place))
     about = About(now_utc(), ("fabricgauge", "import", shown(str(place))), {"from": found.source})
-    directory.seal("run.json", about)
+    directory.write("run.json", about)
     return found
 
 

@@ -110,8 +110,8 @@ def scaled(
 ) -> tuple[Scaled, bool]:
     """Launch everything block by block; what it came to, and whether it was interrupted."""
     fabric = discovered(target, directory, "discover")
-    directory.seal("run.json", about(target))
-    directory.seal("design.json", made)
+    directory.write("run.json", about(target))
+    directory.write("design.json", made)
     launches: list[ScaleLaunch] = []
     interrupted, network = False, _network(target, fabric)
     try:

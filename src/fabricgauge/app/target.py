@@ -25,7 +25,7 @@ from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
 from fabricgauge.model.host_access import Host, HostAccess
-from fabricgauge.model.request import OWN_LAB, MeasurementRequest, applicable, resumed, without
+from fabricgauge.model.request import OWN_LAB, MeasurementRequest, applicable, resumed
 from fabricgauge.model.topology import Topology
 from fabricgauge.parse.topology import topology_of
 from fabricgauge.run.launchers import LAUNCHERS, launcher_of
@@ -98,7 +98,7 @@ def located(
     if stored is None:
         request = applicable(stated, _ranks_of_own_lab(stated), from_files)
     else:
-        request = resumed(applicable(without(stated, from_files)), stored)
+        request = resumed(applicable(stated, from_files=from_files), stored)
     named = request.lab not in ("", OWN_LAB)
     with (
         lab_in_use(request.lab) if named else nullcontext(),

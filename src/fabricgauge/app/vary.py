@@ -64,7 +64,7 @@ def begin(
             _require_heeded(design, arms[-1])
         folders = tuple(one.directory.identity for one in arms)
         drawn = msgspec.structs.replace(design, folders=folders)
-        directory.seal(_DESIGN, drawn)
+        directory.write(_DESIGN, drawn)
     except BaseException:
         directory.discard(copies=True)
         raise
@@ -108,12 +108,11 @@ def take_up(
 ) -> tuple[Design, tuple[RunContext, ...]]:
     """The arms of a comparison that was broken off.
 
-    ``said`` is what was named to be varied, empty if nothing was; ``seed`` is None likewise.
+    ``said`` are the factors of the command line; ``seed`` is None if it has none.
 
     Raises:
         StoreError: the directory holds none.
-        UsageError: it is complete, or was begun with other factors, options or engines; or others
-            can have changed what is varied, and ``said`` is not the same.
+        UsageError: it is complete, or was begun with other factors, options or engines.
         CannotRun: the nodes are not what they were.
     """
     if directory.complete:
@@ -135,19 +134,17 @@ def take_up(
 
 
 def _design(directory: RunDirectory, said: tuple[Factor, ...]) -> Design:
-    """What is varied names programs and variables."""
+    """Return the stored design if ``said``, which names programs and variables, has its factors."""
     design = directory.read(_DESIGN, Design)
     combined = set(product(*(one.levels for one in design.factors)))
     if not set(design.arms) <= combined:
         raise StoreError(f"{directory.path / _DESIGN} is damaged: an arm has an unknown level")
     names = ", ".join(f"{one.name}={','.join(one.levels)}" for one in design.factors)
-    if said != design.factors and (why := directory.foreign):
+    if said != design.factors:
         raise UsageError(
-            f"{directory.path} is not provably yours ({why}): say yourself with --vary what is"
-            f" varied. It names {names}"
+            f"{directory.path} varies {names}: --resume takes that from the command line alone;"
+            " repeat --vary as it was"
         )
-    if said and said != design.factors:
-        raise UsageError(f"{directory.path} varies {names}; leave --vary out, or say the same")
     return design
 
 

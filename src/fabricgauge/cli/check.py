@@ -12,6 +12,7 @@ from fabricgauge.cli import options as of
 from fabricgauge.cli.options import Printing
 from fabricgauge.cli.show import show
 from fabricgauge.files.reading import shown
+from fabricgauge.model.request import place_words
 
 if TYPE_CHECKING:
     from fabricgauge.app.run_context import RunContext
@@ -105,7 +106,8 @@ def _check(context: "RunContext", printing: Printing, curves: "tuple[SuiteCurve,
     path = context.directory.path
     status = show(judged, path, printing)
     if not judged.run.complete:
-        command = shlex.join(["fabricgauge", "check", "--resume", str(path)])
+        place = place_words(context.target.request)
+        command = shlex.join(["fabricgauge", "check", "--resume", str(path), *place])
         click.echo(f"What was measured is kept. Measure the rest with: {command}", err=True)
     return 130 if interrupted else status
 

@@ -14,6 +14,7 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.request import MeasurementRequest, applicable
 from fabricgauge.report.visible import visible
+from fabricgauge.words.sentences import folded
 
 if TYPE_CHECKING:
     from fabricgauge.app.configuring.read_description import DescriptionFile
@@ -35,18 +36,17 @@ if TYPE_CHECKING:
               type=click.Choice(["terminal", "html", "json", "markdown", "script"]),
               help="What to print.")  # fmt: skip
 @of.to_option
-@click.option(
-    "--apply", is_flag=True, help="Carry out the plan after printing it.", allow_from_autoenv=False
-)
+@click.option("--apply", is_flag=True, help="Run what was printed.", allow_from_autoenv=False)
 @click.option(
     "--consent",
     multiple=True,
-    type=click.Choice(["reboot", "management", "journal"]),
-    help="Agree to steps that ask for it, or to undo a journal without your seal. May be repeated.",
+    type=click.Choice(["reboot", "management"]),
+    help="Agree to steps that ask for it. May be repeated.",
     allow_from_autoenv=False,
 )
 @click.option("--undo", type=click.Path(path_type=Path), metavar="JOURNAL",
-              help="Undo what a journal says was made.", allow_from_autoenv=False)  # fmt: skip
+              help="Print the commands that undo a journal's steps. --apply runs them.",
+              allow_from_autoenv=False)  # fmt: skip
 @click.option("--journals", type=click.Path(path_type=Path), metavar="DIR",
               help="Where journals are kept.  [default: ~/.local/state/fabricgauge/configure]"
               )  # fmt: skip
@@ -64,15 +64,16 @@ def configure(ctx: click.Context, /, **options: Any) -> None:
     from fabricgauge.app.configuring.hosts import PlanHosts
     from fabricgauge.app.configuring.making import make, unmake
     from fabricgauge.app.configuring.planning import planned, require_answers
+    from fabricgauge.app.target import reached
 
+    request, file, bundle = of.request_of(options), options["file"], options["bundle"]
+    apply = options["apply"]
     if options["undo"]:
-        if options["file"] or options["apply"]:
-            raise UsageError("--undo stands alone: the journal has the plan and its nodes")
-        ctx.exit(unmake(options["undo"], _tell, options["consent"]))
-    file, bundle, apply = options["file"], options["bundle"], options["apply"]
-    description, inventories, access = _wanted(
-        of.request_of(options), file, bundle, options["backend"]
-    )
+        if file or bundle:
+            raise UsageError("--undo takes neither FILE nor --from: the journal has the plan")
+        with reached(applicable(request)) as (there, _):
+            ctx.exit(unmake(options["undo"], there, request.lab, _tell, apply=apply))
+    description, inventories, access, place = _wanted(request, file, bundle, options["backend"])
     require_answers(description, inventories)
     offline = bundle and not apply
     hosts = Skipped("the plan is made from a bundle") if offline else PlanHosts(access)
@@ -80,13 +81,13 @@ def configure(ctx: click.Context, /, **options: Any) -> None:
     _show(plan, options["format_"], access, options["to"])
     if apply:
         consent = frozenset(options["consent"])
-        ctx.exit(make(plan, access, options["journals"], consent, _tell))
+        ctx.exit(make(plan, access, place, options["journals"], consent, _tell))
 
 
 def _wanted(
     request: MeasurementRequest, path: Path | None, bundle: Path | None, backend: str
-) -> "tuple[Description, tuple[Inventory, ...], HostAccess]":
-    """The wanted networks, the nodes' inventories, and how the nodes are reached."""
+) -> "tuple[Description, tuple[Inventory, ...], HostAccess, MeasurementRequest]":
+    """Return the wanted networks, the nodes' inventories, the way to the nodes and its request."""
     from fabricgauge.app.configuring.read_description import read_file
     from fabricgauge.app.survey import read_bundle, surveyed
     from fabricgauge.app.target import reached
@@ -99,10 +100,10 @@ def _wanted(
     there = request
     if not request.nodelist and not request.lab:
         all_of_them = names or _description(request, file, backend, ()).nodes
-        there = msgspec.structs.replace(request, nodelist=",".join(all_of_them))
+        there = msgspec.structs.replace(request, nodelist=folded(all_of_them))
     with reached(applicable(there)) as (access, _):
         description = _description(request, file, backend, names)
-        return description, known or surveyed(access, ())[0], access
+        return description, known or surveyed(access, ())[0], access, there
 
 
 def _description(

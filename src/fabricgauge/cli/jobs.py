@@ -14,7 +14,7 @@ from fabricgauge.app.batch.job import Maker, Written
 from fabricgauge.app.batch.numbers import numbers, scancel
 from fabricgauge.app.batch.on_head import lab_outside
 from fabricgauge.app.batch.pair_queue import AllStuck, PairQueue
-from fabricgauge.app.batch.request import plan_of_jobs, target_of_jobs
+from fabricgauge.app.batch.request import place_of, plan_of_jobs, target_of_jobs
 from fabricgauge.app.batch.submit import (
     collected,
     hand_over,
@@ -76,15 +76,20 @@ def submitted(batch: Batch, partners: int | None, root: Path, how: Submission) -
     return _awaited(directory, job, how)
 
 
-def resumed(directory: RunDirectory, time: str, at_once: int, how: Submission) -> int:
-    """Submit what no job has measured or is about to measure."""
-    batch = read_batch(directory)
+def resumed(
+    directory: RunDirectory, resume: Callable[[Batch], Batch], at_once: int, how: Submission
+) -> int:
+    """Submit what no job has measured or is about to measure.
+
+    ``resume`` gives the stored batch the nodes and programs of the command line.
+    """
     if why := directory.foreign:
         raise UsageError(
-            f"{directory.path} is not provably yours ({why}), so nothing is submitted from it."
+            f"others may change {directory.path} ({why}), so nothing is submitted from it."
             f" fabricgauge collect {directory.path} takes what its jobs have left; measure the rest"
             " in a new run, with --output in a directory of your own"
         )
+    batch = resume(read_batch(directory))
     if batch.pairs is not None:
         engine = engine_for(batch.mpi, how.progress)
         changed = msgspec.structs.replace(batch, at_once=at_once or batch.at_once)
@@ -98,7 +103,7 @@ def resumed(directory: RunDirectory, time: str, at_once: int, how: Submission) -
         )
     engine = engine_for(batch.mpi, how.progress)
     target = target_of_jobs(batch, settings.load(), how.progress)
-    rest = rest_of(directory, target, batch, engine, time)
+    rest = rest_of(directory, target, batch, engine, batch.request.time)
     return _awaited(directory, hand_over(rest, directory), how)
 
 
@@ -121,8 +126,8 @@ def _drained(directory: RunDirectory, queue: PairQueue, how: Submission) -> int:
     if queue.unclear:
         click.echo(f"sbatch did not say whether Slurm has their jobs: {queue.unclear}", err=True)
     if queue.waiting:
-        rest = ("submit", "--resume", str(directory.path))
-        _say(f"Not in the queue yet: {queue.waiting} of the pairs. Submit them with", *rest)
+        what = f"Not in the queue yet: {queue.waiting} of the pairs. Submit them with"
+        _say(what, *_resumption(directory))
     _say("Collect it later with", "collect", str(directory.path))
     return 0
 
@@ -179,14 +184,14 @@ def followed(
         try:
             first()
         except AllStuck:
-            _say_how_to_go_on(directory.path)
+            _say_how_to_go_on(directory)
             raise
         except CannotRun as error:
             click.echo(f"not all pairs were submitted: {visible(str(error))}", err=True)
         judged = collected(directory, settings.load(), progress, most_jobs)
     except KeyboardInterrupt:
         return _interrupted(directory)
-    return shown(judged, directory.path, printing)
+    return shown(judged, directory, printing)
 
 
 def _interrupted(directory: RunDirectory) -> int:
@@ -204,20 +209,26 @@ def _interrupted(directory: RunDirectory) -> int:
     return 130
 
 
-def shown(judged: Judged, run: Path, printing: Printing) -> int:
+def shown(judged: Judged, directory: RunDirectory, printing: Printing) -> int:
     """Print the report; returns the exit status."""
-    status = show(judged, run, printing)
+    status = show(judged, directory.path, printing)
     if not judged.run.complete:
-        _say_how_to_go_on(run)
+        _say_how_to_go_on(directory)
     return status
 
 
-def _say_how_to_go_on(run: Path) -> None:
-    """Where the measurements are, and which command makes those that are missing."""
+def _say_how_to_go_on(directory: RunDirectory) -> None:
+    """Say where the measurements are, and which command makes those that are missing."""
     if lab_outside() == OWN_LAB:
-        click.echo(f"What was measured is kept in {run}; the lab is removed.", err=True)
+        click.echo(f"What was measured is kept in {directory.path}; the lab is removed.", err=True)
     else:
-        _say("What was measured is kept. Measure the rest with", "submit", "--resume", str(run))
+        _say("What was measured is kept. Measure the rest with", *_resumption(directory))
+
+
+def _resumption(directory: RunDirectory) -> tuple[str, ...]:
+    """Return the verb and the options that submit what a run has left."""
+    place = place_of(read_batch(directory)).values()
+    return ("submit", "--resume", str(directory.path), *(word for words in place for word in words))
 
 
 def _say(what: str, verb: str, *words: str) -> None:

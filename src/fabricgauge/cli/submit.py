@@ -1,5 +1,6 @@
 """``fabricgauge submit``: checks that Slurm runs, by one job or a job for each pair of nodes."""
 
+from functools import partial
 from typing import Any
 
 import click
@@ -64,7 +65,7 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **asked: 
     Networks are found by their IPv4 addresses only. For others: salloc … fabricgauge check.
     """
     from fabricgauge.app.batch.on_head import lab_outside, on_head
-    from fabricgauge.app.batch.request import batch_of
+    from fabricgauge.app.batch.request import batch_of, resumed_batch
     from fabricgauge.cli.jobs import Submission, resumed, submitted
     from fabricgauge.cli.progress import bar
     from fabricgauge.store.holding import held
@@ -75,16 +76,20 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **asked: 
     root = (asked["output"] or settings.run_root()).absolute()
     printing = Printing(asked["format"], asked["fail_on"])
     if resume:
-        of.require_heeded(ctx, _ANEW, "--resume takes {} from the run; leave it out")
+        of.require_heeded(ctx, _RESUMED_WITH, "--resume takes {} from the run; leave it out")
+    request = of.request_of({**asked, "nodes": None, "launcher": None})
+    said = {name: asked[name] for name in _SAID_TO_SLURM}
+    job = Request(nodes=nodes, further=further(asked["sbatch"]), **said)
     with bar(asked["quiet"]) as progress:
         how = Submission(printing, progress, asked["dry_run"], asked["no_wait"])
         if resume:
             directory = find(root, resume)
             with held(directory):
-                ctx.exit(resumed(directory, asked["time"], most, how))
-        request = of.request_of({**asked, "nodes": None, "launcher": None})
-        said = {name: asked[name] for name in _SAID_TO_SLURM}
-        job = Request(nodes=nodes, further=further(asked["sbatch"]), **said)
+                batch_now = partial(
+                    resumed_batch, request=request, job=job, starter=asked["launcher"],
+                    run=directory.path,
+                )  # fmt: skip
+                ctx.exit(resumed(directory, batch_now, most, how))
         batch = batch_of(request, job, asked["launcher"], settings.load(), most)
         ctx.exit(submitted(batch, asked["pair_jobs"], root, how))
 
@@ -94,7 +99,8 @@ _SAID_TO_SLURM = (
     "partition", "time", "reservation", "account", "qos", "constraint", "exclusive", "job_name",
 )  # fmt: skip
 
-#: What may be said anew when a run is resumed; the run knows everything else.
-_ANEW = frozenset({
-    "resume", "time", "lab", "no_wait", "at_once", "output", "format", "quiet", "fail_on",
+#: Options that a resumption heeds; the run has everything else.
+_RESUMED_WITH = frozenset({
+    *_SAID_TO_SLURM, "nodelist", "exclude", "sbatch", "launcher", "mpi",
+    "resume", "lab", "no_wait", "at_once", "output", "format", "quiet", "fail_on",
 })  # fmt: skip

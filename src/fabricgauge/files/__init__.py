@@ -1,6 +1,6 @@
-"""The only door to files that others may have made, named or linked.
+"""Read and write files that others may have made, named or linked; nothing else opens them.
 
-``ownership`` says whose a file is and who may change it, ``seals`` what this user has written,
-``reading`` opens regular files and follows no link out of what was named, ``writing`` writes
-through no link at all, ``places`` knows where a user's own files are.
+``ownership`` checks whose a file is and who may change it. ``reading`` opens regular files and
+follows no link out of a folder. ``writing`` writes through no link. ``places`` has the folders of a
+user's own files. ``removing`` removes folders.
 """

@@ -41,7 +41,7 @@ class Batch(msgspec.Struct, frozen=True):
     ``starter`` is who starts the ranks, ``mpi`` the MPI that was asked for; the others are as in
     the wiring's ``Target``. ``pairs`` is the whole plan where each pair of nodes has a job, with
     the nodes' names and subnets for networks; at most ``at_once`` such jobs are in the queue.
-    ``asked`` is what is to be measured; runs of earlier versions do not say it.
+    ``asked`` is what is to be measured.
     """
 
     request: Request
@@ -52,14 +52,9 @@ class Batch(msgspec.Struct, frozen=True):
     networks: tuple[str, ...]
     unpinned: bool
     topology: Topology
+    asked: MeasurementRequest = MeasurementRequest()
     pairs: Plan | None = None
     at_once: int = 0
-    asked: MeasurementRequest | None = None
-
-    @property
-    def measured(self) -> MeasurementRequest:
-        """What is to be measured, as far as the run says it."""
-        return self.asked or MeasurementRequest(network=self.networks, unpinned=self.unpinned)
 
 
 class BatchJob(msgspec.Struct, frozen=True):

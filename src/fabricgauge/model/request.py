@@ -1,6 +1,6 @@
 """What is asked to be measured, wherever it was stated, and what of it does not apply."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 import msgspec
 
@@ -61,12 +61,14 @@ class MeasurementRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     resume: str = ""
 
 
-#: Where and with which programs a run was measured: a resumption takes these from the run.
+#: Where and with which programs a run is measured: no resumption takes these from the run.
 WHERE = (
     "nodelist", "exclude", "lab", "launcher", "ssh_config", "rank_order", "sim", "mpi", "tool",
     "tool_path",
 )  # fmt: skip
-#: These belong to them, but alone they do not say where.
+#: Those that name nodes, and those that name what measures there.
+_PLACES, _PROGRAMS = ("nodelist", "lab", "launcher", "sim"), ("mpi", "tool")
+#: Numbers that belong to the place; a resumption takes them from the run.
 _BESIDE = ("nodes", "ppn", "sim_fault", "sim_seed", "sim_noise")
 #: What the plan of a stored run holds already.
 PLANNED = (
@@ -126,9 +128,7 @@ def _conditions(
     """When fields have no effect; {} stands for the option's name in the reason."""
     tool, lab = request.tool.partition(":")[0], bool(request.lab)
     stored = bool(request.resume)
-    yield stored, PLANNED, "--resume takes {} from the run; leave it out"
-    alone = stored and not any(asks_for(request, field) for field in WHERE)
-    yield alone, _BESIDE, "--resume takes {} from the run, unless nodes and programs are said anew"
+    yield stored, (*PLANNED, *_BESIDE), "--resume takes {} from the run; leave it out"
     inside = f"{{}} has no effect on {tool}, which measures inside each node"
     yield tool in INSIDE_NODES, _BETWEEN_NODES, inside
     yield bool(tool), _ENGINE_ONLY, "{} is our own engine's; a suite of --tool has its own"
@@ -216,16 +216,29 @@ def option(field: str) -> str:
 
 
 def resumed(said: MeasurementRequest, stored: MeasurementRequest) -> MeasurementRequest:
-    """The stored request, with what is said now about the place: all of it, or nothing.
+    """Return the stored request with the place and the programs of the one that resumes it.
 
     Raises:
         UsageError: connections of a suite that does not heed their number.
     """
-    anew = {*WHERE, *_BESIDE} if any(asks_for(said, field) for field in WHERE) else set()
-    anew |= {"resume", *(["parallel"] if asks_for(said, "parallel") else [])}
-    made = msgspec.structs.replace(stored, **{field: getattr(said, field) for field in anew})
+    fields = (*WHERE, "resume", *(["parallel"] if asks_for(said, "parallel") else []))
+    made = msgspec.structs.replace(stored, **{field: getattr(said, field) for field in fields})
     applicable(MeasurementRequest(tool=made.tool, parallel=said.parallel))
     return made
+
+
+def unsaid_place(
+    said: MeasurementRequest, stored: MeasurementRequest, from_files: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return the stored place and programs as words of a command line, if ``said`` lacks any.
+
+    Another place replaces the stored one if the command line names it; ``from_files`` are fields
+    of configuration files. The programs must be named in any case.
+    """
+    moved = any(asks_for(said, field) for field in _PLACES if field not in from_files)
+    required = _PROGRAMS if moved else WHERE
+    is_complete = all(asks_for(said, one) for one in required if asks_for(stored, one))
+    return () if is_complete else place_words(stored)
 
 
 def place_words(request: MeasurementRequest) -> tuple[str, ...]:
@@ -237,20 +250,3 @@ def place_words(request: MeasurementRequest) -> tuple[str, ...]:
         for word in (option(field), ",".join(value) if isinstance(value, tuple) else value)
         if word != OWN_LAB  # --lab without a name
     )
-
-
-#: Options of earlier versions by the names that they had.
-_FORMERLY = {"place": "rank_order", "streams": "parallel"}
-
-
-def of_earlier_version(asked: Mapping[str, str], profile: str) -> MeasurementRequest:
-    """What run.json of an earlier version says: options of the command line as text.
-
-    ``profile`` is the plan's.
-    """
-    several: dict[str, str | list[str]] = {}
-    for name, text in asked.items():
-        field = _FORMERLY.get(name, name)
-        between = {"rank_order": ",", "sim_fault": "\n"}.get(field)
-        several[field] = text.split(between) if between else text
-    return msgspec.convert({**several, "profile": profile}, MeasurementRequest, strict=False)

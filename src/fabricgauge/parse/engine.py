@@ -13,9 +13,6 @@ _DECODER: msgspec.json.Decoder[EngineRecord] = msgspec.json.Decoder(
 #: The engine writes whole lines only, so another hand ended it: a signal, a node that went down.
 TORN = "a record that is cut off: the launch was ended while it was written"
 
-#: In version 2 a figure may be the reason why it could not be seen; all else is as in 1.
-MAJOR_VERSIONS = ("1", "2")
-
 #: Intel MPI, whose I_MPI_DEBUG we set, prints these on standard output.
 SAID_WHEN_ASKED = "[0] MPI startup(): "
 
@@ -47,7 +44,11 @@ def parse_line(line: str) -> EngineRecord | NotUnderstood:
         return NotUnderstood(text[:200], f"expected an engine record: {error}")
     except RecursionError:
         return NotUnderstood(text[:200], "expected an engine record: nested too deeply")
-    if isinstance(record, Header) and record.version.split(".", 1)[0] not in MAJOR_VERSIONS:
-        known = f"{FORMAT_VERSION} and 1.x"
-        return NotUnderstood(text[:200], f"format version {record.version}; {known} can be read")
+    if isinstance(record, Header) and _major(record.version) != _major(FORMAT_VERSION):
+        reason = f"format version {record.version}; this program reads {FORMAT_VERSION}"
+        return NotUnderstood(text[:200], reason)
     return record
+
+
+def _major(version: str) -> str:
+    return version.partition(".")[0]

@@ -1,6 +1,6 @@
-"""What was done to nodes by a plan: the plan itself, and every command as it was run.
+"""Record what a plan did to nodes: the plan itself, and every command as it was run.
 
-    plan.json       the plan, the access to the nodes, and who asked for it (``Planned``)
+    plan.json       the plan, and the command line that made it (``Planned``)
     journal.jsonl   one line for each event (``JournalEntry``), on disk before the next
 
 The directory is the user's alone: contents of files stand in it. A line that a crash cut off is
@@ -18,11 +18,9 @@ import msgspec
 from fabricgauge.files.ownership import not_own
 from fabricgauge.files.places import place
 from fabricgauge.files.reading import read_bytes
-from fabricgauge.files.seals import unsealed
 from fabricgauge.files.writing import doing, make_folder, stream
 from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import StoreError
-from fabricgauge.model.host_access import HostAccess
 from fabricgauge.store.holding import is_ours
 from fabricgauge.store.run_directory import DAMAGED, now_utc, read_json, write_json
 
@@ -30,10 +28,10 @@ PLAN, LINES = "plan.json", "journal.jsonl"
 
 
 class Planned(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-plan"):
-    """plan.json."""
+    """plan.json. ``lab`` has the nodes, empty if no lab has them."""
 
     configuration: Configuration
-    access: HostAccess = msgspec.field(name="reach")
+    lab: str
     command: tuple[str, ...]
     version: str = "1.0"
 
@@ -149,7 +147,7 @@ def begin(planned: Planned, under: Path) -> Journal:
     stamp = now_utc("%Y-%m-%d-%H%M%S")
     with doing("make a journal in", under):
         path = _fresh(under, f"{stamp}-{planned.configuration.backend}")
-    write_json(path / PLAN, planned, path, _about(path))
+    write_json(path / PLAN, planned, path)
     return Journal(path)
 
 
@@ -189,31 +187,18 @@ def read(path: Path) -> tuple[Planned, tuple[JournalEntry, ...]]:
     return planned, entries
 
 
-def require_own(path: Path, vouched: bool = False) -> None:
-    """Refuse a journal whose commands somebody else could have written: all are in its plan.
-
-    ``vouched`` is that the user has read and trusts it: then it needs no seal.
+def require_own(path: Path) -> None:
+    """Refuse a journal that others may change: its plan has the commands of the undoing.
 
     Raises:
         StoreError: it is not provably this user's own; the message says why.
     """
-    there = (one for one in (path, path / PLAN, path / LINES) if os.path.lexists(one))
-    if why := next(filter(None, map(not_own, there)), ""):
+    files = (file for file in (path, path / PLAN, path / LINES) if os.path.lexists(file))
+    if why := next(filter(None, map(not_own, files)), ""):
         raise StoreError(
-            f"the journal {path} is not provably yours: {why}; nothing of it is run. Undo it as the"
-            f" user who made it, or by hand after its {PLAN}"
+            f"the journal {path} is not provably yours: {why}; none of its commands is run. Undo it"
+            f" as the user who made it, or by hand after its {PLAN}"
         )
-    why = unsealed(read_bytes(path / PLAN, path), _about(path))
-    if why and not vouched:
-        raise StoreError(
-            f"the journal {path} is not provably yours: its {PLAN} {why}; nothing of it is run. If"
-            f" you have read {PLAN} and want its commands run, add --consent journal"
-        )
-
-
-def _about(path: Path) -> str:
-    """What the seal of a journal's plan is about."""
-    return f"{path.resolve().name}/{PLAN}"
 
 
 def _entries(path: Path, raw: bytes) -> Iterator[JournalEntry]:

@@ -16,17 +16,17 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from fabricgauge.files import reading, seals, writing
+from fabricgauge.files import reading, writing
 from fabricgauge.files.ownership import not_own
 from fabricgauge.files.removing import remove_folder
 from fabricgauge.model.errors import StoreError
 
 PARTIAL = ".partial"
 
-#: What of a run says where and with which programs the rest is to be measured, and is sealed.
-SEALED = ("run.json", "batch.json", "design.json")
-#: What says what is left of it.
-PLANNED = ("plan.json", "fabric.json", "jobs.jsonl")
+#: Files that a resumption reads.
+RESUMED_FROM = (
+    "run.json", "batch.json", "design.json", "plan.json", "fabric.json", "jobs.jsonl",
+)  # fmt: skip
 
 #: What a decoder raises; that a text is no UTF-8 it finds when it comes to it.
 DAMAGED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -69,28 +69,10 @@ class RunDirectory:
 
     @property
     def foreign(self) -> str:
-        """Why it is not provably this user's own, empty where it is.
-
-        One that is not is data: no program, option or node is taken from it.
-        """
-        there = [one for one in (*SEALED, *PLANNED) if os.path.lexists(self.path / one)]
-        doubts = (
-            *map(not_own, (self.path, *(self.path / one for one in there))),
-            *(self._unsealed(one) for one in there if one in SEALED),
-        )
-        return next(filter(None, doubts), "")
-
-    def _unsealed(self, name: str) -> str:
-        """Why it is not proved that this user wrote a file of the run; empty where it is."""
-        try:
-            content = reading.read_bytes(self.path / name, self.path)
-        except OSError as error:
-            return f"{name} cannot be read: {error.strerror}"
-        why = seals.unsealed(content, self._about(name))
-        return f"{self.path / name} {why}" if why else ""
-
-    def _about(self, name: str) -> str:
-        return f"{self.identity}/{name}"
+        """Return why others may change the run, empty if only this user can."""
+        files = (self.path / name for name in RESUMED_FROM)
+        places = (self.path, *(file for file in files if os.path.lexists(file)))
+        return next(filter(None, map(not_own, places)), "")
 
     def raw(self, name: str) -> Path:
         """The folder ``raw/<name>``, made if need be; ``name`` is ours, never a host's."""
@@ -123,10 +105,6 @@ class RunDirectory:
     def write(self, name: str, value: Any) -> None:
         """Write a value as JSON, whole or not at all."""
         write_json(self.path / name, value, self.path)
-
-    def seal(self, name: str, value: Any) -> None:
-        """The same with this user's seal: a resumption may take programs and nodes from it."""
-        write_json(self.path / name, value, self.path, self._about(name))
 
     def write_bytes(self, name: str, data: bytes) -> None:
         write_whole(self.path / name, data, self.path)
@@ -190,13 +168,9 @@ def write_whole(path: Path, content: writing.Content, within: Path, *, sync: boo
         writing.write_whole(path, content, within, sync=sync)
 
 
-def write_json(path: Path, value: Any, within: Path, sealed_as: str = "") -> None:
-    """Write a value below ``within`` as JSON that people can read, whole or not at all.
-
-    ``sealed_as`` is what it is about, where it gets this user's seal.
-    """
-    content = msgspec.json.format(msgspec.json.encode(value), indent=1)
-    write_whole(path, seals.sealed(content, sealed_as) if sealed_as else content, within)
+def write_json(path: Path, value: Any, within: Path) -> None:
+    """Write a value below ``within`` as JSON that people can read, whole or not at all."""
+    write_whole(path, msgspec.json.format(msgspec.json.encode(value), indent=1), within)
 
 
 def read_json(path: Path, within: Path, kind: type[_T], remedy: str = "", damaged: str = "") -> _T:

@@ -11,7 +11,7 @@ from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding
 from fabricgauge.model.measurement import Footer, Header, Measurement, Placement
 from fabricgauge.model.plan import Plan, PlannedLaunch
-from fabricgauge.model.request import MeasurementRequest, of_earlier_version
+from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import CARRIED_BY, CountersAround, Ended, Launch, Run
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.model.together import Round
@@ -27,15 +27,14 @@ VERSION = "1.0"
 class About(msgspec.Struct, frozen=True):
     """run.json: what was started, when, and what was in force on the head.
 
-    A resumption measures what ``request`` says. Runs of earlier versions have ``asked`` instead:
-    the options by which the nodes were reached, as text. The first ones state no ``version``.
+    A resumption measures what ``request`` says, at the place and with the programs of its own
+    command line.
     """
 
     started_utc: str
     command: tuple[str, ...]
     environment: dict[str, str]
     request: MeasurementRequest | None = None
-    asked: dict[str, str] = {}
     version: str = VERSION
 
 
@@ -69,7 +68,7 @@ _LOST = Ended("broken", None, "the program that measured was ended before this l
 def write_beginning(directory: RunDirectory, about: About, fabric: Fabric, plan: Plan) -> None:
     """The files that a run needs from its first moment: it can be resumed from here on."""
     write_found(directory, fabric, plan)
-    directory.seal("run.json", about)
+    directory.write("run.json", about)
 
 
 def write_found(directory: RunDirectory, fabric: Fabric, plan: Plan) -> None:
@@ -79,12 +78,10 @@ def write_found(directory: RunDirectory, fabric: Fabric, plan: Plan) -> None:
 
 
 def write_facts(directory: RunDirectory, facts: dict[str, str]) -> None:
-    """What became known of the environment after the run was begun; it is sealed if it was."""
-    about, write = _about(directory), directory.write
-    if not directory.foreign:
-        write = directory.seal
+    """Add what became known of the environment after the run was begun."""
+    about = _about(directory)
     environment = {**about.environment, **facts}
-    write("run.json", msgspec.structs.replace(about, environment=environment))
+    directory.write("run.json", msgspec.structs.replace(about, environment=environment))
 
 
 def _about(directory: RunDirectory) -> About:
@@ -118,18 +115,17 @@ def write_ways(directory: RunDirectory, ways: dict[str, str]) -> dict[str, str]:
 
 
 def stored_request(directory: RunDirectory) -> MeasurementRequest:
-    """What a stored run was asked to measure, and where.
+    """Return what a stored run was asked to measure, and where.
 
     Raises:
-        StoreError: the directory holds no run.
+        StoreError: the directory holds no run, or one that no check has begun.
     """
     about = _about(directory)
-    if about.request is not None:
-        return about.request
-    try:
-        return of_earlier_version(about.asked, directory.read("plan.json", Plan).profile)
-    except msgspec.ValidationError as error:
-        raise StoreError(f"{directory.path}/run.json is damaged: {error}") from error
+    if about.request is None:
+        raise StoreError(
+            f"{directory.path} cannot be resumed: run.json has no request; measure a new run"
+        )
+    return about.request
 
 
 def append_records(
@@ -185,7 +181,7 @@ _LIBRARIES, _PREFLIGHT, _WAYS = "libraries.json", "preflight.json", "transports.
 
 
 def _if_there(directory: RunDirectory, name: str, kind: type[_T], missing: _T) -> _T:
-    """What runs of earlier versions, and imported ones, may not have."""
+    """Return the value of a file that imported runs do not have, or ``missing``."""
     return directory.read(name, kind) if (directory.path / name).exists() else missing
 
 
@@ -279,8 +275,8 @@ _JOB_LINES = msgspec.json.Decoder(BatchJob)
 
 def write_batch(directory: RunDirectory, about: About, batch: Batch) -> None:
     """What is known before the first job begins."""
-    directory.seal("run.json", about)
-    directory.seal(_BATCH, batch)
+    directory.write("run.json", about)
+    directory.write(_BATCH, batch)
 
 
 def read_batch(directory: RunDirectory) -> Batch:

@@ -1,7 +1,7 @@
 """Parts of sentences: lists, counts, directions, commands."""
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 
 from fabricgauge.model.run import Run
@@ -50,30 +50,40 @@ def brief(argv: Iterable[str]) -> str:
 #: Options that say which nodes a check means, as ``doctor`` knows them too.
 _WHERE = ("-w", "--nodelist", "-x", "--exclude", "--lab", "--launcher", "--ssh-config")
 
+#: Further options that a resumption takes from its own command line alone.
+_RESUMED_WITH = (
+    "--rank-order", "--sim", "--mpi", "--tool", "--tool-path", "-p", "--partition", "--reservation",
+    "-A", "--account", "--qos", "-C", "--constraint", "-J", "--job-name",
+)  # fmt: skip
+
 
 def doctor(run: Run) -> str:
     """The command that looks for causes on the run's nodes, reached as the run reached them."""
-    said = [word for one in run.command[2:] for word in _parts(one)]
-    where = [
-        word
-        for name, value in pairwise(said)
-        if name in _WHERE and not value.startswith("-")
-        for word in (name, value)
-    ]
     nodes = ("-w", folded([node.name for node in run.fabric.nodes]))
-    return command(("fabricgauge", "doctor", *(where or nodes)))
-
-
-def _parts(word: str) -> tuple[str, ...]:
-    """``--lab=half`` as two words."""
-    name, equals, value = word.partition("=")
-    return (name, value) if equals and name in _WHERE else (word,)
+    return command(("fabricgauge", "doctor", *(_options(run, _WHERE) or nodes)))
 
 
 def resume(run: Run) -> str:
-    """The command that measures what a run has left: its own verb's."""
+    """Return the command that measures what a run has left, with its nodes and programs."""
     verb = "submit" if run.command[1:2] == ("submit",) else "check"
-    return command(("fabricgauge", verb, "--resume", run.identity))
+    own_lab = [word for word, after in pairwise((*run.command, "-")) if word == "--lab"
+               and after.startswith("-")]  # fmt: skip
+    where = (*own_lab, *_options(run, (*_WHERE, *_RESUMED_WITH)))
+    return command(("fabricgauge", verb, "--resume", run.identity, *where))
+
+
+def _options(run: Run, names: Collection[str]) -> tuple[str, ...]:
+    """Return the options of these names and their values from the command line of a run."""
+    words: list[str] = []
+    for word in run.command[2:]:
+        name, equals, value = word.partition("=")
+        words += (name, value) if equals and name in names else (word,)
+    return tuple(
+        word
+        for name, value in pairwise(words)
+        if name in names and not value.startswith("-")
+        for word in (name, value)
+    )
 
 
 #: Fewer names of one stem are listed: a set would have to be quoted.

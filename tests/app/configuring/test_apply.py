@@ -1,7 +1,6 @@
 """Steps made and undone on this machine's files: what stops them, and what is left behind."""
 
 import errno
-import json
 import os
 from contextlib import closing
 from pathlib import Path
@@ -12,12 +11,13 @@ from fabricgauge.app.configuring.hosts import PlanHosts
 from fabricgauge.app.configuring.making import make, unmake
 from fabricgauge.configure.files import NoFile, written
 from fabricgauge.model.configuration import Configuration, Step, Verification
-from fabricgauge.model.errors import StoreError
+from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.finding import Command
 from fabricgauge.model.host_access import Host, HostAccess
+from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.store.journal import LINES, Journal, JournalEntry, alone, read
 
-ACCESS = HostAccess("local", ())
+ACCESS, HERE = HostAccess("local", ()), MeasurementRequest()
 
 
 class Told(list[str]):
@@ -31,9 +31,13 @@ def plan(*steps: Step) -> Configuration:
 
 def made(tmp_path: Path, *steps: Step, consents: tuple[str, ...] = ()) -> tuple[int, Told, Path]:
     told = Told()
-    status = make(plan(*steps), ACCESS, tmp_path / "journals", consents, told)
+    status = make(plan(*steps), ACCESS, HERE, tmp_path / "journals", consents, told)
     journals = sorted((tmp_path / "journals").glob("*"), key=lambda one: one.stat().st_mtime_ns)
     return status, told, journals[-1] if journals else tmp_path
+
+
+def undo(journal: Path, told: Told) -> int:
+    return unmake(journal, ACCESS, "", told, apply=True)
 
 
 def text(path: Path, old: str | None, new: str) -> Step:
@@ -50,7 +54,7 @@ def test_a_new_file_has_its_mode_and_goes_again(tmp_path: Path) -> None:
     step = written("", str(path), "a\n'b'\n", NoFile()).step("t", "r")
     status, _, journal = made(tmp_path, step)
     assert (status, path.read_text(), path.stat().st_mode & 0o777) == (0, "a\n'b'\n", 0o644)
-    assert unmake(journal, Told()) == 0
+    assert undo(journal, Told()) == 0
     assert not path.exists()
 
 
@@ -60,7 +64,7 @@ def test_a_file_that_changed_since_the_plan_is_left(tmp_path: Path) -> None:
     status, told, journal = made(tmp_path, text(path, "old\n", "new\n"))
     assert status == 1 and path.read_text() == "somebody's\n"
     assert any("it has changed since the plan was made" in one for one in told)
-    assert unmake(journal, told) == 0  # nothing was begun
+    assert undo(journal, told) == 0  # nothing was begun
     assert path.read_text() == "somebody's\n"
 
 
@@ -72,12 +76,12 @@ def test_undoing_spares_what_somebody_changed_and_undoes_the_rest(tmp_path: Path
     assert status == 0
     two.write_text("somebody's\n")
     told = Told()
-    assert unmake(journal, told) == 1
+    assert undo(journal, told) == 1
     assert (one.read_text(), two.read_text()) == ("old\n", "somebody's\n")
     assert any(line.startswith("not undone: step 2 (write two): 'sh") for line in told)
     two.write_text("new\n")  # it was put right: undoing once more does what is left
     told = Told()
-    assert unmake(journal, told) == 0
+    assert undo(journal, told) == 0
     assert told[-1] == "steps undone: 2" and two.read_text() == "old\n"
 
 
@@ -149,10 +153,10 @@ def test_a_journal_that_was_cut_off_can_be_undone(tmp_path: Path) -> None:
     lines = (journal / LINES).read_bytes()
     cut = lines.index(b'"event":"command"') + 20  # it died while the command's line was written
     (journal / LINES).write_bytes(lines[:cut])
-    assert unmake(journal, Told()) == 0
+    assert undo(journal, Told()) == 0
     assert file.read_text() == "old\n"
     told = Told()
-    assert unmake(journal, told) == 0 and told == ["steps undone: none"]
+    assert undo(journal, told) == 0 and told == ["steps undone: none"]
 
 
 def test_a_journal_that_is_damaged_or_none_is_refused(tmp_path: Path) -> None:
@@ -183,7 +187,7 @@ def test_a_journal_of_another_plan_is_refused(tmp_path: Path, step: int) -> None
     _, _, journal = made(tmp_path, text(file, "old\n", "new\n"))
     (journal / LINES).write_text(f'{{"event":"begun","step":{step}}}\n')
     with pytest.raises(StoreError, match=f"speaks of step {step}, and plan.json has 1"):
-        unmake(journal, Told())
+        undo(journal, Told())
     assert file.read_text() == "new\n"
 
 
@@ -203,10 +207,11 @@ def test_an_interrupt_says_how_to_undo_what_was_begun(
     long = Step("t", "r", (Command("", ("sleep", "9")),), (), ())
     told = Told()
     with pytest.raises(KeyboardInterrupt):
-        make(plan(text(file, "old\n", "new\n"), long), ACCESS, tmp_path / "journals", (), told)
+        making = plan(text(file, "old\n", "new\n"), long)
+        make(making, ACCESS, HERE, tmp_path / "journals", (), told)
     (journal,) = (tmp_path / "journals").iterdir()
-    assert told[-1] == f"broken off; to undo: fabricgauge configure --undo {journal}"
-    assert unmake(journal, Told()) == 0 and file.read_text() == "old\n"
+    assert told[-1] == f"broken off; to undo: fabricgauge configure --undo {journal} --apply"
+    assert undo(journal, Told()) == 0 and file.read_text() == "old\n"
 
 
 def test_two_makings_at_once_are_refused(tmp_path: Path) -> None:
@@ -216,9 +221,9 @@ def test_two_makings_at_once_are_refused(tmp_path: Path) -> None:
     with alone(tmp_path / "journals"), pytest.raises(StoreError, match="another configure"):
         made(tmp_path, text(file, "new\n", "newer\n"))
     with closing(Journal(journal)), pytest.raises(StoreError, match="another configure"):
-        unmake(journal, Told())
+        undo(journal, Told())
     assert file.read_text() == "new\n"
-    assert unmake(journal, Told()) == 0
+    assert undo(journal, Told()) == 0
 
 
 def test_undoing_says_what_somebody_changed_since(tmp_path: Path) -> None:
@@ -230,12 +235,12 @@ def test_undoing_says_what_somebody_changed_since(tmp_path: Path) -> None:
     _, _, journal = made(tmp_path, step)
     file.write_text("another's\n")
     told = Told()
-    assert unmake(journal, told) == 0 and file.read_text() == "old\n"
+    assert undo(journal, told) == 0 and file.read_text() == "old\n"
     (changed,) = [one for one in told if "it has changed since it was made" in one]
     assert f"'cat {file}' on the head shows" in changed and "another's" in changed
     _, _, journal = made(tmp_path, step)
     told = Told()
-    assert unmake(journal, told) == 0 and not any("has changed" in one for one in told)
+    assert undo(journal, told) == 0 and not any("has changed" in one for one in told)
 
 
 def test_verifications_of_many_nodes_do_not_wait_for_each_other(tmp_path: Path) -> None:
@@ -266,10 +271,10 @@ def test_no_undoing_cuts_off_the_way_to_the_node(
     step = Step("give", "r", (Command("", ("true",)),), (), (taken, back))
     _, _, journal = made(tmp_path, step)
     monkeypatch.setenv("SSH_CONNECTION", "10.99.0.250 4711 10.99.0.1 22")
-    assert unmake(journal, told := Told()) == 1 and not called.exists()
+    assert undo(journal, told := Told()) == 1 and not called.exists()
     assert any("the head is reached by 10.99.0.1 now" in one for one in told)
     monkeypatch.setenv("SSH_CONNECTION", "10.1.0.250 4711 10.1.0.1 22")
-    assert unmake(journal, told) == 0 and len(called.read_text().splitlines()) == 2
+    assert undo(journal, told) == 0 and len(called.read_text().splitlines()) == 2
 
 
 #: What makes a journal somebody else's to change: the journal itself, its files, what is above it.
@@ -289,8 +294,8 @@ def test_nothing_is_run_of_a_journal_that_others_may_write(
     if mode & 0o020:
         os.chown(journal / place, -1, 1 if os.geteuid() == 0 else os.getegid())
     (journal / place).chmod(mode)
-    with pytest.raises(StoreError, match=r"is not provably yours: .*nothing of it is run"):
-        unmake(journal, Told())
+    with pytest.raises(StoreError, match=r"is not provably yours: .*none of its commands is run"):
+        undo(journal, Told())
     assert not proof.exists()
 
 
@@ -302,45 +307,44 @@ def test_nothing_is_run_of_somebody_elses_journal(tmp_path: Path, place: str) ->
     _, _, journal = made(tmp_path, hostile)
     os.chown(journal / place, 1, -1)
     with pytest.raises(StoreError, match="is not provably yours"):
-        unmake(journal, Told())
+        undo(journal, Told())
     assert not proof.exists()
 
 
-def unpacked(journal: Path, proof: Path) -> None:
-    """As from somebody's archive: all belongs to the user who unpacks it, nothing is sealed."""
-    content = json.loads((journal / "plan.json").read_bytes())
-    content["configuration"]["steps"][0]["undo"][0]["argv"] = ["touch", str(proof)]
-    (journal / "plan.json").write_text(json.dumps(content))
-
-
-@pytest.mark.parametrize("how", ["unpacked", "sealed elsewhere", "renamed"])
-def test_a_journal_without_the_users_seal_is_undone_with_consent_alone(
-    tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_undoing_is_shown_and_run_only_with_apply(tmp_path: Path) -> None:
+    """A journal that was unpacked from somebody's archive belongs to the user."""
     proof = tmp_path / "proof"
     step = Step("t", "r", (Command("", ("true",)),), (), (Command("", ("touch", str(proof))),))
     _, _, journal = made(tmp_path, step)
-    if how == "unpacked":
-        unpacked(journal, proof)
-    elif how == "renamed":
-        journal = journal.rename(tmp_path / "mine")
-    else:
-        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "there"))
     before = sorted((one.name, one.read_bytes()) for one in journal.iterdir())
     told = Told()
-    with pytest.raises(StoreError, match=r"seal.*nothing of it is run.*add --consent journal"):
-        unmake(journal, told, ("reboot",))
-    assert told == ["to undo step 1 (t):", f"  touch {proof}"] and not proof.exists()
+    assert unmake(journal, ACCESS, "", told, apply=False) == 0 and not proof.exists()
+    assert told[:2] == ["to undo step 1 (t):", f"  touch {proof}"] and "--apply" in told[2]
     assert before == sorted((one.name, one.read_bytes()) for one in journal.iterdir())
-    assert unmake(journal, told, ("journal",)) == 0
-    assert proof.exists()
+    assert undo(journal, told) == 0 and proof.exists()
 
 
-def test_consent_does_not_help_a_journal_that_others_may_write(tmp_path: Path) -> None:
-    _, _, journal = made(tmp_path, Step("t", "r", (Command("", ("true",)),), (), ()))
-    (journal / "plan.json").chmod(0o666)
-    with pytest.raises(StoreError, match="may be written by others"):
-        unmake(journal, Told(), ("journal",))
+@pytest.mark.parametrize(("made_in", "undone_in"), [("", "two"), ("two", ""), ("two", "three")])
+def test_a_plan_is_undone_only_where_it_was_made(
+    tmp_path: Path, made_in: str, undone_in: str
+) -> None:
+    """What a lab's head got must not be taken from this machine."""
+    proof = tmp_path / "proof"
+    step = Step("t", "r", (Command("", ("true",)),), (), (Command("", ("touch", str(proof))),))
+    place = MeasurementRequest(lab=made_in)
+    make(plan(step), ACCESS, place, tmp_path / "journals", (), Told())
+    (journal,) = (tmp_path / "journals").iterdir()
+    with pytest.raises(UsageError, match=f"with {f'--lab {made_in}' if made_in else 'no --lab'}:"):
+        unmake(journal, ACCESS, undone_in, Told(), apply=True)
+    assert not proof.exists()
+    assert unmake(journal, ACCESS, made_in, Told(), apply=True) == 0 and proof.exists()
+
+
+def test_a_node_that_the_command_line_does_not_reach_is_refused(tmp_path: Path) -> None:
+    step = Step("t", "r", (Command("", ("true",)),), (), (Command("c1", ("true",)),))
+    _, _, journal = made(tmp_path, step)
+    with pytest.raises(UsageError, match="no way to c1; name the nodes of the plan with -w"):
+        undo(journal, Told())
 
 
 def test_a_line_that_a_full_disk_cut_off_is_no_line(
@@ -375,7 +379,7 @@ def test_a_link_does_not_lead_to_another_journals_lines(tmp_path: Path) -> None:
     (journal / LINES).rename(tmp_path / "elsewhere")
     (journal / LINES).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StoreError, match="leads out of"):
-        unmake(journal, Told())
+        undo(journal, Told())
 
 
 def test_no_plan_is_made_whose_journal_could_not_be_undone(tmp_path: Path) -> None:
@@ -393,7 +397,7 @@ def test_what_an_undoing_will_run_and_where_is_told_before_it_runs(tmp_path: Pat
              for name in ("one", "two")]  # fmt: skip
     _, _, journal = made(tmp_path, *steps)
     told = Told()
-    assert unmake(journal, told) == 0
+    assert undo(journal, told) == 0
     assert told[:4] == [
         "to undo step 2 (two):", "  echo two", "to undo step 1 (one):", "  echo one",
     ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.app.configuring.conftest import Cluster
 
 #: updatenode also writes the interface anew that nodes were installed by.
 AGREED = ("--consent", "management")
+NODES = ("-w", "c[1-2]", "--launcher", "ssh")
 
 SNAPSHOTS = Path(__file__).parents[2] / "report" / "snapshots"
 
@@ -89,16 +91,18 @@ def test_the_40_gbe_network_is_made_and_undone(tmp_path: Path, cluster: Cluster)
     assert "nothing is to be made" in again.stderr and again.returncode == 0
 
     (journal,) = (tmp_path / "journals").iterdir()
-    undone = configure(cluster, "--undo", journal)
+    program, verb, *undoing = shlex.split(done.stderr.rpartition("to undo: ")[2])
+    assert (program, verb, undoing[1]) == ("fabricgauge", "configure", str(journal))
+    undone = configure(cluster, *undoing)
     assert undone.returncode == 0, undone.stderr
     state = json.loads((cluster.home / "state.json").read_text())
     assert not any(value for node in state["node"].values() for value in node.values())
     assert "net40" not in state["network"]
     assert set(map(tuple, state["live"].values())) == {()}
     assert cluster.file("head", "/etc/hosts").read_text() == "127.0.0.1 localhost\n"
-    assert "steps undone: none" in configure(cluster, "--undo", journal).stderr
-    both = configure(cluster, "--undo", journal, "--apply")
-    assert both.returncode == 2 and "--undo stands alone" in both.stderr
+    assert "steps undone: none" in configure(cluster, *undoing).stderr
+    both = configure(cluster, "--undo", journal, tmp_path / "net.toml")
+    assert both.returncode == 2 and "--undo takes neither FILE" in both.stderr
 
 
 def test_no_running_node_is_updated_without_consent(tmp_path: Path, cluster: Cluster) -> None:
@@ -118,7 +122,7 @@ def test_undoing_spares_what_somebody_wrote_into_the_hosts_file(
     hosts = cluster.file("head", "/etc/hosts")
     hosts.write_text(hosts.read_text() + "10.1.1.1 somebodys\n")
     (journal,) = (tmp_path / "journals").iterdir()
-    undone = configure(cluster, "--undo", journal)
+    undone = configure(cluster, "--undo", journal, *NODES, "--apply")
     assert undone.returncode == 0, undone.stderr
     assert hosts.read_text() == "127.0.0.1 localhost\n10.1.1.1 somebodys\n"
     assert [one.name for one in hosts.parent.iterdir() if "fabricgauge" in one.name] == []
@@ -194,7 +198,7 @@ def test_lanes_of_4x10_are_set_to_1x40(tmp_path: Path, cluster: Cluster) -> None
     assert ["c1", "qcu64e", "/NIC=1", "/SET", "1x40"] in cluster.calls()
     assert ["c2", "qcu64e", "/NIC=1", "/SET", "1x40"] in cluster.calls()
     (journal,) = (tmp_path / "journals").iterdir()
-    assert configure(cluster, "--undo", journal).returncode == 0
+    assert configure(cluster, "--undo", journal, *NODES, "--apply").returncode == 0
     assert ["c2", "qcu64e", "/NIC=1", "/SET", "4x10"] in cluster.calls()
 
 

@@ -7,14 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.app.configuring.test_apply import Told, plan, text
+from tests.app.configuring.test_apply import ACCESS, HERE, Told, plan, text, undo
 
-from fabricgauge.app.configuring.making import make, unmake
+from fabricgauge.app.configuring.making import make
 from fabricgauge.model.errors import StoreError
-from fabricgauge.model.host_access import HostAccess
 from fabricgauge.store.journal import LINES, PLAN, Journal, JournalEntry, read
 
-ACCESS = HostAccess("local", ())
 #: Events of the interpreter (PEP 578) that change a file, or start a program that does.
 CHANGING = ("os.mkdir", "os.rename", "os.truncate", "os.remove", "os.link", "subprocess.Popen")
 
@@ -75,7 +73,7 @@ def prepared(folder: Path) -> tuple[Path, Path]:
 def making(folder: Path) -> Callable[[], object]:
     hosts, new = folder / "hosts", folder / "new"
     steps = text(hosts, "old\n", "old\nadded\n"), text(new, None, "made\n")
-    return lambda: make(plan(*steps), ACCESS, folder / "journals", (), Told())
+    return lambda: make(plan(*steps), ACCESS, HERE, folder / "journals", (), Told())
 
 
 def assert_as_before(hosts: Path, new: Path) -> None:
@@ -88,10 +86,10 @@ def undone(hosts: Path, new: Path) -> None:
     for journal in (hosts.parent / "journals").glob("*"):
         if not (journal / PLAN).exists():  # nothing was begun
             with pytest.raises(StoreError, match="is no journal"):
-                unmake(journal, Told())
+                undo(journal, Told())
         else:
             read(journal)
-            assert unmake(journal, Told()) == 0
+            assert undo(journal, Told()) == 0
     assert_as_before(hosts, new)
 
 
@@ -111,7 +109,7 @@ def test_an_undoing_that_is_killed_at_any_write_can_be_gone_on_with(tmp_path: Pa
         hosts, new = prepared(tmp_path / str(last))
         making(hosts.parent)()
         (journal,) = (hosts.parent / "journals").iterdir()
-        was = killed(last, lambda journal=journal: unmake(journal, Told()))  # type: ignore[misc]
+        was = killed(last, lambda journal=journal: undo(journal, Told()))  # type: ignore[misc]
         undone(hosts, new)
         if not was:
             break

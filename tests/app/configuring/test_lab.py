@@ -76,7 +76,7 @@ def test_a_broken_lab_is_mended_and_the_undoing_breaks_it_again(two: str, tmp_pa
     assert "Plan by ip: 0 steps to make" in again.stdout.splitlines()[0], again.stdout
 
     (journal,) = tmp_path.iterdir()
-    undone = fabricgauge("configure", "--undo", str(journal))
+    undone = fabricgauge("configure", "--undo", str(journal), "--lab", two, "--apply")
     assert undone.returncode == 0, undone.stderr
     assert facts(two) == broken
 
@@ -126,7 +126,7 @@ def test_a_step_that_broke_off_between_its_commands_is_undone(lab: Lab, tmp_path
     assert done.returncode == 1
     assert "10.77.0.99" not in on(name, "c2", "ip", "-o", "addr")  # it is half made
     (journal,) = (tmp_path / "journals").iterdir()
-    undone = fabricgauge("configure", "--undo", str(journal))
+    undone = fabricgauge("configure", "--undo", str(journal), "--lab", name, "--apply")
     assert undone.returncode == 0, undone.stderr
     assert facts(name) == before
 

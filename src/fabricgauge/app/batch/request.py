@@ -2,7 +2,9 @@
 
 import ipaddress
 import os
+import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 
@@ -23,6 +25,8 @@ from fabricgauge.settings import Settings
 
 #: Number of networks that the requested time is for, while no network is known.
 NETWORKS = 2
+#: What starts the ranks of a job, unless the command line says otherwise.
+USUAL_STARTER = "slurm"
 #: Jobs in the queue: many sites let a user have some hundred.
 USUAL_AT_ONCE = 50
 
@@ -62,13 +66,67 @@ def batch_of(
     )
 
 
+def place_of(batch: Batch) -> dict[str, tuple[str, ...]]:
+    """Return what a batch says of nodes, sbatch and programs, as words of a command line.
+
+    The keys are options' names; options that were not given are left out.
+    """
+    job, starter = batch.request, "" if batch.starter == USUAL_STARTER else batch.starter
+    name = "" if job.job_name == Request(0).job_name else job.job_name
+    values = {
+        "nodelist": ",".join(job.nodelist), "exclude": ",".join(job.exclude),
+        "partition": job.partition, "reservation": job.reservation, "account": job.account,
+        "qos": job.qos, "constraint": job.constraint, "job-name": name, "launcher": starter,
+        "mpi": batch.mpi or "",
+    }  # fmt: skip
+    words = {key: (f"--{key}", value) for key, value in values.items() if value}
+    exclusive = {"exclusive": ("--exclusive",)} if job.exclusive else {}
+    sbatch = {"sbatch": tuple(f"--sbatch={option}" for option in job.further)}
+    return {**words, **exclusive, **(sbatch if job.further else {})}
+
+
+def resumed_batch(
+    stored: Batch, request: MeasurementRequest, job: Request, starter: str, run: Path
+) -> Batch:
+    """Return a stored batch with the nodes, programs and options of sbatch of this command line.
+
+    Raises:
+        UsageError: the command line lacks some, or names other nodes.
+    """
+    said = msgspec.structs.replace(
+        stored,
+        request=msgspec.structs.replace(
+            job,
+            nodes=stored.request.nodes,
+            ppn=stored.request.ppn,
+            nodelist=expand(request.nodelist, request.exclude) if request.nodelist else (),
+            exclude=expand(request.exclude) if request.exclude and not request.nodelist else (),
+        ),
+        starter=starter,
+        mpi=request.mpi or None,
+    )
+    then, now = place_of(stored), place_of(said)
+    if missing := [word for key, words in then.items() if key not in now for word in words]:
+        raise UsageError(
+            "--resume takes nodes, programs and options of sbatch from the command line alone:"
+            f" repeat them. {run} was begun with {shlex.join(missing)}"
+        )
+    if set(said.request.nodelist) != set(stored.request.nodelist):
+        raise UsageError(f"{run} was begun with other nodes: {shlex.join(then['nodelist'])}")
+    planned = {} if stored.pairs is None else {
+        node: None for launch in stored.pairs.launches for node in launch.nodes}  # fmt: skip
+    if strange := sorted(planned.keys() - set(said.request.nodelist)):
+        raise UsageError(f"{run} is damaged: its plan names {strange[0]!r:.80}, -w does not")
+    return said
+
+
 def target_of_jobs(
     batch: Batch, settings: Settings, progress: Progress = SILENT, engine: Engine | None = None
 ) -> Target:
     """Where the jobs of a batch measure: no node is known before they run."""
     return Target(
         access=HostAccess(batch.starter, (), virtual=batch.virtual),
-        request=batch.measured,
+        request=batch.asked,
         thresholds=thresholds_from(settings.thresholds, settings.thresholds_origin),
         declared=batch.declared,
         topology=batch.topology,
@@ -85,7 +143,7 @@ def plan_of_jobs(batch: Batch, partners: int | None) -> Plan:
     Raises:
         UsageError: what is asked for cannot be measured; of pairs, no nodes or no network.
     """
-    nodes, request = batch.request.nodelist, batch.measured
+    nodes, request = batch.request.nodelist, batch.asked
     if partners is None:
         return _first_plan(request, batch, batch.request.nodes)
     if not nodes:

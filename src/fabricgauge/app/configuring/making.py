@@ -20,8 +20,10 @@ from fabricgauge.configure import lifeline
 from fabricgauge.configure.job import HEAD, on
 from fabricgauge.files.reading import shown
 from fabricgauge.model.configuration import Configuration, Step, Verification
+from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Command
 from fabricgauge.model.host_access import HostAccess
+from fabricgauge.model.request import MeasurementRequest, place_words
 from fabricgauge.process import Completed
 from fabricgauge.store.journal import (
     Journal,
@@ -33,11 +35,9 @@ from fabricgauge.store.journal import (
     require_own,
     root,
 )
+from fabricgauge.words import sentences
 
 DONE, FAILED, NOT_APPLIED = 0, 1, 3
-
-#: The consent to undo a journal that is not proved to be the user's.
-VOUCHED = "journal"
 
 #: How many missing programs a message names.
 _NAMED = 20
@@ -48,13 +48,15 @@ Tell = Callable[[str], None]
 def make(
     plan: Configuration,
     access: HostAccess,
+    place: MeasurementRequest,
     journals: Path | None,
     consents: Collection[str],
     tell: Tell,
 ) -> int:
     """Make the plan; the exit status: 0 all holds, 1 a step failed, 3 not (wholly) applied.
 
-    Nothing is begun if any program of a step that is to be made is missing.
+    ``place`` is the request that ``access`` reaches. Nothing is begun if any program of a step that
+    is to be made is missing.
 
     Raises:
         StoreError: no journal can be kept, or another making is under way.
@@ -70,11 +72,12 @@ def make(
         tell("nothing was changed: the plan stays a plan until these programs are there")
         return NOT_APPLIED
     under = journals or root()
-    planned = Planned(plan, access, tuple(map(shown, sys.argv)))
+    planned = Planned(plan, place.lab, tuple(map(shown, sys.argv)))
     with alone(under), closing(begin(planned, under)) as journal:
         tell(f"journal: {journal.path}")
         work = _Work(hosts, journal, tell)
-        undo = f"undo: fabricgauge configure --undo {journal.path}"
+        words = ("fabricgauge", "configure", "--undo", str(journal.path), *place_words(place))
+        undo = f"undo: {sentences.command((*words, '--apply'))}"
         try:
             status, stopped = work.apply(plan.steps, consents)
         except BaseException:  # an interrupt, a full disk
@@ -87,25 +90,33 @@ def make(
         return status
 
 
-def unmake(path: Path, tell: Tell, consents: Collection[str] = ()) -> int:
+def unmake(path: Path, access: HostAccess, lab: str, tell: Tell, *, apply: bool) -> int:
     """Undo a journal; 0 if everything that was begun is undone, else 1.
 
-    What is about to be run, and where, is told first.
+    The commands, with the way to their nodes, are told first. They are run with ``apply`` only:
+    a journal may be out of somebody's archive. ``lab`` has the nodes of ``access``, if it is one's.
 
     Raises:
         StoreError: the directory holds no journal, one that is being written, or one that somebody
-            else could have written.
+            else can change.
+        UsageError: the plan was made elsewhere, or there is no way to one of its nodes.
     """
-    planned, entries = read(path)
-    hosts, steps = PlanHosts(planned.access), planned.configuration.steps
+    hosts, planned, entries = PlanHosts(access), *read(path)
+    if planned.lab != lab:
+        place = f"--lab {planned.lab}" if planned.lab else "no --lab"
+        raise UsageError(f"the plan of {path} was made with {place}: undo it with the same")
+    steps = planned.configuration.steps
     for number in begun(entries):
         tell(f"to undo step {number} ({steps[number - 1].title}):")
         for command in steps[number - 1].undo:
             tell(f"  {hosts.shown(command)}")
-    require_own(path, vouched=VOUCHED in consents)
+    require_own(path)
+    if not apply:
+        tell("nothing was undone: add --apply to run these commands")
+        return DONE
     with closing(Journal(path)) as journal:
-        planned, entries = read(path)  # what was told may have been changed since
-        hosts, steps = PlanHosts(planned.access), planned.configuration.steps
+        planned, entries = read(path)  # the files may have changed since they were shown
+        steps = planned.configuration.steps
         done, troubles = _Work(hosts, journal, tell).undo(steps, entries)
     for trouble in troubles:
         tell(f"not undone: {trouble}")
