@@ -79,8 +79,8 @@ def log(network: str, text: str | bytes, hosts: tuple[str, ...] = TWO) -> Callab
     return answer
 
 
-def fixture(network: str, name: str) -> Callable[[], Answer]:
-    return log(network, (FIXTURES / f"{name}.out").read_bytes())
+def fixture(network: str, name: str, hosts: tuple[str, ...] = TWO) -> Callable[[], Answer]:
+    return log(network, (FIXTURES / f"{name}.out").read_bytes(), hosts)
 
 
 def live(make: Callable[[], Run]) -> Callable[[], Answer]:
@@ -208,6 +208,7 @@ def late(rank: int) -> many.Pairs:
 
 TCP, SLOT, LINK, RAIL = ("used TCP",), ("PCIe",), ("lower rate",), ("rails",)
 RATE = ("rate limit",)
+ONE_NODE = ("on one node",)
 LINK_LIVE = ("runs at 100 Mb/s",)
 _UCX = "[1699999999.123456] [c1:1234 :0]     "
 
@@ -232,6 +233,9 @@ CASES: tuple[Case, ...] = (
     Case("log", "Slurm ended the step", ("the run broke",), log("edr", osu({1: 3.4, 65536: 9100.0}, "", "slurmstepd: error: *** STEP 4711.0 ON c1 CANCELLED AT 2025-03-02T11:20:01 DUE TO TIME LIMIT ***\n"))),
     Case("log", "processors change their frequency", ("frequency",), fixture("hdr", "perftest/4.5--write-bw-cpu-frequency")),
     Case("log", "iperf3 on a fabric of RDMA", TCP, log("edr", iperf3(21.4, 8))),
+    Case("log", "UCX calls the connection intra-node", ONE_NODE, fixture("edr", "osu/7.0--bw-ucx-intra-node", ())),
+    Case("log", "the job script asks for one node", ONE_NODE, log("edr", f"#SBATCH -N1\n#SBATCH -n2\n{osu(large(12_100.0)).replace(' -H c1,c2', '')}", ())),
+    Case("log", "the command allows TCP alone", TCP, log("edr", osu(large(1_150.0, 0.3)).replace("-H", "-x UCX_TLS=tcp,self,sm -H"))),
     # Known rates, planted as a log's figures.
     Case("log", "EDR port at one lane", LINK, log("edr", write_bw(24.6))),
     Case("log", "HDR adapter on an EDR cable", LINK, log("hdr", write_bw(98.7))),
@@ -263,6 +267,17 @@ CASES: tuple[Case, ...] = (
     Case("public", "25 Gb/s in a cloud that limits one connection to 5 Gb/s", ("limit for one connection",), log("25GbE", iperf3(4.97)), "https://github.com/nats-io/nats-server/issues/4695"),
     Case("public", "25 Gb/s in a cloud that limits one connection to 10 Gb/s", ("limit for one connection",), log("25GbE", iperf3(9.6)), "https://github.com/C5T/Current/pull/861"),
     Case("public", "iperf3, one stream on 40 Gb/s", ("one TCP connection",), log("40GbE", iperf3(4.18)), "https://github.com/esnet/iperf/issues/408"),
+    Case("public", "MPICH without a channel for InfiniBand, on HDR", TCP, log("hdr", osu({1 << 22: 170.0})), "https://github.com/pmodels/mpich/issues/6157"),
+    Case("public", "UCX_NET_DEVICES=ib0 on EDR", TCP, fixture("edr", "ucx_perftest/1.9--tag-bw-over-ib0"), "https://github.com/openucx/ucx/issues/5252"),
+    Case("public", "UCX has no iWARP: 16 µs instead of 4", ("TCP carried",), log("10GbE iwarp", "$ mpirun -np 2 -H c1,c2 osu_latency -m 1\n# OSU MPI Latency Test v5.4.1\n# Size          Latency (us)\n0                      16.00\n1                      16.00\n"), "https://github.com/open-mpi/ompi/issues/7861"),
+    Case("public", "Open MPI: --host names one node with two slots", ONE_NODE, fixture("10GbE iwarp", "osu/5.4.1--latency-host-with-two-ranks", ()), "https://github.com/open-mpi/ompi/issues/7861"),
+    Case("public", "EFA inside one node: an allocation of one node", ONE_NODE, fixture("EFA/100 Gb/s", "osu/5.6.1--latency-allocation-of-one-node", ()), "https://github.com/aws/aws-parallelcluster/issues/1143"),
+    Case("public", "osu_acc_latency of 0.79 µs with libfabric's efa", ONE_NODE, fixture("EFA/100 Gb/s", "osu/5.7--accumulate-latency-efa-two-ranks", ()), "https://github.com/ofiwg/libfabric/issues/6698"),
+    Case("public", "iperf3 3.0 on 10 Gb/s, one thread for all streams", ("processors limit",), log("10GbE", iperf3(6.75, 16)), "https://github.com/esnet/iperf/issues/123"),
+    Case("public", "HDR adapter on AMD without relaxed ordering", ("ordering",), log("hdr", write_bw(150.0)), "https://github.com/openucx/ucx/pull/8062"),
+    Case("public", "NDR adapter on Emerald Rapids without relaxed ordering", ("ordering",), log("ndr", osu(large(16_000.0))), "https://github.com/openucx/ucx/pull/10955"),
+    Case("public", "old firmware of an adapter, from GPU memory", ("firmware",), fixture("hdr", "ucx_perftest/1.16--tag-bw-cuda"), "https://github.com/open-mpi/ompi/issues/11987"),
+    Case("public", "40GbE adapter in PCIe 2.0 x4, one stream", SLOT, log("40GbE", iperf3(11.0)), "https://www.sqlpassion.at/archive/2025/06/16/maximizing-40g-nic-performance-on-linux-with-intel-xl710-and-cisco-nexus-switches"),
     # Our own runs, planted.
     Case("planted", "two nodes, link at 10 % of its rate", LINK_LIVE, live(lambda: at(0.0995))),
     Case("planted", "two nodes, link kept to 30 %, losses of large messages", RATE, live(lambda: of_two(0.3, 0.02, 0.0))),

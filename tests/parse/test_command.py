@@ -3,7 +3,7 @@
 import pytest
 
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.command import LONGEST, command_in, rank_nodes, request_in
+from fabricgauge.parse.command import LONGEST, command_in, largest_bytes, rank_nodes, request_in
 from fabricgauge.parse.suites import read
 
 ONE, TWO = ("one node",) * 2, ("node 0", "node 1")
@@ -157,3 +157,27 @@ def test_the_lines_that_decide_are_the_evidence() -> None:
 def test_other_lines_ask_for_nothing() -> None:
     assert request_in("salloc: Granted job allocation 4711") is None
     assert request_in("$ srun -n 2 osu_bw") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "largest"),
+    [
+        ("mpirun -np 2 osu_bw -m 4096", 4096), ("mpirun -np 2 osu_latency -m1", 1),
+        ("srun osu_bw -m 64:1048576 -i 10", 1048576), ("srun osu_bw --message-size=8:64", 64),
+        ("srun osu_bw -x 10", None), ("srun -m cyclic osu_bw", None), ("srun osu_bw -m 64:", None),
+        ("mpirun -np 2 IMB-MPI1 -msglog 18:19", None),
+    ],
+)  # fmt: skip
+def test_the_largest_message_that_a_command_asks_for(text: str, largest: int | None) -> None:
+    command = command_in(text)
+    assert command is not None
+    assert largest_bytes(command) == largest
+
+
+@pytest.mark.parametrize(
+    ("options", "whole"), [("-m 1048576", True), ("-m 2000000", True), ("-m 4194304", False)]
+)
+def test_a_table_that_ends_where_its_command_says_is_whole(options: str, whole: bool) -> None:
+    text = f"mpirun -np 2 -H c1,c2 ./osu_bw {options}\n{TABLE}".encode()
+    (curve,) = [one for one in read([text], "log") if isinstance(one, SuiteCurve)]
+    assert (curve.cut_off == "") == whole

@@ -64,3 +64,44 @@ def test_each_row_has_a_source_and_its_sign_in_its_form() -> None:
 def test_messages_without_end_are_bounded() -> None:
     (found,) = kinds(TCP * 10_000 + TABLE)
     assert len(found) <= 64
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("mpirun -np 2 -x UCX_TLS=tcp ./osu_bw", "asked"),
+        ("[root@c1 ~]# UCX_TLS=tcp,self,sm mpirun ./osu_bw", "asked"),
+        ("UCX  INFO  UCX_* env variables: UCX_LOG_LEVEL=info UCX_TLS=tcp", "asked"),
+        ("UCX_NET_DEVICES=ib0 ucx_perftest -t tag_bw c2", "asked"),
+        ("mpirun --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include ib0 osu_bw", "asked"),
+        ("mpirun --mca btl self,vader,tcp --mca pml ob1 osu_bw", "asked"),
+        ("mpirun -genv I_MPI_FABRICS shm:tcp IMB-MPI1", "asked"),
+        ("export FI_PROVIDER='tcp;ofi_rxm'", "asked"),
+        ("UCX_TLS=rc,tcp mpirun ./osu_bw", None), ("UCX_TLS=tcp,rc mpirun ./osu_bw", None),
+        ("UCX_TLS=^tcp mpirun ./osu_bw", None), ("# export UCX_TLS=tcp", None),
+        ("UCX_NET_DEVICES=mlx5_0:1,ib0 mpirun osu_bw", None),
+        ("UCX_NET_DEVICES=ibp65s0:1 mpirun osu_bw", None), ("UCX_NET_DEVICES=all osu_bw", None),
+        ("mpirun --mca btl tcp,self osu_bw", None),  # UCX goes before ob1
+        ("mpirun --mca pml ob1 --mca btl openib,tcp,self osu_bw", None),
+        ("I_MPI_FABRICS=shm:ofi FI_PROVIDER=mlx mpirun IMB-MPI1", None),
+        ("UCX  INFO  ep_cfg[0]: am(tcp/lo);", "tcp"),
+        ("UCX  INFO  0x7590e0 inter-node cfg#1 tag(rc_mlx5/mlx5_0:1)", "remote"),
+        ("UCX  INFO  0x7590e0 inter-node cfg#2 tag(tcp/ib0)", "tcp"),
+        ("UCX  INFO  0x7590e0 intra-node cfg#1 tag(sysv/memory cma/memory)", "local"),
+        ("[1.0] [c1:1:0] | 0x56 intra-node cfg#1 | tagged message by ucp_tag_send*", "local"),
+    ],
+)  # fmt: skip
+def test_what_was_asked_for_and_what_the_library_connected(line: str, kind: str | None) -> None:
+    assert kind_of_message(line) == kind
+
+
+NEAR = "[1.0] [c1:1:0]  UCX  INFO  0x1 intra-node cfg#1 tag(sysv/memory cma/memory)\n"
+FAR = "[1.0] [c1:1:0]  UCX  INFO  0x1 inter-node cfg#2 tag(rc_mlx5/mlx5_0:1)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"), [(NEAR + TABLE, True), (NEAR + FAR + TABLE, False), (FAR + TABLE, False)]
+)
+def test_a_pair_that_the_library_connects_within_a_node(text: str, inside: bool) -> None:
+    (curve,) = [one for one in read([text.encode()], "log") if isinstance(one, SuiteCurve)]
+    assert bool(curve.inside_node) == inside

@@ -334,7 +334,7 @@ def _transport(low: _Low) -> Iterator[Cause]:
     lines = heard(stream, "tcp")
     who = plateaus.carrier(stream.series)
     if not lines and who != "adapter" and low.bytes_per_s <= plateaus.TCP_BYTES_S[1]:
-        lines = heard(stream, "fallback")
+        lines = heard(stream, "fallback", "asked")
     foreign = stream.series.foreign
     if not lines and foreign is not None and foreign.transport == "tcp":
         lines = (f"{stream.series.source}: {foreign.benchmark} sends by TCP",)

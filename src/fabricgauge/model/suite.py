@@ -113,9 +113,10 @@ _TECHNOLOGIES = {
 }  # fmt: skip
 
 
-#: What a message beside a table says: TCP carried the messages; a fast transport could not be used;
+#: What a message beside a table shows: TCP carried the messages; a fast transport could not be
+#: used; a command or variable asked for TCP; the library connected ranks of one node, or of two;
 #: the run broke; the host's clock or frequency is doubtful.
-MessageKind = Literal["tcp", "fallback", "broken", "clock"]
+MessageKind = Literal["tcp", "fallback", "asked", "local", "remote", "broken", "clock"]
 
 
 class LogMessage(msgspec.Struct, frozen=True):
@@ -257,6 +258,9 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
             return f"the log itself names {stay[0]} for {stay[1]}"
         if stay := self._staying(self.evidence.rank_nodes):
             return f"the command starts {stay[1]} on one node: {self.evidence.command}"
+        messages = {one.kind: one for one in reversed(self.evidence.messages)}
+        if "local" in messages and not messages.keys() & {"remote", "tcp"} and len(self.ends) == 1:
+            return f"the library connected the ranks within a node: {messages['local'].text}"
         return ""
 
     def _staying(self, nodes: Sequence[str]) -> tuple[str, str] | None:

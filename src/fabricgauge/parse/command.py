@@ -145,6 +145,22 @@ def command_in(text: str) -> Command | None:
     return Command(rest.strip(), match["launcher"], words, program, per_node)
 
 
+_OSU_SIZES = re.compile(r"(?:-m|--message-size)=?(?:\d{1,18}:)?(?P<largest>\d{1,18})?")
+
+
+def largest_bytes(command: Command) -> int | None:
+    """Return the largest message that the options of an OSU program ask for; None if none does."""
+    place = next((at for at, word in enumerate(command.words) if _PROGRAM.fullmatch(word)), 0)
+    options = command.words[place + 1 :] if command.program.startswith("osu_") else ()
+    for word, value in zip(options, (*options[1:], ""), strict=False):
+        match = _OSU_SIZES.fullmatch(word)
+        if match is None:
+            continue
+        largest = match["largest"] or value.rpartition(":")[2]
+        return int(largest) if largest.isdecimal() and len(largest) < 19 else None
+    return None
+
+
 def rank_nodes(
     command: Command | None, ranks: int, request: Request | None = None
 ) -> tuple[str, ...]:

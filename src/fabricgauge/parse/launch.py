@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.command import Command, Request, rank_nodes
+from fabricgauge.parse.command import Command, Request, largest_bytes, rank_nodes
 from fabricgauge.parse.lines import command_line, remembered
 from fabricgauge.parse.nccl.facts import PROGRAM, UNNAMED, renamed
 
@@ -38,6 +38,8 @@ _SEVERAL = "several"
 _PROGRAMS = {
     "imb": "IMB-", "netpipe": "NPmpi", "mpigraph": "mpiGraph", "ucc_perftest": "ucc_perftest",
 }  # fmt: skip
+#: How readers end the sign of a table that stops before a suite's largest default size.
+_SMALLER = "or run with a smaller maximum"
 #: The rest of a list of processors that was too long for one line.
 _REST = re.compile(r"(?:\[\d+\])?\s+\d[\d,-]*\}?\s*$")
 
@@ -154,6 +156,10 @@ class Launch:
             evidence = msgspec.structs.replace(
                 evidence, rank_nodes=nodes, command=command_line("; ".join(lines))
             )
+        if command and curve.points and curve.cut_off.endswith(_SMALLER):
+            last, largest = curve.points[-1].message_bytes or 0, largest_bytes(command)
+            if largest is not None and last <= largest < max(1, 2 * last):
+                msgspec.structs.force_setattr(curve, "cut_off", "")
         msgspec.structs.force_setattr(curve, "evidence", evidence)
         if not curve.hosts:
             msgspec.structs.force_setattr(curve, "hosts", evidence.rank_hosts)

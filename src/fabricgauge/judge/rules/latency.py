@@ -22,14 +22,14 @@ SMALL_BYTES = 1024
 _LONGER_WAY = "a longer way than is meant (routers, tunnels, another site)"
 _CAUSES = {
     "tcp": (
-        "interrupts that the adapter holds back, processors that sleep deeply (C-states),"
-        f" {_LONGER_WAY}, or a busy host",
+        "candidates: interrupts that the adapter holds back, processors that sleep deeply"
+        f" (C-states), {_LONGER_WAY}, or a busy host",
         "compare with ping between the nodes; look at ethtool -c IFACE (rx-usecs), at"
         " cpupower idle-info, and at the way: tracepath NODE",
     ),
     "rdma": (
-        "TCP carried the messages instead of RDMA (usually 10 to 50 µs), processors that sleep"
-        f" deeply (C-states), {_LONGER_WAY}, or a busy host",
+        "candidates: TCP carried the messages instead of RDMA (usually 10 to 50 µs), processors"
+        f" that sleep deeply (C-states), {_LONGER_WAY}, or a busy host",
         "look what the MPI chose (UCX_LOG_LEVEL=info, FI_LOG_LEVEL=info, OMPI_MCA_btl_base_verbose="
         "100); compare with ib_send_lat between the nodes; look at cpupower idle-info",
     ),
