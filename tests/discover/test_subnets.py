@@ -162,6 +162,24 @@ def test_a_bridge_has_the_rate_of_its_only_port_to_the_outside() -> None:
     assert isinstance(network.rate_bit_s, Skipped)
 
 
+@pytest.mark.parametrize(("more", "burst"), [(0, 32768), (1, 0)])
+def test_a_bridge_sends_through_the_token_bucket_of_its_only_port(more: int, burst: int) -> None:
+    """With a second port, as of a container, it is unknown which one the node sends through."""
+
+    def host(number: int) -> Node:
+        ports = [
+            msgspec.structs.replace(
+                port(f"v{at}", driver="veth", speed_bit_s=None, burst=32768), master="br0"
+            )
+            for at in range(1 + more)
+        ]
+        return node(f"n{number}", bridge("br0", f"10.1.0.{number}/24"), *ports)
+
+    declared = (DeclaredNetwork("data", "10.1.0.0/24", 1e9, "declared"),)
+    (network,) = networks((host(1), host(2)), declared)
+    assert network.burst_bytes == burst
+
+
 def test_the_fastest_port_gives_the_rate_and_its_driver_is_quoted() -> None:
     slow, fast = (
         port("e0", "10.0.0.1/24", speed_bit_s=1e9),

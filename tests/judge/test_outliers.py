@@ -92,6 +92,41 @@ def test_an_uplink_fails_and_not_the_nodes_behind_it() -> None:
     assert "group leaf1" in planted.the(given, "outliers", Outcome.FAIL).subject
 
 
+GROUPS = Topology(
+    tuple(
+        Group(f"group{i}", tuple(f"c{number}" for number in range(4 * i + 1, 4 * i + 5)), "")
+        for i in range(4)
+    ),
+    "written",
+)
+
+
+@pytest.mark.parametrize("waits", [{}, {0: 0.6}])
+def test_a_group_fails_for_what_all_pairs_carry_at_once_unless_a_node_of_it_waits(
+    waits: dict[int, float],
+) -> None:
+    def at_once(one: int, other: int) -> float:
+        crosses = one // 4 != other // 4
+        slow_group = crosses and 0 in {one // 4, other // 4}
+        return many.sound(one, other) * (0.1 if slow_group else 0.5 if crosses else 1.0)
+
+    launches = [
+        waiting(many.launch(16, many.rounds(16, at_once), number), waits) for number in (1, 3, 4)
+    ]
+    second = many.again(16, everybody(16), many.sound)
+    given = many.verdicts(many.run(*launches, second), GROUPS)
+    named = [
+        verdict
+        for verdict in planted.by_rule(given, "outliers")
+        if "group group0" in verdict.subject and verdict.outcome is Outcome.FAIL
+    ]
+    assert len(named) == (0 if waits else 1)
+    for verdict in named:
+        assert verdict.figure is not None
+        assert verdict.figure.value == pytest.approx(-0.8, abs=0.01)
+        assert any("at once" in line for line in verdict.evidence)
+
+
 def waiting(launch: Launch, shares: dict[int, float], pattern: str = "") -> Launch:
     """The same launch; these ranks waited for a processor for that share of each case's time."""
     return msgspec.structs.replace(

@@ -1,5 +1,6 @@
 """Fabrics for the tests, from the planted ones of the benchmarks."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -14,7 +15,10 @@ from fabricgauge.localise.recheck import recheck
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.pairs import Meeting, PairAnalysis, PairMatrix, Quantity
+from fabricgauge.model.run import Ended, Launch
+from fabricgauge.model.together import Round
 from fabricgauge.model.topology import Group, Topology
+from fabricgauge.plan import round_robin
 from fabricgauge.stats.series import Point, Series
 
 NOWHERE = Topology()
@@ -128,3 +132,68 @@ class Tree(msgspec.Struct, frozen=True):
                 rate *= 1.0 - noise * abs(float(rng.standard_normal()))
                 told = Estimate(rate, rate, rate, 0.95, 1, 1)
                 yield Series("bandwidth", *ends, (Point(one.message_bytes, told, told, ()),))
+
+
+class Dragonfly(msgspec.Struct, frozen=True):
+    """Four groups of two chassis with four routers, a node on each, routed as SimGrid routes it.
+
+    A link between two groups carries what four nodes send; ``uplinks`` are shares by group.
+    """
+
+    uplinks: dict[int, float] = {}
+    late_s: dict[int, float] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"n{i:05d}" for i in range(32))
+
+    @property
+    def topology(self) -> Topology:
+        groups = (Group(f"group{i}", self.names[8 * i : 8 * i + 8], "") for i in range(4))
+        return Topology(tuple(groups), "planted")
+
+    def latencies(self) -> PairMatrix:
+        """Half round trips: 0.11 µs for each link, and 0.71 µs for both ends."""
+        links = np.array([[_links(i, j) for j in range(32)] for i in range(32)])
+        late = np.array([self.late_s.get(i, 0.0) for i in range(32)])
+        values = 0.11e-6 * (links + links.T) / 2 + 0.71e-6 + late[:, None] + late[None, :]
+        return matrix_of(values, "latency", passes=1)
+
+    def launch(self) -> Launch:
+        """All pairs, sixteen at once: those that cross share the link of their groups."""
+        rounds = []
+        for number in range(31):
+            pairs = [(int(one), int(other)) for one, other in round_robin.pairs(number, 32)]
+            for turn in (pairs, [(target, origin) for origin, target in pairs]):
+                crossing = Counter((origin // 8, target // 8) for origin, target in turn)
+                rates = [
+                    min(1.0, self._capacity(*ways) / crossing[ways])
+                    for ways in ((origin // 8, target // 8) for origin, target in turn)
+                ]
+                times = tuple(int(1e12 * (1 << 20) / (1e10 * rate)) for rate in rates)
+                rounds.append(Round(
+                    "all_pairs_bandwidth/1048576", number, 31, 1 << 20, 1,
+                    tuple(origin for origin, _ in turn), tuple(target for _, target in turn),
+                    (9,) * 16, times, times, (0,) * 16, 0.1,
+                ))  # fmt: skip
+        ended = Ended("done", 0, "", (), 1.0)
+        return Launch(1, "net", self.names, None, (), (), ended, rounds=tuple(rounds))
+
+    def _capacity(self, origin: int, target: int) -> float:
+        if origin == target:
+            return 8.0
+        return 4.0 * min(self.uplinks.get(group, 1.0) for group in (origin, target))
+
+
+def _links(origin: int, target: int) -> int:
+    """How many links lead from one node to the other."""
+    (group, chassis, router), (to_group, to_chassis, to_router) = (
+        (node // 8, node // 4 % 2, node % 4) for node in (origin, target)
+    )
+    links = 2
+    if group != to_group:
+        links += (router != to_group) + (chassis != 0) + 1
+        chassis, router = 0, group
+    if router != to_router:
+        links, chassis = links + 1, 0
+    return links + (chassis != to_chassis)

@@ -251,12 +251,7 @@ def _network(
         if is_ipoib and isinstance(port.link, str)
     ]
     modes = {port.mode if isinstance(port.mode, str) else "" for port, _ in behind}
-    shapers = (
-        one.shaper
-        for end in ends
-        for one in end.node.interfaces
-        if one.name in (end.interface.name, *end.node.below(end.interface.name))
-    )
+    shapers = [shaper for end in ends for shaper in _shapers(end)]
     return Network(
         name=declared.name if declared else str(subnet),
         subnet=str(subnet),
@@ -265,11 +260,24 @@ def _network(
         rate_origin=origin,
         members=tuple(end.member for end in ends),
         timestamps=all(end.node.facts.get("net.ipv4.tcp_timestamps") != "0" for end in ends),
-        burst_bytes=max(one.burst_bytes if isinstance(one, Shaper) else 0 for one in shapers),
+        burst_bytes=max((shaper.burst_bytes for shaper in shapers), default=0),
         link=max(links, default=(0.0, ""))[1],
         mode=modes.pop() if is_ipoib and len(modes) == 1 else "",
         tunnel_bytes=max(map(_tunnel_bytes, ends)),
     )
+
+
+def _shapers(end: Endpoint) -> Iterator[Shaper]:
+    """Yield the token buckets that an end sends through: its own, and those of what it is on.
+
+    The only port of a bridge is such a part even if it is a veth: a lab's nodes have no other port.
+    """
+    name, interfaces = end.interface.name, end.node.interfaces
+    ports = [port.name for port in interfaces if port.master == name]
+    below = {name, *end.node.below(name), *(ports if len(ports) == 1 else ())}
+    for interface in interfaces:
+        if interface.name in below and isinstance(interface.shaper, Shaper):
+            yield interface.shaper
 
 
 def _tunnel_bytes(end: Endpoint) -> int:

@@ -49,7 +49,7 @@ def confirm(analyses: Sequence[PairAnalysis], series: Sequence[Series]) -> tuple
     return tuple(_with_evidence(one) for one in _looks(confirmed, series))
 
 
-class Seen(msgspec.Struct, frozen=True):
+class PairRecheck(msgspec.Struct, frozen=True):
     """What one pair that was measured again has, in the quantity's unit, at one message size.
 
     Of a latency it is the fastest message's, corrected to the usual length of way. ``varied`` is
@@ -63,7 +63,7 @@ class Seen(msgspec.Struct, frozen=True):
     varied: float = float("nan")
 
 
-class Beside(msgspec.Struct, frozen=True, eq=False):
+class ControlComparison(msgspec.Struct, frozen=True, eq=False):
     """A claim's own pairs beside good ones.
 
     ``effect`` is the own pairs' median relative to the good ones', ``slower`` that as a loss,
@@ -74,8 +74,8 @@ class Beside(msgspec.Struct, frozen=True, eq=False):
     inside a claimed group that are as slow as others.
     """
 
-    own: list[Seen]
-    good: list[Seen]
+    own: list[PairRecheck]
+    good: list[PairRecheck]
     limit: float
     effect: float = 0.0
     slower: float = 0.0
@@ -100,13 +100,16 @@ class Beside(msgspec.Struct, frozen=True, eq=False):
         return self.enough and self.apart and sure and self.reaches and not self.against
 
 
-def _beside(
-    own: list[Seen], good: list[Seen], quantity: Quantity, every: Sequence[Seen] = ()
-) -> Beside:
+def compare_pairs(
+    own: list[PairRecheck],
+    good: list[PairRecheck],
+    quantity: Quantity,
+    every: Sequence[PairRecheck] = (),
+) -> ControlComparison:
     """Compare pairs; ``every`` are all of the claimed node, also those with doubtful partners."""
     limit, sign = limits.FAULT[quantity], 1 if quantity == "latency" else -1
     if not own or not good:
-        return Beside(own, good, limit)
+        return ControlComparison(own, good, limit)
     here, there = (np.array([one.figure for one in side]) for side in (own, good))
     usual = float(np.median(there))
     effect = float(np.median(here)) / usual - 1.0
@@ -123,7 +126,9 @@ def _beside(
     against = tuple(
         one.ends for one in every if sign * one.figure <= min(worst_good, sign * usually)
     )
-    return Beside(own, good, limit, effect, sign * effect, error, chance, apart, alike, against)
+    return ControlComparison(
+        own, good, limit, effect, sign * effect, error, chance, apart, alike, against
+    )
 
 
 def _deviation(values: F64, least: float) -> float:
@@ -137,7 +142,7 @@ class Doubts(msgspec.Struct, frozen=True):
     ways: frozenset[frozenset[str]]
 
 
-class Look(msgspec.Struct, frozen=True, eq=False):
+class RecheckedAnalysis(msgspec.Struct, frozen=True, eq=False):
     """A second measurement of what one analysis names, suspects or doubts.
 
     ``doubts`` are everybody in doubt, then without those below the threshold for a suspect, then
@@ -145,10 +150,10 @@ class Look(msgspec.Struct, frozen=True, eq=False):
     """
 
     analysis: PairAnalysis
-    pairs: list[Seen]
+    pairs: list[PairRecheck]
     doubts: tuple[Doubts, ...]
 
-    def beside(self, claim: Claim) -> Beside:
+    def beside(self, claim: Claim) -> ControlComparison:
         """The pairs that show the claim, and good ones: for a way, also other pairs of its ends.
 
         Pairs with other nodes in doubt are left out. Where too few are left, they count as good if
@@ -164,7 +169,7 @@ class Look(msgspec.Struct, frozen=True, eq=False):
             strict,
         )
 
-    def _compared(self, claim: Claim, doubts: Doubts) -> Beside:
+    def _compared(self, claim: Claim, doubts: Doubts) -> ControlComparison:
         part, quantity = claim.part, self.analysis.matrix.quantity
         nodes, ways = doubts.nodes, doubts.ways
         if part in WAYS:
@@ -177,17 +182,19 @@ class Look(msgspec.Struct, frozen=True, eq=False):
         ]
         if part in ENDS and quantity == "bandwidth":  # a latency may be low as the way is short
             every = [one for one in self.pairs if self.shows(one.ends, claim, _NO_DOUBTS)]
-            return _beside(own, good, quantity, every)
+            return compare_pairs(own, good, quantity, every)
         if part == "group":
             return self._slower_ways({*self.analysis.nodes_of(claim)}, own, good)
-        return _beside(own, good, quantity)
+        return compare_pairs(own, good, quantity)
 
-    def _slower_ways(self, nodes: set[str], own: list[Seen], good: list[Seen]) -> Beside:
+    def _slower_ways(
+        self, nodes: set[str], own: list[PairRecheck], good: list[PairRecheck]
+    ) -> ControlComparison:
         """A group's way out, its way in, or both if one is not much slower than the other."""
         quantity = self.analysis.matrix.quantity
-        found = _beside(own, good, quantity)
+        found = compare_pairs(own, good, quantity)
         ways = [
-            _beside([one for one in own if one.ends[way] in nodes], good, quantity)
+            compare_pairs([one for one in own if one.ends[way] in nodes], good, quantity)
             for way in (0, 1)
         ]
         least, worst = sorted(ways, key=lambda one: one.slower)
@@ -195,7 +202,7 @@ class Look(msgspec.Struct, frozen=True, eq=False):
             found = worst
         accused = {one.names[0] for one in self.analysis.claims if one.part in ENDS}
         mates = [one for one in self.pairs if nodes - accused >= {*one.ends}]
-        inside = _beside(mates, good, quantity)
+        inside = compare_pairs(mates, good, quantity)
         if inside.own and inside.slower >= limits.SHOWN * found.slower:
             against = tuple(one.ends for one in inside.own)
             return msgspec.structs.replace(found, against=against)
@@ -218,14 +225,14 @@ class Look(msgspec.Struct, frozen=True, eq=False):
 _NO_DOUBTS = Doubts(frozenset(), frozenset())
 
 
-def _looks(analyses: Sequence[PairAnalysis], series: Sequence[Series]) -> list[Look]:
+def _looks(analyses: Sequence[PairAnalysis], series: Sequence[Series]) -> list[RecheckedAnalysis]:
     return [
-        Look(one, list(_seen(one, series)), _in_doubt(analyses, one.matrix.quantity))
+        RecheckedAnalysis(one, list(_seen(one, series)), _in_doubt(analyses, one.matrix.quantity))
         for one in analyses
     ]
 
 
-def _seen(analysis: PairAnalysis, series: Sequence[Series]) -> Iterator[Seen]:
+def _seen(analysis: PairAnalysis, series: Sequence[Series]) -> Iterator[PairRecheck]:
     """The pairs in the analysis' quantity, at the size nearest to its matrix's.
 
     From a latency the extra length of the way between its two groups is subtracted, as the matrix
@@ -239,14 +246,14 @@ def _seen(analysis: PairAnalysis, series: Sequence[Series]) -> Iterator[Seen]:
         ends = (one.origin, one.target)
         point = min(one.points, key=lambda each: abs(each.message_bytes - matrix.message_bytes))
         if matrix.quantity == "bandwidth":
-            yield Seen(ends, point.message_bytes, point.bandwidth.value)
+            yield PairRecheck(ends, point.message_bytes, point.bandwidth.value)
             continue
         fastest = [each.times.minimum_s for each in point.measurements if each.times is not None]
         origin, target = (at.get(end, len(groups)) for end in ends)
         longer_s = float(np.nan_to_num(analysis.expected[origin, target] - analysis.typical))
         varied = np.var(fastest, ddof=1) / np.mean(fastest) ** 2 if len(fastest) > 1 else np.nan
         figure_s = min(fastest, default=point.time.value) - longer_s
-        yield Seen(ends, point.message_bytes, figure_s, float(varied))
+        yield PairRecheck(ends, point.message_bytes, figure_s, float(varied))
 
 
 def _in_doubt(analyses: Sequence[PairAnalysis], quantity: str) -> tuple[Doubts, ...]:
@@ -277,7 +284,7 @@ def _doubts(analysis: PairAnalysis, claims: Iterable[Claim]) -> Doubts:
     return Doubts(frozenset(nodes), frozenset(ways))
 
 
-def _with_evidence(look: Look) -> PairAnalysis:
+def _with_evidence(look: RecheckedAnalysis) -> PairAnalysis:
     """Each finding with what was seen of it, beside all who are good in the end."""
     findings = tuple(
         one
@@ -288,7 +295,7 @@ def _with_evidence(look: Look) -> PairAnalysis:
     return msgspec.structs.replace(look.analysis, findings=findings)
 
 
-def _rechecked(look: Look, finding: PairFinding) -> Rechecked | Skipped:
+def _rechecked(look: RecheckedAnalysis, finding: PairFinding) -> Rechecked | Skipped:
     """What the pairs that were measured again say of a finding."""
     seen = look.beside(finding)
     if not seen.own:
@@ -300,7 +307,7 @@ def _rechecked(look: Look, finding: PairFinding) -> Rechecked | Skipped:
     return msgspec.structs.replace(found, confirmed=shown and not seen.against)
 
 
-def _shown_by(seen: Beside, claimed: Collection[str]) -> Rechecked:
+def _shown_by(seen: ControlComparison, claimed: Collection[str]) -> Rechecked:
     """The figures of both sides, as a confirmation."""
     return Rechecked(
         effect=seen.effect,
@@ -313,7 +320,7 @@ def _shown_by(seen: Beside, claimed: Collection[str]) -> Rechecked:
     )
 
 
-def _cleared(look: Look) -> Look:
+def _cleared(look: RecheckedAnalysis) -> RecheckedAnalysis:
     """A part that was slow among many, but is not when measured alone, becomes a suspect.
 
     It is dropped instead if its latency was measured in one pass only.
@@ -334,7 +341,7 @@ def _cleared(look: Look) -> Look:
     return msgspec.structs.replace(look, analysis=reconciled)
 
 
-def _promoted(look: Look) -> PairAnalysis:
+def _promoted(look: RecheckedAnalysis) -> PairAnalysis:
     """Name each suspect, or part below the threshold for one, that proves slow when alone.
 
     Drop it where the second measurement shows that only chance made it look slow. What a slow group
@@ -358,7 +365,7 @@ def _promoted(look: Look) -> PairAnalysis:
     slow = [
         fault
         for one in ends
-        if not _explained(analysis, uplinks, one)
+        if not is_explained(analysis, uplinks, one)
         for fault in _shown_fault(look, one, more_tests if one in others else tests)
     ]
     named = [*analysis.findings, *found, *slow]
@@ -368,7 +375,7 @@ def _promoted(look: Look) -> PairAnalysis:
     shown = [
         (one.reason, fault)
         for one in tested
-        if not _explained(analysis, named, one)
+        if not is_explained(analysis, named, one)
         for fault in _shown_fault(look, one, tests)
     ]
     scattered = [fault for reason, fault in shown if reason == MANY]
@@ -378,11 +385,11 @@ def _promoted(look: Look) -> PairAnalysis:
         one
         for one in analysis.suspects
         if not any({*fault.names} <= {*one.names} for fault in named)
-        and not _explained(analysis, named, one)
+        and not is_explained(analysis, named, one)
         and not _answered(look, one)
         and (one.next_test != AGAIN_MANY or many or not tested)
     )
-    kept = [one for one in named if one.part not in WAYS or not _explained(analysis, named, one)]
+    kept = [one for one in named if one.part not in WAYS or not is_explained(analysis, named, one)]
     return msgspec.structs.replace(analysis, findings=_joined(kept), suspects=suspects)
 
 
@@ -395,7 +402,7 @@ def _may_pass(way: PairFinding, faults: Iterable[PairFinding]) -> bool:
     )
 
 
-def _ends_of(look: Look, ways: Iterable[Claim]) -> Iterator[Suspect]:
+def _ends_of(look: RecheckedAnalysis, ways: Iterable[Claim]) -> Iterator[Suspect]:
     """The ends of slow ways that met two others or more: each may be slow with all of them."""
     parts: tuple[Part, ...] = ("sender", "receiver")
     if look.analysis.matrix.quantity == "latency":
@@ -409,7 +416,7 @@ def _ends_of(look: Look, ways: Iterable[Claim]) -> Iterator[Suspect]:
             yield claim
 
 
-def _explained(analysis: PairAnalysis, faults: Iterable[PairFinding], one: Claim) -> bool:
+def is_explained(analysis: PairAnalysis, faults: Iterable[PairFinding], one: Claim) -> bool:
     """Whether a slow group or node accounts for a node's, or a way's, slowness."""
     for fault in faults:
         nodes = analysis.nodes_of(fault)
@@ -427,7 +434,7 @@ def _explained(analysis: PairAnalysis, faults: Iterable[PairFinding], one: Claim
     return False
 
 
-def _shown_uplink(look: Look, one: Suspect, tests: int) -> list[PairFinding]:
+def _shown_uplink(look: RecheckedAnalysis, one: Suspect, tests: int) -> list[PairFinding]:
     """The way of the node's group as a fault, if the node is slow beyond its group only.
 
     The partners have to be of two groups or more: of two groups nobody can say whose way is slow.
@@ -448,7 +455,7 @@ def _shown_uplink(look: Look, one: Suspect, tests: int) -> list[PairFinding]:
     if sum(1 for group in groups if partners & {*group.nodes}) < limits.FEWEST_GROUPS - 1:
         return []
     good = [each for each in seen.good if not {*own.nodes} & {*each.ends}]
-    beyond = _beside(outside, good, look.analysis.matrix.quantity)
+    beyond = compare_pairs(outside, good, look.analysis.matrix.quantity)
     claim = msgspec.structs.replace(
         one, part="group", names=(own.name,),
         reason=f"{one.names[0]} is slow with other groups, and as fast as others within its own",
@@ -458,11 +465,11 @@ def _shown_uplink(look: Look, one: Suspect, tests: int) -> list[PairFinding]:
     shown = _shown_by(beyond, own.nodes)
     return [
         msgspec.structs.replace(finding, rechecked=shown)
-        for finding in _named(claim, "group", beyond, tests)
+        for finding in finding_of(claim, "group", beyond, tests)
     ]
 
 
-def _shown_fault(look: Look, one: Suspect, tests: int) -> list[PairFinding]:
+def _shown_fault(look: RecheckedAnalysis, one: Suspect, tests: int) -> list[PairFinding]:
     """The suspect as a fault; none where it was not shown to be one."""
     seen, part = look.beside(one), one.part
     if not seen.shows(tests):
@@ -471,10 +478,10 @@ def _shown_fault(look: Look, one: Suspect, tests: int) -> list[PairFinding]:
         back = look.beside(msgspec.structs.replace(one, names=one.names[::-1]))
         both = back.shows(tests) and back.effect / seen.effect >= limits.SHOWN
         part = "pair" if both else part
-    return _named(one, part, seen, tests)
+    return finding_of(one, part, seen, tests)
 
 
-def _named(one: Suspect, part: Part, seen: Beside, tests: int) -> list[PairFinding]:
+def finding_of(one: Suspect, part: Part, seen: ControlComparison, tests: int) -> list[PairFinding]:
     """The finding, at the message size that was measured again."""
     pairs = len(seen.own)
     was = f"each of its {pairs} pairs was" if pairs > 1 else "it was"
@@ -489,7 +496,7 @@ def _named(one: Suspect, part: Part, seen: Beside, tests: int) -> list[PairFindi
     )]  # fmt: skip
 
 
-def _answered(look: Look, one: Suspect) -> bool:
+def _answered(look: RecheckedAnalysis, one: Suspect) -> bool:
     """Whether the test that would decide was made, and cleared it.
 
     One good measurement does not clear a fault that comes and goes.

@@ -7,6 +7,7 @@ import numpy as np
 
 from fabricgauge.localise import limits
 from fabricgauge.localise.confirm import confirm
+from fabricgauge.localise.crossing import name_slow_crossings
 from fabricgauge.localise.ends import (
     SlowEnds,
     SlowUplinks,
@@ -62,7 +63,10 @@ def localise(launches: Sequence[Launch], topology: Topology) -> FabricResult:
         here = [one for one in found if one.matrix.network == network]
         again = [one for one in launches if one.purpose == "again"]
         series = series_of([one for one in again if (one.network or "") == network])
-        analyses += confirm(here, series)
+        confirmed = confirm(here, series)
+        if series:
+            confirmed = tuple(name_slow_crossings(one, launches) for one in confirmed)
+        analyses += confirmed
         left = None if series else recheck(here)
         rechecks += [left] if left else []
     return FabricResult(tuple(analyses), tuple(rechecks))

@@ -177,10 +177,14 @@ def find_ends(start: Unexplained) -> SlowEnds:
             (named if best.are_slow(left, end) else partly)[end.index] = end
         left = start.knowing(named.values())
     both = left.stand(0.5, named)
-    ends = _estimated_again(left, named.values(), both)
+    estimated = _estimated_again(left, named.values(), both)
+    ends = [end for end in estimated if not has_longer_ways(left, end, both)]
+    partly |= {end.index: end for end in estimated if end not in ends}
     left = start.knowing(ends)
     doubtful = [end for end in _doubtful(left, ends, both) if end.index not in partly]
-    rest = [end for end in doubtful if not best.are_slow(left, end)]
+    rest = [
+        end for end in doubtful if not best.are_slow(left, end) or has_longer_ways(left, end, both)
+    ]
     sure = [end for end in doubtful if end not in rest]
     return SlowEnds(ends, sure, [*partly.values(), *rest], both, left)
 
@@ -220,6 +224,23 @@ class BestPairs:
             if best[0] - usual < least:
                 return False
         return True
+
+
+def has_longer_ways(left: Unexplained, end: Endpoint, both: LevelTests) -> bool:
+    """Check whether a node's latency is one that many nodes have, because ways differ in length.
+
+    In a dragonfly, every node that is one switch farther from the other groups has it.
+    """
+    if not left.slow.adds_up:
+        return False
+    excess = both.excess[SENDING]
+    shared = np.abs(excess - end.level) <= min(limits.AS_SLOW, limits.SHOWN * end.level)
+    if shared.sum() <= max(limits.FEW_PAIRS, limits.QUARTER * left.slow.nodes):
+        return False
+    rows = np.arange(left.slow.nodes)[sampled_rows(left.slow.nodes)]
+    sample = np.concatenate([left.pairs(slice(i, i + 1)) for i in rows])
+    low, high = np.nanquantile(sample, limits.WAY_LENGTHS)
+    return bool(end.level <= high - low)
 
 
 def _next(left: Unexplained, named: Collection[int]) -> list[Endpoint]:

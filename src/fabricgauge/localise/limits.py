@@ -56,6 +56,9 @@ QUARTER = 0.25
 #: These are slower than the usual node's best by half of the effect, less this many times what
 #: nodes' best pairs scatter by.
 BEST_SHARE, BEST_SCATTER = 0.05, 2.0
+#: Ways differ in length by as much as these quantiles of the latencies do. A node whose excess is
+#: smaller, and shared by more than ``QUARTER`` of the nodes, has longer ways and is not at fault.
+WAY_LENGTHS = 0.05, 0.95
 #: A slow end that is not named is suspected at this p-value.
 MAYBE_SLOW = 0.02
 #: With more nodes than this, all ends that stand out in one round are named at once, to save time.
@@ -107,6 +110,12 @@ SURER = 1e-3
 #: At most this many groups that are slow by their median only are measured again. They are suspects
 #: where they have lost this share: in sound dragonflies groups differ by a quarter.
 MOST_DOUBTFUL_GROUPS, LARGE_GROUP = 2, 0.5
+#: A group is named by what its crossing pairs carry at once if this share of it is lost. In sound
+#: dragonflies groups differ by a tenth, beside two nodes at a tenth of their rate by a third.
+CROSSING_LOSS = 0.4
+#: At least this many rounds, and at most about this many of a launch, show what pairs carry at
+#: once. This many sound groups stand for all of them.
+CROSSING_ROUNDS, CROSSING_SAMPLE, CROSSING_GROUPS = 3, 512, 16
 #: With fewer groups no uplink is named: two groups share one way, which may be slow at either end.
 FEWEST_GROUPS = 3
 

@@ -82,11 +82,18 @@ def _passes(launch: Launch) -> Iterator[tuple[_Case, list[Round]]]:
     for one in launch.rounds:
         number = times[one.case, one.round] = times.get((one.case, one.round), 0) + 1
         found.setdefault((one.case, number), []).append(one)
-    patterns = {one.case: one.pattern for one in launch.measurements}
+    quantities = quantity_of_cases(launch)
     for (case, _), rounds in found.items():
-        latency = "latency" in patterns.get(case, case)
-        quantity: Quantity = "latency" if latency else "bandwidth"
-        yield (launch.network or "", quantity, rounds[0].message_bytes), rounds
+        yield (launch.network or "", quantities[case], rounds[0].message_bytes), rounds
+
+
+def quantity_of_cases(launch: Launch) -> dict[str, Quantity]:
+    """Return what each case with rounds measured; the case's name decides if its end is missing."""
+    patterns: dict[str, str] = {one.case: one.pattern for one in launch.measurements}
+    return {
+        case: "latency" if "latency" in patterns.get(case, case) else "bandwidth"
+        for case in dict.fromkeys(one.case for one in launch.rounds)
+    }
 
 
 def _entries(

@@ -83,6 +83,8 @@ class Rechecked(msgspec.Struct, frozen=True, tag="rechecked"):
     ``effect`` is as in :class:`PairFinding`, relative to good pairs of the same launch; ``own`` and
     ``good`` are the medians over both kinds in the quantity's unit, of a latency those of the
     fastest messages, at the usual distance. ``partners`` are those whom the finding's nodes met.
+    ``own_pairs`` are empty for a group that single pairs cannot show: ``own`` and ``good`` are then
+    what all pairs of two groups carry at once, and ``partners`` are groups.
     """
 
     effect: float

@@ -85,6 +85,11 @@ class Confirmation(msgspec.Struct, frozen=True):
         latency = self.finding.quantity == "latency"
         figure, best = (figures.duration, "at best ") if latency else (figures.rate, "")
         partners = sentences.listed(seen.partners) or "each other"
+        if not seen.own_pairs:
+            return (
+                f"what its pairs with {partners} carry at once, in the median round:"
+                f" {figure(seen.own)}, beside {figure(seen.good)} between other groups"
+            )
         return (
             f"{'' if seen.confirmed else 'not confirmed: '}measured again alone, with {partners}:"
             f" {best}{figure(seen.own)} beside {figure(seen.good)} of {len(seen.good_pairs)} good"
@@ -167,6 +172,8 @@ def _fault(subject: Subject, part: _SlowPart, faults: tuple[_SlowPart, ...]) -> 
         why = waiting_everywhere(subject, _all_pairs(worst.quantity))
         cause, remedy = (_BUSY, _QUIET) if why else (cause, remedy)
     named = "slower than its peers, and again when measured alone"
+    if isinstance(worst.rechecked, Rechecked) and not worst.rechecked.own_pairs:
+        named = "slower than its peers, in all that crosses at once"
     if look.foreign:
         named = "slower than its peers, which other traffic on its links accounts for"
     elif look.excuse:
@@ -262,7 +269,7 @@ def _level(one: Suspect) -> str:
     return f"{figures.percent(abs(one.effect))} {word} {one.quantity}"
 
 
-def _explanation(subject: Subject, one: Suspect) -> str:
+def _explanation(subject: Subject, one: Claim) -> str:
     """Why a suspect's host, or other traffic on its links, may make it look slow.
 
     One pass shows little: whoever waited is no suspect, however slow it looks.
@@ -348,6 +355,8 @@ def _excuses(subject: Subject, one: PairFinding) -> tuple[tuple[str, ...], tuple
     seen = one.rechecked
     if isinstance(seen, Skipped) or not seen.confirmed:
         return (), ()
+    if not seen.own_pairs:  # a group that all pairs at once show, and not single pairs
+        return tuple(filter(None, [_explanation(subject, one)])), ()
     each = [*alone(subject, one.quantity, one.message_bytes)]
     own, good = (
         [stream for stream in each if stream.series.ends in met]
