@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from fabricgauge.connect.answers import parsed
+from fabricgauge.connect.answers import parse_answer
 from fabricgauge.model.errors import ProbeError
 
 NAMES = {1: "c1", 2: "c2", 3: "c3"}
@@ -30,7 +30,7 @@ def said(*lines: Mapping[str, object], end: bool = True) -> str:
     ],
 )
 def test_each_way_to_fail_is_told(changed: dict[str, object], how: str, by: str) -> None:
-    (failure,) = parsed("c1", said(DONE | changed), NAMES).failures
+    (failure,) = parse_answer("c1", said(DONE | changed), NAMES).failures
     assert (failure.source, failure.target, failure.how, failure.answered_by) == (
         "c1",
         "c2",
@@ -40,13 +40,13 @@ def test_each_way_to_fail_is_told(changed: dict[str, object], how: str, by: str)
 
 
 def test_connections_that_worked_are_counted_and_are_no_failures() -> None:
-    answer = parsed("c1", said(DONE, DONE | {"to": 3, "answered_by": 3}), NAMES)
+    answer = parse_answer("c1", said(DONE, DONE | {"to": 3, "answered_by": 3}), NAMES)
     assert (answer.tried, answer.failures) == (2, ())
 
 
 def test_a_port_in_use_is_told() -> None:
     taken = {"listening": "10.0.0.1", "error": "Address already in use"}
-    assert parsed("c1", said(taken), NAMES).port_taken
+    assert parse_answer("c1", said(taken), NAMES).port_taken
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,14 @@ def test_a_port_in_use_is_told() -> None:
 )
 def test_an_answer_that_is_none_or_breaks_off_is_refused(text: str) -> None:
     with pytest.raises(ProbeError, match="c1"):
-        parsed("c1", text, NAMES)
+        parse_answer("c1", text, NAMES)
 
 
 def test_a_round_that_others_played_is_read_as_our_own() -> None:
-    from fabricgauge.connect.rounds import gathered
+    from fabricgauge.connect.rounds import gather_round
 
     said = {"c1": "", "c2": ""}
-    of = gathered("net1", {1: "c1", 2: "c2"}, said)
+    of = gather_round("net1", {1: "c1", 2: "c2"}, said)
     assert of.network == "net1"
     assert set(of.silent) == {"c1", "c2"}
     assert of.failures == ()

@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from fabricgauge.connect import rounds
-from fabricgauge.connect.rounds import MOST_TOGETHER, _groups, connect, words
+from fabricgauge.connect.rounds import MOST_TOGETHER, _groups, connect, program_words
 from fabricgauge.engines.connect_program import connect_program
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.connectivity import Connectivity
@@ -93,7 +93,7 @@ def test_another_program_at_the_port_is_told_from_a_node(greeting: bytes) -> Non
 
 def test_each_node_begins_with_another_partner() -> None:
     members = network(4).members
-    first = [words("t", 1, n, members, ["x"])[9] for n in range(1, 5)]
+    first = [program_words("t", 1, n, members, ["x"])[9] for n in range(1, 5)]
     assert sorted(first) == ["1", "2", "3", "4"]
 
 

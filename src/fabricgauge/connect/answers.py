@@ -1,4 +1,4 @@
-"""What one node's program said → the failures of its connections; pure."""
+"""Parse what one node's program printed into the failures of its connections; pure."""
 
 from collections.abc import Mapping
 
@@ -9,13 +9,13 @@ from fabricgauge.model.errors import ProbeError
 
 FORMAT, MAJOR_VERSION = "fabricgauge-connect", "1"
 
-#: Why a connection got no further than its phase, where the kernel named no error.
+#: The failure of a connection that ended in a phase, if the kernel named no error.
 _SILENT: Mapping[str, How] = {"connect": "no answer", "greeting": "no data", "data": "no data"}
 _REFUSED, _TAKEN = "Connection refused", "Address already in use"
 
 
 class _Line(msgspec.Struct):
-    """What is used of any line of the program; which fields are there says which it is."""
+    """The fields in use of any line of the program; a line's kind follows from those it has."""
 
     format: str = ""
     version: str = ""
@@ -33,7 +33,7 @@ class _Line(msgspec.Struct):
 class Answer(msgspec.Struct, frozen=True):
     """One node's part: its own connections that failed, and how many it tried.
 
-    ``port_taken`` is whether an address could not be listened on since its port is in use.
+    ``port_taken``: the program could not listen on an address because its port is in use.
     """
 
     tried: int
@@ -41,8 +41,8 @@ class Answer(msgspec.Struct, frozen=True):
     port_taken: bool
 
 
-def parsed(node: str, text: str, names: Mapping[int, str]) -> Answer:
-    """What the program of ``node`` printed; ``names`` are the nodes by their number.
+def parse_answer(node: str, text: str, names: Mapping[int, str]) -> Answer:
+    """Parse what the program of ``node`` printed; ``names`` are the nodes by their number.
 
     Raises:
         ProbeError: it is not this program's output, or it ends early.
@@ -56,30 +56,30 @@ def parsed(node: str, text: str, names: Mapping[int, str]) -> Answer:
         raise ProbeError(f"{node} did not answer as {FORMAT} {MAJOR_VERSION} does")
     if not lines[-1].end:
         raise ProbeError(f"{node} stopped before the connectivity round was over")
-    ours = [one for one in lines if one.to >= 0]
+    attempts = [line for line in lines if line.to >= 0]
     failures = tuple(
         FailedConnection(
-            node, names[one.to], one.source, one.target, how, one.error, _other(one, names)
+            node, names[line.to], line.source, line.target, how, line.error, _answerer(line, names)
         )
-        for one in ours
-        if (how := _how(one)) is not None
+        for line in attempts
+        if (how := _failure_kind(line)) is not None
     )
-    taken = any(one.listening and one.error == _TAKEN for one in lines)
-    return Answer(len(ours), failures, taken)
+    port_taken = any(line.listening and line.error == _TAKEN for line in lines)
+    return Answer(len(attempts), failures, port_taken)
 
 
-def _how(one: _Line) -> How | None:
-    """None where all bytes arrived at the node that was meant."""
-    if one.stranger or (one.phase != "connect" and one.answered_by not in (0, one.to)):
+def _failure_kind(line: _Line) -> How | None:
+    """Return the kind of failure; None if all bytes arrived at the intended node."""
+    if line.stranger or (line.phase != "connect" and line.answered_by not in (0, line.to)):
         return "other node"
-    if one.phase == "done":
+    if line.phase == "done":
         return None
-    if one.error == _REFUSED:
+    if line.error == _REFUSED:
         return "refused"
-    return "error" if one.error else _SILENT[one.phase]
+    return "error" if line.error else _SILENT[line.phase]
 
 
-def _other(one: _Line, names: Mapping[int, str]) -> str:
-    if one.stranger:
+def _answerer(line: _Line, names: Mapping[int, str]) -> str:
+    if line.stranger:
         return "another program"
-    return names.get(one.answered_by, "") if one.answered_by not in (0, one.to) else ""
+    return names.get(line.answered_by, "") if line.answered_by not in (0, line.to) else ""

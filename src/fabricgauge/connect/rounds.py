@@ -1,4 +1,4 @@
-"""Starts the program on all nodes at once and puts their answers together."""
+"""Start the program on all nodes at once and put their answers together."""
 
 import os
 import secrets
@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Condition
 
 from fabricgauge import process
-from fabricgauge.connect.answers import Answer, parsed
+from fabricgauge.connect.answers import Answer, parse_answer
 from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.errors import ProbeError, ToolMissing
 from fabricgauge.model.fabric import Member, Network
@@ -41,57 +41,58 @@ Keep = Callable[[str, str], None]
 def connect(
     program: Path, access: HostAccess, network: Network, keep: Keep, ports: range = PORTS
 ) -> Connectivity:
-    """Let every member of ``network`` connect to every other, or to a sample where they are many.
+    """Let every member of ``network`` connect to every other, or to a sample if they are many.
 
-    One of ``ports`` is used. ``keep(node, raw)`` is handed what each node printed, before it is
-    read.
+    One of ``ports`` is used. ``keep(node, raw)`` gets the output of each node before it is parsed.
     """
     hosts = {host.node: host for host in access.hosts}
     start_s: dict[str, float] = {}
-    play = partial(_played, program, hosts, network, keep, ports, start_s)
+    play_round = partial(_play_round, program, hosts, network, keep, ports, start_s)
     members: dict[str, Member] = {}
     for member in network.members:
         if member.node in hosts:  # a node with several addresses connects from the first
             members.setdefault(member.node, member)
-    rounds = (_round(play, group) for group in _groups(list(members.values())))
-    return _joined(network.name, members, rounds, start_s)
+    rounds = (_play_with_free_port(play_round, group) for group in _groups(list(members.values())))
+    return _connectivity(network.name, members, rounds, start_s)
 
 
-def gathered(network: str, names: Mapping[int, str], said: Mapping[str, str]) -> Connectivity:
-    """A round that others played, from what each node printed; ``names`` are by number."""
-    answers = {node: _read(node, raw, names) for node, raw in said.items()}
-    return _joined(network, said, [answers], {})
+def gather_round(
+    network: str, names: Mapping[int, str], printed: Mapping[str, str]
+) -> Connectivity:
+    """Gather a round that a job played from each node's output; ``names`` are by number."""
+    answers = {node: _read_answer(node, raw, names) for node, raw in printed.items()}
+    return _connectivity(network, printed, [answers], {})
 
 
-def _joined(
+def _connectivity(
     network: str,
     nodes: Iterable[str],
     rounds: Iterable[Mapping[str, Answer | str]],
     start_s: Mapping[str, float],
 ) -> Connectivity:
-    """What failed with a node whose own part was not played is no failure: it is ``silent``."""
+    """Join rounds; a failure with a node that did not play is none: the node is ``silent``."""
     tried = dict.fromkeys(nodes, 0)
     failures: list[FailedConnection] = []
     silent: dict[str, str] = {}
     for answers in rounds:
-        lost = {node: one for node, one in answers.items() if isinstance(one, str)}
+        lost = {node: answer for node, answer in answers.items() if isinstance(answer, str)}
         silent |= lost
-        for node, one in answers.items():
-            if not isinstance(one, str):
-                failures += [failure for failure in one.failures if failure.target not in lost]
-                tried[node] += one.tried - len(lost)
+        for node, answer in answers.items():
+            if not isinstance(answer, str):
+                failures += [failure for failure in answer.failures if failure.target not in lost]
+                tried[node] += answer.tried - len(lost)
     return Connectivity(network, tried, tuple(failures), silent, {**start_s})
 
 
-def _read(node: str, raw: str, names: Mapping[int, str]) -> Answer | str:
+def _read_answer(node: str, raw: str, names: Mapping[int, str]) -> Answer | str:
     try:
-        return parsed(node, raw, names)
+        return parse_answer(node, raw, names)
     except ProbeError as error:
         return str(error)
 
 
 def _groups(members: Sequence[Member]) -> Iterator[Sequence[Member]]:
-    """Of at most ``MOST_TOGETHER``: neighbours in the list, then nodes from far apart in it."""
+    """Yield groups of at most ``MOST_TOGETHER``: neighbours in the list, then distant nodes."""
     count = -(-len(members) // MOST_TOGETHER)
     if count <= 1:
         yield members
@@ -101,19 +102,19 @@ def _groups(members: Sequence[Member]) -> Iterator[Sequence[Member]]:
     yield from (members[at::count] for at in range(count))
 
 
-def _round(
-    play: Callable[[Sequence[Member]], dict[str, Answer | str]], members: Sequence[Member]
+def _play_with_free_port(
+    play_round: Callable[[Sequence[Member]], dict[str, Answer | str]], members: Sequence[Member]
 ) -> dict[str, Answer | str]:
-    """Each node's answer, or why there is none. A port that is taken is chosen anew, once."""
+    """Return each node's answer, or why it has none. If the port is taken, try another one once."""
     for _ in range(2):
-        answers = play(members)
-        if not any(isinstance(one, Answer) and one.port_taken for one in answers.values()):
+        answers = play_round(members)
+        if not any(isinstance(answer, Answer) and answer.port_taken for answer in answers.values()):
             break
     return answers
 
 
-class _StartingLine:
-    """Holds the programs of ``nodes`` back until each listens, or has ended without.
+class _StartGate:
+    """Hold the programs of ``nodes`` back until each listens, or has ended without listening.
 
     The standard input of all of them is one pipe. Its end is the sign to begin: every program sees
     it at the same moment, and sees it if this program dies.
@@ -139,7 +140,7 @@ class _StartingLine:
             self._changed.notify()
 
     def begin(self, within_s: float) -> set[str]:
-        """Let all begin; returns the nodes that did not listen in time."""
+        """Let all begin; return the nodes that did not listen in time."""
         with self._changed:
             self._changed.wait_for(lambda: not self.awaited, within_s)
             late = {*self.awaited}
@@ -147,67 +148,69 @@ class _StartingLine:
         return late
 
     def close(self) -> None:
-        """Close what is still open; the programs have ended."""
+        """Close the open ends of the pipe; the programs have ended."""
         while self._ends:
             os.close(self._ends.pop())
 
 
-def _played(
+def _play_round(
     program: Path, hosts: Mapping[str, Host], network: Network, keep: Keep, ports: range,
     start_s: dict[str, float], members: Sequence[Member],
 ) -> dict[str, Answer | str]:  # fmt: skip
     token, port = secrets.token_hex(8), secrets.choice(ports)
-    names = dict(enumerate((one.node for one in members), 1))
-    line, group = _StartingLine(names.values()), process.ChildGroup()
+    names = dict(enumerate((member.node for member in members), 1))
+    gate, group = _StartGate(names.values()), process.ChildGroup()
     patience_s = START_S + START_PER_NODE_S * len(members)
 
     def ask(number: int) -> str:
         node = names[number]
-        own = tuple(one.ip for one in network.members if one.node == node)
-        argv = [str(program), *words(token, port, number, members, own)]
+        addresses = tuple(member.ip for member in network.members if member.node == node)
+        argv = [str(program), *program_words(token, port, number, members, addresses)]
         try:
-            done = process.run(
+            completed = process.run(
                 hosts[node].through(argv), timeout_s=patience_s + TIMEOUT_S, group=group,
-                stdin=line.stdin, hear=partial(line.hear, node, len(own)),
+                stdin=gate.stdin, hear=partial(gate.hear, node, len(addresses)),
             )  # fmt: skip
         finally:
-            line.leave(node)
-        if done.exit_code != 0:
-            said = done.stderr.strip().splitlines()
-            raise ProbeError(said[-1] if said else f"it ended with status {done.exit_code}")
-        return done.stdout
+            gate.leave(node)
+        if completed.exit_code != 0:
+            last_lines = completed.stderr.strip().splitlines()
+            raise ProbeError(
+                last_lines[-1] if last_lines else f"it ended with status {completed.exit_code}"
+            )
+        return completed.stdout
 
     answers: dict[str, Answer | str] = {}
-    with closing(line), ThreadPoolExecutor(max(1, len(members))) as pool:
+    with closing(gate), ThreadPoolExecutor(max(1, len(members))) as pool:
         try:
-            asked = {names[number]: pool.submit(ask, number) for number in names}
-            late = line.begin(patience_s)
+            futures = {names[number]: pool.submit(ask, number) for number in names}
+            late = gate.begin(patience_s)
             for node in late:
                 answers[node] = f"its program did not start within {patience_s:.0f} s"
-            for node in (one for one in asked if one not in late):
+            for node in (name for name in futures if name not in late):
                 try:
-                    raw = asked[node].result()
+                    raw = futures[node].result()
                 except (ProbeError, ToolMissing, OSError) as error:
                     answers[node] = str(error)
                 else:
                     keep(node, raw)
-                    answers[node] = _read(node, raw, names)
+                    answers[node] = _read_answer(node, raw, names)
         finally:
             group.end()
-    start_s |= line.start_s
+    start_s |= gate.start_s
     return answers
 
 
-def words(
+def program_words(
     token: str, port: int, number: int, members: Sequence[Member], addresses: Sequence[str]
 ) -> tuple[str, ...]:
-    """The program's words on the node of that number, which has these ``addresses``.
+    """Return the program's arguments on the node of that number, which has these ``addresses``.
 
-    Its partners begin with the next one, so that at each moment the nodes send to different ones.
+    A node's partners begin with the next node, so that all nodes send to different ones at a time.
     """
-    own = members[number - 1]
+    member = members[number - 1]
     order = [(number - 1 + step) % len(members) for step in range(1, len(members))]
-    partners = ((str(at + 1), own.ip, members[at].ip) for at in order)
+    partners = ((str(at + 1), member.ip, members[at].ip) for at in order)
     return (
         token, str(number), str(port), str(BYTES), str(len(order)), "held",
         *(word for address in addresses for word in ("listen", address)),

@@ -1,9 +1,9 @@
-"""Whose a file is, and whether nobody else can change it.
+"""Check whose a file is, and that no other user can change it.
 
-A file is the user's own if it belongs to the user, nobody else may write it, and nobody else can
-put another file in its place: each folder and link on the way to it belongs to the user or to root,
-and no folder is writable by others, unless it is sticky as /tmp is. OpenSSH asks the same of a
-user's files.
+A file is the user's own if it belongs to the user, no other user may write it, and no other user
+can put another file in its place. Each folder and link on the path to it must belong to the user or
+to root, and no folder may be writable by others, unless it is sticky as /tmp is. OpenSSH asks the
+same of a user's files.
 """
 
 import grp
@@ -15,46 +15,46 @@ from pathlib import Path
 
 
 def not_own(path: Path, or_roots: bool = False) -> str:
-    """Why a file or folder is not provably this user's own; empty where it is.
+    """Return why a file or folder is not provably this user's own; empty if it is.
 
     ``or_roots`` accepts one that belongs to root, as a site's configuration does.
     """
     try:
         real = path.resolve(strict=True)
-        states = [(one, one.lstat()) for one in _way(path.absolute(), real)]
+        states = [(part, part.lstat()) for part in _path_parts(path.absolute(), real)]
     except (OSError, RuntimeError) as error:
         return f"{path} cannot be examined: {getattr(error, 'strerror', None) or error}"
     user = os.geteuid()
-    trusted = {user, *_roots()}
+    trusted = {user, *_root_ids()}
     for place, state in states:
-        is_it = place == real
-        if state.st_uid not in ({user} if is_it and not or_roots else trusted):
-            return f"{place} belongs to {_name(state.st_uid)}"
-        is_sticky = not is_it and bool(state.st_mode & stat.S_ISVTX)
+        is_file = place == real
+        if state.st_uid not in ({user} if is_file and not or_roots else trusted):
+            return f"{place} belongs to {_user_name(state.st_uid)}"
+        is_sticky = not is_file and bool(state.st_mode & stat.S_ISVTX)
         if not stat.S_ISLNK(state.st_mode) and not is_sticky and _others_may_write(state):
             return f"{place} may be written by others"
     return ""
 
 
-def _way(path: Path, real: Path) -> Iterator[Path]:
-    """A file and all folders above it; for each link among them the same of its target.
+def _path_parts(path: Path, real: Path) -> Iterator[Path]:
+    """Yield a file and all folders above it; for each link among them, the same of its target.
 
-    A user who may change one of them decides what is found.
+    A user who may change one of them decides which file the path leads to.
     """
-    left, seen = [real, path], set[Path]()
-    while left:
-        one = left.pop()
-        for place in (one, *one.parents):
-            if place in seen:
+    pending, visited = [real, path], set[Path]()
+    while pending:
+        current = pending.pop()
+        for place in (current, *current.parents):
+            if place in visited:
                 continue
-            seen.add(place)
+            visited.add(place)
             yield place
             if place.is_symlink():
-                left.append(place.parent / place.readlink())
+                pending.append(place.parent / place.readlink())
 
 
-def _roots() -> set[int]:
-    """Root's ids; in a user namespace that does not map it, root has the overflow id."""
+def _root_ids() -> set[int]:
+    """Return root's ids; in a user namespace that does not map root, it has the overflow id."""
     try:
         mapped = Path("/proc/self/uid_map").read_text().split()
         if mapped == ["0", "0", "4294967295"]:
@@ -65,7 +65,7 @@ def _roots() -> set[int]:
 
 
 def _others_may_write(state: os.stat_result) -> bool:
-    """A group that holds its owner alone, as many systems give each user, counts as nobody."""
+    """Check the mode. A private group, which many systems give each user, does not count."""
     if state.st_mode & stat.S_IWOTH:
         return True
     return bool(state.st_mode & stat.S_IWGRP) and not _is_private(state.st_gid, state.st_uid)
@@ -73,17 +73,17 @@ def _others_may_write(state: os.stat_result) -> bool:
 
 def _is_private(group: int, user: int) -> bool:
     try:
-        owner, known = pwd.getpwuid(user), grp.getgrgid(group)
+        owner, holder = pwd.getpwuid(user), grp.getgrgid(group)
     except KeyError:
         return False
     return (
         owner.pw_gid == group
-        and known.gr_name == owner.pw_name
-        and set(known.gr_mem) <= {owner.pw_name}
+        and holder.gr_name == owner.pw_name
+        and set(holder.gr_mem) <= {owner.pw_name}
     )
 
 
-def _name(user: int) -> str:
+def _user_name(user: int) -> str:
     try:
         return pwd.getpwuid(user).pw_name
     except KeyError:

@@ -1,9 +1,9 @@
-"""Where a user's own files are: the XDG Base Directory Specification, version 0.8."""
+"""Find a user's own files by the XDG Base Directory Specification, version 0.8."""
 
 import os
 from pathlib import Path
 
-#: The variables, and what stands for each that is not set, below the user's home.
+#: The variables, and the default of each, below the user's home.
 _USUAL = {
     "XDG_CACHE_HOME": ".cache",
     "XDG_CONFIG_HOME": ".config",
@@ -13,6 +13,6 @@ _USUAL = {
 
 
 def place(variable: str) -> Path:
-    """This program's folder in one of them. A relative path is ignored, as the text says."""
-    said = Path(os.environ.get(variable, ""))
-    return (said if said.is_absolute() else Path.home() / _USUAL[variable]) / "fabricgauge"
+    """Return this program's folder. A relative path is ignored, as the specification asks."""
+    folder = Path(os.environ.get(variable, ""))
+    return (folder if folder.is_absolute() else Path.home() / _USUAL[variable]) / "fabricgauge"

@@ -1,4 +1,4 @@
-"""Reading files that anybody may have named: regular ones only, bounded, inside what was named."""
+"""Read files that any user may have named: regular files only, bounded, inside one folder."""
 
 import errno
 import os
@@ -16,13 +16,14 @@ _KINDS = {
 
 
 def opened(path: Path, within: Path | None = None) -> BufferedReader:
-    """A regular file, to be read.
+    """Open a regular file for reading.
 
     No link may lead out of the folder ``within``. Nothing but a regular file is opened: a pipe may
     block, and a device may act when it is opened.
 
     Raises:
-        OSError: it is not there, no regular file, or out of ``within``; ``strerror`` says which.
+        OSError: it does not exist, is no regular file, or lies outside of ``within``; the reason is
+            in ``strerror``.
     """
     real = path if within is None else _inside(path, within)
     _require_regular(real.stat().st_mode)
@@ -31,7 +32,7 @@ def opened(path: Path, within: Path | None = None) -> BufferedReader:
     try:
         _require_regular(os.fstat(file).st_mode)
         os.pread(file, 1, 0)  # the kernel has regular files that wait: /proc/kmsg, trace_pipe
-        # Somebody may have put a link into the way between the two looks.
+        # Another user may have put a link into the path between the two checks.
         if within is not None and Path(f"/proc/self/fd/{file}").readlink() != real:
             raise OSError(errno.ELOOP, f"it is a link that leads out of {within}")
         return os.fdopen(file, "rb")
@@ -41,7 +42,7 @@ def opened(path: Path, within: Path | None = None) -> BufferedReader:
 
 
 def read_bytes(path: Path, within: Path | None = None, most_bytes: int = MOST_BYTES) -> bytes:
-    """The whole of a regular file.
+    """Return the content of a regular file.
 
     Raises:
         OSError: as ``opened``, or it is longer than ``most_bytes``.
@@ -54,12 +55,12 @@ def read_bytes(path: Path, within: Path | None = None, most_bytes: int = MOST_BY
 
 
 def read_text(path: Path, within: Path | None = None, most_bytes: int = MOST_BYTES) -> str:
-    """The same as text; what is no UTF-8 in it is replaced."""
+    """Return the content as text; bytes that are no UTF-8 are replaced."""
     return read_bytes(path, within, most_bytes).decode("utf-8", errors="replace")
 
 
 def read_end(path: Path, most_bytes: int, within: Path | None = None) -> bytes:
-    """The end of a regular file.
+    """Return the last bytes of a regular file.
 
     Raises:
         OSError: as ``opened``.
@@ -70,9 +71,9 @@ def read_end(path: Path, most_bytes: int, within: Path | None = None) -> bytes:
 
 
 def shown(name: str) -> str:
-    """A file's name or a word of the command line as text that UTF-8 can hold.
+    """Return a file's name or a word of the command line as text that UTF-8 can hold.
 
-    What is no UTF-8 in it is spelled out, as ``\\xff``.
+    Bytes that are no UTF-8 are spelled out, as ``\\xff``.
     """
     return os.fsencode(name).decode(errors="backslashreplace")
 
@@ -80,7 +81,7 @@ def shown(name: str) -> str:
 def _inside(path: Path, within: Path) -> Path:
     try:
         real = path.resolve(strict=True)
-    except RuntimeError as error:  # what Python before 3.13 says of links in a circle
+    except RuntimeError as error:  # Python before 3.13, for links in a circle
         raise OSError(errno.ELOOP, "it is a link to itself") from error
     if not real.is_relative_to(within.resolve()):
         raise OSError(errno.ELOOP, f"it is a link that leads out of {within}")
@@ -89,5 +90,5 @@ def _inside(path: Path, within: Path) -> Path:
 
 def _require_regular(mode: int) -> None:
     if not stat.S_ISREG(mode):
-        what = _KINDS.get(stat.S_IFMT(mode), "something else")
-        raise OSError(errno.EINVAL, f"it is {what}, no regular file")
+        kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+        raise OSError(errno.EINVAL, f"it is {kind}, no regular file")

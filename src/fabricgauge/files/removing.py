@@ -1,4 +1,4 @@
-"""Remove folders that this program made: only names that it gives, and never across a mount."""
+"""Remove folders that this program made: only names that it uses, and never across a mount."""
 
 import re
 import shutil

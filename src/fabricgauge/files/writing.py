@@ -1,6 +1,6 @@
-"""Writing files where others may have put links: through none of them, and whole or not at all.
+"""Write files whole or not at all, through no link that another user may have put there.
 
-What is written may hold secrets: files get mode 0600 and folders 0700.
+The content may hold secrets: files get mode 0600 and folders 0700.
 """
 
 import errno
@@ -19,7 +19,7 @@ FILE_MODE, FOLDER_MODE = 0o600, 0o700
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _DRAFT = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_KEPT = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_OPEN_KEPT = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 Content = bytes | Callable[[BinaryIO], object]
 
@@ -33,7 +33,7 @@ def write_whole(
     Below ``within`` no folder may be a link. A link at ``path`` itself is replaced, not followed.
 
     Raises:
-        OSError: it cannot be written; nothing is left of the attempt.
+        OSError: it cannot be written; the attempt leaves nothing behind.
     """
     draft = f".{path.name[:200]}.{secrets.token_hex(8)}.new"
     with folder(path.parent, within) as place:
@@ -58,13 +58,13 @@ def write_whole(
 def append(path: Path, lines: bytes, within: Path | None = None) -> None:
     """Append whole lines to a file; they are on disk when this returns.
 
-    A line that a kill or a full disk cut off gets its end first.
+    If a kill or a full disk cut off the last line, that line gets its newline first.
 
     Raises:
         OSError: it cannot be written, or a link is in the way.
     """
     with folder(path.parent, within) as place:
-        file = kept(path.name, place, os.O_APPEND)
+        file = open_kept(path.name, place, os.O_APPEND)
     try:
         size = os.fstat(file).st_size
         is_cut = size > 0 and os.pread(file, 1, size - 1) != b"\n"
@@ -75,73 +75,74 @@ def append(path: Path, lines: bytes, within: Path | None = None) -> None:
 
 
 def stream(path: Path, within: Path | None = None, *, anew: bool) -> FileIO:
-    """A file for a program's output as it comes: each write reaches it at once, at its end.
+    """Open a file for a program's output: each write is appended at once.
 
-    ``anew`` empties it first.
+    ``anew`` empties the file first.
 
     Raises:
         OSError: it cannot be written, or a link is in the way.
     """
     with folder(path.parent, within) as place:
-        file = kept(path.name, place, os.O_APPEND)
+        file = open_kept(path.name, place, os.O_APPEND)
     if anew:
         os.ftruncate(file, 0)
     return FileIO(file, "wb")
 
 
 def make_folder(path: Path, within: Path | None = None) -> None:
-    """Make a folder, with those above it, where they are not there yet.
+    """Make a folder and its missing parents.
 
     Raises:
         OSError: it cannot be made, or below ``within`` a link is in the way.
     """
     if within is None:
-        missing = [one for one in (path, *path.parents) if not one.is_dir()]
-        for one in reversed(missing):  # mkdir's own way makes parents as the umask says
-            one.mkdir(FOLDER_MODE, exist_ok=True)
+        missing = [ancestor for ancestor in (path, *path.parents) if not ancestor.is_dir()]
+        # With parents=True their mode would be the umask's.
+        for ancestor in reversed(missing):
+            ancestor.mkdir(FOLDER_MODE, exist_ok=True)
     else:
         with folder(path, within, make=True):
             pass
 
 
 @contextmanager
-def doing(what: str, path: Path, remedy: str = "") -> Iterator[None]:
-    """While a file is worked on; ``what`` is e.g. "write".
+def reporting(verb: str, path: Path, remedy: str = "") -> Iterator[None]:
+    """Turn an OSError of work on a file into a StoreError; ``verb`` is e.g. "write".
 
     Raises:
-        StoreError: it cannot be, with the reason and the ``remedy``.
+        StoreError: the work failed; the message has the reason and the ``remedy``.
     """
     try:
         yield
     except OSError as error:
-        told = f"cannot {what} {path}: {error.strerror or error}"
-        raise StoreError(f"{told}; {remedy}" if remedy else told) from error
+        problem = f"cannot {verb} {path}: {error.strerror or error}"
+        raise StoreError(f"{problem}; {remedy}" if remedy else problem) from error
 
 
 def storing(place: Path) -> AbstractContextManager[None]:
-    """The same while a tool's files are written below ``place``, where a disk may be full."""
-    return doing("write", place, "free some space or choose another place with --output")
+    """Do so while a tool's files are written below ``place``: its disk may be full."""
+    return reporting("write", place, "free some space or choose another place with --output")
 
 
 @contextmanager
 def folder(path: Path, within: Path | None = None, make: bool = False) -> Iterator[int]:
-    """A descriptor of a folder; on the way from ``within`` to it no link is followed.
+    """Open a folder; no link is followed on the path from ``within`` to it.
 
     Raises:
-        OSError: it is not there, or a link is in the way.
+        OSError: it does not exist, or a link is in the way.
     """
-    here = os.open(within or path, _FOLDER)
+    descriptor = os.open(within or path, _FOLDER)
     try:
         for part in path.relative_to(within).parts if within else ():
             if make:
                 with suppress(FileExistsError):
-                    os.mkdir(part, FOLDER_MODE, dir_fd=here)
-            below = _below(part, here)
-            os.close(here)
-            here = below
-        yield here
+                    os.mkdir(part, FOLDER_MODE, dir_fd=descriptor)
+            child = _below(part, descriptor)
+            os.close(descriptor)
+            descriptor = child
+        yield descriptor
     finally:
-        os.close(here)
+        os.close(descriptor)
 
 
 def _below(part: str, folder: int) -> int:
@@ -153,15 +154,15 @@ def _below(part: str, folder: int) -> int:
         raise OSError(errno.ELOOP, f"{part} is a link or a file, no folder") from error
 
 
-def kept(name: str, place: int, flags: int = 0) -> int:
-    """A file that stays, in the folder of a descriptor, to be read and written.
+def open_kept(name: str, place: int, flags: int = 0) -> int:
+    """Open a file in the folder of a descriptor, to read it and to write it in place.
 
     Raises:
-        OSError: it is a link, or a second name of another file, which is written through as well.
+        OSError: it is a link, or has a second name: a write would change another file.
     """
     refused = OSError(errno.ELOOP, f"{name} is a link or no regular file")
     try:
-        file = os.open(name, _KEPT | flags, FILE_MODE, dir_fd=place)
+        file = os.open(name, _OPEN_KEPT | flags, FILE_MODE, dir_fd=place)
     except OSError as error:
         raise refused if error.errno == errno.ELOOP else error from None
     state = os.fstat(file)
@@ -180,6 +181,6 @@ def _fill(file: int, content: Content) -> None:
 
 
 def _write(file: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(file, left) :]
+    remaining = memoryview(data)
+    while remaining:
+        remaining = remaining[os.write(file, remaining) :]

@@ -1,4 +1,4 @@
-"""The only place that starts other programs: argv lists in, output out, nothing through a shell.
+"""Start other programs; nothing else does. Argv lists go in, output comes out, no shell is used.
 
 Every child gets its own session, so that it can be ended with all its descendants.
 A launch also carries an environment marker, so that a descendant which left the session,

@@ -1,4 +1,4 @@
-"""Starting and ending children, each in a session of its own."""
+"""Start and end children, each in a session of its own."""
 
 import os
 import signal
@@ -44,21 +44,21 @@ def spawn(
 
 def end(children: "Iterable[subprocess.Popen[bytes]]") -> None:
     """End children and their sessions: politely first, then for good."""
-    those = tuple(children)
+    targets = tuple(children)
     for number, patience_s in ((signal.SIGTERM, TERM_GRACE_S), (signal.SIGKILL, 5.0)):
-        for child in those:
+        for child in targets:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(child.pid, number)
         deadline = time.monotonic() + patience_s
-        while any(child.poll() is None for child in those) and time.monotonic() < deadline:
+        while any(child.poll() is None for child in targets) and time.monotonic() < deadline:
             time.sleep(0.01)
 
 
 class ChildGroup:
-    """Children that are waited for in several threads and can be ended all at once.
+    """Children that several threads wait for, and that can be ended all at once.
 
-    Only the main thread is interrupted by a signal; it cannot end the others' waiting,
-    but it can end what they wait for.
+    A signal interrupts the main thread only. It cannot end the waiting of other threads, but it can
+    end the children that they wait for.
     """
 
     def __init__(self) -> None:
@@ -76,9 +76,9 @@ class ChildGroup:
     def start(
         self, spawn: Callable[[], "subprocess.Popen[bytes]"]
     ) -> "subprocess.Popen[bytes] | None":
-        """A new child, or None once the group is over.
+        """Start a child and return it, or None once the group is over.
 
-        It is made under the lock, so that ``end`` misses none that is just being made.
+        The lock is held meanwhile, so that ``end`` misses no child that is just being started.
         """
         with self._lock:
             if self.over:

@@ -1,4 +1,4 @@
-"""A program of the user's own, with this terminal as its own."""
+"""Run a program of the user's on this terminal."""
 
 import os
 import signal
@@ -11,9 +11,9 @@ from fabricgauge.model.errors import ToolMissing
 def run_in_foreground(argv: Sequence[str], env: Mapping[str, str]) -> int:
     """Run a program to its end; its input and output are this process's own.
 
-    ``env`` is added to this process's environment. An interrupt goes to the program, which decides
-    what comes of it. Returns the exit status; that of a shell, 128 and the signal's number, where a
-    signal ended it.
+    ``env`` is added to this process's environment. An interrupt goes to the program, which handles
+    it. Returns the exit status; if a signal ended the program, 128 and the signal's number, as a
+    shell does.
 
     Raises:
         ToolMissing: the program does not exist or is not executable.

@@ -1,4 +1,4 @@
-"""Finding and ending what carries a launch's mark, wherever it went."""
+"""Find and end processes that carry a launch's mark, whatever their session."""
 
 import os
 import signal
@@ -17,24 +17,25 @@ VANISH_S = 2.0
 def end_marked(marker: str) -> tuple[int, ...]:
     """Kill every other process of this user whose mark is ``marker``, or that and "/" and more.
 
-    So the identity of a run ends what an earlier program left of its launches. Two looks in a row
-    must find none: one may miss a process that is just starting another program. Returns their ids.
+    So the identity of a run ends what an earlier program left of its launches. Two searches in a
+    row must find none: one may miss a process that is just starting another program. Returns the
+    ids of the ended processes.
     """
     ended: set[int] = set()
     quiet, deadline = 0, time.monotonic() + VANISH_S
     while quiet < 2 and time.monotonic() < deadline:
-        found = set(_carriers(f"{MARKER}={marker}".encode())) if marker else set()
-        for pid in found:
+        pids = set(_carriers(f"{MARKER}={marker}".encode())) if marker else set()
+        for pid in pids:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-        ended |= found
-        quiet = 0 if found else quiet + 1
+        ended |= pids
+        quiet = 0 if pids else quiet + 1
         time.sleep(0.01)
     return tuple(sorted(ended))
 
 
 def _carriers(mark: bytes) -> Iterator[int]:
-    """The processes of this user, but never this one, whose environment has the mark."""
+    """Yield this user's processes whose environment has the mark, but never this process."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue

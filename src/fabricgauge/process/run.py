@@ -1,4 +1,4 @@
-"""Programs that are run to their end."""
+"""Run programs to their end."""
 
 import os
 import selectors
@@ -14,7 +14,7 @@ import msgspec
 
 from fabricgauge.process.children import ChildGroup, end, spawn
 
-#: How long to read on after a child was ended: what it wrote last is already in the pipe.
+#: How long to read on after a child was ended: its last output is already in the pipe.
 REST_S = 0.5
 
 #: One read: the size of a Linux pipe (pipe(7)).
@@ -22,10 +22,10 @@ _CHUNK_BYTES = 65536
 
 
 class Completed(msgspec.Struct, frozen=True):
-    """What a finished child left.
+    """How a child ended, and its output.
 
-    ``timed_out`` and ``is_full`` say that we ended it. With ``is_full`` it had printed more than
-    was asked for, and the beginning is here.
+    If ``timed_out`` or ``is_full``, this program ended the child. With ``is_full`` the child had
+    printed more than allowed, and the beginning is kept.
     """
 
     argv: tuple[str, ...]
@@ -49,14 +49,14 @@ def run(
     without: Collection[str] = (),
     hear: Callable[[bytes], None] = lambda _piece: None,
 ) -> Completed:
-    """Run a program to its end, and to the end of its output, and keep that output.
+    """Run a program until it and its output end, and keep the output.
 
     ``env`` is added to this process's own environment ``without`` some names. A program that
     outlives ``timeout_s``, or prints more than ``most_bytes``, is ended with its whole session;
-    what it printed until then is kept. A descendant that left the session and holds the output
+    its output until then is kept. A descendant that left the session and holds the output
     open does not prolong the wait. Another thread can end the program early through
-    ``group``; nothing is started for one that has ended. ``stdin`` is a text, or a descriptor that
-    the program reads by itself. ``hear`` is handed each piece of standard output as it comes.
+    ``group``; no program is started if the group has ended. ``stdin`` is a text, or a descriptor
+    that the program reads by itself. ``hear`` gets each piece of standard output as it comes.
 
     Raises:
         ToolMissing: the program does not exist or is not executable.
@@ -70,18 +70,20 @@ def run(
         return Completed(tuple(argv), -signal.SIGTERM, "", "", 0.0)
     exchange = _Exchange(child, text.encode(), most_bytes, hear)
     try:
-        by_itself = _to_its_end(child, exchange, timeout_s)
+        ended_by_itself = _wait_for_end(child, exchange, timeout_s)
     finally:
         exchange.close()
         group.remove(child)
     return Completed(
         tuple(argv), _exit_code(child), exchange.stdout, exchange.stderr,
-        time.monotonic() - started, not by_itself and not exchange.is_full, exchange.is_full,
+        time.monotonic() - started, not ended_by_itself and not exchange.is_full, exchange.is_full,
     )  # fmt: skip
 
 
-def _to_its_end(child: "subprocess.Popen[bytes]", exchange: "_Exchange", timeout_s: float) -> bool:
-    """Whether it came to its end by itself; else it is ended, as it is by an interrupt."""
+def _wait_for_end(
+    child: "subprocess.Popen[bytes]", exchange: "_Exchange", timeout_s: float
+) -> bool:
+    """Wait for a child; end it after the time limit. Return whether it ended by itself."""
     try:
         if exchange.is_done(timeout_s):
             return True
@@ -94,15 +96,15 @@ def _to_its_end(child: "subprocess.Popen[bytes]", exchange: "_Exchange", timeout
 
 
 def _exit_code(child: "subprocess.Popen[bytes]") -> int:
-    """Its exit status; a process that even SIGKILL does not end hangs in the kernel."""
+    """Return the exit status. A process that even SIGKILL does not end hangs in the kernel."""
     return -signal.SIGKILL if child.returncode is None else child.returncode
 
 
 class _Exchange:
-    """A running child's three pipes: what it is given, and what it prints, read as it comes.
+    """The three pipes of a running child: its input, and its two outputs, read as they come.
 
-    Nothing is read once it has printed more than ``most_bytes`` on both outputs together:
-    ``is_full`` is then true, and what is kept is no longer than that.
+    Reading stops once both outputs together exceed ``most_bytes``: ``is_full`` is then true, and
+    no more than that is kept.
     """
 
     def __init__(
@@ -114,9 +116,9 @@ class _Exchange:
     ) -> None:
         self.is_full = False
         self._hear = hear
-        self._child, self._left = child, memoryview(stdin)
+        self._child, self._unsent = child, memoryview(stdin)
         self._room = most_bytes
-        self._kept: dict[IO[bytes], list[bytes]] = {
+        self._output: dict[IO[bytes], list[bytes]] = {
             pipe: [] for pipe in (child.stdout, child.stderr) if pipe
         }
         if child.stdin:
@@ -131,60 +133,60 @@ class _Exchange:
         return self._text(self._child.stderr)
 
     def is_done(self, within_s: float) -> bool:
-        """Whether within that time both outputs end, and the child with them."""
+        """Exchange data until both outputs and the child end; False if that takes longer."""
         deadline = time.monotonic() + within_s
         with selectors.DefaultSelector() as waiting:
             for pipe, event in self._open():
                 waiting.register(pipe, event, pipe)
             while waiting.get_map():
                 for key, _ in waiting.select(max(0.0, deadline - time.monotonic())):
-                    if not self._moved(key.data):
+                    if not self._move_piece(key.data):
                         waiting.unregister(key.data)
                         key.data.close()
                 if self.is_full or time.monotonic() >= deadline:
                     return False
-        return self._has_ended(deadline)
+        return self._wait_for_child(deadline)
 
     def _open(self) -> Iterator[tuple[IO[bytes], int]]:
-        yield from ((pipe, selectors.EVENT_READ) for pipe in self._kept if not pipe.closed)
+        yield from ((pipe, selectors.EVENT_READ) for pipe in self._output if not pipe.closed)
         if self._child.stdin and not self._child.stdin.closed:
             yield self._child.stdin, selectors.EVENT_WRITE
 
     def close(self) -> None:
-        """Close what is still open: another process may hold the other end."""
-        for pipe in (self._child.stdin, *self._kept):
+        """Close the open pipes: another process may hold the other end."""
+        for pipe in (self._child.stdin, *self._output):
             if pipe:
                 with suppress(OSError):
                     pipe.close()
 
-    def _has_ended(self, deadline: float) -> bool:
+    def _wait_for_child(self, deadline: float) -> bool:
         try:
             self._child.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             return False
         return True
 
-    def _moved(self, pipe: IO[bytes]) -> bool:
-        """Move one piece; false where there is no more."""
+    def _move_piece(self, pipe: IO[bytes]) -> bool:
+        """Read or write one piece; False at the end of the pipe."""
         if pipe is self._child.stdin:
-            return self._written(pipe)
+            return self._write_piece(pipe)
         piece = os.read(pipe.fileno(), _CHUNK_BYTES)
         if self._room is not None:
             self.is_full = self.is_full or len(piece) > self._room
             piece = piece[: self._room]
             self._room -= len(piece)
-        self._kept[pipe].append(piece)
+        self._output[pipe].append(piece)
         if pipe is self._child.stdout:
             self._hear(piece)
         return bool(piece) or self.is_full
 
-    def _written(self, pipe: IO[bytes]) -> bool:
-        """A child that does not want the rest closes its end."""
+    def _write_piece(self, pipe: IO[bytes]) -> bool:
+        """Write one piece; False once all is written, or the child closed its end."""
         try:
-            self._left = self._left[os.write(pipe.fileno(), self._left) :]
+            self._unsent = self._unsent[os.write(pipe.fileno(), self._unsent) :]
         except BrokenPipeError:
             return False
-        return len(self._left) > 0
+        return len(self._unsent) > 0
 
     def _text(self, pipe: IO[bytes] | None) -> str:
-        return b"".join(self._kept[pipe]).decode(errors="replace") if pipe else ""
+        return b"".join(self._output[pipe]).decode(errors="replace") if pipe else ""

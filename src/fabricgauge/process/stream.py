@@ -1,4 +1,4 @@
-"""Programs whose output is read while they run."""
+"""Run programs whose output is read while they run."""
 
 import queue
 import subprocess
@@ -19,12 +19,11 @@ class ProgramStream:
 
     Iterating yields each line once it is safely in the file. Below ``within`` the files are
     written through no link. Without ``stdin`` its input stays open until ``close``. ``silent_s``
-    bounds the
-    time without a line: a program that says nothing for longer is ended, and
-    ``silent`` is then true. In silence ``hopeless(seconds)`` is asked now and then, with how long
-    it has lasted; once it says so, ``hopeless_s`` bounds it, if that is less. ``silent_s`` is then
-    what bounded it. After the loop ``exit_code`` is set. Another thread can end the program early
-    through ``group``.
+    bounds the time without a line: a program that prints nothing for longer is ended, and
+    ``silent`` is then true. During silence ``hopeless(seconds)`` is called now and then with its
+    length. Once it returns true, ``hopeless_s`` is the bound, if that is less, and ``silent_s`` is
+    set to it. After the loop ``exit_code`` is set. Another thread can end the program early through
+    ``group``.
 
     Raises:
         CannotRun: the group has ended.
@@ -50,20 +49,20 @@ class ProgramStream:
         self.exit_code: int | None = None
         self._hopeless, self._hopeless_s = hopeless, hopeless_s
         self._group = group or ChildGroup()
-        self._kept = writing.stream(stdout, within, anew=False)
+        self._file = writing.stream(stdout, within, anew=False)
         try:
             with writing.stream(stderr, within, anew=True) as errors:
                 child = self._group.start(
                     lambda: spawn(argv, env, None, subprocess.PIPE, errors, without)
                 )
             if child is None:
-                raise CannotRun(f"{argv[0]} was not started any more")
+                raise CannotRun(f"{argv[0]} was not started: its launch has ended")
         except BaseException:
-            self._kept.close()
+            self._file.close()
             raise
         self._child = child
         self._lines: queue.SimpleQueue[bytes | OSError | None] = queue.SimpleQueue()
-        self._held = child.stdin if stdin is None else None
+        self._open_stdin = child.stdin if stdin is None else None
         if stdin is not None:
             threading.Thread(target=self._feed, args=(stdin.encode(),), daemon=True).start()
         threading.Thread(target=self._drain, daemon=True).start()
@@ -76,15 +75,15 @@ class ProgramStream:
             self.close()
 
     def _next(self) -> bytes | None:
-        """The next line; None at the end, after silence, or from a dead program's quiet pipe.
+        """Return the next line; None at the end, after silence, or if the program is dead.
 
-        A program that was killed may leave children which hold its output open.
+        A killed program may leave children which hold its output open.
         """
         began = time.monotonic()
         while True:
-            left_s = began + self.silent_s - time.monotonic()
+            remaining_s = began + self.silent_s - time.monotonic()
             try:
-                line = self._lines.get(timeout=min(TERM_GRACE_S, max(0.0, left_s)))
+                line = self._lines.get(timeout=min(TERM_GRACE_S, max(0.0, remaining_s)))
             except queue.Empty:
                 if self._child.poll() is not None:
                     return None
@@ -100,7 +99,7 @@ class ProgramStream:
 
     @property
     def over(self) -> bool:
-        """Whether the program has ended by itself; its output may still be on its way."""
+        """Check that the program has ended; its output may still be in the pipe."""
         return self._child.poll() is not None
 
     def close(self) -> None:
@@ -108,8 +107,8 @@ class ProgramStream:
         if self._child.poll() is None and not self._ends_by_itself():
             end((self._child,))
         self.exit_code = self._child.wait()
-        if self._held:
-            self._held.close()
+        if self._open_stdin:
+            self._open_stdin.close()
         self._group.remove(self._child)
 
     def _ends_by_itself(self) -> bool:
@@ -130,9 +129,9 @@ class ProgramStream:
         if not pipe:
             return
         try:
-            with pipe, self._kept as kept:
+            with pipe, self._file as file:
                 for line in pipe:
-                    kept.write(line)
+                    file.write(line)
                     self._lines.put(line)
         except OSError as error:  # a full disk must reach the reader, not die in a thread
             self._lines.put(error)

@@ -1,4 +1,4 @@
-"""An entry's printed table as curves in SI units, each read by a rule that is told."""
+"""Convert an entry's printed table to curves in SI units, each by a stated rule."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -33,7 +33,7 @@ PLAIN: dict[str, PrintedUnit] = {
     "Mpps": PrintedUnit("message_rate", 1e6, "M = 10^6 messages/s (perftest)"),
 }
 
-#: Units that each suite reads its own way: the rule has to be said, before " (who)".
+#: Units that suites define differently: the rule must be stated, before " (suite)".
 RULED: dict[str, tuple[PrintedUnit, ...]] = {
     printed: (
         PrintedUnit("bandwidth", 1e6, f"{name} = 10^6 bytes"),
@@ -44,26 +44,26 @@ RULED: dict[str, tuple[PrintedUnit, ...]] = {
 
 
 def unit(printed: str, rule: str) -> PrintedUnit:
-    """How ``printed`` is read under ``rule``, which is empty for units with one meaning.
+    """Return the meaning of a printed unit under a rule, empty for units with one meaning.
 
     Raises:
         ValueError: the unit is not known, or its rule is missing, unknown or needless.
     """
     if printed in PLAIN and not rule:
         return PLAIN[printed]
-    for one in RULED.get(printed, ()):
-        if rule.partition(" (")[0] == one.rule:
-            return one._replace(rule=rule)
-    known = " or ".join(repr(one.rule) for one in RULED.get(printed, ()))
-    if known:
-        raise ValueError(f"unit {printed!r} needs a unit_rule that begins {known}, not {rule!r}")
+    for reading in RULED.get(printed, ()):
+        if rule.partition(" (")[0] == reading.rule:
+            return reading._replace(rule=rule)
+    rules = " or ".join(repr(reading.rule) for reading in RULED.get(printed, ()))
+    if rules:
+        raise ValueError(f"unit {printed!r} needs a unit_rule that begins {rules}, not {rule!r}")
     if printed in PLAIN:
         raise ValueError(f"unit {printed!r} has one meaning; leave unit_rule out")
     raise ValueError(f"unit {printed!r} is not known: {', '.join((*PLAIN, *RULED))}")
 
 
 def curves(entry: ReferenceEntry) -> tuple[SuiteCurve, ...]:
-    """One curve per column with a quantity, in the columns' order."""
+    """Return one curve per column with a quantity, in the columns' order."""
     return tuple(
         _curve(entry, column, place)
         for place, column in enumerate(entry.columns, 1)
@@ -85,7 +85,7 @@ def _curve(entry: ReferenceEntry, column: ReferenceColumn, place: int) -> SuiteC
 
 
 def _points(entry: ReferenceEntry, read: PrintedUnit, place: int) -> Iterator[SuitePoint]:
-    """The points of a column; further figures belong to the first curve of the entry."""
+    """Yield the points of a column; further figures belong to the first curve of the entry."""
     first = next(i for i, column in enumerate(entry.columns, 1) if column.quantity is not None)
     for line, row in enumerate(entry.points, 1):
         size, value = row[0] if isinstance(row[0], int) else None, row[place]

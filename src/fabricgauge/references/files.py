@@ -1,4 +1,4 @@
-"""The data files beside this module: one per document, each read when first needed.
+"""Read the data files beside this module: one per document, each when first needed.
 
 Their format as written: docs/reference/references.md.
 """
@@ -15,7 +15,7 @@ from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.reference import Document, Expected, PrintedTable
 from fabricgauge.model.suite import Besides, Quantity, Statistic
 
-#: ``-`` is a size that the document does not tell, or a cell that a row does not have.
+#: ``-`` is a size that the document does not state, or a cell that a row does not have.
 ReferenceCell = int | float | str
 
 
@@ -77,23 +77,23 @@ class ReferenceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def stems() -> tuple[str, ...]:
-    """Names of the files without ``.toml``; each reference's name begins with its file's."""
-    found = (file.name for file in (files(__package__) / "data").iterdir())
-    return tuple(sorted(name[:-5] for name in found if name.endswith(".toml")))
+    """Return the files' names without ``.toml``; each reference's name begins with its file's."""
+    file_names = (file.name for file in (files(__package__) / "data").iterdir())
+    return tuple(sorted(name[:-5] for name in file_names if name.endswith(".toml")))
 
 
 @cache
 def content(stem: str) -> ReferenceFile:
-    """What the file ``stem`` says.
+    """Return the content of the file ``stem``.
 
     Raises:
-        FabricgaugeError: the file is not what it should be; file and place in it are named.
+        FabricgaugeError: the file is invalid; the message names it and the place in it.
     """
     return read(stem, (files(__package__) / "data" / f"{stem}.toml").read_text(encoding="utf-8"))
 
 
 def read(stem: str, text: str) -> ReferenceFile:
-    """The content of a file of this name; pure. Errors are as for ``content``."""
+    """Parse the content of a file of this name; pure. Errors are as for ``content``."""
     try:
         return msgspec.convert(tomllib.loads(text), ReferenceFile)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:

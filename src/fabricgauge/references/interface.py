@@ -1,4 +1,4 @@
-"""Published results by name, as values of the model."""
+"""Find published results by name, as values of the model."""
 
 from difflib import get_close_matches
 
@@ -9,12 +9,12 @@ from fabricgauge.references.files import content, stems
 
 
 def names() -> tuple[str, ...]:
-    """All names, document by document, in the documents' order."""
+    """Return all names, document by document, in the documents' order."""
     return tuple(name for stem in stems() for name in content(stem).entries)
 
 
 def reference(name: str) -> Reference:
-    """The reference of that name; only its own document's file is read.
+    """Return the reference of that name; only its own document's file is read.
 
     Raises:
         UsageError: there is none; the message has the names that come close.
@@ -30,9 +30,9 @@ def reference(name: str) -> Reference:
 
 
 def _hint(name: str) -> str:
-    known = names()
-    near = get_close_matches(name, known, n=3, cutoff=0.5)
-    near = near or [one for one in known if name and name in one][:3]
-    if near:
-        return f"did you mean {' or '.join(near)}?"
-    return f"the names are: {', '.join(known)}"
+    all_names = names()
+    longer_names = [longer for longer in all_names if name and name in longer]
+    close_names = get_close_matches(name, all_names, n=3, cutoff=0.5) or longer_names[:3]
+    if close_names:
+        return f"did you mean {' or '.join(close_names)}?"
+    return f"the names are: {', '.join(all_names)}"

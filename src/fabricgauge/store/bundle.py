@@ -23,7 +23,7 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from fabricgauge.files.reading import opened, shown
-from fabricgauge.files.writing import doing, make_folder
+from fabricgauge.files.writing import make_folder, reporting
 from fabricgauge.model.bundle import BundleIndex
 from fabricgauge.model.errors import StoreError
 from fabricgauge.store.run_directory import read_json, write_json, write_whole
@@ -49,7 +49,7 @@ class BundleWriter:
         self.path = path
         self._index = index
         self._troubles: dict[str, str] = {}
-        with doing("create", path):
+        with reporting("create", path):
             make_folder(path)
             if any(path.iterdir()):
                 raise StoreError(f"{path} is not empty; name a new directory with --output")
@@ -59,7 +59,7 @@ class BundleWriter:
         folder = self.path / folder_name(node)
         if trouble:
             self._troubles[node] = trouble
-        with doing("write", folder):
+        with reporting("write", folder):
             make_folder(folder, self.path)
         content = raw.encode(errors="replace")
         write_whole(folder / f"{ANSWER}{SUFFIX}", content, self.path, sync=False)
@@ -136,7 +136,7 @@ def _folders(path: Path) -> list[Path]:
 
 
 def _listed(folder: Path) -> list[Path]:
-    with doing("read", folder):
+    with reporting("read", folder):
         return sorted(folder.iterdir())
 
 
@@ -181,5 +181,5 @@ def _is_text(file: Path) -> bool:
 
 
 def _text(file: Path, root: Path) -> str:
-    with doing("read", file, "a bundle holds copies, no links"), opened(file, root) as answer:
+    with reporting("read", file, "a bundle holds copies, no links"), opened(file, root) as answer:
         return answer.read(MOST_BYTES).decode(errors="replace")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.files.writing import doing, kept
+from fabricgauge.files.writing import open_kept, reporting
 from fabricgauge.model.errors import UsageError
 from fabricgauge.store.run_directory import RunDirectory, now_utc
 
@@ -39,7 +39,7 @@ def held(directory: RunDirectory) -> Iterator[None]:
         StoreError: the run directory cannot be written.
     """
     path = directory.path
-    with doing("write", path / OWNER):
+    with reporting("write", path / OWNER):
         place = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             file = _taken(place, path)
@@ -58,7 +58,7 @@ def held(directory: RunDirectory) -> Iterator[None]:
 def _taken(place: int, path: Path) -> int:
     """Return the locked file, with this program's name in it."""
     while True:
-        file = kept(OWNER, place)
+        file = open_kept(OWNER, place)
         try:
             if not is_ours(file):
                 raise UsageError(_refusal(path, _read(file)))

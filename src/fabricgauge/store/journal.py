@@ -18,7 +18,7 @@ import msgspec
 from fabricgauge.files.ownership import not_own
 from fabricgauge.files.places import place
 from fabricgauge.files.reading import read_bytes
-from fabricgauge.files.writing import doing, make_folder, stream
+from fabricgauge.files.writing import make_folder, reporting, stream
 from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import StoreError
 from fabricgauge.store.holding import is_ours
@@ -69,7 +69,7 @@ class Journal:
             StoreError: its file cannot be opened, or another process writes it.
         """
         self.path = path
-        with doing("write", path / LINES):
+        with reporting("write", path / LINES):
             self._file = stream(path / LINES, anew=False)
             _lock(self._file.fileno(), path)
             whole = read_bytes(path / LINES, path).rpartition(b"\n")
@@ -84,7 +84,7 @@ class Journal:
         """
         now = now_utc("%Y-%m-%dT%H:%M:%S.%fZ")
         left = line = msgspec.json.encode(msgspec.structs.replace(entry, at=now)) + b"\n"
-        with doing("write", self.path / LINES):
+        with reporting("write", self.path / LINES):
             try:
                 while left:  # on a disk that is nearly full only a part is taken
                     left = left[self._file.write(left) :]
@@ -106,7 +106,7 @@ def alone(under: Path) -> Iterator[None]:
     Raises:
         StoreError: another process does, or there can be no such directory.
     """
-    with doing("make a journal in", under):
+    with reporting("make a journal in", under):
         make_folder(under)
         held = os.open(under, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -145,7 +145,7 @@ def begin(planned: Planned, under: Path) -> Journal:
         StoreError: it cannot be made.
     """
     stamp = now_utc("%Y-%m-%d-%H%M%S")
-    with doing("make a journal in", under):
+    with reporting("make a journal in", under):
         path = _fresh(under, f"{stamp}-{planned.configuration.backend}")
     write_json(path / PLAN, planned, path)
     return Journal(path)
@@ -174,7 +174,7 @@ def read(path: Path) -> tuple[Planned, tuple[JournalEntry, ...]]:
         )
     planned = read_json(path / PLAN, path, Planned)
     lines = path / LINES  # not there yet where the process ended before it began
-    with doing("read", path):
+    with reporting("read", path):
         raw = read_bytes(lines, path) if os.path.lexists(lines) else b""
     entries = tuple(_entries(path, raw))
     count = len(planned.configuration.steps)

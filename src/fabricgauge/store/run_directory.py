@@ -48,7 +48,7 @@ class RunDirectory:
             StoreError: it cannot be made, with the reason and the path.
         """
         path = root / f"{now_utc('%Y%m%dT%H%M%SZ')}-{secrets.token_hex(3)}{PARTIAL}"
-        with writing.doing("create", path, "choose another place with --output"):
+        with writing.reporting("create", path, "choose another place with --output"):
             root.mkdir(0o755, parents=True, exist_ok=True)
             path.mkdir(writing.FOLDER_MODE)
             (path / "raw").mkdir(writing.FOLDER_MODE)
@@ -77,7 +77,7 @@ class RunDirectory:
     def raw(self, name: str) -> Path:
         """The folder ``raw/<name>``, made if need be; ``name`` is ours, never a host's."""
         folder = self.path / "raw" / name
-        with writing.doing("create", folder):
+        with writing.reporting("create", folder):
             writing.make_folder(folder, self.path)
         return folder
 
@@ -99,7 +99,7 @@ class RunDirectory:
             mode = source.stat().st_mode & 0o777
         except OSError:
             return
-        with writing.doing("copy", source):
+        with writing.reporting("copy", source):
             writing.write_whole(place, content, self.path, sync=False, mode=mode)
 
     def write(self, name: str, value: Any) -> None:
@@ -116,7 +116,7 @@ class RunDirectory:
     def append_all(self, name: str, values: Iterable[Any]) -> None:
         """Append a line for each value; all are on disk when this returns."""
         lines = b"".join(msgspec.json.encode(value) + b"\n" for value in values)
-        with writing.doing("write", self.path / name):
+        with writing.reporting("write", self.path / name):
             writing.append(self.path / name, lines, self.path)
 
     def read(self, name: str, kind: type[_T]) -> _T:
@@ -133,7 +133,7 @@ class RunDirectory:
         values: list[_T] = []
         damaged: list[str] = []
         lines: list[bytes] = []
-        with writing.doing("read", path), suppress(FileNotFoundError):
+        with writing.reporting("read", path), suppress(FileNotFoundError):
             lines = reading.read_bytes(path, self.path).splitlines()
         for number, line in enumerate(lines, start=1):
             try:
@@ -153,7 +153,7 @@ class RunDirectory:
         if self.complete:
             return
         final = self.path.with_name(self.identity)
-        with writing.doing("rename", self.path):
+        with writing.reporting("rename", self.path):
             self.path.rename(final)
         self.path = final
 
@@ -164,7 +164,7 @@ def write_whole(path: Path, content: writing.Content, within: Path, *, sync: boo
     Raises:
         StoreError: it cannot be written, with the reason.
     """
-    with writing.doing("write", path):
+    with writing.reporting("write", path):
         writing.write_whole(path, content, within, sync=sync)
 
 
@@ -179,7 +179,7 @@ def read_json(path: Path, within: Path, kind: type[_T], remedy: str = "", damage
     Raises:
         StoreError: it cannot be read, and ``remedy``; or it is ``damaged``.
     """
-    with writing.doing("read", path, remedy):
+    with writing.reporting("read", path, remedy):
         content = reading.read_bytes(path, within)
     try:
         return msgspec.json.decode(content, type=kind)
@@ -204,7 +204,7 @@ def find(root: Path, wanted: str) -> RunDirectory:
 
 
 def _by_identity(root: Path, wanted: str) -> RunDirectory:
-    with writing.doing("list", root, "name the place with --output"):
+    with writing.reporting("list", root, "name the place with --output"):
         runs = sorted(entry for entry in root.iterdir() if (entry / "run.json").exists())
     matching = runs[-1:] if wanted == "latest" else [r for r in runs if r.name.startswith(wanted)]
     if len(matching) == 1:

@@ -13,7 +13,7 @@ from fabricgauge.app.groups import Culprits, holds_culprit, planned_instead
 from fabricgauge.app.networks import lone, partial, unjoined
 from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.target import Target
-from fabricgauge.connect.rounds import gathered
+from fabricgauge.connect.rounds import gather_round
 from fabricgauge.discover.interface import fabric_of
 from fabricgauge.doctor.reachability import find_connection_faults
 from fabricgauge.model.batch import EACH_SUBNET, BatchJob
@@ -98,7 +98,7 @@ def _write_job(
         lone=lone(target.request, fabric, last.nodes),
     )
     rounds = tuple(
-        gathered(network, names, said)
+        gather_round(network, names, said)
         for subnet, names, said in last.connected()
         if (network := _network_at(subnet, last.nodes[0], fabric)) is not None
     )
@@ -134,7 +134,7 @@ def _write_pairs(
         for subnet, names, said in attempt.connected():
             if subnet in subnets:
                 network = _called(subnet, fabric)
-                tried[network][frozenset(names.values())] = gathered(network, names, said)
+                tried[network][frozenset(names.values())] = gather_round(network, names, said)
     rounds = tuple(_joined(network, tuple(each.values())) for network, each in tried.items())
     plan = msgspec.structs.replace(pairs, launches=launches)
     return _write(directory, fabric, plan, rounds, begun[-1] if begun else None)
