@@ -56,7 +56,7 @@ def test_roots_files_are_a_sites_and_not_ones_own(
 ) -> None:
     here = file.stat().st_uid
     monkeypatch.setattr("fabricgauge.files.ownership.os.geteuid", lambda: here + 7)
-    monkeypatch.setattr(ownership, "_roots", lambda: {0, here})
+    monkeypatch.setattr(ownership, "_root_ids", lambda: {0, here})
     assert "belongs to" in not_own(file)
     assert not_own(file, or_roots=True) == ""
 
