@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from fabricgauge import process
 from fabricgauge.app.compare import side
 from fabricgauge.app.profile import FOLDER, read_profiles
-from fabricgauge.compare.prediction import predicted, recorded_s
+from fabricgauge.compare.prediction import predict, recorded_s
 from fabricgauge.engines.find import describe_mpi, embedded_mpi
 from fabricgauge.lab.spec import LabSpec, NetworkSpec, numbered_nodes
 from fabricgauge.lab.up import down, up
@@ -195,7 +195,7 @@ def _row(
     pairs = list(
         in_turn(lambda: _launched(a, argv, folder), lambda: _launched(b, argv, folder), rounds)
     )
-    said = predicted(pairs[0][0], a.setting.name, a.curves, b.setting.name, b.curves)
+    said = predict(pairs[0][0], a.setting.name, a.curves, b.setting.name, b.curves)
     times = np.array([[recorded_s(one) / one.size for one in pair] for pair in pairs])
     return (
         name, _ratio(said.least_ratio), _ratio(said.most_ratio),

@@ -27,4 +27,4 @@ def test_buffers_that_lay_elsewhere_are_told_of() -> None:
     for one, other, told in ((a, b, True), (b, b, False)):
         done = compare(operand("a"), [one], operand("b"), [other], 0.05)
         notes = " ".join(note for pair in done.pairs for note in pair.notes)
-        assert ("A's buffers lay in host memory, B's in cuda,host memory" in notes) == told
+        assert ("A's buffers were in host memory, B's in cuda,host memory" in notes) == told

@@ -9,7 +9,7 @@ from tests.discover.test_ports import alike
 from tests.judge import planted
 
 from fabricgauge.compare.layers import layers, median
-from fabricgauge.compare.varying import from_figures, varied
+from fabricgauge.compare.varying import compare_arms, from_figures
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Column, Design, Factor
@@ -121,15 +121,15 @@ def stored(folder: Path, of: Fabric, network: str, *interfaces: str, tcp: bool) 
     [
         (None, ("net1", "eth0"), ("net1", "eth0"), ""),
         (None, ("net1", "eth0"), ("net2", "eth1"),
-         "at c1 the bytes of mpi crossed eth1, those before it eth0"),
+         "at c1 the bytes of mpi crossed eth1, the arms before it eth0"),
         (None, ("net1", "eth0", "eth1"), ("net1", "eth0", "eth1"),
          "at c1 the bytes of sockets crossed eth0 and eth1"),
         (None, ("net1", "lo"), ("net1", "eth0"),
-         "at c1 the bytes of mpi crossed eth0, those before it lo"),
+         "at c1 the bytes of mpi crossed eth0, the arms before it lo"),
         (rdma_nodes.ROCE, ("10.30.0.0/24", "ens1f0np0"), ("roce", "mlx5_0:1"), ""),
         (rdma_nodes.HDR, ("10.20.0.0/24", "ib0"), ("infiniband", "mlx5_0:1"), ""),
         (rdma_nodes.NDR, ("infiniband-rail1", "mlx5_0:1"), ("infiniband-rail2", "mlx5_1:1"),
-         "at c1 the bytes of mpi crossed mlx5_1, those before it mlx5_0"),
+         "at c1 the bytes of mpi crossed mlx5_1, the arms before it mlx5_0"),
     ],
 )  # fmt: skip
 def test_a_ledger_is_made_of_runs_that_crossed_one_wire_alone(
@@ -142,7 +142,7 @@ def test_a_ledger_is_made_of_runs_that_crossed_one_wire_alone(
         for arm, (network, *wires) in enumerate((first, second))
     ]
     factor, arms = Factor("transport", ("sockets", "mpi")), (("sockets",), ("mpi",))
-    found = varied(Design((factor,), arms, (), ((0, 1),) * 3, 1), runs, 0.0)
+    found = compare_arms(Design((factor,), arms, (), ((0, 1),) * 3, 1), runs, 0.0)
     assert bool(found.layers) is not bool(told), found.notes
     assert [note.split(": ", 1)[1] for note in found.notes] == ([told] if told else [])
     assert found.effects

@@ -91,8 +91,8 @@ def test_arms_that_are_not_believed_decide_nothing_but_worse(
 ) -> None:
     monkeypatch.setattr(varying, "figures", lambda *_: (COLUMNS, of_two(change, 0.001)))
     made = design(factors(2), 10, seed=1)
-    assert varying.varied(made, (), 0.0).finding == finding
-    assert varying.varied(made, (), 0.0, believed=False).finding == unbelieved
+    assert varying.compare_arms(made, (), 0.0).finding == finding
+    assert varying.compare_arms(made, (), 0.0, believed=False).finding == unbelieved
 
 
 @pytest.mark.parametrize("blocks", [1, 8])

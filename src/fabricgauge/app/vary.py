@@ -13,7 +13,7 @@ from fabricgauge.app.programs import engine_for
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.ceiling.technologies import ceilings
-from fabricgauge.compare.varying import varied
+from fabricgauge.compare.varying import compare_arms
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
@@ -249,7 +249,7 @@ def _compared(
         for note in (*why, *cautions(each), *_later(each))
     )
     believed = complete and not any(against)
-    return varied(design, runs, tolerance, tuple(dict.fromkeys(told)), believed=believed)
+    return compare_arms(design, runs, tolerance, tuple(dict.fromkeys(told)), believed=believed)
 
 
 def _verdicts(run: Run) -> tuple[Verdict, ...]:

@@ -112,7 +112,7 @@ def _predict(a: str, b: str, root: Path, options: dict[str, Any]) -> None:
     """The time in communication of an application on both."""
     from fabricgauge.app.compare import side, with_doubts
     from fabricgauge.app.profile import profile_named
-    from fabricgauge.compare.prediction import predicted
+    from fabricgauge.compare.prediction import predict
 
     mix = profile_named(options["mix"], root)
     sides = side(a, root), side(b, root)
@@ -122,7 +122,7 @@ def _predict(a: str, b: str, root: Path, options: dict[str, Any]) -> None:
         for name, each in zip("AB", (one, other), strict=True)
         for why in each.invalid[:1]
     ]
-    found = predicted(
+    found = predict(
         mix, one.name, sides[0].curves, other.name, sides[1].curves,
         tuple(dict.fromkeys((*one.notes, *other.notes))), invalid,
     )  # fmt: skip

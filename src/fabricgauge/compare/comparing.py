@@ -1,4 +1,4 @@
-"""B against A: pairs of curves in a few figures, what makes these doubtful, and the outcome."""
+"""Compare B with A: sum up pairs of curves, caution where they are doubtful, give an outcome."""
 
 import math
 from collections import Counter
@@ -9,7 +9,13 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from fabricgauge.compare.differences import Compared, compared, doubt, holm, regression
+from fabricgauge.compare.differences import (
+    ComparedCurves,
+    compare_curves,
+    doubt,
+    holm,
+    regression,
+)
 from fabricgauge.compare.matching import as_times, match
 from fabricgauge.model import verdict
 from fabricgauge.model.comparison import (
@@ -28,15 +34,17 @@ from fabricgauge.stats.repeats import merged
 
 
 def summary(differences: Sequence[Difference], corrected: int) -> Summary:
-    """Over at least one difference; ``corrected`` as in ``Summary``."""
-    changes = [one.change for one in differences]
-    standings = Counter(one.standing for one in differences)
+    """Sum up at least one difference; ``corrected`` is as in ``Summary``."""
+    changes = [difference.change for difference in differences]
+    standings = Counter(difference.standing for difference in differences)
     return Summary(
         sizes=len(differences),
         median_change=float(np.median(changes)),
         least_change=min(changes),
         largest_change=max(changes),
-        mean_ratio=math.exp(float(np.mean([math.log(one.ratio) for one in differences]))),
+        mean_ratio=math.exp(
+            float(np.mean([math.log(difference.ratio) for difference in differences]))
+        ),
         worse=standings["worse"],
         better=standings["better"],
         within=standings["within"],
@@ -45,60 +53,67 @@ def summary(differences: Sequence[Difference], corrected: int) -> Summary:
     )
 
 
-def crossovers(pair: Compared) -> tuple[Crossover, ...]:
-    """Where the sign of the change turns, in ascending order of size.
+def crossovers(pair: ComparedCurves) -> tuple[Crossover, ...]:
+    """Return where the sign of the change turns, in ascending order of size.
 
-    A significant one lies between the last size that is surely on one side and the first
-    that is surely on the other, whatever the sizes between them say.
+    A significant crossover lies between the last size that is clearly on one side and the first
+    that is clearly on the other, whatever the sizes between them show.
     """
-    sized = [one for one in pair.differences if one.message_bytes is not None and one.ratio != 1.0]
-    sure = [one for one in sized if _sure(one, pair)]
-    found = list(_turns(sure, pair.less_is_better, significant=True))
-    apart = [
-        turn
-        for turn in _turns(sized, pair.less_is_better, significant=False)
-        if all(o.to_bytes <= turn.from_bytes or turn.to_bytes <= o.from_bytes for o in found)
+    sized = [
+        difference
+        for difference in pair.differences
+        if difference.message_bytes is not None and difference.ratio != 1.0
     ]
-    return tuple(sorted((*found, *apart), key=lambda one: one.from_bytes))
+    clear = [difference for difference in sized if _is_clear(difference, pair)]
+    clear_turns = list(_find_turns(clear, pair.less_is_better, significant=True))
+    other_turns = [
+        turn
+        for turn in _find_turns(sized, pair.less_is_better, significant=False)
+        if all(
+            clear_turn.to_bytes <= turn.from_bytes or turn.to_bytes <= clear_turn.from_bytes
+            for clear_turn in clear_turns
+        )
+    ]
+    return tuple(sorted((*clear_turns, *other_turns), key=lambda turn: turn.from_bytes))
 
 
-def _sure(difference: Difference, pair: Compared) -> bool:
+def _is_clear(difference: Difference, pair: ComparedCurves) -> bool:
     if pair.basis == "means":
         return abs(difference.change) > pair.tolerance
     low, high = difference.low, difference.high
     return low is not None and (low > 1.0 or (high is not None and high < 1.0))
 
 
-def _turns(
+def _find_turns(
     differences: Sequence[Difference], less_is_better: bool, significant: bool
 ) -> Iterator[Crossover]:
-    for one, other in pairwise(differences):
-        if (one.ratio > 1.0) != (other.ratio > 1.0):
+    for smaller, larger in pairwise(differences):
+        if (smaller.ratio > 1.0) != (larger.ratio > 1.0):
             becomes: Literal["worse", "better"] = (
-                "worse" if (other.ratio > 1.0) == less_is_better else "better"
+                "worse" if (larger.ratio > 1.0) == less_is_better else "better"
             )
-            sizes = one.message_bytes or 0, other.message_bytes or 0
+            sizes = smaller.message_bytes or 0, larger.message_bytes or 0
             yield Crossover(*sizes, becomes, significant)
 
 
 _ONE_LAUNCH = (
-    "one launch on at least one side: what differs from launch to launch is in no interval"
-    " here; measure with several (--profile standard)"
+    "one launch on at least one side: the intervals do not contain differences between launches;"
+    " measure several (--profile standard)"
 )
-#: As the rule `floor` has it for the quickest of networks.
+#: The limit of the rule `floor` for the quickest networks.
 NO_NETWORK_S = 0.5e-6
-#: Memory that ranks share takes 0.1 to 0.7 µs: a latency above is not taken for memory's.
+#: Memory that ranks share takes 0.1 to 0.7 µs: a higher latency is not taken for memory's.
 MOST_OF_MEMORY_S = 0.7e-6
 _MEANS = "means only: no interval possible"
 
 
-def cautions(pair: Compared) -> Iterator[str]:
-    """Sentences for a person, the weightiest first."""
+def cautions(pair: ComparedCurves) -> Iterator[str]:
+    """Yield reasons for caution as sentences, the weightiest first."""
     a, b = pair.a, pair.b
     if pair.basis == "intervals":
         yield _ONE_LAUNCH
     elif pair.basis == "means" and a.statistic == b.statistic == "median":
-        bare = sum(one.low is None for one in pair.differences)
+        bare = sum(difference.low is None for difference in pair.differences)
         yield (
             f"too few samples or repetitions for an interval at {bare} of {len(pair.differences)}"
             " sizes: the bare figures decide"
@@ -114,15 +129,15 @@ def cautions(pair: Compared) -> Iterator[str]:
         yield f"A measured: {a.what}; B: {b.what}"
     if a.transport and b.transport and a.transport != b.transport:
         yield f"A went over {a.transport}, B over {b.transport}"
-    lay = [one.settings.get("memory", "host") for one in (a, b)]
-    if lay[0] != lay[1]:
-        yield f"A's buffers lay in {lay[0]} memory, B's in {lay[1]} memory"
-    yield from _settings(a, b)
-    yield from _of_side("A", a)
-    yield from _of_side("B", b)
+    a_memory, b_memory = (curve.settings.get("memory", "host") for curve in (a, b))
+    if a_memory != b_memory:
+        yield f"A's buffers were in {a_memory} memory, B's in {b_memory} memory"
+    yield from _setting_cautions(a, b)
+    yield from _side_cautions("A", a)
+    yield from _side_cautions("B", b)
 
 
-def _settings(a: SuiteCurve, b: SuiteCurve) -> Iterator[str]:
+def _setting_cautions(a: SuiteCurve, b: SuiteCurve) -> Iterator[str]:
     for key in sorted(a.settings.keys() & b.settings.keys()):
         if key not in {*RESULTS, "memory"} and a.settings[key] != b.settings[key]:
             yield f"{key} is {a.settings[key]} in A, {b.settings[key]} in B"
@@ -130,18 +145,18 @@ def _settings(a: SuiteCurve, b: SuiteCurve) -> Iterator[str]:
         yield f"A ran on {a.ranks} ranks, B on {b.ranks}"
 
 
-def _of_side(side: Side, curve: SuiteCurve) -> Iterator[str]:
-    if why := _in_memory(curve):
+def _side_cautions(side: Side, curve: SuiteCurve) -> Iterator[str]:
+    if why := _memory_sign(curve):
         yield f"{side} {why}: memory that both ranks share was measured"
     if curve.cut_off:
         yield f"{side} is cut off: {curve.cut_off}"
     for failure in curve.failures:
-        where = "" if failure.message_bytes is None else f" at {failure.message_bytes} bytes"
-        yield f"{side} has no figure{where} (line {failure.line}): {failure.trouble}"
+        place = "" if failure.message_bytes is None else f" at {failure.message_bytes} bytes"
+        yield f"{side} has no figure{place} (line {failure.line}): {failure.trouble}"
 
 
-def _in_memory(curve: SuiteCurve) -> str:
-    """Why a curve is that of memory which both ranks share; empty if nothing shows it."""
+def _memory_sign(curve: SuiteCurve) -> str:
+    """Return why a curve is that of memory which both ranks share; empty without a sign."""
     quickest = _quickest(curve)
     if quickest < NO_NETWORK_S:
         return (
@@ -154,22 +169,22 @@ def _in_memory(curve: SuiteCurve) -> str:
 
 
 def _quickest(curve: SuiteCurve) -> float:
-    """The least half round trip in s, infinite for another figure."""
+    """Return the least half round trip in s, infinite for another figure."""
     if curve.pattern != "latency" or curve.quantity != "time":
         return math.inf
-    return min((one.estimate.value for one in curve.points), default=math.inf)
+    return min((point.estimate.value for point in curve.points), default=math.inf)
 
 
-def _invalid(a: SuiteCurve, b: SuiteCurve) -> str:
-    """Why two curves are not comparable: one alone is memory that both ranks share."""
-    for side, one, another in (("A", a, b), ("B", b, a)):
-        why = _in_memory(one)
-        if why and not _in_memory(another) and _quickest(another) > MOST_OF_MEMORY_S:
+def _incomparable(a: SuiteCurve, b: SuiteCurve) -> str:
+    """Return why two curves are not comparable: only one is memory that both ranks share."""
+    for side, curve, other_curve in (("A", a, b), ("B", b, a)):
+        why = _memory_sign(curve)
+        if why and not _memory_sign(other_curve) and _quickest(other_curve) > MOST_OF_MEMORY_S:
             return f"{side} {why}, and the other side is not shown to be memory"
     return ""
 
 
-#: What each outcome is among those of a run; the exit status follows from that.
+#: The outcome of a run for each outcome of a comparison; the exit status follows from it.
 AS_OF_A_RUN: dict[ComparisonOutcome, verdict.Outcome] = {
     "invalid": verdict.Outcome.INVALID,
     "regression": verdict.Outcome.FAIL,
@@ -189,84 +204,90 @@ def compare(
     b_curves: Sequence[SuiteCurve],
     tolerance: float,
 ) -> Comparison:
-    """Hold every curve of B against A's of its kind.
+    """Compare every curve of B with A's of its kind.
 
     ``tolerance`` is a share of A, 0 to below 1. Repetitions of one benchmark are merged.
     """
-    ours, alone = _usable("A", a_curves)
-    others, more = _usable("B", b_curves)
-    matched, unmatched = match(ours, others)
-    looked_at = [compared(one, other, tolerance) for one, other in matched]
-    pairs = _pairs([one for one in looked_at if one.differences])
-    apart = [
-        left_out
-        for one in looked_at
-        if not one.differences
-        for left_out in (Unmatched("A", one.a, _NO_SIZE), Unmatched("B", one.b, _NO_SIZE))
+    a_usable, a_unusable = _usable_curves("A", a_curves)
+    b_usable, b_unusable = _usable_curves("B", b_curves)
+    matched, unmatched = match(a_usable, b_usable)
+    compared = [compare_curves(a_curve, b_curve, tolerance) for a_curve, b_curve in matched]
+    pairs = _correct_pairs([curves for curves in compared if curves.differences])
+    without_common_size = [
+        unmatched_curve
+        for curves in compared
+        if not curves.differences
+        for unmatched_curve in (
+            Unmatched("A", curves.a, _NO_SIZE),
+            Unmatched("B", curves.b, _NO_SIZE),
+        )
     ]
-    left = (*alone, *more, *_with_lost(pairs, (*unmatched, *apart)))
-    outcome = "invalid" if a.invalid or b.invalid else _outcome(pairs, left)
-    return Comparison(a, b, tolerance, outcome, pairs, left)
+    lost = _mark_lost(pairs, (*unmatched, *without_common_size))
+    all_unmatched = (*a_unusable, *b_unusable, *lost)
+    outcome = "invalid" if a.invalid or b.invalid else _outcome(pairs, all_unmatched)
+    return Comparison(a, b, tolerance, outcome, pairs, all_unmatched)
 
 
-def _with_lost(pairs: Sequence[Pair], left: Iterable[Unmatched]) -> tuple[Unmatched, ...]:
+def _mark_lost(pairs: Sequence[Pair], unmatched: Iterable[Unmatched]) -> tuple[Unmatched, ...]:
     """Mark the curves of A that B lacks, unless another column of the table was compared."""
-    compared_tables = {_place(pair.a) for pair in pairs}
+    compared_tables = {_table_of(pair.a) for pair in pairs}
     return tuple(
-        msgspec.structs.replace(one, lost=True)
-        if one.side == "A" and _place(one.curve) not in compared_tables
-        else one
-        for one in left
+        msgspec.structs.replace(entry, lost=True)
+        if entry.side == "A" and _table_of(entry.curve) not in compared_tables
+        else entry
+        for entry in unmatched
     )
 
 
-def _place(curve: SuiteCurve) -> tuple[object, ...]:
-    """What the columns of one table, and they alone, have in common."""
+def _table_of(curve: SuiteCurve) -> tuple[object, ...]:
+    """Return a key that the columns of one table, and no others, share."""
     network = curve.settings.get("network", "")
     return curve.source, curve.benchmark, curve.first_line, curve.hosts, network, curve.pairs
 
 
-def _usable(side: Side, curves: Sequence[SuiteCurve]) -> tuple[list[SuiteCurve], list[Unmatched]]:
+def _usable_curves(
+    side: Side, curves: Sequence[SuiteCurve]
+) -> tuple[list[SuiteCurve], list[Unmatched]]:
     empty = [Unmatched(side, curve, _NO_FIGURE) for curve in curves if not curve.points]
-    kept, told = as_times(side, [curve for curve in curves if curve.points])
-    return list(merged(kept)), empty + told
+    curves_with_points, derived = as_times(side, [curve for curve in curves if curve.points])
+    return list(merged(curves_with_points)), empty + derived
 
 
-def _pairs(looked_at: Sequence[Compared]) -> tuple[Pair, ...]:
-    """Holm's correction spans all sizes of all pairs, then each pair gets its share back."""
-    rejected = iter(holm([p for one in looked_at for p in one.p_values]))
-    counts = [sum(next(rejected) for _ in one.p_values) for one in looked_at]
-    each = zip(looked_at, counts, strict=True)
-    return tuple(_pair(one, count, len(looked_at)) for one, count in each)
+def _correct_pairs(compared: Sequence[ComparedCurves]) -> tuple[Pair, ...]:
+    """Apply Holm's correction to all sizes of all pairs, and give each pair its part."""
+    rejected = iter(holm([p for curves in compared for p in curves.p_values]))
+    counts = [sum(next(rejected) for _ in curves.p_values) for curves in compared]
+    corrected = zip(compared, counts, strict=True)
+    return tuple(_pair_of(curves, count, len(compared)) for curves, count in corrected)
 
 
-def _pair(one: Compared, corrected: int, pairs: int) -> Pair:
-    together = summary(one.differences, corrected)
-    worse = regression(one, together, pairs)
+def _pair_of(curves: ComparedCurves, corrected: int, pairs: int) -> Pair:
+    overall = summary(curves.differences, corrected)
+    worse = regression(curves, overall, pairs)
     return Pair(
-        a=one.a,
-        b=one.b,
-        basis=one.basis,
-        differences=one.differences,
-        summary=together,
-        crossovers=crossovers(one),
-        only_a=one.only_a,
-        only_b=one.only_b,
+        a=curves.a,
+        b=curves.b,
+        basis=curves.basis,
+        differences=curves.differences,
+        summary=overall,
+        crossovers=crossovers(curves),
+        only_a=curves.only_a,
+        only_b=curves.only_b,
         regression=worse,
-        notes=tuple(cautions(one)),
-        doubt="" if worse else doubt(one),
-        invalid=_invalid(one.a, one.b),
+        notes=tuple(cautions(curves)),
+        doubt="" if worse else doubt(curves),
+        invalid=_incomparable(curves.a, curves.b),
     )
 
 
-def _outcome(pairs: Sequence[Pair], left: Iterable[Unmatched]) -> ComparisonOutcome:
+def _outcome(pairs: Sequence[Pair], unmatched: Iterable[Unmatched]) -> ComparisonOutcome:
     if not pairs:
         return "nothing comparable"
     if any(pair.invalid for pair in pairs):
         return "invalid"
     if any(pair.regression for pair in pairs):
         return "regression"
-    if any(one.lost for one in left):
+    if any(entry.lost for entry in unmatched):
         return "undecided"
     if any(pair.doubt for pair in pairs) or all(pair.summary.undecided for pair in pairs):
         return "undecided"

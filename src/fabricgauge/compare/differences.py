@@ -1,7 +1,7 @@
-"""Two curves of one kind at the sizes that both have, and when B is called worse than A.
+"""Compare two curves of one kind at their common sizes, and decide if B is worse than A.
 
-Among many sizes some differ by chance, and the interval of a single launch does not show what
-differs from launch to launch. So one size beyond the tolerance is not enough. One of these must
+Among many sizes some differ by chance, and the interval of a single launch does not contain
+differences between launches. So one size beyond the tolerance is not enough. One of these must
 hold:
 
 - More sizes are worse than better, or more are worse in a row, than tossing coins explains. This
@@ -24,15 +24,15 @@ from fabricgauge.words.figures import times
 
 #: The chance of a false alarm over all sizes and curves that Holm's correction keeps to.
 FAMILY_ERROR = 0.05
-#: What a launch may be off by as a whole (a standard deviation, as a share), before other
-#: launches tell: the share from which judge/thresholds.py warns of launches that differ.
+#: Standard deviation of a whole launch, as a share, while no other launch is known: the share
+#: from which judge/thresholds.py warns of launches that differ.
 LAUNCH_ALLOWANCE = 0.05
 
 _NORMAL = NormalDist()
 
 
 def ratio_interval(a: Estimate, b: Estimate) -> tuple[float, float] | None:
-    """Ends of B over A; None where a side has no interval that means something."""
+    """Return the ends of B over A; None if a side has no meaningful interval."""
     if not (a.supported and b.supported and a.low > 0 and b.low > 0):
         return None
     return b.low / a.high, b.high / a.low
@@ -41,7 +41,7 @@ def ratio_interval(a: Estimate, b: Estimate) -> tuple[float, float] | None:
 def standing(
     ratio: float, interval: tuple[float, float] | None, tolerance: float, less_is_better: bool
 ) -> Standing:
-    """Where B stands to A's band of ``1 ± tolerance``; bare figures are never ``open``."""
+    """Place B in A's band of ``1 ± tolerance``; bare figures are never ``open``."""
     low, high = interval or (ratio, ratio)
     if low > 1.0 + tolerance:
         return "worse" if less_is_better else "better"
@@ -51,10 +51,10 @@ def standing(
 
 
 def chance_of_no_loss(a: Estimate, b: Estimate, tolerance: float, less_is_better: bool) -> float:
-    """One-sided p-value of "B is worse than A by no more than the tolerance".
+    """Return the one-sided p-value of "B is worse than A by no more than the tolerance".
 
-    On the logarithmic scale, the distance to the tolerance in units of both standard errors
-    added (not their squares: the conservative interval's way), taken as normal.
+    The distance to the tolerance on the logarithmic scale, in units of both standard errors added
+    (not their squares, which is less conservative), is taken as normal.
     """
     sign = 1.0 if less_is_better else -1.0
     loss = sign * math.log(b.value / a.value)
@@ -63,10 +63,10 @@ def chance_of_no_loss(a: Estimate, b: Estimate, tolerance: float, less_is_better
 
 
 def _standard_error(estimate: Estimate) -> float:
-    """From the wider half of the interval, at the lesser of two confidences.
+    """Return the error from the wider half of the interval, at the lesser of two confidences.
 
     The hull of n launches holds the median over launches with 1 - 2^(1-n) only, which
-    matters where launches differ by more than the samples within one. A few launches
+    matters if launches differ by more than the samples within one. A few launches
     may agree by luck, and one always does: hence the allowance, over n.
     """
     half = max(
@@ -81,7 +81,7 @@ def _standard_error(estimate: Estimate) -> float:
 
 
 def holm(p_values: Sequence[float], error: float = FAMILY_ERROR) -> tuple[bool, ...]:
-    """Which hypotheses are rejected when the chance of any false rejection is ``error``.
+    """Return which hypotheses are rejected if the chance of any false rejection is ``error``.
 
     S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian
     Journal of Statistics 6, 1979.
@@ -94,15 +94,16 @@ def holm(p_values: Sequence[float], error: float = FAMILY_ERROR) -> tuple[bool, 
     return tuple(rejected)
 
 
-#: With one launch on a side, what differs from launch to launch is in no interval.
+#: With one launch on a side, no interval contains differences between launches.
 SEVERAL_LAUNCHES = 2
 
 
-class Compared(msgspec.Struct, frozen=True):
-    """A pair's sizes. ``p_values`` are those of the differences with intervals, in order.
+class ComparedCurves(msgspec.Struct, frozen=True):
+    """The sizes of a pair of curves.
 
-    ``times_worse`` is of each difference how many times as bad B is as ``tolerance`` allows.
-    ``lost`` are B's rows without a figure where A has one.
+    ``p_values`` are those of the differences with intervals, in order. ``times_worse`` has for each
+    difference how many times as bad B is as ``tolerance`` allows. ``lost`` are B's rows without a
+    figure at sizes where A has one.
     """
 
     a: SuiteCurve
@@ -121,61 +122,73 @@ class Compared(msgspec.Struct, frozen=True):
         return self.a.quantity in LESS_IS_BETTER
 
 
-def compared(a: SuiteCurve, b: SuiteCurve, tolerance: float) -> Compared:
-    """Every size of either curve; one where a figure is zero counts as not measured.
+def compare_curves(a: SuiteCurve, b: SuiteCurve, tolerance: float) -> ComparedCurves:
+    """Compare two curves at every size; a figure of zero counts as not measured.
 
-    Among sizes with intervals, one without decides nothing.
+    Among sizes with intervals, one without an interval decides nothing.
     """
-    of_a, of_b = _positive(a), _positive(b)
-    less = a.quantity in LESS_IS_BETTER
-    common = [size for size in of_a if size in of_b]
-    differences = tuple(_difference(of_a[size], of_b[size], less, tolerance) for size in common)
+    a_points, b_points = _measured_points(a), _measured_points(b)
+    less_is_better = a.quantity in LESS_IS_BETTER
+    common = [size for size in a_points if size in b_points]
+    differences = tuple(
+        _compare_points(a_points[size], b_points[size], less_is_better, tolerance)
+        for size in common
+    )
     basis = _basis(differences)
     if basis != "means":
         differences = tuple(
-            one if one.low is not None else msgspec.structs.replace(one, standing="open")
-            for one in differences
+            difference
+            if difference.low is not None
+            else msgspec.structs.replace(difference, standing="open")
+            for difference in differences
         )
-    sure = (one for one in differences if one.low is not None)
-    only_a = tuple(size for size in of_a if size not in of_b)
-    return Compared(
+    with_interval = (difference for difference in differences if difference.low is not None)
+    only_a = tuple(size for size in a_points if size not in b_points)
+    return ComparedCurves(
         a=a,
         b=b,
         tolerance=tolerance,
         basis=basis,
         differences=differences,
         times_worse=tuple(
-            one.ratio / (1.0 + tolerance) if less else (1.0 - tolerance) / one.ratio
-            for one in differences
+            difference.ratio / (1.0 + tolerance)
+            if less_is_better
+            else (1.0 - tolerance) / difference.ratio
+            for difference in differences
         ),
-        p_values=tuple(chance_of_no_loss(one.a, one.b, tolerance, less) for one in sure),
+        p_values=tuple(
+            chance_of_no_loss(difference.a, difference.b, tolerance, less_is_better)
+            for difference in with_interval
+        ),
         only_a=only_a,
-        only_b=tuple(size for size in of_b if size not in of_a),
-        lost=tuple(one for one in b.failures if one.message_bytes in only_a),
+        only_b=tuple(size for size in b_points if size not in a_points),
+        lost=tuple(difference for difference in b.failures if difference.message_bytes in only_a),
     )
 
 
-def _positive(curve: SuiteCurve) -> dict[int | None, SuitePoint]:
-    return {one.message_bytes: one for one in curve.points if one.estimate.value > 0}
+def _measured_points(curve: SuiteCurve) -> dict[int | None, SuitePoint]:
+    return {point.message_bytes: point for point in curve.points if point.estimate.value > 0}
 
 
-def _difference(a: SuitePoint, b: SuitePoint, less: bool, tolerance: float) -> Difference:
+def _compare_points(
+    a: SuitePoint, b: SuitePoint, less_is_better: bool, tolerance: float
+) -> Difference:
     ratio = b.estimate.value / a.estimate.value
     interval = ratio_interval(a.estimate, b.estimate)
     low, high = interval or (None, None)
-    band = standing(ratio, interval, tolerance, less)
+    band = standing(ratio, interval, tolerance, less_is_better)
     return Difference(a.message_bytes, a.estimate, b.estimate, ratio, low, high, band)
 
 
 def _basis(differences: tuple[Difference, ...]) -> Basis:
-    sure = [one for one in differences if one.low is not None]
-    if 2 * len(sure) < len(differences) or not sure:
+    with_interval = [difference for difference in differences if difference.low is not None]
+    if 2 * len(with_interval) < len(differences) or not with_interval:
         return "means"
-    fewest = min(min(one.a.launches, one.b.launches) for one in sure)
+    fewest = min(min(difference.a.launches, difference.b.launches) for difference in with_interval)
     return "launches" if fewest >= SEVERAL_LAUNCHES else "intervals"
 
 
-#: In a single launch one size in this many may have been disturbed as a whole.
+#: In a single launch one size in this many may be disturbed as a whole.
 SIZES_PER_DISTURBANCE = 12
 #: At a size with too few samples for an interval, chance makes no median this many times worse.
 GROSS = 2.0
@@ -184,55 +197,58 @@ GROSS = 2.0
 FAR, FAR_ALONE = 10.0, 1000.0
 
 
-def regression(pair: Compared, summary: Summary, pairs: int) -> str:
-    """The reason for an alarm over one of ``pairs`` pairs of curves, empty if there is none."""
-    if corrupt := sum(one.trouble == "corrupt" for one in pair.lost):
+def regression(pair: ComparedCurves, summary: Summary, pairs: int) -> str:
+    """Return the reason for an alarm over one of ``pairs`` pairs of curves, empty without one."""
+    if corrupt := sum(difference.trouble == "corrupt" for difference in pair.lost):
         return f"B has wrong data at {_sizes(corrupt)} where A has figures"
     if pair.basis == "means":
-        return _by_median(pair, summary) or _by_run(pair, summary) or _by_far(pair)
-    in_a_row = longest_run(pair.differences)
+        return _worse_median(pair, summary) or _worse_run(pair, summary) or _far_worse(pair)
+    run_length = longest_run(pair.differences)
     if chance_of_more(summary.worse, summary.better) <= FAMILY_ERROR / pairs:
         return (
             f"beyond the tolerance and all intervals B is worse at {summary.worse} sizes and"
             f" better at {summary.better}"
         )
-    if chance_of_run(in_a_row, summary.sizes) <= FAMILY_ERROR / pairs:
-        return f"beyond the tolerance and all intervals B is worse at {in_a_row} sizes in a row"
-    each = zip(pair.differences, pair.times_worse, strict=True)
-    gross = sum(one.low is None and times >= GROSS for one, times in each)
-    if summary.corrected + gross >= _least_corrected(summary.sizes, pair.basis):
+    if chance_of_run(run_length, summary.sizes) <= FAMILY_ERROR / pairs:
+        return f"beyond the tolerance and all intervals B is worse at {run_length} sizes in a row"
+    sizes_worse = zip(pair.differences, pair.times_worse, strict=True)
+    gross = sum(difference.low is None and times >= GROSS for difference, times in sizes_worse)
+    if summary.corrected + gross >= _required_sizes(summary.sizes, pair.basis):
         sizes = _sizes(summary.corrected)
-        sure = f"B is worse beyond the tolerance at {sizes} even after Holm's correction for all"
+        loss = f"B is worse beyond the tolerance at {sizes} even after Holm's correction for all"
         if not gross:
-            return sure
-        far = f"at least {GROSS:g} times worse at {_sizes(gross)} without an interval"
-        return f"{sure}, and {far}" if summary.corrected else f"B is {far}"
-    return _by_far(pair)
+            return loss
+        gross_loss = f"at least {GROSS:g} times worse at {_sizes(gross)} without an interval"
+        return f"{loss}, and {gross_loss}" if summary.corrected else f"B is {gross_loss}"
+    return _far_worse(pair)
 
 
-def doubt(pair: Compared) -> str:
-    """Why a pair without a regression is not shown to be without one; empty where it is shown.
+def doubt(pair: ComparedCurves) -> str:
+    """Return why a pair without an alarm may still have a regression; empty if it has none.
 
-    B has to have a figure wherever A has one, unless it was not asked for.
+    B must have a figure wherever A has one, unless it was not requested.
 
-    Bare figures cannot be told from chance, so each of them has to be within the tolerance. Where
+    Bare figures cannot be distinguished from chance, so each must be within the tolerance. If
     intervals are known, they do not explain a size that is many times worse.
     """
-    bare = pair.basis == "means"
-    worse = [
+    is_bare = pair.basis == "means"
+    worse_ratios = [
         ratio
-        for one, ratio in zip(pair.differences, pair.times_worse, strict=True)
-        if ratio > (1.0 if bare else GROSS) and (one.standing == "worse" or one.low is None)
+        for difference, ratio in zip(pair.differences, pair.times_worse, strict=True)
+        if ratio > (1.0 if is_bare else GROSS)
+        and (difference.standing == "worse" or difference.low is None)
     ]
-    if not worse:
-        return _without(pair)
-    at = f"B is worse beyond the tolerance at {len(worse)} of {len(pair.differences)} sizes"
-    sure = "by the bare figures " if bare else ""
-    return f"{sure}{at}, up to {times(max(worse))} times; measure these again"
+    if not worse_ratios:
+        return _missing_figures(pair)
+    place = (
+        f"B is worse beyond the tolerance at {len(worse_ratios)} of {len(pair.differences)} sizes"
+    )
+    source = "by the bare figures " if is_bare else ""
+    return f"{source}{place}, up to {times(max(worse_ratios))} times; measure these again"
 
 
-def _without(pair: Compared) -> str:
-    """Sizes where only A has a figure but B should have one; empty if there are none."""
+def _missing_figures(pair: ComparedCurves) -> str:
+    """Report sizes with a figure of A that B should have too; empty if there are none."""
     if pair.lost:
         return f"B has no figure at {_sizes(len(pair.lost))} where A has one; measure these again"
     if pair.b.cut_off and pair.only_a:
@@ -244,22 +260,22 @@ def _sizes(count: int) -> str:
     return "one size" if count == 1 else f"{count} sizes"
 
 
-def _by_far(pair: Compared) -> str:
-    """Few sizes, but so far off that no disturbed sample accounts for them."""
-    far = sum(each >= FAR for each in pair.times_worse)
-    most = max(pair.times_worse, default=0.0)
-    if far < 2 and most < FAR_ALONE:
+def _far_worse(pair: ComparedCurves) -> str:
+    """Report sizes that are so much worse that no disturbed sample explains them."""
+    far_count = sum(ratio >= FAR for ratio in pair.times_worse)
+    largest = max(pair.times_worse, default=0.0)
+    if far_count < 2 and largest < FAR_ALONE:
         return ""
-    return f"B is up to {most:,.0f} times worse; at {_sizes(far)} at least {FAR:g} times"
+    return f"B is up to {largest:,.0f} times worse; at {_sizes(far_count)} at least {FAR:g} times"
 
 
-def _least_corrected(sizes: int, basis: Basis) -> int:
+def _required_sizes(sizes: int, basis: Basis) -> int:
     if basis == "launches":
         return 1
     return min(sizes, 1 + math.ceil(sizes / SIZES_PER_DISTURBANCE))
 
 
-def _by_median(pair: Compared, summary: Summary) -> str:
+def _worse_median(pair: ComparedCurves, summary: Summary) -> str:
     loss = summary.median_change if pair.less_is_better else -summary.median_change
     if loss <= pair.tolerance:
         return ""
@@ -270,30 +286,30 @@ def _by_median(pair: Compared, summary: Summary) -> str:
 LEAST_RUN = 4
 
 
-def _by_run(pair: Compared, summary: Summary) -> str:
-    """All large messages can be worse although most sizes of a sweep are small and are not."""
-    in_a_row = longest_run(pair.differences)
-    if in_a_row < LEAST_RUN or summary.better >= summary.worse:
+def _worse_run(pair: ComparedCurves, summary: Summary) -> str:
+    """Report neighbouring sizes that are worse: all large messages may be, and no small one."""
+    run_length = longest_run(pair.differences)
+    if run_length < LEAST_RUN or summary.better >= summary.worse:
         return ""
-    return f"by the bare figures B is worse beyond the tolerance at {in_a_row} sizes in a row"
+    return f"by the bare figures B is worse beyond the tolerance at {run_length} sizes in a row"
 
 
 def longest_run(differences: Sequence[Difference]) -> int:
-    """The largest number of neighbouring sizes that are worse."""
-    runs = groupby(one.standing for one in differences)
+    """Return the largest number of neighbouring sizes that are worse."""
+    runs = groupby(difference.standing for difference in differences)
     return max((len(list(run)) for standing, run in runs if standing == "worse"), default=0)
 
 
 def chance_of_more(worse: int, better: int) -> float:
-    """The chance that of all tosses at least ``worse`` fall on that side (sign test)."""
+    """Return the chance that at least ``worse`` of all tosses fall on one side (sign test)."""
     tosses = worse + better
-    ways = term = math.comb(tosses, worse)
+    favourable = term = math.comb(tosses, worse)
     for number in range(worse, tosses):
         term = term * (tosses - number) // (number + 1)
-        ways += term
-    return ways / (1 << tosses)
+        favourable += term
+    return favourable / (1 << tosses)
 
 
 def chance_of_run(length: int, tosses: int) -> float:
-    """At most the chance of ``length`` alike in a row: a share for each place where they begin."""
+    """Return a bound of the chance of ``length`` equal tosses in a row, over all their places."""
     return min(1.0, (tosses - length + 1) / (1 << length))

@@ -1,8 +1,8 @@
-"""What each layer of a stack adds to the one that was named before it, at each size of each curve.
+"""Compute what each layer of a stack adds to the previous one, at each size of each curve.
 
-Medians over blocks, with the interval that two of their order statistics make, whatever the
-figures' distribution is (Conover, Practical Nonparametric Statistics, section 3.2). Only what
-crossed one wire is put in a ledger: else a difference is the wire's as well.
+The figures are medians over blocks. Their interval lies between two order statistics, for any
+distribution (Conover, Practical Nonparametric Statistics, section 3.2). A ledger has only data that
+crossed one wire: otherwise the wire is a part of a difference.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,60 +22,60 @@ from fabricgauge.words.sentences import listed
 LAYERED = ("transport", "provider")
 CONFIDENCE = 0.95
 
-_NONE = "there is no ledger of layers, which must cross one wire"
+_NONE = "no ledger of layers, because not all crossed one wire"
 
 Floats = NDArray[np.float64]
 
 
 def layers(design: Design, columns: Sequence[Column], logs: Floats) -> tuple[Layer, ...]:
-    """Of a design with such a factor alone; ``logs`` are logarithms, (arms, blocks, columns)."""
+    """Return the layers of a design with one such factor; ``logs`` are (arms, blocks, columns)."""
     if len(design.factors) != 1 or not _are_layers(design.factors[0]):
         return ()
     figures = np.exp(logs)
     return tuple(
         layer
         for place, column in enumerate(columns)
-        for layer in _of_column(design, column, figures[..., place])
+        for layer in _column_layers(design, column, figures[..., place])
     )
 
 
 def _are_layers(factor: Factor) -> bool:
-    """Whether no two levels are one layer with other settings, as ``verbs:path-mtu=256`` is."""
-    layers = {_layer_of(level) for level in factor.levels}
+    """Check that no two levels are one layer with other settings, as ``verbs:path-mtu=256`` is."""
+    layers = {_layer_name(level) for level in factor.levels}
     return factor.name in LAYERED and len(layers) == len(factor.levels)
 
 
-def _layer_of(level: str) -> tuple[str, ...]:
-    """A transport without its settings, but with its provider."""
+def _layer_name(level: str) -> tuple[str, ...]:
+    """Return a transport without its settings, but with its provider."""
     name, _, settings = level.partition(":")
-    return name, *(one for one in settings.split(",") if one.startswith("provider="))
+    return name, *(setting for setting in settings.split(",") if setting.startswith("provider="))
 
 
-def not_one_wire(design: Design, runs: Sequence[Run], *, by_name: bool) -> str:
-    """Which arm's run crossed several wires, or another than the first one's; else empty.
+def differing_wires(design: Design, runs: Sequence[Run], *, by_name: bool) -> str:
+    """Report an arm whose run crossed several wires, or another than the first arm's.
 
-    ``by_name`` is whether networks of one name are held against each other.
+    Empty if all crossed one wire. With ``by_name`` networks of one name are compared.
     """
     levels = [level for (level,) in design.arms]
     first: dict[tuple[str | None, str], frozenset[str]] = {}
     for level, run in zip(levels, runs, strict=True):
         for network, used in wires(run.fabric, evidence(run)).items():
-            for node, here in used.items():
-                base = first.setdefault((network if by_name else "", node), here)
-                crossed = f"at {node} the bytes of {level} crossed {_words(here)}"
-                if here != base:
-                    return f"{_NONE}: {crossed}, those before it {_words(base)}"
-                if len(here) != 1:
+            for node, node_wires in used.items():
+                first_wires = first.setdefault((network if by_name else "", node), node_wires)
+                crossed = f"at {node} the bytes of {level} crossed {_wire_names(node_wires)}"
+                if node_wires != first_wires:
+                    return f"{_NONE}: {crossed}, the arms before it {_wire_names(first_wires)}"
+                if len(node_wires) != 1:
                     return f"{_NONE}: {crossed}"
     return ""
 
 
-def _words(crossed: Iterable[str]) -> str:
+def _wire_names(crossed: Iterable[str]) -> str:
     return listed(sorted(crossed)) or "no interface that counts"
 
 
-def _of_column(design: Design, column: Column, figures: Floats) -> Iterator[Layer]:
-    """From the lowest layer up; ``figures`` are (arms, blocks)."""
+def _column_layers(design: Design, column: Column, figures: Floats) -> Iterator[Layer]:
+    """Yield layers from the lowest up; ``figures`` are (arms, blocks)."""
     for arm, level in enumerate(design.factors[0].levels):
         figure = median(figures[arm])
         added = median(figures[arm] - figures[arm - 1]) if arm else None
@@ -84,17 +84,17 @@ def _of_column(design: Design, column: Column, figures: Floats) -> Iterator[Laye
 
 
 def median(figures: Floats) -> Estimate | None:
-    """Of those that are known; None where there are none."""
-    known = np.sort(figures[np.isfinite(figures)])
-    if not known.size:
+    """Return the median of the finite figures; None without any."""
+    finite = np.sort(figures[np.isfinite(figures)])
+    if not finite.size:
         return None
-    outside, confidence = _rank(known.size)
-    ends = float(known[outside]), float(known[-1 - outside])
-    return Estimate(float(np.median(known)), *ends, confidence, known.size, known.size)
+    outside, confidence = _outside_count(finite.size)
+    ends = float(finite[outside]), float(finite[-1 - outside])
+    return Estimate(float(np.median(finite)), *ends, confidence, finite.size, finite.size)
 
 
-def _rank(count: int) -> tuple[int, float]:
-    """How many figures lie outside of the interval at each end, and how sure that is."""
+def _outside_count(count: int) -> tuple[int, float]:
+    """Return how many figures lie outside of the interval at each end, and its confidence."""
     tails = np.cumsum([comb(count, k) / (1 << count) for k in range(count)])
     fine = np.flatnonzero(1.0 - 2.0 * tails >= CONFIDENCE)
     outside = int(fine[-1]) if fine.size else 0

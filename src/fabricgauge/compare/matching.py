@@ -1,9 +1,8 @@
-"""Which curve of A is held against which of B.
+"""Match curves of A with curves of B.
 
-Curves are of one kind when they say the same: the same pattern (or, without one, the same
-figure of the same benchmark), quantity, number of directions and of pairs. Several of a
-kind are told apart by network, direction between nodes, benchmark and settings, in this
-order, as far as both sides say them.
+Curves of one kind have the same pattern (or, without one, the same figure of the same benchmark),
+quantity, number of directions and of pairs. Several of a kind are distinguished by network,
+direction between nodes, benchmark and settings, in this order, if both sides state them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,34 +14,38 @@ from fabricgauge.model.groups import grouped
 from fabricgauge.model.suite import RESULTS, SuiteCurve, SuitePoint
 from fabricgauge.words.sentences import counted
 
-_TOLD = "the same figures as the time beside it, which is compared"
+_REDUNDANT = "the same figures as its table's time, which is compared"
 
 
 def as_times(side: Side, curves: Iterable[SuiteCurve]) -> tuple[list[SuiteCurve], list[Unmatched]]:
-    """The curves with each ping-pong bandwidth turned into half round trips.
+    """Convert each ping-pong bandwidth to half round trips.
 
-    One whose table has a column of times as well is left out.
+    A curve whose table has a column of times as well is left out.
     """
-    given = list(curves)
-    timed = {_table(one) for one in given if one.pattern == "latency" and one.quantity == "time"}
-    kept, left = [], []
-    for curve in given:
-        if curve.of_ping_pong and _table(curve) in timed:
-            left.append(Unmatched(side, curve, _TOLD))
+    all_curves = list(curves)
+    timed = {
+        _table_of(curve)
+        for curve in all_curves
+        if curve.pattern == "latency" and curve.quantity == "time"
+    }
+    result, unmatched = [], []
+    for curve in all_curves:
+        if curve.of_ping_pong and _table_of(curve) in timed:
+            unmatched.append(Unmatched(side, curve, _REDUNDANT))
         else:
             derived = curve.of_ping_pong and curve.quantity == "bandwidth"
-            kept.append(_as_time(curve) if derived else curve)
-    return kept, left
+            result.append(_as_time(curve) if derived else curve)
+    return result, unmatched
 
 
-def _table(curve: SuiteCurve) -> tuple[str, str, int]:
+def _table_of(curve: SuiteCurve) -> tuple[str, str, int]:
     return curve.source, curve.benchmark, curve.first_line
 
 
 def _as_time(curve: SuiteCurve) -> SuiteCurve:
-    what = "half round trip (size ÷ ping-pong bandwidth)"
+    figure = "half round trip (size ÷ ping-pong bandwidth)"
     return msgspec.structs.replace(
-        curve, what=what, quantity="time", pattern="latency", points=tuple(_times(curve))
+        curve, what=figure, quantity="time", pattern="latency", points=tuple(_times(curve))
     )
 
 
@@ -60,48 +63,50 @@ Kind = tuple[str, str, int, int]
 
 
 def match(a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> tuple[Matched, list[Unmatched]]:
-    """Pairs in A's order, and the curves that have no counterpart, with the reason."""
+    """Return pairs in A's order, and the curves without a counterpart, with the reason."""
     matched: Matched = []
-    alone: list[Unmatched] = []
-    rest_a, rest_b = list(a), list(b)
-    for sort in (kind, _named):
-        of_a, of_b = grouped(rest_a, sort), grouped(rest_b, sort)
-        for ours, others in [(of_a[one], of_b[one]) for one in of_a if one in of_b]:
-            if sort is kind or len(ours) == len(others) == 1:
-                rest_a, rest_b = _without(rest_a, ours), _without(rest_b, others)
-                _tell_apart(ours, others, TRAITS, matched, alone)
-    alone += [Unmatched("A", curve, _missing(curve, b, "B")) for curve in rest_a]
-    alone += [Unmatched("B", curve, _missing(curve, a, "A")) for curve in rest_b]
-    return matched, alone
+    unmatched: list[Unmatched] = []
+    remaining_a, remaining_b = list(a), list(b)
+    for group_key in (kind, kind_by_benchmark):
+        a_groups, b_groups = grouped(remaining_a, group_key), grouped(remaining_b, group_key)
+        common = [value for value in a_groups if value in b_groups]
+        for a_group, b_group in [(a_groups[value], b_groups[value]) for value in common]:
+            if group_key is kind or len(a_group) == len(b_group) == 1:
+                remaining_a = _remove(remaining_a, a_group)
+                remaining_b = _remove(remaining_b, b_group)
+                _split_by_traits(a_group, b_group, TRAITS, matched, unmatched)
+    unmatched += [Unmatched("A", curve, _missing_reason(curve, b, "B")) for curve in remaining_a]
+    unmatched += [Unmatched("B", curve, _missing_reason(curve, a, "A")) for curve in remaining_b]
+    return matched, unmatched
 
 
 def kind(curve: SuiteCurve) -> Kind:
-    """What must agree for two curves to be comparable."""
+    """Return the values that comparable curves have in common."""
     figure = curve.pattern or f"what: {curve.what.strip().casefold()}"
     return figure, curve.quantity, curve.directions, curve.pairs
 
 
-def _named(curve: SuiteCurve) -> Kind:
-    """The second attempt: the same benchmark, whose figure two outputs call differently."""
+def kind_by_benchmark(curve: SuiteCurve) -> Kind:
+    """Return the kind for a second attempt: outputs name one benchmark's figure differently."""
     benchmark = f"benchmark: {curve.benchmark.casefold()}"
     return curve.pattern or benchmark, curve.quantity, curve.directions, curve.pairs
 
 
-def _without(curves: list[SuiteCurve], taken: Sequence[SuiteCurve]) -> list[SuiteCurve]:
-    known = set(map(id, taken))
-    return [curve for curve in curves if id(curve) not in known]
+def _remove(curves: list[SuiteCurve], taken: Sequence[SuiteCurve]) -> list[SuiteCurve]:
+    taken_ids = set(map(id, taken))
+    return [curve for curve in curves if id(curve) not in taken_ids]
 
 
-def _settings(a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> Trait:
-    """The settings by which curves of one side differ: what a side has in common tells nothing.
+def _setting_trait(a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> Trait:
+    """Return a trait of the settings by which curves of one side differ.
 
-    What was measured is no setting.
+    Results among them are no settings.
     """
-    keys = {key for one in (*a, *b) for key in one.settings} - RESULTS - {"network"}
+    keys = {key for curve in (*a, *b) for key in curve.settings} - RESULTS - {"network"}
     telling = sorted(
         key
         for key in keys
-        if any(len({one.settings.get(key) for one in side}) > 1 for side in (a, b))
+        if any(len({curve.settings.get(key) for curve in side}) > 1 for side in (a, b))
     )
     return lambda curve: ", ".join(
         f"{key} {curve.settings[key]}" for key in telling if key in curve.settings
@@ -117,65 +122,83 @@ TRAITS: tuple[tuple[str, Trait | None], ...] = (
 )
 
 
-def _tell_apart(
+def _split_by_traits(
     a: Sequence[SuiteCurve],
     b: Sequence[SuiteCurve],
     traits: Sequence[tuple[str, Trait | None]],
     matched: Matched,
-    alone: list[Unmatched],
+    unmatched: list[Unmatched],
 ) -> None:
-    """Split both sides by each trait in turn while it tells curves of both apart."""
+    """Split both sides by each trait in turn, and match the remaining curves in order."""
     if not traits:
-        _in_order(a, b, matched, alone)
+        _match_in_order(a, b, matched, unmatched)
         return
-    (name, given), *rest = traits
-    trait = given or _settings(a, b)
-    of_a, of_b = grouped(a, trait), grouped(b, trait)
-    # One side has a single value that the other does not have: it is held against each. But two
-    # benchmarks of one suite are two things, unless both are of one pattern of ours.
-    one_for_all = min(len(of_a), len(of_b)) == 1 and not of_a.keys() & of_b.keys()
-    one_suite = len({one.suite for one in (*a, *b)}) == 1 and (*a, *b)[0].pattern is None
-    if one_for_all and not (name == "benchmark" and one_suite):
-        for ours in of_a.values():
-            for others in of_b.values():
-                _tell_apart(ours, others, rest, matched, alone)
+    (name, fixed_trait), *later_traits = traits
+    trait = fixed_trait or _setting_trait(a, b)
+    a_groups, b_groups = grouped(a, trait), grouped(b, trait)
+    # One side has a single value that the other lacks: it is compared with each. But two
+    # benchmarks of one suite measure different things, unless both are of one of our patterns.
+    is_single_value = (
+        min(len(a_groups), len(b_groups)) == 1 and not a_groups.keys() & b_groups.keys()
+    )
+    is_single_suite = len({curve.suite for curve in (*a, *b)}) == 1 and (*a, *b)[0].pattern is None
+    if is_single_value and not (name == "benchmark" and is_single_suite):
+        for a_group in a_groups.values():
+            for b_group in b_groups.values():
+                _split_by_traits(a_group, b_group, later_traits, matched, unmatched)
         return
-    for value in dict.fromkeys((*of_a, *of_b)):
-        if value in of_a and value in of_b:
-            _tell_apart(of_a[value], of_b[value], rest, matched, alone)
+    for value in dict.fromkeys((*a_groups, *b_groups)):
+        if value in a_groups and value in b_groups:
+            _split_by_traits(a_groups[value], b_groups[value], later_traits, matched, unmatched)
         else:
-            alone += [_other_trait("A", one, name, value) for one in of_a.get(value, ())]
-            alone += [_other_trait("B", one, name, value) for one in of_b.get(value, ())]
+            unmatched += [
+                _lacking_trait("A", curve, name, value) for curve in a_groups.get(value, ())
+            ]
+            unmatched += [
+                _lacking_trait("B", curve, name, value) for curve in b_groups.get(value, ())
+            ]
 
 
-def _in_order(
-    a: Sequence[SuiteCurve], b: Sequence[SuiteCurve], matched: Matched, alone: list[Unmatched]
+def _match_in_order(
+    a: Sequence[SuiteCurve], b: Sequence[SuiteCurve], matched: Matched, unmatched: list[Unmatched]
 ) -> None:
-    """What nothing tells apart goes in the order of the files; a single one with each."""
+    """Match curves without a difference in the files' order; a single curve with each."""
     if 1 in (len(a), len(b)):
-        matched += [(one, other) for one in a for other in b]
+        matched += [(a_curve, b_curve) for a_curve in a for b_curve in b]
         return
     matched += zip(a, b, strict=False)
-    alone += [Unmatched("A", one, "B has fewer curves of this kind") for one in a[len(b) :]]
-    alone += [Unmatched("B", one, "A has fewer curves of this kind") for one in b[len(a) :]]
+    unmatched += [
+        Unmatched("A", a_curve, "B has fewer curves of this kind") for a_curve in a[len(b) :]
+    ]
+    unmatched += [
+        Unmatched("B", b_curve, "A has fewer curves of this kind") for b_curve in b[len(a) :]
+    ]
 
 
-def _other_trait(side: Side, curve: SuiteCurve, name: str, value: str) -> Unmatched:
-    other = "B" if side == "A" else "A"
-    return Unmatched(side, curve, f"{other} has none with the same {name} ({value or 'not said'})")
-
-
-def _missing(curve: SuiteCurve, others: Sequence[SuiteCurve], other: Side) -> str:
-    """The reason in the words of what differs least."""
-    same = [one for one in others if kind(one)[0] == kind(curve)[0]]
-    if not same:
-        return f"{other} has no such curve"
-    same_quantity = [one for one in same if one.quantity == curve.quantity]
-    if not same_quantity:
-        there = ", ".join(sorted({one.quantity.replace("_", " ") for one in same}))
-        return f"{other} has {there} of it, no {curve.quantity.replace('_', ' ')}"
-    theirs, ours = (
-        f"{counted(one.pairs, 'pair')} and {counted(one.directions, 'direction')}"
-        for one in (same_quantity[0], curve)
+def _lacking_trait(side: Side, curve: SuiteCurve, name: str, value: str) -> Unmatched:
+    other_side = "B" if side == "A" else "A"
+    return Unmatched(
+        side, curve, f"{other_side} has none with the same {name} ({value or 'not stated'})"
     )
-    return f"{other}'s sums up {theirs}, this one {ours}"
+
+
+def _missing_reason(curve: SuiteCurve, other_curves: Sequence[SuiteCurve], other_side: Side) -> str:
+    """Return the reason by the smallest difference to a curve of the other side."""
+    same_kind = [
+        other_curve for other_curve in other_curves if kind(other_curve)[0] == kind(curve)[0]
+    ]
+    if not same_kind:
+        return f"{other_side} has no such curve"
+    same_quantity = [
+        other_curve for other_curve in same_kind if other_curve.quantity == curve.quantity
+    ]
+    if not same_quantity:
+        quantities = ", ".join(
+            sorted({other_curve.quantity.replace("_", " ") for other_curve in same_kind})
+        )
+        return f"{other_side} has {quantities} of it, no {curve.quantity.replace('_', ' ')}"
+    other_counts, own_counts = (
+        f"{counted(side.pairs, 'pair')} and {counted(side.directions, 'direction')}"
+        for side in (same_quantity[0], curve)
+    )
+    return f"{other_side}'s sums up {other_counts}, this one {own_counts}"

@@ -1,4 +1,4 @@
-"""Effects of one factor in randomised blocks, tested by exchanging levels.
+"""Test effects of one factor in randomised blocks by exchanging levels.
 
 The order of arms within a block was drawn at random. Where two levels do not differ, a block's
 figures could as well be the other level's. Each such exchange has a largest studentised effect over
@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: With fewer no effect could be told from chance: of six blocks the clearest is one in 32.
+#: With fewer blocks chance explains any effect: with six the clearest has a chance of 1 in 32.
 FEWEST_BLOCKS = 7
-#: Up to this many exchanges are all looked at; of more, this many are drawn.
+#: Up to this many exchanges are all computed; of more, this many are drawn.
 MOST_EXCHANGES = 4096
-#: The usual variance has this share in each effect's. Else blocks that agree by luck seem clear.
+#: Share of the median variance in each effect's. Without it blocks that agree by luck seem clear.
 SHARE_OF_USUAL = 0.5
-#: Exchanges are looked at in parts of this size, which bounds the memory.
+#: Exchanges are computed in parts of this size, which bounds the memory.
 PART = 256
 _ROUNDING = 1e-9
 
 
 class Effects(msgspec.Struct, frozen=True):
-    """By level but the first, and by figure: effect, half-width and chance, (levels - 1, figures).
+    """Effect, half-width and chance of all levels but the first, (levels - 1, figures).
 
-    ``blocks`` is in how many blocks both levels have the figure. NaN where these are too few.
+    ``blocks`` is the number of blocks in which both levels have the figure. NaN if too few.
     """
 
     effect: Floats
@@ -41,40 +41,40 @@ def effects_of(logs: Floats, confidence: float, seed: int) -> Effects:
 
     ``logs`` are logarithms of figures, (levels, strata, blocks, figures); a stratum is a
     combination of the other factors' levels, within which alone levels are exchanged. NaN is not
-    measured. Several levels share what may go wrong, so that one level that could not be measured,
-    or that differs much, says nothing about the others.
+    measured. Several levels share the chance of error, so that a level that could not be measured,
+    or that differs much, does not affect the others.
     """
-    each = 1.0 - (1.0 - confidence) / (len(logs) - 1)
-    found = [_against(level - logs[0], each, seed) for level in logs[1:]]
-    return Effects(*(np.stack(part) for part in zip(*found, strict=True)))
+    level_confidence = 1.0 - (1.0 - confidence) / (len(logs) - 1)
+    level_effects = [_test_level(level - logs[0], level_confidence, seed) for level in logs[1:]]
+    return Effects(*(np.stack(part) for part in zip(*level_effects, strict=True)))
 
 
-def _against(
+def _test_level(
     differences: Floats, confidence: float, seed: int
 ) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
-    """Effect, half-width, chance and blocks of one level; (strata, blocks, figures) in."""
-    there = np.isfinite(differences)
-    differences = differences[there.any(axis=(1, 2))][:, there.any(axis=(0, 2))]
+    """Return effect, half-width, chance and blocks of one level from (strata, blocks, figures)."""
+    measured = np.isfinite(differences)
+    differences = differences[measured.any(axis=(1, 2))][:, measured.any(axis=(0, 2))]
     count = differences.shape[-1]
     if not differences.size:
-        nothing = np.full(count, np.nan)
-        return nothing, nothing, nothing, np.zeros(count, dtype=np.int64)
-    effect, error, blocks = _studentised(differences.mean(axis=0)[None])
+        missing = np.full(count, np.nan)
+        return missing, missing, missing, np.zeros(count, dtype=np.int64)
+    effect, error, blocks = _studentise(differences.mean(axis=0)[None])
     effect, error = effect[0], error[0]
-    signs = _signs(differences.shape[0], differences.shape[1], np.random.default_rng(seed))
-    seen = np.abs(effect) / error
-    largest = _largest(differences, signs)
+    signs = _draw_signs(differences.shape[0], differences.shape[1], np.random.default_rng(seed))
+    studentised = np.abs(effect) / error
+    largest = _largest_effects(differences, signs)
     # A real effect is in the exchanges as well, and makes figures move together. Without it the
     # exchanges may reach farther: the larger bound counts.
-    centred = _largest(differences - effect, signs)
-    chance = np.array([_share(largest, one) for one in seen])
-    bound = max(_bound(largest, confidence), _bound(centred, confidence))
-    half_width = np.where(np.isfinite(seen), bound * error, np.nan)
+    centred = _largest_effects(differences - effect, signs)
+    chance = np.array([_share_reaching(largest, size) for size in studentised])
+    bound = max(_effect_bound(largest, confidence), _effect_bound(centred, confidence))
+    half_width = np.where(np.isfinite(studentised), bound * error, np.nan)
     return effect, half_width, chance, blocks
 
 
-def _studentised(means: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Effects, standard errors and numbers of blocks from (exchanges, blocks, figures)."""
+def _studentise(means: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Return effects, standard errors and numbers of blocks from (exchanges, blocks, figures)."""
     counts = np.isfinite(means[0]).sum(axis=0)
     enough = counts >= FEWEST_BLOCKS
     safe = np.maximum(counts, 2)
@@ -87,10 +87,10 @@ def _studentised(means: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
     return effect, np.sqrt(np.maximum(moderated, least) / safe), counts
 
 
-def _signs(strata: int, blocks: int, rng: np.random.Generator) -> NDArray[np.int8]:
-    """Whether two levels keep their names, (exchanges, strata, blocks); first none is exchanged.
+def _draw_signs(strata: int, blocks: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    """Return -1 for exchanged levels, else 1, (exchanges, strata, blocks); the first has no -1.
 
-    All names exchanged at once is the same with another sign, so the first cell keeps its own.
+    An exchange of all levels only changes the sign, so the first cell is never exchanged.
     """
     cells = strata * blocks
     if 2 ** (cells - 1) <= MOST_EXCHANGES:
@@ -103,28 +103,28 @@ def _signs(strata: int, blocks: int, rng: np.random.Generator) -> NDArray[np.int
     return (1 - 2 * exchanged).astype(np.int8).reshape(-1, strata, blocks)
 
 
-def _largest(differences: Floats, signs: NDArray[np.int8]) -> Floats:
-    """The largest studentised effect of each exchange; 0 where no figure has enough blocks."""
-    found = []
+def _largest_effects(differences: Floats, signs: NDArray[np.int8]) -> Floats:
+    """Return the largest studentised effect of each exchange; 0 if no figure has enough blocks."""
+    maxima = []
     for start in range(0, len(signs), PART):
         part = signs[start : start + PART]
         means = (part[..., None] * differences).mean(axis=1)
-        effect, error, _ = _studentised(means)
-        found.append(np.nan_to_num(np.abs(effect) / error).max(axis=1))
-    return np.concatenate(found)
+        effect, error, _ = _studentise(means)
+        maxima.append(np.nan_to_num(np.abs(effect) / error).max(axis=1))
+    return np.concatenate(maxima)
 
 
-def _share(largest: Floats, value: float) -> float:
-    """Share of exchanges with a largest effect of at least ``value``; the actual order is one."""
+def _share_reaching(largest: Floats, value: float) -> float:
+    """Return the share of exchanges that reach ``value``; the actual order is one of them."""
     if not np.isfinite(value):
         return float("nan")
     return float((largest >= value * (1 - _ROUNDING)).mean())
 
 
-def _bound(largest: Floats, confidence: float) -> float:
-    """The least that at most a share of 1 - ``confidence`` of the exchanges reaches; inf if none.
+def _effect_bound(largest: Floats, confidence: float) -> float:
+    """Return the least value that a share of at most 1 - ``confidence`` reaches; inf without one.
 
-    An effect that is as large is clear: its interval just does not reach 0.
+    An effect of that size is clear: its interval just does not reach 0.
     """
     ordered = np.sort(largest)
     most = int(np.floor((1 - confidence) * ordered.size * (1 + _ROUNDING)))
