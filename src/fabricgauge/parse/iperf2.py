@@ -45,6 +45,8 @@ _ERROR = re.compile(
     r"^(?:tcp )?(?P<text>(?:connect|bind|write|read|listener bind)\b.* failed:? .*)"
 )
 _LOST = re.compile(r"(?<!\d)(?P<lost>\d+) */ *(?P<all>\d+) \((?P<share>[-+.\w]+)%\)")
+#: ``Write/Err  Rtry`` of a client's row with ``-e``; beside it stands no ``Rtry`` over UDP.
+_WRITES = re.compile(r"\s*\d{1,15}/\d{1,15} +(?P<retransmits>\d{1,15})(?=\s|$)(?! +pps)")
 _KNOWN = re.compile(
     r"^[-\s]*$|^\[ ID\]|^\[SUM-cnt\]|window size|buffer size|datagrams|^\[ *\*?\d+\] Sent |MSS "
     r"|^TOS |^Binding to |^Connect(?:ed|ing)? |connect times|^WARNING|WARNING:|^Waiting for"
@@ -162,14 +164,29 @@ class Iperf2Test(IperfLog):
         if rate is not None and self.side:
             sent_here = direction.startswith(self.side) and not by_server
             counted_by = "sender" if sent_here else "receiver"
+        settings, losses = self.lost, self.losses
+        if losses is None and (sent := _retransmits([whole] if whole.rate else own.values())):
+            settings, losses = {"retransmits": str(sent.count)}, sent
         intervals = self._of_all(direction, not two_way)
         if len(intervals) != 1 and (single if two_way or not together else whole).ended:
             intervals = intervals[:-1]
         chosen = whole if whole.rate else single
         return Flow(
             direction, chosen.line or self.last, rate, counted_by,
-            max(1, len(own), self._count), tuple(each), intervals, self.lost, self.losses,
+            max(1, len(own), self._count), tuple(each), intervals, settings, losses,
         )  # fmt: skip
+
+
+def _retransmits(rows: Iterable[WholeRow]) -> LogLosses | None:
+    """Return what TCP sent again in these rows; None if one of them does not say it."""
+    count, sent_bytes = 0, 0.0
+    for whole in rows:
+        writes = _WRITES.match(whole.row.rest) if whole.row and whole.ended else None
+        if whole.row is None or writes is None:
+            return None
+        count += int(writes["retransmits"])
+        sent_bytes += whole.rate * (whole.row.end - whole.row.start)
+    return LogLosses(count, 0, sent_bytes) if sent_bytes > 0 else None
 
 
 class Iperf2Reader:

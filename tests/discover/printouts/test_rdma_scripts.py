@@ -2,7 +2,7 @@
 
 from tests.discover.printouts.reading import port, read
 
-from fabricgauge.discover.printouts.infiniband import ibv_devinfo, mlxlink
+from fabricgauge.discover.printouts.infiniband import ibv_devinfo, mlxlink, perfquery
 from fabricgauge.discover.printouts.table import parse_named
 from fabricgauge.model.absence import Skipped
 
@@ -59,3 +59,23 @@ def test_gids_without_a_kind_are_left_out() -> None:
     )
     (found,) = ibv_devinfo(text).rdma_ports
     assert [(one.index, one.kind) for one in found.gids] == [(3, "RoCE v2")]
+
+
+def test_perfquery_gives_the_counters_of_the_device_in_its_name() -> None:
+    expected = (
+        "SymbolErrorCounter=65535 LinkErrorRecoveryCounter=3 LinkDownedCounter=2"
+        " PortRcvErrors=1204 PortXmitDiscards=17"
+    )
+    for argument, name in (
+        ("-C mlx5_0 -P 1", "mlx5_0:1"), ("-C mlx5_1-P-1", "mlx5_1:1"), ("mlx5_0", "mlx5_0:1"),
+        ("", "LID 4:1"), ("-x", "LID 4:1"),
+    ):  # fmt: skip
+        facts = read("perfquery", "44--symbol-errors", argument).facts
+        assert facts == {f"counters of {name}": expected}
+    assert parse_named("perfquery_-C_mlx5_0.txt", "") is not None
+
+
+def test_perfquery_of_all_ports_or_of_nothing_has_no_counters() -> None:
+    text = "# Port counters: Lid 4 port 255 (CapMask: 0x5A00)\nSymbolErrorCounter:.....7\n"
+    assert (perfquery(text).facts, perfquery(text).troubles) == ({}, ())
+    assert perfquery("ibwarn: [1] mad_rpc: _do_madrpc failed\n").facts == {}

@@ -175,3 +175,24 @@ def test_a_servers_sum_over_two_hosts_is_of_two_pairs() -> None:
     together, _ = found((f"Server listening on TCP port 5001\n{begun}{rows}").encode())[0]
     assert (together.pairs, together.hosts) == (2, ("10.0.0.1", "10.0.0.2", "10.0.0.3"))
     assert together.evidence.addresses == ()
+
+
+def test_a_clients_retransmits_are_losses() -> None:
+    (curve,) = curves_of("iperf2", "2.1.9--text-enhanced-lossy")
+    assert curve.settings["retransmits"] == "5213"
+    losses = curve.evidence.losses
+    assert losses is not None
+    assert (losses.count, losses.of_tcp) == (5213, True)
+    assert losses.sent_bytes == pytest.approx(935e6 / 8 * 10.0147)
+
+
+def test_retransmits_of_several_connections_are_those_of_the_sum() -> None:
+    together, _ = curves_of("iperf2", "2.1.8--text-enhanced-two-streams")
+    assert together.evidence.losses is not None
+    assert together.evidence.losses.count == 15
+
+
+def test_a_plain_row_says_nothing_of_retransmits() -> None:
+    (curve,) = curves_of("iperf2", "2.1.8--text")
+    assert curve.evidence.losses is None
+    assert "retransmits" not in curve.settings

@@ -374,3 +374,31 @@ def mlxlink(text: str, argument: str = "") -> Parts:
         rdma_ports=(port,),
         facts=figures.counters_fact(f"{name}:1", counted) if counted else {},
     )
+
+
+_PERFQUERY = "perfquery"
+_PORT_COUNTERS = re.compile(r"# Port (?:extended )?counters: Lid (\d{1,5}) port (\d{1,3})\b")
+_DEVICE_OF_COUNTERS = re.compile(r"(?:^|[ _-])(?:-?C|--?Ca)[ _-]+([A-Za-z][A-Za-z0-9_]{0,40})")
+
+
+def perfquery(text: str, argument: str = "") -> Parts:
+    """Return fact ``counters of DEVICE:PORT``, as ``counters_fact`` has it.
+
+    ``argument`` names the device (``-C mlx5_0``, or the name alone): the printout has only a LID,
+    which names the port otherwise. Counters of all ports (``-a``, port 255) are left out.
+    """
+    head = _PORT_COUNTERS.search(text)
+    counted = {
+        name: int(value)
+        for name, printed in pairs(text, ":").items()
+        if (value := printed.lstrip(".")).isascii() and value.isdigit() and len(value) <= 20
+    }
+    if head is None or not counted:
+        return Parts(troubles=unrecognised(_PERFQUERY, text, ()))
+    if head[2] == "255":
+        return Parts()
+    device = _DEVICE_OF_COUNTERS.search(argument) or re.fullmatch(
+        r"([A-Za-z][A-Za-z0-9_]*)", argument
+    )
+    name = f"{device[1] if device else f'LID {head[1]}'}:{head[2]}"
+    return Parts(facts=figures.counters_fact(name, counted))

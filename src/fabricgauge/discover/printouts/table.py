@@ -42,6 +42,7 @@ PARSERS: dict[str, Parser] = {
     "nvidia-smi": nvidia_smi.parse,
     "ompi_info": mpi.ompi_info,
     "opainfo": opainfo.parse,
+    "perfquery": infiniband.perfquery,
     "qcu64e": qcu.parse,
     "rdma dev": infiniband.rdma,
     "rdma link": infiniband.rdma,
