@@ -54,3 +54,26 @@ def test_what_is_no_figure_is_none(value: str) -> None:
     curves, _ = found(text)
     for curve in curves:
         assert all(0 < point.estimate.value < float("inf") for point in curve.points)
+
+
+def test_a_raw_result_is_read_as_what_its_program_printed() -> None:
+    curves = curves_of("superbench", "raw-nccl-bw")
+    printed = curves_of("nccl-tests", "2.19.6--all-reduce-two-nodes")
+    assert [values(one) for one in curves] == [values(one) for one in printed]
+    assert {(one.suite, one.benchmark) for one in curves} == {("nccl-tests", "all_reduce_perf")}
+    assert {one.hosts for one in curves} == {one.hosts for one in printed}
+    assert {one.first_line for one in curves} == {1}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"name": "mem-bw", "run_count": 1, "raw_data": {"raw_output_0": ["H2D 25.6"]}},
+        {"name": "nccl-bw", "run_count": 1, "raw_data": {}},
+        {"name": "nccl-bw", "run_count": "x", "raw_data": {"raw_output_0": [1, None]}},
+    ],
+)
+def test_a_raw_result_without_a_networks_output_says_so(record: dict[str, object]) -> None:
+    curves, (line,) = found(json.dumps([record, None], indent=2).encode() + b"\n")
+    assert (curves, line.line) == ([], 1)
+    assert "SuperBench" in line.reason

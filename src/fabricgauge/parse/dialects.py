@@ -61,6 +61,7 @@ JSON_DIALECTS: tuple[JsonDialect, ...] = (
     nccl.JSON_DIALECT,
     nvbandwidth.JSON_DIALECT,
     iperf3_document.JSON_DIALECT,
+    superbench.RAW_DIALECT,
     superbench.JSON_DIALECT,
 )
 

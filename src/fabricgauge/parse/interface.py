@@ -78,3 +78,5 @@ class JsonDialect(msgspec.Struct, frozen=True):
     suite: str
     recognised: Callable[[str], object]
     read: Callable[[str, int, Report], Iterable[SuiteCurve]]
+    #: The texts that other suites' programs printed, where the object holds such.
+    logs: Callable[[str, int, Report], Iterable[str]] | None = None

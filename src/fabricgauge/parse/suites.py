@@ -109,6 +109,18 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
     yield from streams.end()
 
 
+def _read_inside(log: str, number: int) -> Iterator[Found]:
+    """Yield what a log holds that stands within line ``number`` of another file."""
+    replace = msgspec.structs.replace
+    for found in _read([log.encode("utf-8", "replace")]):
+        if isinstance(found, UnparsedLine):
+            yield replace(found, line=number)
+            continue
+        points = tuple(replace(point, line=number) for point in found.points)
+        failures = tuple(replace(failure, line=number) for failure in found.failures)
+        yield replace(found, points=points, failures=failures, first_line=number, last_line=number)
+
+
 #: One line, and those behind it that do not look like a row of a table.
 _UP_TO_A_ROW = re.compile(r"[^\n]*\n?(?:(?![ \t]*[0-9])(?:[^\n]+\n?|\n))*+").match
 
@@ -558,6 +570,12 @@ class LogStream:
                 yield from self._told(
                     dialect.read(text, collector.first.number, self._unparsed.report)
                 )
+                for log in (
+                    dialect.logs(text, collector.first.number, self._unparsed.report)
+                    if dialect.logs
+                    else ()
+                ):
+                    yield from _read_inside(log, collector.first.number)
                 yield from self._unparsed.told()
                 return
         # What only looked like an object is read as the lines that it is.

@@ -1,4 +1,5 @@
-"""SuperBench: one JSON object per node and line (``results-summary.jsonl``, 0.2 to 0.12).
+"""SuperBench: one JSON object per node and line (``results-summary.jsonl``, 0.2 to 0.12), and the
+raw results of a rank (``benchmarks/NAME/rankN/results.json``, superbench/benchmarks/result.py).
 
 Keys are ``benchmark[:variant]/metric:rank``. Read are the figures whose unit is certain:
 
@@ -7,7 +8,8 @@ Keys are ``benchmark[:variant]/metric:rank``. Read are the figures whose unit is
 
 ``ib-traffic`` and newer names of ``ib-loopback`` say GB/s without telling whether these are 10^9
 bytes or a thousand of perftest's MB. What SuperBench measures inside a node is no figure of a
-network. A record does not say which other nodes took part.
+network. A record does not say which other nodes took part. Raw results hold what the programs
+printed, which is read as such.
 """
 
 import re
@@ -33,6 +35,8 @@ _LOOPBACK = re.compile(
 )
 _DOUBTFUL = re.compile(r"ib-(?:traffic|validation|loopback)\b.*/")
 _MOST = 1e15
+#: Raw results whose programs print what another reader knows (nccl-tests, rccl-tests, perftest).
+_PRINTED = re.compile(r"(?:[nr]ccl-bw|ib-loopback)(?:[:/].*)?")
 _GB = "GB = 10^9 bytes (nccl-tests)"
 _MB = "MB = 2^20 bytes (perftest)"
 _COLUMNS: dict[str, tuple[Quantity, str, str, float]] = {
@@ -48,6 +52,44 @@ _COLUMNS: dict[str, tuple[Quantity, str, str, float]] = {
 }
 #: Benchmark, operation, place or adapter, rank, and what is measured.
 _Group = tuple[str, str, str, str, str]
+
+
+class _RawResult(msgspec.Struct):
+    """Fields of one benchmark's raw result; ``raw_data`` has a list for each command."""
+
+    name: str
+    raw_data: dict[str, object]
+    run_count: int
+
+
+def raw_recognised(text: str) -> bool:
+    return '"raw_data"' in text and '"run_count"' in text
+
+
+def printed_logs(text: str, first_line: int, report: Report) -> Iterator[str]:
+    """Yield what the network's programs printed, one text for each start."""
+    line = LogLine(first_line, text[:200])
+    bare = text.strip().rstrip(",")
+    try:
+        raw = bare if bare.startswith("[") else f"[{bare}]"
+        results = msgspec.json.decode(raw, type=list[_RawResult | None])
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        report(line, "a whole raw result of SuperBench")
+        return
+    logs = [
+        log
+        for result in results
+        if result and _PRINTED.fullmatch(result.name)
+        for texts in result.raw_data.values()
+        if isinstance(texts, list)
+        for log in texts
+        if isinstance(log, str)
+    ]
+    if not logs:
+        report(
+            line, "what nccl-bw, rccl-bw or ib-loopback printed; SuperBench ran none of them here"
+        )
+    yield from logs
 
 
 def recognised(text: str) -> bool:
@@ -96,3 +138,4 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
 
 
 JSON_DIALECT = JsonDialect(_SUITE, recognised, read)
+RAW_DIALECT = JsonDialect(_SUITE, raw_recognised, lambda *_: (), printed_logs)
