@@ -5,7 +5,7 @@ import msgspec
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.pattern import CROWD_PATTERNS, ROUND_ROBIN_PATTERNS
-from fabricgauge.model.plan import Plan, rounds
+from fabricgauge.model.plan import CLOSING, Plan, rounds
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.plan.outlook import rounds_to_make
 from fabricgauge.plan.plan import Targets, plan
@@ -73,7 +73,7 @@ def coverage(of: Plan) -> tuple[Coverage, ...]:
     made: dict[tuple[str | None, str, int], set[int]] = {}
     for launch in of.launches:
         for case in launch.cases:
-            if case.pattern in ROUND_ROBIN_PATTERNS:
+            if case.pattern in ROUND_ROBIN_PATTERNS and not case.name.endswith(CLOSING):
                 members = case.ranks or len(launch.nodes)
                 made.setdefault((launch.network, case.name, members), set()).update(
                     rounds_to_make(case, len(launch.nodes))

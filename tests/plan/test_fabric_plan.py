@@ -14,9 +14,9 @@ from tests.plan.asked import (
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS, THREADED_PATTERNS
-from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping, rounds
+from fabricgauge.model.plan import CLOSING, Plan, PlannedLaunch, Stopping, rounds
 from fabricgauge.model.together import Round
-from fabricgauge.plan.outlook import estimated_s, remaining
+from fabricgauge.plan.outlook import estimated_s, remaining, rounds_to_make
 from fabricgauge.plan.plan import plan
 from fabricgauge.plan.profiles import PROFILES
 from fabricgauge.store.run_files import launch_of
@@ -190,3 +190,22 @@ def test_rounds_of_another_launch_or_case_are_none_of_this_one() -> None:
     (launch,) = planned(8, target()).launches
     done = [(9, made_round("all_pairs_latency/8", 0)), (1, made_round("all_pairs_latency/16", 0))]
     assert left_of(launch, done) == (launch,)
+
+
+@pytest.mark.parametrize(("ranks", "profile"), [(3, "quick"), (4, "standard"), (10240, "standard")])
+def test_the_last_launch_ends_with_the_first_round_of_its_streams(ranks: int, profile: str) -> None:
+    launches = planned(ranks, target(), profile).launches
+    *before, last = launches[-1].cases
+    streams = next(case for case in before if case.pattern == "all_pairs_bandwidth")
+    assert last.name == streams.name + CLOSING
+    assert last.rounds == rounds_to_make(streams, ranks)[:1]
+    others = (case.name for launch in launches[:-1] for case in launch.cases)
+    assert not any(name.endswith(CLOSING) for name in others)
+
+
+@pytest.mark.parametrize("options", [{"sim": "star:4"}, {"patterns": ("allreduce",)}])
+def test_no_round_is_made_again_without_streams_or_where_nothing_changes(
+    options: dict[str, object],
+) -> None:
+    (launch,) = planned(4, target(), **options).launches
+    assert not any(case.name.endswith(CLOSING) for case in launch.cases)

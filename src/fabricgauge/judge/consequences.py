@@ -5,7 +5,7 @@ A report names causes first. It leaves out the remedies of consequences, and dra
 
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.judge.kept_rate import kept_rate
+from fabricgauge.judge.kept_rate import kept_rate, spares_small
 from fabricgauge.judge.rules import (
     asymmetry,
     errors,
@@ -14,6 +14,7 @@ from fabricgauge.judge.rules import (
     lossy,
     outliers,
     pairs,
+    stability,
 )
 from fabricgauge.judge.subject import Context, Subject
 from fabricgauge.model.evidence import Lost
@@ -21,7 +22,7 @@ from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import GONE, PROOFS, RULES_OF_SPEED, Outcome, Verdict
 
 #: Rules that name a part which is slower than it should be.
-_SLOW = (outliers.ID, pairs.ID, fraction.ID)
+_SLOW = (outliers.ID, pairs.ID, fraction.ID, stability.ID)
 
 
 def consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str, str]:
@@ -89,11 +90,13 @@ def _losses_of_rates(
 
 
 def _slow_part(subject: Subject, ways: Sequence[Lost], slow: Sequence[Verdict]) -> Verdict | None:
-    """The slow part that all these ways belong to; None unless they keep to its rate."""
+    """The slow part that all these ways belong to; None unless they keep to its rate or rates."""
     for one in slow:
         names = set(one.about.names)
         own = [way for way in ways if not names or names & {way.origin, way.target}]
-        if own and kept_rate(subject, [(way.origin, way.target) for way in own]):
+        ends = [(way.origin, way.target) for way in own]
+        changes = one.rule == stability.ID and spares_small(subject, ends)
+        if own and (changes or kept_rate(subject, ends)):
             left = [way for way in ways if way not in own]
             if not left or _slow_part(subject, left, [two for two in slow if two is not one]):
                 return one

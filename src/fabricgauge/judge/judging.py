@@ -5,6 +5,7 @@ from itertools import chain
 
 import msgspec
 
+from fabricgauge.judge import closing_round
 from fabricgauge.judge.consequences import consequences
 from fabricgauge.judge.interface import Context, Rule, Said, by_network, verdict, worst
 from fabricgauge.judge.rules import (
@@ -115,7 +116,7 @@ def unclear(context: Context) -> tuple[Recheck, ...]:
     For each network the first rule that asks decides which pairs: they serve the others as well.
     """
     loses = losing(context.run)
-    rules = {True: (lossy, pairs), False: (pairs, lossy)}
+    rules = {True: (lossy, pairs, closing_round), False: (pairs, lossy, closing_round)}
     asked = (
         next(filter(None, (rule.again(subject) for rule in rules[subject.name in loses])), None)
         for subject in context.subjects

@@ -85,9 +85,23 @@ def kept_rate(subject: Subject, ways: Collection[Ends]) -> KeptRate | None:
     lost = _share_lost(large), _share_lost(small)
     rate = KeptRate(middle, (high - low) / middle, len(shares), lost)
     steady = rate.spread <= subject.limit("lossy.kept_rate") and middle < NEAREST_RATE
-    calm = max(subject.limit("errors.share"), SMALL_PART * lost[0])
     shown = sum(lost_segments(one)[1] for one in small) >= TELLING_SMALL or _regular(large)
-    return rate if steady and shown and lost[1] <= calm else None
+    return rate if steady and shown and lost[1] <= _calm(subject, lost[0]) else None
+
+
+def spares_small(subject: Subject, ways: Collection[Ends]) -> bool:
+    """Check whether only large messages lose segments on these ways, as where a rate changes."""
+    least = subject.limit("fraction.from")
+    cases = [one for way, one in _cases(subject) if way in ways or way[::-1] in ways]
+    small = [one for one in cases if one.message_bytes < least]
+    large_lost = _share_lost([one for one in cases if one.message_bytes >= least])
+    shown = sum(lost_segments(one)[1] for one in small) >= TELLING_SMALL
+    return shown and _share_lost(small) <= _calm(subject, large_lost)
+
+
+def _calm(subject: Subject, large_lost: float) -> float:
+    """Return the share of segments that small messages may lose."""
+    return max(subject.limit("errors.share"), SMALL_PART * large_lost)
 
 
 def _rates(one: Measurement, least_bytes: float) -> Iterator[float]:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.model.pairs import PairMatrix, Quantity
+from fabricgauge.model.plan import CLOSING
 from fabricgauge.model.run import Launch
 from fabricgauge.model.together import Round
 
@@ -79,7 +80,7 @@ def _passes(launch: Launch) -> Iterator[tuple[_Case, list[Round]]]:
     """The launch's rounds, a list for each case and each time that it was made."""
     found: dict[tuple[str, int], list[Round]] = {}
     times: dict[tuple[str, int], int] = {}
-    for one in launch.rounds:
+    for one in (each for each in launch.rounds if not each.case.endswith(CLOSING)):
         number = times[one.case, one.round] = times.get((one.case, one.round), 0) + 1
         found.setdefault((one.case, number), []).append(one)
     quantities = quantity_of_cases(launch)

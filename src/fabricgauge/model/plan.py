@@ -24,6 +24,10 @@ def turns(pattern: Pattern, ranks: int, concurrent: int) -> int:
     return ceil(pairs / (concurrent or pairs)) * (2 if pattern == "all_pairs_bandwidth" else 1)
 
 
+#: The end of the name of a case that makes a round of a round robin once more after all else.
+CLOSING = "/closing"
+
+
 class Case(msgspec.Struct, frozen=True):
     """One pattern at one message size; ``budget_s`` bounds its measuring time.
 

@@ -1,12 +1,12 @@
 """The all-pairs cases of a launch: how long each pair measures, and how many of the rounds."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from math import ceil
 
 import msgspec
 
 from fabricgauge.model.pattern import Pattern, RoundRobinPattern
-from fabricgauge.model.plan import Case, rounds, turns
+from fabricgauge.model.plan import CLOSING, Case, rounds, turns
 from fabricgauge.plan.cases import stream
 from fabricgauge.plan.outlook import overhead_s, rounds_to_make
 from fabricgauge.plan.profiles import Profile
@@ -66,6 +66,16 @@ def all_pairs_cases(
         made = len(rounds_to_make(case, field.ranks))
         available_s -= case.longest_s(field.ranks) + made * overhead_s(field.ranks)
     return tuple(planned.values())
+
+
+def closing_round(cases: Sequence[Case], ranks: int) -> tuple[Case, ...]:
+    """Return the first round of the largest streams, to be made once more after all else."""
+    streams = [case for case in cases if case.pattern == "all_pairs_bandwidth"]
+    if not streams:
+        return ()
+    largest = max(streams, key=lambda case: case.message_bytes)
+    first = rounds_to_make(largest, ranks)[:1]
+    return (msgspec.structs.replace(largest, name=largest.name + CLOSING, rounds=first),)
 
 
 def _case(pattern: RoundRobinPattern, message_bytes: int, field: Field, available_s: float) -> Case:

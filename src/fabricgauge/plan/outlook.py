@@ -32,9 +32,20 @@ def estimated_s(launches: Iterable[PlannedLaunch]) -> float:
 
 def _launch_s(launch: PlannedLaunch) -> float:
     ranks = len(launch.nodes)
-    round_robins = [case for case in launch.cases if case.pattern in ROUND_ROBIN_PATTERNS]
-    agreeing = sum(len(rounds_to_make(case, ranks)) for case in round_robins)
-    return start_s(ranks) + launch.longest_s + agreeing * overhead_s(ranks)
+    return start_s(ranks) + measuring_s(launch.cases, ranks)
+
+
+def measuring_s(cases: Iterable[Case], ranks: int) -> float:
+    """Return how long cases of one launch last at most, agreement between ranks included."""
+    return sum(
+        case.longest_s(ranks)
+        + (
+            len(rounds_to_make(case, ranks)) * overhead_s(ranks)
+            if case.pattern in ROUND_ROBIN_PATTERNS
+            else 0.0
+        )
+        for case in cases
+    )
 
 
 def start_s(ranks: int) -> float:

@@ -24,13 +24,13 @@ from fabricgauge.model.pattern import (
     Pattern,
     RoundRobinPattern,
 )
-from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping, numbered
+from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping, numbered, rounds
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.plan.all_pairs import Field, all_pairs_cases
+from fabricgauge.plan.all_pairs import Field, all_pairs_cases, closing_round
 from fabricgauge.plan.asked import ALL_PATTERNS, asked
 from fabricgauge.plan.cases import cases, reference_pair
 from fabricgauge.plan.crowd_cases import crowd_cases
-from fabricgauge.plan.outlook import estimated_s, start_s
+from fabricgauge.plan.outlook import estimated_s, measuring_s, start_s
 from fabricgauge.plan.pair_jobs import meetings
 from fabricgauge.plan.profiles import DEFAULT_SIZES, MIB, PATTERNS, Profile, profile_of
 from fabricgauge.words.networks import loopback_of
@@ -246,9 +246,17 @@ def _turns_of_many(scope: _Scope, rate: float, available_s: float) -> tuple[_Tur
         )
         for part in range(profile.launches)
     )
-    return tuple(
-        ((*all_pairs_cases(profile, patterns, one, left_s), *alone, *together),) for one in fields
-    )
+    many = len(set(scope.ranks)) > 2 and not scope.request.sim
+    # A closing round takes the time of one round more.
+    shared_s = left_s * rounds(ranks) / (rounds(ranks) + 1) if many else left_s
+    made = [
+        (*all_pairs_cases(profile, patterns, one, shared_s), *alone, *together) for one in fields
+    ]
+    if many:
+        whole = (*made[-1], *closing_round(made[-1], ranks))
+        if not scope.request.budget or measuring_s(whole, ranks) <= available_s:
+            made[-1] = whole
+    return tuple((one,) for one in made)
 
 
 #: The round robin that measures on all nodes what a pattern measures between two of them.

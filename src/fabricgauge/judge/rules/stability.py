@@ -6,8 +6,9 @@ from operator import itemgetter
 import numpy as np
 
 from fabricgauge.evidence.placement import waits
+from fabricgauge.judge import closing_round
 from fabricgauge.judge.host import signs
-from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -64,7 +65,14 @@ _Finding = tuple[Outcome, str, float, str]
 
 
 @of_networks(ID)
-def judge(subject: Subject) -> Said | Skipped:
+def judge(subject: Subject) -> Words:
+    network = _judge_figures(subject)
+    if fallen := list(closing_round.falls(subject)):
+        return fallen if isinstance(network, Skipped) else [network, *fallen]
+    return network
+
+
+def _judge_figures(subject: Subject) -> Said | Skipped:
     every = streams(subject)
     smallest = [(one, one.points[0]) for one in subject.series if one.is_latency]
     points = [*(one.best for one in every), *(point for _, point in smallest)]

@@ -1,0 +1,174 @@
+"""Do pairs carry as much after everything else was measured as at the beginning?
+
+The first round of the largest streams is made once more at the end of a run. Pairs that fell are
+measured again alone, each of their nodes also with one that did not fall.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+
+from fabricgauge.judge.host import signs
+from fabricgauge.judge.interface import Said
+from fabricgauge.judge.streams import Stream, alone
+from fabricgauge.judge.subject import Subject
+from fabricgauge.localise.recheck import streams_alone
+from fabricgauge.model.pairs import Ends, PairMatrix, Part, Recheck, called
+from fabricgauge.model.plan import CLOSING
+from fabricgauge.model.together import Round
+from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
+from fabricgauge.stats.series import node_of
+from fabricgauge.words import figures
+
+LIMIT = "stability.fall"
+
+#: At most this many pairs are measured again, the worst: more are not a single link's fault.
+MOST_PAIRS = 3
+#: Pairs that the evidence lists.
+MOST_LINES = 6
+
+CAUSE = (
+    "the network changed while it was measured: a link that fell back to a lower rate, a rail or"
+    " path that went away, a rate limit, or a node that is throttled"
+)
+REMEDY = (
+    "look at the negotiated rates now (ethtool), at the kernel's log and carrier_changes of both"
+    " ends and at the switch port's log; look for rate limits (tc qdisc); then measure again"
+)
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What a pair of nodes carried first and last, in bytes/s, in its worse direction."""
+
+    ends: Ends
+    first: float
+    last: float
+
+    @property
+    def share(self) -> float:
+        return self.last / self.first
+
+
+def again(subject: Subject) -> Recheck | None:
+    """Return the pairs that fell, and each of their nodes with one that did not fall."""
+    pairs = _kept(subject)
+    fallen = _fallen(subject, pairs)
+    if not fallen or not subject.pairs:
+        return None
+    good = max(pairs, key=lambda pair: pair.share)
+    partners = good.ends if good not in fallen else ()
+    met = [
+        meeting
+        for pair in fallen[:MOST_PAIRS]
+        for meeting in (
+            pair.ends,
+            *((node, partner) for node in pair.ends for partner in partners[:1]),
+        )
+    ]
+    return streams_alone(_matrix(subject), met)
+
+
+def falls(subject: Subject) -> Iterator[Said]:
+    """Yield each pair, or the node of it, that carries less at the end of the run."""
+    pairs = _kept(subject)
+    fallen = _fallen(subject, pairs)
+    if not fallen:
+        return
+    if len(fallen) == len(pairs) > 1:
+        fallen = fallen[:1]
+        about = subject.about
+        told = f"each of {len(pairs)} pairs carries less at the end of the run"
+    else:
+        about, told = None, ""
+    by_itself = {one.series.ends: one for one in alone(subject, "bandwidth", 0.0)}
+    for pair in fallen:
+        own = [by_itself[ends] for ends in (pair.ends, pair.ends[::-1]) if ends in by_itself]
+        slowest = min(own, key=lambda stream: stream.fraction, default=None)
+        least = (1.0 - subject.limit(LIMIT)) * pair.first
+        if slowest is not None and slowest.best.bandwidth.value > least:
+            continue
+        excuses = signs(slowest).against if slowest is not None else ("not measured again alone",)
+        rate = f"{figures.rate(pair.last)} at the end of the run, {figures.rate(pair.first)} first"
+        if slowest is not None:
+            rate += f", {figures.rate(slowest.best.bandwidth.value)} again alone"
+        yield Said(
+            Outcome.WARN if excuses else Outcome.FAIL,
+            f"{told or called('pair', pair.ends)}: {rate}",
+            Figure(1.0 - pair.share, "share", "less at the end of the run, per direction"),
+            subject.threshold(LIMIT, "at most"),
+            (*map(_line, pairs[:MOST_LINES]), *excuses),
+            CAUSE,
+            REMEDY,
+            about or _part(subject, pair, by_itself),
+        )  # fmt: skip
+
+
+def _line(pair: Kept) -> str:
+    return f"{called('pair', pair.ends)}: {figures.percent(pair.share)} of the first figure"
+
+
+def _part(subject: Subject, pair: Kept, by_itself: dict[Ends, Stream]) -> VerdictSubject:
+    """Return the node that is slow with another partner too, or the pair if both or none are."""
+    matrix = _matrix(subject)
+    slow = [
+        node
+        for node, other in (pair.ends, pair.ends[::-1])
+        if any(
+            stream.best.bandwidth.value <= (1.0 - subject.limit(LIMIT)) * _usual(matrix, ends)
+            for ends, stream in by_itself.items()
+            if node in ends and other not in ends
+        )
+    ]
+    part: Part = "node" if len(slow) == 1 else "pair"
+    return VerdictSubject(part, subject.name, tuple(slow) if part == "node" else pair.ends)
+
+
+def _usual(matrix: PairMatrix, ends: Ends) -> float:
+    """Return what a pair carried in the round robin, or the median of all where it did not meet."""
+    row, column = (matrix.nodes.index(node) for node in ends)
+    value = float(matrix.values[row, column])
+    return value if np.isfinite(value) else float(np.nanmedian(matrix.values))
+
+
+def _matrix(subject: Subject) -> PairMatrix:
+    streams = [one.matrix for one in subject.pairs if one.matrix.quantity == "bandwidth"]
+    return max(streams, key=lambda matrix: matrix.message_bytes)
+
+
+def _fallen(subject: Subject, pairs: Sequence[Kept]) -> list[Kept]:
+    """Return the pairs that carry less by more than the limit, the worst first."""
+    least = 1.0 - subject.limit(LIMIT)
+    return sorted((one for one in pairs if one.share <= least), key=lambda pair: pair.share)
+
+
+def _kept(subject: Subject) -> list[Kept]:
+    """Return the pairs of the closing round beside the same round of the same launch."""
+    pairs: dict[Ends, Kept] = {}
+    for launch in subject.launches:
+        first = {(one.case, one.round): one for one in reversed(launch.rounds)}
+        for last in launch.rounds:
+            before = first.get((last.case.removesuffix(CLOSING), last.round))
+            if not last.case.endswith(CLOSING) or before is None:
+                continue
+            names = [
+                node_of(launch, rank)
+                for rank in range(1 + max((*last.origins, *last.targets), default=-1))
+            ]
+            earlier, later = _rates(before, names), _rates(last, names)
+            for ends in earlier.keys() & later.keys():
+                pair = Kept((min(ends), max(ends)), earlier[ends], later[ends])
+                known = pairs.setdefault(pair.ends, pair)
+                pairs[pair.ends] = min(known, pair, key=lambda one: one.share)
+    return [pairs[ends] for ends in sorted(pairs)]
+
+
+def _rates(one: Round, names: Sequence[str]) -> dict[Ends, float]:
+    """Return bytes/s by sending and receiving node; of several ranks the best."""
+    rates: dict[Ends, float] = {}
+    for origin, target, time_ps in zip(one.origins, one.targets, one.median_ps, strict=True):
+        if max(origin, target) < len(names) and time_ps > 0 and names[origin] != names[target]:
+            ends = names[origin], names[target]
+            rate = one.message_bytes * one.window / (time_ps * 1e-12)
+            rates[ends] = max(rate, rates.get(ends, 0.0))
+    return rates
