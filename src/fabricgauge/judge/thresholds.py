@@ -96,6 +96,11 @@ _ROWS: tuple[tuple[str, float, str, str], ...] = (
      "another protocol costs a ping-pong up to a third of its bandwidth"),
     ("dips.low", 0.40, "share",
      "from 256 KiB on a sound stream of any suite reaches 90 % of its best and more"),
+    ("concurrent.bisection", 0.4, "share",
+     "both directions at once reach 85 % of one on sound links, and half where one thread of the"
+     " host serves both"),
+    ("concurrent.collective", 0.25, "share",
+     "MPIs took 60 to 250 % of a plain algorithm's time on virtual clusters of four and eight"),
     ("errors.share", 0.001, "share",
      "with 0.1 % lost TCP keeps about 40 segments under way (Mathis et al. 1997)"),
     ("errors.fail", 0.05, "share",

@@ -138,7 +138,7 @@ PROOFS = ("placement", "path")
 #: Rules whose figures are times and rates of the nodes' own work.
 RULES_OF_SPEED = (
     "floor", "above-ceiling", "cache-shape", "outliers", "pairs", "lossy", "fraction",
-    "host-limited", "latency", "asymmetry", "stability", "dips",
+    "host-limited", "latency", "asymmetry", "stability", "dips", "concurrent",
 )  # fmt: skip
 
 

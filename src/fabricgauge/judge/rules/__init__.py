@@ -10,6 +10,7 @@ from fabricgauge.judge.rules import (
     asymmetry,
     cache_shape,
     completeness,
+    concurrent,
     connect,
     coverage,
     data,
@@ -54,6 +55,7 @@ RULES: tuple[Rule, ...] = (
     asymmetry,
     stability,
     dips,
+    concurrent,
     errors,
 )
 
