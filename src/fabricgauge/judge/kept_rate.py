@@ -34,9 +34,6 @@ FULL_BYTES = 1 << 20
 #: Fewer segments of small messages show nothing; then no sample may be slower than this.
 TELLING_SMALL, REGULAR = 200, 1.1
 
-#: Small messages may lose this part of what large ones lose, by our reckoning.
-SMALL_PART = 0.1
-
 
 class KeptRate(msgspec.Struct, frozen=True):
     """The rate that large messages keep to, and what was lost of large and of small ones.
@@ -101,7 +98,7 @@ def spares_small(subject: Subject, ways: Collection[Ends]) -> bool:
 
 def _calm(subject: Subject, large_lost: float) -> float:
     """Return the share of segments that small messages may lose."""
-    return max(subject.limit("errors.share"), SMALL_PART * large_lost)
+    return max(subject.limit("errors.share"), subject.limit("lossy.small_part") * large_lost)
 
 
 def _rates(one: Measurement, least_bytes: float) -> Iterator[float]:

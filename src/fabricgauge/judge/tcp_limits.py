@@ -25,10 +25,6 @@ SCALING = "net.ipv4.tcp_window_scaling"
 #: what another node allows; never one of the kernel's own defaults on 10 Gb/s and below.
 SMALL_S, SMALL_PART, SMALL_BYTES = 100e-6, 0.25, 65536
 
-#: A limit is told from this share of the time with data under way on, and is the only one from
-#: that share on.
-HELD, ALWAYS = 0.3, 0.8
-
 #: A round trip behind a full queue is longer than this many of a small message's.
 QUEUE = 1.5
 
@@ -51,15 +47,16 @@ def tcp_limits(stream: Stream) -> Iterator[TcpLimit]:
         return
     sends, receives = _share(cases, held_by_sender), _share(cases, held_by_receiver)
     idle = stream.busy < WIRE_BUSY
+    held_from, always_from = stream.limit("fraction.tcp_held"), stream.limit("fraction.tcp_always")
     for node, setting, share, held in (
-        (sender, WMEM, sends, sends >= HELD or idle),
-        (receiver, RMEM, receives, receives >= HELD or idle),
+        (sender, WMEM, sends, sends >= held_from or idle),
+        (receiver, RMEM, receives, receives >= held_from or idle),
     ):
         if held and (small := _small(stream, node, setting, rate)):
             yield _of_setting(stream, node, setting, small, share)
-    if receives >= ALWAYS and not _queues(stream, cases):
+    if receives >= always_from and not _queues(stream, cases):
         yield _of_window(stream, receiver, receives)
-    if sends >= ALWAYS:
+    if sends >= always_from:
         yield _of_buffer(stream, sender, sends)
 
 

@@ -16,9 +16,6 @@ from fabricgauge.words import figures, patterns
 
 ID = "latency"
 
-#: Larger messages take the time that their bytes need.
-SMALL_BYTES = 1024
-
 _LONGER_WAY = "a longer way than is meant (routers, tunnels, another site)"
 _CAUSES = {
     "tcp": (
@@ -54,14 +51,20 @@ def judge(subject: Subject) -> Said | Skipped:
         return Skipped("the logs do not say which network was measured")
     said = [_say(subject, *each) for each in _quickest(subject)]
     if not said:
-        return Skipped(f"no latency of messages up to {SMALL_BYTES} B was measured")
+        return Skipped(
+            f"no latency of messages up to {subject.limit('latency.up_to'):g} B was measured"
+        )
     return min(said, key=lambda one: (one.outcome.rank, -(one.figure.value if one.figure else 0)))
 
 
 def _quickest(subject: Subject) -> Iterator[tuple[Series, Point]]:
     """The small message of each direction that took the least time."""
     for series in subject.of("latency"):
-        small = [one for one in series.points if one.sized and one.message_bytes <= SMALL_BYTES]
+        small = [
+            one
+            for one in series.points
+            if one.sized and one.message_bytes <= subject.limit("latency.up_to")
+        ]
         if small:
             yield series, min(small, key=lambda one: one.time.value)
 

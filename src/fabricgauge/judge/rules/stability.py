@@ -42,9 +42,8 @@ _LEVEL_REMEDY = (
     " exchange the cable; look for rate limits (tc qdisc) and for the processors' temperature"
 )
 
-#: A sample that is this much longer than the median, in seconds and as a share, holds a stall:
-#: TCP waits 0.2 s and more before it sends a segment again (RFC 6298 asks for 1 s, Linux for 0.2).
-STALL_S, STALL_SHARE = 0.1, 0.25
+#: A sample that is longer than the median by ``stability.stall`` and by this share holds a stall.
+STALL_SHARE = 0.25
 #: Fewer stalls may be one hiccup.
 LEAST_STALLS = 3
 #: A fault of the network shows in more cases than one; a machine that paused once does not.
@@ -279,6 +278,7 @@ def _lasts(subject: Subject, slow_s: Sequence[float]) -> bool:
 def _stalls(subject: Subject) -> Iterator[_Finding]:
     """Yield how much of the time passed in samples that a stall made long."""
     count, longest_s, where = 0, 0.0, ""
+    stall_s = subject.limit("stability.stall")
     cases = [
         (series, one)
         for series in subject.series
@@ -287,16 +287,16 @@ def _stalls(subject: Subject) -> Iterator[_Finding]:
     ]
     slow_s = [0.0] * len(cases)
     for order, (series, case) in enumerate(cases):
-        for length_s, samples in _stall_lengths(case):
+        for length_s, samples in _stall_lengths(case, stall_s):
             slow_s[order] += length_s * samples
             count += samples
             if length_s > longest_s:
                 longest_s, where = length_s, series.name
     stalled_s = sum(slow_s)
-    share = stalled_s / max(sum(case.wall_s for _, case in cases), stalled_s, STALL_S)
+    share = stalled_s / max(sum(case.wall_s for _, case in cases), stalled_s, stall_s)
     if count < LEAST_STALLS or share <= subject.limit("stability.stalls"):
         return
-    waiting = waits(case for _, case in cases if any(_stall_lengths(case)))
+    waiting = waits(case for _, case in cases if any(_stall_lengths(case, stall_s)))
     by_host = max(waiting, default=0.0) >= subject.limit("host-limited.delay")
     fails = share > subject.limit("stability.stalls_fail") and _lasts(subject, slow_s)
     fails = fails and not by_host
@@ -308,14 +308,14 @@ def _stalls(subject: Subject) -> Iterator[_Finding]:
     yield Outcome.FAIL if fails else Outcome.WARN, limit, share, told
 
 
-def _stall_lengths(case: Measurement) -> Iterator[tuple[float, int]]:
+def _stall_lengths(case: Measurement, stall_s: float) -> Iterator[tuple[float, int]]:
     """Yield seconds beyond the median, and how many samples had them, of samples with a stall."""
     if case.times is None or case.status != "ok":
         return
     median_s = case.times.median_s
     for lowest_ps, samples in case.histogram_ps:
         beyond_s = lowest_ps * 1e-12 - median_s
-        if beyond_s >= STALL_SHARE * median_s and beyond_s * case.batch >= STALL_S:
+        if beyond_s >= STALL_SHARE * median_s and beyond_s * case.batch >= stall_s:
             yield beyond_s * case.batch, samples
 
 
