@@ -70,13 +70,15 @@ class Tree(msgspec.Struct, frozen=True):
     """A fat tree 2:1 with fixed routes: a receiver's number decides which uplink leads to it.
 
     Pairs that measure at once have half of an uplink. ``slow_uplinks`` are shares by leaf and
-    uplink, ``slow_nodes`` shares by node, for both directions.
+    uplink, ``slow_nodes`` shares by node, for both directions, the others for one.
     """
 
     leaves: int
     leaf: int
     slow_uplinks: dict[tuple[int, int], float] = {}
     slow_nodes: dict[int, float] = {}
+    slow_senders: dict[int, float] = {}
+    slow_receivers: dict[int, float] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,7 +93,11 @@ class Tree(msgspec.Struct, frozen=True):
         return Topology(tuple(groups), "planted")
 
     def rate(self, origin: int, target: int, *, alone: bool) -> float:
-        nodes = min(self.slow_nodes.get(node, 1.0) for node in (origin, target))
+        nodes = min(
+            *(self.slow_nodes.get(node, 1.0) for node in (origin, target)),
+            self.slow_senders.get(origin, 1.0),
+            self.slow_receivers.get(target, 1.0),
+        )
         leaves = {origin // self.leaf, target // self.leaf}
         if len(leaves) == 1:
             return nodes

@@ -83,3 +83,13 @@ def test_a_group_that_is_slow_only_while_many_pairs_cross_is_suspected_by_a_larg
     assert faults(analysis) == set()
     groups = [one.names for one in analysis.suspects if one.part == "group"]
     assert groups == ([("leaf1",)] if suspected else [])
+
+
+def test_a_slow_sender_does_not_confirm_that_its_leaf_is_slow() -> None:
+    tree = Tree(4, 2, slow_senders={1: 0.3})
+    values = np.array([[tree.rate(i, j, alone=False) for j in range(8)] for i in range(8)])
+    values[2:, :2] *= 0.7  # while all pairs measure, something slows what leaf0 receives
+    given = analyse(matrix_of(1e10 * values, passes=1), tree.topology)
+    assert ("group", ("leaf0",)) in faults(given)
+    found = tree.second_look(given, np.random.default_rng(1))
+    assert faults(found) == {("sender", ("n00001",))}

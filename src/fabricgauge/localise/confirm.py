@@ -190,8 +190,13 @@ class RecheckedAnalysis(msgspec.Struct, frozen=True, eq=False):
     def _slower_ways(
         self, nodes: set[str], own: list[PairRecheck], good: list[PairRecheck]
     ) -> ControlComparison:
-        """A group's way out, its way in, or both if one is not much slower than the other."""
+        """Compare a group's way out, its way in, or both if one is not much slower than the other.
+
+        Nodes that are named or suspected themselves show nothing of their group.
+        """
         quantity = self.analysis.matrix.quantity
+        suspects = {claim.names[0] for claim in self.analysis.claims if claim.part in ENDS}
+        own = [pair for pair in own if not suspects & {*pair.ends}] or own
         found = compare_pairs(own, good, quantity)
         ways = [
             compare_pairs([one for one in own if one.ends[way] in nodes], good, quantity)
@@ -200,8 +205,7 @@ class RecheckedAnalysis(msgspec.Struct, frozen=True, eq=False):
         least, worst = sorted(ways, key=lambda one: one.slower)
         if quantity == "bandwidth" and least.own and least.slower < limits.SHOWN * worst.slower:
             found = worst
-        accused = {one.names[0] for one in self.analysis.claims if one.part in ENDS}
-        mates = [one for one in self.pairs if nodes - accused >= {*one.ends}]
+        mates = [pair for pair in self.pairs if nodes - suspects >= {*pair.ends}]
         inside = compare_pairs(mates, good, quantity)
         if inside.own and inside.slower >= limits.SHOWN * found.slower:
             against = tuple(one.ends for one in inside.own)
