@@ -170,6 +170,8 @@ def test_two_ranks_on_each_node_are_paired_across_nodes_only(
 def test_a_topology_file_that_is_not_understood_is_told_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "topology.conf"
     file.write_text("SwitchName=leaf1 Nodes=c[1-\n")
-    done = fabricgauge("check", "--lab", "-N", "3", "--topology", str(file), "-o", str(tmp_path))
+    done = fabricgauge(
+        "check", "--lab", "--lab-nodes", "3", "--topology", str(file), "-o", str(tmp_path)
+    )
     assert done.returncode == 2
     assert f"{file}:1" in done.stderr or "line 1" in done.stderr, done.stderr

@@ -111,7 +111,7 @@ def test_each_pair_can_be_a_job_of_its_own(slurm: LabState, tmp_path: Path) -> N
         words = ("-w", "c[1-3]", "--pair-jobs", "--network", "net1", "-o", str(tmp_path))
         begun = on_head(slurm, "submit", *words, "--launches", "2", "--no-wait")
         assert begun.returncode == 0, begun.stderr
-        assert "Not in the queue yet: 2 of the pairs" in begun.stderr
+        assert "Not in the queue yet: 2 pairs" in begun.stderr
         (run,) = tmp_path.glob("2*")
         assert f"submit --resume {run} --nodelist c1,c2,c3" in begun.stderr
         resumption = on_head(slurm, "submit", "--resume", str(run), "-w", "c[1-3]")

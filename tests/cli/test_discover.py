@@ -87,7 +87,8 @@ def test_an_interrupt_keeps_the_answers_and_shows_them(
     assert asking.returncode == 130
     assert "1 of 2 nodes answered" in shown
     index = json.loads((kept / "bundle.json").read_text())
-    assert index["troubles"] == {"c2": "it had not answered when the asking was broken off"}
+    assert list(index["troubles"]) == ["c2"]
+    assert "interrupted" in index["troubles"]["c2"]
 
 
 @pytest.mark.parametrize("other", [("-w", "c1"), ("--lab", "x"), ("-o", "y")])

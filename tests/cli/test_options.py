@@ -1,6 +1,7 @@
 """Options from the command line, the environment and files; what is wrong is said at once."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -109,3 +110,33 @@ def test_help_loads_no_stage(words: tuple[str, ...], heavy: set[str]) -> None:
     )
     done = subprocess.run([PROGRAM.with_name("python"), "-c", code], capture_output=True, text=True)
     assert "loaded: []" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("verb", ["check", "compare", "scale"])
+@pytest.mark.parametrize("option", ["--lab-nodes", "-N", "--nodes"])
+def test_the_size_of_a_lab_keeps_its_former_names(verb: str, option: str, tmp_path: Path) -> None:
+    words = {"compare": ("--vary", "bind=core,none"), "scale": ("--", "app")}.get(verb, ())
+    done = run(verb, option, "3", *words, home=tmp_path)
+    assert done.returncode == 2
+    assert "--lab-nodes" in done.stderr
+    assert "--lab without a name" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["LAB_NODES", "NODES"])
+def test_the_size_of_a_lab_is_read_from_the_environment(name: str, tmp_path: Path) -> None:
+    done = run("check", home=tmp_path, **{f"FABRICGAUGE_CHECK_{name}": "3"})
+    assert done.returncode == 2
+    assert "--lab-nodes" in done.stderr
+
+
+def test_a_former_name_stands_in_no_help_text(tmp_path: Path) -> None:
+    help_text = run("check", "--help", home=tmp_path).stdout
+    assert "--lab-nodes" in help_text
+    assert not {"-N", "--nodes", "--place", "--streams"} & set(re.split(r"[\s,]+", help_text))
+
+
+def test_a_wrong_value_is_reported_with_the_present_name(tmp_path: Path) -> None:
+    done = run("check", "-N", "many", home=tmp_path)
+    assert done.returncode == 2
+    assert "--lab-nodes" in done.stderr
+    assert "--nodes" not in done.stderr.replace("--lab-nodes", "")

@@ -48,4 +48,4 @@ def test_those_that_slurm_has_taken_are_counted(
     done = submitted(tmp_path, monkeypatch, "7", NotNow("QOSMaxSubmitJobPerUserLimit"))
     assert done.exit_code == 0
     assert "1 of 3 jobs" in done.stderr
-    assert "Not in the queue yet: 2 of the pairs" in done.stderr
+    assert "Not in the queue yet: 2 pairs" in done.stderr

@@ -10,7 +10,7 @@ from tests.report import sample
 from fabricgauge.app.batch.pair_queue import AllStuck
 from fabricgauge.app.batch.submit import collected
 from fabricgauge.app.progress import SILENT
-from fabricgauge.cli.jobs import begun, followed, shown
+from fabricgauge.cli.jobs import discarded_unless_submitted, show_run, show_when_complete
 from fabricgauge.cli.options import Printing
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
@@ -36,7 +36,7 @@ def directory(tmp_path: Path) -> RunDirectory:
 
 def ends_with(error: BaseException, directory: RunDirectory, *jobs: BatchJob) -> bool:
     """Whether the run is kept."""
-    with pytest.raises(type(error)), begun(directory):
+    with pytest.raises(type(error)), discarded_unless_submitted(directory):
         for one in jobs:
             append_job(directory, one)
         raise error
@@ -113,7 +113,7 @@ def test_who_waits_for_stuck_jobs_alone_is_told_how_to_go_on(
 
     write_batch(directory, About("", (), {}), BATCH)
     with pytest.raises(AllStuck, match="scancel 7 8"):
-        followed(directory, Printing(), SILENT, stuck)
+        show_when_complete(directory, Printing(), SILENT, stuck)
     assert f"fabricgauge submit --resume {directory.path}" in capsys.readouterr().err
 
 
@@ -138,7 +138,7 @@ def test_how_to_go_on_is_said_where_one_can(
         judged, run=msgspec.structs.replace(judged.run, complete=False)
     )
     write_batch(directory, About("", (), {}), BATCH)
-    shown(broken_off, directory, Printing())
+    show_run(broken_off, directory, Printing())
     said = capsys.readouterr().err
     assert told in said
     assert str(directory.path) in said

@@ -115,7 +115,7 @@ def test_virtual_machine_that_ended_is_named_and_down_leaves_nothing() -> None:
         until(lambda: status(name)[0].dead == ("c2",), "c2 has ended")
         told = status_text(status(name)[0])
         assert (
-            f"the virtual machine of c2 has ended; its last words are in {state.directory}" in told
+            f"the virtual machine of c2 has ended; see its last output in {state.directory}" in told
         )
         refused = on(state, "c2", "true")
         assert refused.returncode == 255

@@ -1,4 +1,4 @@
-"""``fabricgauge check``: the main job."""
+"""``fabricgauge check``: measure a network, prove the path, judge and report."""
 
 import shlex
 import sys
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricgauge import settings
-from fabricgauge.cli import options as of
+from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Printing
 from fabricgauge.cli.show import show
 from fabricgauge.files.reading import shown
@@ -21,77 +21,82 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@of.nodelist_option
-@of.exclude_option
-@of.lab_option("Measure a virtual cluster on this machine: NAME, or one made for this check.")
-@of.launcher_option
-@of.ssh_config_option
-@of.network_options
-@of.transport_option
-@of.memory_options
-@of.rank_order_option
-@of.measure_options
+@cli_options.nodelist_option()
+@cli_options.exclude_option
+@cli_options.lab_option("Measure a virtual cluster on this machine: NAME, or a new one.")
+@cli_options.launcher_option
+@cli_options.ssh_config_option
+@cli_options.network_options
+@cli_options.transport_option
+@cli_options.memory_options
+@cli_options.rank_order_option
+@cli_options.measure_options()
 @click.option(
     "--tool", metavar="SUITE",
-    help="Measure with osu, imb, perftest, iperf3, nccl-tests, rccl-tests or netpipe"
-    " instead; nvbandwidth and rocm-bandwidth-test measure between the GPUs of each node."
-    " perftest heeds keys of --transport verbs, e.g. perftest:queue-pair=ud.",
+    help="Measure with another suite: osu, imb, perftest, iperf3, nccl-tests, rccl-tests, netpipe."
+    " nvbandwidth and rocm-bandwidth-test measure between the GPUs of each node. perftest accepts"
+    " the keys of --transport verbs, e.g. perftest:queue-pair=ud. Programs of an MPI suite use the"
+    " MPI that they are linked with unless you name another with --mpi.",
 )  # fmt: skip
 @click.option(
     "--tool-path", type=click.Path(file_okay=False, exists=True), metavar="DIR",
-    help="Where the suite's programs are; default: PATH, modules, usual places.",
+    help="Directory of the suite's programs. Default: PATH, modules, usual places.",
 )  # fmt: skip
 @click.option(
-    "--parallel", cls=of.Renamed, formerly="--streams", type=click.IntRange(1, 128),
-    help="Connections that share the link in iperf3's test of many.  [default: 4]",
+    "--parallel", cls=cli_options.Renamed, former=("--streams",), type=click.IntRange(1, 128),
+    metavar="N", help="Connections of iperf3 in its test with parallel connections.  [default: 4]",
 )  # fmt: skip
-@of.lab_nodes_option
-@of.fabric_options
+@cli_options.lab_nodes_option
+@cli_options.fabric_options
 @click.option(
     "--sim", metavar="PLATFORM",
-    help="Simulate a cluster with SimGrid, e.g. star:32, fat-tree:64, or a platform file.",
+    help="Measure a cluster that SimGrid simulates, e.g. star:32, fat-tree:64, or a platform file.",
 )  # fmt: skip
 @click.option(
     "--sim-fault", multiple=True, metavar="FAULT",
-    help="A fault to plant in it, e.g. 'rate node-7 0.25'; may be repeated.",
+    help="Fault of the simulated cluster, e.g. 'rate node-7 0.25'. May be repeated.",
 )  # fmt: skip
 @click.option(
-    "--sim-seed", type=click.IntRange(0), default=1, help="Seed of the simulation's noise."
+    "--sim-seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
+    help="Seed of the simulation's noise.",
 )  # fmt: skip
 @click.option(
-    "--sim-noise", type=click.FloatRange(0, 0.5), default=0.0,
-    help="Relative noise of the simulation.",
+    "--sim-noise", type=click.FloatRange(0, 0.5), default=0.0, show_default=True, metavar="SHARE",
+    help="Noise of the simulated times, as a share of each.",
 )  # fmt: skip
-@of.against_option
-@click.option("--resume", metavar="RUN", help="Finish a run that was broken off.")
-@of.output_option()
-@of.format_option()
-@of.fail_on_option
-@click.option("--dry-run", is_flag=True, help="Discover and plan, print the commands, stop.")
-@of.quiet_option()
+@cli_options.against_option
+@click.option("--resume", metavar="RUN", help="Measure the rest of an interrupted run.")
+@cli_options.output_option()
+@cli_options.format_option()
+@cli_options.fail_on_option
+@click.option("--dry-run", is_flag=True, help="Discover and plan, print the commands, then stop.")
+@cli_options.quiet_option()
 @click.pass_context
 def check(ctx: click.Context, /, **options: Any) -> None:
     """Measure the network between nodes, prove the path, judge, report.
 
-    Discovers the nodes, measures latency and bandwidth over each network that joins
-    them, compares the interfaces' counters with the bytes that were sent, and judges
-    each figure against the network's physical ceiling. With more than two nodes every pair
-    is measured, then all together. Nodes that are slower than their peers are named.
+    Discovers the nodes, measures latency and bandwidth over each network that joins them, compares
+    the counters of the interfaces with the bytes sent, and judges each figure against the physical
+    ceiling of the network. With more than two nodes, measures each pair, then all nodes together,
+    and names nodes that are slower than their peers.
     """
     from fabricgauge.app.begin import opened
     from fabricgauge.app.conclude import reference_curves
-    from fabricgauge.cli.progress import bar
+    from fabricgauge.cli.progress import progress_shown
     from fabricgauge.model.request import INSIDE_NODES, applicable
 
-    said, files = settings.load(), of.from_files(ctx)
-    request, root = of.request_of(options), options["output"] or settings.run_root()
+    configured, from_files = settings.load(), cli_options.names_from_files(ctx)
+    request, root = cli_options.build_request(options), options["output"] or settings.run_root()
     printing = Printing(options["format"], options["fail_on"])
     curves = reference_curves(options["against"])
     dry_run, quiet = options["dry_run"], options["quiet"]
     if request.tool in INSIDE_NODES:
-        within = applicable(request, from_files=files)
-        ctx.exit(_between_gpus(within, root, printing, curves, dry_run, quiet))
-    with bar(quiet) as progress, opened(request, said, files, root, progress, dry_run) as context:
+        request = applicable(request, from_files=from_files)
+        ctx.exit(_check_gpus(request, root, printing, curves, dry_run, quiet))
+    with (
+        progress_shown(quiet) as progress,
+        opened(request, configured, from_files, root, progress, dry_run) as context,
+    ):
         if dry_run:
             _print_commands(context)
         else:
@@ -108,28 +113,29 @@ def _check(context: "RunContext", printing: Printing, curves: "tuple[SuiteCurve,
     if not judged.run.complete:
         place = place_words(context.target.request)
         command = shlex.join(["fabricgauge", "check", "--resume", str(path), *place])
-        click.echo(f"What was measured is kept. Measure the rest with: {command}", err=True)
+        click.echo(f"Finished measurements are kept. Measure the rest with: {command}", err=True)
     return 130 if interrupted else status
 
 
-def _between_gpus(
+def _check_gpus(
     request: "MeasurementRequest", root: Path, printing: Printing,
     curves: "tuple[SuiteCurve, ...]", dry_run: bool, quiet: bool,
 ) -> int:  # fmt: skip
-    """Inside each node, by a program that copies between its GPUs."""
+    """Measure inside each node with a program that copies between its GPUs."""
     from fabricgauge.app.import_logs import imported
     from fabricgauge.app.node_gpus import commands, measure_gpus
-    from fabricgauge.cli.progress import bar
+    from fabricgauge.cli.progress import progress_shown
 
     if dry_run:
         for command in commands(request):
             click.echo(command)
         return 0
-    words = tuple(map(shown, sys.argv))
-    with bar(quiet) as progress:
+    command_line = tuple(map(shown, sys.argv))
+    with progress_shown(quiet) as progress:
         judged, path = imported(
             root, settings.load(),
-            lambda directory: measure_gpus(request, directory, words, progress), progress, curves,
+            lambda directory: measure_gpus(request, directory, command_line, progress), progress,
+            curves,
         )  # fmt: skip
     return show(judged, path, printing)
 
@@ -137,10 +143,10 @@ def _between_gpus(
 def _print_commands(context: "RunContext") -> None:
     from fabricgauge.app.check import commands
 
-    for launch, started in commands(context):
+    for launch, launch_commands in commands(context):
         program = f", {launch.program}" if launch.program else ""
         click.echo(f"# launch {launch.number}: {launch.network or 'unpinned'}{program}")
-        for command in started:
+        for command in launch_commands:
             env = [f"{name}={value}" for name, value in sorted(command.env.items())]
             click.echo(shlex.join(["env", *env, *command.argv]))
         for case in launch.cases:

@@ -1,4 +1,4 @@
-"""``fabricgauge collect``: what the jobs of a submitted run have left."""
+"""``fabricgauge collect``: judge the results of a submitted run."""
 
 from pathlib import Path
 from typing import Any
@@ -6,39 +6,38 @@ from typing import Any
 import click
 
 from fabricgauge import settings
-from fabricgauge.cli import options as of
-from fabricgauge.cli.options import Printing, together
+from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.options import Printing, combine_options
 from fabricgauge.model.errors import UsageError
 from fabricgauge.store.run_directory import find
 
-#: Where runs are kept, and how they are shown.
-where_options = together(
-    of.output_option(
-        "Where runs are kept, seen by the nodes; default: $XDG_DATA_HOME/fabricgauge/runs."
+#: The directory of all runs, and how a run is shown.
+result_options = combine_options(
+    cli_options.output_option(
+        "Directory of all runs; the nodes must share it. Default: $XDG_DATA_HOME/fabricgauge/runs."
     ),
-    of.format_option(),
-    of.fail_on_option,
-    of.quiet_option(),
+    cli_options.format_option(),
+    cli_options.fail_on_option,
+    cli_options.quiet_option(),
 )
 
 
 @click.command()
 @click.argument("run", default="latest")
-@click.option("--lab", metavar="NAME", help="The lab whose Slurm has the jobs.")
-@where_options
+@click.option("--lab", metavar="NAME", help="Lab whose Slurm has the jobs.")
+@result_options
 @click.pass_context
 def collect(
     ctx: click.Context, /, run: str, lab: str | None, output: Path | None, quiet: bool,
     **printing: Any,
 ) -> None:  # fmt: skip
-    """Take what the jobs of a submitted run left, judge it and report.
+    """Take the results of a submitted run's jobs, judge them and report.
 
-    Waits for jobs that are not over. RUN is a run directory, the beginning of its name, or
-    `latest`.
+    Waits until all jobs have ended. RUN is a run directory, the beginning of its name, or `latest`.
     """
     from fabricgauge.app.batch.on_head import lab_outside, on_head
-    from fabricgauge.cli.jobs import followed
-    from fabricgauge.cli.progress import bar
+    from fabricgauge.cli.jobs import show_when_complete
+    from fabricgauge.cli.progress import progress_shown
     from fabricgauge.store.holding import held
 
     if lab is not None and not lab_outside():
@@ -48,5 +47,5 @@ def collect(
         raise UsageError(
             f"{directory.identity} is complete: see fabricgauge report {directory.path}"
         )
-    with held(directory), bar(quiet) as progress:
-        ctx.exit(followed(directory, Printing(**printing), progress, most_jobs=0))
+    with held(directory), progress_shown(quiet) as progress:
+        ctx.exit(show_when_complete(directory, Printing(**printing), progress, most_jobs=0))

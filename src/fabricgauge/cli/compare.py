@@ -1,4 +1,4 @@
-"""``fabricgauge compare``: one set of curves against another, stored or measured in turns."""
+"""``fabricgauge compare``: compare two sets of curves, stored or measured in turns."""
 
 import re
 import shlex
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricgauge import settings
-from fabricgauge.cli import options as of
+from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.options import Parsed, lazy_function
 from fabricgauge.cli.show import page, print_report
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.verdict import exit_status
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 
 _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
 
-#: What a comparison of A and B heeds, or a prediction for them.
+#: Options that have an effect on every comparison of A and B, and on a prediction for them.
 _STORED = ("a", "b", "output", "format", "to", "quiet")
 
-#: Enough to tell 3 % from chance where launches differ by 2 %.
+#: Default number of blocks of ``--vary``: it detects 3 % if launches differ by 2 %.
 USUAL_BLOCKS = 10
 
 
@@ -31,53 +32,54 @@ USUAL_BLOCKS = 10
 @click.argument("a", default="")
 @click.argument("b", default="")
 @click.option("--tolerance", metavar="PERCENT",
-              help="Allowed regression, relative to A; default: 5%, with --vary 0%.")  # fmt: skip
+              help="Allowed regression, relative to A. Default: 5%, with --vary 0%.")  # fmt: skip
 @click.option("--only", default="", metavar="PATTERN|BENCHMARK,…",
-              help="Compare these curves alone, e.g. latency or osu_bw,osu_allreduce.")  # fmt: skip
+              help="Compare only these curves, e.g. latency or osu_bw,osu_allreduce.")  # fmt: skip
 @click.option("--mix", metavar="PROFILE",
-              help="Weigh A and B by what an application sent: a run of profile.")  # fmt: skip
-@of.format_option("comparison")
-@of.fail_on_option
-@of.to_option
-@of.output_option()
+              help="Predict an application's communication time on A and on B, from a run of"
+              " profile.")  # fmt: skip
+@cli_options.format_option("comparison")
+@cli_options.fail_on_option
+@cli_options.to_option
+@cli_options.output_option()
 @click.option(
     "--vary", multiple=True, metavar="FACTOR=A,B",
-    type=of.Parsed("factor", of.lazily("plan.design", "factor")),
-    help="Measure A and B in turns: mpi=openmpi,mpich, transport=sockets,ofi,mpi,"
-    " provider=tcp,shm (of ofi), memory=host,cuda, compiler=gcc,clang, bind=core,none,"
-    " env:NAME=X,Y with \\, for a comma in X, an empty X for NAME as it is; several are"
-    " combined.",
+    type=Parsed("factor", lazy_function("plan.design", "factor")),
+    help="Measure settings A and B in turns: mpi=openmpi,mpich, transport=sockets,ofi,mpi,"
+    " provider=tcp,shm (libfabric), memory=host,cuda, compiler=gcc,clang, bind=core,none, or"
+    " env:NAME=X,Y. Write a comma in X as \\,; an empty X leaves NAME unchanged. May be repeated:"
+    " all combinations are measured.",
 )  # fmt: skip
-@of.nodelist_option
-@of.exclude_option
-@of.lab_nodes_option
-@of.ppn_option
-@of.lab_option("Measure on a virtual cluster: NAME, or one made for this.")
-@of.launcher_option
-@of.ssh_config_option
-@of.rank_order_option
-@of.seed_option
-@click.option("--resume", metavar="DIR", help="Finish a comparison that was broken off.")
-@of.quiet_option("Print the result only, no progress.")
-@of.network_options
-@of.memory_options
-@of.measure_options
+@cli_options.nodelist_option()
+@cli_options.exclude_option
+@cli_options.lab_nodes_option
+@cli_options.ppn_option
+@cli_options.lab_option("Measure on a virtual cluster: NAME, or a new one for this command.")
+@cli_options.launcher_option
+@cli_options.ssh_config_option
+@cli_options.rank_order_option
+@cli_options.seed_option
+@click.option("--resume", metavar="DIR", help="Measure the rest of an interrupted --vary.")
+@cli_options.quiet_option("Print only the result, no progress.")
+@cli_options.network_options
+@cli_options.memory_options
+@cli_options.measure_options("10 of each combination, or more if --vary needs more")
 @click.pass_context
 def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     """Compare B with A, curve by curve and size by size.
 
-    A and B are each a run (a directory, an identity or its beginning, `latest`), a file
-    with another suite's output, or a published result by its name (`ref:NAME` where a
-    file or run is called the same).
+    A and B are each a run (a directory, an identity or its beginning, `latest`), a file with output
+    of another suite, or the name of a published result (`ref:NAME` if a file or run has the same
+    name).
 
-    With --mix it predicts the time that an application's messages take on A and on B.
+    With --mix, predicts the time that an application's messages take on A and on B.
 
-    With --vary there is no A and B: all combinations of stacks and settings are measured now,
-    in turns, and every level is compared with the first of its factor.
+    With --vary, takes no A and B: measures all combinations of settings in turns and compares each
+    value with the first value of its setting.
 
-    Exit status: 1 if B is surely worse than A by more than the tolerance, 0 if not, 3 if
-    the data do not decide it, B lacks a curve that A has, a side is INVALID, or nothing
-    could be compared.
+    Exit status: 1 if B is certainly worse than A by more than the tolerance; 0 if not; 3 if the
+    data are not sufficient, B lacks a curve that A has, a side is INVALID, or A and B have nothing
+    to compare.
     """
     from fabricgauge.app.compare import compared
     from fabricgauge.compare.comparing import AS_OF_A_RUN
@@ -86,51 +88,53 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     root, only = options["output"] or settings.run_root(), options["only"]
     if options["vary"] or options["resume"]:
         if a or b:
-            raise UsageError("--vary measures what it compares; leave A and B out")
+            raise UsageError("--vary measures both sides itself; leave A and B out")
         if only:
-            raise UsageError("--only narrows a comparison of A and B; with --vary use --patterns")
+            raise UsageError("--only selects curves of A and B; with --vary use --patterns")
         if options["mix"]:
             raise UsageError("--mix predicts for A and B; it has no effect on --vary")
-        ctx.exit(_vary(ctx, options, root, _share(options["tolerance"] or "0%")))
-    tolerance = _share(options["tolerance"] or "5%")
+        ctx.exit(_vary(ctx, options, root, _parse_percent(options["tolerance"] or "0%")))
+    tolerance = _parse_percent(options["tolerance"] or "5%")
     if not a or not b:
         raise UsageError("compare needs A and B, or --vary; see fabricgauge compare --help")
     if options["mix"]:
-        of.require_heeded(ctx, (*_STORED, "mix"), "{} has no effect on a prediction by --mix")
+        reason = "{} has no effect on a prediction by --mix"
+        cli_options.refuse_without_effect(ctx, (*_STORED, "mix"), reason)
         _predict(a, b, root, options)
         return
-    heeded = (*_STORED, "tolerance", "only", "fail_on")
-    of.require_heeded(ctx, heeded, "{} is for --vary: A and B are measured already")
+    effective = (*_STORED, "tolerance", "only", "fail_on")
+    reason = "{} has an effect only with --vary: A and B are already measured"
+    cli_options.refuse_without_effect(ctx, effective, reason)
     configured = settings.load()
     limits = thresholds_from(configured.thresholds, configured.thresholds_origin)
-    found = compared(a, b, root, tolerance, only, limits)
-    print_report("comparison", found, options["format"], options["to"])
-    ctx.exit(exit_status(AS_OF_A_RUN[found.outcome], options["fail_on"]))
+    comparison = compared(a, b, root, tolerance, only, limits)
+    print_report("comparison", comparison, options["format"], options["to"])
+    ctx.exit(exit_status(AS_OF_A_RUN[comparison.outcome], options["fail_on"]))
 
 
 def _predict(a: str, b: str, root: Path, options: dict[str, Any]) -> None:
-    """The time in communication of an application on both."""
+    """Print the communication time of an application on both sides."""
     from fabricgauge.app.compare import side, with_doubts
     from fabricgauge.app.profile import profile_named
     from fabricgauge.compare.prediction import predict
 
     mix = profile_named(options["mix"], root)
     sides = side(a, root), side(b, root)
-    one, other = map(with_doubts, sides)
+    side_a, side_b = map(with_doubts, sides)
     invalid = [
-        f"{name} is {why}"
-        for name, each in zip("AB", (one, other), strict=True)
-        for why in each.invalid[:1]
+        f"{letter} is {reason}"
+        for letter, doubted_side in (("A", side_a), ("B", side_b))
+        for reason in doubted_side.invalid[:1]
     ]
-    found = predict(
-        mix, one.name, sides[0].curves, other.name, sides[1].curves,
-        tuple(dict.fromkeys((*one.notes, *other.notes))), invalid,
+    prediction = predict(
+        mix, side_a.name, sides[0].curves, side_b.name, sides[1].curves,
+        tuple(dict.fromkeys((*side_a.notes, *side_b.notes))), invalid,
     )  # fmt: skip
-    print_report("prediction", found, options["format"], options["to"])
+    print_report("prediction", prediction, options["format"], options["to"])
 
 
-def _share(text: str) -> float:
-    """``5%`` as 0.05; the sign is asked for, since 0.05 could be meant either way."""
+def _parse_percent(text: str) -> float:
+    """Return ``5%`` as 0.05; the sign is required, since 0.05 is ambiguous."""
     match = _PERCENT.fullmatch(text.strip())
     if not match:
         raise UsageError(f"{text!r} is not a tolerance; write e.g. 5% or 2.5%, below 100%")
@@ -138,38 +142,43 @@ def _share(text: str) -> float:
 
 
 def _vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: float) -> int:
-    """Measure all combinations in turns and show what differs; returns the exit status."""
+    """Measure all combinations in turns, show the differences, return the exit status."""
     from fabricgauge.app import vary as app
     from fabricgauge.app.target import located
-    from fabricgauge.cli.progress import bar
+    from fabricgauge.cli.progress import progress_shown
     from fabricgauge.compare.varying import AS_OF_A_RUN
     from fabricgauge.store.holding import held
 
     factors, resume = options["vary"], options["resume"]
-    by_hand = ctx.get_parameter_source("seed") is click.core.ParameterSource.COMMANDLINE
-    seed = options["seed"] if by_hand else None
-    request = of.request_of({**options, "resume": None})
+    typed = ctx.get_parameter_source("seed") is click.core.ParameterSource.COMMANDLINE
+    seed = options["seed"] if typed else None
+    request = cli_options.build_request({**options, "resume": None})
+    from_files = cli_options.names_from_files(ctx)
     with (
-        bar(options["quiet"]) as progress,
-        located(request, settings.load(), of.from_files(ctx), None, progress) as target,
+        progress_shown(options["quiet"]) as progress,
+        located(request, settings.load(), from_files, None, progress) as target,
     ):
-        made = None if resume else _design(factors, options["seed"], target.request.launches)
+        new_design = None
+        if not resume:
+            new_design = _plan_design(factors, options["seed"], target.request.launches)
         directory = find(root, resume) if resume else RunDirectory.create(root)
         with held(directory):
-            begun = app.begin(made, target, directory) if made else None
-            design, arms = begun or app.take_up(target, directory, factors, seed)
-            found, interrupted = app.run(design, arms, directory, tolerance)
+            if new_design:
+                design, arms = app.begin(new_design, target, directory)
+            else:
+                design, arms = app.take_up(target, directory, factors, seed)
+            comparison, interrupted = app.run(design, arms, directory, tolerance)
             progress.close()
-            print_report("varied", found, options["format"], options["to"])
-            _keep_page(found, directory)
+            print_report("varied", comparison, options["format"], options["to"])
+            _write_page(comparison, directory)
     if interrupted:
-        rest = () if resume else ("--resume", str(directory.path))
-        again = shlex.join(("fabricgauge", *sys.argv[1:], *rest))
-        click.echo(f"What was measured is kept. Measure the rest with: {again}", err=True)
-    return 130 if interrupted else exit_status(AS_OF_A_RUN[found.finding], options["fail_on"])
+        resume_words = () if resume else ("--resume", str(directory.path))
+        command = shlex.join(("fabricgauge", *sys.argv[1:], *resume_words))
+        click.echo(f"Finished measurements are kept. Measure the rest with: {command}", err=True)
+    return 130 if interrupted else exit_status(AS_OF_A_RUN[comparison.finding], options["fail_on"])
 
 
-def _design(factors: "tuple[Factor, ...]", seed: int, launches: int) -> "Design":
+def _plan_design(factors: "tuple[Factor, ...]", seed: int, launches: int) -> "Design":
     from fabricgauge.compare.varying import least_blocks
     from fabricgauge.plan.design import design
 
@@ -177,17 +186,17 @@ def _design(factors: "tuple[Factor, ...]", seed: int, launches: int) -> "Design"
     blocks = launches or max(USUAL_BLOCKS, least)
     if blocks < least:
         click.echo(
-            f"--launches {blocks}: no effect can be told from chance with fewer than {least}"
-            " launches of each; what is measured will not decide anything",
+            f"--launches {blocks} is too small: an effect is certain only from {least} launches of"
+            " each combination on; this comparison will stay undecided",
             err=True,
         )
     return design(factors, blocks, seed)
 
 
-def _keep_page(found: "Varied", directory: RunDirectory) -> None:
-    told = str(directory.path / "report.html")
+def _write_page(comparison: "Varied", directory: RunDirectory) -> None:
+    html_file = str(directory.path / "report.html")
     try:
-        directory.write_bytes("report.html", page("varied", found))
+        directory.write_bytes("report.html", page("varied", comparison))
     except StoreError as error:
-        told = f"none: {error}"
-    click.echo(f"Comparison   {directory.path}\nHTML report  {told}", err=True)
+        html_file = f"none: {error}"
+    click.echo(f"Comparison   {directory.path}\nHTML report  {html_file}", err=True)

@@ -1,4 +1,4 @@
-"""``fabricgauge configure``: a plan that makes the networks that a user wants, and its making."""
+"""``fabricgauge configure``: plan the networks that a user wants, and apply the plan."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from fabricgauge.cli import options as of
+from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.show import deliver, print_report
 from fabricgauge.lab.state import load_complete
 from fabricgauge.model.absence import Skipped
@@ -25,18 +25,20 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-@of.nodelist_option
-@of.exclude_option
-@of.lab_option("A lab's nodes; without FILE the lab's own networks are what is wanted.", "lab")
-@of.bundle_option
-@of.launcher_option
-@click.option("--backend", default="", metavar="NAME",
-              help="xcat or ip, instead of the backend in FILE.")  # fmt: skip
+@cli_options.nodelist_option("the nodes of FILE, else of the lab")
+@cli_options.exclude_option
+@cli_options.lab_option("Nodes of a lab. Without FILE, plan the lab's own networks.", "lab")
+@cli_options.bundle_option
+@cli_options.launcher_option
+@click.option(
+    "--backend", default="", metavar="NAME",
+    help="Backend: xcat or ip. Default: as in FILE.",
+)  # fmt: skip
 @click.option("--format", "format_", default="terminal", show_default=True,
               type=click.Choice(["terminal", "html", "json", "markdown", "script"]),
-              help="What to print.")  # fmt: skip
-@of.to_option
-@click.option("--apply", is_flag=True, help="Run what was printed.", allow_from_autoenv=False)
+              help="Format of the plan.")  # fmt: skip
+@cli_options.to_option
+@click.option("--apply", is_flag=True, help="Run the printed commands.", allow_from_autoenv=False)
 @click.option(
     "--consent",
     multiple=True,
@@ -48,46 +50,50 @@ if TYPE_CHECKING:
               help="Print the commands that undo a journal's steps. --apply runs them.",
               allow_from_autoenv=False)  # fmt: skip
 @click.option("--journals", type=click.Path(path_type=Path), metavar="DIR",
-              help="Where journals are kept.  [default: ~/.local/state/fabricgauge/configure]"
+              help="Directory of journals. Default: ~/.local/state/fabricgauge/configure."
               )  # fmt: skip
 @click.pass_context
 def configure(ctx: click.Context, /, **options: Any) -> None:
     """Plan the commands that give nodes the networks that FILE describes.
 
-    Each step has its reason, its commands, how it is verified and how it is undone. Steps whose
-    result is there already are left out, with the evidence. Nothing is changed without --apply.
-    It keeps a journal and stops at the first step that fails.
+    Prints each step with its reason, its commands, its check and its undo commands. Leaves out
+    steps whose result already exists, and prints the evidence. Changes nothing without --apply,
+    which keeps a journal and stops at the first step that fails.
 
-    Exit status: 0 done, or the plan was printed; 1 a step failed; 2 usage; 3 not applied, or not
-    to its end, because programs, answers or a consent are missing.
+    Exit status: 0 applied, or the plan was printed; 1 a step failed; 2 usage; 3 not applied, or
+    only in part, because programs, answers or a consent are missing.
     """  # fmt: skip
     from fabricgauge.app.configuring.hosts import PlanHosts
     from fabricgauge.app.configuring.making import make, unmake
     from fabricgauge.app.configuring.planning import planned, require_answers
     from fabricgauge.app.target import reached
 
-    request, file, bundle = of.request_of(options), options["file"], options["bundle"]
+    request = cli_options.build_request(options)
+    file, bundle = options["file"], options["bundle"]
     apply = options["apply"]
     if options["undo"]:
         if file or bundle:
             raise UsageError("--undo takes neither FILE nor --from: the journal has the plan")
-        with reached(applicable(request)) as (there, _):
-            ctx.exit(unmake(options["undo"], there, request.lab, _tell, apply=apply))
-    description, inventories, access, place = _wanted(request, file, bundle, options["backend"])
+        with reached(applicable(request)) as (access, _):
+            journal = options["undo"]
+            ctx.exit(unmake(journal, access, request.lab, _print_message, apply=apply))
+    facts = _gather_facts(request, file, bundle, options["backend"])
+    description, inventories, access, node_request = facts
     require_answers(description, inventories)
     offline = bundle and not apply
     hosts = Skipped("the plan is made from a bundle") if offline else PlanHosts(access)
     plan = planned(description, inventories, hosts)
-    _show(plan, options["format_"], access, options["to"])
+    _print_plan(plan, options["format_"], access, options["to"])
     if apply:
         consent = frozenset(options["consent"])
-        ctx.exit(make(plan, access, place, options["journals"], consent, _tell))
+        journals = options["journals"]
+        ctx.exit(make(plan, access, node_request, journals, consent, _print_message))
 
 
-def _wanted(
+def _gather_facts(
     request: MeasurementRequest, path: Path | None, bundle: Path | None, backend: str
 ) -> "tuple[Description, tuple[Inventory, ...], HostAccess, MeasurementRequest]":
-    """Return the wanted networks, the nodes' inventories, the way to the nodes and its request."""
+    """Return the wanted networks, the nodes' inventories, the access to the nodes, its request."""
     from fabricgauge.app.configuring.read_description import read_file
     from fabricgauge.app.survey import read_bundle, surveyed
     from fabricgauge.app.target import reached
@@ -95,47 +101,49 @@ def _wanted(
     if bundle and request.lab:
         raise UsageError("--from and --lab exclude each other: a bundle has its own nodes")
     file = (str(path), read_file(path)) if path else None
-    known = read_bundle(bundle).inventories if bundle else ()
-    names = tuple(one.name for one in known)
-    there = request
+    inventories = read_bundle(bundle).inventories if bundle else ()
+    names = tuple(inventory.name for inventory in inventories)
+    node_request = request
     if not request.nodelist and not request.lab:
-        all_of_them = names or _description(request, file, backend, ()).nodes
-        there = msgspec.structs.replace(request, nodelist=folded(all_of_them))
-    with reached(applicable(there)) as (access, _):
-        description = _description(request, file, backend, names)
-        return description, known or surveyed(access, ())[0], access, there
+        nodes = names or _describe_networks(request, file, backend, ()).nodes
+        node_request = msgspec.structs.replace(request, nodelist=folded(nodes))
+    with reached(applicable(node_request)) as (access, _):
+        description = _describe_networks(request, file, backend, names)
+        return description, inventories or surveyed(access, ())[0], access, node_request
 
 
-def _description(
+def _describe_networks(
     request: MeasurementRequest,
     file: "tuple[str, DescriptionFile] | None",
     backend: str,
-    known: tuple[str, ...],
+    bundle_nodes: tuple[str, ...],
 ) -> "Description":
-    """What FILE says, or else the lab's own networks; ``known`` are the nodes of a bundle.
+    """Return the description in FILE, or else of the lab's own networks.
 
     Raises:
-        UsageError: there is neither.
+        UsageError: neither FILE nor a lab was named.
     """
     from fabricgauge.app.configuring.planning import lab_description
     from fabricgauge.app.configuring.read_description import description_of
     from fabricgauge.run.launchers.nodes import expand
 
-    wanted = expand(request.nodelist) if request.nodelist else ()
-    without = expand(request.exclude) if request.exclude else ()
+    listed = expand(request.nodelist) if request.nodelist else ()
+    excluded = expand(request.exclude) if request.exclude else ()
     state = load_complete(request.lab) if request.lab else None
-    there = tuple(node.name for node in state.nodes if node.index) if state else known
+    existing = bundle_nodes
+    if state:
+        existing = tuple(node.name for node in state.nodes if node.index)
     if file is not None:
         return description_of(
-            *file, wanted, backend=backend, otherwise=there, without=without,
+            *file, listed, backend=backend, otherwise=existing, without=excluded,
         )  # fmt: skip
     if state is None:
         raise UsageError("name a FILE that describes the network, or a lab with --lab")
-    nodes = tuple(node for node in wanted or there if node not in without)
+    nodes = tuple(node for node in listed or existing if node not in excluded)
     return lab_description(state, nodes, backend)
 
 
-def _show(plan: "Configuration", format_: str, access: "HostAccess", to: Path | None) -> None:
+def _print_plan(plan: "Configuration", format_: str, access: "HostAccess", to: Path | None) -> None:
     from fabricgauge.report import configuration_script
 
     if format_ != "script":
@@ -145,10 +153,10 @@ def _show(plan: "Configuration", format_: str, access: "HostAccess", to: Path | 
     try:
         deliver(configuration_script.render(plan, hosts), to)
     except KeyError as error:
-        raise UsageError(f"there is no way to {error.args[0]}; name it with -w") from error
+        raise UsageError(f"no access to {error.args[0]}; name it with -w") from error
     except ValueError as error:
-        raise UsageError(f"the plan cannot be a script: {error}; --apply can make it") from error
+        raise UsageError(f"the plan cannot be a script: {error}; use --apply instead") from error
 
 
-def _tell(text: str) -> None:
+def _print_message(text: str) -> None:
     click.echo(visible(text), err=True)

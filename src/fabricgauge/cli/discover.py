@@ -1,4 +1,4 @@
-"""``fabricgauge discover``: what the nodes are, who is like whom, what their networks can carry."""
+"""``fabricgauge discover``: show nodes, differences between peers and ceilings of networks."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricgauge import settings
-from fabricgauge.cli import options as of
+from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.main import INTERRUPTED
 from fabricgauge.cli.show import print_report
 from fabricgauge.model.request import MeasurementRequest, applicable
@@ -16,62 +16,65 @@ if TYPE_CHECKING:
     from fabricgauge.model.fabric import DeclaredNetwork, Fabric
     from fabricgauge.model.inventory import Inventory
 
-    #: The last is how many nodes had not answered when it was interrupted.
-    Found = tuple[tuple[Inventory, ...], Fabric, int]
+    #: The number counts the nodes without an answer when the survey was interrupted.
+    Survey = tuple[tuple[Inventory, ...], Fabric, int]
 
 
 @click.command()
-@of.nodelist_option
-@of.exclude_option
-@of.lab_option("A lab's nodes.")
-@of.launcher_option
-@of.bundle_option
-@of.output_option("Keep every answer in a new directory, to be read with --from.")
+@cli_options.nodelist_option()
+@cli_options.exclude_option
+@cli_options.lab_option("Nodes of a lab: NAME, or a new one for this command.")
+@cli_options.launcher_option
+@cli_options.bundle_option
+@cli_options.output_option("Keep all answers as a bundle in this new directory, for --from.")
 @click.option("--timeout", type=click.FloatRange(0.1, 3600), default=30.0, show_default=True,
-              metavar="SECONDS", help="How long a node may take.")  # fmt: skip
-@of.format_option("discovery")
-@of.to_option
-@click.option("-v", "--verbose", is_flag=True, help="Every node with all its facts.")
+              metavar="SECONDS", help="Time limit for the answer of a node.")  # fmt: skip
+@cli_options.format_option("discovery")
+@cli_options.to_option
+@click.option("-v", "--verbose", is_flag=True, help="Show each node with all its facts.")
 @click.pass_context
 def discover(ctx: click.Context, /, **options: Any) -> None:
-    """Show what nodes have, which differ from their peers, and what each network can carry.
+    """Show the nodes' hardware, the nodes that differ from their peers, and network ceilings.
 
-    Many nodes are asked at once. They need a shell and nothing else. If a node's time is up,
-    what it has said so far is used. A bundle that -o wrote can be read on any machine. Printouts
-    of single tools that you put into DIR/NODE/TOOL.txt are a bundle too.
+    Asks many nodes at once. A node needs only a shell. After --timeout, uses the part of the answer
+    that has arrived. A bundle that -o wrote can be read on any machine. You can also write a bundle
+    by hand: put the output of a tool into DIR/NODE/TOOL.txt.
 
-    Exit status: 3 if a node could not be reached or understood, 130 if interrupted, else 0.
+    Exit status: 3 if a node could not be reached or its answer could not be read, 130 if
+    interrupted, else 0.
     """
     from fabricgauge.app.survey import concluded, read_bundle
     from fabricgauge.model.subnet import Subnet
 
-    request, networks = of.request_of(options), settings.load().networks
+    request, networks = cli_options.build_request(options), settings.load().networks
     bundle, output = options["bundle"], options["output"]
     unread: tuple[str, ...] = ()
     subnet = Subnet()
     if bundle is None:
-        inventories, fabric, left = _asked(request, networks, options["timeout"], output)
+        survey = _survey_nodes(request, networks, options["timeout"], output)
+        inventories, fabric, unanswered = survey
     else:
-        of.require_heeded(ctx, ("bundle", "format", "to", "verbose"), of.OF_BUNDLE)
+        effective = "bundle", "format", "to", "verbose"
+        cli_options.refuse_without_effect(ctx, effective, cli_options.BUNDLE_CONFLICT)
         content = read_bundle(bundle, networks)
-        inventories, fabric, left = content.inventories, content.fabric, 0
+        inventories, fabric, unanswered = content.inventories, content.fabric, 0
         unread, subnet = content.unread, content.subnet
-    found, verbose = concluded(inventories, fabric, unread, subnet), options["verbose"]
-    print_report("discovery", found, options["format"], options["to"], verbose=verbose)
-    ctx.exit(INTERRUPTED if left else 3 if fabric.unreached or not inventories else 0)
+    discovery, verbose = concluded(inventories, fabric, unread, subnet), options["verbose"]
+    print_report("discovery", discovery, options["format"], options["to"], verbose=verbose)
+    ctx.exit(INTERRUPTED if unanswered else 3 if fabric.unreached or not inventories else 0)
 
 
-def _asked(
+def _survey_nodes(
     request: MeasurementRequest,
     networks: "tuple[DeclaredNetwork, ...]",
     timeout_s: float,
     output: Path | None,
-) -> "Found":
-    """An interrupt ends the asking; the report is of what had arrived, and so is the bundle."""
+) -> "Survey":
+    """Ask the nodes; after an interrupt, report and bundle hold the answers that have arrived."""
     from fabricgauge import __version__
     from fabricgauge.app.survey import surveyed
     from fabricgauge.app.target import reached
-    from fabricgauge.cli.progress import Gathering
+    from fabricgauge.cli.progress import AnswerCount
     from fabricgauge.model.bundle import BundleIndex
     from fabricgauge.store.bundle import BundleWriter
 
@@ -86,16 +89,16 @@ def _asked(
             nodes=access.nodes,
         )
         writer = BundleWriter(output, index) if output else None
-        with Gathering(len(access.nodes)) as gathering:
+        with AnswerCount(len(access.nodes)) as answers:
 
             def keep(node: str, raw: str, trouble: str) -> None:
                 if writer:
                     writer.keep(node, raw, trouble)
-                gathering.answered(trouble)
+                answers.count(trouble)
 
             try:
-                found = surveyed(access, declared, timeout_s=timeout_s, keep=keep, partial=True)
-                return (*found, gathering.left)
+                survey = surveyed(access, declared, timeout_s=timeout_s, keep=keep, partial=True)
+                return (*survey, answers.unanswered)
             finally:
                 if writer:
-                    writer.close("it had not answered when the asking was broken off")
+                    writer.close("no answer before the survey was interrupted")

@@ -1,4 +1,4 @@
-"""``fabricgauge doctor``: what is wrong with the network, before anything is measured."""
+"""``fabricgauge doctor``: find faults of nodes and networks before a measurement."""
 
 import sys
 from typing import TYPE_CHECKING, Any
@@ -6,49 +6,51 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricgauge import settings
-from fabricgauge.cli import options as of
+from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.options import Parsed, list_parser
 from fabricgauge.cli.show import print_report
 from fabricgauge.model.request import applicable
 
 if TYPE_CHECKING:
     from fabricgauge.model.finding import Diagnosis
 
-#: Long enough to tell a counter that rises from a frame that came by chance.
+#: Long enough to distinguish a rising counter from a single stray frame.
 SECONDS = 2.0
 
-_CHECKS = of.Parsed("list", of.listed(str.strip))
+_CHECKS = Parsed("list", list_parser(str.strip))
 
 
 @click.command()
-@of.nodelist_option
-@of.exclude_option
-@of.lab_option("A lab's nodes.")
-@of.launcher_option
-@of.ssh_config_option
-@of.bundle_option
+@cli_options.nodelist_option()
+@cli_options.exclude_option
+@cli_options.lab_option("Nodes of a lab: NAME, or a new one for this command.")
+@cli_options.launcher_option
+@cli_options.ssh_config_option
+@cli_options.bundle_option
 @click.option("--network", "networks", multiple=True, metavar="NAME|SUBNET",
-              help="Try these networks alone. May be repeated.  [default: all]")  # fmt: skip
+              help="Check only this network. May be repeated. Default: all.")  # fmt: skip
 @click.option("--head", is_flag=True,
-              help="Examine the machine where MPI's launcher is started, too.")  # fmt: skip
-@click.option("--only", type=_CHECKS, default="", metavar="CHECK,…", help="These checks alone.")
-@click.option("--skip", type=_CHECKS, default="", metavar="CHECK,…", help="All checks but these.")
-@click.option("--list", "show", is_flag=True, help="Show the checks.")
+              help="Also check the head, where MPI's launcher starts.")  # fmt: skip
+@click.option("--only", type=_CHECKS, default="", metavar="CHECK,…", help="Run only these checks.")
+@click.option("--skip", type=_CHECKS, default="", metavar="CHECK,…", help="Skip these checks.")
+@click.option("--list", "show", is_flag=True, help="Show all checks and exit.")
 @click.option("--seconds", type=click.FloatRange(1, 300), default=SECONDS, show_default=True,
-              help="How long to watch the counters.")  # fmt: skip
-@of.format_option("preflight")
-@of.to_option
-@of.quiet_option("Print the findings only, no progress.")
+              metavar="S", help="Time to watch the counters, in seconds.")  # fmt: skip
+@cli_options.format_option("preflight")
+@cli_options.to_option
+@cli_options.quiet_option("Print only the findings, no progress.")
 @click.pass_context
 def doctor(ctx: click.Context, /, **options: Any) -> None:
-    """Say what is wrong with nodes and networks, with evidence, reason and remedy.
+    """Find faults of nodes and networks, with evidence, reason and remedy.
 
-    Asks the nodes what they have, lets them ping each other over each network and look up
-    each other's names, and watches their counters. Changes nothing.
+    Reads the hardware and settings of the nodes, lets them ping each other over each network and
+    look up each other's names, and watches their counters. Changes nothing.
 
-    Also runs a small compiled program on each node: it listens on a TCP port and sends 64 KiB
-    each way. The nodes must share the cache directory, where it is; else connect cannot look.
+    Also runs a small compiled program on each node, which listens on a TCP port and sends 64 KiB
+    each way. It lies in the cache directory, which the nodes must share; otherwise the check
+    connect is skipped.
 
-    Exit status: 0 without a FAIL, 1 with one, 3 if nothing could be checked.
+    Exit status: 0 without a FAIL, 1 with a FAIL, 3 if nothing could be checked.
     """
     from fabricgauge.doctor.examining import choose_checks
 
@@ -57,33 +59,37 @@ def doctor(ctx: click.Context, /, **options: Any) -> None:
         return
     checks = choose_checks(options["only"], options["skip"])
     if options["bundle"]:
-        heeded = ("bundle", "networks", "only", "skip", "format", "to", "quiet")
-        of.require_heeded(ctx, heeded, of.OF_BUNDLE)
-    found = _diagnosed(options, checks)
-    print_report("preflight", found, options["format"], options["to"])
-    ctx.exit(exit_status(found))
+        effective = ("bundle", "networks", "only", "skip", "format", "to", "quiet")
+        cli_options.refuse_without_effect(ctx, effective, cli_options.BUNDLE_CONFLICT)
+    diagnosis = _run_checks(options, checks)
+    print_report("preflight", diagnosis, options["format"], options["to"])
+    ctx.exit(exit_status(diagnosis))
 
 
-def exit_status(found: "Diagnosis") -> int:
-    """1 for a FAIL; 3 where no check could look, or no node answered."""
-    if not found.nodes or all(one.skipped for one in found.checked):
+def exit_status(diagnosis: "Diagnosis") -> int:
+    """Return 1 for a FAIL, 3 if all checks were skipped or no node answered, else 0."""
+    if not diagnosis.nodes or all(check.skipped for check in diagnosis.checked):
         return 3
-    return int(any(finding.severity.value == "FAIL" for finding in found.findings))
+    return int(any(finding.severity.value == "FAIL" for finding in diagnosis.findings))
 
 
-def _diagnosed(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
+def _run_checks(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
     from fabricgauge.app.doctor import DoctorRequest, diagnose, diagnose_bundle, head_of
     from fabricgauge.app.target import reached
 
-    request, declared = of.request_of(options), settings.load().networks
+    request, declared = cli_options.build_request(options), settings.load().networks
     if options["bundle"]:
         return diagnose_bundle(options["bundle"], declared, options["networks"], checks)
-    told = sys.stderr.isatty() and not options["quiet"]
-    with reached(applicable(request)) as (access, known):
+    watched = sys.stderr.isatty() and not options["quiet"]
+    with reached(applicable(request)) as (access, lab_networks):
         head = head_of(access) if options["head"] else ""
         networks, seconds = options["networks"], options["seconds"]
-        asked = DoctorRequest(access, (*known, *declared), networks, checks, seconds, head)
-        return diagnose(asked, lambda text: click.echo(text, err=True) if told else None)
+        doctor_request = DoctorRequest(
+            access, (*lab_networks, *declared), networks, checks, seconds, head
+        )
+        return diagnose(
+            doctor_request, lambda text: click.echo(text, err=True) if watched else None
+        )
 
 
 def _table() -> str:

@@ -23,28 +23,28 @@ def engine() -> None:
     "--mpicxx",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="C++ compiler wrapper of the MPI to build against.  [default: the embedded MPI's]",
+    help="C++ compiler wrapper of the MPI to build against. Default: the embedded MPI's.",
 )
 @click.option(
     "--compiler",
     default="",
     metavar="CXX",
-    help="C++ compiler instead of the wrapper's own, e.g. clang++.",
+    help="C++ compiler, e.g. clang++. Default: the wrapper's.",
 )
-@click.option("--force", is_flag=True, help="Build even if nothing has changed.")
+@click.option("--force", is_flag=True, help="Build again even if an engine for this MPI exists.")
 def build(mpicxx: Path | None, compiler: str, force: bool) -> None:
-    """Build the engine, or say where the build is that serves already."""
+    """Build the engine, or find the one already built, and print its path."""
     from fabricgauge.engines.build import build as build_engine
     from fabricgauge.engines.find import describe_mpi, embedded_mpi
 
     mpi = describe_mpi(mpicxx) if mpicxx else embedded_mpi()
-    built = build_engine(mpi, force=force, compiler=compiler)
-    click.echo(built.path)
+    engine = build_engine(mpi, force=force, compiler=compiler)
+    click.echo(engine.path)
 
 
 @engine.command(name="list")
 def list_() -> None:
-    """Show the MPIs that were found and the engines that were built."""
+    """Show the MPIs on this machine and the engines built for them."""
     from fabricgauge.engines.cache import all_kept
     from fabricgauge.engines.find import find_mpis
 
@@ -52,7 +52,7 @@ def list_() -> None:
 
 
 def _table(title: str, *heads: str) -> Table:
-    """Columns whose words are folded, never cut: paths are there to be copied."""
+    """Return a table that folds long cells and never cuts them, so that paths can be copied."""
     from rich.table import Table
 
     table = Table(title=title, box=None)
@@ -66,20 +66,20 @@ def _show(mpis: tuple[Mpi, ...], engines: tuple[Engine, ...]) -> None:
     from rich.markup import escape
 
     console = Console()
-    found = _table("MPI libraries", "MPI", "version", "mpicxx", "launcher")
+    mpi_table = _table("MPI libraries", "MPI", "version", "mpicxx", "launcher")
     for mpi in mpis:
         name = f"{mpi.kind} (embedded)" if mpi.embedded else mpi.kind
         cells = (name, mpi.version, str(mpi.mpicxx), str(mpi.mpiexec))
-        found.add_row(*map(escape, cells))
-    console.print(found)
+        mpi_table.add_row(*map(escape, cells))
+    console.print(mpi_table)
     if not engines:
-        console.print("No engine was built yet: fabricgauge engine build")
+        console.print("No engine is built yet. Build one: fabricgauge engine build")
         return
-    built = _table("Engines, newest first", "identity", "MPI", "compiler")
-    for one in engines:
-        row = (one.identity, f"{one.mpi.kind} {one.mpi.version}", one.compiler)
-        built.add_row(*map(escape, row))
-    console.print(built)
+    engine_table = _table("Engines, newest first", "identity", "MPI", "compiler")
+    for engine in engines:
+        row = (engine.identity, f"{engine.mpi.kind} {engine.mpi.version}", engine.compiler)
+        engine_table.add_row(*map(escape, row))
+    console.print(engine_table)
     path = engines[0].path
     pattern = path.parent.with_name("IDENTITY") / path.name
-    console.print(f"Each is {escape(str(pattern))}", highlight=False, soft_wrap=True)
+    console.print(f"Path of each: {escape(str(pattern))}", highlight=False, soft_wrap=True)

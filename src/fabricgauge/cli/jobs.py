@@ -1,4 +1,4 @@
-"""Runs that Slurm's jobs make, from the command line: begun, resumed, waited for, shown."""
+"""Begin, resume, await and show runs that Slurm jobs measure, from the command line."""
 
 import shlex
 from collections.abc import Callable, Iterator
@@ -36,12 +36,12 @@ from fabricgauge.report.visible import visible
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import read_batch, write_batch
 
-#: After an interrupt the command that ends the jobs names at most this many.
+#: After an interrupt, the printed scancel command names at most this number of jobs.
 MOST_NAMED = 10
 
 
 class Submission(msgspec.Struct, frozen=True):
-    """What a submit does with its jobs: shows one only, or waits for them, or does not."""
+    """How a submit ends: it prints one job script, waits for the jobs, or returns at once."""
 
     printing: Printing
     progress: Progress
@@ -49,190 +49,202 @@ class Submission(msgspec.Struct, frozen=True):
     no_wait: bool = False
 
 
-def submitted(batch: Batch, partners: int | None, root: Path, how: Submission) -> int:
-    """Begin a run of one job, or of one for each pair; returns the exit status."""
+def submit_run(batch: Batch, partners: int | None, root: Path, submission: Submission) -> int:
+    """Begin a run of one job, or of one job for each pair; return the exit status.
+
+    ``partners`` is None for one job; else each node gets that number of pairs, all for 0.
+    """
     plan = plan_of_jobs(batch, partners)
     if partners is not None:
         batch = msgspec.structs.replace(batch, pairs=plan)
-    engine = engine_for(batch.mpi, how.progress)
-    target = target_of_jobs(batch, settings.load(), how.progress, engine)
+    engine = engine_for(batch.mpi, submission.progress)
+    target = target_of_jobs(batch, settings.load(), submission.progress, engine)
     directory = RunDirectory.create(root)
-    with begun(directory):
+    with discarded_unless_submitted(directory):
         queue = None if partners is None else PairQueue(directory, batch, plan, engine)
-        if queue is None or how.dry_run:
+        if queue is None or submission.dry_run:
             maker = Maker(directory, engine, target.access, batch.request)
-            written = queue.write_next() if queue else maker.write(plan, plan.launches)
-        if how.dry_run:
-            _print_job(written, queue.waiting if queue else 1)
+            job_files = queue.write_next() if queue else maker.write(plan, plan.launches)
+        if submission.dry_run:
+            _print_job(job_files, queue.waiting if queue else 1)
             directory.discard()
             return 0
         write_batch(directory, about(target), batch)
         if queue is not None:
-            _counted(directory, queue, queue.fill)
+            _submit_and_count(directory, queue, queue.fill)
         else:
-            job = hand_over(written, directory)
+            job = hand_over(job_files, directory)
     if queue is not None:
-        return _drained(directory, queue, how)
-    return _awaited(directory, job, how)
+        return _drain_queue(directory, queue, submission)
+    return _await_job(directory, job, submission)
 
 
-def resumed(
-    directory: RunDirectory, resume: Callable[[Batch], Batch], at_once: int, how: Submission
+def resume_run(
+    directory: RunDirectory,
+    update: Callable[[Batch], Batch],
+    at_once: int,
+    submission: Submission,
 ) -> int:
-    """Submit what no job has measured or is about to measure.
+    """Submit the measurements that no job has made or will make; return the exit status.
 
-    ``resume`` gives the stored batch the nodes and programs of the command line.
+    ``update`` gives the stored batch the nodes and programs of the command line.
     """
-    if why := directory.foreign:
+    if reason := directory.foreign:
         raise UsageError(
-            f"others may change {directory.path} ({why}), so nothing is submitted from it."
-            f" fabricgauge collect {directory.path} takes what its jobs have left; measure the rest"
-            " in a new run, with --output in a directory of your own"
+            f"others may change {directory.path} ({reason}), so no job is submitted from it."
+            f" fabricgauge collect {directory.path} judges the results of its jobs; measure the"
+            " rest in a new run, with --output in a directory of your own"
         )
-    batch = resume(read_batch(directory))
+    batch = update(read_batch(directory))
     if batch.pairs is not None:
-        engine = engine_for(batch.mpi, how.progress)
+        engine = engine_for(batch.mpi, submission.progress)
         changed = msgspec.structs.replace(batch, at_once=at_once or batch.at_once)
         queue = PairQueue(directory, changed, left_of_pairs(directory, batch), engine)
-        _counted(directory, queue, queue.fill)
-        return _drained(directory, queue, how)
+        _submit_and_count(directory, queue, queue.fill)
+        return _drain_queue(directory, queue, submission)
     for number, state in unfinished(directory).items():
         raise UsageError(
-            f"job {number} of this run is not over, it is {state}: wait for it with"
+            f"job {number} of this run has not ended (state {state}): wait for it with"
             f" fabricgauge collect {directory.path}, or end it with scancel {number}"
         )
-    engine = engine_for(batch.mpi, how.progress)
-    target = target_of_jobs(batch, settings.load(), how.progress)
-    rest = rest_of(directory, target, batch, engine, batch.request.time)
-    return _awaited(directory, hand_over(rest, directory), how)
+    engine = engine_for(batch.mpi, submission.progress)
+    target = target_of_jobs(batch, settings.load(), submission.progress)
+    job_files = rest_of(directory, target, batch, engine, batch.request.time)
+    return _await_job(directory, hand_over(job_files, directory), submission)
 
 
-def _awaited(directory: RunDirectory, job: BatchJob, how: Submission) -> int:
-    """Wait for a job and for those that follow from it, unless nobody wants to wait."""
+def _await_job(directory: RunDirectory, job: BatchJob, submission: Submission) -> int:
+    """Wait for a job and for the jobs that follow from it, unless ``no_wait`` is set."""
     click.echo(f"job {job.number} was submitted, for run {directory.path}", err=True)
-    if how.no_wait:
-        _say("Collect it later with", "collect", str(directory.path))
+    if submission.no_wait:
+        _print_command("Collect it later with", "collect", str(directory.path))
         return 0
-    return followed(directory, how.printing, how.progress)
+    return show_when_complete(directory, submission.printing, submission.progress)
 
 
-def _drained(directory: RunDirectory, queue: PairQueue, how: Submission) -> int:
-    """Keep Slurm's queue filled until every pair had its job, unless nobody wants to wait."""
-    if not how.no_wait:
-        drain = partial(queue.drain, how.progress)
-        counted = partial(_counted, directory, queue, drain)
-        first = counted if queue.waiting or queue.unclear else drain
-        return followed(directory, how.printing, how.progress, first)
+def _drain_queue(directory: RunDirectory, queue: PairQueue, submission: Submission) -> int:
+    """Keep Slurm's queue filled until each pair has had its job, unless ``no_wait`` is set."""
+    if not submission.no_wait:
+        drain = partial(queue.drain, submission.progress)
+        drain_and_count = partial(_submit_and_count, directory, queue, drain)
+        submit_jobs = drain_and_count if queue.waiting or queue.unclear else drain
+        return show_when_complete(directory, submission.printing, submission.progress, submit_jobs)
     if queue.unclear:
-        click.echo(f"sbatch did not say whether Slurm has their jobs: {queue.unclear}", err=True)
+        click.echo(f"{queue.unclear} jobs have no number; Slurm may have them", err=True)
     if queue.waiting:
-        what = f"Not in the queue yet: {queue.waiting} of the pairs. Submit them with"
-        _say(what, *_resumption(directory))
-    _say("Collect it later with", "collect", str(directory.path))
+        sentence = f"Not in the queue yet: {queue.waiting} pairs. Submit them with"
+        _print_command(sentence, *_resume_words(directory))
+    _print_command("Collect it later with", "collect", str(directory.path))
     return 0
 
 
-def _counted(directory: RunDirectory, queue: PairQueue, submit_some: Callable[[], None]) -> None:
-    """Do ``submit_some``, and say how many jobs Slurm has taken, however it ends."""
+def _submit_and_count(
+    directory: RunDirectory, queue: PairQueue, submit_jobs: Callable[[], None]
+) -> None:
+    """Call ``submit_jobs`` and print the number of submitted jobs, even after an exception."""
     try:
-        submit_some()
+        submit_jobs()
     finally:
         total = queue.submitted + queue.unclear + queue.waiting
-        said = f"{queue.submitted} of {total} jobs of run {directory.path} are submitted"
-        click.echo(said, err=True)
+        message = f"{queue.submitted} of {total} jobs of run {directory.path} are submitted"
+        click.echo(message, err=True)
 
 
-def _print_job(written: Written, jobs: int) -> None:
+def _print_job(job_files: Written, jobs: int) -> None:
     if jobs > 1:
         click.echo(f"# one of {jobs} jobs")
-    command = ("sbatch", *written.options, str(written.script))
-    click.echo("# Nothing was submitted; a submit without --dry-run makes the folder named here.")
+    command = ("sbatch", *job_files.options, str(job_files.script))
+    click.echo("# Nothing was submitted. Without --dry-run, submit creates the folder named here.")
     click.echo(f"# {shlex.join(command)}".replace("\n", "\n# "))
-    click.echo(written.script.read_text("utf-8"), nl=False)
+    click.echo(job_files.script.read_text("utf-8"), nl=False)
 
 
 @contextmanager
-def begun(directory: RunDirectory) -> Iterator[None]:
-    """Discard a run that could not begin; keep it, and say so, if Slurm may have its jobs."""
+def discarded_unless_submitted(directory: RunDirectory) -> Iterator[None]:
+    """Discard the run after an exception; keep it, with a message, if Slurm may have its jobs."""
     try:
         yield
     except BaseException as error:
         if may_have_jobs(directory, error):
-            what = "Slurm has jobs of this run, or may have. Collect them later with"
-            _say(what, "collect", str(directory.path))
+            sentence = "Slurm has jobs of this run, or may have. Collect them later with"
+            _print_command(sentence, "collect", str(directory.path))
         else:
             directory.discard()
         raise
 
 
-def followed(
+def show_when_complete(
     directory: RunDirectory,
     printing: Printing,
     progress: Progress,
-    first: Callable[[], None] = lambda: None,
+    submit_jobs: Callable[[], None] = lambda: None,
     most_jobs: int | None = None,
 ) -> int:
-    """Do ``first``, wait for all jobs, measure suspects again, and show what came out.
+    """Call ``submit_jobs``, wait for all jobs, measure suspects again, and show the results.
 
-    Where Slurm refuses jobs of ``first``, the jobs that it has are still waited for. At most
-    ``most_jobs`` follow from the results of others.
+    If Slurm refuses some of the jobs, waits for the jobs that it has accepted. At most
+    ``most_jobs`` further jobs follow from the results.
 
     Raises:
-        AllStuck: Slurm takes no more jobs, and none that it has will start by itself.
+        AllStuck: Slurm accepts no more jobs, and no accepted job will start by itself.
     """
     try:
         try:
-            first()
+            submit_jobs()
         except AllStuck:
-            _say_how_to_go_on(directory)
+            _print_how_to_resume(directory)
             raise
         except CannotRun as error:
-            click.echo(f"not all pairs were submitted: {visible(str(error))}", err=True)
+            click.echo(f"Slurm did not accept all pair jobs: {visible(str(error))}", err=True)
         judged = collected(directory, settings.load(), progress, most_jobs)
     except KeyboardInterrupt:
-        return _interrupted(directory)
-    return shown(judged, directory, printing)
+        return _report_interrupt(directory)
+    return show_run(judged, directory, printing)
 
 
-def _interrupted(directory: RunDirectory) -> int:
-    """Say what goes on without us; returns the exit status."""
+def _report_interrupt(directory: RunDirectory) -> int:
+    """Print which jobs go on and how to end them; return the exit status."""
     if lab_outside() == OWN_LAB:
-        kept = "The lab is removed, and its jobs with it. What they left is kept in"
-        click.echo(f"{kept} {directory.path}", err=True)
+        sentence = "The lab and its jobs are removed. Finished measurements are kept in"
+        click.echo(f"{sentence} {directory.path}", err=True)
         return 130
-    known = numbers(directory)
-    command = scancel(directory, known) if len(known) <= MOST_NAMED else "scancel"
+    job_numbers = numbers(directory)
+    command = scancel(directory, job_numbers) if len(job_numbers) <= MOST_NAMED else "scancel"
     if lab_outside():
         command = f"fabricgauge lab exec --name {lab_outside()} head -- {command}"
-    click.echo(f"What was submitted goes on; {command} ends it.", err=True)
-    _say("Collect it later with", "collect", str(directory.path))
+    click.echo(f"The submitted jobs go on. To end them: {command}", err=True)
+    _print_command("Collect it later with", "collect", str(directory.path))
     return 130
 
 
-def shown(judged: Judged, directory: RunDirectory, printing: Printing) -> int:
-    """Print the report; returns the exit status."""
+def show_run(judged: Judged, directory: RunDirectory, printing: Printing) -> int:
+    """Print the report, and how to resume an incomplete run; return the exit status."""
     status = show(judged, directory.path, printing)
     if not judged.run.complete:
-        _say_how_to_go_on(directory)
+        _print_how_to_resume(directory)
     return status
 
 
-def _say_how_to_go_on(directory: RunDirectory) -> None:
-    """Say where the measurements are, and which command makes those that are missing."""
+def _print_how_to_resume(directory: RunDirectory) -> None:
+    """Print the place of the finished measurements and the command that makes the others."""
     if lab_outside() == OWN_LAB:
-        click.echo(f"What was measured is kept in {directory.path}; the lab is removed.", err=True)
+        path = directory.path
+        click.echo(f"Finished measurements are kept in {path}; the lab is removed.", err=True)
     else:
-        _say("What was measured is kept. Measure the rest with", *_resumption(directory))
+        sentence = "Finished measurements are kept. Measure the rest with"
+        _print_command(sentence, *_resume_words(directory))
 
 
-def _resumption(directory: RunDirectory) -> tuple[str, ...]:
-    """Return the verb and the options that submit what a run has left."""
-    place = place_of(read_batch(directory)).values()
-    return ("submit", "--resume", str(directory.path), *(word for words in place for word in words))
+def _resume_words(directory: RunDirectory) -> tuple[str, ...]:
+    """Return the verb and the options that submit the missing measurements of a run."""
+    options = place_of(read_batch(directory)).values()
+    words = (word for option_words in options for word in option_words)
+    return ("submit", "--resume", str(directory.path), *words)
 
 
-def _say(what: str, verb: str, *words: str) -> None:
-    """Print a sentence, and the command that it names, on standard error."""
+def _print_command(sentence: str, verb: str, *words: str) -> None:
+    """Print a sentence and the command that it names on standard error."""
     lab = lab_outside()
-    where = ("--lab", lab) if lab not in ("", OWN_LAB) else ()
-    click.echo(f"{what}: {shlex.join(('fabricgauge', verb, *where, *words))}", err=True)
+    lab_words = ("--lab", lab) if lab not in ("", OWN_LAB) else ()
+    command = shlex.join(("fabricgauge", verb, *lab_words, *words))
+    click.echo(f"{sentence}: {command}", err=True)

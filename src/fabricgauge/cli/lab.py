@@ -9,10 +9,10 @@ import click
 from fabricgauge.cli.lab_text import (
     daemon_text,
     faults_text,
+    parse_bytes,
     parse_fault,
     status_text,
     summary_text,
-    whole_bytes,
 )
 from fabricgauge.lab.fault_kinds import KINDS, ON_A_NODE
 from fabricgauge.lab.spec import LabSpec, NetworkSpec, numbered_nodes
@@ -20,46 +20,47 @@ from fabricgauge.lab.state import load_complete, names
 from fabricgauge.model.errors import UsageError
 from fabricgauge.settings import rate_bit_s
 
-#: What can be done to a node's Slurm daemon; each is a function of ``lab.slurm.cluster``.
+#: Actions on a node's Slurm daemon; each is a function of ``lab.slurm.cluster``.
 SLURM_ACTIONS = ("start", "stop", "restart", "kill")
 
 _name_option = click.option(
-    "--name", default="lab", show_default=True, help="The lab; several can stand side by side."
-)
+    "--name", default="lab", show_default=True, metavar="NAME",
+    help="Name of the lab. Several labs can exist at the same time.",
+)  # fmt: skip
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def lab() -> None:
-    """A virtual cluster on this machine: nodes as namespaces, links of set rates, faults."""
+    """Make virtual clusters on this machine: namespaces as nodes, links with set rates, faults."""
 
 
 @lab.command()
 @_name_option
 @click.option(
     "--nodes", default="2", show_default=True, metavar="N|NAME,…",
-    help="How many nodes (c1, c2, …), or their names.",
+    help="Number of nodes (c1, c2, …), or their names.",
 )  # fmt: skip
 @click.option(
     "--network", "networks", multiple=True, metavar="NAME:RATE[:MTU]",
-    help="A network: line rate per direction in bit/s (100M, 1G, 25G), MTU in bytes. "
-    "May be repeated.  [default: net1:1G:1500]",
+    help="Network: line rate per direction in bit/s (100M, 1G, 25G), MTU in bytes (default 1500). "
+    "May be repeated. Default: net1:1G:1500.",
 )  # fmt: skip
 @click.option(
     "--slurm", is_flag=True,
-    help="Run Slurm on it: slurmctld on `head`, slurmd on every node. Needs root.",
+    help="Run Slurm: slurmctld on `head`, slurmd on each node. Needs root.",
 )  # fmt: skip
 @click.option(
     "--rdma", type=click.Choice(["roce", "iwarp"]),
-    help="Two virtual machines with software RDMA instead: RoCE v2 (rxe) or iWARP (siw). Emulated: "
-    "their speed means nothing.",
+    help="Make two virtual machines with software RDMA instead: RoCE v2 (rxe) or iWARP (siw). "
+    "Emulated: ignore their speed.",
 )  # fmt: skip
 def up(name: str, nodes: str, networks: tuple[str, ...], slurm: bool, rdma: str | None) -> None:
-    """Bring a lab up; it stands until `lab down`."""
+    """Bring a lab up. It stays until `lab down`."""
     from fabricgauge.lab import up as bring_up
 
-    named = _nodes(nodes)
-    wanted = tuple(parse_network(text) for text in networks or ("net1:1G",))
-    spec = LabSpec(name, named, wanted, slurm, rdma or "")
+    node_names = _parse_nodes(nodes)
+    specs = tuple(parse_network(text) for text in networks or ("net1:1G",))
+    spec = LabSpec(name, node_names, specs, slurm, rdma or "")
     click.echo(summary_text(bring_up.up(spec, partial(click.echo, err=True))))
 
 
@@ -70,7 +71,7 @@ def up(name: str, nodes: str, networks: tuple[str, ...], slurm: bool, rdma: str 
 @click.argument("node")
 @click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED)
 def execute(name: str, node: str, argv: tuple[str, ...]) -> None:
-    """Run a command on NODE (or `head`); its exit status is passed on."""
+    """Run a command on NODE (or `head`) and exit with its status."""
     from fabricgauge.lab.host_access import enter
 
     words = argv[1:] if argv[0] == "--" else argv
@@ -81,48 +82,49 @@ def execute(name: str, node: str, argv: tuple[str, ...]) -> None:
 
 
 @lab.command()
-@click.option("--name", help="Only this lab.  [default: all]")
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
+@click.option("--name", metavar="NAME", help="Show only this lab. Default: all.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(name: str | None, as_json: bool) -> None:
-    """Show labs, their nodes and networks, and the faults in force."""
+    """Show labs, their nodes and networks, and the active faults."""
     import msgspec
 
-    from fabricgauge.lab.status import status as look
+    from fabricgauge.lab.status import status as lab_statuses
 
-    found = look(name)
+    statuses = lab_statuses(name)
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(found)))
+        click.echo(msgspec.json.format(msgspec.json.encode(statuses)))
         return
-    for one in found:
-        click.echo(status_text(one))
-    if not found:
-        click.echo("no lab stands; bring one up with 'fabricgauge lab up'")
+    for lab_status in statuses:
+        click.echo(status_text(lab_status))
+    if not statuses:
+        click.echo("no lab exists; bring one up with 'fabricgauge lab up'")
 
 
 @lab.command()
 @_name_option
 @click.option(
-    "--all", "everything", is_flag=True, help="Every lab of this user that no program measures."
-)
-def down(name: str, everything: bool) -> None:
-    """Remove a lab with all its processes, also one that is broken."""
+    "--all", "all_labs", is_flag=True,
+    help="Remove all labs of this user except those that a program measures now.",
+)  # fmt: skip
+def down(name: str, all_labs: bool) -> None:
+    """Remove a lab, complete or broken, with all its processes."""
     from fabricgauge.lab.up import down as remove
     from fabricgauge.lab.use import process_using
 
-    for lab_name in names() if everything else (name,):
-        if everything and (user := process_using(lab_name)):
+    for lab_name in names() if all_labs else (name,):
+        if all_labs and (process := process_using(lab_name)):
             click.echo(
-                f"lab {lab_name}: kept, process {user} measures it; to remove it all the same run"
-                f" 'fabricgauge lab down --name {lab_name}'"
+                f"lab {lab_name}: kept, since process {process} measures it; to remove it anyway,"
+                f" run 'fabricgauge lab down --name {lab_name}'"
             )
             continue
         removed = remove(lab_name)
-        click.echo(f"lab {lab_name}: {'removed' if removed else 'there was none'}")
+        click.echo(f"lab {lab_name}: {'removed' if removed else 'does not exist'}")
 
 
 @lab.command()
 @_name_option
-@click.option("--list", "show", is_flag=True, help="Show the kinds of fault, and those in force.")
+@click.option("--list", "show", is_flag=True, help="Show the kinds of fault and the active faults.")
 @click.argument("kind", required=False, type=click.Choice(list(KINDS)))
 @click.argument("node", required=False)
 @click.argument("network", required=False)
@@ -131,7 +133,7 @@ def fault(
     name: str, show: bool, kind: str | None, node: str | None, network: str | None,
     value: str | None,
 ) -> None:  # fmt: skip
-    """Put a fault on the link of NODE in NETWORK; VALUE as the kind wants it (--list)."""
+    """Put a fault on the link of NODE in NETWORK. --list shows the VALUE of each kind."""
     if show:
         click.echo(_fault_list(name))
         return
@@ -140,7 +142,7 @@ def fault(
     if kind is None or node is None or network is None:
         raise UsageError("lab fault: name KIND NODE NETWORK [VALUE]; see 'lab fault --list'")
     if kind == "link-up" and value is None:
-        _heal(name, node, network, cable_only=True)
+        _end_faults(name, node, network, cable_only=True)
         return
     from fabricgauge.lab.faults import inject
 
@@ -154,15 +156,16 @@ def fault(
 def slurm(name: str, action: str, node: str) -> None:
     """Start or end the Slurm daemon of NODE: slurmctld on `head`, slurmd elsewhere.
 
-    stop asks it to end; its jobs go on. kill ends it at once, and on a node all that runs
-    there, as a power cut does.
+    stop asks the daemon to end; its jobs go on. kill ends it at once and, except on `head`, all
+    other processes on the node too, like a power cut.
     """
     from fabricgauge.lab.slurm import cluster
-    from fabricgauge.lab.status import status as look
+    from fabricgauge.lab.status import status as lab_statuses
 
     getattr(cluster, action)(load_complete(name), node)
-    (found,) = look(name)
-    click.echo("\n".join(daemon_text(one) for one in found.slurm if one.node == node))
+    (lab_status,) = lab_statuses(name)
+    daemons = [daemon for daemon in lab_status.slurm if daemon.node == node]
+    click.echo("\n".join(map(daemon_text, daemons)))
 
 
 @lab.command()
@@ -170,31 +173,31 @@ def slurm(name: str, action: str, node: str) -> None:
 @click.argument("node", required=False)
 @click.argument("network", required=False)
 def heal(name: str, node: str | None, network: str | None) -> None:
-    """End all faults, or those of NODE, or those of NODE in NETWORK."""
-    _heal(name, node, network)
+    """End all faults, or only those of NODE, or of NODE in NETWORK."""
+    _end_faults(name, node, network)
 
 
 def parse_network(text: str) -> NetworkSpec:
-    """``NAME:RATE[:MTU]`` as a network; UsageError if it is not that."""
+    """Parse ``NAME:RATE[:MTU]``; UsageError for another form."""
     words = text.split(":")
     if len(words) not in (2, 3):
         raise UsageError(f"--network {text!r}: write NAME:RATE or NAME:RATE:MTU, e.g. net1:1G:9000")
-    mtu = whole_bytes(words[2], f"--network {text!r}") if len(words) == 3 else 1500
+    mtu = parse_bytes(words[2], f"--network {text!r}") if len(words) == 3 else 1500
     return NetworkSpec(words[0], rate_bit_s(words[1]), mtu)
 
 
-def _heal(name: str, node: str | None, network: str | None, cable_only: bool = False) -> None:
-    from fabricgauge.lab.faults import heal as cure
+def _end_faults(name: str, node: str | None, network: str | None, cable_only: bool = False) -> None:
+    from fabricgauge.lab.faults import heal as end_faults
 
     kind = "link-down" if cable_only else None
-    click.echo(faults_text(cure(load_complete(name), node, network, kind)))
+    click.echo(faults_text(end_faults(load_complete(name), node, network, kind)))
 
 
-#: A hostname (RFC 1123), with underscores, which clusters use: shells and files take it as it is.
+#: A hostname (RFC 1123), with underscores, which clusters use; it needs no quotes in a shell.
 _HOSTNAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?")
 
 
-def _nodes(text: str) -> tuple[str, ...]:
+def _parse_nodes(text: str) -> tuple[str, ...]:
     if text.isdecimal():
         return numbered_nodes(int(text))
     nodes = tuple(text.split(","))

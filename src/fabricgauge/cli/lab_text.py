@@ -1,4 +1,4 @@
-"""A lab, its faults and its daemons, as ``fabricgauge lab`` prints and reads them."""
+"""Text of labs, faults and daemons, as ``fabricgauge lab`` prints and reads it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def summary_text(state: LabState) -> str:
-    """What the lab was made as: nodes, networks, and Slurm if it has one."""
+    """Return the lab's nodes and networks, and its Slurm if it has one."""
     lines = [f"lab {state.name}: {', '.join(node.name for node in state.nodes)}"]
     lines += [
         f"  {network.name}: {network.subnet} on {network.interface}, "
@@ -23,7 +23,7 @@ def summary_text(state: LabState) -> str:
         for network in state.networks
     ]
     if state.rdma:
-        lines.append(f"  virtual machines with {state.rdma}, emulated: their speed means nothing")
+        lines.append(f"  virtual machines with emulated {state.rdma}: ignore their speed")
         return "\n".join(lines)
     lines.append(f"  TCP congestion control: {state.congestion_control}")
     if state.slurm:
@@ -32,75 +32,79 @@ def summary_text(state: LabState) -> str:
 
 
 def daemon_text(daemon: DaemonStatus) -> str:
-    """One daemon of the lab's Slurm, and whether it runs."""
+    """Return one daemon of the lab's Slurm, and whether it runs."""
     state = f"runs (process {daemon.pid})" if daemon.running else "does not run"
     return f"Slurm: {daemon.program} on {daemon.node} {state}"
 
 
-def status_text(found: LabStatus) -> str:
-    """A lab as it is now: what it was made as, what is broken, faults, daemons."""
-    if not isinstance(found.state, LabState):
-        return f"lab {found.name}: broken: {found.state.reason}"
-    lines = [summary_text(found.state)]
-    if not found.standing:
-        why = _why_broken(found.state, found.dead) if found.dead else "`up` did not finish"
-        lines.append(f"  broken: {why}; remove it with 'fabricgauge lab down --name {found.name}'")
-    lines += [f"  fault: {_wrong(fault)}" for fault in found.state.faults]
-    lines += [f"  {daemon_text(daemon)}" for daemon in found.slurm]
+def status_text(status: LabStatus) -> str:
+    """Return the present state of a lab: nodes, networks, what is broken, faults, daemons."""
+    if not isinstance(status.state, LabState):
+        return f"lab {status.name}: broken: {status.state.reason}"
+    lines = [summary_text(status.state)]
+    if not status.standing:
+        reason = "`up` did not finish"
+        if status.dead:
+            reason = _describe_dead_nodes(status.state, status.dead)
+        command = f"fabricgauge lab down --name {status.name}"
+        lines.append(f"  broken: {reason}; remove it with '{command}'")
+    lines += [f"  fault: {_describe_fault(fault)}" for fault in status.state.faults]
+    lines += [f"  {daemon_text(daemon)}" for daemon in status.slurm]
     return "\n".join(lines)
 
 
-def _why_broken(state: LabState, dead: tuple[str, ...]) -> str:
-    names = ", ".join(dead)
+def _describe_dead_nodes(state: LabState, dead: tuple[str, ...]) -> str:
+    nodes = ", ".join(dead)
     if state.rdma:
         consoles = " and ".join(f"{state.directory}/console.{name}" for name in dead)
-        return f"the virtual machine of {names} has ended; its last words are in {consoles}"
-    return f"no process holds {names}"
+        return f"the virtual machine of {nodes} has ended; see its last output in {consoles}"
+    return f"no process holds {nodes}"
 
 
 def faults_text(state: LabState) -> str:
-    """The faults in force, one a line."""
-    lines = [f"fault: {_wrong(fault)}" for fault in state.faults]
-    return "\n".join(lines) or f"lab {state.name}: no fault in force"
+    """Return the active faults, one per line."""
+    lines = [f"fault: {_describe_fault(fault)}" for fault in state.faults]
+    return "\n".join(lines) or f"lab {state.name}: no active faults"
 
 
-def _wrong(fault: LabFault) -> str:
-    said = {"where": fault.where, "amount": fault.amount, "text": fault.text}
-    figures = {"rate": link_rate(fault.amount), "percent": fault.amount * 100}
-    return KINDS[fault.kind].wrong.format(**said, **figures)
+def _describe_fault(fault: LabFault) -> str:
+    return KINDS[fault.kind].wrong.format(
+        where=fault.where, amount=fault.amount, text=fault.text,
+        rate=link_rate(fault.amount), percent=fault.amount * 100,
+    )  # fmt: skip
 
 
 def parse_fault(kind: str, node: str, network: str, value: str | None) -> LabFault:
-    """The fault that the words describe; UsageError if VALUE is missing or too much."""
-    wanted, where = KINDS[kind].value, f"lab fault {kind}"
-    if bool(wanted) != (value is not None):
+    """Return the fault that the words describe; UsageError if VALUE is missing or not expected."""
+    value_form, command = KINDS[kind].value, f"lab fault {kind}"
+    if bool(value_form) != (value is not None):
         raise UsageError(
-            f"{where}: " + (f"needs {wanted}" if wanted else f"takes no value {value!r}")
+            f"{command}: " + (f"needs {value_form}" if value_form else f"takes no value {value!r}")
         )
     if value is None:
         return LabFault(kind, node, network)
-    if wanted == "RATE":
+    if value_form == "RATE":
         return LabFault(kind, node, network, rate_bit_s(value))
-    if wanted == "BYTES":
-        return LabFault(kind, node, network, whole_bytes(value, where))
-    if wanted == "PERCENT":
-        return LabFault(kind, node, network, _number(value.removesuffix("%"), where) / 100)
-    if wanted == "PER_S":
-        return LabFault(kind, node, network, _number(value, where))
-    if wanted == "NAME=IP" and "=" not in value:
-        raise UsageError(f"{where}: {value!r} is not NAME=IP, e.g. c1=10.77.0.99")
+    if value_form == "BYTES":
+        return LabFault(kind, node, network, parse_bytes(value, command))
+    if value_form == "PERCENT":
+        return LabFault(kind, node, network, _parse_number(value.removesuffix("%"), command) / 100)
+    if value_form == "PER_S":
+        return LabFault(kind, node, network, _parse_number(value, command))
+    if value_form == "NAME=IP" and "=" not in value:
+        raise UsageError(f"{command}: {value!r} is not NAME=IP, e.g. c1=10.77.0.99")
     return LabFault(kind, node, network, text=value)
 
 
-def whole_bytes(text: str, where: str) -> int:
-    """A whole number of bytes; UsageError if it is not that."""
+def parse_bytes(text: str, command: str) -> int:
+    """Return a whole number of bytes; UsageError, which begins with ``command``, for other text."""
     if not text.isdecimal() or not text.isascii():
-        raise UsageError(f"{where}: {text!r} is not a number of bytes")
+        raise UsageError(f"{command}: {text!r} is not a number of bytes")
     return int(text)
 
 
-def _number(text: str, where: str) -> float:
+def _parse_number(text: str, command: str) -> float:
     try:
         return float(text)
     except ValueError as error:
-        raise UsageError(f"{where}: {text!r} is not a number") from error
+        raise UsageError(f"{command}: {text!r} is not a number") from error

@@ -1,4 +1,4 @@
-"""Entry point: the first page of help at once, everything else through click."""
+"""Program entry point: print the first help page at once, leave everything else to click."""
 
 import io
 import os
@@ -11,39 +11,41 @@ INTERRUPTED = 130
 #: Exit status if the output cannot be written: nobody can read it, so no pass and no failure.
 UNWRITTEN = 3
 
-#: Set to anything, an unforeseen error shows its traceback instead of one sentence.
+#: If this variable is set, an unexpected error shows its traceback instead of one sentence.
 TRACEBACK = "FABRICGAUGE_TRACEBACK"
 
 
 def main() -> None:
-    """Run the command line; every error that is ours becomes one message and its exit status."""
+    """Run the command line; turn each of our errors into one message and its exit status."""
     _require_streams()
     if sys.argv[1:] in (["--help"], ["-h"]):
-        sys.exit(_flushed(0, f"{overview()}\n"))
-    sys.exit(_flushed(_through_click()))
+        sys.exit(_flush(0, f"{overview()}\n"))
+    sys.exit(_flush(_run_click()))
 
 
-def _flushed(status: int, rest: str = "") -> int:
-    """The exit status once all is written; a reader that goes away early does not change it."""
+def _flush(status: int, text: str = "") -> int:
+    """Write ``text`` and all pending output; return the exit status.
+
+    A reader that closes its end early does not change the status.
+    """
     try:
-        sys.stdout.write(rest)
+        sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         pass
     except OSError as error:
         status = UNWRITTEN
         if sys.stderr is not None:
-            why = f"standard output cannot be written: {error.strerror}"
-            sys.stderr.write(f"fabricgauge: {why}\n")
+            sys.stderr.write(f"fabricgauge: cannot write standard output: {error.strerror}\n")
     else:
         return status
-    # Python would complain once more at its end.
+    # Without this, Python reports the same error once more when it exits.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return status
 
 
 def _require_streams() -> None:
-    """Without them the next files that are opened would take their places."""
+    """Open the three standard streams that are closed: the next open files would replace them."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -54,7 +56,7 @@ def _require_streams() -> None:
         sys.exit(UNWRITTEN)
 
 
-def _through_click() -> int:
+def _run_click() -> int:
     import signal
 
     import click
@@ -64,12 +66,12 @@ def _through_click() -> int:
     from fabricgauge.report.visible import visible
 
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(number, _as_interrupt)
+        signal.signal(number, _raise_interrupt)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        os.getcwd()  # noqa: PTH109 -- what it raises is wanted
+        os.getcwd()  # noqa: PTH109 -- the exception is wanted
     except OSError:
         click.echo("fabricgauge: the working directory was removed; change to another", err=True)
         return UsageError.exit_status
@@ -86,12 +88,12 @@ def _through_click() -> int:
     except BrokenPipeError:
         status = 0
     except Exception as error:
-        status = _flushed(0) or _unforeseen(error)
+        status = _flush(0) or _report_unexpected(error)
     return status if isinstance(status, int) else 0
 
 
-def _unforeseen(error: Exception) -> int:
-    """One sentence. An exit status of 1 would say that a network failed."""
+def _report_unexpected(error: Exception) -> int:
+    """Print one sentence. Exit status 1 would mean that a network failed."""
     import click
 
     from fabricgauge.model.errors import FabricgaugeError
@@ -99,10 +101,10 @@ def _unforeseen(error: Exception) -> int:
 
     if os.environ.get(TRACEBACK):
         raise error
-    what = visible(f"{type(error).__name__}: {error}")
-    click.echo(f"fabricgauge: {what}; set {TRACEBACK}=1 to see where", err=True)
+    description = visible(f"{type(error).__name__}: {error}")
+    click.echo(f"fabricgauge: {description}; set {TRACEBACK}=1 for the traceback", err=True)
     return FabricgaugeError.exit_status
 
 
-def _as_interrupt(number: int, frame: FrameType | None) -> None:
+def _raise_interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt

@@ -1,6 +1,7 @@
-"""Options that several verbs have, and how they become one typed request."""
+"""Options that several verbs share, and how they become one typed request."""
 
 import importlib
+import os
 import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -11,7 +12,6 @@ import msgspec
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.request import OWN_LAB, MeasurementRequest
-from fabricgauge.model.request import option as option_of
 from fabricgauge.model.verdict import Strictness
 from fabricgauge.run.launchers import LAUNCHERS
 
@@ -23,7 +23,7 @@ Decorator = Callable[[Decorated], Decorated]
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]
-    """A word of the command line that a function makes a value of, or says why it cannot."""
+    """The type of an option whose text ``parse`` converts; its UsageError becomes click's."""
 
     def __init__(self, name: str, parse: Callable[[str], object]) -> None:
         self.name, self._parse = name, parse
@@ -37,79 +37,88 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]
             self.fail(str(error), param, ctx)
 
 
-def seconds(text: str) -> float:
-    """``90``, ``90s``, ``10m``, ``2h`` in seconds."""
+def parse_seconds(text: str) -> float:
+    """Return ``90``, ``90s``, ``10m`` or ``2h`` in seconds."""
     match = _TIME.fullmatch(text.strip())
     if not match or float(match[1]) <= 0:
         raise UsageError(f"{text!r} is not a time; write e.g. 90s, 10m or 2h")
     return float(match[1]) * _SECONDS[match[2] or "s"]
 
 
-def lazily(module: str, function: str) -> Callable[[str], Any]:
-    """A function of a module that is loaded when an option needs it."""
+def lazy_function(module: str, function: str) -> Callable[[str], Any]:
+    """Return a function whose module is loaded when it is first called."""
     return lambda text: getattr(importlib.import_module(f"fabricgauge.{module}"), function)(text)
 
 
-def listed(each: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
-    """What ``each`` makes of the words between commas."""
-    return lambda text: tuple(map(each, text.split(","))) if text else ()
+def list_parser(parse: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
+    """Return a function that applies ``parse`` to each word of a list with commas."""
+    return lambda text: tuple(map(parse, text.split(","))) if text else ()
 
 
 class Renamed(click.Option):
-    """An option that had another name once: that is still understood, and shown nowhere."""
+    """An option with former names, which still work but appear in no help text.
 
-    def __init__(self, words: list[str], formerly: str, **rest: Any) -> None:
-        super().__init__([*words, formerly], **rest)
-        self._formerly = formerly
+    The same holds for environment variables: the one of a former name is still read.
+    """
+
+    def __init__(self, words: list[str], former: tuple[str, ...], **settings: Any) -> None:
+        super().__init__([*words, *former], **settings)
+        self._former = former
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        shown, self.opts = self.opts, [one for one in self.opts if one != self._formerly]
+        words, self.opts = self.opts, self._shown_words()
         try:
             return super().get_help_record(ctx)
         finally:
-            self.opts = shown
+            self.opts = words
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        return " / ".join(f"'{word}'" for word in self._shown_words())
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        found = super().resolve_envvar_value(ctx)
-        if found is not None or not ctx.auto_envvar_prefix:
-            return found
-        name = self._formerly.removeprefix("--").replace("-", "_").upper()
-        old = click.Option([self._formerly], envvar=f"{ctx.auto_envvar_prefix}_{name}")
-        return old.resolve_envvar_value(ctx)
+        if not ctx.auto_envvar_prefix:
+            return None
+        words = (word for word in self.opts if word.startswith("--"))
+        names = (word.removeprefix("--").replace("-", "_").upper() for word in words)
+        values = (os.environ.get(f"{ctx.auto_envvar_prefix}_{name}") for name in names)
+        return next(filter(None, values), None)
+
+    def _shown_words(self) -> list[str]:
+        return [word for word in self.opts if word not in self._former]
 
 
 def formats(kind: str) -> dict[str, Callable[..., str]]:
-    """What writes reports of that kind, a module of ``report.content``, by the format's name."""
+    """Return the writers of a kind of report, a module of ``report.content``, by format name."""
     from fabricgauge.report.formats import formats_of
 
     return formats_of(importlib.import_module(f"fabricgauge.report.content.{kind}").KIND)
 
 
-def known_format(kind: str, name: str) -> str:
-    """The format, if reports of that kind have it.
+def require_format(kind: str, name: str) -> str:
+    """Return the format's name if reports of that kind have it.
 
     Raises:
-        UsageError: they have not; the message lists those that they have.
+        UsageError: they do not have it; the message lists the formats that exist.
     """
     if name != "terminal" and name not in (known := formats(kind)):
-        raise UsageError(f"no report format {name!r}; there is {', '.join(known)}")
+        raise UsageError(f"no report format {name!r}; choose from {', '.join(known)}")
     return name
 
 
 class Formats(click.Option):
-    """One of the formats of a kind of report; they are loaded where help or a value needs them."""
+    """An option with the formats of a kind of report; help or a value loads their modules."""
 
-    def __init__(self, words: list[str], kind: str, **rest: Any) -> None:
-        super().__init__(words, callback=lambda _, __, name: known_format(kind, name), **rest)
+    def __init__(self, words: list[str], kind: str, **settings: Any) -> None:
+        super().__init__(words, callback=lambda _, __, name: require_format(kind, name), **settings)
         self._kind = kind
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        self.help = f"What to print: {', '.join(formats(self._kind))}."
+        self.help = f"Format: {', '.join(formats(self._kind))}."
         return super().get_help_record(ctx)
 
 
-def together(*options: Decorator) -> Decorator:
-    """Several options as one, in this order."""
+def combine_options(*options: Decorator) -> Decorator:
+    """Return one decorator that adds several options in this order."""
 
     def add(command: Decorated) -> Decorated:
         for option in reversed(options):
@@ -119,37 +128,42 @@ def together(*options: Decorator) -> Decorator:
     return add
 
 
-def request_of(asked: Mapping[str, Any]) -> MeasurementRequest:
-    """The request that ``asked`` says, options by their names; None is nothing said."""
-    said = {key: value for key, value in asked.items() if value is not None}
-    known = {one: said[one] for one in MeasurementRequest.__struct_fields__ if one in said}
-    return msgspec.convert(known, MeasurementRequest, dec_hook=lambda _, value: str(value))
+def build_request(options: Mapping[str, Any]) -> MeasurementRequest:
+    """Return the request that the options state, by their names; None stands for no statement."""
+    fields = {
+        field: options[field]
+        for field in MeasurementRequest.__struct_fields__
+        if options.get(field) is not None
+    }
+    return msgspec.convert(fields, MeasurementRequest, dec_hook=lambda _, value: str(value))
 
 
-def from_files(ctx: click.Context) -> Collection[str]:
-    """The names of options that only a configuration file says."""
-    there = click.core.ParameterSource.DEFAULT_MAP
-    return [name for name in ctx.params if ctx.get_parameter_source(name) is there]
+def names_from_files(ctx: click.Context) -> Collection[str]:
+    """Return the names of options that only a configuration file sets."""
+    file_source = click.core.ParameterSource.DEFAULT_MAP
+    return [name for name in ctx.params if ctx.get_parameter_source(name) is file_source]
 
 
-#: Why other options are refused beside ``--from``.
-OF_BUNDLE = "--from reads what was gathered before; leave {} out"
+#: The reason to refuse other options next to ``--from``.
+BUNDLE_CONFLICT = "--from reads what was gathered before; leave {} out"
 
 
-def require_heeded(ctx: click.Context, heeded: Collection[str], reason: str) -> None:
+def refuse_without_effect(ctx: click.Context, effective: Collection[str], reason: str) -> None:
     """Refuse options without effect from command line or environment; files serve many commands.
 
     Raises:
-        UsageError: another option than those ``heeded`` was given; {} is its name in the reason.
+        UsageError: an option not in ``effective`` was given; its name replaces {} in the reason.
     """
-    silent = click.core.ParameterSource.DEFAULT, click.core.ParameterSource.DEFAULT_MAP
-    for name in ctx.params:
-        if name not in heeded and ctx.get_parameter_source(name) not in silent:
-            raise UsageError(reason.replace("{}", option_of(name)))
+    unset = click.core.ParameterSource.DEFAULT, click.core.ParameterSource.DEFAULT_MAP
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        if name not in effective and ctx.get_parameter_source(name) not in (*unset, None):
+            words = (word for word in parameter.opts if word.startswith("--"))
+            raise UsageError(reason.replace("{}", next(words, name)))
 
 
 class Printing(msgspec.Struct, frozen=True):
-    """How a verb prints its report, and what its exit status counts as a failure."""
+    """How a verb prints its report, and which outcomes its exit status counts as a failure."""
 
     format: str = "terminal"
     fail_on: tuple[Strictness, ...] = ()
@@ -157,144 +171,170 @@ class Printing(msgspec.Struct, frozen=True):
 
 
 def lab_option(text: str, unnamed: str = OWN_LAB) -> Decorator:
-    """``--lab``; without a name it is ``unnamed``, as a rule a lab made for this command."""
+    """Return ``--lab``; without a name it means ``unnamed``, by default a new lab."""
     return click.option("--lab", is_flag=False, flag_value=unnamed, metavar="[NAME]", help=text)
 
 
 def format_option(kind: str = "run") -> Decorator:
-    """``--format`` of a verb that prints that kind of report, a module of ``report.content``."""
+    """Return ``--format`` for reports of that kind, a module of ``report.content``."""
     return click.option(
         "--format", cls=Formats, kind=kind, default="terminal", show_default=True, metavar="NAME"
     )
 
 
 def output_option(
-    text: str = "Where runs are kept; default: $XDG_DATA_HOME/fabricgauge/runs.",
+    text: str = "Directory of all runs. Default: $XDG_DATA_HOME/fabricgauge/runs.",
 ) -> Decorator:
     kind = click.Path(path_type=Path, file_okay=False)
     return click.option("-o", "--output", type=kind, metavar="DIR", help=text)
 
 
-def quiet_option(text: str = "Print the report only, no progress.") -> Decorator:
+def quiet_option(text: str = "Print only the report, no progress.") -> Decorator:
     return click.option("-q", "--quiet", is_flag=True, help=text)
+
+
+def nodelist_option(
+    default: str = "all of the lab or the Slurm job, else this machine",
+) -> Decorator:
+    text = f"Nodes, e.g. c[1-2], @group, or ^FILE for the nodes in FILE. Default: {default}."
+    return click.option("-w", "--nodelist", metavar="NODES", help=text)
 
 
 to_option = click.option(
     "--to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-    help="Write to FILE instead of the terminal.",
+    help="Write the report to FILE instead of the terminal.",
 )  # fmt: skip
 against_option = click.option(
-    "--against", metavar="NAME", help="A reference whose curves stand beside yours."
-)
+    "--against", metavar="NAME",
+    help="Published result to show next to yours, e.g. guide-1gbe-imb-pingpong.",
+)  # fmt: skip
 fail_on_option = click.option(
     "--fail-on", multiple=True, type=click.Choice(get_args(Strictness)),
-    help="Exit with 1 also on a warning, or when nothing was decided; may be repeated.",
+    help="Exit with 1 also on a warning (warn), or if nothing was decided (inconclusive). May be"
+    " repeated.",
 )  # fmt: skip
 bundle_option = click.option(
     "--from", "bundle", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-    help="Read a bundle of discover -o instead; no node is asked.",
+    help="Read a bundle that discover -o wrote. No node is contacted.",
 )  # fmt: skip
-nodelist_option = click.option(
-    "-w", "--nodelist", metavar="NODES", help="Nodes, e.g. c[1-2], @group or ^FILE."
-)
 exclude_option = click.option("-x", "--exclude", metavar="NODES", help="Nodes to leave out.")
 launcher_option = click.option(
-    "--launcher", type=click.Choice(LAUNCHERS), help="How nodes are reached."
-)
+    "--launcher", type=click.Choice(LAUNCHERS),
+    help="How to reach the nodes. Default: slurm inside a Slurm job, else ssh with -w, else local.",
+)  # fmt: skip
 ssh_config_option = click.option(
     "--ssh-config", type=click.Path(dir_okay=False, exists=True), metavar="FILE",
-    help="Configuration for ssh instead of your own.",
+    help="Configuration file for ssh. Default: your own.",
 )  # fmt: skip
 transport_option = click.option(
-    "--transport", type=Parsed("transport", lazily("run.transports", "known_transport")),
+    "--transport", type=Parsed("transport", lazy_function("run.transports", "known_transport")),
     metavar="mpi|sockets|ofi|verbs[:KEY=VALUE,…]",
-    help="What carries messages: MPI, TCP sockets, libfabric (ofi:provider=tcp) or verbs by RDMA"
-    " ports (verbs:gid-index=3,inline=0).",
+    help="What carries the messages: MPI, TCP sockets, libfabric (e.g. ofi:provider=tcp) or RDMA"
+    " verbs (e.g. verbs:gid-index=3,inline=0). Default: mpi.",
 )  # fmt: skip
-#: Where the buffers lie.
-memory_options = together(
+#: Which memory holds the buffers.
+memory_options = combine_options(
     click.option(
-        "--memory", type=Parsed("memory", lazily("model.memory", "known_memory")),
+        "--memory", type=Parsed("memory", lazy_function("model.memory", "known_memory")),
         metavar="KIND|ORIGIN,TARGET",
-        help="Where MPI's buffers lie: host, cuda, hip or managed, or cuda,host for origin and"
-        " target.",
+        help="Memory of MPI's buffers: host, cuda, hip or managed; e.g. cuda,host if origin and"
+        " target differ. Default: host.",
     ),
     click.option(
         "--device", type=click.IntRange(0, 1023), metavar="N",
-        help="The GPU of --memory on every node; default: each rank of a node has the next.",
+        help="GPU that --memory uses on each node. Default: rank i of a node uses GPU i.",
     ),
 )  # fmt: skip
 rank_order_option = click.option(
-    "--rank-order", cls=Renamed, formerly="--place", type=Parsed("nodes", listed(str)),
-    metavar="NODES", help="The node of each rank, in order, e.g. c2,c1.",
+    "--rank-order", cls=Renamed, former=("--place",), type=Parsed("nodes", list_parser(str)),
+    metavar="NODES", help="Node of each rank, in rank order, e.g. c2,c1. Default: node order.",
 )  # fmt: skip
+#: ``-N`` and ``--nodes`` are former names, since they mean the size of a Slurm job in ``submit``.
 lab_nodes_option = click.option(
-    "-N", "--nodes", type=click.IntRange(1, 128),
-    help="How many nodes a lab made for this has.  [default: 2]",
+    "nodes", "--lab-nodes", cls=Renamed, former=("-N", "--nodes"), type=click.IntRange(1, 128),
+    metavar="N", help="Number of nodes of the lab that --lab without a name makes.  [default: 2]",
 )  # fmt: skip
 seed_option = click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True,
-    help="Seed of the order of launches.",
+    "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
+    help="Seed of the random order of launches.",
 )  # fmt: skip
 ppn_option = click.option(
-    "--ppn", type=click.IntRange(1, 1024), default=1, show_default=True, help="Ranks on each node."
-)
+    "--ppn", type=click.IntRange(1, 1024), default=1, show_default=True, metavar="N",
+    help="Ranks on each node.",
+)  # fmt: skip
 
 #: Which networks are measured.
-network_options = together(
+network_options = combine_options(
     click.option(
         "--network", multiple=True, metavar="NAME",
-        help="Network to measure, by name or subnet; default: each that joins the nodes.",
+        help="Network to measure, by name or subnet. May be repeated. Default: each network that"
+        " joins the nodes.",
     ),
-    click.option("--unpinned", is_flag=True, help="Leave MPI its own choice of network."),
+    click.option("--unpinned", is_flag=True, help="Let MPI choose the network."),
 )  # fmt: skip
 
-sizes_option = click.option(
-    "--sizes", type=Parsed("list", listed(lazily("settings", "size_bytes"))),
-    metavar="LIST", help="Message sizes, e.g. 0,8,64K,4MiB.",
-)  # fmt: skip
+
+def sizes_option(default: str) -> Decorator:
+    text = f"Message sizes in bytes, e.g. 0,8,64K,4MiB; K is 1024. Default: {default}."
+    kind = Parsed("list", list_parser(lazy_function("settings", "size_bytes")))
+    return click.option("--sizes", type=kind, metavar="LIST", help=text)
+
+
 mpi_option = click.option(
-    "--mpi", metavar="NAME|MPICXX", help="mpich, openmpi, or the path of an mpicxx."
-)
-
-#: How much is measured, and with which MPI.
-measure_options = together(
-    click.option(
-        "--profile", type=click.Choice(["quick", "standard", "full"]), default="quick",
-        show_default=True, help="How much to measure: 1, 3 or 5 launches.",
-    ),
-    click.option(
-        "--patterns", type=Parsed("list", listed(lazily("plan.asked", "known_word"))),
-        metavar="LIST",
-        help="Patterns, e.g. latency,put_latency:fence,threads_latency:4; default: five of them.",
-    ),
-    sizes_option,
-    click.option("--launches", type=click.IntRange(1, 1000), help="Launches for each network."),
-    click.option(
-        "--half-width", type=click.FloatRange(0.0001, 0.5),
-        help="Stop a case at this relative half-width of its interval.",
-    ),
-    click.option(
-        "--case-budget", type=click.FloatRange(0.01, 3600), metavar="S",
-        help="Seconds for one case.",
-    ),
-    click.option("--check-data", is_flag=True, help="Verify every byte received."),
-    mpi_option,
+    "--mpi", metavar="NAME|MPICXX",
+    help="MPI to use: mpich, openmpi, or the path of an mpicxx. Default: the embedded MPI.",
 )  # fmt: skip
 
-#: Ranks on each node, time, and what concerns many nodes.
-fabric_options = together(
+
+def measure_options(launches: str = "1, 3 or 5, by --profile") -> Decorator:
+    """Return how much is measured, and with which MPI; ``launches`` is the default in words."""
+    return combine_options(
+        click.option(
+            "--profile", type=click.Choice(["quick", "standard", "full"]), default="quick",
+            show_default=True,
+            help="How much to measure: quick makes 1 launch for each network, standard 3, full 5.",
+        ),
+        click.option(
+            "--patterns", metavar="LIST",
+            type=Parsed("list", list_parser(lazy_function("plan.asked", "known_word"))),
+            help="Patterns, e.g. latency,put_latency:fence,threads_latency:4. Default for two"
+            " ranks: latency, bandwidth, bidirectional_bandwidth, put_latency, put_bandwidth.",
+        ),
+        sizes_option("0 to 4 MiB for two ranks, by --profile for more"),
+        click.option(
+            "--launches", type=click.IntRange(1, 1000), metavar="N",
+            help=f"Launches for each network. Default: {launches}.",
+        ),
+        click.option(
+            "--half-width", type=click.FloatRange(0.0001, 0.5), metavar="SHARE",
+            help="Stop a case when the half-width of its confidence interval is this share of the"
+            " median. Default: 0.01, with --profile full 0.005.",
+        ),
+        click.option(
+            "--case-budget", type=click.FloatRange(0.01, 3600), metavar="S",
+            help="Time limit of one case in seconds. Default for two ranks: 0.3, 0.5 or 2, by"
+            " --profile.",
+        ),
+        click.option("--check-data", is_flag=True, help="Verify every received byte."),
+        mpi_option,
+    )  # fmt: skip
+
+
+#: Ranks on each node, time, and options for many nodes.
+fabric_options = combine_options(
     ppn_option,
     click.option(
-        "--budget", type=Parsed("time", seconds), metavar="TIME",
-        help="Time for all of it, e.g. 90s, 10m, 2h: fewer samples, then fewer pairs.",
+        "--budget", type=Parsed("time", parse_seconds), metavar="TIME",
+        help="Time limit of the whole run, e.g. 90s, 10m, 2h. Less time means fewer samples, then"
+        " fewer pairs.",
     ),
     click.option(
         "--concurrent", type=click.IntRange(0, 1 << 20), default=0, metavar="PAIRS",
-        help="Pairs that measure at the same time; default: all, in a lab one.",
+        help="Number of pairs that measure at the same time. Default: all, in a lab 1.",
     ),
     click.option(
         "--topology", type=click.Path(dir_okay=False, exists=True), metavar="FILE",
-        help="Groups of nodes: topology.conf, ibnetdiscover's output, or lines GROUP: NODES.",
+        help="File with groups of nodes: topology.conf, output of ibnetdiscover, or lines"
+        " GROUP: NODES.",
     ),
 )  # fmt: skip

@@ -1,22 +1,22 @@
-"""The first page of help, as text that needs no other module.
+"""The first help page, as text that needs no other module.
 
-Importing click costs three times as much as starting Python, and this page is what
-completion, packaging checks and people in doubt ask for most.
+Importing click takes three times as long as starting Python. Completion, packaging checks and
+users in doubt ask for this page most often.
 """
 
 #: verb: (module, what it does)
 VERBS: dict[str, tuple[str, str]] = {
     "check": ("check", "Measure a network, prove the path, judge it and report."),
-    "submit": ("submit", "The same by Slurm: write a job, submit it, wait, judge."),
-    "collect": ("collect", "Judge what the job of an earlier submit has left."),
-    "import": ("import_", "Judge what other suites measured: OSU, IMB, perftest, iperf3, ..."),
+    "submit": ("submit", "Run a check as a Slurm job: write, submit, wait, judge."),
+    "collect": ("collect", "Judge the results of the jobs of an earlier submit."),
+    "import": ("import_", "Judge results of other suites: OSU, IMB, perftest, iperf3, ..."),
     "compare": ("compare", "Compare B with A: runs, other suites' logs, published results."),
-    "profile": ("profile", "Run an application and show what it sends by MPI."),
+    "profile": ("profile", "Run an application and show its MPI messages."),
     "scale": ("scale", "Launch an application on 1, 2, 4, … nodes: speed-up, path proof."),
-    "path": ("path", "Count what one MPI call executes; say what differs between two."),
-    "report": ("report", "Show a stored run, judged again."),
+    "path": ("path", "Count what one MPI call executes; compare two such counts."),
+    "report": ("report", "Show a stored run, judged by today's rules."),
     "discover": ("discover", "Show nodes, interfaces, networks and their ceilings."),
-    "doctor": ("doctor", "Find what is wrong with them, with evidence and remedy."),
+    "doctor": ("doctor", "Find faults of nodes and networks, with evidence and remedy."),
     "configure": ("configure", "Plan and set up the networks that a file describes."),
     "lab": ("lab", "A virtual cluster on this machine: up, exec, status, down, faults."),
     "engine": ("engine", "Build and list the measuring program."),
@@ -39,7 +39,7 @@ Verbs:
 
 
 def overview() -> str:
-    """What ``fabricgauge --help`` prints, at most 80 columns wide."""
+    """Return the page of ``fabricgauge --help``, at most 80 columns wide."""
     width = max(map(len, VERBS))
     rows = (f"  {verb:{width}}  {text}" for verb, (_, text) in VERBS.items())
     return _PAGE.format(verbs="\n".join(rows))

@@ -1,4 +1,4 @@
-"""Progress on standard error: the case and the time left, or how many nodes have answered."""
+"""Show progress on standard error: the case and the remaining time, or the number of answers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,14 +27,14 @@ from fabricgauge.words.networks import named
 
 
 class _Quiet(Console):
-    """A console that falls silent when nobody reads it any more; the work goes on."""
+    """A console that becomes silent when its reader closes the pipe; the work goes on."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
 
 
 def _bar(console: Console, *columns: ProgressColumn) -> Progress:
-    """What is under way, a bar and further columns, where somebody watches; removed at the end."""
+    """Return a task's name, a bar and further columns; shown on terminals, removed at the end."""
     return Progress(
         TextColumn("{task.description}"), BarColumn(), *columns,
         console=console, transient=True, disable=not console.is_terminal,
@@ -42,13 +42,13 @@ def _bar(console: Console, *columns: ProgressColumn) -> Progress:
 
 
 class ProgressBar(Watcher):
-    """Shows stages and cases; in a pipe it prints one line per launch instead."""
+    """Shows stages and cases; in a pipe, prints one line per launch instead."""
 
     def __init__(self) -> None:
         self._console = _Quiet(stderr=True)
-        self._to_come: list[Case] = []
+        self._pending_cases: list[Case] = []
         self._ranks, self._rounds_s = 0, 0.0
-        self._told: set[str] = set()  # of many cases with one reason the first is told
+        self._shown_reasons: set[str] = set()  # show a reason once, with the first case that has it
         self._progress = _bar(self._console, TaskProgressColumn(), TimeRemainingColumn())
         self._task: TaskID | None = None
 
@@ -61,36 +61,36 @@ class ProgressBar(Watcher):
         self._progress.start()
 
     def launch(self, launch: PlannedLaunch) -> None:
-        self._to_come = list(launch.cases)
+        self._pending_cases = list(launch.cases)
         self._ranks, self._rounds_s = len(launch.nodes), 0.0
         self._advance(0.0)
-        where = named(launch.network)
+        network = named(launch.network)
         nodes = ", ".join(launch.nodes) if len(launch.nodes) <= 4 else f"{len(launch.nodes)} ranks"
-        self.stage(f"launch {launch.number}: {where}, {len(launch.cases)} cases on {nodes}")
+        self.stage(f"launch {launch.number}: {network}, {len(launch.cases)} cases on {nodes}")
 
     def case(self, measurement: Measurement) -> None:
         if self._task is None:
             return
-        done_s = self._to_come.pop(0).longest_s(self._ranks) if self._to_come else 0.0
-        self._advance(max(0.0, done_s - self._rounds_s))
+        case_s = self._pending_cases.pop(0).longest_s(self._ranks) if self._pending_cases else 0.0
+        self._advance(max(0.0, case_s - self._rounds_s))
         self._rounds_s = 0.0
-        told = f"{measurement.status}: {measurement.reason}"
-        if measurement.status != "ok" and told not in self._told:
-            self._told.add(told)
-            self.trouble(f"{measurement.case}: {told}")
+        reason = f"{measurement.status}: {measurement.reason}"
+        if measurement.status != "ok" and reason not in self._shown_reasons:
+            self._shown_reasons.add(reason)
+            self.trouble(f"{measurement.case}: {reason}")
 
-    def round(self, made: Round) -> None:
-        if self._to_come:
-            booked_s = self._to_come[0].round_s(self._ranks)
-            self._rounds_s += booked_s
-            self._advance(booked_s, f"{made.case}, round {made.round + 1} of {made.rounds}")
+    def round(self, round_: Round) -> None:
+        if self._pending_cases:
+            planned_s = self._pending_cases[0].round_s(self._ranks)
+            self._rounds_s += planned_s
+            self._advance(planned_s, f"{round_.case}, round {round_.round + 1} of {round_.rounds}")
 
-    def _advance(self, booked_s: float, what: str = "") -> None:
-        """The engine takes the cases in the order in which they were planned."""
+    def _advance(self, planned_s: float, description: str = "") -> None:
+        """Move the bar on; the engine runs the cases in the planned order."""
         if self._task is None:
             return
-        what = what or (self._to_come[0].name if self._to_come else "")
-        self._progress.update(self._task, advance=booked_s, description=shown(what))
+        description = description or (self._pending_cases[0].name if self._pending_cases else "")
+        self._progress.update(self._task, advance=planned_s, description=shown(description))
         if (self._progress.tasks[-1].remaining or 0.0) <= 1e-9:
             self.close()
 
@@ -102,15 +102,15 @@ class ProgressBar(Watcher):
 
 
 class Troubles(Watcher):
-    """Says what went wrong, and nothing else."""
+    """Prints problems and nothing else."""
 
     def trouble(self, text: str) -> None:
         click.echo(visible(text), err=True)
 
 
 @contextmanager
-def bar(quiet: bool) -> Iterator[Watcher]:
-    """Who watches the work: a bar, or nobody."""
+def progress_shown(quiet: bool) -> Iterator[Watcher]:
+    """Show a progress bar during the work, or nothing."""
     watcher = SILENT if quiet else ProgressBar()
     try:
         yield watcher
@@ -119,36 +119,36 @@ def bar(quiet: bool) -> Iterator[Watcher]:
 
 
 def shown(text: str) -> str:
-    """What nodes and tools say, as text that neither rich nor a terminal obeys."""
+    """Return text of nodes and tools without markup of rich or control codes of terminals."""
     return escape(visible(text))
 
 
-class Gathering:
-    """A bar that counts answers where somebody watches; troubles as they come, of many the first.
+class AnswerCount:
+    """A bar that counts answers on terminals; prints the first MOST_TROUBLES problems at once.
 
-    ``left`` is how many nodes have not answered.
+    ``unanswered`` counts the nodes without an answer.
     """
 
-    #: A fleet that is down must not scroll everything else away.
+    #: Many unreachable nodes must not scroll all other output away.
     MOST_TROUBLES = 10
 
     def __init__(self, nodes: int) -> None:
         self._console = Console(stderr=True)
-        self.left = nodes
+        self.unanswered = nodes
         self._troubles = 0
         self._progress = _bar(self._console, MofNCompleteColumn())
         self._task = self._progress.add_task("asking", total=nodes)
 
-    def __enter__(self) -> "Gathering":
+    def __enter__(self) -> "AnswerCount":
         self._progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
-    def answered(self, trouble: str) -> None:
-        """One more node, with what was wrong with its answer or nothing."""
-        self.left -= 1
+    def count(self, trouble: str) -> None:
+        """Count the answer of one more node; ``trouble`` is the problem with it, or empty."""
+        self.unanswered -= 1
         self._progress.advance(self._task)
         if not trouble:
             return
@@ -156,4 +156,4 @@ class Gathering:
         if self._troubles <= self.MOST_TROUBLES:
             self._progress.console.print(f"[yellow]{shown(trouble)}[/yellow]", highlight=False)
         elif self._troubles == self.MOST_TROUBLES + 1:
-            self._progress.console.print("[yellow]more such are in the report[/yellow]")
+            self._progress.console.print("[yellow]see the report for more problems[/yellow]")

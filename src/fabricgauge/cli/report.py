@@ -1,4 +1,4 @@
-"""``fabricgauge report``: show a stored run, or judge it again."""
+"""``fabricgauge report``: judge a stored run again and show it."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from fabricgauge import settings
-from fabricgauge.cli import options as of
+from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Printing
 from fabricgauge.cli.show import print_report, show
 from fabricgauge.model.errors import UsageError
@@ -17,13 +17,13 @@ from fabricgauge.store.run_directory import RunDirectory, find
 
 @click.command()
 @click.argument("run", default="latest")
-@of.output_option()
-@of.format_option()
+@cli_options.output_option()
+@cli_options.format_option()
 @click.option("--pattern", default="", metavar="PATTERN",
-              help="Only its tables, in the formats osu and imb.")  # fmt: skip
-@of.against_option
-@of.fail_on_option
-@of.to_option
+              help="Print only the tables of this pattern, with --format osu or imb.")  # fmt: skip
+@cli_options.against_option
+@cli_options.fail_on_option
+@cli_options.to_option
 @click.pass_context
 def report(
     ctx: click.Context, /, run: str, output: Path | None, pattern: str, against: str | None,
@@ -31,35 +31,35 @@ def report(
 ) -> None:  # fmt: skip
     """Judge a stored run by today's rules and thresholds and show it.
 
-    RUN is a directory, an identity or its beginning, or `latest`. The run directory is
-    not changed: the verdicts of the day it was measured stay in its verdicts.json.
+    RUN is a directory, an identity or its beginning, or `latest`. The run directory does not
+    change: its verdicts.json keeps the verdicts of the day of the measurement.
     """
     from fabricgauge.app.conclude import conclude, reference_curves
     from fabricgauge.judge.thresholds import thresholds_from
     from fabricgauge.store.run_files import load
 
     if pattern and pattern not in PAIR_PATTERNS:
-        raise UsageError(f"no pattern {pattern!r}; there is {', '.join(PAIR_PATTERNS)}")
+        raise UsageError(f"no pattern {pattern!r}; choose from {', '.join(PAIR_PATTERNS)}")
     directory = find(output or settings.run_root(), run)
-    if _shown_as_application(directory, printing["format"], printing["to"]):
+    if _show_application(directory, printing["format"], printing["to"]):
         return
-    said = settings.load()
-    thresholds = thresholds_from(said.thresholds, said.thresholds_origin)
+    configured = settings.load()
+    thresholds = thresholds_from(configured.thresholds, configured.thresholds_origin)
     judged = conclude(load(directory), thresholds, reference_curves(against))
     ctx.exit(show(judged, directory.path, Printing(**printing), pattern))
 
 
-def _shown_as_application(directory: RunDirectory, name: str, to: Path | None) -> bool:
-    """Whether the directory holds an application's profile or scaling, which is then printed."""
+def _show_application(directory: RunDirectory, format_name: str, to: Path | None) -> bool:
+    """Print an application's profile or scaling; return False if the directory has neither."""
     from fabricgauge.app.profile import is_profile, profiles_at, require_recorded
     from fabricgauge.app.scale import stored
 
-    place = directory.path
-    if (place / SCALED).exists():
-        print_report("scale", stored(directory), name, to, run_directory=str(place))
-    elif is_profile(place):
-        found = require_recorded(profiles_at(place), 0)
-        print_report("profile", found, name, to, run_directory=str(place))
+    path = directory.path
+    if (path / SCALED).exists():
+        print_report("scale", stored(directory), format_name, to, run_directory=str(path))
+    elif is_profile(path):
+        profile = require_recorded(profiles_at(path), 0)
+        print_report("profile", profile, format_name, to, run_directory=str(path))
     else:
         return False
     return True

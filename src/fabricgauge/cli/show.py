@@ -1,4 +1,4 @@
-"""Prints a report in the format that was asked for; the exit status of a judged run."""
+"""Print a report in a format; return the exit status of a judged run."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fabricgauge.cli.options import Printing, formats, known_format
+from fabricgauge.cli.options import Printing, formats, require_format
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.verdict import exit_status
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def print_report(
-    kind: str, subject: object, name: str, to: Path | None = None, **setting: Any
+    kind: str, subject: object, format_name: str, to: Path | None = None, **fields: Any
 ) -> None:
     """Print a subject of that kind to the terminal, or to the file ``to``.
 
-    ``setting`` are further fields of a ``Setting``.
+    ``fields`` are further fields of a ``Setting``.
 
     Raises:
         UsageError: the kind has no such format, or the file cannot be written.
@@ -28,19 +28,19 @@ def print_report(
     from fabricgauge.report.interface import Setting
 
     colour = to is None and sys.stdout.isatty()
-    where = Setting(**{"width": width(), "colour": colour, "printed": _printed(), **setting})
-    deliver(formats(kind)[known_format(kind, name)](subject, where), to)
+    setting = Setting(**{"width": width(), "colour": colour, "printed": _print_stamp(), **fields})
+    deliver(formats(kind)[require_format(kind, format_name)](subject, setting), to)
 
 
 def page(kind: str, subject: object) -> bytes:
-    """The subject as a page of HTML, for the directory that it was kept in."""
+    """Return the subject as an HTML page, for the directory that holds it."""
     from fabricgauge.report.interface import Setting
 
-    return formats(kind)["html"](subject, Setting(width=width(), printed=_printed())).encode()
+    return formats(kind)["html"](subject, Setting(width=width(), printed=_print_stamp())).encode()
 
 
 def show(judged: "Judged", run: Path, printing: Printing, pattern: str = "") -> int:
-    """Print a judged run; returns the exit status. ``pattern`` narrows the suites' layouts.
+    """Print a judged run; return the exit status. ``pattern`` selects tables of OSU and IMB form.
 
     Raises:
         UsageError: the file cannot be written.
@@ -54,22 +54,22 @@ def show(judged: "Judged", run: Path, printing: Printing, pattern: str = "") -> 
     return exit_status(judged.overall, printing.fail_on)
 
 
-def _printed() -> str:
-    """Program and time, for reports that have no day of their own."""
+def _print_stamp() -> str:
+    """Return program version and present time, for reports without a date."""
     from fabricgauge import __version__
 
     return f"fabricgauge {__version__} · {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def width() -> int:
-    """Columns of a page of text: the terminal's, as long as lines can be read."""
+    """Return the columns of the terminal, at most 140: longer lines are hard to read."""
     return min(shutil.get_terminal_size((100, 24)).columns, 140)
 
 
 def deliver(text: str, to: Path | None) -> None:
     """Write a text to standard output, or to the file ``to``.
 
-    A reader of standard output that goes away early does not change the exit status.
+    A reader of standard output that closes its end early does not change the exit status.
 
     Raises:
         UsageError: the file cannot be written.

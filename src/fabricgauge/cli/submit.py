@@ -1,4 +1,4 @@
-"""``fabricgauge submit``: checks that Slurm runs, by one job or a job for each pair of nodes."""
+"""``fabricgauge submit``: run a check in one Slurm job, or in one job for each pair of nodes."""
 
 from functools import partial
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from fabricgauge import settings
-from fabricgauge.cli import options as of
-from fabricgauge.cli.collect import where_options
+from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.collect import result_options
 from fabricgauge.cli.options import Printing
 from fabricgauge.model.batch import Request
 from fabricgauge.run.batch.options import further
@@ -15,92 +15,103 @@ from fabricgauge.store.run_directory import find
 
 
 @click.command()
-@of.lab_option("Submit to the Slurm of a lab: NAME, or one made for this check.")
-@click.option("-p", "--partition", default="", help="Partition; default: the site's.")
-@click.option("-N", "--nodes", type=click.IntRange(2, 1 << 20), help="How many nodes.")
-@of.nodelist_option
-@of.exclude_option
-@click.option("-t", "--time", default="", help="Time limit; default: what the plan can take.")
-@click.option("--reservation", default="", help="Reservation to run in.")
-@click.option("-A", "--account", default="", help="Account to charge.")
-@click.option("--qos", default="", help="Quality of service.")
-@click.option("-C", "--constraint", default="", help="Features that the nodes must have.")
+@cli_options.lab_option("Submit to the Slurm of a lab: NAME, or a new one for this check.")
+@click.option(
+    "-p", "--partition", default="", metavar="NAME", help="Partition. Default: the site's."
+)
+@click.option(
+    "-N", "--nodes", type=click.IntRange(2, 1 << 20), metavar="N", help="Number of nodes."
+)
+@cli_options.nodelist_option("Slurm chooses")
+@cli_options.exclude_option
+@click.option(
+    "-t", "--time", default="", metavar="TIME",
+    help="Time limit of the job, as sbatch reads it. Default: the longest time of the plan.",
+)  # fmt: skip
+@click.option("--reservation", default="", metavar="NAME", help="Reservation to run in.")
+@click.option("-A", "--account", default="", metavar="NAME", help="Account to charge.")
+@click.option("--qos", default="", metavar="NAME", help="Quality of service.")
+@click.option(
+    "-C", "--constraint", default="", metavar="FEATURES", help="Features that nodes must have."
+)
 @click.option("--exclusive", is_flag=True, help="Share the nodes with no other job.")
 @click.option(
-    "-J", "--job-name", default="fabricgauge", show_default=True, help="What the job is called."
+    "-J", "--job-name", default="fabricgauge", show_default=True, metavar="NAME",
+    help="Name of the job.",
 )  # fmt: skip
 @click.option(
     "--sbatch", multiple=True, metavar="OPTION",
-    help="A further option of sbatch, e.g. --sbatch=--mem=0; may be repeated.",
+    help="Another option of sbatch, e.g. --sbatch=--mem=0. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--launcher", type=click.Choice(["slurm", "srun"]), default="slurm", show_default=True,
-    help="What starts the ranks: MPI's own launcher through Slurm, or srun.",
+    help="Program that starts the ranks: MPI's own launcher through Slurm (slurm), or srun.",
 )  # fmt: skip
 @click.option(
     "--pair-jobs", is_flag=False, flag_value=0, type=click.IntRange(0), metavar="[PARTNERS]",
-    help="A job for each pair of nodes of -w, so that no pair waits for other nodes;"
-    " PARTNERS for each node, default all.",
+    help="Submit one job for each pair of the nodes of -w, so that no pair waits for other nodes."
+    " Each node gets this number of partners. Default: all.",
 )  # fmt: skip
 @click.option(
     "--at-once", type=click.IntRange(1), metavar="JOBS",
-    help="Maximum number of pair jobs in Slurm's queue.  [default: 50, in a lab 1]",
+    help="Maximum number of pair jobs in Slurm's queue. Default: 50, in a lab 1.",
 )  # fmt: skip
-@of.network_options
-@of.memory_options
-@of.measure_options
-@of.fabric_options
-@click.option("--no-wait", is_flag=True, help="Submit and return; `collect` does the rest.")
-@click.option("--resume", metavar="RUN", help="Submit what a run has left to measure.")
-@where_options
-@click.option("--dry-run", is_flag=True, help="Print the job script, submit nothing.")
+@cli_options.network_options
+@cli_options.memory_options
+@cli_options.measure_options()
+@cli_options.fabric_options
+@click.option("--no-wait", is_flag=True, help="Submit and return at once. `collect` does the rest.")
+@click.option("--resume", metavar="RUN", help="Submit the measurements that a run still lacks.")
+@result_options
+@click.option("--dry-run", is_flag=True, help="Print the job script; submit nothing.")
 @click.pass_context
-def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **asked: Any) -> None:
-    """Have Slurm run a check: write its job, submit, wait, judge.
+def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **options: Any) -> None:
+    """Run a check in a Slurm job: write the job, submit it, wait, judge.
 
-    The job needs a shell, srun and the engine, no Python. It asks its nodes what they have, makes
-    the launches on each network that it finds, and leaves everything in the run directory. A second
-    job on the same nodes measures suspects again.
+    The job needs a shell, srun and the engine, but no Python. It surveys its nodes, launches the
+    measurements on each network of the nodes, and writes all results into the run directory. A
+    second job on the same nodes measures suspects again.
 
-    Networks are found by their IPv4 addresses only. For others: salloc … fabricgauge check.
+    The job finds networks only by IPv4 addresses. For others: salloc … fabricgauge check.
     """
     from fabricgauge.app.batch.on_head import lab_outside, on_head
     from fabricgauge.app.batch.request import batch_of, resumed_batch
-    from fabricgauge.cli.jobs import Submission, resumed, submitted
-    from fabricgauge.cli.progress import bar
+    from fabricgauge.cli.jobs import Submission, resume_run, submit_run
+    from fabricgauge.cli.progress import progress_shown
     from fabricgauge.store.holding import held
 
-    nodes, most = asked["nodes"] or 0, asked["at_once"] or 0
+    nodes, at_once = options["nodes"] or 0, options["at_once"] or 0
     if lab is not None and not lab_outside():
-        ctx.exit(on_head(lab, nodes, asked["no_wait"]))
-    root = (asked["output"] or settings.run_root()).absolute()
-    printing = Printing(asked["format"], asked["fail_on"])
+        ctx.exit(on_head(lab, nodes, options["no_wait"]))
+    root = (options["output"] or settings.run_root()).absolute()
+    printing = Printing(options["format"], options["fail_on"])
     if resume:
-        of.require_heeded(ctx, _RESUMED_WITH, "--resume takes {} from the run; leave it out")
-    request = of.request_of({**asked, "nodes": None, "launcher": None})
-    said = {name: asked[name] for name in _SAID_TO_SLURM}
-    job = Request(nodes=nodes, further=further(asked["sbatch"]), **said)
-    with bar(asked["quiet"]) as progress:
-        how = Submission(printing, progress, asked["dry_run"], asked["no_wait"])
+        reason = "--resume takes {} from the run; leave it out"
+        cli_options.refuse_without_effect(ctx, _WITH_RESUME, reason)
+    request = cli_options.build_request({**options, "nodes": None, "launcher": None})
+    job_options = {name: options[name] for name in _SBATCH_OPTIONS}
+    job = Request(nodes=nodes, further=further(options["sbatch"]), **job_options)
+    starter = options["launcher"]
+    with progress_shown(options["quiet"]) as progress:
+        submission = Submission(printing, progress, options["dry_run"], options["no_wait"])
         if resume:
             directory = find(root, resume)
+            update = partial(
+                resumed_batch, request=request, job=job, starter=starter, run=directory.path
+            )
             with held(directory):
-                batch_now = partial(
-                    resumed_batch, request=request, job=job, starter=asked["launcher"],
-                    run=directory.path,
-                )  # fmt: skip
-                ctx.exit(resumed(directory, batch_now, most, how))
-        batch = batch_of(request, job, asked["launcher"], settings.load(), most)
-        ctx.exit(submitted(batch, asked["pair_jobs"], root, how))
+                ctx.exit(resume_run(directory, update, at_once, submission))
+        batch = batch_of(request, job, starter, settings.load(), at_once)
+        ctx.exit(submit_run(batch, options["pair_jobs"], root, submission))
 
 
-#: Options of the job that are sbatch's own.
-_SAID_TO_SLURM = (
+#: Options that sbatch has under the same name.
+_SBATCH_OPTIONS = (
     "partition", "time", "reservation", "account", "qos", "constraint", "exclusive", "job_name",
 )  # fmt: skip
 
-#: Options that a resumption heeds; the run has everything else.
-_RESUMED_WITH = frozenset({
-    *_SAID_TO_SLURM, "nodelist", "exclude", "sbatch", "launcher", "mpi",
+#: Options that have an effect with ``--resume``; the run determines all others.
+_WITH_RESUME = frozenset({
+    *_SBATCH_OPTIONS, "nodelist", "exclude", "sbatch", "launcher", "mpi",
     "resume", "lab", "no_wait", "at_once", "output", "format", "quiet", "fail_on",
 })  # fmt: skip

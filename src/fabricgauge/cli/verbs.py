@@ -11,7 +11,7 @@ from fabricgauge.model.errors import UsageError
 
 
 class Verbs(click.Group):
-    """A group that knows its verbs by name and imports one when it is called."""
+    """A group that knows its verbs by name and imports a verb when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -27,11 +27,11 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Files' values become the defaults of those verbs that do not read them themselves."""
-        name, command, rest = super().resolve_command(ctx, args)
+        """Resolve a verb; values in configuration files become the defaults of its options."""
+        name, command, arguments = super().resolve_command(ctx, args)
         if name in settings.VERBS and command is not None:
-            ctx.default_map = {name: _said_in_files(name, command, ctx)}
-        return name, command, rest
+            ctx.default_map = {name: _file_values(name, command, ctx)}
+        return name, command, arguments
 
     def get_help(self, ctx: click.Context) -> str:
         return overview()
@@ -43,32 +43,32 @@ def cli() -> None:
     """A go/no-go gauge for cluster interconnects."""
 
 
-def _said_in_files(verb: str, command: click.Command, ctx: click.Context) -> dict[str, Any]:
-    """Values of files by the names that the command's parameters have in the program.
+def _file_values(verb: str, command: click.Command, ctx: click.Context) -> dict[str, Any]:
+    """Return the values of configuration files by the names of the command's parameters.
 
     Click takes the command line first, then the environment, then these.
 
     Raises:
-        UsageError: a file names an option that the verb has not, or a value that it cannot have.
+        UsageError: a file names an unknown option of the verb, or sets an invalid value.
     """
     by_option = {
-        word.removeprefix("--"): one
-        for one in command.params
-        for word in one.opts
+        word.removeprefix("--"): parameter
+        for parameter in command.params
+        for word in parameter.opts
         if word.startswith("--")
     }
-    found: dict[str, Any] = {}
-    files = settings.load()
-    for key, value in files.verbs[verb].items():
-        file = files.said_in[verb, key]
+    defaults: dict[str, Any] = {}
+    configured = settings.load()
+    for key, value in configured.verbs[verb].items():
+        file = configured.said_in[verb, key]
         option = by_option.get(key)
         if option is None or option.name is None:
             raise UsageError(f"{file}: {verb} has no option {key!r}; see fabricgauge {verb} --help")
         words = value if isinstance(value, list) else [value]
-        said = words if option.multiple else ",".join(map(str, words))
+        default = words if option.multiple else ",".join(map(str, words))
         try:
-            option.type_cast_value(ctx, said)
+            option.type_cast_value(ctx, default)
         except click.UsageError as error:
             raise UsageError(f"{file}: [{verb}] {key} = {value!r}: {error.message}") from error
-        found[option.name] = said
-    return found
+        defaults[option.name] = default
+    return defaults

@@ -147,7 +147,7 @@ def _conditions(
     yield lab, ("ssh_config",), "{} has no effect on a lab, which needs no ssh"
     reason = f"{{}} has no effect on --launcher {launcher}"
     yield launcher not in ("", "ssh"), ("ssh_config",), reason
-    reason = "-N is the size of a lab that is made for this run; add --lab without a name"
+    reason = "{} is the size of a new lab; add --lab without a name"
     yield request.lab != OWN_LAB, ("nodes",), reason
     yield from _of_simulation(bool(request.sim))
     yield from _of_transport(request, ranks)
@@ -211,8 +211,8 @@ def _is_among(patterns: Collection[str], word: str) -> bool:
 
 
 def option(field: str) -> str:
-    """How the command line calls a field."""
-    return f"--{field.replace('_', '-')}"
+    """Return the name of a field on the command line."""
+    return "--lab-nodes" if field == "nodes" else f"--{field.replace('_', '-')}"
 
 
 def resumed(said: MeasurementRequest, stored: MeasurementRequest) -> MeasurementRequest:
