@@ -22,10 +22,10 @@ from fabricgauge.lab.guests.image import (
     cpio,
     dependencies,
     image,
-    ordered,
+    load_order,
 )
 from fabricgauge.lab.host_access import access
-from fabricgauge.lab.spec import LabSpec, NetworkSpec, checked
+from fabricgauge.lab.spec import LabSpec, NetworkSpec, check_spec
 from fabricgauge.lab.state import LabNetwork, LabNode, LabState, NodeHolder
 from fabricgauge.model.errors import LabError, ToolMissing, UsageError
 
@@ -92,8 +92,8 @@ def test_launches_start_on_the_first_node_where_there_is_no_head() -> None:
 )
 def test_lab_with_rdma_fails_when_it_cannot_be_made(spec: LabSpec, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        checked(spec)
-    assert checked(LabSpec(networks=(NetworkSpec("a", 1e9),), rdma="roce"))
+        check_spec(spec)
+    check_spec(LabSpec(networks=(NetworkSpec("a", 1e9),), rdma="roce"))
 
 
 def test_fault_fails_on_virtual_machines_whose_holders_live_in_the_machines_own_network() -> None:
@@ -149,7 +149,7 @@ def test_modules_come_after_those_that_they_depend_on(tmp_path: Path) -> None:
     for name, depends in needs.items():
         there[f"{name}.ko"] = tmp_path / f"{name}.ko.xz"
         there[f"{name}.ko"].write_bytes(lzma.compress(module(depends)))
-    found = ordered(("rdma_rxe", "built_in", "ib_core"), there)
+    found = load_order(("rdma_rxe", "built_in", "ib_core"), there)
     assert list(found) == ["ib_core.ko", "ib_uverbs.ko", "rdma_rxe.ko"]
     assert found["ib_uverbs.ko"] == module("ib_core")
     assert list(dependencies(b"depends=a,b_c\0")) == ["a", "b_c"]
@@ -231,14 +231,14 @@ def test_image_fails_when_others_may_write_the_cache(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "fabricgauge" / "guests").mkdir(parents=True)
     (tmp_path / "fabricgauge" / "guests").chmod(0o777)
-    with pytest.raises(LabError, match="may be written by others, so no kernel is taken"):
+    with pytest.raises(LabError, match="so no kernel from it is used"):
         image("rxe")
 
 
 def test_image_fails_when_apt_is_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ToolMissing, match="apt-get is not here"):
+    with pytest.raises(ToolMissing, match="apt-get is not installed"):
         image("rxe")
 
 

@@ -166,8 +166,15 @@ def test_nothing_is_left_when_up_fails(make_lab: MakeLab, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(
     "step",
-    ["_write_files", "_each", "_write_table", "_wire", "_connect", "msgspec.structs.replace"],
-)
+    [
+        "_write_files",
+        "_run_parallel",
+        "_write_table",
+        "_wire",
+        "_connect",
+        "msgspec.structs.replace",
+    ],
+)  # fmt: skip
 def test_down_clears_up_when_up_was_killed(namespaces: None, step: str) -> None:
     name = f"t-lab-killed-{os.getpid()}-{step.rpartition('.')[2]}"
     code = (

@@ -35,7 +35,7 @@ def test_create_fails_when_the_lab_exists(runtime: Path) -> None:
 def test_create_fails_when_others_may_write_there(runtime: Path) -> None:
     (runtime / "fabricgauge").mkdir()
     (runtime / "fabricgauge").chmod(0o777)
-    with pytest.raises(LabError, match="belongs to this user alone"):
+    with pytest.raises(LabError, match="only this user can write"):
         state.create("t-lab-open")
 
 
@@ -94,7 +94,7 @@ def test_lab_fails_when_its_place_is_a_strangers(runtime: Path, where: str) -> N
 
 def test_create_fails_when_the_place_is_a_dangling_link(runtime: Path) -> None:
     (runtime / "fabricgauge").symlink_to(runtime / "nowhere")
-    with pytest.raises(LabError, match="belongs to this user alone"):
+    with pytest.raises(LabError, match="only this user can write"):
         state.create("t-lab-new")
     assert not (runtime / "nowhere").exists()
 

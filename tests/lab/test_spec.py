@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.lab.spec import LabSpec, NetworkSpec, address, checked, numbered_nodes, subnet
+from fabricgauge.lab.spec import LabSpec, NetworkSpec, address, check_spec, numbered_nodes, subnet
 from fabricgauge.model.errors import UsageError
 
 HOSTILE = "c1;touch${IFS}x"
@@ -16,7 +16,7 @@ HOSTILE = "c1;touch${IFS}x"
     "name", ["c1", "node-01.cluster", "<b>c1", HOSTILE, "$(id)", "'", "a" * 64]
 )
 def test_any_name_that_hosts_file_and_kernel_can_hold_is_data(name: str) -> None:
-    assert checked(LabSpec(nodes=(name,))).nodes == (name,)
+    check_spec(LabSpec(nodes=(name,)))
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_any_name_that_hosts_file_and_kernel_can_hold_is_data(name: str) -> None
 )  # fmt: skip
 def test_name_fails_when_hosts_file_kernel_or_table_cannot_hold_it(name: str) -> None:
     with pytest.raises(UsageError, match="cannot name a node"):
-        checked(LabSpec(nodes=(name,)))
+        check_spec(LabSpec(nodes=(name,)))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_name_fails_when_hosts_file_kernel_or_table_cannot_hold_it(name: str) ->
 )
 def test_spec_fails_when_it_cannot_be_made(spec: LabSpec, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        checked(spec)
+        check_spec(spec)
 
 
 @given(st.integers(0, 15), st.lists(st.integers(0, 128), min_size=2, unique=True))

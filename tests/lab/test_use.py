@@ -39,7 +39,7 @@ def test_down_all_keeps_a_lab_in_use(runtime: Path) -> None:
         done = CliRunner().invoke(command, ["down", "--all"])
     assert done.exit_code == 0
     assert "lab t-lab-idle: removed" in done.output
-    assert f"lab t-lab-used: kept, process {os.getpid()}" in done.output
+    assert f"lab t-lab-used: kept, since process {os.getpid()} " in done.output
     assert state.names() == ("t-lab-used",)
 
 

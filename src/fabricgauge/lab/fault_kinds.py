@@ -1,10 +1,10 @@
-"""What can be made wrong with a lab: one row for each kind of fault, one value for each fault."""
+"""The faults that a lab can have: one row for each kind of fault, one value for each fault."""
 
 import msgspec
 
 
 class LabFault(msgspec.Struct, frozen=True):
-    """One thing that is wrong with a node's link in ``network``, or with the node itself.
+    """One fault of a node's link in ``network``, or of the node itself.
 
     ``amount`` is in the kind's unit: bit/s, bytes, a share from 0 to 1, frames per second. Kinds of
     addresses and names have a ``text`` instead.
@@ -22,10 +22,10 @@ class LabFault(msgspec.Struct, frozen=True):
 
 
 class FaultKind(msgspec.Struct, frozen=True):
-    """``value`` is how people call the value that it takes, if it takes one.
+    """A kind of fault; ``value`` is the form of its value on the command line, empty for none.
 
-    ``does`` says what it does, ``wrong`` what is wrong then: the fault's fields, and its amount as
-    ``rate`` or ``percent``, stand in braces. ``limits`` are those of ``amount``, which is ``what``.
+    ``does`` is its effect for the list of kinds. ``wrong`` describes a fault: braces hold its
+    fields, and its amount as ``rate`` or ``percent``. ``limits`` bound ``amount``, named ``what``.
     """
 
     value: str
@@ -41,7 +41,7 @@ KINDS: dict[str, FaultKind] = {
     ),
     "link-up": FaultKind("", "put the cable back", ""),
     "rate": FaultKind(
-        "RATE", "let the link carry only RATE, both ways; the node's settings stay nominal",
+        "RATE", "let the link carry only RATE, both ways; the node still shows the nominal rate",
         "link of {where} carries {rate}",
     ),
     "rate-in": FaultKind(
@@ -51,7 +51,7 @@ KINDS: dict[str, FaultKind] = {
         "RATE", "the same, only from the node", "link of {where} carries {rate} from the node"
     ),
     "port-rate": FaultKind(
-        "RATE", "let the node's own port come up at RATE, and show it",
+        "RATE", "let the node's port come up at RATE and show it",
         "port of {where} came up at {rate}",
     ),
     "mtu": FaultKind(
@@ -63,25 +63,25 @@ KINDS: dict[str, FaultKind] = {
         "interface of {where} has address {text}",
     ),
     "hosts": FaultKind(
-        "NAME=IP", "let node NAME's entry in the node's hosts file be IP",
+        "NAME=IP", "give NAME the address IP in the node's hosts file",
         "the hosts file of {where} has {text}",
     ),
     "loss": FaultKind(
         "PERCENT", "lose frames at random, in each direction",
         "link of {where} loses {percent:g} % of the frames", "the lost share", (1e-6, 1.0),
     ),
-    # A frame every 10 s is no fault, and one process sends no more than some thousands a second.
+    # A frame every 10 s is no fault, and one process sends at most some thousands a second.
     "drops": FaultKind(
-        "PER_S", "send the node PER_S frames a second, which it must drop",
-        "{where} is sent {amount:g} stray frames a second", "the stray frames per second",
+        "PER_S", "send the node PER_S frames per second that it must drop",
+        "{where} receives {amount:g} stray frames per second", "the stray frames per second",
         (0.1, 10_000.0),
     ),
     "memlock": FaultKind(
-        "BYTES", "limit what programs on the node may lock in memory; takes no NETWORK",
+        "BYTES", "limit the memory that programs on the node may lock; takes no NETWORK",
         "programs on {where} may lock {amount:,.0f} bytes of memory", "the memory limit",
         (1024, 2**60),
     ),
 }  # fmt: skip
 
-#: Kinds that concern the node and none of its links.
+#: Kinds that concern the node and not its links.
 ON_A_NODE = frozenset({"memlock"})

@@ -1,7 +1,7 @@
-"""Faults on a standing lab's links and nodes, and their cure.
+"""Put faults on a lab's links and nodes, and end them.
 
-Every change works out what links and nodes should be from the faults in force and sets all of
-it, so faults can be combined, repeated and healed in any order.
+Each change derives the settings of links and nodes from all active faults and sets them all. So
+faults can be combined, repeated and ended in any order.
 """
 
 import ipaddress
@@ -23,36 +23,36 @@ from fabricgauge.model.errors import LabError, UsageError
 
 
 def inject(state: LabState, fault: LabFault) -> LabState:
-    """Put a fault in force; one of the same kind on the same link is replaced.
+    """Start a fault; it replaces a fault of the same kind on the same link.
 
     Raises:
         UsageError: no such node or network, or an impossible value.
-        LabError: the kernel refused it.
+        LabError: the kernel refused the change.
     """
     _check(state, fault)
-    kept = tuple(old for old in state.faults if not _replaces(fault, old))
-    return _set(state, (*kept, fault))
+    remaining = tuple(old for old in state.faults if not _replaces(fault, old))
+    return _set_faults(state, (*remaining, fault))
 
 
 def heal(
     state: LabState, node: str | None = None, network: str | None = None, kind: str | None = None
 ) -> LabState:
-    """End the faults in force: all, or those of a node, of a network, of a kind.
+    """End active faults: all, or those of a node, of a network, of a kind.
 
     Raises:
         UsageError: no such node or network.
-        LabError: the kernel refused it.
+        LabError: the kernel refused the change.
     """
     if node is not None:
         state.node(node)
     if network is not None:
         state.network(network)
 
-    def is_meant(fault: LabFault) -> bool:
-        of = node in (None, fault.node) and network in (None, fault.network)
-        return of and kind in (None, fault.kind)
+    def is_selected(fault: LabFault) -> bool:
+        on_link = node in (None, fault.node) and network in (None, fault.network)
+        return on_link and kind in (None, fault.kind)
 
-    return _set(state, tuple(fault for fault in state.faults if not is_meant(fault)))
+    return _set_faults(state, tuple(fault for fault in state.faults if not is_selected(fault)))
 
 
 def _check(state: LabState, fault: LabFault) -> None:
@@ -72,12 +72,13 @@ def _check(state: LabState, fault: LabFault) -> None:
     elif fault.kind == "mtu":
         check_mtu(fault.amount, fault.where)
     elif kind.what and not low <= fault.amount <= high:
-        what = f"{kind.what} of {fault.where}"
-        raise UsageError(f"{fault.amount:g} cannot be {what}: it is not {low:g} to {high:g}")
+        raise UsageError(
+            f"{fault.amount:g} cannot be {kind.what} of {fault.where}: use {low:g} to {high:g}"
+        )
 
 
 def _check_address(text: str, where: str) -> None:
-    """An address goes into lines for ``ip -batch`` and /etc/hosts: nothing else may."""
+    """Refuse text that is no address: it goes into lines for ``ip -batch`` and /etc/hosts."""
     try:
         if str(ipaddress.IPv4Interface(text)).split("/")[0] == text.split("/")[0]:
             return
@@ -87,23 +88,26 @@ def _check_address(text: str, where: str) -> None:
 
 
 def _replaces(new: LabFault, old: LabFault) -> bool:
-    """Both ways of a rate outrank either; names in a hosts file stand side by side."""
+    """Check whether a fault replaces another; entries of a hosts file differ by their names.
+
+    A rate for both directions replaces a rate for one direction.
+    """
     if (new.node, new.network) != (old.node, old.network):
         return False
     if new.kind == "rate":
         return old.kind in ("rate", "rate-in", "rate-out")
-    names = {one.text.partition("=")[0] for one in (new, old)} if new.kind == "hosts" else ()
+    names = {fault.text.partition("=")[0] for fault in (new, old)} if new.kind == "hosts" else ()
     return new.kind == old.kind and len(names) < 2
 
 
-def _set(state: LabState, faults: tuple[LabFault, ...]) -> LabState:
+def _set_faults(state: LabState, faults: tuple[LabFault, ...]) -> LabState:
     if state.rdma:
         raise LabError(
-            f"lab {state.name!r} is made of virtual machines, whose cable has no faults; "
+            f"lab {state.name!r} consists of virtual machines, whose cable can have no faults; "
             "use 'tc' or 'ip' on its nodes, or bring a lab up without --rdma"
         )
     changed = msgspec.structs.replace(state, faults=faults)
-    links = {(one.node, one.network) for one in (*state.faults, *faults) if one.network}
+    links = {(fault.node, fault.network) for fault in (*state.faults, *faults) if fault.network}
     for node, network in sorted(links):
         _apply_to_link(changed, changed.node(node), changed.network(network), state.faults)
     changed = _apply_to_nodes(changed)
@@ -114,34 +118,34 @@ def _set(state: LabState, faults: tuple[LabFault, ...]) -> LabState:
 
 
 def _apply_to_link(
-    state: LabState, node: LabNode, network: LabNetwork, before: Sequence[LabFault]
+    state: LabState, node: LabNode, network: LabNetwork, old_faults: Sequence[LabFault]
 ) -> None:
-    """Set all of a link by the faults in force; ``before`` are those that were until now.
+    """Set a link by the active faults; ``old_faults`` are those before the change.
 
-    An address or a bucket of the node's is touched only where it changes: the node's
-    connections would notice.
+    Address and bucket of the node are set only if they change, since the node's connections
+    would notice.
     """
-    switch, own, port = _switch(state), network.interface, network.port(node)
+    switch, interface, port = _switch(state), network.interface, network.port(node)
     faults, old = (
-        [one for one in some if (one.node, one.network) == (node.name, network.name)]
-        for some in (state.faults, before)
+        [fault for fault in fault_set if (fault.node, fault.network) == (node.name, network.name)]
+        for fault_set in (state.faults, old_faults)
     )
-    was, wanted = (_address(node, network, some) for some in (old, faults))
-    if was != wanted:
-        lines = [f"addr flush dev {own}", f"addr add {wanted} brd + dev {own}"]
+    address = _address(node, network, faults)
+    if address != _address(node, network, old):
+        lines = [f"addr flush dev {interface}", f"addr add {address} brd + dev {interface}"]
         holder.batch(node.holder, "ip", lines)
-    mtus = [network.mtu_bytes, *(fault.amount for fault in _only(faults, "mtu"))]
-    holder.batch(node.holder, "ip", [f"link set {own} mtu {mtus[-1]:.0f}"])
-    rated = bucket(_rate(faults, network, ""), network.mtu_bytes)
-    if rated != bucket(_rate(old, network, ""), network.mtu_bytes):
-        holder.batch(node.holder, "tc", [node_tbf(own, rated)])
-    shape = bucket(_rate(faults, network, "in"), network.mtu_bytes)
-    holder.batch(switch, "tc", [port_tbf(port, shape)])
-    _limit_out(switch, node, network, _rate(faults, network, "out"))
-    if _only(faults, "loss") or _only(old, "loss"):
-        _lose(switch, port, _only(faults, "loss"))
-    cut = "down" if _only(faults, "link-down") else "up"
-    holder.batch(switch, "ip", [f"link set {port} {cut}"])
+    mtus = [network.mtu_bytes, *(fault.amount for fault in _select(faults, "mtu"))]
+    holder.batch(node.holder, "ip", [f"link set {interface} mtu {mtus[-1]:.0f}"])
+    node_bucket = bucket(_rate(faults, network, ""), network.mtu_bytes)
+    if node_bucket != bucket(_rate(old, network, ""), network.mtu_bytes):
+        holder.batch(node.holder, "tc", [node_tbf(interface, node_bucket)])
+    port_bucket = bucket(_rate(faults, network, "in"), network.mtu_bytes)
+    holder.batch(switch, "tc", [port_tbf(port, port_bucket)])
+    _limit_sending(switch, node, network, _rate(faults, network, "out"))
+    if _select(faults, "loss") or _select(old, "loss"):
+        _set_loss(switch, port, _select(faults, "loss"))
+    link_state = "down" if _select(faults, "link-down") else "up"
+    holder.batch(switch, "ip", [f"link set {port} {link_state}"])
 
 
 def _switch(state: LabState) -> NodeHolder:
@@ -150,42 +154,42 @@ def _switch(state: LabState) -> NodeHolder:
     return state.switch
 
 
-def _only(faults: Sequence[LabFault], *kinds: str) -> list[LabFault]:
+def _select(faults: Sequence[LabFault], *kinds: str) -> list[LabFault]:
     return [fault for fault in faults if fault.kind in kinds]
 
 
 def _address(node: LabNode, network: LabNetwork, faults: Sequence[LabFault]) -> str:
-    changed = [fault.text for fault in _only(faults, "address")]
-    return [cabling.own_address(network, node), *changed][-1]
+    changes = [fault.text for fault in _select(faults, "address")]
+    return [cabling.nominal_address(network, node), *changes][-1]
 
 
-#: Kinds that lower the rate of a direction at the switch, or of the node's own port: "".
+#: Kinds that lower the rate of a direction at the switch, or of the node's port ("").
 _LOWERING = {
     "in": ("rate", "rate-in", "port-rate"), "out": ("rate", "rate-out"), "": ("port-rate",),
 }  # fmt: skip
 
 
 def _rate(faults: Sequence[LabFault], network: LabNetwork, direction: str) -> float:
-    """The line rate of a direction: the lowest of what is in force."""
-    limits = (fault.amount for fault in _only(faults, *_LOWERING[direction]))
+    """Return the lowest active line rate of a direction."""
+    limits = (fault.amount for fault in _select(faults, *_LOWERING[direction]))
     return min([network.rate_bit_s, *limits])
 
 
-def _lose(switch: NodeHolder, port: str, loss: Sequence[LabFault]) -> None:
-    """Drop frames at random, both ways, or stop doing so.
+def _set_loss(switch: NodeHolder, port: str, losses: Sequence[LabFault]) -> None:
+    """Drop frames at random in both directions, or stop it if ``losses`` is empty.
 
-    Classic BPF in a filter of the port: load a random 32-bit number; at or above the
-    threshold the frame goes on (-1, TC_ACT_UNSPEC), else it is dropped (2, TC_ACT_SHOT).
-    It needs neither netem nor nftables, and is allowed in a user namespace.
+    Classic BPF in a filter of the port loads a random 32-bit number. At or above the threshold the
+    frame goes on (-1, TC_ACT_UNSPEC), else the filter drops it (2, TC_ACT_SHOT). This needs
+    neither netem nor nftables, and works in a user namespace.
     """
     if holder.has_qdisc(switch, port, "clsact"):
         holder.batch(switch, "tc", [f"qdisc del dev {port} clsact"])
-    for fault in loss:
+    for fault in losses:
         threshold = min(round(fault.amount * 2**32), 2**32 - 1)
         code = f"4,32 0 0 {_RANDOM},53 0 1 {threshold},6 0 0 4294967295,6 0 0 2"
         lines = [f"qdisc add dev {port} clsact"] + [
-            f"filter add dev {port} {way} protocol all bpf direct-action bytecode '{code}'"
-            for way in ("ingress", "egress")
+            f"filter add dev {port} {direction} protocol all bpf direct-action bytecode '{code}'"
+            for direction in ("ingress", "egress")
         ]
         holder.batch(switch, "tc", lines)
 
@@ -194,12 +198,14 @@ def _lose(switch: NodeHolder, port: str, loss: Sequence[LabFault]) -> None:
 _RANDOM = 2**32 - 0x1000 + 56
 
 
-def _limit_out(switch: NodeHolder, node: LabNode, network: LabNetwork, rate_bit_s: float) -> None:
-    """Limit what comes from a node without a trace on the node.
+def _limit_sending(
+    switch: NodeHolder, node: LabNode, network: LabNetwork, rate_bit_s: float
+) -> None:
+    """Limit what a node sends, invisibly to the node.
 
-    A bridge port can only be shaped on its way out. So a length of slower cable is put
-    between the node's port and the bridge: a second bridge, and a veth pair whose end on
-    the node's side is shaped towards the switch.
+    The kernel shapes only what a bridge port sends. So a slower cable goes between the node's port
+    and the bridge: a second bridge, and a veth pair whose end on the node's side is shaped towards
+    the switch.
     """
     port, bridge = network.port(node), network.bridge
     near, far, joint = f"{port}a", f"{port}b", f"{port}j"
@@ -221,14 +227,14 @@ def _limit_out(switch: NodeHolder, node: LabNode, network: LabNetwork, rate_bit_
     holder.batch(switch, "tc", [port_tbf(near, bucket(rate_bit_s, mtu))])
 
 
-#: A node's limit of locked memory in bytes, in a file of its name; ``enter`` reads it.
+#: Folder with each node's limit of locked memory in KiB; ``enter`` reads it.
 LIMITS = "memlock"
 
 _STRAY = Path(__file__).with_name("stray.py")
 
 
 def _apply_to_nodes(state: LabState) -> LabState:
-    """Make the nodes what the faults in force say; the senders that run now are in the result.
+    """Set the nodes by the active faults; the result holds the senders that now run.
 
     Raises:
         LabError: a sender cannot be started.
@@ -236,33 +242,33 @@ def _apply_to_nodes(state: LabState) -> LabState:
     directory = Path(state.directory)
     networks = [network.name for network in state.networks]
     write_hosts(directory, networks, [node.name for node in state.nodes], state.faults)
-    _limit(directory / LIMITS, state.faults)
-    return msgspec.structs.replace(state, senders=_senders(state))
+    _write_limits(directory / LIMITS, state.faults)
+    return msgspec.structs.replace(state, senders=_restart_senders(state))
 
 
-def _limit(folder: Path, faults: Sequence[LabFault]) -> None:
-    limits = {one.node: int(one.amount) for one in _only(faults, "memlock")}
+def _write_limits(folder: Path, faults: Sequence[LabFault]) -> None:
+    limits = {fault.node: int(fault.amount) for fault in _select(faults, "memlock")}
     folder.mkdir(exist_ok=True)
-    for old in folder.iterdir():
-        if old.name not in limits:
-            old.unlink()
+    for file in folder.iterdir():
+        if file.name not in limits:
+            file.unlink()
     for node, limit_bytes in limits.items():
         (folder / node).write_text(f"{limit_bytes // 1024}\n")
 
 
-def _senders(state: LabState) -> tuple[NodeHolder, ...]:
-    """All senders are started anew: a change of their rate is then nothing special."""
+def _restart_senders(state: LabState) -> tuple[NodeHolder, ...]:
+    """End all senders and start those of the active faults: so a changed rate takes effect."""
     for sender in state.senders:
         if is_alive(sender):
             with suppress(ProcessLookupError):
                 os.kill(sender.pid, signal.SIGKILL)
-    return tuple(_start(state, one) for one in _only(state.faults, "drops"))
+    return tuple(_start_sender(state, fault) for fault in _select(state.faults, "drops"))
 
 
-def _start(state: LabState, fault: LabFault) -> NodeHolder:
+def _start_sender(state: LabState, fault: LabFault) -> NodeHolder:
     """Send from the switch's port: only this node gets the frames."""
     port = state.network(fault.network).port(state.node(fault.node))
-    pid = holder.started(
+    pid = holder.start_script(
         holder.network_prefix(_switch(state)), _STRAY, [port, f"{fault.amount:g}"],
         {ENTERED_MARK: state.token}, f"cannot send stray frames to {fault.where}",
     )  # fmt: skip

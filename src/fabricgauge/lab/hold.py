@@ -1,9 +1,9 @@
-"""Furnish new namespaces as one node, say so, and hold them; started by ``unshare``.
+"""Set new namespaces up as one node and hold them; ``unshare`` starts this script.
 
-Runs by itself with nothing but the standard library (``python -I -S hold.py``):
-arguments are NODE, the lab's DIRECTORY, the congestion CONTROL of TCP, and how many BYTES one
-socket may have in its queue. It prints its process id when the node is
-furnished and becomes a sleep; on failure it prints the reason on standard error.
+It uses only the standard library (``python -I -S hold.py``). Its arguments are NODE, the lab's
+DIRECTORY, the congestion CONTROL of TCP, and the BYTES that one socket may have in its queue. It
+prints its process id when the node is ready and becomes a sleep. After a failure it prints the
+reason on standard error.
 """
 
 import ctypes
@@ -21,56 +21,56 @@ def main() -> None:
     node, directory, control, queue_bytes = sys.argv[1:]
     try:
         if node:
-            furnish(node, Path(directory))
-        settle(control, queue_bytes)
+            set_up_node(node, Path(directory))
+        set_kernel(control, queue_bytes)
     except OSError as error:
         sys.exit(f"{error.filename or node}: {error.strerror}")
     print(os.getpid(), flush=True)  # noqa: T201 -- the answer that `up` waits for
-    hush()
-    os.execvp("sleep", ["sleep", "infinity"])  # noqa: S606, S607 -- the plainest process there is
+    release_pipes()
+    os.execvp("sleep", ["sleep", "infinity"])  # noqa: S606, S607 -- the simplest process
 
 
-def furnish(node: str, directory: Path) -> None:
-    """Give the node a name, and mounts that keep it apart from its neighbours."""
+def set_up_node(node: str, directory: Path) -> None:
+    """Give the node a name, and mounts that separate it from its neighbours."""
     socket.sethostname(node)
     safe = MS_NOSUID | MS_NODEV
-    own_sys(safe, with_groups=not (directory / "slurm").is_dir())
+    mount_sys(safe, with_groups=not (directory / "slurm").is_dir())
     mount("tmpfs", "/dev/shm", "tmpfs", safe, "mode=1777")  # noqa: S108 -- a mount point
-    own_run(directory)
+    mount_run(directory)
     mount(str(directory / "hosts" / node), "/etc/hosts", "", MS_BIND)
     if Path("/etc/hostname").exists():
         mount(str(directory / "hostnames" / node), "/etc/hostname", "", MS_BIND)
     if (directory / "slurm").is_dir():
-        own_slurm(directory / "slurm")
+        mount_slurm(directory / "slurm")
 
 
-def own_sys(safe: int, *, with_groups: bool) -> None:
-    """The node's own interfaces in /sys, and the machine's control groups: they limit its ranks."""
+def mount_sys(safe: int, *, with_groups: bool) -> None:
+    """Mount /sys with the node's interfaces and the machine's control groups, which limit ranks."""
     groups = Path("/sys/fs/cgroup")
-    kept = os.open(groups, os.O_PATH | os.O_DIRECTORY) if groups.is_dir() else None
+    groups_fd = os.open(groups, os.O_PATH | os.O_DIRECTORY) if groups.is_dir() else None
     mount("sysfs", "/sys", "sysfs", safe | MS_NOEXEC)
-    if kept is None:
+    if groups_fd is None:
         return
     if with_groups and groups.is_dir():
-        with suppress(OSError):  # ranks then do not tell of quotas
-            mount(f"/proc/self/fd/{kept}", str(groups), "", MS_BIND | MS_REC)
-    os.close(kept)
+        with suppress(OSError):  # ranks then report no quotas
+            mount(f"/proc/self/fd/{groups_fd}", str(groups), "", MS_BIND | MS_REC)
+    os.close(groups_fd)
 
 
-def own_run(directory: Path) -> None:
-    """An empty /run, in which the lab's own directory stays visible where it was."""
-    kept = os.open(directory, os.O_PATH | os.O_DIRECTORY)
+def mount_run(directory: Path) -> None:
+    """Mount an empty /run in which the lab's directory stays visible under its path."""
+    directory_fd = os.open(directory, os.O_PATH | os.O_DIRECTORY)
     inside = Path("/run") in directory.resolve().parents
     mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755")
     if inside:
-        again = directory.resolve()
-        again.mkdir(parents=True, mode=0o700)
-        mount(f"/proc/self/fd/{kept}", str(again), "", MS_BIND)
-    os.close(kept)
+        target = directory.resolve()
+        target.mkdir(parents=True, mode=0o700)
+        mount(f"/proc/self/fd/{directory_fd}", str(target), "", MS_BIND)
+    os.close(directory_fd)
 
 
-def own_slurm(files: Path) -> None:
-    """The lab's Slurm where Slurm's programs seek it: /etc/slurm and the machine's stay as is."""
+def mount_slurm(files: Path) -> None:
+    """Mount the lab's Slurm files in the paths of Slurm's programs; the machine's do not change."""
     for source, target in (
         (files, "/run/slurm"),
         (files / "munge", "/run/munge"),
@@ -81,21 +81,21 @@ def own_slurm(files: Path) -> None:
         mount(str(source), target, "", MS_BIND)
 
 
-def settle(control: str, queue_bytes: str) -> None:
-    """Kernel settings of this network namespace."""
+def set_kernel(control: str, queue_bytes: str) -> None:
+    """Set the kernel's parameters of this network namespace."""
     for scope in ("all", "default"):
         setting = Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6")
-        if setting.exists():  # else its housekeeping packets would stand in the counters
+        if setting.exists():  # IPv6's own packets would disturb the counters
             setting.write_text("1")
     ipv4 = Path("/proc/sys/net/ipv4")
     (ipv4 / "tcp_congestion_control").write_text(control)
     limit = ipv4 / "tcp_limit_output_bytes"
-    if limit.exists():  # a namespace has its own since Linux 4.15
+    if limit.exists():  # per namespace since Linux 4.15
         limit.write_text(queue_bytes)
 
 
 def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
-    """mount(2) itself: mount(8) would follow links that must not be followed."""
+    """Call mount(2) directly: mount(8) would follow symbolic links, which is not safe here."""
     libc = ctypes.CDLL(None, use_errno=True)
     words = [os.fsencode(word) if word else None for word in (source, target, kind)]
     if libc.mount(*words, ctypes.c_ulong(flags), os.fsencode(data) if data else None):
@@ -103,8 +103,8 @@ def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> No
         raise OSError(number, os.strerror(number), f"mount {target}")
 
 
-def hush() -> None:
-    """Let go of the pipes that ``up`` reads, and of its directory."""
+def release_pipes() -> None:
+    """Close the pipes that ``up`` reads, and leave its directory."""
     os.chdir("/")
     null = os.open(os.devnull, os.O_RDWR)
     for number in range(3):

@@ -1,4 +1,4 @@
-"""Which processes are a lab's, told by what the kernel says of them, and commands inside of it."""
+"""Find a lab's processes by what the kernel reports of them, and run commands inside a lab."""
 
 import os
 import signal
@@ -16,36 +16,36 @@ from fabricgauge.model.errors import LabError
 #: Environment of the processes that hold a lab's namespaces, and of those that entered.
 HOLDER_MARK, ENTERED_MARK = "FABRICGAUGE_LAB_HOLDER", "FABRICGAUGE_LAB"
 
-#: Starting takes milliseconds; this is for a machine that swaps.
+#: A start takes milliseconds; the limit allows for a machine that swaps.
 _START_TIMEOUT_S = 60.0
 
-#: How long killed processes may take to vanish before that is reported.
+#: Time for killed processes to end before an error is reported.
 _VANISH_S = 10.0
 
 
 def boot_id() -> str:
-    """The kernel's name for this boot: process ids of another one mean nothing."""
+    """Return the kernel's name for this boot: process ids of another boot mean nothing."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def identify(pid: int) -> NodeHolder:
-    """A running process with its start time and network namespace; LabError if it is gone."""
-    began, namespace = start_ticks(pid), net_inode(pid)
-    if began is None or namespace is None:
-        raise LabError(f"process {pid}, which was to hold a node, is gone; bring the lab up again")
-    return NodeHolder(pid, began, namespace)
+    """Return a running process with start time and network namespace; LabError if it has ended."""
+    ticks, namespace = start_ticks(pid), net_inode(pid)
+    if ticks is None or namespace is None:
+        raise LabError(f"process {pid} of the lab has ended; bring the lab up again")
+    return NodeHolder(pid, ticks, namespace)
 
 
-def started(
+def start_script(
     prefix: Sequence[str], script: Path, words: Sequence[str], mark: Mapping[str, str],
-    cannot: str, remedy: str = "",
+    failure: str, remedy: str = "",
 ) -> int:  # fmt: skip
-    """The id of the process that a script became behind ``prefix``, printed once it has begun.
+    """Start a script behind ``prefix``; return the process id that it prints when it is ready.
 
-    ``mark`` goes into the environment.
+    ``mark`` is added to the environment.
 
     Raises:
-        LabError: it did not begin; ``cannot`` says what is not possible then.
+        LabError: it did not start; the message begins with ``failure``.
     """
     python = [sys.executable, "-I", "-S", str(script), *words]
     done = process.run(
@@ -53,21 +53,21 @@ def started(
         timeout_s=_START_TIMEOUT_S, env={"PATH": tools.SEARCH_PATH, **mark}, cwd=Path("/"),
     )  # fmt: skip
     if not done.stdout.strip().isdigit():
-        late = "it took too long" if done.timed_out else "no reason given"
-        reason = f"{done.stderr.strip() or late}{'; ' * bool(remedy)}{remedy}"
-        raise LabError(f"{cannot}: {reason}")
+        default = "it took too long" if done.timed_out else "no reason given"
+        reason = f"{done.stderr.strip() or default}{'; ' * bool(remedy)}{remedy}"
+        raise LabError(f"{failure}: {reason}")
     return int(done.stdout)
 
 
 def is_alive(holder: NodeHolder) -> bool:
-    """Whether this very process still runs in the same network namespace."""
+    """Check whether this process still runs in the same network namespace."""
     return (
         start_ticks(holder.pid) == holder.start_ticks and net_inode(holder.pid) == holder.net_inode
     )
 
 
 def start_ticks(pid: int) -> int | None:
-    """When a process began, in clock ticks since boot (proc(5), field 22 of stat)."""
+    """Return a process's start in clock ticks since boot (proc(5), field 22 of stat)."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
@@ -76,12 +76,12 @@ def start_ticks(pid: int) -> int | None:
 
 
 def parse_start_ticks(text: str) -> int:
-    """Field 22 of a stat line, whose second field may hold blanks and brackets."""
+    """Return field 22 of a stat line, whose second field may hold blanks and brackets."""
     return int(text.rpartition(")")[2].split()[19])
 
 
 def net_inode(pid: int) -> int | None:
-    """The inode number of a process's network namespace; None for one that has ended."""
+    """Return the inode number of a process's network namespace; None if the process has ended."""
     try:
         return os.stat(f"/proc/{pid}/ns/net").st_ino  # noqa: PTH116 -- Path costs time here
     except OSError:
@@ -89,61 +89,62 @@ def net_inode(pid: int) -> int | None:
 
 
 def own_net_inodes() -> frozenset[int]:
-    """The network namespace of this process, as a set of at most one inode number."""
-    own = net_inode(os.getpid())
-    return frozenset(() if own is None else (own,))
+    """Return this process's network namespace, as a set of at most one inode number."""
+    inode = net_inode(os.getpid())
+    return frozenset(() if inode is None else (inode,))
 
 
 def members(marks: Marks) -> frozenset[int]:
-    """Every process of a lab but this one.
+    """Return all processes of a lab except this one.
 
-    An inode number is given out again once a namespace is gone, so a recorded one counts
-    only while a process that carries the lab's token lives in it. Holders count wherever
-    they are: one may have been caught before it had namespaces. The namespace that this
-    process itself lives in never counts: it is the machine's, not a lab's.
+    The kernel reuses the inode number of a removed namespace. So a recorded number counts only
+    while a process with the lab's token is in that namespace. Holders count in any namespace,
+    since a holder may not have made its own yet. The namespace of this process never counts: it
+    belongs to the machine.
     """
     if marks.boot_id != boot_id():
         return frozenset()
-    seen = {pid: namespace for pid, namespace in _processes() if pid != os.getpid()}
+    namespaces = {pid: namespace for pid, namespace in _processes() if pid != os.getpid()}
     inodes = frozenset(marks.net_inodes) - own_net_inodes()
     holders, proven = set(), set()
-    for pid, namespace in seen.items():
+    for pid, namespace in namespaces.items():
         mark = _mark(pid, marks.token)
         if mark == HOLDER_MARK:
             holders.add(pid)
         if mark and namespace in inodes:
             proven.add(namespace)
-    return frozenset(holders | {pid for pid, namespace in seen.items() if namespace in proven})
+    inside = {pid for pid, namespace in namespaces.items() if namespace in proven}
+    return frozenset(holders | inside)
 
 
-def in_namespace(net_inode: int) -> frozenset[int]:
-    """Every process of a network namespace, unless it is the one that this process lives in."""
+def processes_in(net_inode: int) -> frozenset[int]:
+    """Return all processes of a network namespace; none for the namespace of this process."""
     if net_inode in own_net_inodes():
         return frozenset()
     return frozenset(pid for pid, namespace in _processes() if namespace == net_inode)
 
 
 def kill(marks: Marks) -> int:
-    """Kill a lab's processes until none is left; how many there were.
+    """Kill a lab's processes until none remains; return their number.
 
     Raises:
-        LabError: some do not go, which only a kernel in trouble brings about.
+        LabError: a process does not end, which happens only if the kernel has a fault.
     """
-    ended: set[int] = set()
+    killed: set[int] = set()
     deadline = time.monotonic() + _VANISH_S
-    while found := members(marks):
+    while pids := members(marks):
         if time.monotonic() > deadline:
-            raise LabError(f"processes {sorted(found)} of the lab do not end; see dmesg")
-        for pid in found:
+            raise LabError(f"processes {sorted(pids)} of the lab do not end; see dmesg")
+        for pid in pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        ended |= found
+        killed |= pids
         time.sleep(0.01)
-    return len(ended)
+    return len(killed)
 
 
 def _processes() -> Iterator[tuple[int, int]]:
-    for entry in os.listdir("/proc"):  # noqa: PTH208 -- as above
+    for entry in os.listdir("/proc"):  # noqa: PTH208 -- Path costs time here
         if entry.isdigit() and (namespace := net_inode(int(entry))) is not None:
             yield int(entry), namespace
 
@@ -159,7 +160,7 @@ def _mark(pid: int, token: str) -> str:
     return ""
 
 
-#: Configuring a link takes milliseconds; a loaded machine may need longer.
+#: The configuration of a link takes milliseconds, or longer on a busy machine.
 _TIMEOUT_S = 30.0
 
 
@@ -167,39 +168,39 @@ def batch(holder: NodeHolder, tool: str, lines: Sequence[str]) -> None:
     """Feed lines to ``ip -batch`` or ``tc -batch`` in one node's network namespace.
 
     Raises:
-        LabError: a line was refused; the message has the program's own words.
+        LabError: a line was refused; the message quotes the program.
     """
-    done = _in_network(holder, tool, "-batch", "-", lines=lines)
+    done = _run_inside(holder, tool, "-batch", "-", lines=lines)
     if done.exit_code:
-        said = " ".join(f"{done.stdout}\n{done.stderr}".split())
-        reason = "took too long" if done.timed_out else said
+        output = " ".join(f"{done.stdout}\n{done.stderr}".split())
+        reason = "took too long" if done.timed_out else output
         raise LabError(
             f"{tool} could not configure the lab's network: {reason}; "
-            "see docs/reference/lab.md for what the kernel must offer"
+            "see docs/reference/lab.md for the features that the kernel needs"
         )
 
 
 def forget_neighbours(holder: NodeHolder) -> None:
-    """Let a node look for its neighbours anew: the kernel holds those it did not find for seconds.
+    """Clear a node's neighbour table: the kernel remembers a failed search for seconds.
 
-    A node that is sending finds some again while they are forgotten; ``ip`` then stops after
-    ten rounds with an exit status of 1. That is no failure: what it leaves is new.
+    A node that sends finds neighbours again during the call. ``ip`` then stops after ten rounds
+    with exit status 1. That is no failure: the remaining entries are new.
     """
-    _in_network(holder, "ip", "neigh", "flush", "all")
+    _run_inside(holder, "ip", "neigh", "flush", "all")
 
 
 def has_interface(holder: NodeHolder, name: str) -> bool:
-    """Whether an interface of that name exists in the holder's network namespace."""
-    return _in_network(holder, "ip", "link", "show", "dev", name).exit_code == 0
+    """Check whether an interface exists in the holder's network namespace."""
+    return _run_inside(holder, "ip", "link", "show", "dev", name).exit_code == 0
 
 
 def has_qdisc(holder: NodeHolder, interface: str, kind: str) -> bool:
-    """Whether an interface in the holder's network namespace has a qdisc of that kind."""
-    lines = _in_network(holder, "tc", "qdisc", "show", "dev", interface).stdout.splitlines()
+    """Check whether an interface in the holder's network namespace has a qdisc of that kind."""
+    lines = _run_inside(holder, "tc", "qdisc", "show", "dev", interface).stdout.splitlines()
     return any(line.split()[1:2] == [kind] for line in lines)
 
 
-def _in_network(
+def _run_inside(
     holder: NodeHolder, tool: str, *words: str, lines: Sequence[str] = ()
 ) -> process.Completed:
     return process.run(
@@ -211,19 +212,19 @@ def _in_network(
 
 
 def network_prefix(holder: NodeHolder) -> list[str]:
-    """The argv prefix that enters a holder's network namespace and nothing else."""
+    """Return the argv prefix that enters a holder's network namespace and no other namespace."""
     options = user_options(holder.pid)
     return [tools.path_of("nsenter"), "--target", str(holder.pid), *options, "--net"]
 
 
 def user_options(pid: int) -> list[str]:
-    """Options to enter a process's user namespace, which cannot be entered twice."""
-    own, other = (os.stat(f"/proc/{who}/ns/user") for who in ("self", pid))  # noqa: PTH116
-    return [] if own.st_ino == other.st_ino else ["--user", "--preserve-credentials"]
+    """Return the options to enter a process's user namespace; none if this process is in it."""
+    ours, theirs = (os.stat(f"/proc/{entry}/ns/user") for entry in ("self", pid))  # noqa: PTH116
+    return [] if ours.st_ino == theirs.st_ino else ["--user", "--preserve-credentials"]
 
 
-def assert_own_namespace(holder: NodeHolder) -> NodeHolder:
-    """The holder, once it is sure that it does not sit in this process's own network."""
+def require_separate_network(holder: NodeHolder) -> NodeHolder:
+    """Return the holder if it is not in the network namespace of this process; else LabError."""
     if holder.net_inode == net_inode(os.getpid()):
         raise LabError("the lab's namespaces were not made; nothing was changed")
     return holder

@@ -1,4 +1,4 @@
-"""A lab as the other stages see it: access to its nodes, and its networks as declared."""
+"""Give other stages access to a lab's nodes, and its networks as declared."""
 
 import os
 from pathlib import Path
@@ -9,10 +9,11 @@ from fabricgauge.model.host_access import Host, HostAccess
 
 
 def access(state: LabState) -> HostAccess:
-    """All nodes but the head; ``mpiexec`` is started on the head, or the first node without one.
+    """Return access to all nodes except the head.
 
-    Each command checks the node's holder process each time and keeps the working directory.
-    Virtual machines have a kernel each.
+    ``mpiexec`` starts on the head, or on the first node of a lab without a head. Each command
+    checks the node's holder process and keeps the working directory. Virtual machines have a
+    kernel each, so they are not ``virtual``.
     """
     return HostAccess(
         launcher="lab",
@@ -24,12 +25,12 @@ def access(state: LabState) -> HostAccess:
 
 
 def entry(state: LabState, node: str) -> tuple[str, ...]:
-    """What to put in front of an argv list so that it runs on a node of the lab."""
+    """Return the argv prefix that runs a command on a node of the lab."""
     return ("/bin/sh", str(Path(state.directory) / "enter"), state.node(node).name)
 
 
 def declared_networks(state: LabState) -> tuple[DeclaredNetwork, ...]:
-    """The lab's networks with the line rates that it was asked for, in bit/s."""
+    """Return the lab's networks with their specified line rates in bit/s."""
     return tuple(
         DeclaredNetwork(network.name, network.subnet, network.rate_bit_s, "declared by the lab")
         for network in state.networks
@@ -37,6 +38,6 @@ def declared_networks(state: LabState) -> tuple[DeclaredNetwork, ...]:
 
 
 def enter(state: LabState, node: str, argv: tuple[str, ...]) -> None:
-    """Become ``argv`` on a node; terminal, input and exit status are then the command's."""
+    """Replace this process by ``argv`` on a node; terminal, input and exit status are its own."""
     prefix = entry(state, node)
     os.execv(prefix[0], [*prefix, *argv])  # noqa: S606 -- an argv list, on purpose

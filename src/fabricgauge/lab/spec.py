@@ -1,4 +1,4 @@
-"""What a virtual cluster is asked to be, checked before anything is made."""
+"""The specification of a virtual cluster, checked before anything is made."""
 
 import ipaddress
 import re
@@ -10,13 +10,13 @@ from fabricgauge.model.errors import UsageError
 #: The node that every network reaches and where ``mpiexec`` is started.
 HEAD = "head"
 
-#: Names that mean something else in a lab or in its hosts file.
+#: Names with another meaning in a lab or in its hosts file.
 _RESERVED = frozenset({HEAD, "switch", "localhost", "ip6-localhost"})
 
 #: Linux's HOST_NAME_MAX (limits.h).
 _HOSTNAME_LIMIT = 64
 
-#: Addresses .11 and up are the nodes', .1 is the head's, in a subnet of 254 hosts.
+#: Nodes have the addresses .11 and up, the head has .1, in a subnet of 254 hosts.
 _FIRST_NODE_HOST, _HEAD_HOST, _NODES_LIMIT = 11, 1, 128
 
 _NETWORKS_LIMIT = 16
@@ -36,9 +36,9 @@ class NetworkSpec(msgspec.Struct, frozen=True):
 
 
 class LabSpec(msgspec.Struct, frozen=True):
-    """A lab: its name, its nodes in order, its networks in order, and whether Slurm runs on it.
+    """The name of a lab, its nodes and networks in order, and whether Slurm runs on it.
 
-    With ``rdma`` (``roce`` or ``iwarp``) its nodes are virtual machines with such devices.
+    With ``rdma`` (``roce`` or ``iwarp``) the nodes are virtual machines with such devices.
     """
 
     name: str = "lab"
@@ -49,43 +49,42 @@ class LabSpec(msgspec.Struct, frozen=True):
 
 
 def numbered_nodes(count: int) -> tuple[str, ...]:
-    """The default names c1, c2, … of ``count`` nodes."""
+    """Return the default names c1, c2, … of ``count`` nodes."""
     return tuple(f"c{number}" for number in range(1, count + 1))
 
 
 def subnet(network: int) -> str:
-    """The subnet of the network with that index from 0, in CIDR form."""
+    """Return the subnet of the network with that index from 0, in CIDR form."""
     return f"10.77.{network}.0/24"
 
 
 def address(network: int, node: int) -> str:
-    """The address of a node in a network; indices from 0, where node 0 is the head."""
+    """Return the address of a node in a network; indices start at 0, and node 0 is the head."""
     host = _HEAD_HOST if node == 0 else _FIRST_NODE_HOST + node - 1
     return str(ipaddress.ip_network(subnet(network)).network_address + host)
 
 
-def checked(spec: LabSpec) -> LabSpec:
-    """The same lab, if it can be made.
+def check_spec(spec: LabSpec) -> None:
+    """Check that the lab can be made.
 
     Raises:
         UsageError: a name, count, rate or MTU that the lab cannot have.
     """
-    names = {"node": spec.nodes, "network": tuple(one.name for one in spec.networks)}
-    for what, limit in (("node", _NODES_LIMIT), ("network", _NETWORKS_LIMIT)):
-        if not 1 <= len(names[what]) <= limit:
-            raise UsageError(f"a lab has 1 to {limit} {what}s, not {len(names[what])}")
+    names = {"node": spec.nodes, "network": tuple(network.name for network in spec.networks)}
+    for kind, limit in (("node", _NODES_LIMIT), ("network", _NETWORKS_LIMIT)):
+        if not 1 <= len(names[kind]) <= limit:
+            raise UsageError(f"a lab has 1 to {limit} {kind}s, not {len(names[kind])}")
     for node in spec.nodes:
         _check_node_name(node)
     for network in spec.networks:
         _check_network(network)
-    for what, some in names.items():
-        alike = [name.lower() if what == "node" else name for name in some]
-        for name in alike:
-            if alike.count(name) > 1:
-                raise UsageError(f"two {what}s are named {name!r}; names must differ")
+    for kind, kind_names in names.items():
+        compared = [name.lower() if kind == "node" else name for name in kind_names]
+        for name in compared:
+            if compared.count(name) > 1:
+                raise UsageError(f"two {kind}s are named {name!r}; names must differ")
     if spec.rdma:
         _check_guests(spec)
-    return spec
 
 
 def _check_guests(spec: LabSpec) -> None:
@@ -118,7 +117,7 @@ def check_rate(rate_bit_s: float, where: str) -> None:
 
 
 def _check_node_name(name: str) -> None:
-    """A name must stand as a kernel hostname, as a word of /etc/hosts and as a file name."""
+    """Refuse a name that cannot be a kernel hostname, a word of /etc/hosts and a file name."""
     reason = ""
     if not 1 <= len(name.encode(errors="replace")) <= _HOSTNAME_LIMIT:
         reason = f"a hostname has 1 to {_HOSTNAME_LIMIT} bytes"

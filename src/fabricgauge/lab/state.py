@@ -1,4 +1,4 @@
-"""What is known of a lab while it stands: its directory, and one file, replaced as a whole."""
+"""Store the state of a lab: a directory with one file, which is always replaced as a whole."""
 
 import os
 import re
@@ -16,10 +16,10 @@ _FILE = "lab.json"
 
 
 class NodeHolder(msgspec.Struct, frozen=True):
-    """The process that keeps a node's namespaces; its start time tells it from a successor.
+    """The process that keeps a node's namespaces.
 
-    ``start_ticks`` is field 22 of /proc/PID/stat; ``net_inode`` is the inode number of
-    its network namespace.
+    ``start_ticks``, field 22 of /proc/PID/stat, distinguishes it from a later process with the same
+    id. ``net_inode`` is the inode number of its network namespace.
     """
 
     pid: int
@@ -61,7 +61,7 @@ class LabNetwork(msgspec.Struct, frozen=True):
         return f"br{self.index}"
 
     def port(self, node: LabNode) -> str:
-        """The switch's interface at the other end of a node's cable."""
+        """Return the switch's interface at the other end of a node's cable."""
         return f"p{node.index}e{self.index}"
 
 
@@ -69,13 +69,13 @@ _T = TypeVar("_T", LabNode, LabNetwork)
 
 
 class LabState(msgspec.Struct, frozen=True):
-    """A lab as it was made, and the faults in force.
+    """A lab and its active faults.
 
-    ``nodes`` begins with the head. ``token`` marks the lab's processes in their
-    environment. ``net_inodes`` are the network namespaces made so far. ``complete``
-    is false while ``up`` works, and stays so if it was killed. ``slurm`` is empty for a
-    lab without Slurm. ``senders`` run while there are faults of stray frames. ``rdma`` is
-    empty, ``roce`` or ``iwarp``; with it nodes are virtual machines, held by QEMU, and no head.
+    ``nodes`` begins with the head. ``token`` marks the lab's processes in their environment.
+    ``net_inodes`` are the network namespaces made until now. ``complete`` is false while ``up``
+    works, and stays false if ``up`` is killed. ``slurm`` is empty for a lab without Slurm.
+    ``senders`` run while faults of stray frames are active. ``rdma`` is empty, ``roce`` or
+    ``iwarp``; with it the nodes are virtual machines, held by QEMU, without a head.
     """
 
     name: str
@@ -101,16 +101,16 @@ class LabState(msgspec.Struct, frozen=True):
     def network(self, name: str) -> LabNetwork:
         return self._named(name, "network", self.networks)
 
-    def _named(self, name: str, what: str, those: tuple[_T, ...]) -> _T:
-        for one in those:
-            if one.name == name:
-                return one
-        known = ", ".join(one.name for one in those)
-        raise UsageError(f"lab {self.name!r} has no {what} {name!r}; it has {known}")
+    def _named(self, name: str, kind: str, items: tuple[_T, ...]) -> _T:
+        for item in items:
+            if item.name == name:
+                return item
+        existing_names = ", ".join(item.name for item in items)
+        raise UsageError(f"lab {self.name!r} has no {kind} {name!r}; it has {existing_names}")
 
 
 class Marks(msgspec.Struct, frozen=True):
-    """The part of a lab's file that is enough to end it, in every version of the file."""
+    """The part of a lab's file that ``down`` needs, in every version of the file."""
 
     token: str
     boot_id: str
@@ -121,23 +121,22 @@ _S = TypeVar("_S", LabState, Marks)
 
 
 def load(name: str) -> LabState:
-    """The state of a lab. Its place is where it was found, whatever the file says.
+    """Return the state of a lab. Name and directory never come from the file.
 
     Raises:
-        LabError: there is no such lab, its directory is not this user's alone, or its
-            file cannot be understood.
+        LabError: no such lab, others can write its directory, or its file is not valid.
     """
-    directory = existing(name)
+    directory = find_directory(name)
     remedy = f"remove the lab with 'fabricgauge lab down --name {name}'"
-    state = _stored(directory, LabState, remedy) if directory else None
+    state = _read_file(directory, LabState, remedy) if directory else None
     if directory is None or state is None:
         raise LabError(
-            f"there is no lab named {name!r}; bring it up with 'fabricgauge lab up --name {name}'"
+            f"no lab named {name!r} exists; bring it up with 'fabricgauge lab up --name {name}'"
         )
     return msgspec.structs.replace(state, name=name, directory=str(directory))
 
 
-def _stored(directory: Path, kind: type[_S], remedy: str) -> _S | None:
+def _read_file(directory: Path, kind: type[_S], remedy: str) -> _S | None:
     path = directory / _FILE
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
@@ -148,7 +147,7 @@ def _stored(directory: Path, kind: type[_S], remedy: str) -> _S | None:
 
 
 def load_complete(name: str) -> LabState:
-    """The state of a lab that came up; LabError for one that did not."""
+    """Return the state of a lab that came up; LabError for an incomplete lab."""
     state = load(name)
     if not state.complete:
         raise LabError(
@@ -159,31 +158,31 @@ def load_complete(name: str) -> LabState:
 
 
 def load_marks(directory: Path) -> Marks | None:
-    """What is needed to end a lab; None when its file was never written.
+    """Return the marks of a lab's processes; None if its file was never written.
 
     Raises:
-        LabError: the file is there and cannot be understood.
+        LabError: the file exists and is not valid.
     """
     remedy = (
         "end the lab's processes by hand (their environment has FABRICGAUGE_LAB_HOLDER) and "
         f"remove {directory}"
     )
-    return _stored(directory, Marks, remedy)
+    return _read_file(directory, Marks, remedy)
 
 
 def save(state: LabState) -> None:
-    """Replace the lab's file; a reader sees the old one or the new one, never a part."""
+    """Replace the lab's file; a reader gets the old or the new file, never a part."""
     directory = Path(state.directory)
-    fresh = directory / f".{_FILE}.{os.getpid()}"
-    fresh.write_bytes(msgspec.json.format(msgspec.json.encode(state)) + b"\n")
-    fresh.replace(directory / _FILE)
+    temporary = directory / f".{_FILE}.{os.getpid()}"
+    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(state)) + b"\n")
+    temporary.replace(directory / _FILE)
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def lab_directory(name: str) -> Path:
-    """The directory of one lab; it need not exist.
+    """Return the directory of a lab, which may not exist.
 
     Raises:
         LabError: the name cannot be a directory's name.
@@ -197,53 +196,53 @@ def lab_directory(name: str) -> Path:
 
 
 def labs_root() -> Path:
-    """The directory that holds all labs of this user, below the first of the usual places that is
-    this user's and lets programs run.
+    """Return the directory that holds all labs of this user.
 
-    The agent is executed from there, so a file system mounted noexec does not serve.
+    It is below the first usual directory that belongs to this user and allows execution: the agent
+    runs from it, so a file system mounted noexec is not possible.
     """
     uid = os.getuid()
-    for place in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{uid}"):
-        is_ours = place.startswith("/") and _ours(Path(place))
-        if is_ours and not os.statvfs(place).f_flag & os.ST_NOEXEC:
-            return Path(place) / "fabricgauge" / "labs"
-    return Path(f"/tmp/fabricgauge-{uid}/labs")  # noqa: S108 -- whose it is, is checked
+    for base in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{uid}"):
+        is_private = base.startswith("/") and _is_private(Path(base))
+        if is_private and not os.statvfs(base).f_flag & os.ST_NOEXEC:
+            return Path(base) / "fabricgauge" / "labs"
+    return Path(f"/tmp/fabricgauge-{uid}/labs")  # noqa: S108 -- its owner is checked
 
 
-def existing(name: str) -> Path | None:
-    """The directory of a lab; None when there is no such lab.
+def find_directory(name: str) -> Path | None:
+    """Return the directory of a lab; None if there is no such lab.
 
     Raises:
-        LabError: the directory, or one that it is in, is not ours alone: what it says of
-            processes must not be believed.
+        LabError: others can write the directory or a parent of it, so that its list of processes
+            cannot be trusted.
     """
     directory = lab_directory(name)
-    for place in (*_way_to_labs(), directory):
-        if not os.path.lexists(place):
+    for folder in (*_parents_of_labs(), directory):
+        if not os.path.lexists(folder):
             return None
-        _assert_ours(place)
+        _require_private(folder)
     return directory
 
 
 def names() -> tuple[str, ...]:
-    """The names of all labs of this user, whole or broken; none where others may write."""
-    if not all(_ours(place) for place in _way_to_labs()):
+    """Return the names of all labs of this user, complete or broken; none if others can write."""
+    if not all(_is_private(folder) for folder in _parents_of_labs()):
         return ()
-    return tuple(sorted(entry.name for entry in labs_root().iterdir() if _ours(entry)))
+    return tuple(sorted(entry.name for entry in labs_root().iterdir() if _is_private(entry)))
 
 
 def create(name: str) -> Path:
-    """Make the directory of a new lab, for this user alone.
+    """Make the directory of a new lab, for this user only.
 
     Raises:
-        LabError: the lab exists, or the directory is not ours alone.
+        LabError: the lab exists, or others can write the directory.
     """
     directory = lab_directory(name)
     try:
-        for place in _way_to_labs():
+        for folder in _parents_of_labs():
             with suppress(FileExistsError):
-                place.mkdir(mode=0o700)
-            _assert_ours(place)
+                folder.mkdir(mode=0o700)
+            _require_private(folder)
         directory.mkdir(mode=0o700)
     except FileExistsError as error:
         raise LabError(
@@ -255,24 +254,25 @@ def create(name: str) -> Path:
     return directory
 
 
-def _way_to_labs() -> tuple[Path, Path]:
-    """The directories to go through to a lab. Anyone may have made them under /tmp."""
+def _parents_of_labs() -> tuple[Path, Path]:
+    """Return the parent directories of a lab. Under /tmp any user may have made them."""
     root = labs_root()
     return root.parent, root
 
 
-def _assert_ours(directory: Path) -> None:
-    if not _ours(directory):
+def _require_private(directory: Path) -> None:
+    if not _is_private(directory):
         raise LabError(
-            f"{directory} is not a directory that belongs to this user alone, so it is not "
-            "used; remove it, or set XDG_RUNTIME_DIR to a directory of your own"
+            f"{directory} is not a directory that only this user can write, so no lab uses it; "
+            "remove it, or set XDG_RUNTIME_DIR to a directory of your own"
         )
 
 
-def _ours(directory: Path) -> bool:
-    """Whether it is a real directory, no link, that no other user may write."""
+def _is_private(directory: Path) -> bool:
+    """Check that it is a directory, no link, of this user, which no other user can write."""
     try:
-        found = directory.lstat()
+        status = directory.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+    is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+    return is_ours and not status.st_mode & 0o022

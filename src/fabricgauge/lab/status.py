@@ -1,4 +1,4 @@
-"""What labs there are and whether they stand."""
+"""Report which labs exist and whether they are complete."""
 
 import msgspec
 
@@ -10,7 +10,7 @@ from fabricgauge.model.errors import LabError
 
 
 class DaemonStatus(msgspec.Struct, frozen=True):
-    """A daemon of the lab's Slurm; ``pid`` is that of its last start, running or not."""
+    """A daemon of the lab's Slurm; ``pid`` is the process of its last start."""
 
     program: str
     node: str
@@ -19,10 +19,10 @@ class DaemonStatus(msgspec.Struct, frozen=True):
 
 
 class LabStatus(msgspec.Struct, frozen=True):
-    """A lab and what is left of it.
+    """A lab and its present state.
 
-    ``dead`` names nodes whose holder process is gone. ``slurm`` is empty for a lab without
-    Slurm; a daemon that does not run may have been stopped on purpose, so the lab stands.
+    ``dead`` names nodes whose holder process has ended. ``slurm`` is empty for a lab without Slurm.
+    A user may have stopped a daemon, so the lab is ``standing`` without it.
     """
 
     name: str
@@ -33,10 +33,10 @@ class LabStatus(msgspec.Struct, frozen=True):
 
 
 def status(name: str | None = None) -> tuple[LabStatus, ...]:
-    """One lab, or all of this user's labs.
+    """Return the status of one lab, or of all labs of this user.
 
     Raises:
-        LabError: ``name`` was given and there is no such lab.
+        LabError: no lab has the name ``name``.
     """
     if name is not None and name not in states.names():
         states.load(name)
@@ -48,11 +48,15 @@ def _status(name: str) -> LabStatus:
         state = states.load(name)
     except LabError as error:
         return LabStatus(name, False, Skipped(str(error)))
-    now = state.boot_id == boot_id()
+    same_boot = state.boot_id == boot_id()
     holders = {"switch": state.switch, **{node.name: node.holder for node in state.nodes}}
-    dead = tuple(one for one, held in holders.items() if held and not (now and is_alive(held)))
+    dead = tuple(
+        name for name, holder in holders.items() if holder and not (same_boot and is_alive(holder))
+    )
     daemons = tuple(
-        DaemonStatus(one.program, one.node, one.process.pid, now and is_alive(one.process))
-        for one in state.slurm
+        DaemonStatus(
+            daemon.program, daemon.node, daemon.process.pid, same_boot and is_alive(daemon.process)
+        )
+        for daemon in state.slurm
     )
     return LabStatus(name, state.complete and not dead, state, dead, daemons)

@@ -1,7 +1,7 @@
-"""Send frames of a protocol that no Linux knows, until killed: each is dropped and counted.
+"""Send frames of an unknown protocol until killed: the receiver's Linux drops and counts each.
 
-Runs by itself with nothing but the standard library (``python -I -S stray.py``): arguments are
-the INTERFACE and how many frames to send PER SECOND. It prints its process id once it may send.
+The script uses only the standard library (``python -I -S stray.py``). Its arguments are the
+INTERFACE and the number of frames PER SECOND. It prints its process id when it is ready to send.
 """
 
 import os
@@ -10,27 +10,27 @@ import sys
 import time
 from contextlib import suppress
 
-#: IEEE 802 Local Experimental EtherType 1 (IEEE 802-2014, 9.2.4): no protocol's own.
+#: IEEE 802 Local Experimental EtherType 1 (IEEE 802-2014, 9.2.4): no protocol has it.
 ETHERTYPE = 0x88B5
 
-#: The least that Ethernet carries: a header and 46 octets (IEEE 802.3, 3.2.8).
+#: Shortest payload of an Ethernet frame: 46 octets (IEEE 802.3, 3.2.8).
 PAYLOAD = bytes(46)
 BROADCAST = b"\xff" * 6
 
 
 def main() -> None:
     interface, per_s = sys.argv[1], float(sys.argv[2])
-    line = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-    line.bind((interface, 0))
-    own = line.getsockname()[4]
-    frame = BROADCAST + own + ETHERTYPE.to_bytes(2, "big") + PAYLOAD
+    raw_socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    raw_socket.bind((interface, 0))
+    source = raw_socket.getsockname()[4]
+    frame = BROADCAST + source + ETHERTYPE.to_bytes(2, "big") + PAYLOAD
     print(os.getpid(), flush=True)  # noqa: T201 -- the answer that the lab waits for
     null = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(null, number)
     while True:
         with suppress(OSError):  # the link may be down for now
-            line.send(frame)
+            raw_socket.send(frame)
         time.sleep(1 / per_s)
 
 

@@ -1,4 +1,4 @@
-"""The programs that the lab is made with, and the packages that bring them."""
+"""Find the programs that make a lab, and name the packages that contain them."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fabricgauge.model.errors import ToolMissing
 
-#: program: Debian's package, and Fedora's where that has another name.
+#: program: Debian's package, and Fedora's if it has another name.
 _PACKAGES = {
     "ip": "iproute2 (Fedora: iproute)",
     "tc": "iproute2 (Fedora: iproute-tc)",
@@ -30,25 +30,25 @@ _PACKAGES = {
     "srun": "slurm-client",
 }
 
-#: What a lab needs; what one of virtual machines needs instead, the guests too; what Slurm needs.
+#: Programs of a lab; of a lab of virtual machines, the guests included; of Slurm.
 PROGRAMS = ("ip", "tc", "nsenter", "unshare", "setsid", "sleep")
 GUEST_PROGRAMS = (
     "qemu-system-x86_64", "ssh", "ssh-keygen", "sshd", "ip", "rdma", "nsenter", "setpriv",
 )  # fmt: skip
 _SLURM_PROGRAMS = ("munged", "munge", "slurmctld", "slurmd", "sinfo", "scontrol", "srun")
 
-#: Where administrators' programs are; an ordinary user's PATH may lack it.
+#: The PATH with the directories of administration programs, which a user's PATH may lack.
 SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
 
 
 def require(programs: Iterable[str]) -> None:
-    """Raise ToolMissing, which names the package, for the first program that is not here."""
+    """Raise ToolMissing, which names the package, for the first program that is not installed."""
     for tool in programs:
         path_of(tool)
 
 
 def require_slurm() -> None:
-    """ToolMissing, with the command that installs them, unless Slurm's programs are here."""
+    """Raise ToolMissing, with the command that installs them, if a program of Slurm is missing."""
     absent = [tool for tool in _SLURM_PROGRAMS if not shutil.which(tool, path=SEARCH_PATH)]
     if absent or not Path("/etc/slurm").is_dir():
         packages = " ".join(dict.fromkeys(_PACKAGES[tool] for tool in _SLURM_PROGRAMS))
@@ -59,14 +59,14 @@ def require_slurm() -> None:
 
 
 def path_of(tool: str) -> str:
-    """Where a program is.
+    """Return the path of a program.
 
     Raises:
         ToolMissing: it is not installed.
     """
-    found = shutil.which(tool, path=SEARCH_PATH)
-    if not found:
+    path = shutil.which(tool, path=SEARCH_PATH)
+    if not path:
         raise ToolMissing(
             f"the lab needs the program {tool!r}; install the package {_PACKAGES[tool]}"
         )
-    return found
+    return path

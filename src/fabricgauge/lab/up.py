@@ -1,4 +1,4 @@
-"""Bring a lab up: namespaces, then cables, then shaping; and remove it, whatever state it is in."""
+"""Bring a lab up: namespaces, then cables, then shaping; remove it in any state."""
 
 import json
 import os
@@ -15,24 +15,24 @@ import msgspec
 from fabricgauge.files.removing import remove_folder
 from fabricgauge.lab import cabling, holder, state, tools
 from fabricgauge.lab.cabling import socket_queue_bytes, write_hosts
-from fabricgauge.lab.guests.packages import Tell, silent
-from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify, kill, started
+from fabricgauge.lab.guests.packages import Notify, silent
+from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify, kill, start_script
 from fabricgauge.lab.slurm import cluster
-from fabricgauge.lab.spec import HEAD, LabSpec, checked, subnet
+from fabricgauge.lab.spec import HEAD, LabSpec, check_spec, subnet
 from fabricgauge.lab.state import (
     LabNetwork,
     LabNode,
     LabState,
     NodeHolder,
-    existing,
+    find_directory,
     load_marks,
     save,
 )
 from fabricgauge.model.errors import LabError
 
-_HERE = Path(__file__).parent
+_SCRIPTS = Path(__file__).parent
 
-#: What stands directly in a lab's directory; ``down`` removes nothing else.
+#: Entries of a lab's directory; ``down`` removes nothing else.
 FILES = (
     "lab.json", ".lab.json.*", "agent", "config.toml", "enter", "hostnames", "hosts", "memlock",
     "slurm", "table", "use",
@@ -45,35 +45,35 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
-def up(spec: LabSpec, tell: Tell = silent) -> LabState:
-    """Make a lab that stands until ``down``; nothing is left of one that fails.
+def up(spec: LabSpec, notify: Notify = silent) -> LabState:
+    """Make a lab that exists until ``down``; remove it again after a failure.
 
-    ``tell`` is handed a sentence before a kernel for virtual machines is downloaded.
+    Calls ``notify`` with a sentence before it downloads a kernel for virtual machines.
 
     Raises:
-        LabError: it exists, it cannot be as asked, or the machine forbids it.
-        ToolMissing: a program of iproute2, util-linux or, where asked for, Slurm is not installed.
+        LabError: the lab exists, the specification is not possible, or the machine forbids it.
+        ToolMissing: a program of iproute2, util-linux or, if needed, Slurm is not installed.
     """
-    checked(spec)
+    check_spec(spec)
     tools.require(tools.GUEST_PROGRAMS if spec.rdma else tools.PROGRAMS)
     if spec.slurm:
         cluster.require(spec.nodes)
     directory = state.create(spec.name)
     try:
-        return _bring_up(spec, directory, tell)
+        return _bring_up(spec, directory, notify)
     except BaseException:
         down(spec.name)
         raise
 
 
-def _bring_up(spec: LabSpec, directory: Path, tell: Tell) -> LabState:
+def _bring_up(spec: LabSpec, directory: Path, notify: Notify) -> LabState:
     state = _draft(spec, directory)
     save(state)
     _write_files(state, spec)
     if spec.rdma:
-        from fabricgauge.lab.guests import start as guests  # other labs need not wait for it
+        from fabricgauge.lab.guests import start as guests  # not loaded for other labs
 
-        state = guests.start(state, spec.nodes, tell)
+        state = guests.start(state, spec.nodes, notify)
         _write_table(state)
     else:
         state = _bring_up_namespaces(spec, state)
@@ -85,10 +85,10 @@ def _bring_up(spec: LabSpec, directory: Path, tell: Tell) -> LabState:
 def _bring_up_namespaces(spec: LabSpec, state: LabState) -> LabState:
     if spec.slurm:
         cluster.write_files(Path(state.directory) / "slurm", spec.nodes)
-    switch = _hold(state, "", None)
+    switch = _start_holder(state, "", None)
     state = msgspec.structs.replace(state, switch=switch, net_inodes=(switch.net_inode,))
     names = (HEAD, *spec.nodes)
-    holders = _each(lambda name: _hold(state, name, switch), names)
+    holders = _run_parallel(lambda name: _start_holder(state, name, switch), names)
     nodes = tuple(map(LabNode, names, range(len(names)), holders))
     inodes = (switch.net_inode, *(node.holder.net_inode for node in nodes))
     state = msgspec.structs.replace(state, nodes=nodes, net_inodes=inodes)
@@ -118,9 +118,9 @@ def _draft(spec: LabSpec, directory: Path) -> LabState:
 
 
 def _congestion_control() -> str:
-    """cubic where the machine lets namespaces choose it, else reno, which is always there.
+    """Return cubic if the machine lets namespaces choose it, else reno, which always exists.
 
-    A namespace may only choose from the machine's own list, and that is not ours to change.
+    A namespace can choose only from the list of the machine, which a lab does not change.
     """
     try:
         allowed = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").read_text().split()
@@ -138,12 +138,12 @@ def _write_files(state: LabState, spec: LabSpec) -> None:
         (directory / "hostnames" / name).write_text(f"{name}\n")
     (directory / "config.toml").write_text(_site_file(state))
     for script in ("enter", "agent"):
-        shutil.copyfile(_HERE / f"{script}.sh", directory / script)
+        shutil.copyfile(_SCRIPTS / f"{script}.sh", directory / script)
         (directory / script).chmod(0o700)
 
 
 def _site_file(state: LabState) -> str:
-    """What a check that is started inside the lab cannot read from its drivers: line rates."""
+    """Return a site file with the line rates, which a check inside the lab cannot read."""
     return "".join(
         "[[network]]\n"
         f"name = {json.dumps(network.name)}\n"
@@ -154,7 +154,7 @@ def _site_file(state: LabState) -> str:
 
 
 def _write_table(state: LabState) -> None:
-    """What ``enter`` needs to know of each node, one file per node."""
+    """Write one file per node with the facts that ``enter`` needs."""
     table = Path(state.directory) / "table"
     table.mkdir()
     for node in state.nodes:
@@ -162,38 +162,41 @@ def _write_table(state: LabState) -> None:
         (table / node.name).write_text(line)
 
 
-#: What lets an ordinary user make namespaces.
-_ALLOW = (
+#: The remedy if an ordinary user cannot make namespaces.
+_ALLOW_NAMESPACES = (
     "allow user namespaces (sysctl user.max_user_namespaces above 0, "
     "kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0 "
-    "where the kernel has them), or run as root"
+    "if the kernel has them), or run as root"
 )
 
 
-def _hold(state: LabState, node: str, switch: NodeHolder | None) -> NodeHolder:
+def _start_holder(state: LabState, node: str, switch: NodeHolder | None) -> NodeHolder:
     """Start the process that holds a node's namespaces; the switch has an empty name.
 
-    Without root the switch comes with the user namespace that owns the whole lab.
+    Without root, the switch also makes the user namespace that owns the whole lab.
     """
-    fresh = ["--net", "--uts", "--ipc", "--mount", "--propagation", "slave"]
+    namespaces = ["--net", "--uts", "--ipc", "--mount", "--propagation", "slave"]
     outer = []
     if state.rootless and not switch:
-        fresh = ["--user", "--map-root-user", *fresh]
+        namespaces = ["--user", "--map-root-user", *namespaces]
     elif switch and (options := holder.user_options(switch.pid)):
         outer = [tools.path_of("nsenter"), "--target", str(switch.pid), *options, "--"]
-    unshare = [*outer, tools.path_of("unshare"), *fresh]
-    queues = (socket_queue_bytes(one.rate_bit_s, one.mtu_bytes) for one in state.networks)
+    unshare = [*outer, tools.path_of("unshare"), *namespaces]
+    queues = (
+        socket_queue_bytes(network.rate_bit_s, network.mtu_bytes) for network in state.networks
+    )
     words = [node, state.directory, state.congestion_control, str(max(queues))]
-    remedy = _ALLOW if state.rootless else "in a container, start it with --privileged"
-    cannot = f"cannot make the namespaces of {node or 'the switch'}"
-    pid = started(unshare, _HERE / "hold.py", words, {HOLDER_MARK: state.token}, cannot, remedy)
-    return holder.assert_own_namespace(identify(pid))
+    remedy = _ALLOW_NAMESPACES if state.rootless else "in a container, start it with --privileged"
+    failure = f"cannot make the namespaces of {node or 'the switch'}"
+    mark = {HOLDER_MARK: state.token}
+    pid = start_script(unshare, _SCRIPTS / "hold.py", words, mark, failure, remedy)
+    return holder.require_separate_network(identify(pid))
 
 
 def _wire(state: LabState, switch: NodeHolder) -> None:
     holder.batch(switch, "ip", cabling.switch_links(state))
     holder.batch(switch, "tc", cabling.switch_shaping(state))
-    _each(lambda node: _connect(state, node), state.nodes)
+    _run_parallel(lambda node: _connect(state, node), state.nodes)
 
 
 def _connect(state: LabState, node: LabNode) -> None:
@@ -201,23 +204,23 @@ def _connect(state: LabState, node: LabNode) -> None:
     holder.batch(node.holder, "tc", cabling.node_shaping(state))
 
 
-def _each(action: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:
-    """Do the same for all nodes side by side; the first failure is raised."""
+def _run_parallel(action: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:
+    """Call ``action`` for all items at the same time; raise the first failure."""
     with ThreadPoolExecutor(max_workers=8) as pool:
         return list(pool.map(action, items))
 
 
 def down(name: str) -> bool:
-    """End every process of a lab and remove its directory; false if there was no such lab.
+    """End all processes of a lab and remove its directory; return False if no such lab exists.
 
-    Its interfaces go with its namespaces. Works on a lab that did not come up completely,
-    that lost processes, or that an earlier boot of the machine left behind.
+    The kernel removes the interfaces with the namespaces. Works for a lab that is incomplete, that
+    lost processes, or that exists since an earlier boot of the machine.
 
     Raises:
-        LabError: a process does not end, or the directory is not this user's alone, cannot be
-            removed, or holds a mount or a file that no lab writes: then it stays as it is.
+        LabError: a process does not end, others can write the directory, or it cannot be removed
+            or holds a mount or a foreign file; the directory then does not change.
     """
-    directory = existing(name)
+    directory = find_directory(name)
     if directory is None:
         return False
     marks = load_marks(directory)
@@ -225,14 +228,14 @@ def down(name: str) -> bool:
         kill(marks)
     try:
         reasons = remove_folder(directory, FILES if marks else ())
-    except FileNotFoundError:  # another `down` was quicker
+    except FileNotFoundError:  # another `down` was faster
         return True
     except OSError as error:
         raise LabError(f"cannot remove {directory}: {error.strerror}; remove it by hand") from error
     if reasons:
-        holds = "its processes ended" if marks else "the folder holds no lab"
+        lab_state = "its processes have ended" if marks else "the folder holds no lab"
         raise LabError(
-            f"lab {name!r}: {holds}, nothing in {directory} was removed. {'; '.join(reasons)};"
+            f"lab {name!r}: {lab_state}; {directory} was not removed. {'; '.join(reasons)};"
             f" then run 'fabricgauge lab down --name {name}' again"
         )
     return True

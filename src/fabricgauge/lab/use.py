@@ -1,4 +1,4 @@
-"""One program at a time measures a lab: others would share its links without knowing."""
+"""Allow one program at a time to measure a lab: another would share the links unnoticed."""
 
 import fcntl
 import os
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from fabricgauge.lab.state import lab_directory, load_complete
 from fabricgauge.model.errors import UsageError
 
-#: Locked by the program that measures the lab; holds its process id.
+#: File that the measuring program locks; it holds its process id.
 USE = "use"
 
 
@@ -17,7 +17,7 @@ def lab_in_use(name: str) -> Iterator[None]:
     """Keep other programs from measuring a lab. The kernel ends the lock with the process.
 
     Raises:
-        LabError: there is no such lab, or it did not come up.
+        LabError: no such lab, or it is incomplete.
         UsageError: another program measures the lab.
     """
     load_complete(name)

@@ -1,1 +1,1 @@
-"""The lab's second form: nodes are virtual machines with a kernel each, so that they have RDMA."""
+"""Labs whose nodes are virtual machines with a kernel each, so that they have RDMA."""

@@ -1,7 +1,7 @@
-"""What a guest boots: a Debian kernel, and a small first file system with its modules.
+"""Make what a guest boots: a Debian kernel, and a small initial file system with its modules.
 
-Both are kept in the user's cache. The kernel is downloaded once; the file system is named by what
-is in it.
+Both stay in the user's cache. The kernel is downloaded once; the file system's name is a hash of
+its content.
 """
 
 import hashlib
@@ -18,16 +18,16 @@ from fabricgauge.files.ownership import not_own
 from fabricgauge.files.places import place
 from fabricgauge.files.writing import make_folder
 from fabricgauge.lab.guests import packages, siw
-from fabricgauge.lab.guests.packages import Tell, silent
+from fabricgauge.lab.guests.packages import Notify, silent
 from fabricgauge.model.errors import LabError
 
-#: The kernels to look for, the first that apt knows. rdma_rxe of 6.12 is the better one; Debian's
-#: cloud kernels have none.
+#: Kernel packages, the preferred one first. rdma_rxe of 6.12 is better than earlier versions;
+#: Debian's cloud kernels have no rdma_rxe.
 _METAPACKAGES = ("linux-image-6.12-amd64", "linux-image-amd64")
 _KERNEL = r"linux-image-\d[\w.+~-]*-amd64"
 
-#: What guests need; what these depend on comes with them. rxe and siw ask for a checksum by its
-#: algorithm's name, so nothing depends on the modules that have it. ``tcp_diag`` is for ``ss``.
+#: Modules that guests need, without their dependencies. rxe and siw load a checksum by the name of
+#: its algorithm, so no module depends on it formally. ``tcp_diag`` is for ``ss``.
 MODULES = (
     "virtio_net", "9pnet_virtio", "9p", "overlay", "crc32_generic", "crc32c_generic", "libcrc32c",
     "ib_uverbs", "ib_umad", "rdma_ucm", "rdma_rxe", "tcp_diag",
@@ -36,12 +36,12 @@ MODULES = (
 _INIT = Path(__file__).with_name("init.sh")
 _BUSYBOX = "busybox-static"
 
-#: Folders of the first file system, where others are mounted.
+#: Mount points in the initial file system.
 _FOLDERS = ("bin", "dev", "layer", "machine", "modules", "proc", "root")
 
 
 class Image(msgspec.Struct, frozen=True):
-    """What QEMU is given as ``-kernel`` and ``-initrd``."""
+    """The files for QEMU's options ``-kernel`` and ``-initrd``."""
 
     kernel: Path
     initrd: Path
@@ -56,47 +56,47 @@ class Member(msgspec.Struct, frozen=True):
     device: tuple[int, int] = (0, 0)
 
 
-def image(driver: str, tell: Tell = silent) -> Image:
-    """The kernel and the file system for guests whose devices are of ``driver``: rxe or siw.
+def image(driver: str, notify: Notify = silent) -> Image:
+    """Return kernel and initial file system for guests with devices of ``driver``: rxe or siw.
 
-    ``tell`` is handed a sentence before anything that takes long.
+    Calls ``notify`` with a sentence before each step that takes long.
 
     Raises:
-        ToolMissing: a program that makes them is not installed.
-        LabError: a package cannot be had, or the cache cannot be used.
+        ToolMissing: a necessary program is not installed.
+        LabError: a package is not available, or the cache cannot be used.
     """
     try:
-        return _image(driver, tell)
+        return _prepare_image(driver, notify)
     except OSError as error:
         raise LabError(
             f"cannot keep a kernel in {place('XDG_CACHE_HOME')}: {error.strerror}; make room there"
         ) from error
 
 
-def _image(driver: str, tell: Tell) -> Image:
-    kernel = _kernel(tell)
+def _prepare_image(driver: str, notify: Notify) -> Image:
+    kernel = _prepare_kernel(notify)
     package = kernel.name.rpartition("@")[0]
-    extra = [siw.module(package, _folder(), tell)] if driver == "siw" else []
-    made = members(_INIT.read_bytes(), kernel, extra)
-    initrd = _folder() / f"{content_key(made)}.cpio"
+    extra = [siw.module(package, _cache_folder(), notify)] if driver == "siw" else []
+    files = members(_INIT.read_bytes(), kernel, extra)
+    initrd = _cache_folder() / f"{content_key(files)}.cpio"
     if not initrd.exists():
-        fresh = tempfile.NamedTemporaryFile(dir=_folder(), prefix=".initrd-", delete=False)  # noqa: SIM115
-        with fresh:
-            fresh.write(cpio(made))
-        Path(fresh.name).rename(initrd)
+        file = tempfile.NamedTemporaryFile(dir=_cache_folder(), prefix=".initrd-", delete=False)  # noqa: SIM115
+        with file:
+            file.write(cpio(files))
+        Path(file.name).rename(initrd)
     return Image(kernel / "vmlinuz", initrd)
 
 
-def _folder() -> Path:
+def _cache_folder() -> Path:
     folder = place("XDG_CACHE_HOME") / "guests"
     make_folder(folder)
-    if why := not_own(folder):
-        raise LabError(f"{why}, so no kernel is taken from there; mend it or set XDG_CACHE_HOME")
+    if reason := not_own(folder):
+        raise LabError(f"{reason}, so no kernel from it is used; mend it or set XDG_CACHE_HOME")
     return folder
 
 
 def members(init: bytes, kernel: Path, extra: Sequence[Path] = ()) -> tuple[Member, ...]:
-    """The files of the first file system; modules are loaded in the order of their names."""
+    """Return the files of the initial file system; modules load in the order of their names."""
     modules = [*sorted((kernel / "modules").iterdir()), *extra]
     return (
         *(Member(name, stat.S_IFDIR | 0o755) for name in _FOLDERS),
@@ -105,100 +105,105 @@ def members(init: bytes, kernel: Path, extra: Sequence[Path] = ()) -> tuple[Memb
         Member("bin/busybox", stat.S_IFREG | 0o755, (kernel / "busybox").read_bytes()),
         *(
             Member(
-                f"modules/{number:02}-{_bare(file.name)}", stat.S_IFREG | 0o644, file.read_bytes()
+                f"modules/{number:02}-{_module_name(file.name)}",
+                stat.S_IFREG | 0o644,
+                file.read_bytes(),
             )
             for number, file in enumerate(modules)
         ),
     )
 
 
-def content_key(those: Sequence[Member]) -> str:
-    """A name for what an archive holds: the same members give the same, others another."""
-    return hashlib.sha256(msgspec.msgpack.encode(those)).hexdigest()[:32]
+def content_key(archive_members: Sequence[Member]) -> str:
+    """Return a hash of an archive's members, as its name."""
+    return hashlib.sha256(msgspec.msgpack.encode(archive_members)).hexdigest()[:32]
 
 
-def cpio(those: Sequence[Member]) -> bytes:
-    """An archive as the kernel unpacks it (Linux, driver-api/early-userspace/buffer-format)."""
-    whole = bytearray()
-    for number, one in enumerate((*those, Member("TRAILER!!!", 0)), start=1):
-        name = one.name.encode() + b"\0"
+def cpio(archive_members: Sequence[Member]) -> bytes:
+    """Return an archive that the kernel unpacks (driver-api/early-userspace/buffer-format)."""
+    archive = bytearray()
+    for number, member in enumerate((*archive_members, Member("TRAILER!!!", 0)), start=1):
+        name = member.name.encode() + b"\0"
         fields = (
-            number, one.mode, 0, 0, 1, 0, len(one.content), 0, 0, *one.device, len(name), 0,
+            number, member.mode, 0, 0, 1, 0, len(member.content), 0, 0, *member.device, len(name),
+            0,
         )  # fmt: skip
-        whole += b"070701" + b"".join(b"%08X" % field for field in fields) + name
-        whole += bytes(-len(whole) % 4) + one.content
-        whole += bytes(-len(whole) % 4)
-    return bytes(whole)
+        archive += b"070701" + b"".join(b"%08X" % field for field in fields) + name
+        archive += bytes(-len(archive) % 4) + member.content
+        archive += bytes(-len(archive) % 4)
+    return bytes(archive)
 
 
-def _kernel(tell: Tell) -> Path:
-    """A folder with vmlinuz, busybox and modules: the newest that is kept, else a fresh one."""
-    wanted = hashlib.sha256(" ".join((*MODULES, _BUSYBOX)).encode()).hexdigest()[:8]
-    kept = sorted(_folder().glob(f"linux-image-*@{wanted}"), key=lambda one: one.stat().st_mtime)
-    if kept:
-        return kept[-1]
+def _prepare_kernel(notify: Notify) -> Path:
+    """Return a folder with vmlinuz, busybox and modules: the newest in the cache, or a new one."""
+    key = hashlib.sha256(" ".join((*MODULES, _BUSYBOX)).encode()).hexdigest()[:8]
+    cached = sorted(
+        _cache_folder().glob(f"linux-image-*@{key}"), key=lambda folder: folder.stat().st_mtime
+    )
+    if cached:
+        return cached[-1]
     packages.require()
-    found = (packages.depends_on(one, _KERNEL) for one in _METAPACKAGES)
-    package = next(filter(None, found), "")
+    kernel_packages = (packages.depends_on(package, _KERNEL) for package in _METAPACKAGES)
+    package = next(filter(None, kernel_packages), "")
     if not package:
         raise LabError(
             f"apt knows none of {', '.join(_METAPACKAGES)}; refresh its lists with 'apt-get update'"
         )
-    tell(f"downloading Debian's {package} (about 110 MB), once; it is not installed")
-    with tempfile.TemporaryDirectory(prefix=".kernel-", dir=_folder()) as name:
-        folder, whole = Path(name), Path(name) / "whole"
-        (folder / "files").mkdir()
-        packages.unpack(folder / "files", package, _BUSYBOX)
-        _pick(folder / "files", whole)
-        final = _folder() / f"{package}@{wanted}"
+    notify(f"downloading Debian's {package} (about 110 MB), once; it is not installed")
+    with tempfile.TemporaryDirectory(prefix=".kernel-", dir=_cache_folder()) as name:
+        unpacked, selection = Path(name) / "files", Path(name) / "whole"
+        unpacked.mkdir()
+        packages.unpack(unpacked, package, _BUSYBOX)
+        _select_files(unpacked, selection)
+        final = _cache_folder() / f"{package}@{key}"
         try:
-            whole.rename(final)
-        except OSError:  # somebody else may have put the same there meanwhile
+            selection.rename(final)
+        except OSError:  # another process may have made the same folder
             if not final.exists():
                 raise
     return final
 
 
-def _pick(files: Path, whole: Path) -> None:
+def _select_files(unpacked: Path, selection: Path) -> None:
     """Copy what guests need out of the unpacked packages."""
-    (whole / "modules").mkdir(parents=True)
-    (kernel,) = (files / "boot").glob("vmlinuz-*")
-    kernel.rename(whole / "vmlinuz")
-    (files / "bin" / "busybox").rename(whole / "busybox")
-    there = {_bare(path.name): path for path in files.glob("lib/modules/**/*.ko*")}
-    for number, (name, content) in enumerate(ordered(MODULES, there).items()):
-        (whole / "modules" / f"{number:02}-{name}").write_bytes(content)
+    (selection / "modules").mkdir(parents=True)
+    (kernel,) = (unpacked / "boot").glob("vmlinuz-*")
+    kernel.rename(selection / "vmlinuz")
+    (unpacked / "bin" / "busybox").rename(selection / "busybox")
+    module_files = {_module_name(path.name): path for path in unpacked.glob("lib/modules/**/*.ko*")}
+    for number, (name, content) in enumerate(load_order(MODULES, module_files).items()):
+        (selection / "modules" / f"{number:02}-{name}").write_bytes(content)
 
 
-def _bare(name: str) -> str:
-    """``ib_core.ko`` of ``03-ib-core.ko.xz``: the kernel takes both signs for one."""
-    return re.sub(r"^\d\d-|\.xz$", "", name).replace("-", "_")
+def _module_name(file_name: str) -> str:
+    """Return ``ib_core.ko`` for ``03-ib-core.ko.xz``: the kernel treats - and _ as equal."""
+    return re.sub(r"^\d\d-|\.xz$", "", file_name).replace("-", "_")
 
 
-def ordered(wanted: Sequence[str], there: Mapping[str, Path]) -> dict[str, bytes]:
-    """The modules and all that they depend on, each after those, with their contents.
+def load_order(modules: Sequence[str], files: Mapping[str, Path]) -> dict[str, bytes]:
+    """Return the content of modules and their dependencies; a module follows its dependencies.
 
-    A module that there is not is built into the kernel.
+    A module without a file is built into the kernel.
     """
-    done: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
 
     def visit(name: str) -> None:
         file = f"{name.replace('-', '_')}.ko"
-        if file in there and file not in done:
-            content = _read(there[file])
-            for needed in dependencies(content):
-                visit(needed)
-            done[file] = content
+        if file in files and file not in contents:
+            content = _read(files[file])
+            for dependency in dependencies(content):
+                visit(dependency)
+            contents[file] = content
 
-    for name in wanted:
+    for name in modules:
         visit(name)
-    return done
+    return contents
 
 
 def dependencies(module: bytes) -> Iterator[str]:
-    """The modules that a module's own ``depends=`` names (Linux, scripts/mod/modpost.c)."""
-    found = re.search(rb"(?:^|\0)depends=([\w,-]*)\0", module)
-    return filter(None, found[1].decode().split(",")) if found else iter(())
+    """Return the modules in a module's ``depends=`` field (Linux, scripts/mod/modpost.c)."""
+    match = re.search(rb"(?:^|\0)depends=([\w,-]*)\0", module)
+    return filter(None, match[1].decode().split(",")) if match else iter(())
 
 
 def _read(path: Path) -> bytes:

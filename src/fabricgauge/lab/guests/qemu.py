@@ -1,4 +1,4 @@
-"""The command of one guest: QEMU without KVM, as an ordinary user (qemu-system(1), 7.2)."""
+"""Build the command of one guest: QEMU without KVM, as an ordinary user (qemu-system(1), 7.2)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,27 +11,30 @@ from fabricgauge.lab.state import LabNetwork, LabState
 
 PROGRAM = "qemu-system-x86_64"
 
-#: Registering 256 MiB and a copy of it, an MPI, and the layer of files written must fit.
+#: Memory for 256 MiB of registered memory and a copy, an MPI, and the layer of written files.
 _MEMORY_MIB = 1024
 
-#: Kernel parameters (Linux, admin-guide/kernel-parameters): a kernel that stops ends its guest,
-#: and nothing is spent on defences or clocks that an emulated processor has no use for.
+#: Kernel parameters (Linux, admin-guide/kernel-parameters): a panic ends the guest; defences and
+#: clocks that an emulated processor does not need are off.
 _KERNEL_WORDS = (
     "console=ttyS0 quiet panic=-1 net.ifnames=0 nokaslr nowatchdog no_timer_check mitigations=off "
     "rodata=off init_on_alloc=0"
 )
 
-#: All that QEMU emulates but page tables of five levels (four are quicker to walk) and cmpxchg16b:
-#: before 8.0 its flags now and then are a stray word, and the kernel's allocator uses it often.
+#: All features that QEMU emulates except page tables of five levels (four are faster) and
+#: cmpxchg16b: before QEMU 8.0 its flags are sometimes wrong, and the kernel's allocator needs them.
 _PROCESSOR = "max,la57=off,cx16=off"
 
-#: What speaks the verbs: rdma(8)'s type of link, and the device's name for a network's index.
+#: Driver of each kind of RDMA: the link type of rdma(8), and the prefix of the device names.
 DRIVERS = {"roce": "rxe", "iwarp": "siw"}
 
 
 class Guest(msgspec.Struct, frozen=True):
-    """A node that is a virtual machine; ``index`` counts from 1, ``peer`` has the cables' other
-    ends, and at ``port`` of this machine's loopback its sshd answers."""
+    """A node that is a virtual machine.
+
+    ``index`` counts from 1. ``peer`` is the node at the other end of the cables. Its sshd listens
+    on ``port`` of this machine's loopback.
+    """
 
     name: str
     index: int
@@ -40,12 +43,12 @@ class Guest(msgspec.Struct, frozen=True):
 
 
 def device(state: LabState, network: LabNetwork) -> str:
-    """The name of the RDMA device on a node's interface of that network."""
+    """Return the name of the RDMA device on a node's interface in that network."""
     return f"{DRIVERS[state.rdma]}{network.index}"
 
 
 def command(state: LabState, node: Guest, image: Image) -> list[str]:
-    """The argv that starts a guest; it goes to the background and writes its process id down."""
+    """Return the argv that starts a guest; QEMU becomes a daemon and writes its process id."""
     directory = Path(state.directory)
     return [
         PROGRAM, "-name", f"{state.name}-{node.name}", "-nodefaults", "-no-user-config",
@@ -65,7 +68,7 @@ def command(state: LabState, node: Guest, image: Image) -> list[str]:
 
 
 def console(state: LabState, node: str) -> Path:
-    """What the guest's kernel and its first programs print."""
+    """Return the file with the output of the guest's kernel and first programs."""
     return Path(state.directory) / f"console.{node}"
 
 
@@ -74,30 +77,35 @@ def pid_file(state: LabState, node: str) -> Path:
 
 
 def _cable(state: LabState, node: Guest, network: LabNetwork) -> Iterator[str]:
-    """The node's end of a cable between the two: a datagram socket at either end."""
-    own, others = (
+    """Return the options for the node's end of a cable; each end is a datagram socket."""
+    local, remote = (
         _safe(Path(state.directory) / f"cable{network.index}.{name}")
         for name in (node.name, node.peer)
     )
-    end = f"n{network.index}"
+    netdev = f"n{network.index}"
     yield "-netdev"
-    yield (f"dgram,id={end},local.type=unix,local.path={own},remote.type=unix,remote.path={others}")
+    yield (
+        f"dgram,id={netdev},local.type=unix,local.path={local},"
+        f"remote.type=unix,remote.path={remote}"
+    )
     yield "-device"
     yield (
-        f"virtio-net-pci,netdev={end},mac=52:54:00:77:{network.index:02x}:{node.index:02x},"
+        f"virtio-net-pci,netdev={netdev},mac=52:54:00:77:{network.index:02x}:{node.index:02x},"
         f"speed={network.rate_bit_s / 1e6:.0f},duplex=full,romfile="
     )
 
 
 def _safe(path: Path) -> str:
-    """A path within a list of QEMU's options, where a comma is written twice."""
+    """Return a path for a list of QEMU options, in which a comma must be doubled."""
     return str(path).replace(",", ",,")
 
 
 def interfaces(state: LabState, node: Guest) -> str:
-    """What ``furnish`` reads: a line per network: interface, address, MTU, driver, device."""
-    return "".join(
-        f"{one.interface} {address(one.index, node.index)}/{one.subnet.rpartition('/')[2]} "
-        f"{one.mtu_bytes} {DRIVERS[state.rdma]} {device(state, one)}\n"
-        for one in state.networks
-    )
+    """Return ``furnish``'s input, a line per network: interface, address, MTU, driver, device."""
+    lines = []
+    for network in state.networks:
+        prefix = network.subnet.rpartition("/")[2]
+        ip = f"{address(network.index, node.index)}/{prefix}"
+        driver = f"{DRIVERS[state.rdma]} {device(state, network)}"
+        lines.append(f"{network.interface} {ip} {network.mtu_bytes} {driver}\n")
+    return "".join(lines)

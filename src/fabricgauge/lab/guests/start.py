@@ -1,4 +1,4 @@
-"""Bring the guests of a lab up: their files, their processes, and the wait until they stand."""
+"""Bring the guests of a lab up: write their files, start their processes, wait until ready."""
 
 import os
 import socket
@@ -11,43 +11,43 @@ from fabricgauge import process
 from fabricgauge.lab import tools
 from fabricgauge.lab.guests import qemu
 from fabricgauge.lab.guests.image import Image, image
-from fabricgauge.lab.guests.packages import Tell
+from fabricgauge.lab.guests.packages import Notify
 from fabricgauge.lab.guests.qemu import Guest
 from fabricgauge.lab.holder import HOLDER_MARK, identify, is_alive
 from fabricgauge.lab.state import LabNode, LabState, save
 from fabricgauge.model.errors import LabError
 
-_HERE = Path(__file__).parent
+_SCRIPTS = Path(__file__).parent
 
-#: Starting QEMU takes milliseconds. A guest stands after some seconds, later on a busy machine.
-_START_TIMEOUT_S, _STAND_TIMEOUT_S, _POLL_S = 60.0, 300.0, 0.1
+#: QEMU starts in milliseconds. A guest is ready after some seconds, later on a busy machine.
+_START_TIMEOUT_S, _READY_TIMEOUT_S, _POLL_S = 60.0, 300.0, 0.1
 
-#: How much of a console's end tells why a guest ended.
+#: Part of a console's end that messages quote.
 _LAST_LINES, _LAST_BYTES = 3, 4096
 
 
-def start(state: LabState, names: tuple[str, ...], tell: Tell) -> LabState:
-    """The lab with its two guests, which stand.
+def start(state: LabState, names: tuple[str, ...], notify: Notify) -> LabState:
+    """Start the lab's two guests; return its state when they are ready.
 
     Raises:
         ToolMissing: QEMU, ssh or another program is not installed.
-        LabError: no kernel can be had, or a guest does not come up.
+        LabError: no kernel is available, or a guest does not come up.
     """
-    made = image(qemu.DRIVERS[state.rdma], tell)
+    boot_image = image(qemu.DRIVERS[state.rdma], notify)
     pairs = zip(names, reversed(names), strict=True)
     guests = [
         Guest(name, number, peer, _free_port()) for number, (name, peer) in enumerate(pairs, 1)
     ]
     _write_files(state, guests)
-    nodes = tuple(_started(state, guest, made) for guest in guests)
+    nodes = tuple(_start_guest(state, guest, boot_image) for guest in guests)
     state = msgspec.structs.replace(state, nodes=nodes)
     save(state)
-    _wait(state)
+    _await_guests(state)
     return state
 
 
 def _free_port() -> int:
-    """A port of the loopback that nobody listens at now."""
+    """Return a port of the loopback on which no program listens now."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
 
@@ -58,24 +58,21 @@ def _write_files(state: LabState, guests: list[Guest]) -> None:
     for guest in guests:
         (directory / "interfaces" / guest.name).write_text(qemu.interfaces(state, guest))
     for script in ("furnish", "sshd_config", "ssh_config"):
-        (source,) = _HERE.glob(f"{script}*")
+        (source,) = _SCRIPTS.glob(f"{script}*")
         text = source.read_text().replace("@LAB@", str(directory))
         (directory / script).write_text(text)
     ports = (f"Host {guest.name}\n  HostName 127.0.0.1\n  Port {guest.port}\n" for guest in guests)
     common = (directory / "ssh_config").read_text()
     (directory / "ssh_config.machine").write_text("".join(ports) + common)
     root = f"root:x:0:0:root:{Path.home()}:/bin/sh\n"
-    (directory / "passwd").write_text(root + _others(Path("/etc/passwd").read_text()))
+    users = Path("/etc/passwd").read_text().splitlines(True)
+    other_users = "".join(user for user in users if not user.startswith("root:"))
+    (directory / "passwd").write_text(root + other_users)
     _write_key(directory)
 
 
-def _others(passwd: str) -> str:
-    """The lines of /etc/passwd but root's."""
-    return "".join(one for one in passwd.splitlines(True) if not one.startswith("root:"))
-
-
 def _write_key(directory: Path) -> None:
-    """One key serves the guests as their own and this user as his: it opens nothing else."""
+    """Make one key, for the guests as hosts and for this user; it opens only this lab."""
     key = str(directory / "key")
     argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "lab", "-f", key]
     done = process.run(argv, timeout_s=_START_TIMEOUT_S)
@@ -85,50 +82,50 @@ def _write_key(directory: Path) -> None:
     (directory / "known_hosts").write_text(f"lab {public}")
 
 
-def _started(state: LabState, guest: Guest, made: Image) -> LabNode:
+def _start_guest(state: LabState, guest: Guest, boot_image: Image) -> LabNode:
     done = process.run(
-        qemu.command(state, guest, made), timeout_s=_START_TIMEOUT_S, cwd=Path("/"),
+        qemu.command(state, guest, boot_image), timeout_s=_START_TIMEOUT_S, cwd=Path("/"),
         env={HOLDER_MARK: state.token, "PATH": tools.SEARCH_PATH},
     )  # fmt: skip
     try:
         pid = int(qemu.pid_file(state, guest.name).read_text())
     except (OSError, ValueError):
-        said = " ".join(done.stderr.split()) or "no reason given"
+        reason = " ".join(done.stderr.split()) or "no reason given"
         raise LabError(
-            f"QEMU does not start {guest.name}: {said:.500}; bring it up again"
+            f"QEMU does not start {guest.name}: {reason:.500}; bring the lab up again"
         ) from None
     return LabNode(guest.name, guest.index, identify(pid))
 
 
-def _wait(state: LabState) -> None:
-    """Until both guests have said that they stand.
+def _await_guests(state: LabState) -> None:
+    """Wait until both guests print that they are ready.
 
     Raises:
-        LabError: one ended, or said nothing for too long.
+        LabError: a guest ended, or was not ready in time.
     """
-    deadline = time.monotonic() + _STAND_TIMEOUT_S
+    deadline = time.monotonic() + _READY_TIMEOUT_S
     for node in state.nodes:
-        while f"fabricgauge: {node.name} stands" not in last_words(state, node.name, 100):
+        while f"fabricgauge: {node.name} stands" not in last_output(state, node.name, 100):
             if not is_alive(node.holder):
                 raise LabError(
-                    f"the virtual machine {node.name} ended while it started: "
-                    f"{last_words(state, node.name)}"
+                    f"the virtual machine {node.name} ended while it started; its last output: "
+                    f"{last_output(state, node.name)}"
                 )
             if time.monotonic() > deadline:
                 raise LabError(
-                    f"the virtual machine {node.name} did not stand after {_STAND_TIMEOUT_S:g} s; "
-                    f"it said last: {last_words(state, node.name)}"
+                    f"the virtual machine {node.name} was not ready after {_READY_TIMEOUT_S:g} s; "
+                    f"its last output: {last_output(state, node.name)}"
                 )
             time.sleep(_POLL_S)
 
 
-def last_words(state: LabState, node: str, lines: int = _LAST_LINES) -> str:
-    """The end of a guest's console in one line."""
+def last_output(state: LabState, node: str, count: int = _LAST_LINES) -> str:
+    """Return the last ``count`` lines of a guest's console as one line."""
     try:
         with qemu.console(state, node).open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _LAST_BYTES))
-            said = file.read().decode(errors="replace")
+            output = file.read().decode(errors="replace")
     except OSError:
-        said = ""
-    kept = ["".join(filter(str.isprintable, one)).strip() for one in said.splitlines()]
-    return " / ".join([one for one in kept if one][-lines:]) or "nothing"
+        output = ""
+    lines = ["".join(filter(str.isprintable, line)).strip() for line in output.splitlines()]
+    return " / ".join([line for line in lines if line][-count:]) or "nothing"

@@ -1,1 +1,1 @@
-"""A real Slurm inside a lab: munged and slurmctld on the head, a slurmd on every node."""
+"""A real Slurm inside a lab: munged and slurmctld on the head, a slurmd on each node."""

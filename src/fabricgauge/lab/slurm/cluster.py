@@ -1,7 +1,7 @@
-"""A lab's Slurm: its files, its start, and the life of its daemons.
+"""Write the files of a lab's Slurm, and start and end its daemons.
 
-Each daemon is known by process id and start time. The head's are munged and slurmctld, those of
-the other nodes are slurmd.
+Process id and start time identify a daemon. munged and slurmctld run on the head, a slurmd on each
+other node.
 """
 
 import os
@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.lab import tools
-from fabricgauge.lab.holder import identify, in_namespace, is_alive, started
+from fabricgauge.lab.holder import identify, is_alive, processes_in, start_script
 from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.slurm import view
 from fabricgauge.lab.slurm.conf import (
@@ -30,18 +30,18 @@ from fabricgauge.lab.spec import HEAD
 from fabricgauge.lab.state import Daemon, LabState, save
 from fabricgauge.model.errors import LabError
 
-#: All daemons answer within two seconds; this is for a machine with other work.
+#: All daemons answer within 2 s; the limit allows for a busy machine.
 _READY_TIMEOUT_S, _POLL_S = 60.0, 0.05
 
-#: A clean end takes up to two seconds; this is for a busy machine.
+#: A clean end takes up to 2 s; the limit allows for a busy machine.
 _STOP_TIMEOUT_S = 20.0
 
-#: Directories of a lab's Slurm; munged refuses them where others may write.
+#: Directories of a lab's Slurm; munged refuses a directory that others can write.
 _DIRECTORIES = ("etc", "munge", "state", "spool", "log", "pid")
 
 _BECOME = Path(__file__).with_name("become.py")
 
-#: What follows the program; every daemon stays in the foreground, so that its id is known.
+#: Options of each program; the daemons stay in the foreground, so that their process ids are known.
 _OPTIONS = {
     "munged": (
         "--foreground",
@@ -58,11 +58,11 @@ _LAST_LINES = 4
 
 
 def require(nodes: Sequence[str]) -> None:
-    """Refuse what cannot work, before anything is made.
+    """Check that a Slurm can run on these nodes, before anything is made.
 
     Raises:
-        LabError: not root, or a node's name is not one for Slurm.
-        ToolMissing: Slurm or munge is not installed; the message names the command.
+        LabError: not root, or Slurm does not allow a node's name.
+        ToolMissing: Slurm or munge is not installed; the message has the command to install it.
     """
     if os.geteuid() != 0:
         raise LabError(
@@ -75,11 +75,11 @@ def require(nodes: Sequence[str]) -> None:
 
 
 def write_files(directory: Path, nodes: Sequence[str]) -> None:
-    """Make the directory that the nodes see as /run/slurm, with configuration and key."""
+    """Make the directory that the nodes mount as /run/slurm, with configuration and key."""
     spools = (f"spool/{node}" for node in nodes)
-    for made in (directory, *(directory / name for name in (*_DIRECTORIES, *spools))):
-        made.mkdir()
-        made.chmod(0o755)  # whatever the umask: it is the lab's directory that shuts others out
+    for folder in (directory, *(directory / name for name in (*_DIRECTORIES, *spools))):
+        folder.mkdir()
+        folder.chmod(0o755)  # independent of umask; the lab's directory keeps other users out
     key = directory / "munge.key"
     key.touch(mode=0o600)
     key.write_bytes(secrets.token_bytes(128))
@@ -94,23 +94,23 @@ def _write_conf(directory: Path, nodes: Sequence[str], mpi: str) -> None:
 
 
 def start_all(state: LabState) -> LabState:
-    """Start every daemon and wait until Slurm says that all nodes are idle.
+    """Start all daemons and wait until Slurm reports all nodes as idle.
 
     Raises:
-        LabError: a daemon ended or does not answer; the message has its last lines.
+        LabError: a daemon ended or does not answer; the message quotes its last lines.
     """
     state = _start_munged(state)
     names = [node.name for node in state.nodes if node.index]
     mpi = view.preferred_mpi(view.mpi_plugins(state))
     _write_conf(Path(state.directory) / "slurm", names, mpi)
     for node in state.nodes:
-        state = _start(state, _program(state, node.name), node.name)
+        state = _start_daemon(state, _program(state, node.name), node.name)
     _await(state, state.slurm, lambda: view.present(state) >= set(names), "not all nodes are idle")
     return state
 
 
 def start(state: LabState, node: str) -> LabState:
-    """Start a node's daemon (the head's: slurmctld, and munged if it is gone) and await it.
+    """Start a node's daemon and wait for it; on the head also start munged if it does not run.
 
     Raises:
         UsageError: no such node.
@@ -119,41 +119,40 @@ def start(state: LabState, node: str) -> LabState:
     program = _program(state, node)
     if node == HEAD:
         state = _start_munged(state)
-    state = _start(state, program, node)
-    started = _noted(state, program, node)
+    state = _start_daemon(state, program, node)
+    daemons = _recorded_daemons(state, program, node)
     if node == HEAD:
-        _await(state, started, lambda: view.controller_answers(state), "it does not answer")
+        _await(state, daemons, lambda: view.controller_answers(state), "it does not answer")
         return state
-    _await(state, started, lambda: view.slurmd_answers(state, node), "it does not answer")
-    if any(is_alive(daemon.process) for daemon in _noted(state, "slurmctld", HEAD)):
-        _await(state, started, lambda: node in view.present(state), "slurmctld does not know it")
+    _await(state, daemons, lambda: view.slurmd_answers(state, node), "it does not answer")
+    if any(is_alive(daemon.process) for daemon in _recorded_daemons(state, "slurmctld", HEAD)):
+        _await(state, daemons, lambda: node in view.present(state), "slurmctld does not list it")
     return state
 
 
 def stop(state: LabState, node: str) -> None:
-    """Ask a node's daemon to end; jobs and their steps go on until Slurm finds the node silent.
+    """Ask a node's daemon to end; jobs and their steps go on until Slurm notices its silence.
 
     Raises:
         UsageError: no such node.
         LabError: no Slurm in this lab, or the daemon does not end.
     """
-    for daemon in _noted(state, _program(state, node), node):
+    for daemon in _recorded_daemons(state, _program(state, node), node):
         if is_alive(daemon.process):
             _signal([daemon.process.pid], signal.SIGTERM)
             remedy = "end it with 'fabricgauge lab slurm kill'"
-            _await_end(daemon, lambda one: is_alive(one.process), remedy)
+            _await_end(daemon, lambda daemon: is_alive(daemon.process), remedy)
 
 
 def kill(state: LabState, node: str) -> None:
-    """End a node's daemon at once, on other nodes than the head with all that runs there, as a
-    power cut does.
+    """End a node's daemon at once and, except on the head, all its processes, like a power cut.
 
     Raises:
         UsageError: no such node.
         LabError: no Slurm in this lab, or a process does not end.
     """
-    for daemon in _noted(state, _program(state, node), node):
-        _await_end(daemon, partial(_struck, state), "see dmesg")
+    for daemon in _recorded_daemons(state, _program(state, node), node):
+        _await_end(daemon, partial(_kill_processes, state), "see dmesg")
 
 
 def restart(state: LabState, node: str) -> LabState:
@@ -167,7 +166,7 @@ def restart(state: LabState, node: str) -> LabState:
 
 
 def _program(state: LabState, node: str) -> str:
-    """Which daemon manages a node of the lab: the controller on the head, else slurmd."""
+    """Return the daemon that manages a node of the lab: slurmctld on the head, else slurmd."""
     if not state.slurm:
         raise LabError(
             f"lab {state.name!r} has no Slurm; bring it down and up again with "
@@ -176,85 +175,85 @@ def _program(state: LabState, node: str) -> str:
     return "slurmd" if state.node(node).index else "slurmctld"
 
 
-def _noted(state: LabState, program: str, node: str) -> list[Daemon]:
-    """That daemon as it was last started, running or not; none before its first start."""
-    return [one for one in state.slurm if (one.program, one.node) == (program, node)]
+def _recorded_daemons(state: LabState, program: str, node: str) -> list[Daemon]:
+    """Return that daemon as last started, running or not; none before its first start."""
+    return [daemon for daemon in state.slurm if (daemon.program, daemon.node) == (program, node)]
 
 
 def _start_munged(state: LabState) -> LabState:
-    state = _start(state, "munged", HEAD)
-    munged = _noted(state, "munged", HEAD)
-    _await(state, munged, lambda: view.munge_works(state), "it gives out no credential")
+    state = _start_daemon(state, "munged", HEAD)
+    munged = _recorded_daemons(state, "munged", HEAD)
+    _await(state, munged, lambda: view.munge_works(state), "it issues no credential")
     return state
 
 
-def _start(state: LabState, program: str, node: str) -> LabState:
-    """Start a daemon on a node, if it does not run; it may need a while until it answers.
+def _start_daemon(state: LabState, program: str, node: str) -> LabState:
+    """Start a daemon on a node if it does not run; it may answer only some time later.
 
     Raises:
-        LabError: it could not be started; the message has the reason.
+        LabError: it did not start; the message has the reason.
     """
-    if any(is_alive(daemon.process) for daemon in _noted(state, program, node)):
+    if any(is_alive(daemon.process) for daemon in _recorded_daemons(state, program, node)):
         return state
-    cannot = f"cannot start {program} on {node} of lab {state.name!r}"
-    words = [str(_output(state, program, node)), tools.path_of(program), *_OPTIONS[program]]
-    pid = started(entry(state, node), _BECOME, words, {}, cannot)
+    failure = f"cannot start {program} on {node} of lab {state.name!r}"
+    words = [str(_output_file(state, program, node)), tools.path_of(program), *_OPTIONS[program]]
+    pid = start_script(entry(state, node), _BECOME, words, {}, failure)
     try:
-        daemon = Daemon(program, node, identify(pid))
+        new_daemon = Daemon(program, node, identify(pid))
     except LabError as error:
         raise _failure(state, program, node, "ended at once") from error
-    noted = {(one.program, one.node): one for one in (*state.slurm, daemon)}
-    changed = msgspec.structs.replace(state, slurm=tuple(noted.values()))
+    daemons = {(daemon.program, daemon.node): daemon for daemon in (*state.slurm, new_daemon)}
+    changed = msgspec.structs.replace(state, slurm=tuple(daemons.values()))
     save(changed)
     return changed
 
 
 def _await(
-    state: LabState, started: Sequence[Daemon], ready: Callable[[], bool], what_not: str
+    state: LabState, daemons: Sequence[Daemon], ready: Callable[[], bool], problem: str
 ) -> None:
-    """Wait until Slurm is as wanted, or a daemon that should bring it about has ended."""
+    """Wait until ``ready`` is true; fail with ``problem`` if time is up or a daemon has ended."""
     deadline = time.monotonic() + _READY_TIMEOUT_S
     while not ready():
-        for daemon in started:
+        for daemon in daemons:
             if not is_alive(daemon.process):
                 raise _failure(state, daemon.program, daemon.node, "ended")
         if time.monotonic() > deadline:
-            late = f"runs, but after {_READY_TIMEOUT_S:.0f} s {what_not}"
-            raise _failure(state, started[-1].program, started[-1].node, late)
+            event = f"runs, but after {_READY_TIMEOUT_S:.0f} s {problem}"
+            raise _failure(state, daemons[-1].program, daemons[-1].node, event)
         time.sleep(_POLL_S)
 
 
-def _failure(state: LabState, program: str, node: str, how: str) -> LabError:
-    """What happened to a daemon, with the end of what it printed."""
+def _failure(state: LabState, program: str, node: str, event: str) -> LabError:
+    """Return an error about a daemon, with the end of its output."""
     lines: list[str] = []
     with suppress(OSError):
-        text = _output(state, program, node).read_text(errors="replace")
+        text = _output_file(state, program, node).read_text(errors="replace")
         lines = text.strip().splitlines()[-_LAST_LINES:]
     return LabError(
-        f"{program} on {node} of lab {state.name!r} {how}; it last said: "
-        f"{' | '.join(lines) or 'nothing'}; mend what it names "
+        f"{program} on {node} of lab {state.name!r} {event}; its last output: "
+        f"{' | '.join(lines) or 'nothing'}; mend the cause "
         "(the lab's Slurm is set up for Debian's version 22.05)"
     )
 
 
-def _output(state: LabState, program: str, node: str) -> Path:
-    """Where a daemon's standard output and error are kept."""
+def _output_file(state: LabState, program: str, node: str) -> Path:
+    """Return the file with a daemon's standard output and error."""
     return Path(state.directory) / "slurm" / "log" / f"{program}.{node}.out"
 
 
-def _struck(state: LabState, daemon: Daemon) -> frozenset[int]:
-    """What of a daemon and its node was still there, and has now been sent SIGKILL.
+def _kill_processes(state: LabState, daemon: Daemon) -> frozenset[int]:
+    """Send SIGKILL to a daemon and, if it is slurmd, to its node's processes; return their ids.
 
-    All are stopped first: a slurmstepd that outlived its task by a moment would tell Slurm
-    that the job failed, and no power cut leaves it time for that.
+    All are stopped first: a slurmstepd that outlives its task for a moment would report to Slurm
+    that the job failed, which a power cut prevents.
     """
-    found = {daemon.process.pid} if is_alive(daemon.process) else set()
+    pids = {daemon.process.pid} if is_alive(daemon.process) else set()
     holder = state.node(daemon.node).holder
     if daemon.program == "slurmd" and is_alive(holder):
-        found |= in_namespace(holder.net_inode) - {holder.pid}
+        pids |= processes_in(holder.net_inode) - {holder.pid}
     for number in (signal.SIGSTOP, signal.SIGKILL):
-        _signal(found, number)
-    return frozenset(found)
+        _signal(pids, number)
+    return frozenset(pids)
 
 
 def _signal(pids: Iterable[int], number: signal.Signals) -> None:

@@ -1,7 +1,7 @@
-"""Slurm's configuration: ``slurm.conf`` and ``cgroup.conf`` as text, from a lab's nodes.
+"""Write Slurm's configuration, ``slurm.conf`` and ``cgroup.conf``, from a lab's nodes.
 
-Every path in it is one that the lab mounts in its nodes, so neither a lab's name nor the
-place of its directory is ever in the text. Parameters as in slurm.conf(5) of Slurm 22.05.
+Each path in it is a mount point in the lab's nodes, so the text never contains a lab's name or the
+path of its directory. Parameters as in slurm.conf(5) of Slurm 22.05.
 """
 
 import re
@@ -10,22 +10,22 @@ from collections.abc import Sequence
 from fabricgauge.lab.spec import HEAD, address
 from fabricgauge.model.errors import LabError
 
-#: Where a lab's nodes see its Slurm's files, its configuration and munge's socket.
+#: Mount points in a lab's nodes of Slurm's files, its configuration and munge's socket.
 ROOT, ETC, MUNGE = "/run/slurm", "/etc/slurm", "/run/munge"
 
 PARTITION = "normal"
 
-#: gethostname(3) up to the first dot is how slurmd finds itself; brackets, commas and
-#: equal signs have meanings in host lists and in slurm.conf.
+#: slurmd finds itself by gethostname(3) up to the first dot; brackets, commas and equal signs
+#: have meanings in host lists and in slurm.conf.
 _NODE_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 
-#: Node names with a meaning of their own in slurm.conf(5).
+#: Node names with a special meaning in slurm.conf(5).
 _RESERVED = frozenset({"all", "default", "none"})
 
 #: A silent node is DOWN after this. Short for tests, long enough for two busy processors.
 SLURMD_TIMEOUT_S = 10
 
-#: From SIGTERM to SIGKILL for a job that is ended.
+#: Time from SIGTERM to SIGKILL when a job is ended.
 _KILL_WAIT_S = 2
 
 _SETTINGS = f"""\
@@ -66,16 +66,16 @@ InactiveLimit=0
 PropagateResourceLimits=NONE
 """
 
-#: In the nodes of a lab with Slurm /sys/fs/cgroup is empty, and to seek cgroups there would end
-#: slurmd.
+#: /sys/fs/cgroup is empty in the nodes of a lab with Slurm, and slurmd would end if it searched
+#: cgroups there.
 CGROUP_CONF = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
 
 
 def check_names(nodes: Sequence[str]) -> None:
-    """Refuse node names that Slurm would not take for one node.
+    """Refuse node names that Slurm would not read as one node.
 
     Raises:
-        LabError: a name that a lab can have and Slurm cannot.
+        LabError: a name that a lab allows but Slurm does not.
     """
     for name in nodes:
         if not _NODE_NAME.fullmatch(name) or name.lower() in _RESERVED:
@@ -86,13 +86,13 @@ def check_names(nodes: Sequence[str]) -> None:
 
 
 def slurm_conf(nodes: Sequence[str], cpus: int, memory_mib: int, mpi: str) -> str:
-    """``slurm.conf`` for these nodes in their order, in one partition that all jobs use.
+    """Return ``slurm.conf`` for these nodes in their order, in one partition for all jobs.
 
-    All nodes share the machine, so each is as large as it. ``mpi`` is the plugin of jobs that name
-    none, as ``srun --mpi=list`` calls it.
+    All nodes share the machine, so each has its size. ``mpi`` is the default plugin of jobs, by its
+    name in ``srun --mpi=list``.
 
     Raises:
-        LabError: a node's name is not one that Slurm can take.
+        LabError: Slurm does not allow a node's name.
     """
     check_names(nodes)
     lines = [f"MpiDefault={mpi}"]

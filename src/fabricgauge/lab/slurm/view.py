@@ -1,4 +1,4 @@
-"""What a lab's Slurm says of itself: asked on the head, read by pure functions."""
+"""Query the state of a lab's Slurm on the head; pure functions read the answers."""
 
 import re
 from pathlib import Path
@@ -9,10 +9,10 @@ from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.spec import HEAD
 from fabricgauge.lab.state import LabState
 
-#: Slurm's clients wait up to MessageTimeout, 10 s here, for a controller that is away.
+#: Slurm's clients wait up to MessageTimeout, 10 s here, for a controller that does not run.
 _TIMEOUT_S = 30.0
 
-#: In the order of preference; PMIx serves Open MPI and MPICH, PMI-2 MPICH and Intel MPI.
+#: Plugins in the order of preference; Open MPI and MPICH use PMIx, MPICH and Intel MPI PMI-2.
 _MPI_PREFERENCE = ("pmix", "pmi2")
 
 #: Compact node states (sinfo(1), NODE STATE CODES) of nodes that have not registered.
@@ -20,18 +20,18 @@ _ABSENT = frozenset({"down", "unk"})
 
 
 def munge_works(state: LabState) -> bool:
-    """Whether munged gives out a credential."""
-    return _ask(state, "munge", "--no-input").exit_code == 0
+    """Check whether munged issues a credential."""
+    return _run(state, "munge", "--no-input").exit_code == 0
 
 
 def mpi_plugins(state: LabState) -> frozenset[str]:
-    """The plugins that ``srun --mpi`` takes here."""
-    done = _ask(state, "srun", "--mpi=list")
+    """Return the plugins that ``srun --mpi`` accepts in this lab."""
+    done = _run(state, "srun", "--mpi=list")
     return parse_mpi_list(done.stdout + done.stderr)
 
 
 def parse_mpi_list(text: str) -> frozenset[str]:
-    """Names from ``srun --mpi=list``: one a line, among lines of several words.
+    """Return the names in the output of ``srun --mpi=list``: lines with a single word.
 
     Some versions of Slurm print ``srun:`` before each line.
     """
@@ -40,28 +40,27 @@ def parse_mpi_list(text: str) -> frozenset[str]:
 
 
 def preferred_mpi(plugins: frozenset[str]) -> str:
-    """pmix where Slurm has it, else pmi2, else none."""
+    """Return pmix if Slurm has it, else pmi2, else none."""
     return next((name for name in _MPI_PREFERENCE if name in plugins), "none")
 
 
 def controller_answers(state: LabState) -> bool:
-    """Whether slurmctld answers."""
-    return _ask(state, "scontrol", "ping").stdout.rstrip().endswith("is UP")
+    """Check whether slurmctld answers."""
+    return _run(state, "scontrol", "ping").stdout.rstrip().endswith("is UP")
 
 
 def slurmd_answers(state: LabState, node: str) -> bool:
-    """Whether a node's slurmd answers on that node."""
-    return _ask(state, "scontrol", "show", "slurmd", node=node).exit_code == 0
+    """Check whether a node's slurmd answers on that node."""
+    return _run(state, "scontrol", "show", "slurmd", node=node).exit_code == 0
 
 
 def present(state: LabState) -> frozenset[str]:
-    """Nodes that slurmctld knows to be there; none while it is away itself."""
-    return parse_present(_ask(state, "sinfo", "-h", "-N", "-o", "%N %t").stdout)
+    """Return the nodes that slurmctld reports as present; none while it does not run."""
+    return parse_present(_run(state, "sinfo", "-h", "-N", "-o", "%N %t").stdout)
 
 
 def parse_present(text: str) -> frozenset[str]:
-    """Nodes that are there, from lines of ``NODE STATE``; a ``*`` after the state says that
-    the node does not respond."""
+    """Return the present nodes from lines ``NODE STATE``; ``*`` marks a node without response."""
     rows = (line.split() for line in text.splitlines())
     return frozenset(
         row[0]
@@ -70,6 +69,6 @@ def parse_present(text: str) -> frozenset[str]:
     )
 
 
-def _ask(state: LabState, program: str, *words: str, node: str = HEAD) -> process.Completed:
+def _run(state: LabState, program: str, *words: str, node: str = HEAD) -> process.Completed:
     argv = [*entry(state, node), tools.path_of(program), *words]
     return process.run(argv, timeout_s=_TIMEOUT_S, env={"PATH": tools.SEARCH_PATH}, cwd=Path("/"))
