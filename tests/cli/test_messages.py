@@ -36,7 +36,7 @@ def test_what_a_configuration_file_says_wrongly_is_told_with_the_file(
 
 @pytest.mark.parametrize(("words", "told"), [
     (("check", "-w", "^/none/nodes"), "cannot read the nodes in '/none/nodes': No such file"),
-    (("check", "-w", "@none:group"), "there is no source of groups 'none'"),
+    (("check", "-w", "@none:group"), "no source of groups is named 'none'"),
     (("import", "guide-1gbe-osu-put-bw", "--hosts", "a=c;d"), "--hosts 'c;d' is no list of nodes"),
     (("profile", "--", "/none/app"), "no program was found in `/none/app`"),
 ])  # fmt: skip

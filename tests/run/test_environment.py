@@ -7,7 +7,7 @@ import pytest
 
 from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.run import launch
-from fabricgauge.run.environment import handed_on, kept_back
+from fabricgauge.run.environment import forwarded_names, withheld_names
 from fabricgauge.run.launchers import slurm
 from fabricgauge.run.tools import running
 
@@ -27,10 +27,10 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_names_of_a_site_are_added() -> None:
-    assert set(handed_on({**SECRETS, **NEEDED})) == set(NEEDED)
-    assert kept_back({**SECRETS, **NEEDED}) == set(SECRETS)
+    assert set(forwarded_names({**SECRETS, **NEEDED})) == set(NEEDED)
+    assert withheld_names({**SECRETS, **NEEDED}) == set(SECRETS)
     more = {"FABRICGAUGE_HAND_ON": "MY_MPI_HOME, DISPLAY nothing SLURM_JWT"}
-    assert set(handed_on({**SECRETS, **NEEDED, **more})) == {
+    assert set(forwarded_names({**SECRETS, **NEEDED, **more})) == {
         *NEEDED, *more, "MY_MPI_HOME", "DISPLAY", "SLURM_JWT"
     }  # fmt: skip
 

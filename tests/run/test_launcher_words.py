@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabricgauge.run.launcher_words import blamed
+from fabricgauge.run.launcher_words import find_lost_rank
 
 HYDRA = """
 ===================================================================================
@@ -42,25 +42,25 @@ NODES = ("c1", "c2", "c3")
 def test_the_node_or_pair_of_the_first_line_is_named(
     text: str, nodes: tuple[str, ...], what: str
 ) -> None:
-    found = blamed(f"something else\n{text}", NODES)
+    found = find_lost_rank(f"something else\n{text}", NODES)
     assert found is not None
     assert found.nodes == nodes
-    assert what in found.what
+    assert what in found.event
 
 
 @pytest.mark.parametrize("code", [1, 6, 75, 76, 99, 114])
 def test_a_rank_that_ends_itself_is_not_blamed(code: int) -> None:
-    assert blamed(HYDRA.format(code), NODES) is None
+    assert find_lost_rank(HYDRA.format(code), NODES) is None
 
 
 def test_a_host_may_say_its_full_name() -> None:
-    found = blamed("srun: error: c3.cluster.example: task 2: Killed", NODES)
+    found = find_lost_rank("srun: error: c3.cluster.example: task 2: Killed", NODES)
     assert found is not None
     assert found.nodes == ("c3",)
 
 
 def test_a_host_that_is_none_of_the_launch_is_not_blamed() -> None:
-    assert blamed("srun: error: login1: task 0: Killed", NODES) is None
+    assert find_lost_rank("srun: error: login1: task 0: Killed", NODES) is None
 
 
 RESET = (
@@ -83,5 +83,5 @@ RESET = (
 def test_a_rank_that_crashes_since_its_partner_is_gone_is_not_to_blame(
     lost: tuple[str, ...], ended: str, named: tuple[str, ...] | None
 ) -> None:
-    found = blamed("".join(map(RESET.format, lost)) + ended, NODES)
+    found = find_lost_rank("".join(map(RESET.format, lost)) + ended, NODES)
     assert (found and found.nodes) == named

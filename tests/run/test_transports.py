@@ -9,7 +9,7 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.run.transports import beside_mpi, known_transport
+from fabricgauge.run.transports import known_transport, split_launch
 
 PLACE = ("c1", "c2")
 ASKED = MeasurementRequest(transport="verbs")
@@ -32,21 +32,21 @@ def test_mpi_is_the_usual_transport() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("tcp", "there is mpi, sockets, ofi, verbs, and ofi:KEY=VALUE,… and verbs:KEY=VALUE,…"),
-        ("mpi:inline=0", "there is mpi, sockets"),
-        ("sockets:port=1", "there is mpi, sockets"),
-        ("ofi:inline=0", "no key 'inline'; there is provider, domain, messages"),
+        ("tcp", "choose from mpi, sockets, ofi, verbs, and ofi:KEY=VALUE,… and verbs:KEY=VALUE,…"),
+        ("mpi:inline=0", "choose from mpi, sockets"),
+        ("sockets:port=1", "choose from mpi, sockets"),
+        ("ofi:inline=0", "no key 'inline'; choose from provider, domain, messages"),
         ("ofi:provider=", "expected a name like tcp;ofi_rxm"),
         ("ofi:provider=-x", "expected a name like tcp;ofi_rxm"),
         ("ofi:messages=both", "expected one of tagged, plain"),
         ("verbs:", "no key ''"),
-        ("verbs:window=3", "no key 'window'; there is queue-pair, queue-pairs, gid-index"),
-        ("verbs:inline", "'inline' is not understood; expected a number from 0 to 65536"),
+        ("verbs:window=3", "no key 'window'; choose from queue-pair, queue-pairs, gid-index"),
+        ("verbs:inline", "'inline' is not valid; expected a number from 0 to 65536"),
         ("verbs:path-mtu=1500", "expected one of 256, 512, 1024, 2048, 4096"),
         ("verbs:queue-pair=srd", "expected one of rc, uc, ud, xrc"),
-        ("verbs:queue-pair=dc", "need the library of one vendor's adapters; take xrc"),
+        ("verbs:queue-pair=dc", "(dc) need the library"),
         ("verbs:service-level=16", "from 0 to 15"),
-        ("verbs:inline=-1", "not understood"),
+        ("verbs:inline=-1", "not valid"),
     ],
 )
 def test_what_is_not_known_is_refused_with_what_there_is(text: str, told: str) -> None:
@@ -57,7 +57,7 @@ def test_what_is_not_known_is_refused_with_what_there_is(text: str, told: str) -
 
 def test_mpi_goes_over_the_addresses_beside_the_ports() -> None:
     fabric = alike(rdma_nodes.ROCE)
-    launch, words = beside_mpi("verbs:inline=0", fabric, launch_on(fabric, "roce"))
+    launch, words = split_launch("verbs:inline=0", fabric, launch_on(fabric, "roce"))
     subnet = next(one.subnet for one in fabric.ip_networks)
     assert (launch.subnet, launch.ports) == (subnet, ())
     assert words == (
@@ -68,7 +68,7 @@ def test_mpi_goes_over_the_addresses_beside_the_ports() -> None:
 
 def test_without_addresses_mpi_has_its_own_choice() -> None:
     fabric = alike(rdma_nodes.OPA)
-    launch, words = beside_mpi("verbs", fabric, launch_on(fabric, "omni-path"))
+    launch, words = split_launch("verbs", fabric, launch_on(fabric, "omni-path"))
     assert (launch.network, launch.subnet, launch.ports) == (None, None, ())
     assert words == ("--transport", "verbs", "--rdma-ports", "hfi1_0:1")
 

@@ -20,7 +20,7 @@ from fabricgauge.model.run import Ended
 from fabricgauge.plan.outlook import estimated_s
 from fabricgauge.plan.search import Group, broken_alone, culprits
 from fabricgauge.run.launch import engine_gave_up
-from fabricgauge.run.launcher_words import blamed
+from fabricgauge.run.launcher_words import find_lost_rank
 from fabricgauge.words.sentences import between, listed
 
 #: The check of these findings, and the rule that judges them.
@@ -155,13 +155,12 @@ def _finding_of_unanswered(launch: PlannedLaunch, culprit: ConnectionFault) -> F
 
 def culprit_from_output(failed: FailedLaunch) -> CulpritFindings | None:
     """Return the nodes that the launcher's output names, if any."""
-    blame = blamed(failed.printed, failed.launch.nodes)
-    if blame is None:
+    lost = find_lost_rank(failed.printed, failed.launch.nodes)
+    if lost is None:
         return None
-    evidence = (f"launch {failed.launch.number}: {blame.said}",)
-    return CulpritFindings(
-        (_finding(failed.launch, blame.nodes, blame.what, evidence),), (_culprit(blame.nodes),)
-    )
+    evidence = (f"launch {failed.launch.number}: {lost.line}",)
+    finding = _finding(failed.launch, lost.nodes, lost.event, evidence)
+    return CulpritFindings((finding,), (_culprit(lost.nodes),))
 
 
 def culprit_from_pair(failed: FailedLaunch) -> CulpritFindings | None:

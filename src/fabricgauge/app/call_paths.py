@@ -19,7 +19,7 @@ from fabricgauge.model.run import Ended
 from fabricgauge.parse.call_path import call_path, traced_call
 from fabricgauge.run.launch import Running
 from fabricgauge.run.mpi_impls.table import command
-from fabricgauge.run.transports import OFI, VERBS, beside_mpi, needs_ports
+from fabricgauge.run.transports import OFI, VERBS, needs_ports, split_launch
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.words.networks import is_loopback, loopback_of
 
@@ -186,7 +186,7 @@ def _beside(
     carrier: str, fabric: Fabric, launch: PlannedLaunch
 ) -> tuple[PlannedLaunch, tuple[str, ...]]:
     """The launch as MPI makes it, and where what carries the calls finds its own address."""
-    made, words = beside_mpi(carrier, fabric, launch)
+    made, words = split_launch(carrier, fabric, launch)
     subnet = "127.0.0.0/8" if way_of(launch) == LOOPBACK else made.subnet
     named = msgspec.structs.replace(made, network=launch.network) if launch.ports else made
     return named, (*words, *(("--pin", subnet) if subnet else ()))

@@ -26,7 +26,7 @@ from fabricgauge.plan.search import AT_ONCE, Group, search_cases
 from fabricgauge.process import MARKER
 from fabricgauge.run.launch import Running, case_lines, printed
 from fabricgauge.run.mpi_impls.table import command
-from fabricgauge.run.transports import beside_mpi
+from fabricgauge.run.transports import split_launch
 from fabricgauge.sim.simulate import prepared
 
 #: How long a case may stay silent past its budget before its launch is given up.
@@ -74,7 +74,7 @@ def planned_command(context: RunContext, launch: PlannedLaunch) -> LaunchCommand
     """Return the command that makes a launch; nothing is started."""
     options = launch_options(context.plan, launch)
     if context.plan.transport:
-        launch, words = beside_mpi(context.plan.transport, context.fabric, launch)
+        launch, words = split_launch(context.plan.transport, context.fabric, launch)
         options = (*options, *words)
     simulation = context.target.simulation
     if simulation is not None:
@@ -113,7 +113,7 @@ def _make_launch(context: RunContext, launch: PlannedLaunch) -> Ended:
         silent_s=silent_s,
         started_silent_s=silent_s - START_S + GRACE_S,
         marker=watch.mark,
-        look=watch.look,
+        is_hopeless=watch.look,
     )
     unparsed: list[str] = []
     gave_up = ""

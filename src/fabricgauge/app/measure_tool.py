@@ -35,7 +35,13 @@ from fabricgauge.plan.pair_jobs import apart
 from fabricgauge.process import ChildGroup
 from fabricgauge.run.mpi_impls.table import mpi_impl_of
 from fabricgauge.run.tools.interface import CLIENT, DEVICE, FOLDER, PORT, SERVER
-from fabricgauge.run.tools.running import SuiteLaunch, listens, run_suite, serving, telling
+from fabricgauge.run.tools.running import (
+    SuiteLaunch,
+    await_listener,
+    run_suite,
+    server_command,
+    with_placement,
+)
 from fabricgauge.words.sentences import counted, listed
 
 #: How long a program may say nothing: some print only at their end.
@@ -139,21 +145,21 @@ def suite_launch(context: RunContext, launch: PlannedLaunch) -> SuiteLaunch:
             raise CannotRun(f"{suite.tool.name} needs an MPI; name one with --mpi")
         words = (*_variables(context, launch), *_filled(suite, start.client, {}))
         alone = len(set(launch.nodes)) == len(launch.nodes)
-        program = telling(
+        program = with_placement(
             words, pinned_interfaces(fabric, launch),
             nearest_gpu=alone and bool(suite.tool.of_pairs),
         )  # fmt: skip
         return SuiteLaunch(mpi_impl_of(suite.mpi).command(suite.mpi, launch, access, program))
     ends = _ends(fabric, launch)
     client, server = (
-        telling(_filled(suite, words, _meant(fabric, ends, end)), {}, rank)
+        with_placement(_filled(suite, words, _meant(fabric, ends, end)), {}, rank)
         for rank, (words, end) in enumerate(zip((start.client, start.server), ends, strict=True))
     )
     hosts = {host.node: host for host in access.hosts}
     here, there = (hosts[node] for node in launch.nodes)
     begun = LaunchCommand(tuple(here.through(client)), {})
-    listening = LaunchCommand(serving(there, server), {})
-    return SuiteLaunch(begun, listening, tuple(there.through(listens(start.port))))
+    listening = LaunchCommand(server_command(there, server), {})
+    return SuiteLaunch(begun, listening, tuple(there.through(await_listener(start.port))))
 
 
 def _variables(context: RunContext, launch: PlannedLaunch) -> tuple[str, ...]:

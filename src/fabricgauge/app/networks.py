@@ -19,7 +19,7 @@ from fabricgauge.model.groups import grouped
 from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.plan.plan import Targets
-from fabricgauge.run.transports import carries, needs_ports
+from fabricgauge.run.transports import can_use, needs_ports
 from fabricgauge.words.networks import whole_of
 from fabricgauge.words.sentences import listed
 
@@ -80,7 +80,7 @@ def _joining(networks: Sequence[Network], place: tuple[str, ...]) -> list[Networ
 
 def _usable(request: MeasurementRequest, fabric: Fabric) -> tuple[Network, ...]:
     if request.transport:
-        return tuple(one for one in fabric.networks if carries(request.transport, one))
+        return tuple(one for one in fabric.networks if can_use(request.transport, one))
     return fabric.ip_networks if request.tool else fabric.networks
 
 

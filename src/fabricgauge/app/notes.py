@@ -126,7 +126,7 @@ def _transports_of(directory: RunDirectory, launch: Launch, mpi: str) -> Iterato
         text = _head_of(folder / name, directory.path)
         lines = [line for line in text.splitlines() if not line.startswith("{")]
         for line in lines:
-            yield from mpi_impl.ways(line)
+            yield from mpi_impl.parse_transports(line)
         yield from gpu_ways(lines)
 
 

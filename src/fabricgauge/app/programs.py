@@ -10,10 +10,10 @@ from fabricgauge.engines.find import describe_mpi, embedded_mpi, find_mpis, mpi_
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.run.tools.find import programs
+from fabricgauge.run.tools.find import find_programs
 from fabricgauge.run.tools.interface import Effort, Tool
 from fabricgauge.run.tools.table import EFFORTS, TOOLS
-from fabricgauge.run.transports import VERBS, known_transport, values_of
+from fabricgauge.run.transports import VERBS, known_transport, transport_values
 
 
 class Suite(msgspec.Struct, frozen=True):
@@ -78,11 +78,11 @@ def suite_for(request: MeasurementRequest, progress: Progress) -> Suite:
     if tool is None:
         suites = f"{', '.join(TOOLS)}; inside nodes nvbandwidth and rocm-bandwidth-test"
         raise UsageError(f"unknown suite {name!r}; available: {suites}")
-    verbs = values_of(known_transport(f"{VERBS}:{options}")) if colon else {}
+    verbs = transport_values(known_transport(f"{VERBS}:{options}")) if colon else {}
     if unknown := [key for key in verbs if key not in tool.keys]:
         keys = f"it has {', '.join(tool.keys)}" if tool.keys else "it has no keys"
         raise UsageError(f"--tool {name} has no key {', '.join(unknown)}; {keys}")
-    tool_programs = programs(
+    tool_programs = find_programs(
         tool, (Path(request.tool_path).resolve(),) if request.tool_path else ()
     )
     effort = msgspec.structs.replace(EFFORTS[request.profile], verbs=verbs)

@@ -36,8 +36,8 @@ from fabricgauge.model.verdict import Verdict
 from fabricgauge.parse.tasks import placement as placed
 from fabricgauge.plan.design import AS_IT_IS, ENVIRONMENT, design
 from fabricgauge.run.mpi_impls.interface import is_pinned
-from fabricgauge.run.mpi_impls.table import started
-from fabricgauge.run.tools.running import SuiteLaunch, run_suite, telling
+from fabricgauge.run.mpi_impls.table import start_command
+from fabricgauge.run.tools.running import SuiteLaunch, run_suite, with_placement
 from fabricgauge.store.run_directory import RunDirectory
 
 #: What can be varied of a program that is built already.
@@ -232,9 +232,9 @@ def _command(
     ]
     record = (f"LD_PRELOAD={what.library}", f"{FOLDER_VARIABLE}={kept}")
     interfaces = pinned_interfaces(fabric, launch) if is_pinned(launch) else {}
-    program = telling(("env", *record, *variables, *what.argv), interfaces)
+    program = with_placement(("env", *record, *variables, *what.argv), interfaces)
     access = msgspec.structs.replace(target.access, bind=said.get("bind", ""))
-    return SuiteLaunch(started(what.mpi, launch, access, program))
+    return SuiteLaunch(start_command(what.mpi, launch, access, program))
 
 
 def _curve(what: Application, found: ApplicationProfile | None) -> tuple[SuiteCurve, ...]:

@@ -29,7 +29,7 @@ from fabricgauge.model.request import OWN_LAB, MeasurementRequest, applicable, r
 from fabricgauge.model.topology import Topology
 from fabricgauge.parse.topology import topology_of
 from fabricgauge.run.launchers import LAUNCHERS, launcher_of
-from fabricgauge.run.launchers.nodes import chosen, expand
+from fabricgauge.run.launchers.nodes import expand, select_nodes
 from fabricgauge.run.tools.table import TOOLS
 from fabricgauge.settings import Settings
 from fabricgauge.sim.platform import simulated_fabric
@@ -157,7 +157,7 @@ def _chosen(
     request: MeasurementRequest, known_nodes: tuple[str, ...], place: str
 ) -> tuple[str, ...]:
     """Return the nodes of the request, after a check that they exist."""
-    nodes = chosen(request, known_nodes)
+    nodes = select_nodes(request, known_nodes)
     if unknown := [node for node in nodes if node not in known_nodes]:
         examples = (
             ", ".join(known_nodes)

@@ -10,7 +10,7 @@ from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.collect import result_options
 from fabricgauge.cli.options import Printing
 from fabricgauge.model.batch import Request
-from fabricgauge.run.batch.options import further
+from fabricgauge.run.batch.options import check_options
 from fabricgauge.store.run_directory import find
 
 
@@ -90,7 +90,7 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **options
         cli_options.refuse_without_effect(ctx, _WITH_RESUME, reason)
     request = cli_options.build_request({**options, "nodes": None, "launcher": None})
     job_options = {name: options[name] for name in _SBATCH_OPTIONS}
-    job = Request(nodes=nodes, further=further(options["sbatch"]), **job_options)
+    job = Request(nodes=nodes, further=check_options(options["sbatch"]), **job_options)
     starter = options["launcher"]
     with progress_shown(options["quiet"]) as progress:
         submission = Submission(printing, progress, options["dry_run"], options["no_wait"])

@@ -1,4 +1,4 @@
-"""One launch of the engine: raw files first, then each line to the reader, no orphans."""
+"""Run one launch of the engine: store its raw output, yield its lines, leave no process behind."""
 
 import math
 import os
@@ -17,45 +17,45 @@ from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.model.plan import Case
 from fabricgauge.model.run import Ended
 from fabricgauge.process import MARKER, ProgramStream, end_marked
-from fabricgauge.run.environment import kept_back
+from fabricgauge.run.environment import withheld_names
 
 #: The engine's exit statuses, docs/development/engine-output.md.
 TIMEOUT_STATUS = 75
 MEANING = {
     64: "the engine did not understand its options",
     65: "the engine did not understand its list of cases",
-    69: "a node lacks what was to be used: an interface in the subnet, an RDMA port, verbs, a GPU",
-    70: "the engine met a fault of its own",
+    69: "a node lacks a resource: an interface in the subnet, an RDMA port, verbs, or a GPU",
+    70: "the engine has an internal error",
     71: "a node had no memory or no thread left for the engine",
     74: "the engine's records could not be written",
-    TIMEOUT_STATUS: "a case went past its time budget and the launch was given up",
-    76: "a call of MPI, or of the transport beside it, failed",
+    TIMEOUT_STATUS: "a case exceeded its time budget and the launch was ended",
+    76: "a call of MPI or of the transport failed",
     77: "the system does not permit it",
-    124: "the launch went past its limit of time and was ended",
-    126: "the program that starts the ranks may not be executed",
+    124: "the launch exceeded its time limit and was ended",
+    126: "the program that starts the ranks cannot be executed",
     127: "the program that starts the ranks was not found",
     255: "the launcher did not reach a node, or lost a process there",
 }
 
-#: The engine's last record. All results are safe once it is there, and the launcher has
-#: this long to end: MPI_Finalize of MPICH 4.0 over UCX now and then never returns.
+#: The engine's last record. All results are safe when it arrives. The launcher then has
+#: FAREWELL_S to end: MPI_Finalize of MPICH 4.0 over UCX sometimes never returns.
 FOOTER = '{"record":"footer"'
 FAREWELL_S = 5.0
 
-#: How our own programs' lines on standard error begin. They write one only when they give
-#: up, and where one rank did so the launcher may wait for the others without end.
-ENGINE_SAYS = ("fabricgauge-engine:", "fabricgauge-path:")
+#: Prefixes of our programs' lines on standard error. A rank writes such a line only if it gives up;
+#: the launcher may then wait for the other ranks without end.
+ENGINE_PREFIXES = ("fabricgauge-engine:", "fabricgauge-path:")
 HOPELESS_S = 5.0
 
-#: Lines of standard error to quote, and how much of its end to look at.
+#: Number of quoted lines of standard error, and the size of its end that is searched.
 QUOTED_LINES = 4
 TAIL_BYTES = 16384
 
 
 def case_lines(cases: Sequence[Case]) -> str:
-    """The engine's standard input: one line per case (docs/development/engine-output.md).
+    """Return the engine's standard input, one line per case (docs/development/engine-output.md).
 
-    The last line says that it is the last: Open MPI 5 does not pass the end of input on.
+    The last line marks the end: Open MPI 5 does not forward the end of input.
     """
     return "".join(f"{' '.join(_words(case))}\n" for case in cases) + "end\n"
 
@@ -65,37 +65,36 @@ def _words(case: Case) -> Iterator[str]:
     yield f"pattern={case.pattern} bytes={case.message_bytes} window={case.window}"
     yield f"origin={case.origin} target={case.target} budget_s={case.budget_s:g}"
     for key in ("ranks", "pairs", "concurrent", "load", "epoch", "threads"):
-        said = getattr(case, key)
-        if said != getattr(_PLAIN, key):
-            yield f"{key}={said}"
+        value = getattr(case, key)
+        if value != getattr(_DEFAULTS, key):
+            yield f"{key}={value}"
     if case.rounds:
         yield f"rounds={ranges(case.rounds)}"
 
 
-#: The optional keys of a line are left out where they say what the engine takes anyway.
-_PLAIN = Case("", "latency", 0, 1, 0, 1, 1.0)
+#: The engine's defaults: a line leaves keys with these values out.
+_DEFAULTS = Case("", "latency", 0, 1, 0, 1, 1.0)
 
 
 def ranges(ascending: Sequence[int]) -> str:
-    """Ascending whole numbers as the engine reads them: ``0-3,8``."""
-    # What a number exceeds its place by is the same along an unbroken run.
-    runs = groupby(enumerate(ascending), lambda placed: placed[1] - placed[0])
-    ends = ([number for _, number in run] for _, run in runs)
-    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in ends)
+    """Return ascending whole numbers in the engine's syntax, e.g. ``0-3,8``."""
+    # In consecutive numbers the difference between a number and its index is constant.
+    groups = groupby(enumerate(ascending), lambda item: item[1] - item[0])
+    runs = ([number for _, number in group] for _, group in groups)
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 class Running:
-    """``command`` started with ``cases_text`` on its standard input.
+    """A running ``command`` with ``cases_text`` on its standard input.
 
-    Iterating yields its raw lines, each already kept. However the loop ends, also by an interrupt,
-    the launcher and every local process that carries the launch's marker are ended before it is
-    left.
+    Iteration yields the raw lines, each already stored. When the loop ends, also by an interrupt,
+    the launcher and all local processes with the launch's marker have been ended.
 
-    ``raw_dir`` gets command.json and stdin.txt before the start, stdout.jsonl and stderr.txt
-    as they grow. After ``silent_s`` without a line on standard output the launch is
-    ended, once a record has come after ``started_silent_s``. In silence ``look(seconds)`` is asked
-    now and then whether there is no hope. ``marker``, unique to this launch, finds its processes
-    again.
+    ``raw_dir`` gets command.json and stdin.txt before the start, stdout.jsonl and stderr.txt while
+    they grow. The launch is ended after ``silent_s`` without a line on standard output, or after
+    ``started_silent_s`` once a record has arrived. During silence, ``is_hopeless(seconds)`` is
+    called from time to time; true ends the launch. ``marker`` is unique to this launch and finds
+    its processes.
 
     Raises:
         ToolMissing: the launcher does not exist or is not executable.
@@ -111,7 +110,7 @@ class Running:
         silent_s: float,
         marker: str,
         started_silent_s: float = math.inf,
-        look: Callable[[float], bool] = lambda _silent_s: False,
+        is_hopeless: Callable[[float], bool] = lambda _silent_s: False,
     ) -> None:
         self._argv, self._marker, self._stderr = command.argv, marker, raw_dir / "stderr.txt"
         self._started_silent_s = started_silent_s
@@ -120,13 +119,13 @@ class Running:
         with writing.storing(raw_dir):
             run = run_of(raw_dir)
             writing.make_folder(raw_dir, run)
-            keep_described(raw_dir, LaunchCommand(command.argv, env))
+            write_command(raw_dir, LaunchCommand(command.argv, env))
             writing.write_whole(raw_dir / "stdin.txt", cases_text.encode(), run)
             self._stream = ProgramStream(
                 command.argv, stdin=cases_text, stdout=raw_dir / "stdout.jsonl",
                 stderr=self._stderr, silent_s=silent_s, within=run, env=env,
-                without=kept_back(os.environ),
-                hopeless=lambda quiet_s: engine_gave_up(tail(self._stderr)) or look(quiet_s),
+                without=withheld_names(os.environ),
+                hopeless=lambda quiet_s: engine_gave_up(tail(self._stderr)) or is_hopeless(quiet_s),
                 hopeless_s=HOPELESS_S,
             )  # fmt: skip
         self._started = time.monotonic()
@@ -144,41 +143,41 @@ class Running:
             self.close()
 
     def close(self) -> None:
-        """End what still runs; may be called again."""
+        """End the processes that still run; may be called several times."""
         self._stream.close()
         end_marked(self._marker)
         self._wall_s = self._wall_s or time.monotonic() - self._started
 
     def ended(self) -> Ended:
-        """How the launch ended; to be asked after the loop."""
+        """Return how the launch ended; call it after the loop."""
         self.close()
-        stream, said = self._stream, tail(self._stderr)
+        stream, lines = self._stream, tail(self._stderr)
         status, message = outcome(
-            stream.exit_code, said, silent_s=stream.silent_s if stream.silent else None,
+            stream.exit_code, lines, silent_s=stream.silent_s if stream.silent else None,
             complete=self._complete,
         )  # fmt: skip
         return Ended(status, stream.exit_code, message, self._argv, self._wall_s)
 
 
-def keep_described(raw_dir: Path, described: object) -> None:
-    """Write what is started as command.json."""
-    text = msgspec.json.format(msgspec.json.encode(described), indent=2)
+def write_command(raw_dir: Path, command: object) -> None:
+    """Write the started command, or commands, as command.json."""
+    text = msgspec.json.format(msgspec.json.encode(command), indent=2)
     writing.write_whole(raw_dir / "command.json", text + b"\n", run_of(raw_dir))
 
 
 def run_of(path: Path) -> Path:
-    """The run directory in whose ``raw`` a file or folder is: no link leads out of it."""
-    return next((one.parent for one in path.parents if one.name == "raw"), path.parent)
+    """Return the run directory of a file or folder below ``raw``; no link leads out of it."""
+    return next((folder.parent for folder in path.parents if folder.name == "raw"), path.parent)
 
 
-#: Where in their own sources Hydra's and MPICH's programs gave up: said after the reason.
+#: A place in the sources of Hydra or MPICH, printed after the reason of a failure.
 _SOURCE_LINE = re.compile(r"\(\S+\.c:\d+\): ")
 
-#: What Hydra says where a host has no IPv4 address: it asks for no other (mpl_sockaddr.c and
-#: hydra's sock.c, MPICH 4.0.2 and 5.0.2).
+#: Hydra's message about a host without an IPv4 address, the only kind that it looks up
+#: (mpl_sockaddr.c and hydra's sock.c, MPICH 4.0.2 and 5.0.2).
 _NO_IPV4 = re.compile(r"unable to get host address for (\S{1,253})")
 
-#: What MPIs say because we asked what carries their messages: see the stacks' ``tells``.
+#: Output of MPIs that we requested ourselves: see ``verbose_variables`` of the MPIs.
 _CHATTER = re.compile(
     r" UCX  (?:INFO|DIAG) | mca: (?:base|bml): | select: init| btl: ?tcp: |MPI startup\(\): "
     r"|^\[\d+\.\d+\] \[[^\]]*\] +[|+]"
@@ -186,10 +185,10 @@ _CHATTER = re.compile(
 
 
 def tail(path: Path, within: Path | None = None) -> tuple[str, ...]:
-    """The telling lines of a file's end: the engine's own, then the last of the others.
+    """Return the informative lines at a file's end: the engine's lines first, then the last others.
 
-    MPI's launchers say much after the engine has told the reason. Rulers, empty lines and
-    repetitions are left out; lines of their source files stand only where there is nothing else.
+    MPI's launchers print much after the engine's reason. Leaves out rulers, empty lines and
+    repetitions, and lines about source files if there are others.
     """
     try:
         lines = (
@@ -197,21 +196,22 @@ def tail(path: Path, within: Path | None = None) -> tuple[str, ...]:
         )
     except OSError as error:
         return (f"{path.name} cannot be read: {error.strerror}",)
-    telling = [
+    informative = [
         line.strip()[:300]
         for line in lines
         if any(sign.isalnum() for sign in line) and not _CHATTER.search(line[:300])
     ]
-    engines = [line for line in dict.fromkeys(telling) if line.startswith(ENGINE_SAYS)]
-    others = [line for line in telling if not line.startswith(ENGINE_SAYS)]
-    reasons = [line for line in others if _NO_IPV4.search(line)][:1]
-    others = [line for line in others if not _SOURCE_LINE.search(line)] or others
-    room = max(0, QUOTED_LINES - len(engines) - len(reasons))
-    return (*engines[:QUOTED_LINES], *reasons, *others[max(0, len(others) - room) :])
+    engine_lines = [line for line in dict.fromkeys(informative) if line.startswith(ENGINE_PREFIXES)]
+    mpi_lines = [line for line in informative if not line.startswith(ENGINE_PREFIXES)]
+    reasons = [line for line in mpi_lines if _NO_IPV4.search(line)][:1]
+    mpi_lines = [line for line in mpi_lines if not _SOURCE_LINE.search(line)] or mpi_lines
+    room = max(0, QUOTED_LINES - len(engine_lines) - len(reasons))
+    last_lines = mpi_lines[max(0, len(mpi_lines) - room) :]
+    return (*engine_lines[:QUOTED_LINES], *reasons, *last_lines)
 
 
 def printed(raw_dir: Path) -> str:
-    """The end of what launcher and MPI printed, without the engine's records."""
+    """Return the end of the output of launcher and MPI, without the engine's records."""
     texts = []
     for name in ("stdout.jsonl", "stderr.txt"):
         try:
@@ -223,7 +223,7 @@ def printed(raw_dir: Path) -> str:
     return "\n".join(texts)
 
 
-#: A program or one of its libraries is not on a node: env(1) of GNU and busybox, ld.so of glibc
+#: Messages about a program or library that a node lacks: env(1) of GNU and busybox, ld.so of glibc
 #: and musl, execve(2) by MPI's launchers.
 _CANNOT_START = re.compile(
     r"/fabricgauge-(?:engine|path)\S*: .*(?:No such file or directory|Permission denied|"
@@ -232,52 +232,55 @@ _CANNOT_START = re.compile(
 )
 
 
-def engine_gave_up(said: Sequence[str]) -> bool:
-    """Whether a rank of the engine has told why it cannot go on, or could not be started."""
-    return any(line.startswith(ENGINE_SAYS) or _CANNOT_START.search(line) for line in said)
+def engine_gave_up(lines: Sequence[str]) -> bool:
+    """Check whether a rank of the engine reports why it gave up, or could not be started."""
+    return any(line.startswith(ENGINE_PREFIXES) or _CANNOT_START.search(line) for line in lines)
 
 
 def outcome(
-    exit_code: int | None, said: Sequence[str], *, silent_s: float | None, complete: bool
+    exit_code: int | None, lines: Sequence[str], *, silent_s: float | None, complete: bool
 ) -> tuple[str, str]:
-    """Status (``ok``, ``timeout``, ``silent``, ``broken``) and a sentence for a person.
+    """Return the status (``ok``, ``timeout``, ``silent``, ``broken``) and a sentence for a user.
 
-    ``silent_s`` is how long nothing had come when the launch was ended for it, None if it
-    was not. A ``complete`` launch has written its last record: it is ``ok`` however
-    its processes ended, and the sentence says how.
+    ``silent_s`` is the silence after which the launch was ended; None if it ended otherwise. A
+    ``complete`` launch has written its last record, so it is ``ok``; the sentence describes how its
+    processes ended.
     """
-    last_words = quoted(said)
-    if found := next(filter(None, map(_NO_IPV4.search, said)), None):
-        last_words = (
-            f"; this MPI's launcher connects to IPv4 addresses alone, and {found[1]} has none: give"
-            " the hosts such addresses, start the ranks with Slurm (--launcher srun), or measure"
+    output = quote_output(lines)
+    if match := next(filter(None, map(_NO_IPV4.search, lines)), None):
+        output = (
+            f"; this MPI's launcher connects only to IPv4 addresses, but {match[1]} has none: give"
+            " the hosts IPv4 addresses, start the ranks with Slurm (--launcher srun), or measure"
             " without MPI (--tool iperf3)"
         )
     if silent_s is None and exit_code == 0:
         return "ok", ""
     if complete:
-        how = "did not end" if silent_s is not None else f"broke off: {_meaning(exit_code)}"
-        return "ok", f"every case was recorded, but then MPI's own shutdown {how}{last_words}"
-    if silent_s is not None and engine_gave_up(said):
-        return "broken", f"the engine gave up, but its launcher did not end{last_words}"
+        end = "did not end" if silent_s is not None else f"failed: {_meaning(exit_code)}"
+        return "ok", f"all cases were recorded, but MPI's shutdown {end}{output}"
+    if silent_s is not None and engine_gave_up(lines):
+        return "broken", f"the engine gave up, but its launcher did not end{output}"
     if silent_s is not None:
-        why = f"nothing came for {silent_s:g} s, so the launch was ended"
-        return "silent", f"{why}; a node or a link on the way may be dead{last_words}"
+        reason = f"no output for {silent_s:g} s, so the launch was ended"
+        return "silent", f"{reason}; a node or a link may be dead{output}"
     status = "timeout" if exit_code == TIMEOUT_STATUS else "broken"
-    return status, f"{_meaning(exit_code)}{last_words}"
+    return status, f"{_meaning(exit_code)}{output}"
 
 
-def quoted(said: Sequence[str]) -> str:
-    """The end of a sentence: a program's last words."""
-    return f"; it said: {' | '.join(said)}" if said else "; it said nothing"
+def quote_output(lines: Sequence[str]) -> str:
+    """Return the end of a sentence that quotes a program's last output.
+
+    Recorded runs contain this form, and readers of their messages split at it.
+    """
+    return f"; it said: {' | '.join(lines)}" if lines else "; it said nothing"
 
 
 def _meaning(exit_code: int | None) -> str:
     if exit_code is None:
-        return "the launch was not waited for"
+        return "the launch ended without an exit status"
     if exit_code < 0:
         return f"the launcher was ended by {_signal_name(-exit_code)}"
-    meaning = MEANING.get(exit_code, "the launch broke off")
+    meaning = MEANING.get(exit_code, "the launch failed")
     return f"{meaning} (exit status {exit_code})"
 
 

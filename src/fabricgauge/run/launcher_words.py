@@ -1,4 +1,4 @@
-"""What launchers and MPIs print when a rank or a connection is lost → the node or pair that it was.
+"""Find the lost node or pair in the messages of launchers and MPIs about a rank or connection.
 
 Sources: runs of MPICH 4.0 and 5.0 (Hydra prints it on standard output), Intel MPI 2021.18, Open MPI
 4.1 (odls, btl_tcp_endpoint.c) and 5.0 (PRRTE's help-prun.txt), srun of Slurm 22.05.
@@ -9,76 +9,80 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-#: Signals by which a rank does not end itself: SIGBUS, SIGKILL and SIGSEGV. One that sends itself
-#: another, or exits, may have lost its partner.
+#: Signals that a rank does not send to itself: SIGBUS, SIGKILL and SIGSEGV. A rank that exits or
+#: ends by another signal may have lost its partner.
 _SIGNALS = {"7": "SIGBUS", "9": "SIGKILL", "11": "SIGSEGV"}
 _SIGNAL = r"(?P<signal>7|9|11)\b"
 
-_SAYINGS = (
+_LOSS_MESSAGES = (
     re.compile(
         rf"PID \d+ RUNNING AT (?P<node>\S+)\s+=\s+(?:EXIT CODE|KILLED BY SIGNAL): {_SIGNAL}"
     ),
     re.compile(rf"on node (?P<node>\S+) exited\s+on\s+signal {_SIGNAL}"),
     re.compile(
-        r"srun: error: (?P<node>[\w.-]+): task \d+: (?P<said>Killed|Bus error|Segm\w+ fault)"
+        r"srun: error: (?P<node>[\w.-]+): task \d+: (?P<reason>Killed|Bus error|Segm\w+ fault)"
     ),
     re.compile(r"srun: error: Node failure on (?P<node>[\w.-]+)"),
-    re.compile(r"from (?P<node>\S+) to: (?P<other>\S+) Unable to connect to the peer"),
+    re.compile(r"from (?P<node>\S+) to: (?P<peer>\S+) Unable to connect to the peer"),
 )
 
 
-#: UCX 1.1x of a rank that loses a partner; MPICH may end by SIGSEGV then, and Hydra names that rank
-#: if it hears of it first. The host is that of the rank.
+#: Message of UCX 1.1x about a rank that loses a partner; the host is the rank's. MPICH may then end
+#: by SIGSEGV, and Hydra names that rank if it notices it first.
 _RESET = re.compile(
     r"^\[\d+\.\d+\] \[(?P<node>[^:\]]+):\d+:\d+\].*Connection reset by remote peer", re.MULTILINE
 )
 
 
-class Blamed(msgspec.Struct, frozen=True):
-    """One node, or two that form a pair; ``what`` happened, ``said`` is the launcher's line."""
+class LostRank(msgspec.Struct, frozen=True):
+    """One node, or two nodes that form a pair; ``event`` is in words, ``line`` the launcher's."""
 
     nodes: tuple[str, ...]
-    what: str
-    said: str
+    event: str
+    line: str
 
 
-def blamed(text: str, nodes: Collection[str]) -> Blamed | None:
-    """Whom the output of a launch names first, if that is one of its ``nodes``.
+def find_lost_rank(text: str, nodes: Collection[str]) -> LostRank | None:
+    """Return the first loss in the output of a launch that concerns one of its ``nodes``.
 
-    A rank that lost a partner before it crashed is not to blame; one whose partners all did is.
+    A rank that lost a partner and then crashed is not the cause. A rank that all its partners lost
+    is the cause.
     """
-    resets = {node: one[0] for one in _RESET.finditer(text) for node in _known(one, nodes)}
-    found = [
-        one
-        for pattern in _SAYINGS
-        for one in pattern.finditer(text)
-        if one.groupdict().get("signal") != "11" or resets.keys().isdisjoint(_known(one, nodes))
+    resets = {
+        node: match[0] for match in _RESET.finditer(text) for node in _named_nodes(match, nodes)
+    }
+    matches = [
+        match
+        for pattern in _LOSS_MESSAGES
+        for match in pattern.finditer(text)
+        if match.groupdict().get("signal") != "11"
+        or resets.keys().isdisjoint(_named_nodes(match, nodes))
     ]
-    for one in sorted(found, key=re.Match.start):
-        names = tuple(_known(one, nodes))
+    for match in sorted(matches, key=re.Match.start):
+        names = tuple(_named_nodes(match, nodes))
         if names:
-            return Blamed(names, _what(one), " ".join(one[0].split()))
-    left = [node for node in dict.fromkeys(nodes) if node not in resets]
-    if resets and len(left) == 1:
-        what = "its rank is gone: all others lost their connections to it"
-        return Blamed((left[0],), what, next(iter(resets.values())))
+            return LostRank(names, _describe_event(match), " ".join(match[0].split()))
+    without_reset = [node for node in dict.fromkeys(nodes) if node not in resets]
+    if resets and len(without_reset) == 1:
+        event = "its rank is gone: all other ranks lost their connections to it"
+        return LostRank((without_reset[0],), event, next(iter(resets.values())))
     return None
 
 
-def _known(found: "re.Match[str]", nodes: Collection[str]) -> Iterator[str]:
-    """A host may say its full name, where the node was named by its first part, or the reverse."""
-    groups = found.groupdict()
-    for name in (groups["node"], groups.get("other")):
+def _named_nodes(match: "re.Match[str]", nodes: Collection[str]) -> Iterator[str]:
+    """Return the nodes in a message; full host names and their first parts are equal."""
+    groups = match.groupdict()
+    for name in (groups["node"], groups.get("peer")):
         short = (name or "").partition(".")[0]
         yield from [node for node in nodes if node == name or node.partition(".")[0] == short][:1]
 
 
-def _what(found: "re.Match[str]") -> str:
-    groups = found.groupdict()
-    if "other" in groups:
+def _describe_event(match: "re.Match[str]") -> str:
+    groups = match.groupdict()
+    if "peer" in groups:
         return "MPI could not connect them"
     if signal := groups.get("signal"):
         return f"its rank was ended by {_SIGNALS[signal]}"
-    if said := groups.get("said"):
-        return f"its rank was ended: {said}"
+    if reason := groups.get("reason"):
+        return f"its rank was ended: {reason}"
     return "Slurm reports that the node failed"

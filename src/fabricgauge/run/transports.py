@@ -1,7 +1,7 @@
-"""What carries the engine's data beside MPI: what can be asked for, and a launch's own words.
+"""Check the transports that carry the engine's data instead of MPI, and build their options.
 
-MPI starts the ranks and carries what controls them, over an IP network: the one that is meant, or
-one beside the ports that are.
+MPI still starts the ranks and carries control messages over an IP network: the measured one, or one
+that joins the same nodes as the measured RDMA ports.
 """
 
 import re
@@ -15,17 +15,17 @@ from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.plan import PlannedLaunch
 
 MPI, OFI, VERBS = "mpi", "ofi", "verbs"
-#: Technologies whose ports have verbs and need no connection manager, as those of iWARP do.
+#: Technologies with verbs that need no connection manager; iWARP needs one.
 TECHNOLOGIES = ("infiniband", "omni-path", "roce-v1", "roce-v2")
-#: Providers of libfabric that use ports by themselves, by the word before the first ``;``: whether
-#: they call their domains by the port's device (fi_verbs(7), fi_efa(7), fi_cxi(7)).
-_OF_PORTS: Mapping[str, bool] = MappingProxyType({
+#: Providers of libfabric that use RDMA ports, by the word before the first ``;``: true if their
+#: domains have the names of the ports' devices (fi_verbs(7), fi_efa(7), fi_cxi(7)).
+_PORT_PROVIDERS: Mapping[str, bool] = MappingProxyType({
     "verbs": True, "efa": True, "cxi": True, "psm2": False, "psm3": False, "opx": False,
 })  # fmt: skip
-#: What libfabric calls providers and domains.
+#: Names of libfabric's providers and domains.
 _NAME = "[A-Za-z0-9_][A-Za-z0-9_;.-]{0,63}"
-#: Keys of ``TRANSPORT:KEY=VALUE,…`` are options of the engine: the range of each, its values, or
-#: what it is made of.
+#: Keys of ``TRANSPORT:KEY=VALUE,…``, which are options of the engine, each with its range, its
+#: values, or a pattern.
 KEYS: Mapping[str, Mapping[str, range | tuple[str, ...] | str]] = MappingProxyType({
     "sockets": {},
     OFI: {"provider": _NAME, "domain": _NAME, "messages": ("tagged", "plain")},
@@ -45,90 +45,90 @@ KEYS: Mapping[str, Mapping[str, range | tuple[str, ...] | str]] = MappingProxyTy
 
 
 def known_transport(text: str) -> str:
-    """The transport as ``--transport`` names it; empty for MPI.
+    """Return the transport that ``--transport`` names; empty for MPI.
 
     Raises:
-        UsageError: there is no such transport, key or value; the message says what there is.
+        UsageError: unknown transport, key or value; the message lists the known ones.
     """
-    name, colon, rest = text.strip().partition(":")
+    name, colon, pairs = text.strip().partition(":")
     if name not in (MPI, *KEYS) or (colon and not KEYS.get(name)):
-        keyed = " and ".join(f"{one}:KEY=VALUE,…" for one, keys in KEYS.items() if keys)
-        there = f"{', '.join((MPI, *KEYS))}, and {keyed}"
-        raise UsageError(f"no transport {text!r}; there is {there}")
-    for word in rest.split(",") if colon else ():
-        _require(name, word)
+        with_keys = " and ".join(f"{known}:KEY=VALUE,…" for known, keys in KEYS.items() if keys)
+        choices = f"{', '.join((MPI, *KEYS))}, and {with_keys}"
+        raise UsageError(f"no transport {text!r}; choose from {choices}")
+    for pair in pairs.split(",") if colon else ():
+        _check_pair(name, pair)
     return "" if name == MPI else text.strip()
 
 
-def _require(name: str, word: str) -> None:
-    key, _, value = word.partition("=")
+def _check_pair(name: str, pair: str) -> None:
+    key, _, value = pair.partition("=")
     if key not in KEYS[name]:
-        raise UsageError(f"{name} have no key {key!r}; there is {', '.join(KEYS[name])}")
-    if word == "queue-pair=dc":
+        raise UsageError(f"{name} has no key {key!r}; choose from {', '.join(KEYS[name])}")
+    if pair == "queue-pair=dc":
         raise UsageError(
             f"{name}: dynamically connected queue pairs (dc) need the library of one vendor's"
-            " adapters; take xrc, which saves connections as well, or ud"
+            " adapters; use xrc, which also saves connections, or ud"
         )
-    known = KEYS[name][key]
-    if isinstance(known, tuple):
-        fine, expected = value in known, f"one of {', '.join(known)}"
-    elif isinstance(known, str):
-        fine, expected = bool(re.fullmatch(known, value)), "a name like tcp;ofi_rxm"
+    allowed = KEYS[name][key]
+    if isinstance(allowed, tuple):
+        valid, expected = value in allowed, f"one of {', '.join(allowed)}"
+    elif isinstance(allowed, str):
+        valid, expected = bool(re.fullmatch(allowed, value)), "a name like tcp;ofi_rxm"
     else:
-        fine = bool(re.fullmatch("[0-9]{1,6}", value)) and int(value) in known
-        expected = f"a number from {known[0]} to {known[-1]}"
-    if not fine:
-        raise UsageError(f"{name}: {word!r} is not understood; expected {expected}")
+        valid = bool(re.fullmatch("[0-9]{1,6}", value)) and int(value) in allowed
+        expected = f"a number from {allowed[0]} to {allowed[-1]}"
+    if not valid:
+        raise UsageError(f"{name}: {pair!r} is not valid; expected {expected}")
 
 
-def values_of(transport: str) -> dict[str, str]:
-    """The values by their keys, of a transport that is known."""
-    said = transport.partition(":")[2]
-    return dict(word.split("=", 1) for word in said.split(",")) if said else {}
+def transport_values(transport: str) -> dict[str, str]:
+    """Return the values of a known transport by their keys."""
+    pairs = transport.partition(":")[2]
+    return dict(pair.split("=", 1) for pair in pairs.split(",")) if pairs else {}
 
 
 def _provider(transport: str) -> str:
-    return values_of(transport).get("provider", "").partition(";")[0]
+    return transport_values(transport).get("provider", "").partition(";")[0]
 
 
 def needs_ports(transport: str) -> bool:
-    """Whether it uses RDMA ports and no addresses."""
-    return transport.partition(":")[0] == VERBS or _provider(transport) in _OF_PORTS
+    """Check whether a transport uses RDMA ports and no addresses."""
+    return transport.partition(":")[0] == VERBS or _provider(transport) in _PORT_PROVIDERS
 
 
-def carries(transport: str, network: Network) -> bool:
-    """Whether the transport can use a network: one port of each node, or addresses."""
+def can_use(transport: str, network: Network) -> bool:
+    """Check whether a transport can use a network: by one port of each node, or by addresses."""
     if not needs_ports(transport):
         return not network.of_ports
-    fine = transport.partition(":")[0] != VERBS or network.technology in TECHNOLOGIES
-    return network.of_ports and fine and network.rails == 1
+    has_verbs = transport.partition(":")[0] != VERBS or network.technology in TECHNOLOGIES
+    return network.of_ports and has_verbs and network.rails == 1
 
 
-def beside_mpi(
+def split_launch(
     transport: str, fabric: Fabric, launch: PlannedLaunch
 ) -> tuple[PlannedLaunch, tuple[str, ...]]:
-    """The launch as MPI is to make it, and the engine's options for the transport."""
-    name, said = transport.partition(":")[0], values_of(transport)
+    """Return MPI's part of a launch, and the engine's options for the transport."""
+    name, values = transport.partition(":")[0], transport_values(transport)
     words = ["--transport", name]
     if launch.ports:
-        beside = _beside(fabric, launch)
+        control_network = _find_control_network(fabric, launch)
         if name == VERBS:
             words += ["--rdma-ports", ",".join(launch.ports)]
-            words += ["--gid-subnet", beside.subnet] if beside else []
-        elif _OF_PORTS.get(_provider(transport)) and "domain" not in said:
-            words += [
-                "--domain",
-                ",".join(dict.fromkeys(p.partition(":")[0] for p in launch.ports)),
-            ]
-        launch = msgspec.structs.replace(launch, ports=(), technology="").pinned_to(beside)
-    return launch, (*words, *(part for key in said for part in (f"--{key}", said[key])))
+            words += ["--gid-subnet", control_network.subnet] if control_network else []
+        elif _PORT_PROVIDERS.get(_provider(transport)) and "domain" not in values:
+            devices = dict.fromkeys(port.partition(":")[0] for port in launch.ports)
+            words += ["--domain", ",".join(devices)]
+        launch = msgspec.structs.replace(launch, ports=(), technology="").pinned_to(control_network)
+    return launch, (*words, *(word for key in values for word in (f"--{key}", values[key])))
 
 
-def _beside(fabric: Fabric, launch: PlannedLaunch) -> Network | None:
-    """The IP network for MPI: of the same wire where there is one."""
-    wire = next((one.wire for one in fabric.networks if one.name == launch.network), "")
+def _find_control_network(fabric: Fabric, launch: PlannedLaunch) -> Network | None:
+    """Return the IP network for MPI, preferably on the wire of the measured network."""
+    wire = next((net.wire for net in fabric.networks if net.name == launch.network), "")
     nodes = {*launch.nodes}
     joining = [
-        one for one in fabric.ip_networks if nodes <= {member.node for member in one.members}
+        network
+        for network in fabric.ip_networks
+        if nodes <= {member.node for member in network.members}
     ]
-    return min(joining, key=lambda one: not wire or one.wire != wire, default=None)
+    return min(joining, key=lambda network: not wire or network.wire != wire, default=None)

@@ -140,7 +140,7 @@ def test_a_launch_that_was_cut_short_says_why(tmp_path: Path) -> None:
     assert "cancelled" in found.message
     assert found.argv == ("mpiexec", "-n", "2")
     (tmp_path / "exit").write_text("124\n")
-    assert "limit of time" in ended(tmp_path, "").message
+    assert "time limit" in ended(tmp_path, "").message
 
 
 @pytest.mark.parametrize(

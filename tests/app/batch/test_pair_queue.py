@@ -150,7 +150,7 @@ def test_jobs_for_a_node_that_is_down_keep_no_other_out_of_the_queue(
     waiting.drain(told, sleep=lambda _seconds: None)
     assert (len(made.taken), waiting.waiting) == (10, 0)
     first = told.troubles[0]
-    assert "a node that it names is down" in first
+    assert "a requested node is down" in first
     assert "scancel 10" in first
     assert len(told.troubles) == len(set(told.troubles)) <= 4
 

@@ -11,16 +11,18 @@ from hypothesis import strategies as st
 from fabricgauge.model.batch import EACH_SUBNET, Request
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import LaunchCommand
-from fabricgauge.run.batch.options import clusters, further, options_of
-from fabricgauge.run.batch.script import Script, ScriptLaunch, is_plain, text
+from fabricgauge.run.batch.options import build_options, check_options, clusters
+from fabricgauge.run.batch.script import Script, ScriptLaunch, is_plain, script_text
 
 HOSTILE = "a b'\"$(touch /tmp/x)`id`;&|\n#SBATCH --nodes=9\\"
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 
 
 def script(*launches: ScriptLaunch, run_dir: str = "/runs/1", **environment: str) -> str:
-    options = options_of(Request(2, partition="normal"), 5, Path(run_dir) / "job-1")
-    return text(Script("20261122T000000Z-abc", run_dir, "job-1", options, environment, launches))
+    options = build_options(Request(2, partition="normal"), 5, Path(run_dir) / "job-1")
+    return script_text(
+        Script("20261122T000000Z-abc", run_dir, "job-1", options, environment, launches)
+    )
 
 
 def start(
@@ -58,17 +60,17 @@ def test_the_options_are_comments_of_sbatch_at_the_top() -> None:
 
 
 def test_a_hostile_option_is_no_line_of_the_script() -> None:
-    options = options_of(Request(2, job_name=HOSTILE), 5, Path("/r"))
+    options = build_options(Request(2, job_name=HOSTILE), 5, Path("/r"))
     hostile = f"--job-name={HOSTILE}"
     assert hostile in options
     assert not is_plain(hostile)
-    written = text(Script("id", "/r", "job-1", options, {}, ()))
+    written = script_text(Script("id", "/r", "job-1", options, {}, ()))
     assert "touch" not in written
     assert "--nodes=9" not in written
 
 
 def test_signs_of_percent_in_a_path_are_not_slurms() -> None:
-    options = options_of(Request(2), 5, Path("/runs/100%N/%j"))
+    options = build_options(Request(2), 5, Path("/runs/100%N/%j"))
     assert "--output=/runs/100%%N/%%j/out-%j.txt" in options
 
 
@@ -78,12 +80,12 @@ def test_signs_of_percent_in_a_path_are_not_slurms() -> None:
 )
 def test_what_would_make_no_single_job_is_refused(word: str) -> None:
     with pytest.raises(UsageError, match="--sbatch"):
-        further([word])
+        check_options([word])
 
 
 def test_other_options_of_sbatch_are_passed_on_as_they_are() -> None:
     words = ("--mem=0", "--gres=gpu:1", "-B1:2", "--wait-all-nodes=1", "--comment=a b", "-Mfast")
-    assert further(words) == words
+    assert check_options(words) == words
 
 
 @given(st.lists(WORDS, min_size=1, max_size=4), st.dictionaries(st.sampled_from("AB"), WORDS))

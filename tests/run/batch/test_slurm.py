@@ -60,7 +60,7 @@ def test_words_that_do_not_say_whether_there_is_a_job_are_no_refusal(
     out: str, err: str, status: int, fake: Fake
 ) -> None:
     fake("sbatch", out, err, status)
-    with pytest.raises(Unclear, match="squeue tells"):
+    with pytest.raises(Unclear, match="check with squeue"):
         slurm.submit((), Path("job.sh"))
 
 

@@ -80,7 +80,7 @@ def test_idle_nodes_alone_can_be_asked_for(sinfo: Sinfo) -> None:
 
 def test_no_idle_node_is_said(sinfo: Sinfo) -> None:
     sinfo("")
-    with pytest.raises(UsageError, match="no node is left"):
+    with pytest.raises(UsageError, match="no node remains"):
         expand("@idle:normal")
 
 

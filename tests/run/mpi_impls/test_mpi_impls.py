@@ -126,8 +126,13 @@ def words(text: str, mpi: Mpi, launch: str) -> tuple[str, ...]:
     outside = text.replace("]", "[").split("[")
     split = [part.split() if number % 2 == 0 else [part] for number, part in enumerate(outside)]
     mpi_impl = MPI_IMPLS[mpi.kind]
-    unset = [word for k in mpi_impl.contrary for word in ("-u", k) if launch != "free"]
-    engine = ("env", *unset, *(f"{k}={v}" for k, v in mpi_impl.tells.items()), "/e ngine/$x")
+    unset = [word for k in mpi_impl.conflicting_variables for word in ("-u", k) if launch != "free"]
+    engine = (
+        "env",
+        *unset,
+        *(f"{k}={v}" for k, v in mpi_impl.verbose_variables.items()),
+        "/e ngine/$x",
+    )
     found = ((*engine,) if word == "ENGINE" else (word,) for part in split for word in part)
     return tuple(word for each in found for word in each)
 
@@ -291,5 +296,5 @@ def test_an_mpi_without_a_module_says_which_have_one() -> None:
     mpi = Mpi("cray", "8.1", Path("/i/mpiicpc"), Path("/i/mpiexec"))  # type: ignore[arg-type]
     engine = Engine(Path("/e"), mpi, "id", (), "icpc")
     assert "cray" not in MPI_IMPLS
-    with pytest.raises(CannotRun, match="known are intelmpi, mpich, openmpi"):
+    with pytest.raises(CannotRun, match="intelmpi, mpich, openmpi"):
         command(engine, LAUNCHES["free"], REACHES["local"], ())

@@ -8,7 +8,7 @@ from tests.run.mpi_impls.test_mpi_impls import MPIS, REACHES, built
 
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.run.mpi_impls.table import MOST_TELLING, MPI_IMPLS, command
+from fabricgauge.run.mpi_impls.table import MOST_VERBOSE_RANKS, MPI_IMPLS, command
 
 #: UCX 1.13.1 (Debian 12) and 1.20.1 (of MPICH 5.0.2), Open MPI 4.1.4, Intel MPI 2021.18.
 UCX_13 = (
@@ -59,12 +59,12 @@ INTEL_VERSION = "[0] MPI startup(): libfabric version: 2.4.0-impi"
 def test_the_way_is_what_was_used_not_what_was_tried(
     kind: str, line: str, ways: tuple[str, ...]
 ) -> None:
-    assert MPI_IMPLS[kind].ways(line) == ways
+    assert MPI_IMPLS[kind].parse_transports(line) == ways
 
 
 def test_long_lines_cost_little() -> None:
     for mpi_impl in MPI_IMPLS.values():
-        assert mpi_impl.ways(" UCX  INFO ep_cfg[0]: tag(" * 200_000) == ()
+        assert mpi_impl.parse_transports(" UCX  INFO ep_cfg[0]: tag(" * 200_000) == ()
 
 
 def test_a_variable_that_somebody_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def test_a_variable_that_somebody_has_set_stays(monkeypatch: pytest.MonkeyPatch)
 
 def test_thousands_of_ranks_are_not_asked() -> None:
     engine = Engine(Path("/e"), MPIS["mpich"], "id", (), "g++")
-    many = PlannedLaunch(1, None, None, ("c1",) * (MOST_TELLING + 1), ())
+    many = PlannedLaunch(1, None, None, ("c1",) * (MOST_VERBOSE_RANKS + 1), ())
     assert "env" not in command(engine, many, REACHES["lab"], ()).argv
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.parse.tasks import is_telling, placement
-from fabricgauge.run.tools.running import telling
+from fabricgauge.run.tools.running import with_placement
 
 #: What an argument can hold; the script must hand it on untouched.
 WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
@@ -28,24 +28,24 @@ def said(argv: tuple[str, ...], **env: str) -> list[str]:
 def test_program_and_arguments_arrive_as_they_are(
     words: list[str], interfaces: dict[str, str]
 ) -> None:
-    argv = telling(("printf", "%s\\0", *words), interfaces)
+    argv = with_placement(("printf", "%s\\0", *words), interfaces)
     done = subprocess.run(argv, capture_output=True, check=True)
     assert done.stdout.split(b"\n", 1)[1] == b"".join(word.encode() + b"\0" for word in words)
 
 
 def test_the_rank_is_the_one_that_mpi_gives() -> None:
     for variable in ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"):
-        found = placement(said(telling(("true",), {}, rank=5), **{variable: "1"})[0])
+        found = placement(said(with_placement(("true",), {}, rank=5), **{variable: "1"})[0])
         assert found is not None
         assert found.rank == 1
-    alone = placement(said(telling(("true",), {}, rank=5))[0])
+    alone = placement(said(with_placement(("true",), {}, rank=5))[0])
     assert alone is not None
     assert alone.rank == 5
 
 
 def test_the_interface_is_that_of_this_host_alone() -> None:
     names = {platform.node(): "eth7", "elsewhere": "eth9"}
-    lines = said(telling(("env",), names))
+    lines = said(with_placement(("env",), names))
     told = placement(lines[0])
     assert told is not None
     assert (told.interface, told.host) == ("eth7", platform.node())
@@ -54,7 +54,7 @@ def test_the_interface_is_that_of_this_host_alone() -> None:
 
 
 def test_a_host_that_is_not_named_gets_no_interface() -> None:
-    lines = said(telling(("env",), {"elsewhere": "eth9"}))
+    lines = said(with_placement(("env",), {"elsewhere": "eth9"}))
     assert not [line for line in lines if line.startswith(("FI_TCP", "UCX_NET"))]
 
 
@@ -80,7 +80,7 @@ def on(tree: Path, driver: str, interface: str, **env: str) -> list[str]:
     (adapter / "infiniband" / "mlx5_7").mkdir(parents=True)
     (tree / "class" / "net" / interface).mkdir(parents=True)
     (tree / "class" / "net" / interface / "device").symlink_to(adapter)
-    words = telling(("env",), {platform.node(): interface}, nearest_gpu=True)
+    words = with_placement(("env",), {platform.node(): interface}, nearest_gpu=True)
     script = words[2].replace("/sys/", f"{tree}/")
     return [one for one in said((*words[:2], script, *words[3:]), **env) if "VISIBLE" in one]
 
@@ -106,7 +106,7 @@ def test_whoever_chose_gpus_keeps_them(tmp_path: Path) -> None:
 
 
 def test_a_kernel_without_numa_nodes_is_no_node_0(tmp_path: Path) -> None:
-    words = telling(("true",), {})
+    words = with_placement(("true",), {})
     script = words[2].replace("/sys/", f"{tmp_path}/")
     found = placement(said((*words[:2], script, *words[3:]))[0])
     assert found is not None
@@ -114,7 +114,7 @@ def test_a_kernel_without_numa_nodes_is_no_node_0(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_cut_off_is_no_placement() -> None:
-    whole = said(telling(("true",), {}))[0]
+    whole = said(with_placement(("true",), {}))[0]
     assert is_telling(whole)
     for cut in range(len(whole)):
         part = placement(whole[:cut])

@@ -9,7 +9,7 @@ import pytest
 
 from fabricgauge.model.host_access import Host, LaunchCommand
 from fabricgauge.parse.tasks import placement
-from fabricgauge.run.tools.running import SuiteLaunch, run_suite, serving, telling
+from fabricgauge.run.tools.running import SuiteLaunch, run_suite, server_command, with_placement
 
 #: As behind ssh: one line for a shell, in a session of its own, and no mark of the launch. It has
 #: the caller's input alone.
@@ -26,7 +26,9 @@ RUNS = "sed -n 's/.* pid=\\([0-9]*\\) .*/\\1/p' \"$1\" | xargs kill -0"
 def suite(folder: Path, server: tuple[str, ...], ready: tuple[str, ...]) -> SuiteLaunch:
     client = ("sh", "-c", f"sleep 0.2; {RUNS}", "client", str(folder / "server.txt"))
     return SuiteLaunch(
-        LaunchCommand(client, {}), LaunchCommand(serving(FAR, telling(server, {})), {}), ready
+        LaunchCommand(client, {}),
+        LaunchCommand(server_command(FAR, with_placement(server, {})), {}),
+        ready,
     )
 
 
@@ -52,7 +54,9 @@ def test_a_server_that_is_over_is_not_the_one_that_listens(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("status", [0, 3])
 def test_a_server_that_ends_by_itself_does_so_behind_ssh(status: int) -> None:
-    argv = serving(FAR, ("sh", "-c", 'printf "%s" "$2"; exit "$1"', "x", str(status), "a 'b' $c"))
+    argv = server_command(
+        FAR, ("sh", "-c", 'printf "%s" "$2"; exit "$1"', "x", str(status), "a 'b' $c")
+    )
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stdout.read() == b"a 'b' $c"
@@ -60,4 +64,9 @@ def test_a_server_that_ends_by_itself_does_so_behind_ssh(status: int) -> None:
 
 
 def test_a_server_of_another_launcher_is_started_as_it_is() -> None:
-    assert serving(Host("c1", ("in", "c1")), ("iperf3", "-s")) == ("in", "c1", "iperf3", "-s")
+    assert server_command(Host("c1", ("in", "c1")), ("iperf3", "-s")) == (
+        "in",
+        "c1",
+        "iperf3",
+        "-s",
+    )

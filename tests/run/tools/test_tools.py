@@ -8,7 +8,7 @@ import pytest
 from fabricgauge.engines.find import intel_mpi, mpi_of
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
-from fabricgauge.run.tools.find import programs
+from fabricgauge.run.tools.find import find_programs
 from fabricgauge.run.tools.interface import CLIENT, SERVER, Tool
 from fabricgauge.run.tools.table import EFFORTS, TOOLS
 
@@ -84,13 +84,13 @@ def executable(path: Path, text: str = "#!/bin/sh\n") -> Path:
 def test_programs_are_found_deep_in_the_folder_that_is_named(tmp_path: Path) -> None:
     here = executable(tmp_path / "libexec" / "osu-micro-benchmarks" / "mpi" / "pt2pt" / "osu_bw")
     (here.parent / "osu_latency").write_text("not executable")
-    assert programs(TOOLS["osu"], (tmp_path,)) == {"osu_bw": here}
+    assert find_programs(TOOLS["osu"], (tmp_path,)) == {"osu_bw": here}
 
 
 def test_a_module_s_home_is_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = executable(tmp_path / "bin" / "osu_bw")
     monkeypatch.setenv("EBROOTOSUMINMICROMINBENCHMARKS", str(tmp_path))
-    assert programs(TOOLS["osu"], ())["osu_bw"] == here
+    assert find_programs(TOOLS["osu"], ())["osu_bw"] == here
 
 
 def test_a_suite_that_is_not_there_is_named_with_what_to_do(
@@ -98,7 +98,7 @@ def test_a_suite_that_is_not_there_is_named_with_what_to_do(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolMissing, match="--tool-path"):
-        programs(TOOLS["perftest"], (tmp_path,))
+        find_programs(TOOLS["perftest"], (tmp_path,))
 
 
 def test_a_program_without_mpi_has_none(tmp_path: Path) -> None:

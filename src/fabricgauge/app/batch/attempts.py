@@ -23,7 +23,7 @@ from fabricgauge.parse.engine import NotUnderstood, parse_line
 from fabricgauge.parse.tasks import by_task
 from fabricgauge.run.batch.slurm import lost_nodes
 from fabricgauge.run.launch import FOOTER, outcome, printed, run_of, tail
-from fabricgauge.run.launchers.nodes import checked
+from fabricgauge.run.launchers.nodes import require_host_names
 from fabricgauge.store import run_files
 from fabricgauge.store.run_directory import RunDirectory
 
@@ -82,7 +82,7 @@ class Attempt(msgspec.Struct, frozen=True):
         """
         for place in sorted(self.path.glob("connect-*")):
             members = [line.split() for line in _read(place / "members").splitlines()]
-            names = dict(enumerate(checked(one[0] for one in members if one), 1))
+            names = dict(enumerate(require_host_names(one[0] for one in members if one), 1))
             said = {node: _read(place / f"{node}.txt") for node in names.values()}
             if len(names) > 1 and not (place / "late").exists():
                 yield _read(place / "subnet").strip(), names, said
@@ -105,7 +105,7 @@ def attempts(raw: Path) -> tuple[Attempt, ...]:
 
 def _attempt(number: int, path: Path) -> Attempt:
     try:
-        nodes = checked(_read(path / "nodes").split())
+        nodes = require_host_names(_read(path / "nodes").split())
     except UsageError:
         nodes = ()
     subnets = tuple(_read(path / "subnets").split())

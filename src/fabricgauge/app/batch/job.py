@@ -18,8 +18,8 @@ from fabricgauge.model.engine import Engine
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.process import MARKER
-from fabricgauge.run.batch.options import options_of
-from fabricgauge.run.batch.script import DISCOVERY_S, Script, ScriptLaunch, text
+from fabricgauge.run.batch.options import build_options
+from fabricgauge.run.batch.script import DISCOVERY_S, Script, ScriptLaunch, script_text
 from fabricgauge.run.launch import case_lines
 from fabricgauge.run.launchers import local
 from fabricgauge.run.mpi_impls.table import command
@@ -56,8 +56,8 @@ class Maker(msgspec.Struct, frozen=True):
         place = self.directory.path / folder
         known = all(one.subnet != EACH_SUBNET for one in launches)
         starts = tuple(self._start(folder, made, one, known) for one in launches)
-        options = options_of(self.request, _minutes(starts), place)
-        script = text(Script(
+        options = build_options(self.request, _minutes(starts), place)
+        script = script_text(Script(
             self.directory.identity, str(self.directory.path), folder, options,
             {MARKER: f"{self.directory.identity}/{folder}"}, starts, self._connecting(launches),
         ))  # fmt: skip

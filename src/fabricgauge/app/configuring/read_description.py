@@ -35,7 +35,7 @@ from fabricgauge.configure.description import (
 from fabricgauge.files.reading import read_bytes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
-from fabricgauge.run.launchers.nodes import checked, expand
+from fabricgauge.run.launchers.nodes import expand, require_host_names
 
 #: Addresses of 100,000 nodes, one by one; what is larger is no description.
 MOST_BYTES = 4 * 1024**2
@@ -304,7 +304,7 @@ def _export(one: ExportTable) -> Export:
 
 
 def _service_node(node: str) -> str:
-    return "" if node in ("", "head") else checked((node,))[0]
+    return "" if node in ("", "head") else require_host_names((node,))[0]
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""Job scripts: what a batch system runs without us, with a shell and the engine alone."""
+"""Job scripts, which a batch system runs with only a shell and the engine."""

@@ -1,11 +1,11 @@
-"""Slurm's words for what became of a job.
+"""Interpret Slurm's states and reasons of jobs.
 
 Sources: squeue(1) of Slurm 22.05, "Job State Codes" and "Job Reason Codes".
 """
 
 import msgspec
 
-#: States in which a job still has something before it.
+#: States of a job that has not ended.
 _LIVE = frozenset({
     "PENDING", "RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "STOPPED", "REQUEUED",
     "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SIGNALING", "STAGE_OUT", "SPECIAL_EXIT",
@@ -13,32 +13,32 @@ _LIVE = frozenset({
     "REVOKED",  # another cluster of the federation runs it
 })  # fmt: skip
 
-#: Reasons of jobs that will not start by themselves.
+#: Reasons of jobs that do not start by themselves.
 _STUCK = {
-    "PartitionConfig": "its partition cannot give what it asks for",
-    "PartitionNodeLimit": "its partition gives no such number of nodes, or they are down",
-    "PartitionTimeLimit": "its partition gives less time; -t asks for less",
+    "PartitionConfig": "its partition does not have the requested resources",
+    "PartitionNodeLimit": "its partition does not allow this number of nodes, or they are down",
+    "PartitionTimeLimit": "its partition allows less time; request less with -t",
     "PartitionDown": "its partition starts no jobs now",
     "PartitionInactive": "its partition starts no jobs now",
-    "AssociationTimeLimit": "its account gives less time; -t asks for less",
-    "QOSTimeLimit": "its quality of service gives less time; -t asks for less",
-    "BadConstraints": "no nodes can give what it asks for",
+    "AssociationTimeLimit": "its account allows less time; request less with -t",
+    "QOSTimeLimit": "its quality of service allows less time; request less with -t",
+    "BadConstraints": "no node has the requested features",
     "InvalidAccount": "its account is not valid",
     "InvalidQOS": "its quality of service is not valid",
-    "DependencyNeverSatisfied": "what it depends on cannot come any more",
-    "JobHeldUser": "it is held; scontrol release lets it go",
+    "DependencyNeverSatisfied": "a job that it depends on cannot succeed any more",
+    "JobHeldUser": "it is held; release it with scontrol release",
     "JobHeldAdmin": "an administrator holds it",
-    "JobHoldMaxRequeue": "it was put back too often and is held; scontrol release lets it go",
-    "ReqNodeNotAvail": "a node that it names is down, drained or reserved",
+    "JobHoldMaxRequeue": "it was requeued too often and is held; release it with scontrol release",
+    "ReqNodeNotAvail": "a requested node is down, drained or reserved",
 }
-#: Those that are of the job's own nodes: jobs for others may start.
-_OF_ITS_NODES = frozenset({"ReqNodeNotAvail", "BadConstraints", "PartitionNodeLimit"})
+#: Reasons that concern the nodes of one job: jobs for other nodes may start.
+_NODE_REASONS = frozenset({"ReqNodeNotAvail", "BadConstraints", "PartitionNodeLimit"})
 
 
 class JobState(msgspec.Struct, frozen=True):
-    """Slurm's word for a job's state, and why it waits or what it ended with.
+    """Slurm's state of a job, and the reason why it waits or ended.
 
-    ``known`` is false where the controller did not answer.
+    ``known`` is false if the controller did not answer.
     """
 
     state: str
@@ -51,17 +51,17 @@ class JobState(msgspec.Struct, frozen=True):
 
     @property
     def stuck(self) -> str:
-        """Why it may wait without end, in words; empty where it only waits its turn."""
-        return _STUCK.get(self._why, "") if self.state == "PENDING" else ""
+        """Return why the job may wait without end; empty if it only waits for its turn."""
+        return _STUCK.get(self._reason_code, "") if self.state == "PENDING" else ""
 
     @property
     def stuck_alone(self) -> bool:
-        """Whether it is stuck for its own nodes' sake, and others need not be."""
-        return bool(self.stuck) and self._why in _OF_ITS_NODES
+        """Check whether the job waits because of its nodes, so that other jobs may start."""
+        return bool(self.stuck) and self._reason_code in _NODE_REASONS
 
     @property
-    def _why(self) -> str:
-        # The reason may go on: "ReqNodeNotAvail, UnavailableNodes:c1".
+    def _reason_code(self) -> str:
+        # More text may follow: "ReqNodeNotAvail, UnavailableNodes:c1".
         return self.reason.partition(",")[0]
 
     def __str__(self) -> str:
@@ -69,6 +69,6 @@ class JobState(msgspec.Struct, frozen=True):
         return f"{self.state.lower()} ({reason})" if reason else self.state.lower()
 
 
-#: Of a job that the controller has forgotten, and that was not accounted for either.
+#: State of a job that neither the controller nor the accounting knows.
 FORGOTTEN = JobState("FORGOTTEN", "Slurm does not know it any more")
 UNKNOWN = JobState("UNKNOWN", known=False)

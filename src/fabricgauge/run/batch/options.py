@@ -1,4 +1,4 @@
-"""Options of sbatch for what is asked of Slurm.
+"""Build and check the options of sbatch.
 
 Source: sbatch(1) of Slurm 22.05.
 """
@@ -9,52 +9,52 @@ from pathlib import Path
 from fabricgauge.model.batch import Request
 from fabricgauge.model.errors import UsageError
 
-#: Options that make of one job many, or of sbatch a program that submits none or returns late.
-_NOT_OURS = {
+#: Options with which sbatch submits many jobs or none, or returns late; with their short forms.
+_FORBIDDEN = {
     "--array": "a", "--wrap": "", "--wait": "W", "--test-only": "", "--help": "h", "--usage": "",
     "--version": "V",
 }  # fmt: skip
 
 
-def further(words: Sequence[str]) -> tuple[str, ...]:
-    """``words`` as they are, if each is an option that leaves the job one that can be awaited.
+def check_options(words: Sequence[str]) -> tuple[str, ...]:
+    """Return ``words`` if each is an option with which sbatch submits one job at once.
 
     Raises:
-        UsageError: no option, or one of the others. sbatch takes beginnings of long names too.
+        UsageError: no option, or a forbidden one. sbatch also accepts beginnings of long names.
     """
     for word in words:
         name = word.partition("=")[0]
         if not word.startswith("-") or name in ("-", "--"):
             raise UsageError(
-                f"--sbatch {word!r:.200}: one option in one word is wanted, as in --sbatch=--mem=0"
+                f"--sbatch {word!r:.200}: write one option as one word, e.g. --sbatch=--mem=0"
             )
-        for long, short in _NOT_OURS.items():
+        for long, short in _FORBIDDEN.items():
             if long.startswith(name) or (short and word.startswith(f"-{short}")):
                 raise UsageError(
-                    f"--sbatch {word!r:.200}: a submitted check is one job that is waited for;"
-                    f" sbatch's {long} is not possible"
+                    f"--sbatch {word!r:.200}: sbatch's {long} is not possible, since submit waits"
+                    " for one job"
                 )
     return tuple(words)
 
 
 def clusters(words: Sequence[str]) -> str:
-    """The clusters that ``words`` let Slurm choose from, with commas between; empty for our own."""
-    said = ""
+    """Return the clusters in ``words``, separated by commas; empty for the local cluster."""
+    names = ""
     for word in words:
         name, _, value = word.partition("=")
         if name in ("--cluster", "--clusters"):
-            said = value
+            names = value
         elif word.startswith("-M"):
-            said = word[2:].strip()
-    return said
+            names = word[2:].strip()
+    return names
 
 
-def options_of(request: Request, minutes: int, folder: Path) -> tuple[str, ...]:
-    """One word per option; ``minutes`` is the time limit unless the request names one.
+def build_options(request: Request, minutes: int, folder: Path) -> tuple[str, ...]:
+    """Return one word per option; ``minutes`` is the time limit unless the request has one.
 
-    What the job prints goes to ``folder``, in which a sign of percent is none of Slurm's.
+    The job's output goes to ``folder``; percent signs in its path are doubled for Slurm.
     """
-    said = {
+    values = {
         "job-name": request.job_name,
         "partition": request.partition,
         "nodelist": ",".join(request.nodelist),
@@ -71,6 +71,6 @@ def options_of(request: Request, minutes: int, folder: Path) -> tuple[str, ...]:
         f"--ntasks-per-node={request.ppn}",
         "--open-mode=append",
         *(("--exclusive",) if request.exclusive else ()),
-        *(f"--{name}={value}" for name, value in said.items() if value),
+        *(f"--{name}={value}" for name, value in values.items() if value),
         *request.further,
     )

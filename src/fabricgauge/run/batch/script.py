@@ -1,4 +1,4 @@
-"""A job script: steps.sh, and the launches as data that no shell interprets."""
+"""Write a job script: steps.sh, followed by the launches as data that no shell interprets."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -9,16 +9,16 @@ import msgspec
 from fabricgauge.model.batch import EACH_SUBNET
 from fabricgauge.model.host_access import LaunchCommand
 
-#: Longest that the nodes may take to say what they are, in seconds.
+#: Time limit for the survey of the nodes, in seconds.
 DISCOVERY_S = 60
 
 
 class ScriptLaunch(msgspec.Struct, frozen=True):
-    """One start of the engine in a job. ``number`` 0 is the next one, the first being 1.
+    """One start of the engine in a job. ``number`` 0 means the next number; the first is 1.
 
-    ``cases`` is a file of the run directory, ``limit_s`` when the launch is ended at the latest.
-    ``subnet`` is what MPI is pinned to: one subnet, ``EACH_SUBNET`` for a launch on each that the
-    job finds, or None. An ``alone`` one runs on the job's first node and no other.
+    ``cases`` is a file of the run directory, ``limit_s`` the launch's time limit. ``subnet`` is
+    the network for MPI: one subnet, ``EACH_SUBNET`` for a launch on each subnet that the job finds,
+    or None. With ``alone`` the launch runs only on the job's first node.
     """
 
     number: int
@@ -30,10 +30,10 @@ class ScriptLaunch(msgspec.Struct, frozen=True):
 
 
 class Script(msgspec.Struct, frozen=True):
-    """All that a job script says. ``options`` are sbatch's, ``--name`` or ``--name=value``.
+    """The content of a job script. ``options`` are sbatch's, ``--name`` or ``--name=value``.
 
-    ``connect`` is the connecting program, the first port that it may use and their number; empty
-    where the nodes do not connect to each other first.
+    ``connect`` is the connecting program, its first port and the number of ports; empty if the
+    nodes do not try connections first.
     """
 
     identity: str
@@ -45,34 +45,38 @@ class Script(msgspec.Struct, frozen=True):
     connect: tuple[str, ...] = ()
 
 
-def text(of: Script) -> str:
-    """The job script, for /bin/sh."""
+def script_text(script: Script) -> str:
+    """Return the job script, for /bin/sh."""
     steps = resources.files(__package__).joinpath("steps.sh").read_text("utf-8")
+    exports = (
+        f"export {name}={shlex.quote(value)}" for name, value in sorted(script.environment.items())
+    )
+    finds_subnets = any(launch.subnet == EACH_SUBNET for launch in script.launches)
     return "\n".join((
         "#!/bin/sh",
-        f"# fabricgauge, run {of.identity}. Needs a POSIX shell, Slurm and the engine.",
-        *(f"#SBATCH {option}" for option in of.options if is_plain(option)),
-        "# shellcheck disable=SC1003,SC2016  # what stands in single quotes is data",
+        f"# fabricgauge, run {script.identity}. Needs a POSIX shell, Slurm and the engine.",
+        *(f"#SBATCH {option}" for option in script.options if is_plain(option)),
+        "# shellcheck disable=SC1003,SC2016  # text in single quotes is data",
         "",
         "set -u",
-        *(f"export {name}={shlex.quote(value)}" for name, value in sorted(of.environment.items())),
-        f"cd -- {shlex.quote(of.run_dir)} || exit 1",
+        *exports,
+        f"cd -- {shlex.quote(script.run_dir)} || exit 1",
         "",
         steps,
-        f"begin {shlex.quote(of.folder)}",
-        f"discover {DISCOVERY_S} {shlex.quote(f'{of.folder}/probe.sh')}",
-        *(("find_subnets",) if any(one.subnet == EACH_SUBNET for one in of.launches) else ()),
-        *(_connect(of) if of.connect else ()),
-        *(line for one in of.launches for line in _launch(one)),
+        f"begin {shlex.quote(script.folder)}",
+        f"discover {DISCOVERY_S} {shlex.quote(f'{script.folder}/probe.sh')}",
+        *(("find_subnets",) if finds_subnets else ()),
+        *(_connect_lines(script) if script.connect else ()),
+        *(line for launch in script.launches for line in _launch_lines(launch)),
         "finish",
         "",
     ))  # fmt: skip
 
 
-def _connect(of: Script) -> Iterator[str]:
-    """The nodes try their connections on each subnet before the first launch there."""
-    call = " ".join(("connect", *map(shlex.quote, of.connect)))
-    for subnet in dict.fromkeys(one.subnet for one in of.launches if one.subnet):
+def _connect_lines(script: Script) -> Iterator[str]:
+    """Return lines that try the connections on each subnet before the first launch there."""
+    call = " ".join(("connect", *map(shlex.quote, script.connect)))
+    for subnet in dict.fromkeys(launch.subnet for launch in script.launches if launch.subnet):
         if subnet == EACH_SUBNET:
             # The step must not read the other subnets from the loop's input.
             yield f'while read -r subnet; do {call} </dev/null; done <"$here/subnets"'
@@ -82,36 +86,36 @@ def _connect(of: Script) -> Iterator[str]:
 
 
 def is_plain(option: str) -> bool:
-    """Whether an option can stand in an ``#SBATCH`` line without being quoted.
+    """Check whether an option needs no quotes in an ``#SBATCH`` line.
 
-    Others are for sbatch's own command line, where they are words as they stand.
+    Other options go to sbatch's command line, where no shell parses them.
     """
     return bool(option) and all(
         char.isascii() and (char.isalnum() or char in "-_=.,:/@%+[]") for char in option
     )
 
 
-def _launch(one: ScriptLaunch) -> Iterator[str]:
-    call = "launch_here" if one.alone else "launch"
-    words = (call, shlex.quote(one.cases), str(one.limit_s), *_command(one.command))
-    lines = [f"number={one.number or '$((number + 1))'}", " ".join(words)]
-    if one.subnet == EACH_SUBNET:
+def _launch_lines(launch: ScriptLaunch) -> Iterator[str]:
+    call = "launch_here" if launch.alone else "launch"
+    words = (call, shlex.quote(launch.cases), str(launch.limit_s), *_command_words(launch.command))
+    lines = [f"number={launch.number or '$((number + 1))'}", " ".join(words)]
+    if launch.subnet == EACH_SUBNET:
         yield "while read -r subnet; do"
-        yield from lines  # not indented: a word may hold the end of a line
+        yield from lines  # not indented: a word may contain a line break
         yield 'done <"$here/subnets"'
         return
-    yield f"subnet={shlex.quote(one.subnet or '')}"
+    yield f"subnet={shlex.quote(launch.subnet or '')}"
     yield from lines
 
 
-def _command(command: LaunchCommand) -> Iterator[str]:
+def _command_words(command: LaunchCommand) -> Iterator[str]:
     if command.env:
         yield "env"
-        yield from (_word(f"{name}={value}") for name, value in sorted(command.env.items()))
-    yield from map(_word, command.argv)
+        yield from (_quote(f"{name}={value}") for name, value in sorted(command.env.items()))
+    yield from map(_quote, command.argv)
 
 
-def _word(word: str) -> str:
-    """One word of a command line, whatever it holds; the subnet's place is the shell's variable."""
+def _quote(word: str) -> str:
+    """Return a word quoted for the shell; the shell's variable replaces the subnet."""
     parts = word.split(EACH_SUBNET)
     return '"$subnet"'.join(shlex.quote(part) if part or len(parts) == 1 else "" for part in parts)

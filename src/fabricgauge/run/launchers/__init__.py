@@ -1,4 +1,4 @@
-"""The launchers, by which nodes are reached: one module each, named in ``LAUNCHERS``."""
+"""The launchers, which reach the nodes: one module each, named in ``LAUNCHERS``."""
 
 import importlib
 from typing import TYPE_CHECKING
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fabricgauge.run.launchers.interface import Launcher
 
-#: Modules of this folder, each with a ``LAUNCHER``. Where none is asked for, the last one whose
-#: ``is_usual`` holds is taken. A module is loaded only when it is used.
+#: Modules of this folder, each with a ``LAUNCHER``. Without ``--launcher`` the last one whose
+#: ``is_usual`` is true reaches the nodes. A module is loaded only when it is used.
 LAUNCHERS = ("ssh", "local", "slurm", "srun")
 
 
 def launcher_of(name: str) -> "Launcher":
-    """The launcher of that name."""
+    """Return the launcher with that name."""
     launcher: Launcher = importlib.import_module(f"{__name__}.{name}").LAUNCHER
     return launcher

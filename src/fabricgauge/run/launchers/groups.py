@@ -1,7 +1,7 @@
-"""Groups of nodes: a site's, a user's, and those that Slurm knows.
+"""Resolve groups of nodes: those of a site, of a user, and of Slurm.
 
-The latter are ``@partition:NAME`` and ``@idle:PARTITION``. Source: sinfo(1) of Slurm 22.05.
-ClusterShell's own sources of the kind run a shell; these do not.
+Slurm's groups are ``@partition:NAME`` and ``@idle:PARTITION``. Source: sinfo(1) of Slurm 22.05.
+ClusterShell has such sources too, but they run a shell; these do not.
 """
 
 import os
@@ -19,10 +19,10 @@ from fabricgauge.model.errors import ToolMissing, UsageError
 
 TIMEOUT_S = 60.0
 
-#: Where a site has ClusterShell's configuration.
+#: Directory of a site's ClusterShell configuration.
 SITE = Path("/etc/clustershell")
 
-#: Sources by name, each with its options of sinfo. ``idle`` are nodes that could run a job at once.
+#: Options of sinfo for each source of groups. ``idle`` nodes can run a job at once.
 SOURCES: dict[str, tuple[str, ...]] = {
     "partition": (),
     "idle": ("--states=idle", "--responding"),
@@ -31,66 +31,66 @@ SOURCES: dict[str, tuple[str, ...]] = {
 
 @cache
 def resolver() -> GroupResolverConfig:
-    """What resolves groups; a site's own source of the same name as one of Slurm's stays.
+    """Return the resolver of groups; a site's source replaces Slurm's source of the same name.
 
     Raises:
         UsageError: others can change a file whose commands would be run.
     """
-    found = GroupResolverConfig([str(one) for one in _configurations()], ILLEGAL_GROUP_CHARS)
-    there = set(found.sources())
-    for name, words in SOURCES.items():
-        if name not in there:
-            found.add_source(_OfSlurm(name, words))
-    return found
+    config = GroupResolverConfig([str(file) for file in _config_files()], ILLEGAL_GROUP_CHARS)
+    site_sources = set(config.sources())
+    for name, options in SOURCES.items():
+        if name not in site_sources:
+            config.add_source(_SlurmSource(name, options))
+    return config
 
 
-def _configurations() -> Iterator[Path]:
-    """ClusterShell's own list without what pip installs: samples, whose nodes nobody has.
+def _config_files() -> Iterator[Path]:
+    """Return ClusterShell's configuration files except the samples that pip installs.
 
     Source: ClusterShell.Defaults.config_paths of ClusterShell 1.10, groups.conf(5). The files hold
     commands that a shell runs.
     """
-    own = os.environ.get("CLUSTERSHELL_CFGDIR", "")
+    variable = os.environ.get("CLUSTERSHELL_CFGDIR", "")
     user = place("XDG_CONFIG_HOME").parent / "clustershell"
-    for folder in (SITE, user, *((Path(own),) if own else ())):
+    for folder in (SITE, user, *((Path(variable),) if variable else ())):
         file = folder / "groups.conf"
         if not file.exists():
             continue
         if foreign := not_own(file, or_roots=True):
             raise UsageError(
-                f"{file} holds commands, and others can change it: {foreign}; give it to yourself"
-                " or root alone"
+                f"{file} holds commands, and others can change it: {foreign}; only you or root"
+                " may own and write it"
             )
         yield file
 
 
-class _OfSlurm(GroupSource):  # type: ignore[misc]
-    """Nodes of a partition, as sinfo says when they are asked for."""
+class _SlurmSource(GroupSource):  # type: ignore[misc]
+    """The nodes of each partition, as sinfo reports them."""
 
-    def __init__(self, name: str, words: tuple[str, ...]) -> None:
+    def __init__(self, name: str, options: tuple[str, ...]) -> None:
         super().__init__(name)
-        self._words = words
+        self._options = options
 
     def resolv_map(self, group: str) -> str:
-        return _ask(f"--partition={group}", *self._words, "--format=%N")
+        return _run_sinfo(f"--partition={group}", *self._options, "--format=%N")
 
     def resolv_list(self) -> list[str]:
-        return _ask("--format=%R").split(",")
+        return _run_sinfo("--format=%R").split(",")
 
     def resolv_all(self) -> str:
-        return _ask(*self._words, "--format=%N")
+        return _run_sinfo(*self._options, "--format=%N")
 
 
-def _ask(*words: str) -> str:
-    """What sinfo prints, its lines joined by commas.
+def _run_sinfo(*words: str) -> str:
+    """Return the output of sinfo, its lines joined by commas.
 
     Raises:
-        UsageError: there is no Slurm, or it did not answer.
+        UsageError: Slurm is not installed, or did not answer.
     """
     try:
         done = process.run(("sinfo", "--noheader", *words), timeout_s=TIMEOUT_S)
     except ToolMissing as error:
-        raise UsageError(f"@partition and @idle are groups of Slurm's: {error}") from error
+        raise UsageError(f"@partition and @idle are groups of Slurm: {error}") from error
     if done.exit_code != 0:
         raise UsageError(f"sinfo did not answer: {' '.join(done.stderr.split())[:300]}")
     return ",".join(

@@ -1,4 +1,4 @@
-"""What a launcher's module provides."""
+"""The interface of a launcher's module."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -17,12 +17,12 @@ Starting = Callable[
 
 
 class Launcher(msgspec.Struct, frozen=True):
-    """One way to reach nodes.
+    """How to reach nodes and start ranks on them.
 
-    ``reach`` gives the hosts that a request names, or raises UsageError. ``is_usual`` tells whether
-    it is taken where none is asked for. ``starts`` makes the command that starts ranks, None where
-    the MPI's own launcher does, by way of ``agent`` of ``HostAccess``. ``environment`` is that of
-    either.
+    ``reach`` returns the hosts that a request names, or raises UsageError. ``is_usual`` is true if
+    the launcher serves a request without ``--launcher``. ``starts`` builds the command that starts
+    ranks; it is None if the MPI's launcher does that through ``agent`` of ``HostAccess``. Both
+    commands get ``environment``.
     """
 
     reach: Callable[[MeasurementRequest], HostAccess]

@@ -1,24 +1,24 @@
-"""The local launcher: every rank on this machine, nothing in front of a command."""
+"""The local launcher: all ranks run on this machine, and commands have no prefix."""
 
 import platform
 
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.run.launchers.interface import Launcher
-from fabricgauge.run.launchers.nodes import checked, chosen
+from fabricgauge.run.launchers.nodes import require_host_names, select_nodes
 
 
 def access(nodes: tuple[str, ...]) -> HostAccess:
-    """Hosts that are this machine; ``nodes`` are names for this machine.
+    """Return hosts that are all this machine; ``nodes`` are names for this machine.
 
     Raises:
         UsageError: a name that no host can have.
     """
-    return HostAccess("local", tuple(Host(node, ()) for node in checked(nodes)))
+    return HostAccess("local", tuple(Host(node, ()) for node in require_host_names(nodes)))
 
 
 def _reach(request: MeasurementRequest) -> HostAccess:
-    return access(chosen(request) or (platform.node(),))
+    return access(select_nodes(request) or (platform.node(),))
 
 
-LAUNCHER = Launcher(_reach, lambda request: not chosen(request))
+LAUNCHER = Launcher(_reach, lambda request: not select_nodes(request))

@@ -1,4 +1,4 @@
-"""Nodes of a Slurm allocation, from the shell or job script that has one.
+"""Reach the nodes of a Slurm allocation from a shell or job script inside it.
 
 Source: srun(1) and salloc(1) of Slurm 22.05. ``--overlap`` needs 20.11.
 """
@@ -9,61 +9,62 @@ from collections.abc import Mapping
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.run.environment import handed_on
+from fabricgauge.run.environment import forwarded_names
 from fabricgauge.run.launchers.interface import Launcher
-from fabricgauge.run.launchers.nodes import chosen, expand
+from fabricgauge.run.launchers.nodes import expand, select_nodes
 
-#: A user may work inside a step of the job (``srun --pty bash``). Without this a further step would
-#: wait for that step's processors (srun(1), ``SLURM_OVERLAP``).
-BESIDE_STEPS = {"SLURM_OVERLAP": "1"}
+#: A user may work inside a step of the job (``srun --pty bash``). Without this variable, another
+#: step would wait for that step's processors (srun(1), ``SLURM_OVERLAP``).
+STEP_ENVIRONMENT = {"SLURM_OVERLAP": "1"}
 
 
 def allocation(environment: Mapping[str, str]) -> tuple[str, tuple[str, ...]] | None:
-    """The job that these variables name, and its nodes in Slurm's own order, if any.
+    """Return the job that these variables name and its nodes in Slurm's order; None without one.
 
     Raises:
-        UsageError: Slurm's list of nodes was not understood.
+        UsageError: Slurm's list of nodes could not be parsed.
     """
     job, nodes = environment.get("SLURM_JOB_ID", ""), environment.get("SLURM_JOB_NODELIST", "")
     return (job, expand(nodes)) if job.isdecimal() and nodes else None
 
 
 def access(job: str, nodes: tuple[str, ...], starter: str) -> HostAccess:
-    """Hosts through ``srun``, a step of one task for each command; it shares what others use.
+    """Return hosts reached by ``srun``, one step of one task for each command.
 
-    ``starter`` is who starts the ranks: ``slurm``, MPI's own launcher by way of Slurm, or ``srun``.
+    A step shares the resources of other steps. ``starter`` starts the ranks: ``slurm`` is MPI's own
+    launcher through Slurm, ``srun`` is srun.
     """
-    handed = f"--export={','.join(handed_on(os.environ))}"
+    export = f"--export={','.join(forwarded_names(os.environ))}"
     step = ("srun", f"--jobid={job}", "--overlap", "--nodes=1", "--ntasks=1")
-    unbound = ("--mpi=none", "--cpu-bind=none", "--quiet", handed)
+    unbound = ("--mpi=none", "--cpu-bind=none", "--quiet", export)
     hosts = (Host(node, (*step, f"--nodelist={node}", *unbound)) for node in nodes)
     return HostAccess(starter, tuple(hosts))
 
 
 def reach(request: MeasurementRequest, starter: str = "slurm") -> HostAccess:
-    """As ``access``, of the allocation that this program runs in.
+    """Return ``access`` to the nodes of the allocation in which this program runs.
 
     Raises:
-        UsageError: there is none, or it does not have a node.
+        UsageError: no allocation, or it does not contain a requested node.
     """
-    there = allocation(os.environ)
-    if there is None:
+    job_nodes = allocation(os.environ)
+    if job_nodes is None:
         raise UsageError(
-            f"--launcher {starter} needs a Slurm allocation; start it in one (salloc,"
-            " sbatch), or let it ask for its own: fabricgauge submit"
+            f"--launcher {starter} needs a Slurm allocation; start it inside one (salloc, sbatch),"
+            " or submit a job: fabricgauge submit"
         )
-    job, nodes = there
-    wanted = chosen(request, nodes)
-    for node in wanted:
+    job, nodes = job_nodes
+    requested = select_nodes(request, nodes)
+    for node in requested:
         if node not in nodes:
             raise UsageError(f"job {job} has no node {node!r}; it has {', '.join(nodes)}")
-    return access(job, tuple(node for node in nodes if node in wanted), starter)
+    return access(job, tuple(node for node in nodes if node in requested), starter)
 
 
 def _is_usual(request: MeasurementRequest) -> bool:
-    """Nodes of another than our own allocation are reached by ssh."""
-    there = allocation(os.environ)
-    return there is not None and set(chosen(request)) <= set(there[1])
+    """Check that this program's allocation contains all requested nodes; else ssh reaches them."""
+    job_nodes = allocation(os.environ)
+    return job_nodes is not None and set(select_nodes(request)) <= set(job_nodes[1])
 
 
-LAUNCHER = Launcher(reach, _is_usual, environment=BESIDE_STEPS)
+LAUNCHER = Launcher(reach, _is_usual, environment=STEP_ENVIRONMENT)

@@ -1,6 +1,6 @@
-"""Nodes of a Slurm allocation in which srun starts the ranks, without MPI's own launcher.
+"""Start ranks in a Slurm allocation by srun, without MPI's own launcher.
 
-It serves MPIs that speak one of Slurm's PMIs. Source: srun(1) of Slurm 22.05; ``srun --mpi=list``.
+The MPI must support one of Slurm's PMIs. Source: srun(1) of Slurm 22.05; ``srun --mpi=list``.
 """
 
 from functools import partial
@@ -12,8 +12,8 @@ from fabricgauge.run.launchers import slurm
 from fabricgauge.run.launchers.interface import Launcher
 from fabricgauge.run.mpi_impls.interface import (
     MpiImplementation,
-    anywhere,
     has_own_cores,
+    lets_slurm_place,
     ranks_per_node,
 )
 
@@ -25,14 +25,14 @@ def command(
     access: HostAccess,
     program: tuple[str, ...],
 ) -> LaunchCommand:
-    """``srun`` with one rank per entry of ``launch.nodes``, in that order."""
+    """Return an ``srun`` command with one rank per entry of ``launch.nodes``, in that order."""
     argv = (
         *access.head_prefix,
         "srun",
         f"--mpi={mpi_impl.pmi}",
         f"--nodes={len(set(launch.nodes))}",
         f"--ntasks={len(launch.nodes)}",
-        *_places(launch, access),
+        *_placement(launch, access),
         f"--cpu-bind={'cores' if has_own_cores(launch, access) else 'none'}",
         "--input=0",
         "--kill-on-bad-exit=1",
@@ -41,13 +41,13 @@ def command(
     return LaunchCommand(argv, {**mpi.env, **mpi_impl.transport(launch, access, mpi)})
 
 
-def _places(launch: PlannedLaunch, access: HostAccess) -> tuple[str, ...]:
-    if anywhere(access):
+def _placement(launch: PlannedLaunch, access: HostAccess) -> tuple[str, ...]:
+    if lets_slurm_place(access):
         return (f"--ntasks-per-node={ranks_per_node(launch)}", "--distribution=block")
-    # Arbitrary: the list is taken as it stands, where else srun would sort it.
+    # With "arbitrary" srun keeps the order of the list; otherwise it would sort it.
     return ("--distribution=arbitrary", f"--nodelist={','.join(launch.nodes)}")
 
 
 LAUNCHER = Launcher(
-    partial(slurm.reach, starter="srun"), lambda _request: False, command, slurm.BESIDE_STEPS
+    partial(slurm.reach, starter="srun"), lambda _request: False, command, slurm.STEP_ENVIRONMENT
 )

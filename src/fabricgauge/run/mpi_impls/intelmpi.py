@@ -25,49 +25,50 @@ from fabricgauge.words.networks import is_loopback
 def command(
     mpi: Mpi, launch: PlannedLaunch, access: HostAccess, program: tuple[str, ...]
 ) -> LaunchCommand:
-    """``mpiexec.hydra``, with what Intel's own set-up script would set.
+    """Return ``mpiexec.hydra`` with the variables that Intel's set-up script would set.
 
-    Unlike MPICH's, this Hydra takes ``c1:1`` for two slots: with MPICH's words both ranks land on
-    c1 and measure shared memory (seen with 2021.17).
+    Unlike MPICH's Hydra, this one reads ``c1:1`` as two slots: with MPICH's words both ranks run on
+    c1 and measure shared memory (observed with 2021.17).
     """
-    named, env = _hosts(launch), {**mpi.env, **_transport(launch, access, mpi)}
-    return hydra(mpi, launch, access, program, named, env, "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS")
+    host_words, env = _host_words(launch), {**mpi.env, **_transport(launch, access, mpi)}
+    agent_variable = "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS"
+    return hydra(mpi, launch, access, program, host_words, env, agent_variable)
 
 
-def _hosts(launch: PlannedLaunch) -> tuple[str, ...]:
-    """Each node once, with its number of ranks; in any other order than by node, that of each rank.
+def _host_words(launch: PlannedLaunch) -> tuple[str, ...]:
+    """Return each node once with its number of ranks; else, if not ordered by node, each rank's.
 
-    The latter has one proxy on a node as well, which knows all ranks there (seen with 2021.18).
+    The second form also has one proxy per node for all ranks there (observed with 2021.18).
     """
-    names, each = tuple(dict.fromkeys(launch.nodes)), ranks_per_node(launch)
-    if launch.nodes == tuple(name for name in names for _ in range(each)):
-        return ("-hosts", ",".join(names), "-ppn", str(each))
+    names, count = tuple(dict.fromkeys(launch.nodes)), ranks_per_node(launch)
+    if launch.nodes == tuple(name for name in names for _ in range(count)):
+        return ("-hosts", ",".join(names), "-ppn", str(count))
     return ("-hosts", ",".join(launch.nodes), "-ppn", "1")
 
 
 def _transport(launch: PlannedLaunch, access: HostAccess, _mpi: Mpi) -> dict[str, str]:
-    chosen = {} if has_own_cores(launch, access) else {"I_MPI_PIN": "0"}
+    variables = {} if has_own_cores(launch, access) else {"I_MPI_PIN": "0"}
     if access.launcher == "srun":
-        chosen |= _slurms_pmi()
+        variables |= _slurm_pmi()
     if is_loopback(launch.network):
-        return {**chosen, "I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo"}
+        return {**variables, "I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo"}
     if launch.ports:
-        return {**chosen, "I_MPI_FABRICS": "shm:ofi", **_native(launch)}
+        return {**variables, "I_MPI_FABRICS": "shm:ofi", **_native_variables(launch)}
     if is_pinned(launch):
-        return {**chosen, "I_MPI_FABRICS": "shm:ofi", "FI_PROVIDER": "tcp"}
-    return chosen
+        return {**variables, "I_MPI_FABRICS": "shm:ofi", "FI_PROVIDER": "tcp"}
+    return variables
 
 
-def _native(launch: PlannedLaunch) -> dict[str, str]:
-    """Intel MPI ships a provider of its own on top of UCX, ``mlx``, and names verbs alone."""
-    chosen = native.variables(launch)
-    if chosen.get("FI_PROVIDER") == native.VERBS:
-        chosen["FI_PROVIDER"] = "mlx,verbs"
-    return chosen
+def _native_variables(launch: PlannedLaunch) -> dict[str, str]:
+    """Return ``native.variables`` with ``mlx``, Intel MPI's own provider on top of UCX, first."""
+    variables = native.variables(launch)
+    if variables.get("FI_PROVIDER") == native.VERBS:
+        variables["FI_PROVIDER"] = "mlx,verbs"
+    return variables
 
 
-def _slurms_pmi() -> dict[str, str]:
-    """The library that this MPI loads to speak with srun, unless the site names its own."""
+def _slurm_pmi() -> dict[str, str]:
+    """Return the library with which this MPI talks to srun, unless the site names one."""
     library = os.environ.get("I_MPI_PMI_LIBRARY") or find_library("pmi2")
     return {"I_MPI_PMI_LIBRARY": library} if library else {}
 
@@ -76,14 +77,16 @@ def _slurms_pmi() -> dict[str, str]:
 _PROVIDER = re.compile(r"MPI startup\(\): libfabric provider: (\S+)")
 
 
-def _ways(line: str) -> tuple[str, ...]:
-    found = _PROVIDER.search(line[:1000])
-    return (f"libfabric {found[1]}",) if found else ()
+def _parse_transports(line: str) -> tuple[str, ...]:
+    match = _PROVIDER.search(line[:1000])
+    return (f"libfabric {match[1]}",) if match else ()
 
 
-#: It is heeded before FI_PROVIDER, and MPI_Init fails where they disagree.
-CONTRARY = ("I_MPI_OFI_PROVIDER",)
+#: It has precedence over FI_PROVIDER, and MPI_Init fails if they differ.
+CONFLICTING_VARIABLES = ("I_MPI_OFI_PROVIDER",)
 MPI_IMPL = MpiImplementation(
     command, _transport, "pmi2", ("FI_TCP_IFACE",),
-    contrary=CONTRARY, tells={"I_MPI_DEBUG": "2"}, ways=_ways,
+    verbose_variables={"I_MPI_DEBUG": "2"},
+    parse_transports=_parse_transports,
+    conflicting_variables=CONFLICTING_VARIABLES,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What an MPI stack's module provides, and what all of them need."""
+"""The interface of an MPI's module, and functions that all of them need."""
 
 from collections.abc import Callable, Mapping
 from itertools import groupby
@@ -13,37 +13,37 @@ from fabricgauge.words.networks import is_loopback
 
 
 class MpiImplementation(msgspec.Struct, frozen=True):
-    """One MPI's way of starting ranks.
+    """How an MPI starts ranks.
 
-    ``command`` is pure: from the MPI, the launch, the reach and each rank's own argv it
-    makes the launcher's argv and environment. ``transport`` gives the variables that keep ranks
-    to the launch's network, with any launcher. ``pmi`` is what srun's ``--mpi`` calls the protocol
-    that the ranks speak. ``interface_variables`` take an interface's name, which differs between
-    nodes: the rank's own program sets them. ``tells`` make the MPI say what carries its messages,
-    on the ranks' standard error or before the engine's first record. ``ways`` takes that from such
-    a line. ``contrary`` are variables of a site that prevent the choice of a network: a launch on a
-    network unsets them for its ranks.
+    ``command`` is pure: it builds the launcher's argv and environment from the MPI, the launch, the
+    access to the nodes and each rank's argv. ``transport`` returns the variables that keep ranks
+    on the launch's network, with any launcher. ``pmi`` is the name of the ranks' protocol in srun's
+    ``--mpi``. ``interface_variables`` take an interface's name, which differs between nodes, so the
+    rank's program sets them. With ``verbose_variables`` the MPI prints its transports on the ranks'
+    standard error or before the engine's first record; ``parse_transports`` reads such a line.
+    ``conflicting_variables`` of a site prevent the choice of a network: a launch on a network
+    unsets them for its ranks.
     """
 
     command: Callable[[Mpi, PlannedLaunch, HostAccess, tuple[str, ...]], LaunchCommand]
     transport: Callable[[PlannedLaunch, HostAccess, Mpi], dict[str, str]]
     pmi: str
     interface_variables: tuple[str, ...] = ()
-    tells: Mapping[str, str] = MappingProxyType({})
-    ways: Callable[[str], tuple[str, ...]] = lambda _line: ()
-    contrary: tuple[str, ...] = ()
+    verbose_variables: Mapping[str, str] = MappingProxyType({})
+    parse_transports: Callable[[str], tuple[str, ...]] = lambda _line: ()
+    conflicting_variables: tuple[str, ...] = ()
 
 
 def is_pinned(launch: PlannedLaunch) -> bool:
-    """Whether MPI is to use one network of several nodes, and no other."""
+    """Check whether MPI must use one network between nodes, and no other."""
     return launch.network is not None and not is_loopback(launch.network)
 
 
 def has_own_cores(launch: PlannedLaunch, access: HostAccess) -> bool:
-    """Whether each rank is bound to a core: it was asked for, or it has a whole node to itself.
+    """Check whether each rank is bound to a core: on request, or if it is alone on its node.
 
-    Nodes of a lab, and ranks that share a node, share cores: two ranks bound to the
-    same one would wait for each other.
+    Nodes of a lab, and ranks on one node, share cores: two ranks bound to the same core would wait
+    for each other.
     """
     if access.bind:
         return access.bind == "core"
@@ -51,8 +51,8 @@ def has_own_cores(launch: PlannedLaunch, access: HostAccess) -> bool:
     return alone and not access.virtual and access.launcher != "local"
 
 
-def anywhere(access: HostAccess) -> bool:
-    """Whether the ranks go to the nodes of a job that is not there yet, in Slurm's order."""
+def lets_slurm_place(access: HostAccess) -> bool:
+    """Check whether Slurm places the ranks, since the job and its nodes do not exist yet."""
     return not access.hosts
 
 
@@ -61,5 +61,5 @@ def ranks_per_node(launch: PlannedLaunch) -> int:
 
 
 def hosts(launch: PlannedLaunch) -> str:
-    """``c1:1,c2:1``: hosts in rank order, each with its number of consecutive ranks."""
-    return ",".join(f"{node}:{len(list(same))}" for node, same in groupby(launch.nodes))
+    """Return hosts in rank order with their numbers of consecutive ranks, e.g. ``c1:1,c2:1``."""
+    return ",".join(f"{node}:{len(list(ranks))}" for node, ranks in groupby(launch.nodes))

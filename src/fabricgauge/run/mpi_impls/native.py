@@ -1,8 +1,8 @@
-"""Variables of UCX and libfabric: MPI on RDMA ports, without the kernel's TCP; what UCX says.
+"""Set UCX and libfabric for MPI on RDMA ports without the kernel's TCP, and parse UCX's output.
 
-Both are set, because which of the two an MPI uses depends on how it was built. UCX takes no other
-network device than those that are named, and ends where it can use none of them. Where nodes call
-their ports differently all names are given: UCX leaves out those that a node does not have.
+The variables of both are set, since an MPI uses one of the two, depending on its build. UCX uses
+only the named network devices and ends if it can use none of them. If the nodes' ports have
+different names, all names are given: UCX ignores names that a node does not have.
 
 Sources: UCX 1.20, ucx_info -cf and ucp_context.c (MAX_RNDV_RAILS is 2 by default); libfabric 1.20,
 fi_verbs(7), fi_efa(7), fi_cxi(7), fi_opx(7); PSM2 Programmer's Guide, HFI_UNIT.
@@ -19,8 +19,8 @@ from fabricgauge.model.plan import PlannedLaunch
 class NativeProvider(msgspec.Struct, frozen=True):
     """libfabric's provider of a technology.
 
-    ``devices`` is the variable that takes a list of devices, ``device`` one that takes a single
-    device, ``units`` those that take its number.
+    ``devices`` is the variable for a list of devices, ``device`` the one for a single device,
+    ``units`` those for its number.
     """
 
     name: str
@@ -32,7 +32,7 @@ class NativeProvider(msgspec.Struct, frozen=True):
 VERBS = "verbs;ofi_rxm"
 _VERBS = NativeProvider(VERBS, device="FI_VERBS_DEVICE_NAME")
 
-#: By technology of a network of RDMA ports.
+#: Provider by technology of a network of RDMA ports.
 PROVIDERS: dict[str, NativeProvider] = {
     "infiniband": _VERBS,
     "roce-v1": _VERBS,
@@ -46,44 +46,44 @@ _UNIT = re.compile(r"hfi1_([0-9]+)")
 
 
 def variables(launch: PlannedLaunch) -> dict[str, str]:
-    """What keeps UCX and libfabric to the launch's ports; empty where it has none."""
+    """Return variables that keep UCX and libfabric on the launch's ports; empty without ports."""
     if not launch.ports:
         return {}
     devices = tuple(dict.fromkeys(port.partition(":")[0] for port in launch.ports))
-    chosen = {
+    values = {
         "UCX_NET_DEVICES": ",".join(launch.ports),
         "UCX_MAX_RNDV_RAILS": str(len(launch.ports)),
     }
     provider = PROVIDERS.get(launch.technology)
     if provider is None:
-        return chosen
-    chosen["FI_PROVIDER"] = provider.name
+        return values
+    values["FI_PROVIDER"] = provider.name
     if provider.devices:
-        chosen[provider.devices] = ",".join(devices)
+        values[provider.devices] = ",".join(devices)
     if len(devices) == 1:
         if provider.device:
-            chosen[provider.device] = devices[0]
+            values[provider.device] = devices[0]
         if unit := _UNIT.fullmatch(devices[0]):
-            chosen |= dict.fromkeys(provider.units, unit[1])
-    return chosen
+            values |= dict.fromkeys(provider.units, unit[1])
+    return values
 
 
-#: What makes UCX say which transports it chose; MPICH and Open MPI may both be built on it.
+#: With these variables UCX prints its transports; MPICH and Open MPI may both be built on it.
 #: Source: ucp_worker.c of UCX 1.13.1 and 1.20.1, at log level info.
-UCX_TELLS = MappingProxyType({"UCX_LOG_LEVEL": "info", "UCX_LOG_FILE": "stderr"})
+UCX_VERBOSE = MappingProxyType({"UCX_LOG_LEVEL": "info", "UCX_LOG_FILE": "stderr"})
 
-#: What makes it print its tables of protocols too, which say how messages of a GPU's memory go.
-#: Source: docs/source/faq.md of UCX; versions before 1.12 have no such tables.
-UCX_TELLS_OF_GPUS = MappingProxyType({"UCX_PROTO_INFO": "y"})
+#: With this variable UCX also prints its tables of protocols, which show the path of messages in
+#: GPU memory. Source: docs/source/faq.md of UCX; versions before 1.12 have no such tables.
+UCX_VERBOSE_GPU = MappingProxyType({"UCX_PROTO_INFO": "y"})
 
-#: How endpoints are configured: ``ep_cfg[1]: tag(tcp/eth0) …``, later ``inter-node cfg#1 tag(…)``.
-_CONFIGURED = re.compile(
+#: An endpoint's configuration: ``ep_cfg[1]: tag(tcp/eth0) …``, later ``inter-node cfg#1 tag(…)``.
+_ENDPOINT = re.compile(
     r" UCX  INFO .*?(?:ep_cfg\[\d+\]:|cfg#\d+) (?:[a-z_]+\([^)]*\) +)*?tag\(([^)]+)\)"
 )
 
 
-def ucx_ways(line: str) -> tuple[str, ...]:
-    """``("tcp/eth0",)``; nothing for an endpoint of a rank with itself."""
-    found = _CONFIGURED.search(line[:1000])
-    chosen = tuple(found[1].split()) if found else ()
-    return () if any(one.startswith("self/") for one in chosen) else chosen
+def parse_ucx_transports(line: str) -> tuple[str, ...]:
+    """Return e.g. ``("tcp/eth0",)``; empty for an endpoint of a rank with itself."""
+    match = _ENDPOINT.search(line[:1000])
+    transports = tuple(match[1].split()) if match else ()
+    return () if any(transport.startswith("self/") for transport in transports) else transports

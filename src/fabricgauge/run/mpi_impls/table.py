@@ -1,4 +1,4 @@
-"""The MPI stacks that ranks can be started with: one row each."""
+"""The MPIs that can start ranks, one row each, and the commands that start them."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,8 @@ from fabricgauge.run.launchers import LAUNCHERS, launcher_of
 from fabricgauge.run.mpi_impls import intelmpi, mpich, native, openmpi
 from fabricgauge.run.mpi_impls.interface import MpiImplementation, is_pinned
 
-#: Each rank says some ten lines: thousands would fill logs.
-MOST_TELLING = 16
+#: Number of ranks up to which MPI prints its transports: each rank prints about ten lines.
+MOST_VERBOSE_RANKS = 16
 
 MPI_IMPLS: dict[str, MpiImplementation] = {
     "mpich": mpich.MPI_IMPL,
@@ -24,16 +24,16 @@ MPI_IMPLS: dict[str, MpiImplementation] = {
 
 
 def mpi_impl_of(mpi: Mpi) -> MpiImplementation:
-    """The module that knows this MPI.
+    """Return the row of this MPI.
 
     Raises:
-        CannotRun: none does.
+        CannotRun: no row for this MPI.
     """
     mpi_impl = MPI_IMPLS.get(mpi.kind)
     if mpi_impl is None:
         raise CannotRun(
-            f"the MPI at {mpi.mpiexec} is {mpi.kind!r}, which cannot be started; "
-            f"known are {', '.join(sorted(MPI_IMPLS))}: build the engine with one of them"
+            f"the MPI at {mpi.mpiexec} is {mpi.kind!r}, which fabricgauge cannot start; "
+            f"build the engine with one of {', '.join(sorted(MPI_IMPLS))}"
         )
     return mpi_impl
 
@@ -41,60 +41,66 @@ def mpi_impl_of(mpi: Mpi) -> MpiImplementation:
 def command(
     engine: Engine, launch: PlannedLaunch, access: HostAccess, engine_options: tuple[str, ...]
 ) -> LaunchCommand:
-    """The command that starts ``launch`` of the engine with the MPI that it was built with.
+    """Return the command that starts ``launch`` of the engine with its MPI.
 
     Raises:
-        CannotRun: no module knows this MPI.
+        CannotRun: no row for this MPI.
     """
     mpi, mpi_impl = engine.mpi, mpi_impl_of(engine.mpi)
     on_gpu = "--memory" in engine_options
-    told = {**_telling(mpi_impl, launch, on_gpu), **dict(access.variables)}
-    contrary = mpi_impl.contrary if launch.network is not None else ()
-    without = [name for name in contrary if name not in told]
+    variables = {**_verbose_variables(mpi_impl, launch, on_gpu), **dict(access.variables)}
+    conflicting = mpi_impl.conflicting_variables if launch.network is not None else ()
+    unset = [name for name in conflicting if name not in variables]
     program = (
-        *_variables(told, without),
+        *_env_words(variables, unset),
         str(engine.path),
-        *_pin(mpi_impl, launch),
+        *_pin_words(mpi_impl, launch),
         *engine_options,
     )
-    return started(mpi, launch, access, program)
+    return start_command(mpi, launch, access, program)
 
 
-def started(
+def start_command(
     mpi: Mpi, launch: PlannedLaunch, access: HostAccess, program: tuple[str, ...]
 ) -> LaunchCommand:
-    """The command that starts ``program`` on each rank of ``launch``: the launcher's or the MPI's.
+    """Return the launcher's or the MPI's command that starts ``program`` on each rank.
 
     Raises:
-        CannotRun: no module knows this MPI.
+        CannotRun: no row for this MPI.
     """
     mpi_impl = mpi_impl_of(mpi)
-    own = launcher_of(access.launcher) if access.launcher in LAUNCHERS else None  # a lab has none
-    if own is not None and own.starts is not None:
-        made = own.starts(mpi_impl, mpi, launch, access, program)
+    # The access to a lab's nodes has no row among the launchers.
+    launcher = launcher_of(access.launcher) if access.launcher in LAUNCHERS else None
+    if launcher is not None and launcher.starts is not None:
+        start = launcher.starts(mpi_impl, mpi, launch, access, program)
     else:
-        made = mpi_impl.command(mpi, launch, access, program)
-    environment = own.environment if own is not None else {}
-    return msgspec.structs.replace(made, env={**made.env, **environment})
+        start = mpi_impl.command(mpi, launch, access, program)
+    environment = launcher.environment if launcher is not None else {}
+    return msgspec.structs.replace(start, env={**start.env, **environment})
 
 
-def _telling(mpi_impl: MpiImplementation, launch: PlannedLaunch, on_gpu: bool) -> dict[str, str]:
-    """What makes the MPI say what it uses, unless somebody has set that, or ranks are many."""
-    if len(launch.nodes) > MOST_TELLING:
+def _verbose_variables(
+    mpi_impl: MpiImplementation, launch: PlannedLaunch, on_gpu: bool
+) -> dict[str, str]:
+    """Return variables with which the MPI prints its transports, except those that users set.
+
+    Empty for a launch of many ranks.
+    """
+    if len(launch.nodes) > MOST_VERBOSE_RANKS:
         return {}
-    tells = {**mpi_impl.tells, **(native.UCX_TELLS_OF_GPUS if on_gpu else {})}
-    return {name: value for name, value in tells.items() if name not in os.environ}
+    variables = {**mpi_impl.verbose_variables, **(native.UCX_VERBOSE_GPU if on_gpu else {})}
+    return {name: value for name, value in variables.items() if name not in os.environ}
 
 
-def _variables(variables: Mapping[str, str], without: Sequence[str]) -> tuple[str, ...]:
-    """``env`` and the variables to set and to unset, in front of each rank's own program."""
-    unset = [word for name in without for word in ("-u", name)]
-    words = (*unset, *(f"{name}={value}" for name, value in variables.items()))
+def _env_words(variables: Mapping[str, str], unset: Sequence[str]) -> tuple[str, ...]:
+    """Return ``env`` with the variables to set and to unset, the prefix of each rank's program."""
+    unset_words = [word for name in unset for word in ("-u", name)]
+    words = (*unset_words, *(f"{name}={value}" for name, value in variables.items()))
     return ("env", *words) if words else ()
 
 
-def _pin(mpi_impl: MpiImplementation, launch: PlannedLaunch) -> tuple[str, ...]:
-    """Words that make the engine find its interface, and name it to the MPI's variables."""
+def _pin_words(mpi_impl: MpiImplementation, launch: PlannedLaunch) -> tuple[str, ...]:
+    """Return options with which the engine finds its interface and sets the MPI's variables."""
     if not is_pinned(launch) or launch.subnet is None:
         return ()
     names = [word for name in mpi_impl.interface_variables for word in ("--interface-env", name)]

@@ -1,1 +1,1 @@
-"""Other suites' programs: where they are, how they are started on two nodes."""
+"""Find the programs of other suites and start them on nodes."""

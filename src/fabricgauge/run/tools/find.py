@@ -1,4 +1,4 @@
-"""Where a suite's programs are."""
+"""Find a suite's programs."""
 
 import os
 import re
@@ -9,53 +9,55 @@ from pathlib import Path
 from fabricgauge.model.errors import ToolMissing
 from fabricgauge.run.tools.interface import Tool
 
-#: Variables by which environment modules (Lmod, EasyBuild, Spack) and Intel's vars.sh tell
-#: where a package is.
+#: Variables of environment modules (Lmod, EasyBuild, Spack) and Intel's vars.sh with the directory
+#: of a package.
 HOMES = re.compile(
     r"I_MPI_ROOT|EBROOT(OSU|IMB|PERFTEST|IPERF|[NR]CCL|NETPIPE).*"
     r"|(OSU|OMB|IMB|[NR]CCL_TESTS)_(DIR|HOME|ROOT)"
 )
 
-#: A suite's own folders are at most this deep below its prefix.
+#: Maximum depth of a suite's folders below its prefix.
 DEPTH = 5
 
 
-def programs(tool: Tool, places: Sequence[Path]) -> dict[str, Path]:
-    """The suite's programs by name: in ``places``, the PATH, module homes, usual prefixes.
+def find_programs(tool: Tool, tool_paths: Sequence[Path]) -> dict[str, Path]:
+    """Return the suite's programs by name, from ``tool_paths``, PATH, modules or usual prefixes.
 
     Raises:
-        ToolMissing: not one of them is there; the message says where was looked.
+        ToolMissing: no program exists; the message lists the searched directories.
     """
-    searched = [*places, *_homes(), *(Path(prefix).expanduser() for prefix in tool.prefixes)]
-    found = {name: path for name in tool.programs if (path := _find(name, places, searched))}
-    if not found:
-        names = ", ".join(map(str, searched)) or "nowhere else"
+    prefixes = (Path(prefix).expanduser() for prefix in tool.prefixes)
+    searched = [*tool_paths, *_module_homes(), *prefixes]
+    programs = {name: path for name in tool.programs if (path := _find(name, tool_paths, searched))}
+    if not programs:
+        directories = ", ".join(map(str, searched)) or "nowhere else"
         raise ToolMissing(
             f"no program of {tool.name} ({', '.join(tool.programs)}) is on the PATH or below"
-            f" {names}; install {tool.package}, load its module, or name its folder with"
+            f" {directories}; install {tool.package}, load its module, or name its folder with"
             " --tool-path"
         )
-    return found
+    return programs
 
 
-def _homes() -> Iterator[Path]:
+def _module_homes() -> Iterator[Path]:
     for name, value in sorted(os.environ.items()):
         if HOMES.fullmatch(name) and value:
             yield Path(value)
 
 
-def _find(name: str, places: Sequence[Path], searched: Sequence[Path]) -> Path | None:
-    on_path = None if places else shutil.which(name)
-    if on_path:
+def _find(name: str, tool_paths: Sequence[Path], searched: Sequence[Path]) -> Path | None:
+    """Search PATH first, except with --tool-path, then the directories, then PATH."""
+    on_path = shutil.which(name)
+    if on_path and not tool_paths:
         return Path(on_path)
-    below = (path for place in searched for path in _below(place, name, DEPTH))
-    return next(below, None) or (Path(late) if (late := shutil.which(name)) else None)
+    executables = (path for directory in searched for path in _walk(directory, name, DEPTH))
+    return next(executables, None) or (Path(on_path) if on_path else None)
 
 
-def _below(place: Path, name: str, depth: int) -> Iterator[Path]:
-    """Executables of that name in a folder and its folders; links to folders are not followed."""
-    start = len(place.parts)
-    for folder, folders, names in os.walk(place):
+def _walk(directory: Path, name: str, depth: int) -> Iterator[Path]:
+    """Return executables of that name below a directory; links to folders are not followed."""
+    start = len(directory.parts)
+    for folder, folders, names in os.walk(directory):
         folders.sort()
         if len(Path(folder).parts) - start >= depth:
             folders.clear()

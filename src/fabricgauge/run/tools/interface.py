@@ -1,26 +1,26 @@
-"""What a suite's module provides: its programs, and what to start for a profile."""
+"""The interface of a suite: its programs, and the starts of a profile."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal
 
 import msgspec
 
-#: Words that stand for the addresses of the two ends in the network that is measured.
+#: Words that stand for the addresses of server and client in the measured network.
 SERVER = "@server"
 CLIENT = "@client"
-#: Words that stand for the RDMA device on a node's own interface there, and the device's port.
+#: Words that stand for the RDMA device on a node's interface in that network, and its port.
 DEVICE = "@device"
 PORT = "@port"
-#: A word that stands for the folder of a start's raw output.
+#: Word that stands for the folder of a start's raw output.
 FOLDER = "@folder"
 
 
 class Effort(msgspec.Struct, frozen=True):
-    """How much one start may take, as the profile has it.
+    """How much one start measures, by profile.
 
-    ``stream_s`` is for programs that stream for a set time, ``iterations`` for those that
-    repeat each size; ``streams`` is how many connections share the link at most. ``verbs`` is
-    what was asked for after the suite's name, by the keys of ``--transport verbs``.
+    ``stream_s`` is for programs that stream for a fixed time, ``iterations`` for programs that
+    repeat each size. ``streams`` is the largest number of parallel connections. ``verbs`` holds the
+    values after the suite's name, by the keys of ``--transport verbs``.
     """
 
     stream_s: int
@@ -31,11 +31,10 @@ class Effort(msgspec.Struct, frozen=True):
 
 
 class Start(msgspec.Struct, frozen=True):
-    """One start of a program: ``name`` is the plan's word for it.
+    """One start of a program; ``name`` identifies it in the plan.
 
-    The first word of ``client`` and ``server`` is a program of the suite. ``client`` is also
-    what each rank runs when mpiexec starts it; ``server`` is empty then. ``port`` is where
-    the server listens, 0 without one.
+    The first word of ``client`` and ``server`` is a program of the suite. For an MPI suite each
+    rank runs ``client``, and ``server`` is empty. The server listens on ``port``, 0 without one.
     """
 
     name: str
@@ -45,14 +44,14 @@ class Start(msgspec.Struct, frozen=True):
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """A suite that can be run. ``pair`` programs are a client and a server without MPI.
+    """A suite that fabricgauge can run; ``pair`` programs are a client and a server without MPI.
 
-    ``polls`` is whether they keep a processor busy while they wait, as MPI and verbs do.
-    ``technology`` is what they make of an Ethernet: their ceiling is that one's. With
-    ``if_device`` they do so where an RDMA device is on the interface, else they use TCP. ``keys``
-    are those of ``--transport verbs`` that they heed. ``variables`` are set for each rank, unless
-    the user has set them. ``of_pairs`` is the start that measures pairs of more than two nodes,
-    while all others take all nodes; a suite without one measures two nodes.
+    ``polls`` is true if they keep a processor busy while they wait, as MPI and verbs do.
+    ``technology`` is their use of an Ethernet, which determines their ceiling. With ``if_device``
+    that holds only if the interface has an RDMA device; otherwise they use TCP. ``keys`` are the
+    keys of ``--transport verbs`` that they accept. ``variables`` are set for each rank unless the
+    user has set them. ``of_pairs`` is the start that measures pairs of more than two nodes, while
+    the others use all nodes; a suite without it measures two nodes.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""One start of a suite's program: raw output first, then its lines, no orphans."""
+"""Run one start of a suite's program: store its raw output, return its lines, end its processes."""
 
 import os
 import time
@@ -15,14 +15,14 @@ from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import Host, LaunchCommand
 from fabricgauge.model.run import RANK_SAYS, Ended
 from fabricgauge.process import MARKER, ChildGroup, ProgramStream, end_marked
-from fabricgauge.run.environment import kept_back
-from fabricgauge.run.launch import keep_described, quoted, run_of, tail
+from fabricgauge.run.environment import withheld_names
+from fabricgauge.run.launch import quote_output, run_of, tail, write_command
 
 READY_S = 15.0
 
-#: Waits a second for a port to be listened on; its arguments are that port as four hex digits and
-#: as a decimal number. The state 0A is TCP_LISTEN (linux/net/tcp_states.h). A program that waits
-#: for RDMA connections alone listens to no socket: `rdma` of iproute2 lists it.
+#: Waits up to 1 s until a program listens on a port; arguments are the port as four hex digits and
+#: as a decimal number. State 0A is TCP_LISTEN (linux/net/tcp_states.h). A program that waits only
+#: for RDMA connections listens on no socket: `rdma` of iproute2 lists it.
 _LISTENS = (
     "PATH=$PATH:/usr/sbin:/sbin; "
     "n=0; while [ $n -lt 10 ]; do for f in /proc/net/tcp /proc/net/tcp6; do "
@@ -31,9 +31,9 @@ _LISTENS = (
     "sleep 0.1; n=$((n+1)); done; exit 1"
 )
 
-#: The GPU nearest to the adapter: the first one below the lowest PCI bridge that both are below.
-#: Numbers are those of the bus, as NVIDIA's CUDA_DEVICE_ORDER=PCI_BUS_ID has them. If one of the
-#: variables is set already, that choice stays.
+#: Selects the GPU nearest to the adapter: the first GPU below their lowest common PCI bridge.
+#: Numbers follow the bus, like NVIDIA's CUDA_DEVICE_ORDER=PCI_BUS_ID. A variable that is already
+#: set does not change.
 _NEAREST_GPU = (
     "v=$CUDA_VISIBLE_DEVICES$HIP_VISIBLE_DEVICES$ROCR_VISIBLE_DEVICES; "
     'k=; p=$(readlink -f "/sys/class/net/$i/device"); '
@@ -44,11 +44,10 @@ _NEAREST_GPU = (
     'CUDA_VISIBLE_DEVICES="$v" ;; amdgpu-?*) export HIP_VISIBLE_DEVICES="$v" ;; esac'
 )
 
-#: What every rank or end of a program runs first: it says where it is, in the very launch that
-#: measures, as the engine's ranks do; then the program takes its place.
-#: Its arguments: the rank where no MPI tells it, HOST=INTERFACE for each node, ``gpu`` to take
-#: one GPU, the nearest, ``--``, and the program with its arguments. All are data: none is read as
-#: shell text.
+#: Each rank, client or server runs this script first: it prints its placement in the launch that
+#: measures, like the engine's ranks; then the program replaces it.
+#: Its arguments: the rank if no MPI sets it, HOST=INTERFACE for each node, ``gpu`` to use only the
+#: nearest GPU, ``--``, and the program with its arguments. All are data that no shell interprets.
 #: Variables: PMI_RANK of MPICH and Intel MPI, OMPI_COMM_WORLD_RANK of Open MPI.
 _SCRIPT = (
     "r=${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$1}}}; shift; h=$(uname -n); i=; g=; "
@@ -68,53 +67,52 @@ _SCRIPT = (
 )
 
 
-def telling(
+def with_placement(
     program: Sequence[str],
     interfaces: Mapping[str, str],
     rank: int = 0,
     *,
     nearest_gpu: bool = False,
 ) -> tuple[str, ...]:
-    """The argv that tells its placement and then becomes ``program``.
+    """Return the argv that prints its placement and then becomes ``program``.
 
-    ``interfaces`` are those of the measured network by host name; MPI's TCP is bound to
-    them, and NCCL to them and to their RDMA devices. Empty leaves MPI its own choice. ``rank``
-    counts where no MPI gives one. With ``nearest_gpu`` the program sees no GPU but the one that is
-    nearest to its RDMA device, where one is below the same PCI bridge.
+    ``interfaces`` of the measured network, by host name, bind MPI's TCP, and NCCL with their RDMA
+    devices. If empty, MPI chooses. ``rank`` is used if no MPI sets a rank. With ``nearest_gpu`` the
+    program uses only the GPU nearest to its RDMA device, if one is below the same PCI bridge.
     """
     pairs = tuple(f"{host}={interface}" for host, interface in sorted(interfaces.items()))
     pairs += ("gpu",) if nearest_gpu else ()
     return ("/bin/sh", "-c", _SCRIPT, "fabricgauge-rank", str(rank), *pairs, "--", *program)
 
 
-#: A program whose input ends with the connection that started it: ssh without a terminal sends the
-#: far side no signal, so that a server would wait there for ever.
-_BOUND = (
+#: Ends a program when its input ends, that is with its ssh connection: without a terminal ssh sends
+#: no signal, so that a server would wait for ever.
+_END_WITH_INPUT = (
     'exec 3<&0; "$@" 3<&- </dev/null & p=$!; '
     '(while IFS= read -r line; do :; done; kill -9 "$p") <&3 >/dev/null 2>&1 & w=$!; '
     'exec 3<&-; wait "$p"; s=$?; kill "$w" 2>/dev/null; exit "$s"'
 )
 
 
-def serving(host: Host, program: Sequence[str]) -> tuple[str, ...]:
-    """The argv that runs ``program`` on a host for as long as its own input is open.
+def server_command(host: Host, program: Sequence[str]) -> tuple[str, ...]:
+    """Return the argv that runs ``program`` on a host while its input is open.
 
-    Processes of other launchers than ssh end with what started them.
+    Processes of launchers other than ssh end with the process that started them.
     """
-    bound = ("/bin/sh", "-c", _BOUND, "fabricgauge-server") if host.remote_shell else ()
-    return tuple(host.through((*bound, *program)))
+    wrapper = ("/bin/sh", "-c", _END_WITH_INPUT, "fabricgauge-server") if host.remote_shell else ()
+    return tuple(host.through((*wrapper, *program)))
 
 
 class SuiteLaunch(msgspec.Struct, frozen=True):
-    """Commands of one start. ``ready`` ends well once the ``server`` can be connected to."""
+    """The commands of one start; ``ready`` exits with 0 when the ``server`` accepts connections."""
 
     client: LaunchCommand
     server: LaunchCommand | None = None
     ready: tuple[str, ...] = ()
 
 
-def listens(port: int) -> tuple[str, ...]:
-    """The argv that waits on a node until ``port`` is listened on."""
+def await_listener(port: int) -> tuple[str, ...]:
+    """Return the argv that waits on a node until a program listens on ``port``."""
     return ("/bin/sh", "-c", _LISTENS, "listens", f"{port:04X}", str(port))
 
 
@@ -122,39 +120,42 @@ def run_suite(
     launch: SuiteLaunch, raw_dir: Path, *, silent_s: float, marker: str,
     group: ChildGroup | None = None,
 ) -> tuple[Ended, tuple[str, ...]]:  # fmt: skip
-    """Run a program to its end; how that was, and its lines.
+    """Run a program to its end; return how it ended, and its lines.
 
-    The server's word on where it runs comes first, then standard output, then standard
-    error, to which NetPIPE writes its table.
+    The first line is the server's placement, then follow standard output and standard error, to
+    which NetPIPE writes its table.
 
-    Output is in ``raw_dir`` (stdout.txt, stderr.txt, server.txt, server.err) as it comes.
-    After ``silent_s`` without a line the program is ended. However it ends, also by an
-    interrupt or through ``group``, every process that carries ``marker`` is ended.
+    Stores the output in ``raw_dir`` (stdout.txt, stderr.txt, server.txt, server.err) when it
+    arrives. Ends the program after ``silent_s`` without a line. At the end, also after an interrupt
+    or through ``group``, ends all processes with ``marker``.
 
     Raises:
         ToolMissing: the launcher does not exist.
         StoreError: the raw directory cannot be written.
     """
-    began = time.monotonic()
+    start_s = time.monotonic()
     lines: tuple[str, ...] = ()
-    with ExitStack() as at_end:
-        at_end.callback(end_marked, marker)
+    with ExitStack() as cleanup:
+        cleanup.callback(end_marked, marker)
         try:
             with writing.storing(raw_dir):
-                client = _started(launch, raw_dir, silent_s, marker, group, at_end)
+                client = _start_client(launch, raw_dir, silent_s, marker, group, cleanup)
                 lines = tuple(client)
-                status, code, message = _ended(client, raw_dir)
+                status, code, message = _outcome(client, raw_dir)
         except CannotRun as error:
             status, code, message = "broken", None, str(error)
-    ended = Ended(status, code, message, launch.client.argv, time.monotonic() - began)
-    return ended, (*_lines(raw_dir / "server.txt")[:1], *lines, *_lines(raw_dir / "stderr.txt"))
+    ended = Ended(status, code, message, launch.client.argv, time.monotonic() - start_s)
+    server_lines, error_lines = (
+        _read_lines(raw_dir / f"{name}.txt") for name in ("server", "stderr")
+    )
+    return ended, (*server_lines[:1], *lines, *error_lines)
 
 
-def _started(
+def _start_client(
     launch: SuiteLaunch, raw_dir: Path, silent_s: float, marker: str, group: ChildGroup | None,
-    at_end: ExitStack,
+    cleanup: ExitStack,
 ) -> ProgramStream:  # fmt: skip
-    """The client, once its server listens, which is ended ``at_end``."""
+    """Start the client when its server listens; ``cleanup`` ends the server."""
 
     def stream(
         command: LaunchCommand, stdout: str, stderr: str, stdin: str | None = ""
@@ -162,48 +163,50 @@ def _started(
         return ProgramStream(
             command.argv, stdin=stdin, stdout=raw_dir / stdout, stderr=raw_dir / stderr,
             silent_s=silent_s, within=run_of(raw_dir), env={**command.env, MARKER: marker},
-            without=kept_back(os.environ), group=group,
+            without=withheld_names(os.environ), group=group,
         )  # fmt: skip
 
-    named = {"client": launch.client, "server": launch.server}
-    keep_described(raw_dir, {name: one for name, one in named.items() if one is not None})
+    commands = {"client": launch.client}
+    if launch.server is not None:
+        commands["server"] = launch.server
+    write_command(raw_dir, commands)
     if launch.server is not None:
         server = stream(launch.server, "server.txt", "server.err", stdin=None)
-        at_end.callback(server.close)
-        _await(launch, server, raw_dir)
+        cleanup.callback(server.close)
+        _await_server(launch, server, raw_dir)
     return stream(launch.client, "stdout.txt", "stderr.txt")
 
 
-def _await(launch: SuiteLaunch, server: ProgramStream, raw_dir: Path) -> None:
-    """Wait for the server; what it said tells why it is not there.
+def _await_server(launch: SuiteLaunch, server: ProgramStream, raw_dir: Path) -> None:
+    """Wait until the server listens; CannotRun, which quotes its output, if it does not.
 
-    Until it runs, and once it is over, what listens is another's.
+    Before the server prints a line and after its end, another program may listen on its port.
     """
     deadline = time.monotonic() + READY_S
     while time.monotonic() < deadline and not server.over:
-        runs = bool(_lines(raw_dir / "server.txt"))
+        runs = bool(_read_lines(raw_dir / "server.txt"))
         ready = process.run(launch.ready, timeout_s=READY_S).exit_code == 0
         if runs and ready and not server.over:
             return
-    said = (*tail(raw_dir / "server.err"), *tail(raw_dir / "server.txt"))
-    told = [line for line in said if not line.startswith(RANK_SAYS)]
-    raise CannotRun(f"the server did not begin to listen{quoted(told)}")
+    lines = (*tail(raw_dir / "server.err"), *tail(raw_dir / "server.txt"))
+    output = [line for line in lines if not line.startswith(RANK_SAYS)]
+    raise CannotRun(f"the server did not begin to listen{quote_output(output)}")
 
 
-def _lines(path: Path) -> tuple[str, ...]:
+def _read_lines(path: Path) -> tuple[str, ...]:
     try:
         return tuple(read_text(path, run_of(path)).splitlines())
     except OSError:
         return ()
 
 
-def _ended(client: ProgramStream, raw_dir: Path) -> tuple[str, int | None, str]:
-    """Status, exit status, and a sentence where it did not end well."""
+def _outcome(client: ProgramStream, raw_dir: Path) -> tuple[str, int | None, str]:
+    """Return the status, the exit status, and after a failure a sentence."""
     if client.silent:
-        message = f"nothing came for {client.silent_s:g} s, so the program was ended"
+        message = f"no output for {client.silent_s:g} s, so the program was ended"
         return "silent", client.exit_code, message
     if client.exit_code == 0:
         return "ok", 0, ""
-    said = tail(raw_dir / "stderr.txt") or tail(raw_dir / "stdout.txt")
-    message = f"the program broke off (exit status {client.exit_code}){quoted(said)}"
+    lines = tail(raw_dir / "stderr.txt") or tail(raw_dir / "stdout.txt")
+    message = f"the program failed (exit status {client.exit_code}){quote_output(lines)}"
     return "broken", client.exit_code, message

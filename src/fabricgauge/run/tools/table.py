@@ -1,8 +1,8 @@
-"""The suites that can be run: a row each, and what each starts for a profile.
+"""The suites that fabricgauge can run, one row each, and the starts of each for a profile.
 
-The options are those of the suites' own manuals: OSU's README 7.4; Intel MPI Benchmarks User Guide
-2021.x, "Command-Line Control"; README and man pages of perftest 4.5; iperf3(1) of 3.12; the README
-of nccl-tests 2.13, whose options rccl-tests has too; NPtcp(1) of 3.7.2.
+Sources of the options: OSU's README 7.4; Intel MPI Benchmarks User Guide 2021.x, "Command-Line
+Control"; README and man pages of perftest 4.5; iperf3(1) of 3.12; the README of nccl-tests 2.13,
+whose options rccl-tests has too; NPtcp(1) of 3.7.2.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,11 +19,11 @@ from fabricgauge.run.tools.interface import (
     Tool,
 )
 
-#: Of iperf3 not its own 5201, which another server may have; NPtcp's own is 5002, and the server
-#: of 3.7.2 ignores the option for it.
+#: Ports. iperf3's default 5201 may belong to another server. NPtcp's default is 5002, and the
+#: server of 3.7.2 ignores the option for it.
 IPERF3_PORT, NETPIPE_PORT, PERFTEST_PORT = 52010, 5002, 18515
 
-#: A window of IMB's streaming benchmarks is 64 messages: larger ones take minutes at 1 Gb/s.
+#: A window of IMB's streaming benchmarks has 64 messages: larger sizes take minutes at 1 Gb/s.
 LARGEST_STREAMED_BYTES = 1 << 20
 LARGEST_NCCL_BYTES = 128 << 20
 
@@ -31,22 +31,22 @@ _OSU = ("osu_latency", "osu_bw", "osu_bibw", "osu_put_latency", "osu_put_bw")
 _PERFTEST = tuple(
     f"ib_{verb}_{kind}" for verb in ("send", "write", "read", "atomic") for kind in ("lat", "bw")
 )
-#: What a connection of each kind can do (InfiniBand Architecture Specification, table 25).
-_VERBS_OF = {
+#: Operations of each kind of connection (InfiniBand Architecture Specification, table 25).
+_OPERATIONS = {
     "rc": ("send", "write", "read", "atomic"), "xrc": ("send", "write", "read", "atomic"),
     "uc": ("send", "write"), "ud": ("send",),
 }  # fmt: skip
-#: perftest's option for a key, and the programs that have it: part of their names.
+#: perftest's option for each key, and parts of the names of the programs that have it.
 _PERFTEST_OPTIONS = {
     "queue-pair": ("-c", ("ib_",)), "path-mtu": ("-m", ("ib_",)), "gid-index": ("-x", ("ib_",)),
     "service-level": ("-S", ("ib_",)), "traffic-class": ("--tclass", ("ib_",)),
     "queue-pairs": ("-q", ("_bw",)), "inline": ("-I", ("ib_send", "ib_write")),
 }  # fmt: skip
-#: The first measures pairs where there are more than two nodes.
+#: With more than two nodes the first program measures pairs.
 _NCCL = ("sendrecv_perf", "all_reduce_perf")
-#: NCCL's documentation, "Environment Variables", names that RCCL has kept; a dump that it cannot
-#: write it leaves out.
-_NCCL_TELLS = (
+#: Variables with which NCCL and RCCL report their transports (NCCL's documentation, "Environment
+#: Variables"); NCCL ignores a dump that it cannot write.
+_NCCL_VERBOSE = (
     ("NCCL_DEBUG", "INFO"), ("NCCL_DEBUG_SUBSYS", "INIT,NET,GRAPH,TUNING,ENV"),
     ("NCCL_TOPO_DUMP_FILE", f"{FOLDER}/nccl-topology.xml"),
     ("NCCL_GRAPH_DUMP_FILE", f"{FOLDER}/nccl-graph.xml"),
@@ -54,64 +54,64 @@ _NCCL_TELLS = (
 
 
 def _osu(effort: Effort) -> tuple[Start, ...]:
-    """``-m``: the range of sizes; ``-i`` and ``-x``: iterations and warm-up for every size."""
+    """``-m``: the range of sizes; ``-i`` and ``-x``: iterations and warm-up for each size."""
     sizes = ("-m", f"1:{effort.largest_bytes}")
-    times = ("-i", str(effort.iterations), "-x", str(max(1, effort.iterations // 10)))
-    return tuple(Start(program, (program, *sizes, *times)) for program in _OSU)
+    iterations = ("-i", str(effort.iterations), "-x", str(max(1, effort.iterations // 10)))
+    return tuple(Start(program, (program, *sizes, *iterations)) for program in _OSU)
 
 
 def _imb(effort: Effort) -> tuple[Start, ...]:
-    """``-iter``: the most repetitions of one size; ``-msglog``: the largest as a power of two."""
-    streamed = min(effort.largest_bytes, LARGEST_STREAMED_BYTES)
+    """``-iter``: maximum repetitions of one size; ``-msglog``: largest size as a power of two."""
+    streamed_bytes = min(effort.largest_bytes, LARGEST_STREAMED_BYTES)
     fewer = max(1, effort.iterations // 2)
+    benchmarks = (
+        ("IMB-P2P", "PingPong", effort.iterations, effort.largest_bytes),
+        ("IMB-MPI1", "Uniband", fewer, streamed_bytes),
+        ("IMB-MPI1", "Biband", fewer, streamed_bytes),
+    )
     return tuple(
         Start(
             f"{program} {benchmark}",
-            (program, benchmark, "-iter", str(times), "-msglog", str(largest.bit_length() - 1)),
+            (program, benchmark, "-iter", str(count), "-msglog", str(largest.bit_length() - 1)),
         )
-        for program, benchmark, times, largest in (
-            ("IMB-P2P", "PingPong", effort.iterations, effort.largest_bytes),
-            ("IMB-MPI1", "Uniband", fewer, streamed),
-            ("IMB-MPI1", "Biband", fewer, streamed),
-        )
+        for program, benchmark, count, largest in benchmarks
     )
 
 
 def _perftest(effort: Effort) -> tuple[Start, ...]:
     """``-R`` connects through the RDMA connection manager, so that the address of the measured
-    network chooses the device; ``-F`` goes on although the processor's clock is governed.
+    network selects the device; ``-F`` ignores a variable processor clock.
 
-    The manager knows no UC, perftest refuses it for XRC, and it chooses the GID by itself: there
-    ``-d`` and ``-i`` name the port. Each start has a port of its own: the server before it may
-    still be closing its own, and a client that takes it for the next one is rejected.
+    The manager has no UC, perftest refuses it for XRC, and it chooses the GID itself: in these
+    cases ``-d`` and ``-i`` name the port. Each start has its own TCP port: the previous server may
+    still be closing, and would reject a client of the next start.
     """
     kind = effort.verbs.get("queue-pair", "rc")
     by_manager = kind not in ("uc", "xrc") and "gid-index" not in effort.verbs
-    iterations = str(max(5, effort.iterations, _to_tell(kind, effort)))  # fewer are refused
-    said = (*(("-R",) if by_manager else ("-d", DEVICE, "-i", PORT)), "-F", "-n", iterations)
+    iterations = str(max(5, effort.iterations, _min_datagrams(kind, effort)))  # perftest needs 5
+    options = (*(("-R",) if by_manager else ("-d", DEVICE, "-i", PORT)), "-F", "-n", iterations)
     servers: dict[str, tuple[str, ...]] = {}
     for program in _PERFTEST:
         verb = program.split("_")[1]
-        if verb in _VERBS_OF[kind]:
+        if verb in _OPERATIONS[kind]:
             sizes = () if verb == "atomic" else ("-a",)
-            asked = _asked(program, effort.verbs)
-            servers[program] = (program, *sizes, *said, *asked)
+            key_options = _key_options(program, effort.verbs)
+            servers[program] = (program, *sizes, *options, *key_options)
     servers["ib_send_bw, both directions"] = (*servers["ib_send_bw"], "-b")
     return tuple(
-        Start(name, (*server, *at, SERVER), (*server, *at), port)
+        Start(name, (*server, "-p", str(port), SERVER), (*server, "-p", str(port)), port)
         for port, (name, server) in enumerate(servers.items(), PERFTEST_PORT)
-        for at in [("-p", str(port))]
     )
 
 
-def _to_tell(kind: str, effort: Effort) -> int:
-    """How many datagrams of each size, all of one packet, show the path: 2 MB in all."""
-    asked = effort.verbs.get("path-mtu", "")
-    mtu_bytes = int(asked) if asked in ("256", "512", "2048", "4096") else 1024
+def _min_datagrams(kind: str, effort: Effort) -> int:
+    """Return the datagrams of each size, all of one packet, that prove the path: 2 MB in total."""
+    path_mtu = effort.verbs.get("path-mtu", "")
+    mtu_bytes = int(path_mtu) if path_mtu in ("256", "512", "2048", "4096") else 1024
     return 1_000_000 // mtu_bytes if kind == "ud" else 0
 
 
-def _asked(program: str, verbs: Mapping[str, str]) -> Iterator[str]:
+def _key_options(program: str, verbs: Mapping[str, str]) -> Iterator[str]:
     for key, value in verbs.items():
         option, programs = _PERFTEST_OPTIONS[key]
         if any(part in program for part in programs):
@@ -119,7 +119,7 @@ def _asked(program: str, verbs: Mapping[str, str]) -> Iterator[str]:
 
 
 def _iperf3(effort: Effort) -> tuple[Start, ...]:
-    """One stream each way, both ways at once, and as many streams as were asked for.
+    """Measure one stream in each direction, both directions at once, and parallel streams.
 
     ``-1``: the server serves one test; ``-O``: the first second, in which the window opens, does
     not count.
@@ -145,14 +145,12 @@ def _iperf3(effort: Effort) -> tuple[Start, ...]:
 def _nccl(effort: Effort) -> tuple[Start, ...]:
     """``-f 2`` doubles the size, ``-g 1`` is one GPU for each rank, ``-c 1`` checks the data."""
     sweep = ("-b", "8", "-e", str(LARGEST_NCCL_BYTES), "-f", "2", "-g", "1", "-c", "1")
-    times = ("-n", str(effort.iterations))
-    return tuple(Start(program, (program, *sweep, *times)) for program in _NCCL)
+    iterations = ("-n", str(effort.iterations))
+    return tuple(Start(program, (program, *sweep, *iterations)) for program in _NCCL)
 
 
 def _netpipe(effort: Effort) -> tuple[Start, ...]:
-    """``-p 0``: only the sizes themselves, not those three bytes beside each; ``-n``: a fixed
-    number of repeats instead of half a second for each size.
-    """
+    """``-p 0``: no sizes 3 bytes above and below; ``-n``: repeats instead of 0.5 s per size."""
     server = ("NPtcp", "-p", "0", "-u", str(effort.largest_bytes), "-n", str(effort.iterations))
     client = (server[0], "-h", SERVER, *server[1:], "-o", "/dev/null")
     return (Start("NPtcp, ping-pong", client, server, NETPIPE_PORT),)
@@ -183,7 +181,7 @@ TOOLS: dict[str, Tool] = {
                 name, "mpi", _NCCL,
                 (f"/opt/{name}/build", f"/usr/local/{name}/build", f"~/{name}/build"),
                 _nccl, f"{name}, built with MPI=1", technology="roce-v2", if_device=True,
-                variables=_NCCL_TELLS, of_pairs=_NCCL[0],
+                variables=_NCCL_VERBOSE, of_pairs=_NCCL[0],
             )
             for name in ("nccl-tests", "rccl-tests")
         ),
@@ -191,7 +189,7 @@ TOOLS: dict[str, Tool] = {
     )
 }  # fmt: skip
 
-#: What the profiles of `check` allow a suite; it takes far longer for the same certainty.
+#: Effort by the profiles of `check`; a suite needs far more time for the same certainty.
 EFFORTS: dict[str, Effort] = {
     "quick": Effort(stream_s=2, iterations=10, streams=4, largest_bytes=4 << 20),
     "standard": Effort(stream_s=5, iterations=30, streams=4, largest_bytes=4 << 20),
