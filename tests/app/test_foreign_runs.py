@@ -27,7 +27,7 @@ from fabricgauge.model.topology import Topology
 from fabricgauge.model.varied import Design, Factor
 from fabricgauge.run.tools.interface import Effort
 from fabricgauge.run.tools.table import TOOLS
-from fabricgauge.store.holding import held
+from fabricgauge.store.holding import run_lock
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import (
     About,
@@ -273,10 +273,10 @@ def test_every_refusal_is_one_sentence_for_a_person(directory: RunDirectory) -> 
 def test_a_run_that_is_being_measured_is_not_resumed(directory: RunDirectory) -> None:
     before = sorted(directory.path.rglob("*"))
     for words in (["check", "--launcher", "local"], ["compare", "--launcher", "local"], ["submit"]):
-        with held(directory):
+        with run_lock(directory):
             done = fabricgauge(*words, "--resume", directory.path)
         assert isinstance(done.exception, UsageError)
-        assert "has been working on" in str(done.exception)
+        assert "works on" in str(done.exception)
     assert sorted(directory.path.rglob("*")) == before
 
 

@@ -26,7 +26,7 @@ from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.topology import Topology
 from fabricgauge.model.varied import Design, Factor
 from fabricgauge.store.journal import Planned
-from fabricgauge.store.run_files import VERSION, About, ResultLine, Started
+from fabricgauge.store.run_files import VERSION, About, LaunchLine, ResultLine
 
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
 
@@ -127,7 +127,7 @@ def a_run(place: Path, bad: str) -> Path:
     about = About("x", ("x",), {"MPI": "x"}, request)
     # Of another version it would be refused at once.
     write(run / "run.json", spoilt(about, About, bad) | {"version": VERSION})
-    for name, line in {"results.jsonl": ResultLine, "launches.jsonl": Started}.items():
+    for name, line in {"results.jsonl": ResultLine, "launches.jsonl": LaunchLine}.items():
         values = [
             msgspec.json.decode(one, type=line)
             for one in (source / name).read_bytes().splitlines()[:6]

@@ -110,7 +110,7 @@ def stored(folder: Path, of: Fabric, network: str, *interfaces: str, tcp: bool) 
     for one in made.launches:
         run_files.append_records(directory, one.number, 1, one.placements)
         run_files.append_records(directory, one.number, 1, one.measurements)
-        started = run_files.Started(one.number, 1, one.network, one.nodes, one.ended, ())
+        started = run_files.LaunchLine(one.number, 1, one.network, one.nodes, one.ended, ())
         run_files.append_launch(directory, started)
     directory.finish()
     return run_files.load(directory)

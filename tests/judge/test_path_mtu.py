@@ -97,7 +97,7 @@ def test_a_stored_run_over_verbs_is_read_and_judged_the_same(tmp_path: Path) -> 
         run_files.append_records(directory, one.number, 1, (one.header,))
         run_files.append_records(directory, one.number, 1, one.placements)
         run_files.append_records(directory, one.number, 1, one.measurements)
-        started = run_files.Started(one.number, 1, one.network, one.nodes, one.ended, ())
+        started = run_files.LaunchLine(one.number, 1, one.network, one.nodes, one.ended, ())
         run_files.append_launch(directory, started)
     directory.finish()
     words = ["report", str(directory.path), "--format"]

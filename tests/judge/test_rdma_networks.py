@@ -106,7 +106,7 @@ def test_a_stored_native_run_is_read_and_judged_the_same(cluster: str, tmp_path:
     for one in run.launches:
         run_files.append_records(directory, one.number, 1, one.placements)
         run_files.append_records(directory, one.number, 1, one.measurements)
-        started = run_files.Started(one.number, 1, one.network, one.nodes, one.ended, ())
+        started = run_files.LaunchLine(one.number, 1, one.network, one.nodes, one.ended, ())
         run_files.append_launch(directory, started)
     directory.finish()
     done = CliRunner().invoke(cli, ["report", str(directory.path), "--format", "json"])

@@ -19,15 +19,15 @@ def test_an_answer_is_read_back_unedited(tmp_path: Path) -> None:
     writer.close("not asked")
     bundle = Bundle(tmp_path / "b")
     assert bundle.nodes == ("c2", "c1")
-    assert bundle.of("c1") == {"survey": raw}
-    assert bundle.of("c2") == {}
+    assert bundle.printouts("c1") == {"survey": raw}
+    assert bundle.printouts("c2") == {}
     assert bundle.index.troubles == {"c1": "c1 did not finish", "c2": "not asked"}
 
 
 def test_what_arrived_is_there_though_the_index_was_never_written(tmp_path: Path) -> None:
     BundleWriter(tmp_path / "b", BundleIndex(nodes=("c1", "c2"))).keep("c1", "x")
     bundle = Bundle(tmp_path / "b")
-    assert (bundle.nodes, bundle.of("c1")) == (("c1",), {"survey": "x"})
+    assert (bundle.nodes, bundle.printouts("c1")) == (("c1",), {"survey": "x"})
 
 
 def test_answers_that_only_root_could_read_are_its_alone(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_node_may_be_called_as_the_index_is(tmp_path: Path) -> None:
     writer = BundleWriter(tmp_path / "b", BundleIndex(nodes=("bundle.json",)))
     writer.keep("bundle.json", "x")
     writer.close()
-    assert Bundle(tmp_path / "b").of("bundle.json") == {"survey": "x"}
+    assert Bundle(tmp_path / "b").printouts("bundle.json") == {"survey": "x"}
 
 
 @given(st.sets(st.text(max_size=40), max_size=8))
@@ -85,7 +85,7 @@ def test_printouts_that_somebody_put_there_are_found_by_their_names(tmp_path: Pa
     (tmp_path / "opainfo.txt").write_text("c1: z\n")
     bundle = Bundle(tmp_path)
     assert bundle.nodes == ("c1",)
-    assert bundle.of("c1") == {"lshw": "x", "ethtool-i-eth0": "y"}
+    assert bundle.printouts("c1") == {"lshw": "x", "ethtool-i-eth0": "y"}
     assert bundle.shared == {"opainfo": "c1: z\n"}
 
 
@@ -93,7 +93,7 @@ def test_no_file_hides_behind_another_of_its_name(tmp_path: Path) -> None:
     for name in ("lshw", "lshw.txt", "lshw.json", "lshw.png"):
         (tmp_path / "c1").mkdir(exist_ok=True)
         (tmp_path / "c1" / name).write_text(name)
-    assert sorted(Bundle(tmp_path).of("c1").values()) == ["lshw", "lshw.json", "lshw.txt"]
+    assert sorted(Bundle(tmp_path).printouts("c1").values()) == ["lshw", "lshw.json", "lshw.txt"]
 
 
 def test_no_node_hides_behind_another_whose_folder_reads_the_same(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_no_node_hides_behind_another_whose_folder_reads_the_same(tmp_path: Path
         (tmp_path / name).mkdir()
         (tmp_path / name / "survey.txt").write_text(name)
     bundle = Bundle(tmp_path)
-    assert sorted(bundle.of(node)["survey"] for node in bundle.nodes) == ["%631", "C1", "c1"]
+    assert sorted(bundle.printouts(node)["survey"] for node in bundle.nodes) == ["%631", "C1", "c1"]
 
 
 @pytest.mark.parametrize("place", ["c1", "c1/lshw.txt", "opainfo.txt"])
@@ -113,14 +113,14 @@ def test_a_link_that_leads_out_of_the_bundle_is_refused(tmp_path: Path, place: s
     link.parent.mkdir(parents=True)
     link.symlink_to(secret if place == "c1" else secret / "lshw.txt")
     with pytest.raises(StoreError, match="leads out of"):
-        Bundle(tmp_path / "b").of("c1")
+        Bundle(tmp_path / "b").printouts("c1")
 
 
 def test_a_link_inside_the_bundle_is_followed(tmp_path: Path) -> None:
     (tmp_path / "c1").mkdir()
     (tmp_path / "c1" / "lshw.txt").write_text("x")
     (tmp_path / "c2").symlink_to("c1")
-    assert Bundle(tmp_path).of("c2") == {"lshw": "x"}
+    assert Bundle(tmp_path).printouts("c2") == {"lshw": "x"}
 
 
 def test_names_that_are_no_utf_8_can_be_written_into_a_report(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_names_that_are_no_utf_8_can_be_written_into_a_report(tmp_path: Path) ->
     (tmp_path / "n\udcff" / "lshw\udcff.txt").write_text("x")
     bundle = Bundle(tmp_path)
     assert bundle.nodes == ("n\\xff",)
-    assert bundle.of("n\\xff") == {"lshw\\xff": "x"}
+    assert bundle.printouts("n\\xff") == {"lshw\\xff": "x"}
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from fabricgauge.model.errors import StoreError, UsageError
-from fabricgauge.store.holding import OWNER, RunOwner, held
+from fabricgauge.store.holding import OWNER, RunOwner, run_lock
 from fabricgauge.store.run_directory import RunDirectory
 
 
@@ -32,21 +32,21 @@ def no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_run_is_free_again_once_it_is_let_go(directory: RunDirectory) -> None:
     for _ in range(2):
-        with held(directory):
+        with run_lock(directory):
             owner = msgspec.json.decode((directory.path / OWNER).read_bytes(), type=RunOwner)
             assert (owner.pid, owner.host) == (os.getpid(), platform.node())
     assert [one.name for one in directory.path.iterdir()] == ["raw"]
 
 
 def test_two_programs_cannot_work_on_one_run(directory: RunDirectory) -> None:
-    said = f"process {os.getpid()} on .* has been working on .*; wait until it has ended, or end it"
-    with held(directory), pytest.raises(UsageError, match=said), held(directory):
+    said = f"process {os.getpid()} on .* works on .*; wait until it has ended, or end it"
+    with run_lock(directory), pytest.raises(UsageError, match=said), run_lock(directory):
         pass
 
 
 @pytest.mark.usefixtures("no_locks")
 def test_a_file_system_without_locks_keeps_nobody_out(directory: RunDirectory) -> None:
-    with held(directory):
+    with run_lock(directory):
         pass
 
 
@@ -56,14 +56,14 @@ KILLED = b'{"host":"login2","pid":7,"since_utc":"2026-11-21T20:00:00Z"}'
 @pytest.mark.parametrize("left", [KILLED, b"", b'{"host":"a', b"\xff", b"[" * 4000])
 def test_a_name_without_a_lock_keeps_nobody_out(directory: RunDirectory, left: bytes) -> None:
     (directory.path / OWNER).write_bytes(left)
-    with held(directory):
+    with run_lock(directory):
         pass
 
 
 def test_the_name_is_written_through_no_link(directory: RunDirectory, tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("precious")
     (directory.path / OWNER).symlink_to(tmp_path / "precious")
-    with pytest.raises(Exception, match="cannot write"), held(directory):
+    with pytest.raises(Exception, match="cannot write"), run_lock(directory):
         pass
     assert (tmp_path / "precious").read_text() == "precious"
 
@@ -81,7 +81,7 @@ def test_nor_through_a_second_name_of_another_file(
         os.mkfifo(place)
     else:
         place.mkdir()
-    with pytest.raises(StoreError, match=OWNER), held(directory):
+    with pytest.raises(StoreError, match=OWNER), run_lock(directory):
         pass
     assert other.read_text() == "theirs"
 
@@ -99,16 +99,16 @@ def test_whoever_waits_for_the_file_of_one_that_just_ended_gets_a_new_one(
             (directory.path / OWNER).unlink()
 
     monkeypatch.setattr("fabricgauge.store.holding.fcntl.flock", removed_meanwhile)
-    with held(directory):
+    with run_lock(directory):
         assert (directory.path / OWNER).exists()
 
 
 HOLD = """
 import sys
 from pathlib import Path
-from fabricgauge.store.holding import held
+from fabricgauge.store.holding import run_lock
 from fabricgauge.store.run_directory import RunDirectory
-with held(RunDirectory(Path(sys.argv[1]))):
+with run_lock(RunDirectory(Path(sys.argv[1]))):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -120,9 +120,9 @@ def test_a_program_that_is_killed_frees_its_run(directory: RunDirectory) -> None
     with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True) as child:
         assert child.stdout
         assert child.stdout.readline() == "held\n"
-        with pytest.raises(UsageError, match=f"process {child.pid} on"), held(directory):
+        with pytest.raises(UsageError, match=f"process {child.pid} on"), run_lock(directory):
             pass
         child.kill()
         child.wait()
-    with held(directory):
+    with run_lock(directory):
         pass

@@ -22,11 +22,11 @@ from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.run import Run
 from fabricgauge.plan.outlook import remaining
-from fabricgauge.store.holding import held
+from fabricgauge.store.holding import run_lock
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import (
     About,
-    Started,
+    LaunchLine,
     append_launch,
     append_records,
     load,
@@ -96,7 +96,7 @@ def whole() -> Run:
 def made(root: Path, whole: Run, record: Callable[[str], None]) -> None:
     """A run as a check writes it; ``record`` is told of what is complete."""
     directory = RunDirectory.create(root)
-    with held(directory):
+    with run_lock(directory):
         about = About(whole.started_utc, whole.command, whole.environment)
         write_beginning(directory, about, whole.fabric, whole.plan)
         record("begun")
@@ -117,7 +117,7 @@ def _rest(directory: RunDirectory, whole: Run, record: Callable[[str], None]) ->
                 record("record")
         append_launch(
             directory,
-            Started(launch.number, 1, launch.network, launch.nodes, launch.ended, ()),
+            LaunchLine(launch.number, 1, launch.network, launch.nodes, launch.ended, ()),
         )
     run = msgspec.structs.replace(load(directory), complete=True)
     conclude.write_reports(directory, conclude.conclude(run, DEFAULTS), SILENT)
@@ -137,7 +137,7 @@ def test_a_run_that_is_killed_at_any_write_keeps_what_was_complete_and_is_finish
             continue  # nothing was measured: a new check is begun
         (path,) = runs
         _require_kept(path, told.count("record"))
-        with held(RunDirectory(path)):
+        with run_lock(RunDirectory(path)):
             if path.name.endswith(".partial"):
                 _rest(RunDirectory(path), whole, lambda _: None)
         again = load(find(root, path.name.removesuffix(".partial")))

@@ -13,7 +13,7 @@ from fabricgauge.model.run import Ended
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import (
     About,
-    Started,
+    LaunchLine,
     append_launch,
     append_records,
     load,
@@ -56,7 +56,7 @@ def test_a_run_of_another_major_version_is_refused_with_both(directory: RunDirec
     file = directory.path / "run.json"
     file.write_bytes(msgspec.json.encode(msgspec.structs.replace(ABOUT, version="2.0")))
     for read in (load, stored_request):
-        with pytest.raises(StoreError, match=r"run\.json is of version 2\.0; .* reads 1\.0"):
+        with pytest.raises(StoreError, match=r"run\.json has version 2\.0; .* reads 1\.0"):
             read(directory)
 
 
@@ -82,7 +82,7 @@ def test_a_finished_run_loses_its_suffix_and_keeps_its_identity(directory: RunDi
 
 def test_a_line_cut_off_by_a_kill_costs_only_itself(directory: RunDirectory) -> None:
     append_records(directory, 1, 1, (Footer(1, 0.5),))
-    append_launch(directory, Started(1, 1, "net1", ("c1", "c2"), ENDED, ()))
+    append_launch(directory, LaunchLine(1, 1, "net1", ("c1", "c2"), ENDED, ()))
     with (directory.path / "results.jsonl").open("ab") as file:
         file.write(b'{"launch":1,"attempt":1,"rec')
     run = load(directory)
@@ -112,7 +112,7 @@ def test_a_launch_without_an_end_is_called_broken(directory: RunDirectory) -> No
 
 def test_attempts_of_a_launch_stay_apart(directory: RunDirectory) -> None:
     for attempt in (1, 2):
-        append_launch(directory, Started(1, attempt, "net1", ("c1", "c2"), ENDED, ()))
+        append_launch(directory, LaunchLine(1, attempt, "net1", ("c1", "c2"), ENDED, ()))
     assert [launch.number for launch in load(directory).launches] == [1, 1]
 
 

@@ -29,7 +29,7 @@ from fabricgauge.plan.profiles import Profile
 from fabricgauge.process import end_marked
 from fabricgauge.run.tools.interface import Tool
 from fabricgauge.settings import Settings
-from fabricgauge.store.holding import held
+from fabricgauge.store.holding import run_lock
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import jobs, load, stored_request, write_beginning
 from fabricgauge.words.figures import link_rate
@@ -61,7 +61,7 @@ def opened(
     old, stored = stored_run(root, stated, from_files) if stated.resume else (None, None)
     with located(stated, settings, from_files, stored, progress) as target:
         directory = old or RunDirectory.create(root)
-        with held(directory):
+        with run_lock(directory):
             try:
                 ready = with_programs(target)
                 started = take_up(ready, old) if old else begin(ready, directory, dry_run=dry_run)

@@ -203,10 +203,10 @@ def _entries(
             refused.append(without)
 
 
-def _started(number: int, source: Source) -> run_files.Started:
+def _started(number: int, source: Source) -> run_files.LaunchLine:
     name = None if source.network is None else source.network.name
     ended = Ended(IMPORTED, 0, "", (source.name,), 0.0)
-    return run_files.Started(number, 1, name, source.hosts, ended, ())
+    return run_files.LaunchLine(number, 1, name, source.hosts, ended, ())
 
 
 def kept(found: Iterable[Found], name: str, progress: Progress) -> Iterator[Found]:

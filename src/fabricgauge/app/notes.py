@@ -21,7 +21,7 @@ from fabricgauge.model.run import Ended, Launch, Run
 from fabricgauge.parse.ucx_protocols import gpu_ways
 from fabricgauge.run.mpi_impls.table import MPI_IMPLS
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import write_libraries, write_preflight, write_ways
+from fabricgauge.store.run_files import write_libraries, write_preflight, write_transports
 
 #: Findings that are shown at once; reports quote the rest beside a bad figure.
 MAX_SHOWN_FINDINGS = 5
@@ -109,7 +109,7 @@ def note_transports(directory: RunDirectory, run: Run) -> dict[str, str]:
             transports.setdefault(launch.network or UNPINNED, {})[transport] = None
     if not transports or directory.complete:
         return {}
-    return write_ways(
+    return write_transports(
         directory, {network: ", ".join(names) for network, names in transports.items()}
     )
 

@@ -80,7 +80,7 @@ class RunContext:
 
     def close(self, launch: PlannedLaunch, ended: Ended, unparsed: Sequence[str] = ()) -> None:
         """Store the end of a launch, and add the launch to the run."""
-        started = run_files.Started(
+        started = run_files.LaunchLine(
             launch.number, self.attempt, launch.network, launch.nodes, ended, tuple(unparsed)
         )
         stored = run_files.launch_of(

@@ -78,7 +78,7 @@ def read_bundle(path: Path, declared: tuple[DeclaredNetwork, ...] = ()) -> Bundl
     found: list[Inventory] = []
     for node in nodes:
         printouts = {name: per[node] for name, per in shared.items() if node in per}
-        printouts |= bundle.of(node)
+        printouts |= bundle.printouts(node)
         for name in filter(is_of_subnet, [*printouts]):
             text = printouts.pop(name)
             if subnet := parse_subnet(name, text):

@@ -38,7 +38,7 @@ def collect(
     from fabricgauge.app.batch.on_head import lab_outside, on_head
     from fabricgauge.cli.jobs import show_when_complete
     from fabricgauge.cli.progress import progress_shown
-    from fabricgauge.store.holding import held
+    from fabricgauge.store.holding import run_lock
 
     if lab is not None and not lab_outside():
         ctx.exit(on_head(lab))
@@ -47,5 +47,5 @@ def collect(
         raise UsageError(
             f"{directory.identity} is complete: see fabricgauge report {directory.path}"
         )
-    with held(directory), progress_shown(quiet) as progress:
+    with run_lock(directory), progress_shown(quiet) as progress:
         ctx.exit(show_when_complete(directory, Printing(**printing), progress, most_jobs=0))

@@ -147,7 +147,7 @@ def _vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: fl
     from fabricgauge.app.target import located
     from fabricgauge.cli.progress import progress_shown
     from fabricgauge.compare.varying import AS_OF_A_RUN
-    from fabricgauge.store.holding import held
+    from fabricgauge.store.holding import run_lock
 
     factors, resume = options["vary"], options["resume"]
     typed = ctx.get_parameter_source("seed") is click.core.ParameterSource.COMMANDLINE
@@ -162,7 +162,7 @@ def _vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: fl
         if not resume:
             new_design = _plan_design(factors, options["seed"], target.request.launches)
         directory = find(root, resume) if resume else RunDirectory.create(root)
-        with held(directory):
+        with run_lock(directory):
             if new_design:
                 design, arms = app.begin(new_design, target, directory)
             else:

@@ -58,7 +58,7 @@ def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> No
     from fabricgauge.app.target import located
     from fabricgauge.cli.progress import progress_shown
     from fabricgauge.report.content.scale import overall
-    from fabricgauge.store.holding import held
+    from fabricgauge.store.holding import run_lock
 
     request = cli_options.build_request({**options, "launches": None})
     from_files = cli_options.names_from_files(ctx)
@@ -72,7 +72,7 @@ def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> No
         )
         application = app.application(target, command, options["silent"])
         directory = RunDirectory.create(options["output"] or settings.run_root())
-        with held(directory):
+        with run_lock(directory):
             scaling, interrupted = app.scaled(design, target, directory, application)
             progress.close()
             directory.write_bytes("report.html", page("scale", scaling))

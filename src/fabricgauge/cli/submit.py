@@ -78,7 +78,7 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **options
     from fabricgauge.app.batch.request import batch_of, resumed_batch
     from fabricgauge.cli.jobs import Submission, resume_run, submit_run
     from fabricgauge.cli.progress import progress_shown
-    from fabricgauge.store.holding import held
+    from fabricgauge.store.holding import run_lock
 
     nodes, at_once = options["nodes"] or 0, options["at_once"] or 0
     if lab is not None and not lab_outside():
@@ -99,7 +99,7 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **options
             update = partial(
                 resumed_batch, request=request, job=job, starter=starter, run=directory.path
             )
-            with held(directory):
+            with run_lock(directory):
                 ctx.exit(resume_run(directory, update, at_once, submission))
         batch = batch_of(request, job, starter, settings.load(), at_once)
         ctx.exit(submit_run(batch, options["pair_jobs"], root, submission))

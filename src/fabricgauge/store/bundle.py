@@ -1,17 +1,17 @@
-"""A bundle: a directory with each node's answer, unedited, and an index.
+"""Write and read a bundle: a directory with each node's unedited answer, and an index.
 
-    bundle.json              what was asked and when (``BundleIndex``)
-    NODE/survey.txt          what the node said of itself
-    NODE/PRINTOUT.txt        what a tool printed there, put beside it by hand
-    PRINTOUT.txt             the same of many nodes at once: each line begins with ``NODE: ``,
-                             as pdsh and clush write it
+    bundle.json              the nodes, the time and the launcher of the survey (``BundleIndex``)
+    NODE/survey.txt          the node's answer to the survey
+    NODE/PRINTOUT.txt        output of a tool on the node, added by hand
+    PRINTOUT.txt             output of a tool on many nodes: each line begins with ``NODE: ``, as
+                             pdsh and clush write it
 
-PRINTOUT is the tool's name, with its options if they matter (``ethtool-i-eth0.txt``); .out,
-.log, .csv, .json and no ending at all are read as well. A bundle may come from anywhere: a link
-that leads out of it is refused.
+PRINTOUT is the tool's name, with its options if they matter (``ethtool-i-eth0.txt``); .out, .log,
+.csv, .json and names without ending are read too. A bundle may come from anywhere: a link that
+leads out of it is refused.
 
-Nothing but the index is written by more than one node's answer, so that a bundle which was
-broken off holds all that had arrived. It is safe on NFS and Lustre: no locks.
+Only the index depends on several nodes, so that an interrupted survey leaves a bundle with all
+answers that have arrived. It needs no locks: safe on NFS and Lustre.
 """
 
 import hashlib
@@ -34,18 +34,18 @@ SUFFIX = ".txt"
 SUFFIXES = (SUFFIX, ".out", ".log", ".csv", ".json", "")
 _ENDINGS = ", ".join(filter(None, SUFFIXES))
 
-#: As much as the survey takes from a node; what is behind is left.
+#: Largest answer of a node; the survey ignores the rest.
 MOST_BYTES = 16_000_000
 
-#: Names of files may have 255 bytes (POSIX NAME_MAX on Linux file systems).
+#: Longest encoded name; files may have names of 255 bytes (POSIX NAME_MAX on Linux).
 LONGEST_NAME = 200
 
 
 class BundleWriter:
-    """Keeps answers as they arrive; ``close`` writes the index last."""
+    """Writes answers when they arrive; ``close`` writes the index last."""
 
     def __init__(self, path: Path, index: BundleIndex) -> None:
-        """Raises StoreError: the directory cannot be made, or is there and not empty."""
+        """Raises StoreError: the directory cannot be made, or exists and is not empty."""
         self.path = path
         self._index = index
         self._troubles: dict[str, str] = {}
@@ -55,7 +55,7 @@ class BundleWriter:
                 raise StoreError(f"{path} is not empty; name a new directory with --output")
 
     def keep(self, node: str, raw: str, trouble: str = "") -> None:
-        """One node's answer, unedited; a later failure does not lose it."""
+        """Write one node's unedited answer; a later failure does not lose it."""
         folder = self.path / folder_name(node)
         if trouble:
             self._troubles[node] = trouble
@@ -65,7 +65,7 @@ class BundleWriter:
         write_whole(folder / f"{ANSWER}{SUFFIX}", content, self.path, sync=False)
 
     def close(self, missing: str = "") -> None:
-        """Write the index; ``missing`` is the trouble of each node that gave no answer."""
+        """Write the index; ``missing`` is the trouble of each node without an answer."""
         silent = {
             node: missing
             for node in self._index.nodes
@@ -76,36 +76,36 @@ class BundleWriter:
 
 
 class Bundle:
-    """A bundle that is there; ``shared`` are the texts of files that many nodes share."""
+    """An existing bundle; ``shared`` are the texts of files about many nodes."""
 
     def __init__(self, path: Path) -> None:
         """Raises StoreError: no directory, a damaged index, or a link that leads out of it."""
         self.path = path
-        self.index = _index(path)
-        self._folders = _by_node(_folders(path), self.index.nodes)
-        self.shared = self._texts(path)
+        self.index = _read_index(path)
+        self._folders = _folders_by_node(_node_folders(path), self.index.nodes)
+        self.shared = self._read_texts(path)
         #: Files and folders that are no printouts by their name or kind, with the reason.
         self.unread = tuple(_unread(path))
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Those that the index names, then others that have a folder."""
+        """Return the nodes in the index, then other nodes with a folder."""
         return tuple(dict.fromkeys((*self.index.nodes, *self._folders)))
 
-    def of(self, node: str) -> dict[str, str]:
-        """A node's own files by the name of what printed them; its whole answer is ``survey``."""
-        return self._texts(self._folders[node]) if node in self._folders else {}
+    def printouts(self, node: str) -> dict[str, str]:
+        """Return a node's texts by the name of the tool; its answer to the survey is ``survey``."""
+        return self._read_texts(self._folders[node]) if node in self._folders else {}
 
-    def _texts(self, folder: Path) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for one in _files(folder):
-            name = shown(one.stem)
-            found[shown(one.name) if name in found else name] = _text(one, self.path)
-        return found
+    def _read_texts(self, folder: Path) -> dict[str, str]:
+        texts: dict[str, str] = {}
+        for file in _files(folder):
+            name = shown(file.stem)
+            texts[shown(file.name) if name in texts else name] = _read_text(file, self.path)
+        return texts
 
 
 def folder_name(node: str) -> str:
-    """A node's name as the name of a folder: no separator, no dot in front, not too long."""
+    """Return a node's name as a folder's name: no separator, no leading dot, not too long."""
     safe = quote(node, safe="", errors="backslashreplace")
     if len(safe) > LONGEST_NAME:
         digest = hashlib.sha256(node.encode(errors="backslashreplace")).hexdigest()[:16]
@@ -115,71 +115,71 @@ def folder_name(node: str) -> str:
     return safe or "%"
 
 
-def _by_node(folders: list[Path], nodes: tuple[str, ...]) -> dict[str, Path]:
-    """Each folder by its node; a second one that reads the same keeps the name that it has."""
-    ours = {folder_name(node): node for node in nodes}
-    plain = {shown(one.name) for one in folders}
-    found: dict[str, Path] = {}
-    for one in folders:
-        name = ours.get(one.name) or unquote(shown(one.name))
-        is_taken = name in found or (name in plain and one.name not in ours)
-        found[shown(one.name) if is_taken else name] = one
-    return found
+def _folders_by_node(folders: list[Path], nodes: tuple[str, ...]) -> dict[str, Path]:
+    """Return each folder by its node; of two folders for one name the second keeps its own name."""
+    node_by_folder = {folder_name(node): node for node in nodes}
+    plain_names = {shown(folder.name) for folder in folders}
+    by_node: dict[str, Path] = {}
+    for folder in folders:
+        name = node_by_folder.get(folder.name) or unquote(shown(folder.name))
+        is_plain = name in plain_names and folder.name not in node_by_folder
+        by_node[shown(folder.name) if name in by_node or is_plain else name] = folder
+    return by_node
 
 
-def _folders(path: Path) -> list[Path]:
-    inside, root = [one for one in _listed(path) if one.is_dir()], path.resolve()
-    for one in inside:
-        if not one.resolve().is_relative_to(root):
-            raise StoreError(f"{one} leads out of the bundle; put a copy of the folder there")
-    return [one for one in inside if not one.name.startswith(".") and _files(one)]
+def _node_folders(path: Path) -> list[Path]:
+    folders, root = [entry for entry in _list(path) if entry.is_dir()], path.resolve()
+    for folder in folders:
+        if not folder.resolve().is_relative_to(root):
+            raise StoreError(f"{folder} leads out of the bundle; put a copy of the folder there")
+    return [folder for folder in folders if not folder.name.startswith(".") and _files(folder)]
 
 
-def _listed(folder: Path) -> list[Path]:
+def _list(folder: Path) -> list[Path]:
     with reporting("read", folder):
         return sorted(folder.iterdir())
 
 
 def _files(folder: Path) -> list[Path]:
-    return [one for one in _entries(folder) if _is_text(one)]
+    return [entry for entry in _entries(folder) if _is_text(entry)]
 
 
-def _index(path: Path) -> BundleIndex:
+def _read_index(path: Path) -> BundleIndex:
     file = path / INDEX
     if not os.path.lexists(file):
         return BundleIndex()
     damaged = "; the answers can be read without it"
-    found = read_json(file, path, BundleIndex, damaged=damaged)
-    if found.version.partition(".")[0] != "1":
-        raise StoreError(f"{file} is of version {found.version}; this program reads version 1")
-    return found
+    index = read_json(file, path, BundleIndex, damaged=damaged)
+    if index.version.partition(".")[0] != "1":
+        raise StoreError(f"{file} has version {index.version}; this program reads version 1")
+    return index
 
 
 def _unread(path: Path) -> Iterator[str]:
-    """Entries that hold nothing which could be read; hidden ones are an editor's or a system's."""
-    for one in _entries(path):
-        inside = _entries(one) if one.is_dir() else []
-        texts = {*_files(one)} if inside else set[Path]()
-        for entry in (one, *inside):
-            name = shown(str(entry.relative_to(path)))
-            if entry is one and entry.is_dir():
+    """Return entries without readable text; hidden entries belong to editors or the system."""
+    for entry in _entries(path):
+        children = _entries(entry) if entry.is_dir() else []
+        texts = {*_files(entry)} if children else set[Path]()
+        for item in (entry, *children):
+            name = shown(str(item.relative_to(path)))
+            if item is entry and item.is_dir():
                 if not texts:
                     yield f"{name}: the folder holds no printout ({_ENDINGS})"
-            elif entry.is_dir():
+            elif item.is_dir():
                 yield f"{name}: a folder below a node's"
-            elif entry not in texts and not _is_text(entry):
+            elif item not in texts and not _is_text(item):
                 yield f"{name}: its ending is none of {_ENDINGS}"
 
 
 def _entries(folder: Path) -> list[Path]:
-    return [one for one in _listed(folder) if one.name[0] != "." and one.name != INDEX]
+    return [entry for entry in _list(folder) if entry.name[0] != "." and entry.name != INDEX]
 
 
 def _is_text(file: Path) -> bool:
-    """A plain file: a pipe would be waited for."""
+    """Check for a regular file with a known ending: reading a pipe would wait."""
     return file.suffix in SUFFIXES and file.is_file()
 
 
-def _text(file: Path, root: Path) -> str:
+def _read_text(file: Path, root: Path) -> str:
     with reporting("read", file, "a bundle holds copies, no links"), opened(file, root) as answer:
         return answer.read(MOST_BYTES).decode(errors="replace")

@@ -31,7 +31,7 @@ class RunOwner(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def held(directory: RunDirectory) -> Iterator[None]:
+def run_lock(directory: RunDirectory) -> Iterator[None]:
     """Hold the lock of a run while it is measured, collected or judged.
 
     Raises:
@@ -40,29 +40,29 @@ def held(directory: RunDirectory) -> Iterator[None]:
     """
     path = directory.path
     with reporting("write", path / OWNER):
-        place = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            file = _taken(place, path)
+            file = _lock_owner_file(folder, path)
         except BaseException:
-            os.close(place)
+            os.close(folder)
             raise
     try:
         yield
     finally:
         with suppress(OSError):  # the run may have been discarded
-            os.unlink(OWNER, dir_fd=place)
+            os.unlink(OWNER, dir_fd=folder)
         os.close(file)
-        os.close(place)
+        os.close(folder)
 
 
-def _taken(place: int, path: Path) -> int:
+def _lock_owner_file(folder: int, path: Path) -> int:
     """Return the locked file, with this program's name in it."""
     while True:
-        file = open_kept(OWNER, place)
+        file = open_kept(OWNER, folder)
         try:
-            if not is_ours(file):
+            if not try_lock(file):
                 raise UsageError(_refusal(path, _read(file)))
-            if _is_still_there(file, place):
+            if _has_name(file, folder):
                 owner = RunOwner(platform.node(), os.getpid(), now_utc())
                 os.ftruncate(file, 0)
                 os.pwrite(file, msgspec.json.encode(owner), 0)
@@ -73,10 +73,10 @@ def _taken(place: int, path: Path) -> int:
         os.close(file)
 
 
-def is_ours(file: int) -> bool:
-    """Lock a file; False if another program has the lock.
+def try_lock(file: int) -> bool:
+    """Lock a file; return False if another program has the lock.
 
-    On a file system without locks every program gets it.
+    On a file system without locks each program gets it.
     """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -94,15 +94,16 @@ def _read(file: int) -> RunOwner | None:
         return None  # the program has not written its name yet
 
 
-def _is_still_there(file: int, place: int) -> bool:
+def _has_name(file: int, folder: int) -> bool:
     """Check that the file still has its name: the last owner may just have removed it."""
     with suppress(FileNotFoundError):
-        return os.path.samestat(os.fstat(file), os.stat(OWNER, dir_fd=place, follow_symlinks=False))
+        named = os.stat(OWNER, dir_fd=folder, follow_symlinks=False)
+        return os.path.samestat(os.fstat(file), named)
     return False
 
 
 def _refusal(path: Path, owner: RunOwner | None) -> str:
     if owner is None:
-        return f"{path} is being worked on by another program; wait until it has ended"
-    who = f"process {owner.pid} on {owner.host} has been working on {path} since {owner.since_utc}"
-    return f"{who}; wait until it has ended, or end it"
+        return f"another program works on {path}; wait until it has ended"
+    worker = f"process {owner.pid} on {owner.host}"
+    return f"{worker} works on {path} since {owner.since_utc}; wait until it has ended, or end it"

@@ -3,9 +3,9 @@
     plan.json       the plan, and the command line that made it (``Planned``)
     journal.jsonl   one line for each event (``JournalEntry``), on disk before the next
 
-The directory is the user's alone: contents of files stand in it. A line that a crash cut off is
-left out by a reader. One process at a time writes a journal, and one at a time begins journals in
-the same place: two plans made at once would take each other's work for a change from outside.
+Only the user can read the directory, since it holds contents of files. A reader ignores a last line
+that a crash cut off. One process at a time writes a journal, and one at a time begins journals in
+the same directory: two plans at once would take each other's changes for foreign changes.
 """
 
 import os
@@ -21,7 +21,7 @@ from fabricgauge.files.reading import read_bytes
 from fabricgauge.files.writing import make_folder, reporting, stream
 from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import StoreError
-from fabricgauge.store.holding import is_ours
+from fabricgauge.store.holding import try_lock
 from fabricgauge.store.run_directory import DAMAGED, now_utc, read_json, write_json
 
 PLAN, LINES = "plan.json", "journal.jsonl"
@@ -37,12 +37,12 @@ class Planned(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-
 
 
 class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line. ``event`` is one of these; ``step`` counts from 1 in the plan's order.
+    """One line of a journal; ``step`` counts from 1 in the plan's order. Values of ``event``:
 
-    ``already``, ``begun``, ``made``, ``failed``, ``left``: what became of a step.
-    ``starting``: a program that changes something is about to be run.
-    ``command``, ``check``, ``undo``: a program was run, with all that it printed.
-    ``undone``: a step was undone, as far as ``note`` does not say otherwise.
+    ``already``, ``begun``, ``made``, ``failed``, ``left``: the state of a step.
+    ``starting``: a program that changes something starts now.
+    ``command``, ``check``, ``undo``: a program has run; its whole output follows.
+    ``undone``: a step was undone, except for the parts in ``note``.
     """
 
     event: str
@@ -60,10 +60,10 @@ class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Journal:
-    """A journal that is being written."""
+    """A journal that this process writes."""
 
     def __init__(self, path: Path) -> None:
-        """Go on with the journal in a directory; a line that a crash cut off goes.
+        """Continue the journal in a directory; remove a last line that a crash cut off.
 
         Raises:
             StoreError: its file cannot be opened, or another process writes it.
@@ -72,8 +72,8 @@ class Journal:
         with reporting("write", path / LINES):
             self._file = stream(path / LINES, anew=False)
             _lock(self._file.fileno(), path)
-            whole = read_bytes(path / LINES, path).rpartition(b"\n")
-            self._length = len(whole[0]) + len(whole[1])
+            complete_lines, newline, _ = read_bytes(path / LINES, path).rpartition(b"\n")
+            self._length = len(complete_lines) + len(newline)
             self._file.truncate(self._length)
 
     def write(self, entry: JournalEntry) -> None:
@@ -83,11 +83,11 @@ class Journal:
             StoreError: the disk is full or gone.
         """
         now = now_utc("%Y-%m-%dT%H:%M:%S.%fZ")
-        left = line = msgspec.json.encode(msgspec.structs.replace(entry, at=now)) + b"\n"
+        pending = line = msgspec.json.encode(msgspec.structs.replace(entry, at=now)) + b"\n"
         with reporting("write", self.path / LINES):
             try:
-                while left:  # on a disk that is nearly full only a part is taken
-                    left = left[self._file.write(left) :]
+                while pending:  # a disk that is nearly full accepts only a part
+                    pending = pending[self._file.write(pending) :]
                 os.fsync(self._file.fileno())
             except OSError:
                 with suppress(OSError):
@@ -100,58 +100,58 @@ class Journal:
 
 
 @contextmanager
-def alone(under: Path) -> Iterator[None]:
-    """While no other process makes a plan with journals in the same place.
+def journals_lock(under: Path) -> Iterator[None]:
+    """Lock a directory of journals while this process makes a plan.
 
     Raises:
-        StoreError: another process does, or there can be no such directory.
+        StoreError: another process has the lock, or the directory cannot be made.
     """
     with reporting("make a journal in", under):
         make_folder(under)
-        held = os.open(under, os.O_RDONLY | os.O_DIRECTORY)
+        folder = os.open(under, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        if why := not_own(under):
+        if reason := not_own(under):
             raise StoreError(
-                f"no journal that can be undone is kept in {under}: {why}; name a directory that"
-                " only you can change with --journals"
+                f"a journal in {under} could not be undone: {reason}; name a directory that only"
+                " you can change with --journals"
             )
-        _lock(held, under)
+        _lock(folder, under)
         yield
     finally:
-        os.close(held)
+        os.close(folder)
 
 
 def _lock(file: int, path: Path) -> None:
-    """Held until the file is closed, or the process ends in whatever way (flock(2)).
+    """Lock until the file is closed or the process ends (flock(2)).
 
-    NFS locks no directory (EBADF), and some file systems nothing: there it goes on without.
+    NFS locks no directory (EBADF), and some file systems lock nothing: then it has no effect.
     """
-    if not is_ours(file):
+    if not try_lock(file):
         raise StoreError(
-            f"another configure is at work with {path}; wait until it has ended, or, if it is for"
+            f"another configure works with {path}; wait until it has ended, or, if it configures"
             " other nodes, name another directory with --journals"
         )
 
 
 def root() -> Path:
-    """Where journals are kept by default."""
+    """Return the default directory of journals."""
     return place("XDG_STATE_HOME") / "configure"
 
 
 def begin(planned: Planned, under: Path) -> Journal:
-    """A new journal in a directory of its own below ``under``, which is there; named by the time.
+    """Return a new journal in a new directory below ``under``, which exists; the time is its name.
 
     Raises:
         StoreError: it cannot be made.
     """
     stamp = now_utc("%Y-%m-%d-%H%M%S")
     with reporting("make a journal in", under):
-        path = _fresh(under, f"{stamp}-{planned.configuration.backend}")
+        path = _make_folder(under, f"{stamp}-{planned.configuration.backend}")
     write_json(path / PLAN, planned, path)
     return Journal(path)
 
 
-def _fresh(under: Path, name: str) -> Path:
+def _make_folder(under: Path, name: str) -> Path:
     number = 1
     while True:
         path = under / (name if number == 1 else f"{name}-{number}")
@@ -162,46 +162,46 @@ def _fresh(under: Path, name: str) -> Path:
 
 
 def read(path: Path) -> tuple[Planned, tuple[JournalEntry, ...]]:
-    """A journal's plan and its lines.
+    """Return a journal's plan and its lines.
 
     Raises:
-        StoreError: it is none, damaged before its last line, or not of this plan.
+        StoreError: no journal, damaged before its last line, or not of this plan.
     """
     if path.is_dir() and not (path / PLAN).exists():
         raise StoreError(
-            f"{path} is no journal: it has no {PLAN}; name the directory that --apply spoke of,"
+            f"{path} is no journal: it has no {PLAN}; name the directory that --apply printed,"
             " such as 2026-11-22-143015-ip"
         )
     planned = read_json(path / PLAN, path, Planned)
-    lines = path / LINES  # not there yet where the process ended before it began
+    lines = path / LINES  # missing if the process ended before the first line
     with reporting("read", path):
         raw = read_bytes(lines, path) if os.path.lexists(lines) else b""
-    entries = tuple(_entries(path, raw))
+    entries = tuple(_parse_lines(path, raw))
     count = len(planned.configuration.steps)
-    for one in entries:
-        if not 1 <= one.step <= count:
+    for entry in entries:
+        if not 1 <= entry.step <= count:
             raise StoreError(
-                f"{path / LINES} speaks of step {one.step}, and {PLAN} has {count}: they do not"
+                f"{path / LINES} has step {entry.step}, but {PLAN} has {count} steps: they do not"
                 " belong together"
             )
     return planned, entries
 
 
 def require_own(path: Path) -> None:
-    """Refuse a journal that others may change: its plan has the commands of the undoing.
+    """Refuse a journal that others may change: its plan has the undo commands.
 
     Raises:
-        StoreError: it is not provably this user's own; the message says why.
+        StoreError: it is not provably this user's own; the message has the reason.
     """
     files = (file for file in (path, path / PLAN, path / LINES) if os.path.lexists(file))
-    if why := next(filter(None, map(not_own, files)), ""):
+    if reason := next(filter(None, map(not_own, files)), ""):
         raise StoreError(
-            f"the journal {path} is not provably yours: {why}; none of its commands is run. Undo it"
-            f" as the user who made it, or by hand after its {PLAN}"
+            f"the journal {path} is not provably yours: {reason}; none of its commands is run."
+            f" Undo it as the user who made it, or by hand with its {PLAN}"
         )
 
 
-def _entries(path: Path, raw: bytes) -> Iterator[JournalEntry]:
+def _parse_lines(path: Path, raw: bytes) -> Iterator[JournalEntry]:
     lines = raw.split(b"\n")
     for number, line in enumerate(lines, 1):
         if not line:

@@ -1,8 +1,8 @@
-"""All-pairs matrices in a run directory: ``matrices.npz``, which NumPy reads as it is.
+"""Write all-pairs matrices into a run directory: ``matrices.npz``, which NumPy can read.
 
-``matrices`` is a list of keys. For each there are ``KEY.about`` (network, quantity, message
-size in bytes), ``KEY.nodes``, and as float32 ``KEY.values``, ``KEY.spread`` and, of more than one
-launch, ``KEY.repeats``. What is not known is NaN. The unit is the second or the byte per second.
+``matrices`` is a list of keys. Each key has ``KEY.about`` (network, quantity, message size in
+bytes), ``KEY.nodes``, and as float32 ``KEY.values``, ``KEY.spread`` and, after several launches,
+``KEY.repeats``. Unknown values are NaN. The unit is the second or the byte per second.
 """
 
 import zipfile
@@ -16,16 +16,16 @@ from fabricgauge.model.pairs import PairMatrix, matrix_keys
 from fabricgauge.store.run_directory import RunDirectory, write_whole
 
 NAME = "matrices.npz"
-#: Coverage, 0 to 1, below which a matrix is worth the time that compressing takes.
+#: Coverage, 0 to 1, below which compression saves enough space for its time.
 WORTH_COMPRESSING = 0.5
 _KEYS = "matrices"
 
 
 def write_matrices(directory: RunDirectory, matrices: Sequence[PairMatrix]) -> None:
-    """Write all of them, whole or not at all.
+    """Write all matrices, whole or not at all.
 
     Raises:
-        StoreError: the file cannot be written, with the reason.
+        StoreError: the file cannot be written; the message has the reason.
     """
     keys = matrix_keys(matrices)
 
@@ -42,7 +42,7 @@ def _put_matrix(archive: zipfile.ZipFile, key: str, matrix: PairMatrix) -> None:
     about = (matrix.network, matrix.quantity, str(matrix.message_bytes))
     _put(archive, f"{key}.about", np.array(about, dtype=np.str_))
     _put(archive, f"{key}.nodes", np.array(matrix.nodes, dtype=np.str_))
-    # Figures do not compress, but what was not measured does.
+    # Measured values do not compress, but unmeasured ones do.
     small = matrix.coverage < WORTH_COMPRESSING
     _put(archive, f"{key}.values", matrix.values.astype(np.float32), small)
     _put(archive, f"{key}.spread", matrix.spread.astype(np.float32), small)

@@ -1,8 +1,8 @@
-"""A run is a directory: written by one process, renamed when complete, then never changed.
+"""A run is a directory: one process writes it, renames it when complete, and never changes it.
 
-While it is being written its name ends in ``.partial``. Everything in it is either
-written whole under another name and renamed, or appended line by line, so that a
-run that dies at any point keeps all that it measured. No locks: safe on NFS and Lustre.
+Until then its name ends in ``.partial``. Each file is either written whole under another name and
+renamed, or appended line by line, so that a run that is killed keeps all finished measurements. The
+files need no locks: safe on NFS and Lustre.
 """
 
 import os
@@ -28,24 +28,24 @@ RESUMED_FROM = (
     "run.json", "batch.json", "design.json", "plan.json", "fabric.json", "jobs.jsonl",
 )  # fmt: skip
 
-#: What a decoder raises; that a text is no UTF-8 it finds when it comes to it.
+#: Exceptions of a decoder for a damaged file; UnicodeDecodeError is for text that is no UTF-8.
 DAMAGED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 _T = TypeVar("_T")
 
 
 class RunDirectory:
-    """One run directory that this process writes, or reads."""
+    """A run directory that this process writes or reads."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @classmethod
     def create(cls, root: Path) -> "RunDirectory":
-        """A new directory ``<UTC time>-<short id>.partial`` under ``root``.
+        """Make a new directory ``<UTC time>-<short id>.partial`` under ``root``.
 
         Raises:
-            StoreError: it cannot be made, with the reason and the path.
+            StoreError: it cannot be made; the message has the reason and the path.
         """
         path = root / f"{now_utc('%Y%m%dT%H%M%SZ')}-{secrets.token_hex(3)}{PARTIAL}"
         with writing.reporting("create", path, "choose another place with --output"):
@@ -64,43 +64,43 @@ class RunDirectory:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing in it that a reader could want."""
-        return all(one.is_dir() or one.name.startswith(".") for one in self.path.rglob("*"))
+        """Check that the run has no files except hidden ones."""
+        return all(entry.is_dir() or entry.name.startswith(".") for entry in self.path.rglob("*"))
 
     @property
     def foreign(self) -> str:
         """Return why others may change the run, empty if only this user can."""
         files = (self.path / name for name in RESUMED_FROM)
-        places = (self.path, *(file for file in files if os.path.lexists(file)))
-        return next(filter(None, map(not_own, places)), "")
+        paths = (self.path, *(file for file in files if os.path.lexists(file)))
+        return next(filter(None, map(not_own, paths)), "")
 
     def raw(self, name: str) -> Path:
-        """The folder ``raw/<name>``, made if need be; ``name`` is ours, never a host's."""
+        """Return the folder ``raw/<name>``, made if needed; ``name`` never comes from a host."""
         folder = self.path / "raw" / name
         with writing.reporting("create", folder):
             writing.make_folder(folder, self.path)
         return folder
 
     def keep_raw(self, folder: str, name: str, text: str) -> None:
-        """Keep a tool's raw output; characters of ``name`` that a file cannot have become _."""
+        """Write a tool's raw output; characters that a file's name cannot have become _."""
         content = text.encode(errors="replace")
         write_whole(self.raw(folder) / f"{_file_name(name)}.txt", content, self.path)
 
     def copy_raw(self, folder: str, source: Path, within: Path | None, most_bytes: int) -> None:
-        """Keep a copy of a file that was read, under its own name and with its own mode.
+        """Copy a file that was read, with its name and mode.
 
-        A file that is longer than ``most_bytes`` or cannot be read is not copied: its reader says
-        so. No link may lead out of ``within``. The copy is not synced to the disk: the original is
-        still there.
+        A file that is longer than ``most_bytes`` or unreadable is not copied: its reader reports
+        that. No link may lead out of ``within``. The copy is not synced to the disk, since the
+        original still exists.
         """
-        place = self.raw(folder) / _file_name(source.name)
+        target = self.raw(folder) / _file_name(source.name)
         try:
             content = reading.read_bytes(source, within, most_bytes)
             mode = source.stat().st_mode & 0o777
         except OSError:
             return
         with writing.reporting("copy", source):
-            writing.write_whole(place, content, self.path, sync=False, mode=mode)
+            writing.write_whole(target, content, self.path, sync=False, mode=mode)
 
     def write(self, name: str, value: Any) -> None:
         """Write a value as JSON, whole or not at all."""
@@ -120,15 +120,15 @@ class RunDirectory:
             writing.append(self.path / name, lines, self.path)
 
     def read(self, name: str, kind: type[_T]) -> _T:
-        """Read a value back.
+        """Read a value.
 
         Raises:
-            StoreError: the file is missing, unreadable or not what was expected.
+            StoreError: the file is missing, unreadable or not valid.
         """
         return read_json(self.path / name, self.path, kind, "is this a run directory?")
 
     def read_lines(self, name: str, decode: Callable[[bytes], _T]) -> tuple[list[_T], list[str]]:
-        """All lines that can be decoded, and a sentence for each that cannot."""
+        """Return all lines that can be decoded, and a sentence for each other line."""
         path = self.path / name
         values: list[_T] = []
         damaged: list[str] = []
@@ -139,17 +139,17 @@ class RunDirectory:
             try:
                 values.append(decode(line))
             except DAMAGED as error:
-                damaged.append(f"{path.name} line {number} was not understood: {error}")
+                damaged.append(f"{path.name} line {number} cannot be decoded: {error}")
         return values, damaged
 
     def discard(self, copies: bool = False) -> None:
-        """Remove a directory in which nothing was measured, or that holds ``copies`` only."""
+        """Remove a directory without measurements, or with nothing but ``copies``."""
         if not self.complete and (copies or not (self.path / "results.jsonl").exists()):
             with suppress(OSError):
                 remove_folder(self.path)
 
     def finish(self) -> None:
-        """Give the directory its final name; from now on it is never changed."""
+        """Give the directory its final name; after that it never changes."""
         if self.complete:
             return
         final = self.path.with_name(self.identity)
@@ -162,22 +162,22 @@ def write_whole(path: Path, content: writing.Content, within: Path, *, sync: boo
     """Write a file below ``within`` whole or not at all, through no link.
 
     Raises:
-        StoreError: it cannot be written, with the reason.
+        StoreError: it cannot be written; the message has the reason.
     """
     with writing.reporting("write", path):
         writing.write_whole(path, content, within, sync=sync)
 
 
 def write_json(path: Path, value: Any, within: Path) -> None:
-    """Write a value below ``within`` as JSON that people can read, whole or not at all."""
+    """Write a value below ``within`` as indented JSON, whole or not at all."""
     write_whole(path, msgspec.json.format(msgspec.json.encode(value), indent=1), within)
 
 
 def read_json(path: Path, within: Path, kind: type[_T], remedy: str = "", damaged: str = "") -> _T:
-    """The value of a file below ``within``, through no link that leads out of it.
+    """Return the value in a file below ``within``, through no link that leads out of it.
 
     Raises:
-        StoreError: it cannot be read, and ``remedy``; or it is ``damaged``.
+        StoreError: it cannot be read, with ``remedy``, or it is not valid, with ``damaged``.
     """
     with writing.reporting("read", path, remedy):
         content = reading.read_bytes(path, within)
@@ -187,33 +187,33 @@ def read_json(path: Path, within: Path, kind: type[_T], remedy: str = "", damage
         raise StoreError(f"{path} is damaged: {error}{damaged}") from error
 
 
-def find(root: Path, wanted: str) -> RunDirectory:
-    """The run that ``wanted`` names: a path, an identity or its beginning, or ``latest``.
+def find(root: Path, name: str) -> RunDirectory:
+    """Return the run with a name: a path, an identity or its beginning, or ``latest``.
 
     Raises:
-        StoreError: there is none, or more than one; the message lists them.
+        StoreError: no run, or several; the message lists them.
     """
-    if "/" in wanted or Path(wanted).is_dir():
-        path = Path(wanted)
+    if "/" in name or Path(name).is_dir():
+        path = Path(name)
         final = path.with_name(path.name.removesuffix(PARTIAL))
-        for there in (path, final):  # a run may be complete since its name was shown
-            if there.is_dir():
-                return RunDirectory(there.resolve())
+        for directory in (path, final):  # the run may have become complete in the meantime
+            if directory.is_dir():
+                return RunDirectory(directory.resolve())
         raise StoreError(f"{path} is not a directory; a run is a directory with a plan.json")
-    return _by_identity(root, wanted)
+    return _find_identity(root, name)
 
 
-def _by_identity(root: Path, wanted: str) -> RunDirectory:
-    with writing.reporting("list", root, "name the place with --output"):
+def _find_identity(root: Path, name: str) -> RunDirectory:
+    with writing.reporting("list", root, "name the directory with --output"):
         runs = sorted(entry for entry in root.iterdir() if (entry / "run.json").exists())
-    matching = runs[-1:] if wanted == "latest" else [r for r in runs if r.name.startswith(wanted)]
+    matching = runs[-1:] if name == "latest" else [run for run in runs if run.name.startswith(name)]
     if len(matching) == 1:
         return RunDirectory(matching[0].resolve())
     if not runs:
-        raise StoreError(f"{root} holds no run; measure one, or name the place with --output")
+        raise StoreError(f"{root} holds no run; measure one, or name the directory with --output")
     names = ", ".join(run.name for run in (matching or runs)[-5:])
-    problem = "more than one run begins with" if matching else "no run is called"
-    raise StoreError(f"{problem} {wanted!r} in {root}; the last are {names}")
+    problem = "several runs begin with" if matching else "no run begins with"
+    raise StoreError(f"{problem} {name!r} in {root}; the last are {names}")
 
 
 def _file_name(name: str) -> str:
@@ -221,5 +221,5 @@ def _file_name(name: str) -> str:
 
 
 def now_utc(form: str = "%Y-%m-%dT%H:%M:%SZ") -> str:
-    """The time in the form that files have: ISO 8601 in UTC, whole seconds."""
+    """Return the time in the form of stored files: ISO 8601 in UTC, whole seconds."""
     return datetime.now(UTC).strftime(form)

@@ -1,4 +1,4 @@
-"""Which value is in which file of a run directory."""
+"""Write and read the files of a run directory, each with its type of value."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
@@ -20,15 +20,14 @@ from fabricgauge.store.run_directory import RunDirectory
 _T = TypeVar("_T")
 
 
-#: Of the files of a run; a reader accepts every version of the same major number.
+#: Version of a run's files; a reader accepts all versions with the same major number.
 VERSION = "1.0"
 
 
 class About(msgspec.Struct, frozen=True):
-    """run.json: what was started, when, and what was in force on the head.
+    """run.json: the command, its start, and the environment on the head.
 
-    A resumption measures what ``request`` says, at the place and with the programs of its own
-    command line.
+    A resumption measures ``request`` on the nodes and with the programs of its own command line.
     """
 
     started_utc: str
@@ -51,7 +50,7 @@ class ResultLine(msgspec.Struct, frozen=True):
     record: Record
 
 
-class Started(msgspec.Struct, frozen=True):
+class LaunchLine(msgspec.Struct, frozen=True):
     """One line of launches.jsonl, written when a launch has ended."""
 
     launch: int
@@ -62,65 +61,66 @@ class Started(msgspec.Struct, frozen=True):
     not_understood: tuple[str, ...]
 
 
+#: How a launch ended whose program was killed before it could write that.
 _LOST = Ended("broken", None, "the program that measured was ended before this launch was", (), 0.0)
 
 
 def write_beginning(directory: RunDirectory, about: About, fabric: Fabric, plan: Plan) -> None:
-    """The files that a run needs from its first moment: it can be resumed from here on."""
-    write_found(directory, fabric, plan)
+    """Write the files with which a run can be resumed."""
+    write_fabric_and_plan(directory, fabric, plan)
     directory.write("run.json", about)
 
 
-def write_found(directory: RunDirectory, fabric: Fabric, plan: Plan) -> None:
-    """Fabric and plan alone, where it was written down before what the run is about."""
+def write_fabric_and_plan(directory: RunDirectory, fabric: Fabric, plan: Plan) -> None:
+    """Write fabric and plan of a run whose run.json exists already."""
     directory.write("fabric.json", fabric)
     directory.write("plan.json", plan)
 
 
 def write_facts(directory: RunDirectory, facts: dict[str, str]) -> None:
-    """Add what became known of the environment after the run was begun."""
-    about = _about(directory)
+    """Add facts about the environment that became known after the run's beginning."""
+    about = _read_about(directory)
     environment = {**about.environment, **facts}
     directory.write("run.json", msgspec.structs.replace(about, environment=environment))
 
 
-def _about(directory: RunDirectory) -> About:
+def _read_about(directory: RunDirectory) -> About:
     about = directory.read("run.json", About)
     if about.version.partition(".")[0] != VERSION.partition(".")[0]:
         raise StoreError(
-            f"{directory.path}/run.json is of version {about.version}; this program reads"
-            f" {VERSION}: take the fabricgauge that wrote it, or a newer one"
+            f"{directory.path}/run.json has version {about.version}; this program reads"
+            f" {VERSION}: use the fabricgauge that wrote it, or a newer one"
         )
     return about
 
 
 def write_libraries(directory: RunDirectory, hashes: dict[str, str]) -> dict[str, str]:
-    """Libraries that carried messages, by real path, with the beginning of their SHA-256.
+    """Write the libraries that carried messages; return them as facts of the environment.
 
-    Returns them as facts of the environment.
+    ``hashes`` has the beginning of each library's SHA-256, by its real path.
     """
     directory.write(_LIBRARIES, hashes)
     return _library_facts(hashes)
 
 
 def write_preflight(directory: RunDirectory, findings: tuple[Finding, ...]) -> None:
-    """What was found wrong before anything was measured."""
+    """Write the findings of the checks before the measurement."""
     directory.write(_PREFLIGHT, findings)
 
 
-def write_ways(directory: RunDirectory, ways: dict[str, str]) -> dict[str, str]:
-    """By network, what the MPI itself said that it used; returns facts of the environment."""
-    directory.write(_WAYS, ways)
-    return _way_facts(ways)
+def write_transports(directory: RunDirectory, transports: dict[str, str]) -> dict[str, str]:
+    """Write the transports that MPI reported, by network; return facts of the environment."""
+    directory.write(_TRANSPORTS, transports)
+    return _transport_facts(transports)
 
 
 def stored_request(directory: RunDirectory) -> MeasurementRequest:
-    """Return what a stored run was asked to measure, and where.
+    """Return the request of a stored run.
 
     Raises:
         StoreError: the directory holds no run, or one that no check has begun.
     """
-    about = _about(directory)
+    about = _read_about(directory)
     if about.request is None:
         raise StoreError(
             f"{directory.path} cannot be resumed: run.json has no request; measure a new run"
@@ -131,33 +131,33 @@ def stored_request(directory: RunDirectory) -> MeasurementRequest:
 def append_records(
     directory: RunDirectory, launch: int, attempt: int, records: Iterable[Record]
 ) -> None:
-    """What a launch said; it is on disk when this returns."""
-    append_results(directory, (ResultLine(launch, attempt, one) for one in records))
+    """Append the records of a launch; they are on disk when this returns."""
+    append_results(directory, (ResultLine(launch, attempt, record) for record in records))
 
 
 def append_results(directory: RunDirectory, lines: Iterable[ResultLine]) -> None:
-    """The same of several launches at once."""
+    """Append the records of several launches at once."""
     directory.append_all("results.jsonl", lines)
 
 
-def append_launch(directory: RunDirectory, *started: Started) -> None:
-    directory.append_all("launches.jsonl", started)
+def append_launch(directory: RunDirectory, *lines: LaunchLine) -> None:
+    directory.append_all("launches.jsonl", lines)
 
 
 def load(directory: RunDirectory) -> Run:
-    """A stored run, complete or broken off.
+    """Return a stored run, complete or interrupted.
 
     Raises:
-        StoreError: the directory holds no run, or a file of it cannot be read.
+        StoreError: the directory holds no run, or one of its files cannot be read.
     """
-    about = _about(directory)
+    about = _read_about(directory)
     if not (directory.path / "plan.json").exists():
         raise StoreError(
-            f"nothing has been measured in {directory.path}; what the jobs of a submitted run"
-            f" have left is taken with fabricgauge collect {directory.path}"
+            f"{directory.path} has no measurements yet; read the results of a submitted run's jobs"
+            f" with fabricgauge collect {directory.path}"
         )
-    entries, bad_results = directory.read_lines("results.jsonl", ENTRIES.decode)
-    started, bad_launches = directory.read_lines("launches.jsonl", STARTED.decode)
+    result_lines, bad_results = directory.read_lines("results.jsonl", RESULT_DECODER.decode)
+    launch_lines, bad_launches = directory.read_lines("launches.jsonl", LAUNCH_DECODER.decode)
     plan = directory.read("plan.json", Plan)
     return Run(
         identity=directory.identity,
@@ -165,75 +165,77 @@ def load(directory: RunDirectory) -> Run:
         command=about.command,
         environment={
             **about.environment,
-            **_way_facts(_if_there(directory, _WAYS, dict[str, str], {})),
-            **_library_facts(_if_there(directory, _LIBRARIES, dict[str, str], {})),
+            **_transport_facts(_read_optional(directory, _TRANSPORTS, dict[str, str], {})),
+            **_library_facts(_read_optional(directory, _LIBRARIES, dict[str, str], {})),
         },
         fabric=directory.read("fabric.json", Fabric),
         plan=plan,
-        launches=_launches(plan, entries, started),
+        launches=_assemble_launches(plan, result_lines, launch_lines),
         complete=directory.complete,
         notes=tuple(bad_results + bad_launches),
-        preflight=_if_there(directory, _PREFLIGHT, tuple[Finding, ...], ()),
+        preflight=_read_optional(directory, _PREFLIGHT, tuple[Finding, ...], ()),
     )
 
 
-_LIBRARIES, _PREFLIGHT, _WAYS = "libraries.json", "preflight.json", "transports.json"
+_LIBRARIES, _PREFLIGHT, _TRANSPORTS = "libraries.json", "preflight.json", "transports.json"
 
 
-def _if_there(directory: RunDirectory, name: str, kind: type[_T], missing: _T) -> _T:
-    """Return the value of a file that imported runs do not have, or ``missing``."""
-    return directory.read(name, kind) if (directory.path / name).exists() else missing
+def _read_optional(directory: RunDirectory, name: str, kind: type[_T], default: _T) -> _T:
+    """Return the value of a file that imported runs do not have, or ``default``."""
+    return directory.read(name, kind) if (directory.path / name).exists() else default
 
 
-def _way_facts(ways: dict[str, str]) -> dict[str, str]:
-    return {f"{CARRIED_BY}{network}": said for network, said in ways.items()}
+def _transport_facts(transports: dict[str, str]) -> dict[str, str]:
+    return {f"{CARRIED_BY}{network}": transport for network, transport in transports.items()}
 
 
 def _library_facts(hashes: dict[str, str]) -> dict[str, str]:
     return {
-        f"library {path.rpartition('/')[2]}": f"{path}, SHA-256 {known or 'not known'}"
-        for path, known in hashes.items()
+        f"library {path.rpartition('/')[2]}": f"{path}, SHA-256 {digest or 'not known'}"
+        for path, digest in hashes.items()
     }
 
 
-ENTRIES = msgspec.json.Decoder(ResultLine)
-STARTED = msgspec.json.Decoder(Started)
+RESULT_DECODER = msgspec.json.Decoder(ResultLine)
+LAUNCH_DECODER = msgspec.json.Decoder(LaunchLine)
 
 
-def _launches(plan: Plan, entries: list[ResultLine], started: list[Started]) -> tuple[Launch, ...]:
-    ends = {(s.launch, s.attempt): s for s in started}
-    said: dict[tuple[int, int], list[Record]] = {}
-    for entry in entries:
-        said.setdefault((entry.launch, entry.attempt), []).append(entry.record)
-    by_number = {launch.number: launch for launch in plan.launches}
+def _assemble_launches(
+    plan: Plan, result_lines: list[ResultLine], launch_lines: list[LaunchLine]
+) -> tuple[Launch, ...]:
+    ends = {(line.launch, line.attempt): line for line in launch_lines}
+    records: dict[tuple[int, int], list[Record]] = {}
+    for line in result_lines:
+        records.setdefault((line.launch, line.attempt), []).append(line.record)
+    planned = {launch.number: launch for launch in plan.launches}
     return tuple(
-        launch_of(key[0], said.get(key, []), by_number.get(key[0]), ends.get(key))
-        for key in sorted(set(said) | set(ends))
+        launch_of(key[0], records.get(key, []), planned.get(key[0]), ends.get(key))
+        for key in sorted(set(records) | set(ends))
     )
 
 
 def launch_of(
-    number: int, records: Sequence[Record], planned: PlannedLaunch | None, end: Started | None
+    number: int, records: Sequence[Record], planned: PlannedLaunch | None, end: LaunchLine | None
 ) -> Launch:
-    """A launch with all that it said; ``end`` is None where nobody saw it end."""
-    where = end or planned
-    nodes = where.nodes if where else ()
-    header = next((one for one in records if isinstance(one, Header)), None)
-    # A job's nodes stand once each, whatever the number of their ranks.
-    count = max(len(nodes), header.ranks if header else 0)
-    damage = [_damage(one, count) for one in records]
-    told = [f"a record was left out: {one}" for one in damage if one]
-    records = [one for one, why in zip(records, damage, strict=True) if not why]
+    """Return a launch with all its records; ``end`` is None if its end was not recorded."""
+    source = end or planned
+    nodes = source.nodes if source else ()
+    header = next((record for record in records if isinstance(record, Header)), None)
+    # A job's nodes are listed once each, with any number of ranks.
+    ranks = max(len(nodes), header.ranks if header else 0)
+    damage = [_damage(record, ranks) for record in records]
+    rejected = [f"a record was left out: {reason}" for reason in damage if reason]
+    records = [record for record, reason in zip(records, damage, strict=True) if not reason]
     return Launch(
         number=number,
-        network=where.network if where else None,
+        network=source.network if source else None,
         nodes=nodes,
         header=header,
         placements=tuple(r for r in records if isinstance(r, Placement)),
         measurements=tuple(r for r in records if isinstance(r, Measurement)),
         rounds=tuple(r for r in records if isinstance(r, Round)),
         ended=end.ended if end else _LOST,
-        not_understood=(*(end.not_understood if end else ()), *told),
+        not_understood=(*(end.not_understood if end else ()), *rejected),
         curves=tuple(r for r in records if isinstance(r, SuiteCurve)),
         unparsed=tuple(r for r in records if isinstance(r, UnparsedLine)),
         program=planned.program if planned else "",
@@ -242,30 +244,32 @@ def launch_of(
     )
 
 
-def _damage(record: Record, count: int) -> str:
-    """Return what is wrong with a record of a launch of ``count`` ranks, 0 if that is unknown."""
+def _damage(record: Record, ranks: int) -> str:
+    """Return the damage of a record of a launch with ``ranks`` ranks; 0 ranks means unknown."""
     rank = _highest_rank(record)
-    if count and rank >= count:
-        return f"it names rank {rank} of {count}"
+    if ranks and rank >= ranks:
+        return f"it names rank {rank} of {ranks}"
     if isinstance(record, Round):
-        of = record
-        arrays = (of.targets, of.samples, of.minimum_ps, of.median_ps, of.quartile_ps)
-        lengths = {len(one) for one in (*arrays, of.one_way_ps or of.origins)}
-        if lengths != {len(of.origins)}:
-            return f"round {of.round} of {of.case} has arrays of different lengths"
+        arrays = (
+            record.targets, record.samples, record.minimum_ps, record.median_ps,
+            record.quartile_ps, record.one_way_ps or record.origins,
+        )  # fmt: skip
+        if {len(array) for array in arrays} != {len(record.origins)}:
+            return f"round {record.round} of {record.case} has arrays of different lengths"
     return ""
 
 
 def _highest_rank(record: Record) -> int:
-    """The highest rank that a record names, -1 without any."""
+    """Return the highest rank in a record, -1 without any."""
     ranks: Iterable[int] = ()
     if isinstance(record, Placement):
         ranks = (record.rank,)
     elif isinstance(record, Round):
         ranks = (*record.origins, *record.targets)
     elif isinstance(record, Measurement):
-        counted = (one.rank for one in record.counters)
-        ranks = (record.origin, record.target, *counted, *(one.rank for one in record.processors))
+        with_counters = (counters.rank for counters in record.counters)
+        with_processors = (use.rank for use in record.processors)
+        ranks = (record.origin, record.target, *with_counters, *with_processors)
     return max(ranks, default=-1)
 
 
@@ -274,16 +278,16 @@ _JOB_LINES = msgspec.json.Decoder(BatchJob)
 
 
 def write_batch(directory: RunDirectory, about: About, batch: Batch) -> None:
-    """What is known before the first job begins."""
+    """Write the facts that are known before the first job starts."""
     directory.write("run.json", about)
     directory.write(_BATCH, batch)
 
 
 def read_batch(directory: RunDirectory) -> Batch:
-    """What its jobs have in common; StoreError where the run is no batch system's."""
+    """Return the common facts of a run's jobs; StoreError if no batch system runs it."""
     if (directory.path / "run.json").exists() and not (directory.path / _BATCH).exists():
         raise StoreError(
-            f"{directory.path} is no run of Slurm's jobs; what it has left is measured with"
+            f"{directory.path} is no run of Slurm jobs; measure the rest with"
             f" fabricgauge check --resume {directory.path}"
         )
     return directory.read(_BATCH, Batch)
@@ -294,9 +298,9 @@ def append_job(directory: RunDirectory, job: BatchJob) -> None:
 
 
 def jobs(directory: RunDirectory) -> tuple[BatchJob, ...]:
-    """In the order in which they were submitted; none for a run that is no batch system's.
+    """Return a run's jobs in the order of submission; none without a batch system.
 
-    Each is written down before Slurm gets it, and once more with the number that Slurm gave.
+    The file has a line from before each submission, and another line with Slurm's job number.
     """
-    found, _ = directory.read_lines(_JOBS_FILE, _JOB_LINES.decode)
-    return tuple({one.folder: one for one in found}.values())
+    lines, _ = directory.read_lines(_JOBS_FILE, _JOB_LINES.decode)
+    return tuple({job.folder: job for job in lines}.values())

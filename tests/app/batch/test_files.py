@@ -27,8 +27,8 @@ from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import (
     About,
+    LaunchLine,
     ResultLine,
-    Started,
     append_job,
     append_records,
     write_batch,
@@ -161,7 +161,7 @@ def test_a_node_that_slurm_has_lost_is_named_for_the_launch_that_broke(
     folder.mkdir(parents=True)
     launch = PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c2", "c3"), ())
     Taken(directory).take(launch, 1, folder, "completed")
-    (one,), _ = directory.read_lines("launches.jsonl", msgspec.json.Decoder(Started).decode)
+    (one,), _ = directory.read_lines("launches.jsonl", msgspec.json.Decoder(LaunchLine).decode)
     assert [node for each in one.ended.culprits for node in each.nodes] == named
     assert one.ended.change_kinds == ("node",) * len(named)
 
@@ -178,7 +178,7 @@ def test_of_a_job_of_two_nodes_that_measured_nothing_both_are_named(
     (folder / "stderr.txt").write_text("srun: error: c2: task 0: Killed\n")
     launch = PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c2"), ())
     Taken(directory).take(launch, 1, folder, "completed", pair=pair)
-    (one,), _ = directory.read_lines("launches.jsonl", msgspec.json.Decoder(Started).decode)
+    (one,), _ = directory.read_lines("launches.jsonl", msgspec.json.Decoder(LaunchLine).decode)
     assert [each.nodes for each in one.ended.culprits] == [named]
 
 

@@ -15,7 +15,7 @@ from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.finding import Command
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.store.journal import LINES, Journal, JournalEntry, alone, read
+from fabricgauge.store.journal import LINES, Journal, JournalEntry, journals_lock, read
 
 ACCESS, HERE = HostAccess("local", ()), MeasurementRequest()
 
@@ -186,7 +186,7 @@ def test_a_journal_of_another_plan_is_refused(tmp_path: Path, step: int) -> None
     file.write_text("old\n")
     _, _, journal = made(tmp_path, text(file, "old\n", "new\n"))
     (journal / LINES).write_text(f'{{"event":"begun","step":{step}}}\n')
-    with pytest.raises(StoreError, match=f"speaks of step {step}, and plan.json has 1"):
+    with pytest.raises(StoreError, match=f"has step {step}, but plan.json has 1 step"):
         undo(journal, Told())
     assert file.read_text() == "new\n"
 
@@ -218,7 +218,7 @@ def test_two_makings_at_once_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("old\n")
     _, _, journal = made(tmp_path, text(file, "old\n", "new\n"))
-    with alone(tmp_path / "journals"), pytest.raises(StoreError, match="another configure"):
+    with journals_lock(tmp_path / "journals"), pytest.raises(StoreError, match="another configure"):
         made(tmp_path, text(file, "new\n", "newer\n"))
     with closing(Journal(journal)), pytest.raises(StoreError, match="another configure"):
         undo(journal, Told())

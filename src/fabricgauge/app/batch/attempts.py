@@ -143,8 +143,8 @@ class Taken:
 
     def __init__(self, directory: RunDirectory) -> None:
         self._directory = directory
-        entries, _ = directory.read_lines("results.jsonl", run_files.ENTRIES.decode)
-        closed, _ = directory.read_lines("launches.jsonl", run_files.STARTED.decode)
+        entries, _ = directory.read_lines("results.jsonl", run_files.RESULT_DECODER.decode)
+        closed, _ = directory.read_lines("launches.jsonl", run_files.LAUNCH_DECODER.decode)
         self._begun = Counter((one.launch, one.attempt) for one in entries)
         self._closed = {(one.launch, one.attempt) for one in closed}
 
@@ -173,7 +173,7 @@ class Taken:
             end = _blamed(
                 end, launch, said, lost, culprit_from_pair if mute else culprit_from_output
             )
-        started = run_files.Started(*key, launch.network, launch.nodes, end, tuple(unparsed))
+        started = run_files.LaunchLine(*key, launch.network, launch.nodes, end, tuple(unparsed))
         run_files.append_launch(self._directory, started)
         self._closed.add(key)
 

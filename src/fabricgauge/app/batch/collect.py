@@ -24,7 +24,13 @@ from fabricgauge.model.plan import Plan, PlannedLaunch, numbered
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.run.launch import tail
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import jobs, read_batch, write_facts, write_found, write_preflight
+from fabricgauge.store.run_files import (
+    jobs,
+    read_batch,
+    write_fabric_and_plan,
+    write_facts,
+    write_preflight,
+)
 from fabricgauge.words.networks import is_loopback, loopback_of
 
 #: How a job ends that could not even begin.
@@ -167,7 +173,7 @@ def _write(
     rounds: tuple[Connectivity, ...],
     last: Attempt | None,
 ) -> tuple[Fabric, Plan]:
-    write_found(directory, fabric, plan)
+    write_fabric_and_plan(directory, fabric, plan)
     if last is not None:
         write_facts(directory, last.facts())
     write_preflight(directory, quick_findings(fabric, rounds))

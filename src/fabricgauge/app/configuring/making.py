@@ -29,8 +29,8 @@ from fabricgauge.store.journal import (
     Journal,
     JournalEntry,
     Planned,
-    alone,
     begin,
+    journals_lock,
     read,
     require_own,
     root,
@@ -73,7 +73,7 @@ def make(
         return NOT_APPLIED
     under = journals or root()
     planned = Planned(plan, place.lab, tuple(map(shown, sys.argv)))
-    with alone(under), closing(begin(planned, under)) as journal:
+    with journals_lock(under), closing(begin(planned, under)) as journal:
         tell(f"journal: {journal.path}")
         work = _Work(hosts, journal, tell)
         words = ("fabricgauge", "configure", "--undo", str(journal.path), *place_words(place))
