@@ -12,7 +12,7 @@ from tests.engines.launched import MPIS
 
 from fabricgauge import process
 from fabricgauge.engines.build import build
-from fabricgauge.engines.cache import all_kept, cache_folder
+from fabricgauge.engines.cache import cache_folder, cached_engines
 from fabricgauge.engines.find import describe_mpi
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, ToolMissing
@@ -222,7 +222,7 @@ def test_an_unchanged_engine_is_not_built_again(engine: Engine) -> None:
     again = build(engine.mpi)
     assert again == engine
     assert again.path.stat().st_mtime_ns == built_at
-    assert engine in tuple(all_kept())
+    assert engine in tuple(cached_engines())
 
 
 def test_the_engine_names_compiler_flags_and_mpi(engine: Engine) -> None:

@@ -20,28 +20,28 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def keep_one(identity: str) -> Engine:
-    with cache.workshop() as folder:
+    with cache.build_folder() as folder:
         program = folder / cache.PROGRAM
         program.write_text(identity)
         program.chmod(0o755)
-        return cache.keep(Engine(program, MPI, identity, ("-O2",), "g++ 12"), program)
+        return cache.store_engine(Engine(program, MPI, identity, ("-O2",), "g++ 12"), program)
 
 
 def test_a_kept_engine_is_found_by_its_identity() -> None:
     engine = keep_one("abc")
-    assert cache.kept("abc") == engine
+    assert cache.cached_engine("abc") == engine
     assert engine.path.read_text() == "abc"
-    assert list(cache.all_kept()) == [engine]
+    assert list(cache.cached_engines()) == [engine]
 
 
 def test_keeping_again_replaces() -> None:
     keep_one("abc")
-    assert cache.kept("abc") == keep_one("abc")
+    assert cache.cached_engine("abc") == keep_one("abc")
     assert [entry.name for entry in cache.cache_folder().iterdir()] == ["abc"]
 
 
 def test_a_failed_build_leaves_nothing() -> None:
-    with pytest.raises(RuntimeError), cache.workshop() as folder:
+    with pytest.raises(RuntimeError), cache.build_folder() as folder:
         (folder / "half.o").write_text("half")
         raise RuntimeError
     assert list(cache.cache_folder().iterdir()) == []
@@ -51,17 +51,17 @@ def test_a_failed_build_leaves_nothing() -> None:
 def test_a_damaged_description_is_no_engine(text: str) -> None:
     engine = keep_one("abc")
     (engine.path.parent / cache.DESCRIPTION).write_text(text)
-    assert cache.kept("abc") is None
-    assert list(cache.all_kept()) == []
+    assert cache.cached_engine("abc") is None
+    assert list(cache.cached_engines()) == []
 
 
 def test_an_engine_whose_program_is_gone_is_none() -> None:
     keep_one("abc").path.unlink()
-    assert cache.kept("abc") is None
+    assert cache.cached_engine("abc") is None
 
 
 def test_nothing_is_kept_before_the_first_build() -> None:
-    assert list(cache.all_kept()) == []
+    assert list(cache.cached_engines()) == []
 
 
 def test_a_relative_cache_home_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +72,7 @@ def test_a_relative_cache_home_is_ignored(monkeypatch: pytest.MonkeyPatch) -> No
 def test_nothing_is_built_where_others_could_change_it() -> None:
     keep_one("abc")
     cache.cache_folder().chmod(0o777)
-    assert cache.kept("abc") is None
+    assert cache.cached_engine("abc") is None
     with pytest.raises(CannotRun, match="may be written by others; .*set XDG_CACHE_HOME"):
         keep_one("abc")
 
@@ -91,11 +91,11 @@ def test_a_program_in_the_place_of_the_connecting_one_is_not_started() -> None:
 def test_machines_of_two_processors_share_no_build(monkeypatch: pytest.MonkeyPatch) -> None:
     found: set[str] = set()
 
-    def kept_files(identity: str, names: list[str], _make: object) -> tuple[Path, ...]:
+    def cached_files(identity: str, names: list[str], _make: object) -> tuple[Path, ...]:
         found.add(identity)
         return tuple(map(Path, names))
 
-    monkeypatch.setattr(connect_program, "kept_files", kept_files)
+    monkeypatch.setattr(connect_program, "cached_files", cached_files)
     for machine in ("x86_64", "aarch64"):
         monkeypatch.setattr("platform.machine", lambda said=machine: said)
         found.add(sources.identity_of(["g++"]))
@@ -106,15 +106,15 @@ def test_machines_of_two_processors_share_no_build(monkeypatch: pytest.MonkeyPat
 def test_the_cache_is_the_users_alone_whatever_the_umask() -> None:
     before = os.umask(0)
     try:
-        with cache.workshop() as folder:
+        with cache.build_folder() as folder:
             (folder / "made").mkdir()
             program = folder / "made" / cache.PROGRAM
             program.write_text("linked")
             program.chmod(0o777)
-            cache.keep(Engine(program, MPI, "abc", (), ""), program)
+            cache.store_engine(Engine(program, MPI, "abc", (), ""), program)
             (folder / "made" / "unit.o").write_text("compiled")
-            cache.keep_folder(folder / "made", cache.cache_folder() / "core")
+            cache.store_folder(folder / "made", cache.cache_folder() / "core")
     finally:
         os.umask(before)
-    assert cache.kept("abc")
+    assert cache.cached_engine("abc")
     assert not not_own(cache.cache_folder() / "core" / "unit.o")

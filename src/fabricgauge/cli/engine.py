@@ -45,10 +45,10 @@ def build(mpicxx: Path | None, compiler: str, force: bool) -> None:
 @engine.command(name="list")
 def list_() -> None:
     """Show the MPIs on this machine and the engines built for them."""
-    from fabricgauge.engines.cache import all_kept
+    from fabricgauge.engines.cache import cached_engines
     from fabricgauge.engines.find import find_mpis
 
-    _show(find_mpis(), tuple(all_kept()))
+    _show(find_mpis(), tuple(cached_engines()))
 
 
 def _table(title: str, *heads: str) -> Table:

@@ -1,1 +1,1 @@
-"""The measuring program: finding MPI installations, building against them, keeping the builds."""
+"""Find MPI installations, build the measuring program against them, and keep the builds."""

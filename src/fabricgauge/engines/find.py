@@ -1,4 +1,4 @@
-"""Which MPI installations are there, what each of them is, and which a program was built with."""
+"""Find MPI installations, describe them, and find the MPI that a program is linked with."""
 
 import re
 import shutil
@@ -11,98 +11,99 @@ from fabricgauge import process
 from fabricgauge.model.engine import Mpi, MpiKind
 from fabricgauge.model.errors import CannotRun, ToolMissing
 
-#: Compiler wrappers in the order in which they are looked for. The suffixed names are Debian's
-#: (packages libmpich-dev and libopenmpi-dev), the last two Intel's (Developer Reference, "Compiler
-#: Commands": mpiicpx replaces mpiicpc since 2021.10).
+#: Compiler wrappers in the order of the search. The names with suffix are Debian's (packages
+#: libmpich-dev and libopenmpi-dev), the last two Intel's (Developer Reference, "Compiler Commands":
+#: mpiicpx replaces mpiicpc since 2021.10).
 WRAPPERS = ("mpicxx.mpich", "mpicxx.openmpi", "mpicxx", "mpiicpx", "mpiicpc")
 
-#: Launchers by kind of MPI, the one that is sure to be the library's own first; {suffix} is that
-#: of the wrapper's name. A launcher called just `mpiexec` may be another MPI's.
+#: Launchers by kind of MPI; the first certainly belongs to the library. {suffix} is the suffix of
+#: the wrapper's name. A launcher named only `mpiexec` may belong to another MPI.
 LAUNCHERS: dict[MpiKind, tuple[str, ...]] = {
     "mpich": ("mpiexec{suffix}", "mpiexec.hydra"),
     "openmpi": ("mpirun{suffix}", "mpiexec{suffix}"),
     "intelmpi": ("mpiexec.hydra", "mpirun"),
 }
 
-#: Argument that makes a wrapper say what it is, and what the answer looks like. Sources: Open MPI's
-#: opal_wrapper(1), MPICH's mpicxx(1), Intel MPI's mpigxx; seen with Open MPI 4.1 and 5.0, MPICH 4.0
-#: and 5.0. A wrapper of another MPI hands the argument on to the compiler.
+#: Argument with which a wrapper prints its MPI, and a pattern of the answer. Sources: Open MPI's
+#: opal_wrapper(1), MPICH's mpicxx(1), Intel MPI's mpigxx; observed with Open MPI 4.1 and 5.0, MPICH
+#: 4.0 and 5.0. A wrapper of another MPI passes the argument to the compiler.
 SIGNS: tuple[tuple[str, MpiKind, re.Pattern[str]], ...] = (
     ("--showme:version", "openmpi", re.compile(r"Open MPI v?(\d[\w.]*)")),
     ("-v", "intelmpi", re.compile(r"Intel\(R\) MPI Library (\d[\w.]*)")),
     ("-v", "mpich", re.compile(r"for MPICH version (\d[\w.]*)")),
 )
 
-#: Sonames: Open MPI 4 and 5; MPICH as Debian names it; MPICH's ABI, which Intel MPI shares.
+#: Sonames: Open MPI 4 and 5; MPICH on Debian; MPICH's ABI, which Intel MPI shares.
 _SONAMES: tuple[tuple[str, MpiKind], ...] = (
     ("libmpi.so.40", "openmpi"), ("libmpich.so.12", "mpich"), ("libmpi.so.12", "mpich"),
 )  # fmt: skip
 
-#: Where the folders of libfabric's providers are below an Intel MPI: 2021.13 and later, up to
-#: 2021.12, and PyPI's impi-rt. Only the first folder that is named is looked into.
+#: Folders of libfabric's providers below an Intel MPI: 2021.13 and later, up to 2021.12, and PyPI's
+#: impi-rt. libfabric searches only the first named folder.
 _PROVIDERS = ("opt/mpi/libfabric/lib/prov", "libfabric/lib/prov", "lib/prov", "lib")
 
 ASK_TIMEOUT_S = 30.0
 
 
 def find_mpis() -> tuple[Mpi, ...]:
-    """Every MPI of this machine that can build C++, the embedded one first.
+    """Return all MPIs of this machine that can build C++, the embedded MPI first.
 
-    Wrappers that are the same file are one MPI. A wrapper that is not understood is left out.
+    Wrappers that are the same file count as one MPI. Unknown wrappers are left out.
     """
-    found: dict[Path, Mpi] = {}
+    mpis: dict[Path, Mpi] = {}
     for wrapper in _wrappers():
         identity = wrapper.resolve()
-        if identity in found:
+        if identity in mpis:
             continue
         with suppress(CannotRun):
-            found[identity] = describe_mpi(wrapper)
-    return tuple(found.values())
+            mpis[identity] = describe_mpi(wrapper)
+    return tuple(mpis.values())
 
 
 def describe_mpi(mpicxx: Path) -> Mpi:
-    """Kind, version and launcher of the MPI that a compiler wrapper belongs to.
+    """Return kind, version and launcher of the MPI of a compiler wrapper.
 
     Raises:
-        ToolMissing: there is no such program.
-        CannotRun: it is not the C++ wrapper of MPICH, Open MPI or Intel MPI, or there is no
-            launcher beside it.
+        ToolMissing: no such program.
+        CannotRun: it is no C++ wrapper of MPICH, Open MPI or Intel MPI, or it has no launcher.
     """
     wrapper = _absolute(mpicxx)
     for argument, kind, sign in SIGNS:
-        asked = process.run([str(wrapper), argument], timeout_s=ASK_TIMEOUT_S)
-        answer = sign.search(asked.stdout + asked.stderr)
+        done = process.run([str(wrapper), argument], timeout_s=ASK_TIMEOUT_S)
+        answer = sign.search(done.stdout + done.stderr)
         if answer:
-            launcher = _launcher(wrapper, kind)
+            launcher = _find_launcher(wrapper, kind)
             env = intel_variables(wrapper.resolve().parent.parent) if kind == "intelmpi" else {}
-            return Mpi(kind, answer.group(1), wrapper, launcher, wrapper == _embedded(), env)
+            is_embedded = wrapper == _embedded_wrapper()
+            return Mpi(kind, answer.group(1), wrapper, launcher, is_embedded, env)
     raise CannotRun(
-        f"{wrapper} does not say that it is the C++ compiler wrapper of MPICH, Open MPI or "
-        "Intel MPI; name the mpicxx of one of these"
+        f"{wrapper} is not the C++ compiler wrapper of MPICH, Open MPI or Intel MPI; "
+        "name the mpicxx of one of these"
     )
 
 
 def embedded_mpi() -> Mpi:
-    """The MPI that was installed with this program.
+    """Return the MPI that is installed with this program.
 
     Raises:
-        CannotRun: it was not installed.
+        CannotRun: it is not installed.
     """
-    if not _embedded().exists():
+    if not _embedded_wrapper().exists():
         raise CannotRun(
-            f"there is no MPI beside this program ({_embedded()} does not exist); install it with "
-            "`pip install 'fabricgauge[mpi]'`, or name one with --mpi (--mpicxx of engine build)"
+            f"no MPI is installed with this program ({_embedded_wrapper()} does not exist); install"
+            " it with `pip install 'fabricgauge[mpi]'`, or name one with --mpi (--mpicxx of engine"
+            " build)"
         )
-    return describe_mpi(_embedded())
+    return describe_mpi(_embedded_wrapper())
 
 
-def _embedded() -> Path:
+def _embedded_wrapper() -> Path:
     return Path(sys.prefix) / "bin" / "mpicxx"
 
 
 def _wrappers() -> Iterator[Path]:
-    if _embedded().exists():
-        yield _embedded()
+    if _embedded_wrapper().exists():
+        yield _embedded_wrapper()
     for name in WRAPPERS:
         path = shutil.which(name)
         if path:
@@ -110,14 +111,14 @@ def _wrappers() -> Iterator[Path]:
 
 
 def _absolute(program: Path) -> Path:
-    """The wrapper's own path: its name decides what it does, so links are not followed."""
+    """Return the wrapper's path without following links: its name determines what it does."""
     path = shutil.which(program)
     if path is None:
         raise ToolMissing(f"{program} is not a program; name the path of an MPI's mpicxx")
     return Path(path).absolute()
 
 
-def _launcher(wrapper: Path, kind: MpiKind) -> Path:
+def _find_launcher(wrapper: Path, kind: MpiKind) -> Path:
     suffix = _suffix(wrapper) or _suffix(wrapper.resolve())
     for folder in dict.fromkeys((wrapper.parent, wrapper.resolve().parent)):
         for name in LAUNCHERS[kind]:
@@ -125,7 +126,7 @@ def _launcher(wrapper: Path, kind: MpiKind) -> Path:
             if launcher.exists():
                 return launcher
     raise CannotRun(
-        f"{wrapper} is {kind}, but there is no launcher beside it "
+        f"{wrapper} is {kind}, but its folder has no launcher "
         f"({' or '.join(LAUNCHERS[kind]).format(suffix=suffix)}); install the MPI's run-time part"
     )
 
@@ -135,7 +136,7 @@ def _suffix(wrapper: Path) -> str:
 
 
 def intel_variables(home: Path) -> dict[str, str]:
-    """What Intel's vars.sh sets: without it neither its compiler wrappers nor its ranks run.
+    """Return the variables of Intel's vars.sh, which compiler wrappers and ranks need.
 
     ``bin`` and ``lib`` are below ``home``.
     """
@@ -149,75 +150,72 @@ def intel_variables(home: Path) -> dict[str, str]:
 
 
 def mpi_of(program: Path, known: Sequence[Mpi]) -> Mpi:
-    """The MPI that a program is linked with.
+    """Return the MPI that a program is linked with.
 
-    Versions share a soname (Open MPI 4 and 5; MPICH and Intel MPI): the folders around the library
-    that the loader takes decide. Where none of them is an MPI's, the first known one of its kind is
-    taken.
+    Versions share a soname (Open MPI 4 and 5; MPICH and Intel MPI), so the folders above the loaded
+    library decide. If no MPI is installed there, the first ``known`` MPI of the kind is used.
 
     Raises:
-        CannotRun: it is linked with no MPI that is known, or cannot be asked.
+        CannotRun: it is linked with no known MPI, or ldd cannot read it.
     """
-    linked = _linked(program)
+    libraries = _linked_libraries(program)
     for soname, kind in _SONAMES:
-        if soname not in linked:
+        if soname not in libraries:
             continue
-        # Around the library, or the program where the library is not found.
-        if mpi := _around((linked[soname] or program).resolve(), kind, known):
+        # Search above the library, or above the program if the library is missing.
+        if mpi := _find_above((libraries[soname] or program).resolve(), kind, known):
             return mpi
         for mpi in known:
             if mpi.kind == kind:
                 return mpi
         raise CannotRun(f"{program} needs {soname} of {kind}, which was not found; load its module")
-    raise CannotRun(f"{program} {_without_mpi(program, linked)}")
+    raise CannotRun(f"{program} {_describe_missing_mpi(program, libraries)}")
 
 
-def _without_mpi(program: Path, linked: Mapping[str, Path | None]) -> str:
-    """Why a program is linked with no MPI, and what to do."""
+def _describe_missing_mpi(program: Path, libraries: Mapping[str, Path | None]) -> str:
+    """Return why a program is linked with no MPI, and what to do."""
     with suppress(OSError), program.open("rb") as file:
         head = file.read(4)
         if head.startswith(b"#!"):
-            return "is a script: name the MPI of what it starts with --mpi"
-        if head == b"\x7fELF" and not linked:
-            return "is linked statically: nothing can be loaded into it; link it with shared ones"
+            return "is a script: name the MPI of the program that it starts with --mpi"
+        if head == b"\x7fELF" and not libraries:
+            return "is linked statically, so no library can be loaded into it; link it dynamically"
     return (
-        "is linked with no MPI that is known (Open MPI, MPICH, Intel MPI); if it loads one later,"
-        " as Python does, name that with --mpi"
+        "is linked with no known MPI (Open MPI, MPICH, Intel MPI); if it loads an MPI later, as"
+        " Python does, name that MPI with --mpi"
     )
 
 
-def _around(file: Path, kind: MpiKind, known: Sequence[Mpi]) -> Mpi | None:
-    """The MPI of the nearest folder above that is one's prefix.
+def _find_above(file: Path, kind: MpiKind, known: Sequence[Mpi]) -> Mpi | None:
+    """Return the MPI whose prefix is the nearest folder above a file.
 
-    An Intel MPI's run-time has its launcher in ``bin`` of the prefix that has the library.
+    An Intel MPI's run-time has its launcher in ``bin`` below the prefix of the library.
     """
     for home in file.parents[:-1]:
         if kind == "mpich" and (home / "bin" / "impi_info").exists():
             return intel_mpi(home)
         for mpi in known:
             wrappers = (mpi.mpicxx, mpi.mpicxx.resolve())
-            if mpi.kind == kind and home in [one.parent.parent for one in wrappers]:
+            if mpi.kind == kind and home in [wrapper.parent.parent for wrapper in wrappers]:
                 return mpi
         with suppress(CannotRun):
-            found = describe_mpi(home / "bin" / "mpicxx")
-            if found.kind == kind:
-                return found
+            mpi = describe_mpi(home / "bin" / "mpicxx")
+            if mpi.kind == kind:
+                return mpi
     return None
 
 
 def intel_mpi(home: Path) -> Mpi:
-    """An Intel MPI's run-time below ``home``."""
+    """Return an Intel MPI's run-time below ``home``."""
     env, bin_ = intel_variables(home), home / "bin"
-    asked = process.run(
-        [str(bin_ / "mpiexec.hydra"), "--version"], timeout_s=ASK_TIMEOUT_S, env=env
-    )
-    told = re.search(r"Version (\S+ ?(?:Update \d+)?)", asked.stdout)
-    version = told[1].strip() if told else ""
+    done = process.run([str(bin_ / "mpiexec.hydra"), "--version"], timeout_s=ASK_TIMEOUT_S, env=env)
+    match = re.search(r"Version (\S+ ?(?:Update \d+)?)", done.stdout)
+    version = match[1].strip() if match else ""
     return Mpi("intelmpi", version, bin_ / "mpiicpx", bin_ / "mpiexec.hydra", env=env)
 
 
-def _linked(program: Path) -> dict[str, Path | None]:
-    """Sonames and the files they resolve to, None where one is not found, as ldd says."""
-    asked = process.run(["ldd", str(program)], timeout_s=ASK_TIMEOUT_S)
-    pairs = re.findall(r"^\s*(\S+) => (\S+)", asked.stdout, re.MULTILINE)
+def _linked_libraries(program: Path) -> dict[str, Path | None]:
+    """Return sonames and the files that ldd resolves them to, None for a missing file."""
+    done = process.run(["ldd", str(program)], timeout_s=ASK_TIMEOUT_S)
+    pairs = re.findall(r"^\s*(\S+) => (\S+)", done.stdout, re.MULTILINE)
     return {name: Path(path) if path.startswith("/") else None for name, path in pairs}

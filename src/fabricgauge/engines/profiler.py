@@ -1,4 +1,4 @@
-"""The profiling library, built once for each MPI and each state of its sources."""
+"""Build the profiling library, once for each MPI and each state of its sources."""
 
 import hashlib
 import shlex
@@ -6,16 +6,16 @@ import shutil
 from pathlib import Path
 
 from fabricgauge.engines.build import DEFINITIONS, link_line
-from fabricgauge.engines.cache import kept_files
+from fabricgauge.engines.cache import cached_files
 from fabricgauge.engines.find import embedded_mpi
 from fabricgauge.engines.sources import FLAGS, identity_of, run_all, source_folder
 from fabricgauge.model.engine import Mpi
 
 LIBRARY = "libfabricgauge-profile.so"
 
-#: It comes into programs that have no MPI and another C++ library, so that it needs neither. Its
-#: memory of each thread is reached at once, since it is there from a program's start.
-OWN_FLAGS = (
+#: The library is loaded into programs without MPI or with another C++ library, so it needs neither.
+#: It exists from a program's start, so that its thread-local memory needs no function call.
+LIBRARY_FLAGS = (
     "-fPIC", "-shared", "-ftls-model=initial-exec", "-static-libstdc++", "-static-libgcc",
     "-Wl,--exclude-libs,ALL",
 )  # fmt: skip
@@ -24,26 +24,26 @@ _LINKING = ("-l", "-L", "-Wl")
 
 
 def profile_library(mpi: Mpi) -> Path:
-    """The library for programs of that MPI: the kept one if nothing has changed, else a new one.
+    """Return the library for programs of that MPI: cached if nothing has changed, else new.
 
     Raises:
-        CannotRun: this installation has no sources, or the compiler refused them.
+        CannotRun: this installation has no sources, or the compiler could not build them.
     """
     if mpi.kind == "intelmpi" and not (mpi.mpicxx.exists() and shutil.which(_compiler(mpi)[0])):
-        mpi = embedded_mpi()  # a run-time alone, or no icpx; both have MPICH's ABI
+        mpi = embedded_mpi()  # for a run-time without compiler; both have MPICH's ABI
     folder = source_folder() / "profile"
     units, headers = sorted(folder.glob("*.cpp")), sorted(folder.glob("*.hpp"))
-    content = hashlib.sha256(b"".join(one.read_bytes() for one in (*units, *headers))).hexdigest()
-    calling = [*_compiler(mpi), *FLAGS, *DEFINITIONS, *OWN_FLAGS]
-    identity = identity_of([str(mpi.mpicxx), mpi.kind, mpi.version, content, *calling])
+    content = hashlib.sha256(b"".join(file.read_bytes() for file in (*units, *headers))).hexdigest()
+    compiler = [*_compiler(mpi), *FLAGS, *DEFINITIONS, *LIBRARY_FLAGS]
+    identity = identity_of([str(mpi.mpicxx), mpi.kind, mpi.version, content, *compiler])
 
-    def compiled(folder: Path) -> None:
-        run_all([[*calling, *map(str, units), "-o", str(folder / LIBRARY)]], mpi.env)
+    def compile_library(folder: Path) -> None:
+        run_all([[*compiler, *map(str, units), "-o", str(folder / LIBRARY)]], mpi.env)
 
-    (library,) = kept_files(f"profile-{identity}", [LIBRARY], compiled)
+    (library,) = cached_files(f"profile-{identity}", [LIBRARY], compile_library)
     return library
 
 
 def _compiler(mpi: Mpi) -> list[str]:
-    """The wrapper's compiler with its words, without those that link."""
+    """Return the wrapper's compiler with its words, without the words that link."""
     return [word for word in shlex.split(link_line(mpi, mpi.env)) if not word.startswith(_LINKING)]

@@ -1,4 +1,4 @@
-"""The engine and the platform library, built with SimGrid's compiler wrapper and kept."""
+"""Build the engine and the platform library with SimGrid's compiler wrapper."""
 
 import hashlib
 import os
@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from fabricgauge import process
-from fabricgauge.engines.cache import PROGRAM, kept_or_made
+from fabricgauge.engines.cache import PROGRAM, cached_or_built
 from fabricgauge.engines.find import ASK_TIMEOUT_S
 from fabricgauge.engines.sources import (
     FLAGS,
@@ -30,50 +30,51 @@ PACKAGE = "libsimgrid-dev"
 DEFINITION = "-DFABRICGAUGE_SIMULATED"
 DIFFERENCES = "smpi_differences.hpp"
 
-#: The library stays loaded: SimGrid unloads it before its models let go of their callbacks.
+#: The library stays loaded: SimGrid unloads it before its models release their callbacks.
 LIBRARY_FLAGS = ("-fPIC", "-shared", "-lsimgrid", "-Wl,-z,nodelete")
 
 _VERSION = re.compile(r"SimGrid version (\d[\w.]*)")
 
 
 def simulated_engine() -> Engine:
-    """The engine for simulated clusters: the kept build if nothing has changed, else a new one.
+    """Return the engine for simulated clusters: cached if nothing has changed, else new.
 
-    The platform library lies beside it. ``mpi.mpiexec`` is the program that runs both.
+    The platform library is in the same folder. ``mpi.mpiexec`` is the program that runs both.
 
     Raises:
         ToolMissing: SimGrid is not installed.
-        CannotRun: it is not as expected, or the compiler refused the sources.
+        CannotRun: the wrapper is not SimGrid's, or the compiler could not build the sources.
     """
     mpi = find_simgrid()
-    compiler = _asked(mpi.mpicxx, "-compiler-version").splitlines()[0]
-    wanted = Engine(Path(PROGRAM), mpi, _identity(mpi, compiler), FLAGS, compiler)
-    return kept_or_made(
-        wanted, lambda folder: (_compile_engine(mpi.mpicxx, folder), _compile_library(folder))
+    compiler = _run_wrapper(mpi.mpicxx, "-compiler-version").splitlines()[0]
+    engine = Engine(Path(PROGRAM), mpi, _identity(mpi, compiler), FLAGS, compiler)
+    return cached_or_built(
+        engine, lambda folder: (_compile_engine(mpi.mpicxx, folder), _compile_library(folder))
     )
 
 
 def find_simgrid() -> Mpi:
-    """SimGrid's MPI: its wrapper, its version, and the program that starts what it built.
+    """Return SimGrid's MPI: its wrapper, its version, and the program that starts its builds.
 
     Raises:
         ToolMissing: SimGrid is not installed.
-        CannotRun: the wrapper is not as expected.
+        CannotRun: the wrapper is not SimGrid's.
     """
-    found = shutil.which(WRAPPER)
-    if found is None:
+    path = shutil.which(WRAPPER)
+    if path is None:
         raise ToolMissing(
-            f"{WRAPPER} is not installed, which simulated clusters need; Debian has it in {PACKAGE}"
+            f"simulated clusters need {WRAPPER}, which is not installed; Debian has it in {PACKAGE}"
         )
-    wrapper = Path(found)
-    version = _VERSION.search(_asked(wrapper, "--version"))
-    folders = [Path(word[2:]) for word in _asked(wrapper, "-show").split() if word[:2] == "-L"]
+    wrapper = Path(path)
+    version = _VERSION.search(_run_wrapper(wrapper, "--version"))
+    words = _run_wrapper(wrapper, "-show").split()
+    folders = [Path(word[2:]) for word in words if word[:2] == "-L"]
     for folder in folders:
         main = folder / "simgrid" / "smpimain"
         if version and os.access(main, os.X_OK):
             return Mpi("simgrid", version[1], wrapper, main)
     raise CannotRun(
-        f"{wrapper} is not SimGrid's, or its smpimain is not in {', '.join(map(str, folders))}; "
+        f"{wrapper} is not SimGrid's, or smpimain is missing in {', '.join(map(str, folders))}; "
         f"install {PACKAGE} again"
     )
 
@@ -96,14 +97,14 @@ def _compile_library(folder: Path) -> Path:
 
 
 def _compile_engine(wrapper: Path, folder: Path) -> Path:
-    """Compile every source, then link; returns the program."""
+    """Compile all sources, link them, and return the program."""
     sources, program = source_folder(), folder / PROGRAM
     units = translation_units(sources)
     differences = str(sources / "simulated" / DIFFERENCES)
-    calling = [str(wrapper), *FLAGS, DEFINITION, "-include", differences]
-    run_all(compilations(calling, units, sources, folder))
-    made = map(str, objects(units, folder))
-    run_all([[str(wrapper), *FLAGS, *made, "-o", str(program), *LIBRARIES]])
+    compiler = [str(wrapper), *FLAGS, DEFINITION, "-include", differences]
+    run_all(compilations(compiler, units, sources, folder))
+    object_files = map(str, objects(units, folder))
+    run_all([[str(wrapper), *FLAGS, *object_files, "-o", str(program), *LIBRARIES]])
     return program
 
 
@@ -111,10 +112,10 @@ def _simulated(sources: Path, suffix: str) -> list[Path]:
     return sorted((sources / "simulated").glob(f"*.{suffix}"))
 
 
-def _asked(wrapper: Path, argument: str) -> str:
-    # Asked for its compiler's version it leaves an a.out where it is called.
+def _run_wrapper(wrapper: Path, argument: str) -> str:
+    # With -compiler-version the wrapper leaves an a.out in the working directory.
     with tempfile.TemporaryDirectory() as folder:
-        asked = process.run([str(wrapper), argument], timeout_s=ASK_TIMEOUT_S, cwd=Path(folder))
-    if not asked.stdout.strip():
-        raise CannotRun(f"{wrapper} {argument} said nothing; install {PACKAGE} again")
-    return asked.stdout
+        done = process.run([str(wrapper), argument], timeout_s=ASK_TIMEOUT_S, cwd=Path(folder))
+    if not done.stdout.strip():
+        raise CannotRun(f"{wrapper} {argument} printed nothing; install {PACKAGE} again")
+    return done.stdout

@@ -35,7 +35,7 @@ def run_lock(directory: RunDirectory) -> Iterator[None]:
     """Hold the lock of a run while it is measured, collected or judged.
 
     Raises:
-        UsageError: another program has the lock; the message says which.
+        UsageError: another program has the lock; the message names it.
         StoreError: the run directory cannot be written.
     """
     path = directory.path

@@ -102,7 +102,7 @@ def test_a_suite_that_is_not_there_is_named_with_what_to_do(
 
 
 def test_a_program_without_mpi_has_none(tmp_path: Path) -> None:
-    with pytest.raises(CannotRun, match="true is linked with no MPI.* --mpi"):
+    with pytest.raises(CannotRun, match="true is linked with no known MPI.* --mpi"):
         mpi_of(Path("/bin/true"), ())
     script = executable(tmp_path / "job.sh", "#!/bin/sh\n")
     with pytest.raises(CannotRun, match="job.sh is a script: .* --mpi"):
