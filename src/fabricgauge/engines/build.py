@@ -77,14 +77,14 @@ def link_line(mpi: Mpi, env: Mapping[str, str]) -> str:
 
 
 def first_line(mpicxx: Path, argument: str, env: Mapping[str, str]) -> str:
-    done = process.run([str(mpicxx), argument], timeout_s=ASK_TIMEOUT_S, env=env)
-    if done.exit_code != 0 or not done.stdout.strip():
-        errors = done.stderr.strip().splitlines() or ["no output"]
+    completed = process.run([str(mpicxx), argument], timeout_s=ASK_TIMEOUT_S, env=env)
+    if completed.exit_code != 0 or not completed.stdout.strip():
+        errors = completed.stderr.strip().splitlines() or ["no output"]
         raise CannotRun(
             f"{mpicxx} {argument} failed: {errors[-1]}; the MPI's C++ wrapper needs a C++ compiler,"
             " e.g. Debian's g++"
         )
-    return done.stdout.splitlines()[0]
+    return completed.stdout.splitlines()[0]
 
 
 def _compile(mpi: Mpi, folder: Path, env: Mapping[str, str], version: str) -> Path:

@@ -69,8 +69,8 @@ def describe_mpi(mpicxx: Path) -> Mpi:
     """
     wrapper = _absolute(mpicxx)
     for argument, kind, sign in SIGNS:
-        done = process.run([str(wrapper), argument], timeout_s=ASK_TIMEOUT_S)
-        answer = sign.search(done.stdout + done.stderr)
+        completed = process.run([str(wrapper), argument], timeout_s=ASK_TIMEOUT_S)
+        answer = sign.search(completed.stdout + completed.stderr)
         if answer:
             launcher = _find_launcher(wrapper, kind)
             env = intel_variables(wrapper.resolve().parent.parent) if kind == "intelmpi" else {}
@@ -208,14 +208,16 @@ def _find_above(file: Path, kind: MpiKind, known: Sequence[Mpi]) -> Mpi | None:
 def intel_mpi(home: Path) -> Mpi:
     """Return an Intel MPI's run-time below ``home``."""
     env, bin_ = intel_variables(home), home / "bin"
-    done = process.run([str(bin_ / "mpiexec.hydra"), "--version"], timeout_s=ASK_TIMEOUT_S, env=env)
-    match = re.search(r"Version (\S+ ?(?:Update \d+)?)", done.stdout)
+    completed = process.run(
+        [str(bin_ / "mpiexec.hydra"), "--version"], timeout_s=ASK_TIMEOUT_S, env=env
+    )
+    match = re.search(r"Version (\S+ ?(?:Update \d+)?)", completed.stdout)
     version = match[1].strip() if match else ""
     return Mpi("intelmpi", version, bin_ / "mpiicpx", bin_ / "mpiexec.hydra", env=env)
 
 
 def _linked_libraries(program: Path) -> dict[str, Path | None]:
     """Return sonames and the files that ldd resolves them to, None for a missing file."""
-    done = process.run(["ldd", str(program)], timeout_s=ASK_TIMEOUT_S)
-    pairs = re.findall(r"^\s*(\S+) => (\S+)", done.stdout, re.MULTILINE)
+    completed = process.run(["ldd", str(program)], timeout_s=ASK_TIMEOUT_S)
+    pairs = re.findall(r"^\s*(\S+) => (\S+)", completed.stdout, re.MULTILINE)
     return {name: Path(path) if path.startswith("/") else None for name, path in pairs}

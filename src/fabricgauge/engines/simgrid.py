@@ -115,7 +115,7 @@ def _simulated(sources: Path, suffix: str) -> list[Path]:
 def _run_wrapper(wrapper: Path, argument: str) -> str:
     # With -compiler-version the wrapper leaves an a.out in the working directory.
     with tempfile.TemporaryDirectory() as folder:
-        done = process.run([str(wrapper), argument], timeout_s=ASK_TIMEOUT_S, cwd=Path(folder))
-    if not done.stdout.strip():
+        completed = process.run([str(wrapper), argument], timeout_s=ASK_TIMEOUT_S, cwd=Path(folder))
+    if not completed.stdout.strip():
         raise CannotRun(f"{wrapper} {argument} printed nothing; install {PACKAGE} again")
-    return done.stdout
+    return completed.stdout

@@ -107,8 +107,8 @@ def run_all(commands: Sequence[Sequence[str]], env: Mapping[str, str] = _NO_VARI
 
 
 def _run(command: Sequence[str], env: Mapping[str, str]) -> None:
-    done = process.run(command, timeout_s=TIMEOUT_S, env=env)
-    if done.exit_code != 0:
-        lines = done.stderr.strip().splitlines() or ["no output"]
+    completed = process.run(command, timeout_s=TIMEOUT_S, env=env)
+    if completed.exit_code != 0:
+        lines = completed.stderr.strip().splitlines() or ["no output"]
         first = next((line for line in lines if _ERROR_LINE.search(line)), lines[-1])
         raise CannotRun(f"the compiler failed: {first}; the command was: {' '.join(command)}")

@@ -77,14 +77,14 @@ def _check(state: LabState, fault: LabFault) -> None:
         )
 
 
-def _check_address(text: str, where: str) -> None:
+def _check_address(text: str, link: str) -> None:
     """Refuse text that is no address: it goes into lines for ``ip -batch`` and /etc/hosts."""
     try:
         if str(ipaddress.IPv4Interface(text)).split("/")[0] == text.split("/")[0]:
             return
     except ValueError:
         pass
-    raise UsageError(f"{text!r} cannot be an address of {where}; write, e.g., 10.77.0.11/24")
+    raise UsageError(f"{text!r} cannot be an address of {link}; write, e.g., 10.77.0.11/24")
 
 
 def _replaces(new: LabFault, old: LabFault) -> bool:

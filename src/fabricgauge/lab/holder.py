@@ -48,15 +48,15 @@ def start_script(
         LabError: it did not start; the message begins with ``failure``.
     """
     python = [sys.executable, "-I", "-S", str(script), *words]
-    done = process.run(
+    completed = process.run(
         [tools.path_of("setsid"), "--fork", *prefix, *python],
         timeout_s=_START_TIMEOUT_S, env={"PATH": tools.SEARCH_PATH, **mark}, cwd=Path("/"),
     )  # fmt: skip
-    if not done.stdout.strip().isdigit():
-        default = "it took too long" if done.timed_out else "no reason given"
-        reason = f"{done.stderr.strip() or default}{'; ' * bool(remedy)}{remedy}"
+    if not completed.stdout.strip().isdigit():
+        default = "it took too long" if completed.timed_out else "no reason given"
+        reason = f"{completed.stderr.strip() or default}{'; ' * bool(remedy)}{remedy}"
         raise LabError(f"{failure}: {reason}")
-    return int(done.stdout)
+    return int(completed.stdout)
 
 
 def is_alive(holder: NodeHolder) -> bool:
@@ -170,10 +170,10 @@ def batch(holder: NodeHolder, tool: str, lines: Sequence[str]) -> None:
     Raises:
         LabError: a line was refused; the message quotes the program.
     """
-    done = _run_inside(holder, tool, "-batch", "-", lines=lines)
-    if done.exit_code:
-        output = " ".join(f"{done.stdout}\n{done.stderr}".split())
-        reason = "took too long" if done.timed_out else output
+    completed = _run_inside(holder, tool, "-batch", "-", lines=lines)
+    if completed.exit_code:
+        output = " ".join(f"{completed.stdout}\n{completed.stderr}".split())
+        reason = "took too long" if completed.timed_out else output
         raise LabError(
             f"{tool} could not configure the lab's network: {reason}; "
             "see docs/reference/lab.md for the features that the kernel needs"

@@ -102,18 +102,18 @@ def _check_guests(spec: LabSpec) -> None:
             )
 
 
-def check_mtu(mtu_bytes: float, where: str) -> None:
+def check_mtu(mtu_bytes: float, link: str) -> None:
     """Refuse an MTU that a virtual link cannot have, in bytes."""
     low, high = _MTU_BYTES
     if not low <= mtu_bytes <= high:
-        raise UsageError(f"MTU {mtu_bytes:g} of {where} is not between {low} and {high} bytes")
+        raise UsageError(f"MTU {mtu_bytes:g} of {link} is not between {low} and {high} bytes")
 
 
-def check_rate(rate_bit_s: float, where: str) -> None:
+def check_rate(rate_bit_s: float, link: str) -> None:
     """Refuse a line rate that the token bucket cannot hold, in bit/s."""
     low, high = _RATE_BIT_S
     if not low <= rate_bit_s <= high:
-        raise UsageError(f"rate {rate_bit_s:g} bit/s of {where} is not between 1M and 400G bit/s")
+        raise UsageError(f"rate {rate_bit_s:g} bit/s of {link} is not between 1M and 400G bit/s")
 
 
 def _check_node_name(name: str) -> None:

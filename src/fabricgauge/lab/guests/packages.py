@@ -63,7 +63,7 @@ def run(argv: Sequence[str], remedy: str, folder: Path | None = None) -> None:
     Raises:
         LabError: it failed; the message quotes its last output and ends with ``remedy``.
     """
-    done = process.run(argv, timeout_s=_TIMEOUT_S, cwd=folder)
-    if done.exit_code:
-        reason = " ".join(done.stderr.split()[-60:]) or "no reason given"
+    completed = process.run(argv, timeout_s=_TIMEOUT_S, cwd=folder)
+    if completed.exit_code:
+        reason = " ".join(completed.stderr.split()[-60:]) or "no reason given"
         raise LabError(f"{' '.join(argv[:2])} failed: {reason:.500}; {remedy}")

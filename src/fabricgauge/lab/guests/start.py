@@ -75,22 +75,22 @@ def _write_key(directory: Path) -> None:
     """Make one key, for the guests as hosts and for this user; it opens only this lab."""
     key = str(directory / "key")
     argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "lab", "-f", key]
-    done = process.run(argv, timeout_s=_START_TIMEOUT_S)
-    if done.exit_code:
-        raise LabError(f"ssh-keygen failed: {done.stderr.strip()}; make room in {directory}")
+    completed = process.run(argv, timeout_s=_START_TIMEOUT_S)
+    if completed.exit_code:
+        raise LabError(f"ssh-keygen failed: {completed.stderr.strip()}; make room in {directory}")
     public = (directory / "key.pub").read_text()
     (directory / "known_hosts").write_text(f"lab {public}")
 
 
 def _start_guest(state: LabState, guest: Guest, boot_image: Image) -> LabNode:
-    done = process.run(
+    completed = process.run(
         qemu.command(state, guest, boot_image), timeout_s=_START_TIMEOUT_S, cwd=Path("/"),
         env={HOLDER_MARK: state.token, "PATH": tools.SEARCH_PATH},
     )  # fmt: skip
     try:
         pid = int(qemu.pid_file(state, guest.name).read_text())
     except (OSError, ValueError):
-        reason = " ".join(done.stderr.split()) or "no reason given"
+        reason = " ".join(completed.stderr.split()) or "no reason given"
         raise LabError(
             f"QEMU does not start {guest.name}: {reason:.500}; bring the lab up again"
         ) from None

@@ -26,8 +26,8 @@ def munge_works(state: LabState) -> bool:
 
 def mpi_plugins(state: LabState) -> frozenset[str]:
     """Return the plugins that ``srun --mpi`` accepts in this lab."""
-    done = _run(state, "srun", "--mpi=list")
-    return parse_mpi_list(done.stdout + done.stderr)
+    completed = _run(state, "srun", "--mpi=list")
+    return parse_mpi_list(completed.stdout + completed.stderr)
 
 
 def parse_mpi_list(text: str) -> frozenset[str]:

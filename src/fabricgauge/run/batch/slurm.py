@@ -90,13 +90,13 @@ def submit(options: Sequence[str], script: Path) -> Submitted:
     """
     argv = ("sbatch", "--parsable", *options, str(script))
     without = foreign(os.environ) | (withheld_names(os.environ) - {SLURM_CREDENTIAL})
-    done = process.run(argv, timeout_s=TIMEOUT_S, without=without)
-    output = " ".join((done.stderr or done.stdout).split()) or "no output"
-    if done.exit_code == 0:
-        for line in reversed(done.stdout.splitlines()):
+    completed = process.run(argv, timeout_s=TIMEOUT_S, without=without)
+    output = " ".join((completed.stderr or completed.stdout).split()) or "no output"
+    if completed.exit_code == 0:
+        for line in reversed(completed.stdout.splitlines()):
             if match := _ACCEPTED.fullmatch(line.strip()):
                 return Submitted(match[1], match[2] or match[3] or "")
-    if done.exit_code == 0 or done.timed_out or _UNCLEAR.search(output):
+    if completed.exit_code == 0 or completed.timed_out or _UNCLEAR.search(output):
         raise Unclear(
             f"unknown whether Slurm has accepted the job; check with squeue. sbatch: {output:.500}"
         )
@@ -139,12 +139,12 @@ def _query_states(jobs: Sequence[str], cluster: str) -> dict[str, JobState]:
         "squeue", *_cluster_option(cluster), "--noheader", "--states=all", "--format=%i|%T|%r",
         f"--jobs={','.join(jobs)}",
     )  # fmt: skip
-    done = process.run(argv, timeout_s=TIMEOUT_S)
-    listed = dict(_parse_states(done.stdout.splitlines()))
+    completed = process.run(argv, timeout_s=TIMEOUT_S)
+    listed = dict(_parse_states(completed.stdout.splitlines()))
     missing = [job for job in jobs if job not in listed]
-    if done.exit_code == 0 or "Invalid job id" in done.stderr:
+    if completed.exit_code == 0 or "Invalid job id" in completed.stderr:
         # Lines that are no jobs are no answer: then only the accounting can report an end.
-        unparsed = any(map(_is_unparsed, done.stdout.splitlines()))
+        unparsed = any(map(_is_unparsed, completed.stdout.splitlines()))
         default = UNKNOWN if unparsed else FORGOTTEN
         return {**listed, **_query_accounting(missing, cluster, default)}
     return {job: listed.get(job, UNKNOWN) for job in jobs}
@@ -162,10 +162,10 @@ def scripts(clusters: str = "") -> dict[str, Submitted]:
     clusters = clusters or os.environ.get("SBATCH_CLUSTERS", "")  # squeue does not read it
     option = _cluster_option(clusters)
     argv = ("squeue", *option, "--me", "--noheader", "--states=all", "--format=%i|%o")
-    done = process.run(argv, timeout_s=TIMEOUT_S)
-    lines = done.stdout.splitlines()
-    if done.exit_code != 0 or any(map(_is_unparsed, lines)):
-        output = " ".join((done.stderr or done.stdout).split()) or "no output"
+    completed = process.run(argv, timeout_s=TIMEOUT_S)
+    lines = completed.stdout.splitlines()
+    if completed.exit_code != 0 or any(map(_is_unparsed, lines)):
+        output = " ".join((completed.stderr or completed.stdout).split()) or "no output"
         raise NoAnswer(f"squeue did not list this user's jobs: {output:.500}")
     cluster = "" if "," in clusters else clusters
     jobs: dict[str, Submitted] = {}
@@ -185,10 +185,10 @@ def lost_nodes(nodes: Sequence[str]) -> dict[str, str]:
     """
     argv = ("sinfo", "--Node", "--noheader", "--format=%N %T", f"--nodes={','.join(nodes)}")
     try:
-        done = process.run(argv, timeout_s=TIMEOUT_S)
+        completed = process.run(argv, timeout_s=TIMEOUT_S)
     except ToolMissing:
         return {}
-    rows = (line.split() for line in done.stdout.splitlines())
+    rows = (line.split() for line in completed.stdout.splitlines())
     states = {row[0]: row[1] for row in rows if len(row) == 2}
     lost = {node: state for node, state in states.items() if state.startswith(("down", "fail"))}
     return lost | {node: state for node, state in states.items() if state.endswith("*")}
@@ -207,11 +207,13 @@ def _query_accounting(jobs: Sequence[str], cluster: str, default: JobState) -> d
         ",".join(jobs),
     )  # fmt: skip
     try:
-        done = process.run(argv, timeout_s=TIMEOUT_S)
+        completed = process.run(argv, timeout_s=TIMEOUT_S)
     except ToolMissing:
         return dict.fromkeys(jobs, default)
     # Accounting may be late: a job that the controller does not know has ended.
-    ended = {job: state for job, state in _parse_states(done.stdout.splitlines()) if state.over}
+    ended = {
+        job: state for job, state in _parse_states(completed.stdout.splitlines()) if state.over
+    }
     return {job: ended.get(job, default) for job in jobs}
 
 

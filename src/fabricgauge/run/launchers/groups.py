@@ -88,11 +88,11 @@ def _run_sinfo(*words: str) -> str:
         UsageError: Slurm is not installed, or did not answer.
     """
     try:
-        done = process.run(("sinfo", "--noheader", *words), timeout_s=TIMEOUT_S)
+        completed = process.run(("sinfo", "--noheader", *words), timeout_s=TIMEOUT_S)
     except ToolMissing as error:
         raise UsageError(f"@partition and @idle are groups of Slurm: {error}") from error
-    if done.exit_code != 0:
-        raise UsageError(f"sinfo did not answer: {' '.join(done.stderr.split())[:300]}")
+    if completed.exit_code != 0:
+        raise UsageError(f"sinfo did not answer: {' '.join(completed.stderr.split())[:300]}")
     return ",".join(
-        dict.fromkeys(line.strip() for line in done.stdout.splitlines() if line.strip())
+        dict.fromkeys(line.strip() for line in completed.stdout.splitlines() if line.strip())
     )
