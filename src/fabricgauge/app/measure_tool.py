@@ -26,7 +26,7 @@ from fabricgauge.model.nccl import NcclDump
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.run import CountersAround, Ended
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.nccl.facts import UNNAMED
+from fabricgauge.parse.nccl.facts import renamed
 from fabricgauge.parse.nccl.rounds import rounds_of
 from fabricgauge.parse.nccl.troubles import WITHOUT_MPI, meaning
 from fabricgauge.parse.suites import Found, read
@@ -314,14 +314,15 @@ def _with_meaning(said: Sequence[Found], ended: Ended) -> Ended:
 
 
 def _whole(found: Found, program: str, ended: Ended) -> Found:
-    """A table that looks cut off is whole after all where its program came to its proper end.
+    """Complete a table of a program that came to its proper end.
 
-    nccl-tests before 2.17 does not say which of its programs it is.
+    The table is not cut off, whatever it looks like. nccl-tests before 2.17 does not print its
+    program's name, and rates alone do not identify it: two ranks reduce as fast as they send.
     """
     if isinstance(found, UnparsedLine) or ended.status != "ok":
         return found
-    name = program if found.benchmark == UNNAMED else found.benchmark
-    return msgspec.structs.replace(found, benchmark=name, cut_off="")
+    curve = renamed(found, program) if program.endswith("_perf") else found
+    return msgspec.structs.replace(curve, cut_off="")
 
 
 _NOT_OURS = Skipped("a program's own part of its node's processors is not read")

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
+from fabricgauge.parse.nccl.facts import renamed
 from fabricgauge.parse.suites import read
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "nccl-tests"
@@ -267,3 +268,20 @@ def test_hosts_of_all_ranks_and_checks_are_evidence() -> None:
     assert len(evidence.rank_hosts) == curves(NEWEST)[0].ranks
     assert set(evidence.rank_hosts) == set(curves(NEWEST)[0].hosts)
     assert evidence.data_checked
+
+
+def test_two_ranks_are_renamed_to_the_program_that_was_started() -> None:
+    """Two ranks reduce as fast as they send: rates alone name the wrong program."""
+    head = b"# nThread 1 nGpus 1 minBytes 4096 maxBytes 1048576\n"
+    hosts = b"".join(
+        b"#  Rank %2d Group  0 Pid %d on c%d device  0 [0x0f] H100\n" % (rank, 100 + rank, rank + 1)
+        for rank in (0, 1)
+    )
+    columns = b"  time  algbw  busbw  #wrong"
+    title = b"#  size  count  type  redop  root" + columns + columns + b"\n"
+    row = b"1048576 262144 float sum -1 374.5 2.80 2.80 0 374.5 2.80 2.80 0\n"
+    named = found(head + hosts + title + row)[0]
+    assert {curve.benchmark for curve in named} == {"all_reduce_perf"}
+    started = [renamed(curve, "sendrecv_perf") for curve in named]
+    assert {curve.benchmark for curve in started} == {"sendrecv_perf"}
+    assert all(curve.what.startswith("sendrecv") for curve in started)

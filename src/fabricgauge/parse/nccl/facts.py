@@ -67,8 +67,10 @@ def collective_of(
 
 
 def renamed(curve: SuiteCurve, program: str) -> SuiteCurve:
-    """The curve of an unnamed collective under its program's name."""
-    what = program.removesuffix("_perf") + curve.what.removeprefix(_UNNAMED_WHAT)
+    """Return the curve under its program's name: it had none, or was named by its rates."""
+    unnamed = curve.benchmark == UNNAMED
+    collective = _UNNAMED_WHAT if unnamed else curve.benchmark.removesuffix("_perf")
+    what = program.removesuffix("_perf") + curve.what.removeprefix(collective)
     return msgspec.structs.replace(curve, benchmark=program, what=what)
 
 
