@@ -68,9 +68,9 @@ def adding(path: Path, line: str) -> Change:
     """A plan that puts a line behind a file as it is now."""
     old = held(path)
     if isinstance(old, Skipped):
-        return files.extended("", str(path), (line,))
+        return files.append_change("", str(path), (line,))
     text = old if isinstance(old, str) else ""
-    return files.written("", str(path), files.joined([*files.split(text), line]), old)
+    return files.write_change("", str(path), files.joined([*files.split(text), line]), old)
 
 
 @pytest.mark.usefixtures("tools")
@@ -114,7 +114,7 @@ def test_a_change_that_stands_is_taken_back_to_the_byte(
     old, new = ("\n".join(lines) + ("" if lines and unended else "\n" * bool(lines))
                 for lines, unended in ((before, open_before), (after, open_after)))  # fmt: skip
     path.write_bytes(old.encode())
-    change = files.written("", str(path), new, old)
+    change = files.write_change("", str(path), new, old)
     make(change)
     assert path.read_bytes() == new.encode()
     assert undo(change) == 0 and path.read_bytes() == old.encode()
@@ -125,7 +125,9 @@ def test_a_change_that_stands_is_taken_back_to_the_byte(
 def test_lines_that_were_replaced_come_back_where_they_were(tmp_path: Path) -> None:
     path = tmp_path / "hosts"
     path.write_text("127.0.1.1 c1\nx\n10.0.0.9 c2\nlast\n")
-    change = files.written("", str(path), "10.0.0.1 c1\nx\nlast\n10.0.0.2 c2\n", path.read_text())
+    change = files.write_change(
+        "", str(path), "10.0.0.1 c1\nx\nlast\n10.0.0.2 c2\n", path.read_text()
+    )
     make(change)
     path.write_text(f"# somebody's\n{path.read_text()}# and more\n")
     assert undo(change) == 0
@@ -138,9 +140,9 @@ def test_lines_that_were_replaced_come_back_where_they_were(tmp_path: Path) -> N
 def test_what_a_later_plan_replaced_is_not_called_undone(tmp_path: Path) -> None:
     path = tmp_path / "limits.conf"
     path.write_text("memlock 1\n")
-    first = files.written("", str(path), "memlock 2\n", "memlock 1\n")
+    first = files.write_change("", str(path), "memlock 2\n", "memlock 1\n")
     make(first)
-    second = files.written("", str(path), "memlock 3\n", "memlock 2\n")
+    second = files.write_change("", str(path), "memlock 3\n", "memlock 2\n")
     make(second)
     said = run(first.undo[0])
     assert said.returncode == 1 and b"undo later plans first" in said.stderr
@@ -221,7 +223,7 @@ def test_a_file_of_two_names_is_written_in_place_says_so_and_is_restored_when_to
     path, other = tmp_path / "file", tmp_path / "other"
     path.write_text("old\nlines\n")
     other.hardlink_to(path)
-    change = files.written("", str(path), "new\nlines\nmore\n", "old\nlines\n")
+    change = files.write_change("", str(path), "new\nlines\nmore\n", "old\nlines\n")
     said = run(change.commands[0])
     assert said.returncode == 0 and b"written in place" in said.stderr
     assert other.read_text() == "new\nlines\nmore\n"
@@ -241,7 +243,7 @@ def test_mode_and_owner_and_links_stay(tmp_path: Path) -> None:
         os.chown(real, 1, 2)
     owner = real.stat()
     link.symlink_to("real")
-    change = files.written("", str(link), "new\n", "old\n")
+    change = files.write_change("", str(link), "new\n", "old\n")
     make(change)
     now = real.stat()
     assert link.is_symlink() and real.read_text() == "new\n" and now.st_ino != owner.st_ino
@@ -252,7 +254,7 @@ def test_mode_and_owner_and_links_stay(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("tools")
 def test_two_copies_tell_what_another_program_wrote(tmp_path: Path) -> None:
     path, before, after = (tmp_path / name for name in ("hosts", "before", "after"))
-    back = Change((), (), (), (files.taken_back("", str(path), str(before), str(after)),))
+    back = Change((), (), (), (files.revert_command("", str(path), str(before), str(after)),))
     path.write_text("a\n")
     assert undo(back) == 0 and path.read_text() == "a\n"  # it never came so far
     before.write_text("a\nold\n")
@@ -265,10 +267,10 @@ def test_two_copies_tell_what_another_program_wrote(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("tools")
 def test_what_is_no_regular_file_or_holds_a_nul_is_left(tmp_path: Path) -> None:
-    assert run(files.written("", str(tmp_path), "x\n", NoFile()).commands[0]).returncode == 1
+    assert run(files.write_change("", str(tmp_path), "x\n", NoFile()).commands[0]).returncode == 1
     path = tmp_path / "file"
     path.write_bytes(b"a\0b\nline\n")
-    assert undo(files.extended("", str(path), ("line",))) == 1
+    assert undo(files.append_change("", str(path), ("line",))) == 1
     assert path.read_bytes() == b"a\0b\nline\n"
 
 
@@ -282,6 +284,6 @@ def test_copies_of_two_plans_are_taken_back_in_any_order(tmp_path: Path) -> None
         before.write_bytes(path.read_bytes())
         path.write_bytes(path.read_bytes() + b"10.0.0.%d c%d\n" % (number, number))
         after.write_bytes(path.read_bytes())
-        backs.append(files.taken_back("", str(path), str(before), str(after)))
+        backs.append(files.revert_command("", str(path), str(before), str(after)))
     assert run(backs[0]).returncode == 0 and path.read_bytes() == b"\xe9\n10.0.0.2 c2\n"
     assert run(backs[1]).returncode == 0 and path.read_bytes() == b"\xe9\n"

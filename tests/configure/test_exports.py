@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.configure.sample import answered, drafted, wish
 
 from fabricgauge.configure.description import Export
-from fabricgauge.configure.export import exported, lowest_free_fsid
+from fabricgauge.configure.export import lowest_free_fsid, parse_exports
 from fabricgauge.configure.files import octal
 from fabricgauge.configure.interface import plan
 from fabricgauge.configure.job import Reply, holds
@@ -36,7 +36,7 @@ def test_the_lowest_number_that_nobody_has(text: str, free: int) -> None:
 
 
 def test_paths_in_quotes_and_escapes_are_read() -> None:
-    found = exported('"/a b" *(ro)\n/c\\040d h(rw)\n/e\n')
+    found = parse_exports('"/a b" *(ro)\n/c\\040d h(rw)\n/e\n')
     assert [(one.path, one.client) for one in found] == [("/a b", "*"), ("/c d", "h"), ("/e", "")]
 
 
@@ -48,7 +48,7 @@ def test_no_text_breaks_the_parser(text: str) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30),
        st.integers(1, 2**31))  # fmt: skip
 def test_a_path_that_was_written_is_read_again(name: str, fsid: int) -> None:
-    (one,) = exported(f"{octal('/' + name)} *(ro,fsid={fsid})\n")
+    (one,) = parse_exports(f"{octal('/' + name)} *(ro,fsid={fsid})\n")
     assert (one.path, one.options) == (f"/{name}", ("ro", f"fsid={fsid}"))
 
 
@@ -80,7 +80,7 @@ def test_the_line_gets_the_lowest_free_number_and_the_rest_stays() -> None:
 
 def test_a_last_line_that_a_backslash_continues_does_not_take_the_new_one_in() -> None:
     one = step("/home h1(rw,fsid=1) \\\n")
-    found = exported(one.commands[-1].stdin)
+    found = parse_exports(one.commands[-1].stdin)
     assert [(each.path, each.client) for each in found] == [("/home", "h1"), ("/opt/intel", "*")]
 
 

@@ -128,7 +128,9 @@ def test_a_port_of_a_bridge_or_bond_is_refused(backend: str) -> None:
 
 def test_an_address_of_the_head_or_a_gateway_or_another_node_is_refused() -> None:
     held: Links = {"eth1": []}
-    with pytest.raises(UsageError, match="10.10.40.21 is wanted for c1 in net40, but the head has"):
+    with pytest.raises(
+        UsageError, match="10.10.40.21 is planned for c1 in net40, but the head has"
+    ):
         plan(job("xcat", held, interface_of="eth1", head={"eno1": ["10.10.40.21/24"]}))
     # a head that is a node of its own network has it rightly
     same = {"eth1": ["10.10.40.21/24"]}

@@ -80,5 +80,5 @@ def test_a_name_for_two_ends_is_refused(more: dict[str, object], words: str) -> 
 def test_a_node_of_which_nothing_is_known_needs_a_stated_interface() -> None:
     job = drafted(wish("xcat"), ())
     assert {port.interface for _, port in job.ports} == {"enp97s0", "enp182s0"}
-    with pytest.raises(UsageError, match="nothing is known of c1; name its interface"):
+    with pytest.raises(UsageError, match="c1 is unknown; name its interface"):
         drafted(wish("xcat", network(interfaces={})), ())

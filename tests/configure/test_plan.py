@@ -152,7 +152,7 @@ def test_lanes_that_are_right_are_evidence() -> None:
     known = (inventory("c1", interface("enp97s0"),
                        adapters=(adapter("0000:61:00.0", "enp97s0", lanes="1x40"),)),)  # fmt: skip
     made = plan(drafted(wish("ip", network(nodes=("c1",), rate_bit_s=40e9)), known))
-    assert made.steps[0].fulfilled == "qcu64e says of c1: Current Configuration: 1x40"
+    assert made.steps[0].fulfilled == "qcu64e reports for c1: Current Configuration: 1x40"
 
 
 def test_a_manager_where_its_fabric_is_not_is_noted() -> None:
@@ -168,7 +168,7 @@ def test_a_service_that_runs_and_is_enabled_is_left() -> None:
     facts = {"service opensm": "enabled active"}
     known = (msgspec.structs.replace(known[0], facts=facts), known[1])
     made = plan(drafted(wish("ip", services=(Services("c1", ("opensm", "rdma")),)), known))
-    assert made.steps[0].fulfilled == "c1 says of opensm: enabled active"
+    assert made.steps[0].fulfilled == "opensm of c1 is enabled active"
     assert made.steps[1].commands[0].argv == ("systemctl", "enable", "--now", "rdma")
 
 

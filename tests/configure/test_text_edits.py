@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.configure.description import Mount
-from fabricgauge.configure.hosts import corrected
+from fabricgauge.configure.hosts import correct_hosts
 from fabricgauge.configure.image import fstab_line, with_memlock, with_mounts
 from fabricgauge.model.errors import UsageError
 
@@ -39,14 +39,14 @@ LINES = st.lists(
     ],
 )  # fmt: skip
 def test_names_get_their_address_and_no_other(text: str, new: str) -> None:
-    assert corrected(text, WANTED) == new
+    assert correct_hosts(text, WANTED) == new
 
 
 @given(LINES)
 def test_what_is_corrected_needs_no_correction_and_keeps_other_names(lines: list[str]) -> None:
     text = "\n".join(lines)
-    once = corrected(text, WANTED)
-    assert corrected(once, WANTED) == once
+    once = correct_hosts(text, WANTED)
+    assert correct_hosts(once, WANTED) == once
     meaning: dict[str, set[str]] = {}
     for row in once.split("\n"):
         words = row.partition("#")[0].split()

@@ -6,8 +6,8 @@ from random import Random
 
 from tests.fuzz.mutations import FIXTURES, Lines, broken
 
-from fabricgauge.configure.export import exported, fsid_of, lowest_free_fsid
-from fabricgauge.configure.hosts import corrected
+from fabricgauge.configure.export import fsid_of, lowest_free_fsid, parse_exports
+from fabricgauge.configure.hosts import correct_hosts
 from fabricgauge.configure.image import with_memlock
 from fabricgauge.discover.parse_trials import Tried, take
 from fabricgauge.discover.partners import Echo, NodeTrial
@@ -42,13 +42,13 @@ def _trials(text: str) -> None:
 def _exports(text: str) -> None:
     free = lowest_free_fsid(text)
     assert free > 0
-    assert free not in {fsid_of(one) for one in exported(text)}
+    assert free not in {fsid_of(one) for one in parse_exports(text)}
 
 
 def _hosts(text: str) -> None:
     wanted = {"c1": "10.77.0.11", "c2": "10.77.0.99"}
-    once = corrected(text, wanted)
-    assert corrected(once, wanted) == once
+    once = correct_hosts(text, wanted)
+    assert correct_hosts(once, wanted) == once
 
 
 def _limits(text: str) -> None:

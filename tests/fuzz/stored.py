@@ -15,7 +15,7 @@ from tests.fuzz.mutations import FIXTURES, NUMBERS, TEXTS, broken
 from fabricgauge.app.conclude import conclude
 from fabricgauge.app.configuring.making import begun
 from fabricgauge.app.survey import read_bundle
-from fabricgauge.configure.files import NoFile, written
+from fabricgauge.configure.files import NoFile, write_change
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import FabricgaugeError
@@ -66,7 +66,7 @@ def journals() -> tuple[Path, ...]:
     """A journal of a plan of two steps, of which one was made."""
     root = Path(tempfile.mkdtemp(prefix="fuzz-journals-"))
     steps = tuple(
-        written(node, "/etc/hosts", "a\nb\n", "a\n" if node else NoFile()).step("t", "r")
+        write_change(node, "/etc/hosts", "a\nb\n", "a\n" if node else NoFile()).step("t", "r")
         for node in ("", "c1")
     )
     planned = Planned(Configuration("ip", (), steps, ()), "", ("fabricgauge",))

@@ -1,1 +1,1 @@
-"""A description and what there is → the ordered steps from one to the other; pure."""
+"""Plan the ordered steps that bring nodes to a described network; pure."""

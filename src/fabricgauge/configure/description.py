@@ -1,9 +1,9 @@
-"""What a person wants: networks, and what belongs to them on head, image and nodes.
+"""Describe networks, and what belongs to them on head, image and nodes.
 
-Everything is checked where it is read (``app/configuring/read_description.py``); rates are in
-bit/s per direction, sizes in bytes. An empty text means that the description leaves it open.
-``Head``, ``Image`` and ``Mount`` are tables of the file just as they are here; ``EXPECTED`` says of
-each form of a text in such a table what it stands for.
+Values are checked when they are read (``app/configuring/read_description.py``). Rates are in bit/s
+per direction, sizes in bytes. An empty text means that the description leaves it open. ``Head``,
+``Image`` and ``Mount`` are tables of the file; ``EXPECTED`` has the meaning of each text pattern in
+them.
 """
 
 from typing import Annotated
@@ -35,10 +35,9 @@ AbsolutePath = Annotated[str, Meta(pattern=_PATH)]
 
 
 class Match(msgspec.Struct, frozen=True):
-    """By what a node's adapter is known; empty fields match any.
+    """Properties of a node's adapter; empty fields match any.
 
-    ``product`` is a part of the product's name, upper and lower case alike; ``driver`` and ``bus``
-    are whole.
+    ``product`` is a part of the product's name in any case; ``driver`` and ``bus`` are complete.
     """
 
     product: str = ""
@@ -49,7 +48,7 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class NetworkDescription(msgspec.Struct, frozen=True):
-    """One network. ``interfaces`` and ``addresses`` are by node; what is not there is chosen.
+    """One network. ``interfaces`` and ``addresses`` are by node; those of other nodes are chosen.
 
     ``subnet`` is as it was written and may have host bits set. ``first`` is the first node's
     address; the others follow it in the order of ``counted``. These are all nodes of the network,
@@ -94,7 +93,7 @@ class Image(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the head itself needs."""
+    """Packages and limits of the head itself."""
 
     packages: tuple[Word, ...] = ()
     memlock: Memlock = ""
@@ -111,17 +110,17 @@ class Export(msgspec.Struct, frozen=True):
 
 
 class Services(msgspec.Struct, frozen=True):
-    """Services that ``node`` shall run from now on; the head where it is empty."""
+    """Services that ``node`` shall run from now on; empty for the head."""
 
     node: str = ""
     names: tuple[str, ...] = ()
 
 
 class Description(msgspec.Struct, frozen=True):
-    """All of it; ``origin`` says where it was written.
+    """A whole description, read from ``origin``.
 
-    ``management`` is the subnet whose host numbers the new addresses keep, where nothing else
-    gives them. ``qcu`` is the program that sets the lanes of QSFP+ adapters.
+    ``management`` is the subnet whose host numbers the new addresses keep, unless they are given
+    otherwise. ``qcu`` is the program that sets the lanes of QSFP+ adapters.
     """
 
     origin: str
@@ -136,5 +135,5 @@ class Description(msgspec.Struct, frozen=True):
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Every node of any network, each once."""
-        return tuple(dict.fromkeys(node for one in self.networks for node in one.nodes))
+        """Return every node of any network, each once."""
+        return tuple(dict.fromkeys(node for network in self.networks for node in network.nodes))

@@ -1,4 +1,4 @@
-"""A directory of the head that the nodes mount: its line in the exports file; pure.
+"""Plan the export of a directory of the head that nodes mount; pure.
 
 Format: exports(5) of nfs-utils 2.6: a line ends at a newline that no backslash precedes, "#" begins
 a comment, a path may stand in double quotes or have octal escapes, "-options" are defaults for
@@ -12,14 +12,14 @@ import msgspec
 
 from fabricgauge.configure.description import Export
 from fabricgauge.configure.files import (
+    append_change,
     content,
-    extended,
     joined,
     octal,
     plain,
     questions,
     split,
-    written,
+    write_change,
 )
 from fabricgauge.configure.job import HEAD, Draft
 from fabricgauge.model.absence import Skipped
@@ -27,25 +27,25 @@ from fabricgauge.model.configuration import Step, Verification
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Command
 
-#: Further files that exportfs reads (exports(5), nfs-utils 2.6); their numbers are taken too.
-_MORE = Command(
+#: Further files that exportfs reads (exports(5), nfs-utils 2.6); their fsid numbers are in use too.
+_FURTHER_EXPORTS = Command(
     HEAD, ("find", "/etc/exports.d", "-name", "*.exports", "-exec", "cat", "--", "{}", "+")
 )
 
-_AGAIN = Command(HEAD, ("exportfs", "-ra"))
+_RELOAD = Command(HEAD, ("exportfs", "-ra"))
 
 
 def asks(export: Export) -> Iterator[Command]:
     yield from questions(HEAD, export.file)
-    yield _MORE
+    yield _FURTHER_EXPORTS
 
 
 def steps(job: Draft, export: Export) -> Iterator[Step]:
-    """The line, then the server's word that it exports.
+    """Yield the step that adds the line, then the one that reloads the server's exports.
 
     Raises:
-        UsageError: the file was not read and no number is stated, or the directory is exported
-            otherwise.
+        UsageError: the file was not read and no fsid is stated, or the directory is exported with
+            other options.
     """
     held = content(job, HEAD, export.file)
     reason = f"the nodes mount {export.path} from the head"
@@ -56,61 +56,61 @@ def steps(job: Draft, export: Export) -> Iterator[Step]:
             " known; state fsid = NUMBER, or plan where the file can be read"
         )
     old = held if isinstance(held, str) else ""
-    there = _same(old, export)
+    present = _find_export(old, export)
     fsid = export.fsid
     if isinstance(fsid, Skipped):
-        fsid = lowest_free_fsid(old, job.output(_MORE))
+        fsid = lowest_free_fsid(old, job.output(_FURTHER_EXPORTS))
     options = ",".join((*export.options, f"fsid={fsid}"))
     line = f"{octal(export.path)} {export.client}({options})"
-    if there is not None:
-        evidence = f"{export.file} has {there.path} {there.client}({','.join(there.options)})"
+    if present is not None:
+        evidence = f"{export.file} has {present.path} {present.client}({','.join(present.options)})"
         yield Step(title, reason, fulfilled=evidence)
     else:
-        lines = split(old)  # one that a backslash continues gets its end, or it would take ours in
+        lines = split(old)  # a last line that a backslash continues must not join the new one
         lines += [""] * bool(lines and lines[-1].endswith("\\"))
         change = (
-            extended(HEAD, export.file, (line,))
+            append_change(HEAD, export.file, (line,))
             if isinstance(held, Skipped)
-            else written(HEAD, export.file, joined((*lines, line)), held)
+            else write_change(HEAD, export.file, joined((*lines, line)), held)
         )
-        undo = (*change.undo, _AGAIN)  # else the server would go on exporting it
+        undo = (*change.undo, _RELOAD)  # or the server would go on exporting it
         yield msgspec.structs.replace(change.step(title, f"{reason}: {line}"), undo=undo)
-    yield _announced(export)
+    yield _reload_step(export)
 
 
-def _announced(export: Export) -> Step:
+def _reload_step(export: Export) -> Step:
     return Step(
         "Let the NFS server read its exports",
-        "exportfs -ra takes them up without disturbing who has mounted already",
-        (Command(HEAD, ("systemctl", "enable", "--now", "nfs-server")), _AGAIN),
+        "exportfs -ra reads them without an effect on present mounts",
+        (Command(HEAD, ("systemctl", "enable", "--now", "nfs-server")), _RELOAD),
         (Verification(Command(HEAD, ("exportfs", "-s")), f"\n{octal(export.path)} "),),
         undo_note="the server reads them again once the line is gone; it goes on running",
         follows=True,
     )
 
 
-class Exported(msgspec.Struct, frozen=True):
-    """A directory for one client; ``client`` is empty where options stand alone (for everybody)."""
+class ExportEntry(msgspec.Struct, frozen=True):
+    """A directory exported to one client; ``client`` is empty for all clients."""
 
     path: str
     client: str
     options: tuple[str, ...]
 
 
-def _same(text: str, export: Export) -> Exported | None:
-    """The export that is wanted, where the file has it.
+def _find_export(text: str, export: Export) -> ExportEntry | None:
+    """Return the required export if the file has it.
 
     Raises:
         UsageError: the directory is exported to the same client with other options.
     """
-    for one in exported(text):
-        if (one.path, one.client or "*") != (export.path, export.client):
+    for entry in parse_exports(text):
+        if (entry.path, entry.client or "*") != (export.path, export.client):
             continue
-        if set(export.options) <= set(one.options):
-            return one
+        if set(export.options) <= set(entry.options):
+            return entry
         raise UsageError(
-            f"{export.file} exports {one.path} to {export.client} with {','.join(one.options)}; the"
-            f" description wants {','.join(export.options)}: change that line or the description"
+            f"{export.file} exports {entry.path} to {export.client} with {','.join(entry.options)};"
+            f" the description has {','.join(export.options)}: change that line or the description"
         )
     return None
 
@@ -118,20 +118,22 @@ def _same(text: str, export: Export) -> Exported | None:
 _WORD = re.compile(r'"[^"]*"?|[^ \t\r"]+')
 
 
-def exported(text: str) -> tuple[Exported, ...]:
-    """Every export of a file, in order; a line that names no client exports to everybody."""
-    return tuple(one for line in _lines(text) for one in _line(line))
+def parse_exports(text: str) -> tuple[ExportEntry, ...]:
+    """Return every export of a file, in order; a line without a client exports to all."""
+    return tuple(entry for line in _logical_lines(text) for entry in _parse_line(line))
 
 
 def lowest_free_fsid(*texts: str) -> int:
-    """The lowest number from 1 that no export has; 0 is the root of NFSv4's tree (exports(5))."""
-    used = {fsid for text in texts for one in exported(text) if (fsid := fsid_of(one)) >= 0}
+    """Return the lowest unused number from 1; 0 is the root of NFSv4's tree (exports(5))."""
+    used = {
+        fsid for text in texts for entry in parse_exports(text) if (fsid := fsid_of(entry)) >= 0
+    }
     return next(number for number in range(1, len(used) + 2) if number not in used)
 
 
-def fsid_of(one: Exported) -> int:
-    """The export's number; -1 where it has none, or a UUID."""
-    for option in one.options:
+def fsid_of(entry: ExportEntry) -> int:
+    """Return the export's number; -1 if it has none, or a UUID."""
+    for option in entry.options:
         key, _, value = option.partition("=")
         if key == "fsid":
             return 0 if value == "root" else _number(value)
@@ -139,7 +141,7 @@ def fsid_of(one: Exported) -> int:
 
 
 def _number(text: str) -> int:
-    """exportfs reads the number as strtoul with base 0 does: 0x10 and 010 are numbers too."""
+    """Parse a number as exportfs does, by strtoul with base 0: 0x10 and 010 are numbers."""
     if not text.isascii() or not text.isalnum():
         return -1
     try:
@@ -148,8 +150,8 @@ def _number(text: str) -> int:
         return -1
 
 
-def _lines(text: str) -> Iterator[str]:
-    """Logical lines: continued ones in one piece, comments gone."""
+def _logical_lines(text: str) -> Iterator[str]:
+    """Yield logical lines: continued lines joined, without comments."""
     for line in text.replace("\\\n", " ").split("\n"):
         quoted, end = False, len(line)
         for at, sign in enumerate(line):
@@ -157,12 +159,12 @@ def _lines(text: str) -> Iterator[str]:
             if sign == "#" and not quoted:
                 end = at
                 break
-        if spoken := line[:end].strip(" \t\r"):
-            yield spoken
+        if statement := line[:end].strip(" \t\r"):
+            yield statement
 
 
-def _line(line: str) -> Iterator[Exported]:
-    words = [found[0] for found in _WORD.finditer(line)]
+def _parse_line(line: str) -> Iterator[ExportEntry]:
+    words = [match[0] for match in _WORD.finditer(line)]
     path = plain(words[0].strip('"'))
     defaults: tuple[str, ...] = ()
     clients = 0
@@ -170,11 +172,11 @@ def _line(line: str) -> Iterator[Exported]:
         if word.startswith("-"):
             defaults = _options(word[1:])
             continue
-        client, _, rest = word.partition("(")
+        client, _, option_text = word.partition("(")
         clients += 1
-        yield Exported(path, client, (*defaults, *_options(rest.rstrip(")"))))
+        yield ExportEntry(path, client, (*defaults, *_options(option_text.rstrip(")"))))
     if not clients:
-        yield Exported(path, "", defaults)
+        yield ExportEntry(path, "", defaults)
 
 
 def _options(text: str) -> tuple[str, ...]:

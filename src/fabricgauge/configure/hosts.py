@@ -1,4 +1,4 @@
-"""The names of a network's ends in /etc/hosts; pure.
+"""Plan the names of a network's ends in /etc/hosts; pure.
 
 Format: hosts(5), Linux man-pages: an address, then names; "#" begins a comment.
 """
@@ -7,7 +7,7 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from fabricgauge.configure.files import edited, fields, joined, questions, split
+from fabricgauge.configure.files import edit_step, fields, joined, questions, split
 from fabricgauge.configure.job import HEAD, Draft, on
 from fabricgauge.model.configuration import Step
 from fabricgauge.model.finding import Command
@@ -17,47 +17,47 @@ PATH = "/etc/hosts"
 
 
 def names(job: Draft) -> dict[str, str]:
-    """Every name of the wanted ends, with its address; plain names before those with a suffix."""
-    found: dict[str, str] = {}
-    for wanted, port in job.ports:
-        if wanted.plain:
-            found[port.node] = port.ip
-    for wanted, port in job.ports:
-        if wanted.suffix:
-            found[f"{port.node}{wanted.suffix}"] = port.ip
-    return found
+    """Return each planned name with its address; plain names before those with a suffix."""
+    ip_by_name: dict[str, str] = {}
+    for network, port in job.ports:
+        if network.plain:
+            ip_by_name[port.node] = port.ip
+    for network, port in job.ports:
+        if network.suffix:
+            ip_by_name[f"{port.node}{network.suffix}"] = port.ip
+    return ip_by_name
 
 
 def asks(job: Draft) -> Iterator[Command]:
-    """What must be read before."""
+    """Ask for the hosts files."""
     if names(job):
         for node in (HEAD, *job.nodes):
             yield from questions(node, PATH)
 
 
 def steps(job: Draft) -> Iterator[Step]:
-    """One step for the head and for each node; they may share the file."""
-    wanted = names(job)
-    if not wanted:
+    """Yield one step for the head and for each node; they may share the file."""
+    ip_by_name = names(job)
+    if not ip_by_name:
         return
-    lines = list(_lines(wanted))
-    edit = cache(lambda text: corrected(text, wanted))  # most nodes have the same file
+    lines = list(_host_lines(ip_by_name))
+    edit = cache(lambda text: correct_hosts(text, ip_by_name))  # most nodes have the same file
+    networks = ", ".join(network.name for network in job.wanted)
     for node in (HEAD, *job.nodes):
-        yield edited(
-            job, node, PATH, edit, lines,
-            f"Name the ends of {', '.join(one.name for one in job.wanted)} in {PATH} of {on(node)}",
-            "a name that means another address, or none, sends traffic over another network",
+        yield edit_step(
+            job, node, PATH, edit, lines, f"Name the ends of {networks} in {PATH} of {on(node)}",
+            "a missing name, or one with another address, sends traffic over another network",
         )  # fmt: skip
 
 
-def corrected(text: str, wanted: Mapping[str, str]) -> str:
-    """The text in which each wanted name means its address and no other.
+def correct_hosts(text: str, ip_by_name: Mapping[str, str]) -> str:
+    """Correct the text so that each planned name has its address and no other.
 
-    A line whose names all mean another one address gets that address in its place. Else a
-    wrong name is taken from its line, and the line goes when it was the last; lines that are
-    right, comments and IPv6 addresses stay as they are.
+    If all names of a line belong to one other address, the line gets that address. Otherwise a
+    wrong name is removed from its line, and the line with its last name. Correct lines, comments
+    and IPv6 addresses stay as they are.
     """
-    ips = {name.casefold(): ip for name, ip in wanted.items()}
+    ips = {name.casefold(): ip for name, ip in ip_by_name.items()}
     lines = split(text)
     right = {
         word.casefold()
@@ -65,17 +65,17 @@ def corrected(text: str, wanted: Mapping[str, str]) -> str:
         for word in names
         if ips.get(word.casefold()) == ip
     }
-    kept = [line for old in lines for line in _line(old, ips, right)]
-    missing = {name: ip for name, ip in wanted.items() if name.casefold() not in right}
-    if not missing and kept == lines:
+    new_lines = [line for old in lines for line in _correct_line(old, ips, right)]
+    missing = {name: ip for name, ip in ip_by_name.items() if name.casefold() not in right}
+    if not missing and new_lines == lines:
         return text
-    return joined((*kept, *_lines(missing)))
+    return joined((*new_lines, *_host_lines(missing)))
 
 
-def _line(line: str, ips: Mapping[str, str], right: set[str]) -> Iterator[str]:
-    """The line as it stays, if it does; names that are made right in it are added to ``right``."""
-    spoken, mark, comment = line.partition("#")
-    words = fields(spoken)
+def _correct_line(line: str, ips: Mapping[str, str], right: set[str]) -> Iterator[str]:
+    """Yield the corrected line unless it is removed; names that become right go to ``right``."""
+    entry, mark, comment = line.partition("#")
+    words = fields(entry)
     if len(words) < 2 or not _is_ipv4(words[0]):
         yield line
         return
@@ -86,8 +86,8 @@ def _line(line: str, ips: Mapping[str, str], right: set[str]) -> Iterator[str]:
     elif wrong == names and not right & set(names) and len({ips[name] for name in names}) == 1:
         right.update(names)
         yield line.replace(words[0], ips[names[0]], 1)
-    elif left := [word for word in words[1:] if word.casefold() not in wrong]:
-        yield " ".join((words[0], *left)) + (f" {mark}{comment}" if mark else "")
+    elif right_names := [word for word in words[1:] if word.casefold() not in wrong]:
+        yield " ".join((words[0], *right_names)) + (f" {mark}{comment}" if mark else "")
 
 
 def _is_ipv4(word: str) -> bool:
@@ -98,6 +98,6 @@ def _is_ipv4(word: str) -> bool:
     return True
 
 
-def _lines(wanted: Mapping[str, str]) -> Iterator[str]:
-    for ip, own in grouped(wanted, wanted.__getitem__).items():
-        yield " ".join((ip, *own))
+def _host_lines(ip_by_name: Mapping[str, str]) -> Iterator[str]:
+    for ip, names_of_ip in grouped(ip_by_name, ip_by_name.__getitem__).items():
+        yield " ".join((ip, *names_of_ip))

@@ -1,8 +1,8 @@
-"""What the rest of the program asks of this stage.
+"""Plan the configuration of networks: the public functions of this stage.
 
-``questions`` are asked of head and nodes, ``checks`` as well once there is a first plan; both
-change nothing. ``plan`` is made anew from all replies. Without any reply it is still a plan, but
-fewer of its steps are known to be fulfilled.
+Head and nodes are asked the ``questions``, and after a first plan also the ``checks``; both change
+nothing. Then ``plan`` uses all replies. Without replies there is a plan too, but fewer of its steps
+are known to be fulfilled.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,21 +29,22 @@ _NAMED = 20
 def draft(description: Description, inventories: Iterable[Inventory]) -> Draft:
     """Choose each node's interface and address.
 
+    If the lanes of an adapter hide its port, the lanes are planned alone.
+
     Raises:
-        UsageError: a subnet is none, an unknown backend, or nodes whose port is not clear; all of
-            them are named. Where it is the lanes of an adapter that hide its port, they are
-            planned alone.
+        UsageError: a subnet is not valid, the backend is unknown, or nodes have no clear port; all
+            of them are named.
     """
     backend_of(description)
-    known = {one.name: one for one in inventories}
-    wanted, troubles, doubts = ports_of(description, known)
-    made = Draft(description, wanted, tuple(known.values()), {}, troubles, doubts)
-    if not _due(restart.lanes_steps(made)):
-        _refuse(description, troubles)
-    return made
+    by_name = {inventory.name: inventory for inventory in inventories}
+    wanted, troubles, doubts = ports_of(description, by_name)
+    job = Draft(description, wanted, tuple(by_name.values()), {}, troubles, doubts)
+    if not _any_due(restart.lanes_steps(job)):
+        _refuse_troubles(description, troubles)
+    return job
 
 
-def _refuse(description: Description, troubles: tuple[str, ...]) -> None:
+def _refuse_troubles(description: Description, troubles: tuple[str, ...]) -> None:
     more = f"; and {len(troubles) - _NAMED} more" if len(troubles) > _NAMED else ""
     if troubles:
         raise UsageError(
@@ -52,7 +53,7 @@ def _refuse(description: Description, troubles: tuple[str, ...]) -> None:
 
 
 def backend_of(description: Description) -> Backend:
-    """Raises UsageError where none is named, or one that there is not."""
+    """Return the backend; raise UsageError if none is named, or an unknown one."""
     if description.backend not in BACKENDS:
         unnamed = 'no backend is named; write backend = "ip" at its top, or use --backend'
         wrong = f"no backend {description.backend!r:.80}" if description.backend else unnamed
@@ -61,19 +62,19 @@ def backend_of(description: Description) -> Backend:
 
 
 def questions(job: Draft) -> tuple[Command, ...]:
-    """Commands that read what the plan depends on, each once."""
+    """Return the commands that read what the plan depends on, each once."""
     return tuple(dict.fromkeys(_questions(job)))
 
 
 def _questions(job: Draft) -> Iterator[Command]:
     description = job.description
-    for root in _roots(description):
+    for root in _images(description):
         yield from image.asks(root)
     if isinstance(description.export, Export):
         yield from export.asks(description.export)
-    for one in description.services:
-        yield from services.asks(one)
-    if _due(restart.lanes_steps(job)):
+    for service_table in description.services:
+        yield from services.asks(service_table)
+    if _any_due(restart.lanes_steps(job)):
         yield from restart.asks(description.nodes)
     if not job.troubles:
         yield from clashes.asks()
@@ -81,18 +82,20 @@ def _questions(job: Draft) -> Iterator[Command]:
         yield from backend_of(description).questions(job)
 
 
-def _roots(description: Description) -> tuple[Image, ...]:
-    """The head's own root, and the image's."""
+def _images(description: Description) -> tuple[Image, ...]:
+    """Return the head as an image, and the nodes' image."""
     head = description.head
-    own = Image("/", packages=head.packages, memlock=head.memlock)
-    return (own,) if isinstance(description.image, Skipped) else (own, description.image)
+    head_image = Image("/", packages=head.packages, memlock=head.memlock)
+    return (
+        (head_image,) if isinstance(description.image, Skipped) else (head_image, description.image)
+    )
 
 
 def checks(configuration: Configuration) -> tuple[Command, ...]:
-    """The verifications of the steps that change something, each command once.
+    """Return the verifications of steps with commands, each once.
 
-    A step that follows others is asked even if these are fulfilled: an earlier making may have
-    been broken off between them.
+    A step that follows others is verified even if these are fulfilled: an earlier run may have
+    ended between them.
     """
     return tuple(
         dict.fromkeys(
@@ -105,45 +108,45 @@ def checks(configuration: Configuration) -> tuple[Command, ...]:
 
 
 def plan(job: Draft) -> Configuration:
-    """The ordered steps, fulfilled ones with their evidence.
+    """Return the ordered steps, fulfilled ones with their evidence.
 
     Raises:
-        UsageError: a name that the backend cannot express, something that is there already
-            contradicts the description, or a change that would cut a node off.
+        UsageError: the backend cannot express a name, a present setting contradicts the
+            description, or a change would cut a node off.
     """
     backend = backend_of(job.description)
     lanes = with_evidence(restart.lanes_steps(job), job.replies)
     if job.troubles:
-        return _lanes_alone(job, backend, lanes)
-    _refuse(job.description, tuple(clashes.clashes(job, backend)))
-    head, *images = _roots(job.description)
-    packed = tuple(
+        return _plan_lanes_alone(job, backend, lanes)
+    _refuse_troubles(job.description, tuple(clashes.clashes(job, backend)))
+    head, *images = _images(job.description)
+    image_steps = tuple(
         step
-        for one in images
-        for step in with_evidence((*image.steps(job, one), *backend.pack(job, one)), job.replies)
+        for root in images
+        for step in with_evidence((*image.steps(job, root), *backend.pack(job, root)), job.replies)
     )
-    around = with_evidence((*image.steps(job, head), *_services(job)), job.replies)
-    again = _restarts(job, backend, _due(packed), _due(lanes))
-    early = again if job.doubts or _due(lanes) else ()
+    head_steps = with_evidence((*image.steps(job, head), *_service_steps(job)), job.replies)
+    restarts = _restarts(job, backend, _any_due(image_steps), _any_due(lanes))
+    early = restarts if job.doubts or _any_due(lanes) else ()
     steps = (
-        *packed, *around, *lanes,
+        *image_steps, *head_steps, *lanes,
         *with_evidence((*backend.define(job), *early, *backend.activate(job), *pings.steps(job)),
                  job.replies),
-        *(() if early else with_evidence(again, job.replies)),
+        *(() if early else with_evidence(restarts, job.replies)),
     )  # fmt: skip
     notes = tuple(_notes(job, backend))
     return Configuration(backend.name, job.wanted, steps, notes)
 
 
-def _services(job: Draft) -> Iterator[Step]:
+def _service_steps(job: Draft) -> Iterator[Step]:
     description = job.description
     if isinstance(description.export, Export):
         yield from with_evidence(export.steps(job, description.export), job.replies)
-    for one in description.services:
-        yield from services.steps(job, one)
+    for service_table in description.services:
+        yield from services.steps(job, service_table)
 
 
-def _due(steps: tuple[Step, ...]) -> bool:
+def _any_due(steps: tuple[Step, ...]) -> bool:
     return any(not step.fulfilled for step in steps)
 
 
@@ -154,38 +157,39 @@ def _restarts(job: Draft, backend: Backend, image_due: bool, lanes_due: bool) ->
     if isinstance(job.description.image, Image):
         reasons.append("nodes run the image that they started with")
         verify += [
-            check for node in job.nodes for check in image.seen_on(job.description.image, node)
+            check for node in job.nodes for check in image.node_checks(job.description.image, node)
         ]
     if lanes_due:
         reasons.append("an adapter's lanes change when it starts")
-        anew = restart.booted_anew(job, job.nodes)
-        verify = [*verify, *anew] if anew else []  # what holds already would hide that it is due
+        new_boots = restart.boot_checks(job, job.nodes)
+        # What holds before the restart would hide that it is due.
+        verify = [*verify, *new_boots] if new_boots else []
     if not reasons:
         return ()
     due = image_due or lanes_due
-    one = restart.step(job, job.nodes or job.description.nodes, "; ".join(reasons), verify,
+    restart_step = restart.step(job, job.nodes or job.description.nodes, "; ".join(reasons), verify,
                        backend.from_head)  # fmt: skip
-    return (one,) if due or job.replies else ()
+    return (restart_step,) if due or job.replies else ()
 
 
-def _lanes_alone(job: Draft, backend: Backend, lanes: tuple[Step, ...]) -> Configuration:
+def _plan_lanes_alone(job: Draft, backend: Backend, lanes: tuple[Step, ...]) -> Configuration:
     nodes = job.description.nodes
-    again = restart.step(job, nodes, "an adapter's lanes change when it starts", (),
+    restart_step = restart.step(job, nodes, "an adapter's lanes change when it starts", (),
                          backend.from_head)  # fmt: skip
     notes = (
         "only the lanes are planned: with four ports on an adapter it is not clear which one is"
         " meant; run configure again once the nodes have restarted",
         *job.troubles,
     )
-    return Configuration(backend.name, job.wanted, (*lanes, again), notes)
+    return Configuration(backend.name, job.wanted, (*lanes, restart_step), notes)
 
 
 def _notes(job: Draft, backend: Backend) -> Iterator[str]:
     description = job.description
     yield from subnet_notes(job)
-    for one in description.services:
-        yield from services.notes(job, one)
-    for root in _roots(description):
+    for service_table in description.services:
+        yield from services.notes(job, service_table)
+    for root in _images(description):
         yield from image.notes(job, root)
     yield from clashes.notes(job, backend)
     yield from backend.notes(job)

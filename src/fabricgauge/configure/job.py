@@ -1,4 +1,4 @@
-"""What all parts of a plan look at: description, ports, facts, fulfilled steps; pure."""
+"""Hold what all parts of a plan read: description, ports, facts, fulfilled steps; pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -20,16 +20,17 @@ UNASKED = Skipped("it was not asked")
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What a command that changes nothing answered; 127 is a program that is not there."""
+    """The answer to a command that changes nothing; exit code 127 is a missing program."""
 
     exit_code: int
     output: str
 
 
 class Draft(msgspec.Struct, frozen=True, dict=True):
-    """A job whose ports are chosen; ``troubles`` are the nodes for which that was not possible,
-    ``doubts`` sentences on the others. ``replies`` are the answers to ``interface.questions`` and
-    ``interface.checks`` so far.
+    """A job whose ports are chosen.
+
+    ``troubles`` are sentences on nodes without a clear port, ``doubts`` on the others. ``replies``
+    are the known answers to ``interface.questions`` and ``interface.checks``.
     """
 
     description: Description
@@ -43,12 +44,12 @@ class Draft(msgspec.Struct, frozen=True, dict=True):
         return self.replies.get(command, UNASKED)
 
     def output(self, command: Command) -> str:
-        """What it printed; empty where it was not asked."""
+        """Return the output of a command; empty if it was not asked."""
         reply = self.reply(command)
         return "" if isinstance(reply, Skipped) else reply.output
 
     def inventory(self, node: str) -> Inventory | Skipped:
-        return self._inventories.get(node, Skipped(f"nothing is known of {node}"))
+        return self._inventories.get(node, Skipped(f"{node} is unknown"))
 
     def node(self, name: str) -> Node | Skipped:
         inventory = self.inventory(name)
@@ -56,16 +57,16 @@ class Draft(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _inventories(self) -> dict[str, Inventory]:
-        return {one.name: one for one in reversed(self.inventories)}
+        return {inventory.name: inventory for inventory in reversed(self.inventories)}
 
     @property
     def ports(self) -> Iterator[tuple[WantedNetwork, WantedPort]]:
-        for wanted in self.wanted:
-            for port in wanted.ports:
-                yield wanted, port
+        for network in self.wanted:
+            for port in network.ports:
+                yield network, port
 
     def ports_of(self, node: str) -> Sequence[tuple[WantedNetwork, WantedPort]]:
-        """The node's own ports, in the order of the networks."""
+        """Return a node's ports, in the order of the networks."""
         return self._by_node.get(node, ())
 
     @cached_property
@@ -74,26 +75,28 @@ class Draft(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def owners(self) -> dict[str, WantedPort]:
-        """The port for which each address is wanted."""
+        """Return the planned port of each address."""
         return {port.ip: port for _, port in self.ports}
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:
-        """The nodes of all ports, each once."""
+        """Return the nodes of all ports, each once."""
         return tuple(dict.fromkeys(port.node for _, port in self.ports))
 
 
 def on(node: str) -> str:
-    """A node's name for a sentence."""
+    """Return a node's name for a sentence."""
     return node or "the head"
 
 
 def holds(check: Verification, reply: Reply) -> bool:
-    """Whether a reply is as expected. Every line counts as begun and ended by a newline, even where
-    the last one lost it, so that what is expected can be a whole line or the begin of one.
+    """Check that a reply is as expected.
+
+    Every line counts as begun and ended by a newline, even if the last one has none. So the
+    expected text can be a whole line or the beginning of one.
     """
-    found = check.expected in f"\n{reply.output}\n"
-    return reply.exit_code == 0 and found != check.absent
+    is_shown = check.expected in f"\n{reply.output}\n"
+    return reply.exit_code == 0 and is_shown != check.absent
 
 
 #: Evidence is quoted in a line of a report.
@@ -101,29 +104,33 @@ _EVIDENCE_SIGNS = 160
 
 
 def with_evidence(steps: Iterable[Step], replies: Mapping[Command, Reply]) -> tuple[Step, ...]:
-    """The steps, with evidence for those that have nothing left to do.
+    """Add evidence to the steps that have nothing left to do.
 
-    A step that only follows others has nothing to do where none of them is to be made and
-    its own verification, as far as it was asked, holds.
+    A step that only follows others has nothing to do if none of them is due and its own
+    verification holds, as far as it was asked.
     """
-    done: list[Step] = []
+    checked: list[Step] = []
     due = False
     for step in steps:
         evidence = step.fulfilled or _evidence(step, replies, due)
         due = due or not evidence
-        done.append(msgspec.structs.replace(step, fulfilled=evidence))
-    return tuple(done)
+        checked.append(msgspec.structs.replace(step, fulfilled=evidence))
+    return tuple(checked)
 
 
 def _evidence(step: Step, replies: Mapping[Command, Reply], due: bool) -> str:
     if step.follows and due:
         return ""
-    asked = [(check, replies.get(check.command)) for check in step.verify]
-    if step.follows and not any(reply for _, reply in asked):
-        return "nothing before it is to be changed"
-    if not asked or not all(reply and holds(check, reply) for check, reply in asked):
+    replies_by_check = [(check, replies.get(check.command)) for check in step.verify]
+    if step.follows and not any(reply for _, reply in replies_by_check):
+        return "no step before it is due"
+    if not replies_by_check or not all(
+        reply and holds(check, reply) for check, reply in replies_by_check
+    ):
         return ""
-    said = dict.fromkeys(" ".join(reply.output.split()) for _, reply in asked if reply)
-    words = " ".join(said).strip()
-    told = words if len(words) <= _EVIDENCE_SIGNS else f"{words[:_EVIDENCE_SIGNS]}…"
-    return told or f"{step.verify[0].command.argv[0]} finds it so"
+    outputs = dict.fromkeys(
+        " ".join(reply.output.split()) for _, reply in replies_by_check if reply
+    )
+    words = " ".join(outputs).strip()
+    shortened = words if len(words) <= _EVIDENCE_SIGNS else f"{words[:_EVIDENCE_SIGNS]}…"
+    return shortened or f"confirmed by {step.verify[0].command.argv[0]}"

@@ -1,10 +1,9 @@
-"""By what a node is reached, so that no plan cuts it off unasked; pure.
+"""Find how a node is reached, so that no plan cuts it off without consent; pure.
 
-sshd tells a session by which address it came in (SSH_CONNECTION, ssh(1) of OpenSSH 9.2); where
-nothing came by ssh, the default route is the only sign. A change that takes that address away ends
-the plan: the connection that should carry the rest of it would be gone, and the undoing with it.
-Any other change of such an interface asks for consent; so does every change of a node that was
-asked for its links and routes and did not tell them.
+sshd gives a session the address that it came in by (SSH_CONNECTION, ssh(1) of OpenSSH 9.2). Without
+ssh the default route is the only sign. No plan removes that address: the connection for the rest of
+the plan, and for its undoing, would be gone. Any other change of such an interface needs consent.
+So does every change of a node that was asked for its links and routes and gave no valid answer.
 """
 
 from collections.abc import Iterator
@@ -26,9 +25,9 @@ _CAME_IN = ("sh", "-c", 'printf "%s\\n" "${SSH_CONNECTION-}"')
 
 
 class Lifeline(msgspec.Struct, frozen=True):
-    """The address that the node is reached by and the interface that has it, empty where they are
-    not known. ``interfaces`` are all that must not be touched unasked, those below it as well, with
-    a sentence on each.
+    """The address by which a node is reached, and its interface; empty if they are unknown.
+
+    ``interfaces`` are all that need consent, with a sentence each: also those that carry them.
     """
 
     ip: str
@@ -43,37 +42,39 @@ def asks(job: Draft) -> Iterator[Command]:
 
 
 def lifeline(job: Draft, node: str) -> Lifeline:
-    """What is known of it."""
+    """Return the lifeline of a node, as far as it is known."""
     ip = came_in_by(job.output(question(node)))
     state = links.state(job, node)
-    found = {name: f"{name} carries the default route of {node}"
+    reasons = {name: f"{name} carries the default route of {node}"
              for name in _default_routes(job, node, state)}  # fmt: skip
-    own = state.links if ip else ()
-    at = next((link.name for link in own if any(one.ip == ip for one in link.addresses)), "")
-    if at:
-        found[at] = f"{node} is reached by its address {ip} on {at}"
-    return Lifeline(ip, at, _with_below(state, found))
+    own_links = state.links if ip else ()
+    interface = next(
+        (link.name for link in own_links if any(address.ip == ip for address in link.addresses)), ""
+    )
+    if interface:
+        reasons[interface] = f"{node} is reached by its address {ip} on {interface}"
+    return Lifeline(ip, interface, _add_carriers(state, reasons))
 
 
-def _with_below(state: State, found: dict[str, str]) -> dict[str, str]:
-    """These interfaces and all that they rest on, however deep."""
-    every, due = dict(found), list(found)
-    while due:
-        name = due.pop()
+def _add_carriers(state: State, reasons: dict[str, str]) -> dict[str, str]:
+    """Add all interfaces that carry these, at any depth."""
+    all_reasons, pending = dict(reasons), list(reasons)
+    while pending:
+        name = pending.pop()
         for below in state.below(name):
-            if below not in every:
-                every[below] = f"{below} carries {name}, and {every[name]}"
-                due.append(below)
-    return every
+            if below not in all_reasons:
+                all_reasons[below] = f"{below} carries {name}, and {all_reasons[name]}"
+                pending.append(below)
+    return all_reasons
 
 
-def asking(job: Draft, port: WantedPort, step: Step) -> Step:
-    """The step; it asks for consent if its node is, or may be, reached by the port's interface.
+def with_consent(job: Draft, port: WantedPort, step: Step) -> Step:
+    """Return the step; it needs consent if its node may be reached by the port's interface.
 
     Raises:
-        UsageError: it takes the address away by which its node is reached, or one that carries it.
+        UsageError: it removes the address by which its node is reached, or one that carries it.
     """
-    _require_kept(job, step)
+    _require_address_kept(job, step)
     why = lifeline(job, port.node).interfaces.get(port.interface, "")
     if not why and (doubt := links.doubt(job, port.node)):
         why = (
@@ -85,46 +86,47 @@ def asking(job: Draft, port: WantedPort, step: Step) -> Step:
     return msgspec.structs.replace(step, reason=f"{step.reason}; {why}", consent=CONSENT)
 
 
-def _require_kept(job: Draft, step: Step) -> None:
+def _require_address_kept(job: Draft, step: Step) -> None:
     for command in step.commands:
         if command.argv[1:3] != ("addr", "del"):
             continue
-        known = lifeline(job, command.node)
-        if known.ip and known.ip in _going(job, command):
+        node_lifeline = lifeline(job, command.node)
+        if node_lifeline.ip and node_lifeline.ip in _removed_addresses(job, command):
             raise UsageError(
                 f"{job.description.origin}: no plan is made: {command.node} is reached by its"
-                f" address {known.ip}, and {' '.join(command.argv)} would cut it off in the middle"
-                " of the change; name another interface or subnet, or reach it by another way"
+                f" address {node_lifeline.ip}, and {' '.join(command.argv)} would cut it off in the"
+                " middle of the change; name another interface or subnet, or reach it otherwise"
             )
 
 
-def _going(job: Draft, command: Command) -> Iterator[str]:
-    """Addresses that ``ip addr del IP/LENGTH dev NAME`` takes away."""
+def _removed_addresses(job: Draft, command: Command) -> Iterator[str]:
+    """Yield the addresses that ``ip addr del IP/LENGTH dev NAME`` removes."""
     address, name = command.argv[3], command.argv[5]
     yield address.partition("/")[0]
     link = links.state(job, command.node).link(name)
     held = link.ipv4 if isinstance(link, IpLink) else ()
-    for first in held:
-        if first.cidr == address:
-            yield from (one.ip for one in links.carried(first, held))
+    for removed in held:
+        if removed.cidr == address:
+            yield from (address.ip for address in links.carried_by(removed, held))
 
 
-def require_own(job: Draft, port: WantedPort, service: str) -> None:
-    """For a service that gives the interface the wanted address and no other.
+def require_only_address(job: Draft, port: WantedPort, service: str) -> None:
+    """Check the lifeline for a service that gives an interface no other address.
 
     Raises:
-        UsageError: the node is reached by another address of it.
+        UsageError: the node is reached by another address of the interface.
     """
-    known = lifeline(job, port.node)
-    if known.at == port.interface and known.ip != port.ip:
+    node_lifeline = lifeline(job, port.node)
+    if node_lifeline.at == port.interface and node_lifeline.ip != port.ip:
+        reason = node_lifeline.interfaces[node_lifeline.at]
         raise UsageError(
-            f"{job.description.origin}: no plan is made: {known.interfaces[known.at]}, and"
+            f"{job.description.origin}: no plan is made: {reason}, and"
             f" {service} would give it {port.ip} alone; name another interface"
         )
 
 
-def takes(command: Command) -> str:
-    """The address that a command of ip(8) takes from an interface; empty if it takes none."""
+def removed_address(command: Command) -> str:
+    """Return the address that a command of ip(8) removes; empty if it removes none."""
     words = command.argv
     if words[:3] == ("ip", "addr", "del"):
         return words[3].partition("/")[0]
@@ -132,20 +134,20 @@ def takes(command: Command) -> str:
 
 
 def question(node: str) -> Command:
-    """Asks by which address an ssh session came in."""
+    """Return a command that prints the address that an ssh session came in by."""
     return Command(node, _CAME_IN)
 
 
 def came_in_by(printed: str) -> str:
-    """The server's address: the third of four words; empty without an ssh session."""
+    """Return the server's address: the third of four words; empty without an ssh session."""
     words = printed.split()
     return words[2].partition("%")[0] if len(words) == 4 else ""
 
 
 def _default_routes(job: Draft, node: str, state: State) -> Iterator[str]:
     if not isinstance(state.routes, Skipped):
-        yield from (dev for one in state.routes if one.dst == "default" for dev in one.devs)
+        yield from (dev for route in state.routes if route.dst == "default" for dev in route.devs)
         return
     inventory = job.inventory(node)
     if not isinstance(inventory, Skipped):
-        yield from (one.interface for one in inventory.routes if one.destination == "default")
+        yield from (route.interface for route in inventory.routes if route.destination == "default")

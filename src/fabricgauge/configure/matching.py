@@ -1,4 +1,4 @@
-"""Which of a node's interfaces a network is meant for; pure. Nothing is guessed."""
+"""Choose a node's interface for a network; pure. Nothing is guessed."""
 
 import ipaddress
 import re
@@ -12,17 +12,17 @@ from fabricgauge.model.fabric import Interface
 from fabricgauge.model.inventory import Adapter, Inventory
 from fabricgauge.words.figures import link_rate
 
-#: Usual names of interfaces that are made by hand (systemd.netdev(5), ip-link(8)).
-_MADE = re.compile(r".+\.[0-9]+|(bond|team|br|vlan)-?[0-9]*")
+#: Usual names of virtual interfaces (systemd.netdev(5), ip-link(8)).
+_VIRTUAL_NAME = re.compile(r".+\.[0-9]+|(bond|team|br|vlan)-?[0-9]*")
 
 #: How many candidates a sentence names.
 _NAMED = 6
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """An interface with what is known of it and its adapter; a text is empty where it is not.
+    """An interface and its adapter; an unknown text is empty.
 
-    ``kinds`` are what it may be, ``rates_bit_s`` what it runs at and what it could.
+    ``kinds`` are its possible kinds, ``rates_bit_s`` its present rate and those that it supports.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class ChosenInterface(msgspec.Struct, frozen=True):
-    """``doubt`` is empty, or says that the name was stated and no source confirms it."""
+    """``doubt`` is empty, or a sentence: the name was stated, and no source confirms it."""
 
     interface: str
     doubt: str = ""
@@ -44,40 +44,46 @@ class ChosenInterface(msgspec.Struct, frozen=True):
 def interface_of(
     network: NetworkDescription, subnet: str, node: str, inventory: Inventory | Skipped
 ) -> ChosenInterface | Skipped:
-    """The node's own interface for a network; ``Skipped`` says why there is none, or no single one.
+    """Return a node's interface for a network, or why there is not exactly one.
 
-    In this order: the name that the description states; the one that matches its adapter;
-    without either, the one that has an address in the subnet, or the only one of the kind
-    that has no address at all: one that has another may be what the node is reached by.
+    In this order: the name in the description; the interface that matches its adapter. Without
+    either, the interface with an address in the subnet, or the only one of the kind without any
+    address: the node may be reached by an interface with another address.
     """
-    there = candidates(inventory) if isinstance(inventory, Inventory) else ()
+    interfaces = candidates(inventory) if isinstance(inventory, Inventory) else ()
     if node in network.interfaces:
-        return _stated(network.interfaces[node], node, there, inventory)
+        return _stated_interface(network.interfaces[node], node, interfaces, inventory)
     if isinstance(inventory, Skipped):
         return Skipped(f"{inventory.reason}; name its interface for {network.name}")
-    fitting = tuple(one for one in there if _fits(one, network))
+    fitting = tuple(candidate for candidate in interfaces if _fits(candidate, network))
     if network.match == Match():
         inside = ipaddress.ip_network(subnet)
         fitting = tuple(
-            one for one in fitting if any(ipaddress.ip_address(ip) in inside for ip in one.ips)
-        ) or tuple(one for one in fitting if all(":" in ip for ip in one.ips))
+            candidate
+            for candidate in fitting
+            if any(ipaddress.ip_address(ip) in inside for ip in candidate.ips)
+        ) or tuple(candidate for candidate in fitting if all(":" in ip for ip in candidate.ips))
     if len(fitting) == 1:
         return ChosenInterface(fitting[0].name)
-    return _undecided(network, node, fitting, there)
+    return _no_choice(network, node, fitting, interfaces)
 
 
 def candidates(inventory: Inventory) -> tuple[Candidate, ...]:
-    """Every interface but the loopback, whichever source knows it."""
-    on = {name: adapter for adapter in inventory.adapters for name in adapter.interfaces}
-    every = (one for one in inventory.interfaces if one.driver != "loopback")
-    seen = {one.name: one for one in every if one.name != "lo"}
-    names = dict.fromkeys((*seen, *on))
-    return tuple(_candidate(name, on.get(name), seen.get(name)) for name in names)
+    """Return every interface but the loopback, of any source."""
+    adapters = {name: adapter for adapter in inventory.adapters for name in adapter.interfaces}
+    visible = (interface for interface in inventory.interfaces if interface.driver != "loopback")
+    by_name = {interface.name: interface for interface in visible if interface.name != "lo"}
+    names = dict.fromkeys((*by_name, *adapters))
+    return tuple(_candidate(name, adapters.get(name), by_name.get(name)) for name in names)
 
 
 def _candidate(name: str, adapter: Adapter | None, interface: Interface | None) -> Candidate:
-    """IPoIB's driver does not say whether it runs on Omni-Path."""
-    drivers = [one.driver for one in (adapter, interface) if one and isinstance(one.driver, str)]
+    """Join interface and adapter. IPoIB's driver does not show whether it runs on Omni-Path."""
+    drivers = [
+        device.driver
+        for device in (adapter, interface)
+        if device and isinstance(device.driver, str)
+    ]
     kinds = ("infiniband", "omni-path") if "ipoib" in "".join(drivers) else ("ethernet",)
     words = (adapter.vendor, adapter.product) if adapter else ()
     rates: list[float] = []
@@ -90,45 +96,48 @@ def _candidate(name: str, adapter: Adapter | None, interface: Interface | None) 
         " ".join(word for word in words if isinstance(word, str)),
         drivers[0] if drivers else "",
         adapter.bus if adapter and isinstance(adapter.bus, str) else "",
-        tuple(rates), tuple(one.ip for one in interface.addresses) if interface else (),
+        tuple(rates), tuple(address.ip for address in interface.addresses) if interface else (),
     )  # fmt: skip
 
 
-def _stated(
-    name: str, node: str, there: Sequence[Candidate], inventory: Inventory | Skipped
+def _stated_interface(
+    name: str, node: str, interfaces: Sequence[Candidate], inventory: Inventory | Skipped
 ) -> ChosenInterface | Skipped:
-    if any(one.name == name for one in there):
+    if any(candidate.name == name for candidate in interfaces):
         return ChosenInterface(name)
     if isinstance(inventory, Inventory) and not isinstance(inventory.node, Skipped):
         first = "; make it first: configure makes no bond, bridge or VLAN"
         return Skipped(
-            f"{node} has no interface {name}; it has {_names(there)}"
-            f"{first if _MADE.fullmatch(name) else ''}"
+            f"{node} has no interface {name}; it has {_names(interfaces)}"
+            f"{first if _VIRTUAL_NAME.fullmatch(name) else ''}"
         )
-    return ChosenInterface(name, f"no source shows {name} of {node}; it is taken as stated")
+    return ChosenInterface(name, f"no source shows {name} of {node}; the name is used as stated")
 
 
-def _fits(one: Candidate, network: NetworkDescription) -> bool:
+def _fits(candidate: Candidate, network: NetworkDescription) -> bool:
     match = network.match
     rate = match.rate_bit_s
     if isinstance(rate, Skipped):
-        rate = network.rate_bit_s if match == Match() and one.rates_bit_s else rate
+        rate = network.rate_bit_s if match == Match() and candidate.rates_bit_s else rate
     return (
-        (match.kind or network.kind) in one.kinds
-        and match.product.casefold() in one.product.casefold()
-        and match.driver in ("", one.driver)
-        and match.bus in ("", one.bus)
-        and (isinstance(rate, Skipped) or rate in one.rates_bit_s)
+        (match.kind or network.kind) in candidate.kinds
+        and match.product.casefold() in candidate.product.casefold()
+        and match.driver in ("", candidate.driver)
+        and match.bus in ("", candidate.bus)
+        and (isinstance(rate, Skipped) or rate in candidate.rates_bit_s)
     )
 
 
-def _undecided(
-    network: NetworkDescription, node: str, fitting: Sequence[Candidate], there: Sequence[Candidate]
+def _no_choice(
+    network: NetworkDescription,
+    node: str,
+    fitting: Sequence[Candidate],
+    interfaces: Sequence[Candidate],
 ) -> Skipped:
-    sought = ", ".join(_sought(network)) or f"kind {network.kind}"
+    sought = ", ".join(_criteria(network)) or f"kind {network.kind}"
     if not fitting:
         return Skipped(
-            f"{node} has no interface for {network.name} ({sought}); it has {_names(there)}"
+            f"{node} has no interface for {network.name} ({sought}); it has {_names(interfaces)}"
         )
     return Skipped(
         f"{node} has {len(fitting)} interfaces for {network.name} ({sought}): {_names(fitting)};"
@@ -136,7 +145,7 @@ def _undecided(
     )
 
 
-def _sought(network: NetworkDescription) -> Iterator[str]:
+def _criteria(network: NetworkDescription) -> Iterator[str]:
     for word in ("product", "driver", "bus"):
         if value := getattr(network.match, word):
             yield f"{word} {value}"
@@ -146,6 +155,6 @@ def _sought(network: NetworkDescription) -> Iterator[str]:
         yield f"rate {link_rate(rate)}"
 
 
-def _names(there: Sequence[Candidate]) -> str:
-    more = f" and {len(there) - _NAMED} more" if len(there) > _NAMED else ""
-    return (", ".join(one.name for one in there[:_NAMED]) or "none") + more
+def _names(interfaces: Sequence[Candidate]) -> str:
+    more = f" and {len(interfaces) - _NAMED} more" if len(interfaces) > _NAMED else ""
+    return (", ".join(candidate.name for candidate in interfaces[:_NAMED]) or "none") + more

@@ -1,4 +1,4 @@
-"""Whether the ends of a network reach each other; pure."""
+"""Check that the ends of a network reach each other; pure."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -14,29 +14,29 @@ COUNT, WAIT_S = 3, 2
 #: IPv4's header without options (RFC 791) and that of an ICMP echo (RFC 792).
 _HEADERS_BYTES = 20 + 8
 
-#: A node keeps the adapter that had an address before for up to 45 s, then asks it for 8 s more
+#: A node keeps the former adapter of an address for up to 45 s, then probes it for 8 s more
 #: (arp(7): base_reachable_time_ms times 0.5 to 1.5, delay_first_probe_time, ucast_solicit).
 PATIENCE_S = 60.0
 
 
 def steps(job: Draft) -> Iterator[Step]:
-    """For each network a check along its row of nodes, each neighbour both ways."""
-    for wanted in job.wanted:
-        reason = "addresses that are right on each node alone do not make a network"
+    """Yield for each network pings along its row of nodes, both ways between neighbours."""
+    for network in job.wanted:
+        reason = "correct addresses on each node do not prove that the network works"
         words = ["-c", str(COUNT), "-W", str(WAIT_S)]
-        if not isinstance(wanted.mtu_bytes, Skipped):  # a node itself never cuts such packets
-            reason += f", and a switch between may drop packets of {wanted.mtu_bytes} bytes"
-            words += ["-s", str(wanted.mtu_bytes - _HEADERS_BYTES)]
+        if not isinstance(network.mtu_bytes, Skipped):  # a node does not fragment such packets
+            reason += f", and a switch may drop packets of {network.mtu_bytes} bytes"
+            words += ["-s", str(network.mtu_bytes - _HEADERS_BYTES)]
         pings = tuple(
             Verification(
-                Command(one.node, ("ping", *words, "-I", one.interface, other.ip)),
+                Command(sender.node, ("ping", *words, "-I", sender.interface, receiver.ip)),
                 " 0% packet loss", patience_s=PATIENCE_S,
             )
-            for pair in pairwise(wanted.ports)
-            for one, other in (pair, pair[::-1])
+            for pair in pairwise(network.ports)
+            for sender, receiver in (pair, pair[::-1])
         )  # fmt: skip
         if pings:
             yield Step(
-                f"See that the ends of {wanted.name} reach each other", reason, verify=pings,
+                f"Check that the ends of {network.name} reach each other", reason, verify=pings,
                 undo_note="it changes nothing", follows=True,
             )  # fmt: skip

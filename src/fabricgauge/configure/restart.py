@@ -1,10 +1,10 @@
-"""Restarting nodes, which a person must agree to, and the lanes of QSFP+ adapters; pure.
+"""Plan restarts of nodes, which need consent, and the lanes of QSFP+ adapters; pure.
 
 The lanes of such an adapter are one port of 40 Gb/s or four of 10. Source: Intel QSFP+
-Configuration Utility (QCU) 2.34.17, readme and output: ``/NIC=n /INFO`` shows
-the arrangement, ``/NIC=n /SET 1x40`` changes it; it counts adapters from 1 and takes effect after
-a restart, on some boards after the power was off. ``/INFO`` shows what was set, in effect or not:
-a later plan cannot see that a restart is due. So nothing is set without consent to the restart.
+Configuration Utility (QCU) 2.34.17, readme and output: ``/NIC=n /INFO`` shows the lanes, ``/NIC=n
+/SET 1x40`` changes them. QCU counts adapters from 1. A change takes effect after a restart, on some
+boards after a power cycle. ``/INFO`` shows the new setting even before that: a later plan cannot
+detect that a restart is due. So lanes are only set with consent to the restart.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ _BOOT_ID = ("cat", "/proc/sys/kernel/random/boot_id")
 
 
 def asks(nodes: Sequence[str]) -> Iterator[Command]:
-    """The number of each node's start, so that a later one can be told from it."""
+    """Ask each node for its boot id, to recognise a later start."""
     yield from (Command(node, _BOOT_ID) for node in nodes)
 
 
@@ -37,29 +37,29 @@ def step(
     verify: Sequence[Verification],
     from_head: bool,
 ) -> Step:
-    """One restart of all nodes; ``verify`` is what a node has afterwards that it lacks before.
+    """Return one restart of all nodes; ``verify`` holds after it and not before.
 
-    ``from_head`` starts them by pdsh as clusters with a head do; else every node is told
-    itself, to restart a minute later, so that it can still answer.
+    With ``from_head`` pdsh restarts them, as on clusters with a head. Otherwise every node restarts
+    itself a minute later, so that it can still answer.
     """
     commands = (
         (Command(HEAD, ("pdsh", "-w", ",".join(nodes), "reboot")),)
         if from_head
         else tuple(Command(node, ("shutdown", "-r", "+1")) for node in nodes)
     )
-    patient = [msgspec.structs.replace(one, patience_s=PATIENCE_S) for one in verify]
+    patient = [msgspec.structs.replace(check, patience_s=PATIENCE_S) for check in verify]
     return Step(
         f"Restart {', '.join(nodes)}",
         reason,
         commands,
-        tuple(patient or booted_anew(job, nodes)),
+        tuple(patient or boot_checks(job, nodes)),
         undo_note="a restart cannot be undone; jobs on the nodes end",
         consent=CONSENT,
     )
 
 
-def booted_anew(job: Draft, nodes: Sequence[str]) -> list[Verification]:
-    """The kernel's number of this start is another, where the one before is known."""
+def boot_checks(job: Draft, nodes: Sequence[str]) -> list[Verification]:
+    """Return checks that each node has another boot id than before, if that one is known."""
     return [
         Verification(Command(node, _BOOT_ID), number, True, PATIENCE_S)
         for node in nodes
@@ -68,61 +68,63 @@ def booted_anew(job: Draft, nodes: Sequence[str]) -> list[Verification]:
 
 
 def _boot_id(job: Draft, node: str) -> str:
-    """Empty where it was not asked; the answer is newer than what discovery or a bundle has."""
+    """Return a node's boot id: its answer, or else that of discovery; empty if unknown."""
     reply = job.reply(Command(node, _BOOT_ID))
     if not isinstance(reply, Skipped):
         return reply.output.strip() if reply.exit_code == 0 else ""
-    known = job.node(node)
-    return "" if isinstance(known, Skipped) else known.boot_id
+    discovered = job.node(node)
+    return "" if isinstance(discovered, Skipped) else discovered.boot_id
 
 
 FORTY_GIGABIT = 40e9
 
 
 def lanes_steps(job: Draft) -> tuple[Step, ...]:
-    """Once for all networks."""
+    """Return the steps that set lanes, each once for all networks."""
     return tuple(dict.fromkeys(_lanes_steps(job)))
 
 
 def _lanes_steps(job: Draft) -> Iterator[Step]:
-    """A step for every adapter whose lanes are known or described."""
+    """Yield a step for every adapter with known or described lanes."""
     for network in job.description.networks:
         for node in network.nodes:
             inventory = job.inventory(node)
-            for number, adapter in numbered(inventory):
+            for number, adapter in numbered_adapters(inventory):
                 forty = network.rate_bit_s == FORTY_GIGABIT and "1x40" in adapter.lane_modes
-                if wanted := network.lane_mode or "1x40" * forty:
-                    yield _lanes_step(job, node, number, adapter.lane_mode, wanted)
-            if network.lane_mode and not list(numbered(inventory)):
-                yield _lanes_step(job, node, 1, Skipped("nobody asked it"), network.lane_mode)
+                if lane_mode := network.lane_mode or "1x40" * forty:
+                    yield _lanes_step(job, node, number, adapter.lane_mode, lane_mode)
+            if network.lane_mode and not list(numbered_adapters(inventory)):
+                yield _lanes_step(
+                    job, node, 1, Skipped("the node was not asked"), network.lane_mode
+                )
 
 
-def numbered(inventory: Inventory | Skipped) -> Iterator[tuple[int, Adapter]]:
-    """The adapters that QCU lists, by its number, which follows the bus."""
+def numbered_adapters(inventory: Inventory | Skipped) -> Iterator[tuple[int, Adapter]]:
+    """Yield the adapters that QCU lists, with its numbers, which follow the bus."""
     if isinstance(inventory, Skipped):
         return
-    qsfp = [one for one in inventory.adapters if isinstance(one.lane_mode, str)]
-    yield from enumerate(sorted(qsfp, key=lambda one: str(one.bus)), 1)
+    qsfp = [adapter for adapter in inventory.adapters if isinstance(adapter.lane_mode, str)]
+    yield from enumerate(sorted(qsfp, key=lambda adapter: str(adapter.bus)), 1)
 
 
-def _lanes_step(job: Draft, node: str, number: int, mode: str | Skipped, wanted: str) -> Step:
+def _lanes_step(job: Draft, node: str, number: int, mode: str | Skipped, lane_mode: str) -> Step:
     program = job.description.qcu
 
     def qcu(*words: str) -> Command:
         return Command(node, (program, f"/NIC={number}", *words))
 
-    known = isinstance(mode, str)
+    is_known = isinstance(mode, str)
     return Step(
-        f"Set QSFP+ adapter {number} of {node} to {wanted}",
-        f"it is {mode}: its ports do not run at the rate that is wanted"
-        if known and mode != wanted
-        else "its ports run at the wanted rate only so",
-        (qcu("/SET", wanted),),
-        (Verification(qcu("/INFO"), f"Current Configuration: {wanted}\n"),),
+        f"Set QSFP+ adapter {number} of {node} to {lane_mode}",
+        f"it is {mode}: its ports do not run at the planned rate"
+        if is_known and mode != lane_mode
+        else "its ports run at the planned rate with these lanes only",
+        (qcu("/SET", lane_mode),),
+        (Verification(qcu("/INFO"), f"Current Configuration: {lane_mode}\n"),),
         (qcu("/SET", mode),) if isinstance(mode, str) else (),
         consent=CONSENT,
         undo_note="takes effect after a restart, on some boards after the power was off"
-        if known else "its former arrangement is not known",
-        fulfilled=f"qcu64e says of {node}: Current Configuration: {wanted}" if mode == wanted
-        else "",
+        if is_known else "its former lanes are not known",
+        fulfilled="" if mode != lane_mode
+        else f"qcu64e reports for {node}: Current Configuration: {lane_mode}",
     )  # fmt: skip

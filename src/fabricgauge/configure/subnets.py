@@ -1,4 +1,4 @@
-"""The subnets that are wanted against those that are there; pure."""
+"""Check the planned subnets against those that nodes have; pure."""
 
 import ipaddress
 from collections.abc import Iterable, Iterator
@@ -11,10 +11,10 @@ from fabricgauge.model.inventory import Inventory
 
 
 def subnet_of(network: NetworkDescription, origin: str) -> ipaddress.IPv4Network:
-    """The subnet that is planned for.
+    """Return the subnet to plan.
 
-    A mask that leaves bits of the written base standing, as in 10.10.40.0/8, is a slip: the
-    base names a network that is smaller by whole octets, and that one is meant.
+    A mask that leaves host bits in the written base, as in 10.10.40.0/8, is a slip: the base names
+    a network that is smaller by whole octets, which is planned.
 
     Raises:
         UsageError: not an IPv4 subnet, or one that no interface can have.
@@ -44,7 +44,7 @@ def subnet_of(network: NetworkDescription, origin: str) -> ipaddress.IPv4Network
 
 
 def _require_unicast(written: ipaddress.IPv4Interface) -> None:
-    """Raises ValueError for 0.0.0.0/8, loopback, and multicast and above (RFC 6890)."""
+    """Raise ValueError for 0.0.0.0/8, loopback, and multicast and above (RFC 6890)."""
     first = int(written.network.network_address) >> 24
     last = int(written.network.broadcast_address) >> 24
     if first == 0 or first <= 127 <= last or last >= 224:
@@ -52,32 +52,32 @@ def _require_unicast(written: ipaddress.IPv4Interface) -> None:
 
 
 def subnet_notes(job: Draft) -> Iterator[str]:
-    """What a reviewer must know of overlapping subnets."""
-    planned = {one.name: ipaddress.IPv4Network(one.subnet) for one in job.wanted}
-    known = _known(job.inventories)
-    for one in job.description.networks:
-        yield from _mended(one, planned, known)
-    for name, other in combinations(planned, 2):
-        if planned[name].overlaps(planned[other]):
+    """Yield notes on overlapping subnets for a reviewer."""
+    planned = {network.name: ipaddress.IPv4Network(network.subnet) for network in job.wanted}
+    present = _present_subnets(job.inventories)
+    for network in job.description.networks:
+        yield from _mask_notes(network, planned, present)
+    for name, other_name in combinations(planned, 2):
+        if planned[name].overlaps(planned[other_name]):
             yield (
-                f"{name} ({planned[name]}) and {other} ({planned[other]}) overlap: a kernel sends"
-                " both through one interface; give each a /24 of its own"
+                f"{name} ({planned[name]}) and {other_name} ({planned[other_name]}) overlap: a"
+                " kernel sends both through one interface; give each a /24 of its own"
             )
     for name, subnet in planned.items():
-        yield from _swallowed(name, subnet, known)
+        yield from _overlap_notes(name, subnet, present)
 
 
-def _mended(
+def _mask_notes(
     network: NetworkDescription,
     planned: dict[str, ipaddress.IPv4Network],
-    known: dict[ipaddress.IPv4Network, str],
+    present: dict[ipaddress.IPv4Network, str],
 ) -> Iterator[str]:
     wide = ipaddress.IPv4Interface(network.subnet).network
     if wide == planned[network.name]:
         return
     inside = [f"{name} ({subnet})" for name, subnet in planned.items() if name != network.name
               and subnet.overlaps(wide)]  # fmt: skip
-    inside += [f"{subnet} on {where}" for subnet, where in known.items() if subnet.overlaps(wide)]
+    inside += [f"{subnet} on {place}" for subnet, place in present.items() if subnet.overlaps(wide)]
     swallowed = f", which also holds {', '.join(inside[:4])}" if inside else ""
     yield (
         f"mended: {network.name} is written {network.subnet}, that is {wide}{swallowed}; planned"
@@ -86,28 +86,28 @@ def _mended(
     )
 
 
-def _swallowed(
-    name: str, subnet: ipaddress.IPv4Network, known: dict[ipaddress.IPv4Network, str]
+def _overlap_notes(
+    name: str, subnet: ipaddress.IPv4Network, present: dict[ipaddress.IPv4Network, str]
 ) -> Iterator[str]:
-    """Addresses that the nodes have in another subnet which contains this one, or lies in it."""
-    for other, where in known.items():
-        if other == subnet or not other.overlaps(subnet):
+    """Report nodes' addresses in another subnet that contains this one or lies in it."""
+    for other_subnet, place in present.items():
+        if other_subnet == subnet or not other_subnet.overlaps(subnet):
             continue
         smaller = max(24, subnet.prefixlen)
         yield (
-            f"{where} is in {other}, which overlaps {name} ({subnet}): traffic for {name} may"
-            f" leave there; give it a mask of its own, such as /{smaller}"
+            f"{place} is in {other_subnet}, which overlaps {name} ({subnet}): traffic for {name}"
+            f" may leave there; give it a mask of its own, such as /{smaller}"
         )
 
 
-def _known(inventories: Iterable[Inventory]) -> dict[ipaddress.IPv4Network, str]:
-    """Subnets that the nodes have already, each with the first place where it was seen."""
-    found: dict[ipaddress.IPv4Network, str] = {}
+def _present_subnets(inventories: Iterable[Inventory]) -> dict[ipaddress.IPv4Network, str]:
+    """Return the subnets that nodes have, each with its first interface."""
+    present: dict[ipaddress.IPv4Network, str] = {}
     for inventory in inventories:
         for interface in inventory.interfaces:
-            for one in interface.addresses:
-                subnet = ipaddress.ip_interface(f"{one.ip}/{one.prefix_length}").network
+            for address in interface.addresses:
+                subnet = ipaddress.ip_interface(f"{address.ip}/{address.prefix_length}").network
                 local = subnet.is_loopback or subnet.is_link_local
                 if isinstance(subnet, ipaddress.IPv4Network) and not local:
-                    found.setdefault(subnet, f"{inventory.name}:{interface.name} ({one.ip})")
-    return found
+                    present.setdefault(subnet, f"{inventory.name}:{interface.name} ({address.ip})")
+    return present

@@ -9,7 +9,7 @@ import pytest
 
 from fabricgauge.app.configuring.hosts import PlanHosts
 from fabricgauge.app.configuring.making import make, unmake
-from fabricgauge.configure.files import NoFile, written
+from fabricgauge.configure.files import NoFile, write_change
 from fabricgauge.model.configuration import Configuration, Step, Verification
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.finding import Command
@@ -42,7 +42,7 @@ def undo(journal: Path, told: Told) -> int:
 
 def text(path: Path, old: str | None, new: str) -> Step:
     held = NoFile() if old is None else old
-    return written("", str(path), new, held).step(f"write {path.name}", "a test")
+    return write_change("", str(path), new, held).step(f"write {path.name}", "a test")
 
 
 def sh(script: str, *words: str) -> Command:
@@ -51,7 +51,7 @@ def sh(script: str, *words: str) -> Command:
 
 def test_a_new_file_has_its_mode_and_goes_again(tmp_path: Path) -> None:
     path = tmp_path / "new folder" / "it's"
-    step = written("", str(path), "a\n'b'\n", NoFile()).step("t", "r")
+    step = write_change("", str(path), "a\n'b'\n", NoFile()).step("t", "r")
     status, _, journal = made(tmp_path, step)
     assert (status, path.read_text(), path.stat().st_mode & 0o777) == (0, "a\n'b'\n", 0o644)
     assert undo(journal, Told()) == 0

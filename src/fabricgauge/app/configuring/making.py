@@ -256,7 +256,7 @@ class _Work:
 
     def _require_way(self, command: Command) -> None:
         """Raises _StopError if it takes the address away that its node is reached by now."""
-        address = lifeline.takes(command)
+        address = lifeline.removed_address(command)
         if not address:
             return
         asked = self._hosts.run(lifeline.question(command.node), QUESTION_S)

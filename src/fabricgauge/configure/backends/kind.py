@@ -1,4 +1,4 @@
-"""What a backend offers to the plan, and the names that its format can express."""
+"""Define a backend, and check the names that its format can express."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ Steps = Callable[[Draft], Iterable[Step]]
 
 
 class Backend(msgspec.Struct, frozen=True):
-    """``define`` writes down what is wanted, ``activate`` brings it about on running nodes.
+    """``define`` stores the description, ``activate`` applies it to running nodes.
 
     ``questions`` are read-only commands whose replies show what is there. ``from_head`` says that a
     head restarts the nodes. ``adapters_only``: it defines every interface as an adapter, never as a
@@ -32,19 +32,19 @@ class Backend(msgspec.Struct, frozen=True):
     adapters_only: bool = True
 
 
-#: No separator of xCAT's tables, and no option.
+#: Without separators of xCAT's tables, and no option.
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@+-]{0,62}")
 
 
-def expressible(name: str, what: str, backend: str) -> str:
-    """The name itself.
+def require_plain(name: str, kind: str, backend: str) -> str:
+    """Return the name.
 
     Raises:
-        UsageError: the backend's format would read something else.
+        UsageError: the backend's format would read another name.
     """
     if not _PLAIN.fullmatch(name):
         raise UsageError(
-            f"{what} {name!r:.80} cannot be written for {backend}: it has signs with a meaning of"
-            " their own there; use the backend ip, or give it another name"
+            f"{kind} {name!r:.80} cannot be written for {backend}: it has special characters;"
+            " use the backend ip, or give it another name"
         )
     return name
