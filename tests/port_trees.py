@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 
-from fabricgauge.discover.counters import Counted, parse_counters
+from fabricgauge.discover.counters import CounterReading, parse_counters
 
 FOLDER = Path(__file__).parent / "fixtures/ports"
 DRIVERS = tuple(sorted(one.stem for one in FOLDER.glob("*.tree")))
@@ -34,7 +34,7 @@ def names(driver: str) -> set[str]:
     return {name for folder, name in paths if folder.endswith(("counters", "ethtool"))}
 
 
-def read(folder: Path, driver: str, more: Mapping[str, int]) -> Counted:
+def read(folder: Path, driver: str, more: Mapping[str, int]) -> CounterReading:
     """What counters.sh tells of the tree, with some counters higher."""
     root = folder / f"{driver}-{len(list(folder.iterdir()))}"
     for place, said in tree(driver).items():

@@ -67,7 +67,7 @@ def test_nodes_that_babble_or_say_nothing_are_named(
     assert asked.returncode == 3
     assert "0 of 2 nodes answered" in asked.stdout
     assert "c4 printed more than 16 MB" in asked.stdout
-    assert "c5: line 1 of what the node said of itself" in asked.stdout
+    assert "c5: line 1 of" in asked.stdout
     assert run(environment, "--from", kept).stdout == asked.stdout
 
 

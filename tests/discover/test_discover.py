@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fabricgauge.discover.interface import discover, link_states
+from fabricgauge.discover.interface import discover, find_network_changes
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
 from fabricgauge.model.host_access import Host, HostAccess
 
@@ -107,18 +107,18 @@ def test_the_raw_answer_is_kept_before_it_is_refused(tmp_path: Path) -> None:
 def test_nothing_changed_is_no_sentence(tmp_path: Path) -> None:
     hosts = (replaying("n1", "shaped-veth"), second_node(tmp_path))
     fabric, _ = found(*hosts)
-    assert link_states(HostAccess("test", hosts), fabric, fabric.networks[0]) == ()
+    assert find_network_changes(HostAccess("test", hosts), fabric, fabric.networks[0]) == ()
 
 
 def test_a_lost_carrier_an_mtu_and_a_dead_node_are_named(tmp_path: Path) -> None:
     hosts = (replaying("n1", "shaped-veth"), second_node(tmp_path))
     fabric, _ = found(*hosts)
     now = (replaying("n1", "carrier-lost"), second_node(tmp_path, mtu=1500))
-    said = link_states(HostAccess("test", now), fabric, fabric.networks[0])
+    said = find_network_changes(HostAccess("test", now), fabric, fabric.networks[0])
     assert any("n1:data0 (data) has lost its carrier" in one.sentence for one in said)
     assert any("n2:data0 (data) has MTU 1500 now" in one.sentence for one in said)
     dead = (replaying("n1", "shaped-veth"), Host("n2", ("false",)))
-    said = link_states(HostAccess("test", dead), fabric, fabric.networks[0])
+    said = find_network_changes(HostAccess("test", dead), fabric, fabric.networks[0])
     assert len(said) == 1
     assert said[0].sentence.startswith("n2 cannot be reached")
 
@@ -126,7 +126,7 @@ def test_a_lost_carrier_an_mtu_and_a_dead_node_are_named(tmp_path: Path) -> None
 def test_a_node_without_a_door_is_said_to_be_out_of_reach(tmp_path: Path) -> None:
     hosts = (replaying("n1", "shaped-veth"), second_node(tmp_path))
     fabric, _ = found(*hosts)
-    said = link_states(HostAccess("test", hosts[:1]), fabric, fabric.networks[0])
+    said = find_network_changes(HostAccess("test", hosts[:1]), fabric, fabric.networks[0])
     assert len(said) == 1
     assert said[0].sentence.startswith("n2 cannot be reached")
 
@@ -138,7 +138,7 @@ def test_a_node_with_two_ports_in_a_network_is_named_once(tmp_path: Path) -> Non
         fabric.networks[0], members=(*fabric.networks[0].members, fabric.networks[0].members[1])
     )
     dead = (hosts[0], Host("n2", ("false",)))
-    assert len(link_states(HostAccess("test", dead), fabric, network)) == 1
+    assert len(find_network_changes(HostAccess("test", dead), fabric, network)) == 1
 
 
 INTERRUPTED = """
@@ -201,5 +201,5 @@ def test_a_switched_off_interface_is_named(tmp_path: Path) -> None:
     fabric, _ = found(*hosts)
     off = (FIXTURES / "switched-off.out").read_text()
     now = (hosts[0], answering("n2", off, tmp_path))
-    said = link_states(HostAccess("test", now), fabric, fabric.networks[0])
+    said = find_network_changes(HostAccess("test", now), fabric, fabric.networks[0])
     assert any("n2:data0 (data) is down" in one.sentence for one in said)

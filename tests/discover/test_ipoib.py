@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.discover.parse_probe import ipoib_port, parse_probe, port_rate
-from fabricgauge.discover.subnets import networks
+from fabricgauge.discover.parse_probe import get_port_rate, parse_ipoib_port, parse_probe
+from fabricgauge.discover.subnets import join_networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, IpoibPort, Network, Node
 
@@ -88,7 +88,7 @@ def test_a_child_interface_has_its_parent_s_link() -> None:
     ],
 )
 def test_the_link_is_that_of_the_port_that_it_is_on(values: dict[str, str], link: str) -> None:
-    assert ipoib_port("n1:ib0", values).link == link
+    assert parse_ipoib_port("n1:ib0", values).link == link
 
 
 @pytest.mark.parametrize(
@@ -99,16 +99,16 @@ def test_the_link_is_that_of_the_port_that_it_is_on(values: dict[str, str], link
     ],
 )  # fmt: skip
 def test_a_link_that_nothing_tells_is_said_to_be_unknown(values: dict[str, str]) -> None:
-    link = ipoib_port("n1:ib0", values).link
+    link = parse_ipoib_port("n1:ib0", values).link
     assert isinstance(link, Skipped)
     assert "n1:ib0" in link.reason
 
 
 @given(st.dictionaries(st.sampled_from(["mode", "dev_port", "rate 1", "rate 9"]), st.text()))
 def test_no_value_breaks_it(values: dict[str, str]) -> None:
-    found = ipoib_port("n1:ib0", values)
+    found = parse_ipoib_port("n1:ib0", values)
     assert isinstance(found.mode, Skipped) or found.mode in ("datagram", "connected")
-    rate = port_rate(values)
+    rate = get_port_rate(values)
     assert rate is None or rate >= 0
 
 
@@ -118,7 +118,7 @@ def node(name: str, ip: str, values: dict[str, str]) -> Node:
 
 
 def joined(first: dict[str, str], second: dict[str, str]) -> Network:
-    found = networks((node("a", "10.1.0.1", first), node("b", "10.1.0.2", second)), ())
+    found = join_networks((node("a", "10.1.0.1", first), node("b", "10.1.0.2", second)), ())
     return found[0]
 
 

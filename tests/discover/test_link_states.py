@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fabricgauge.discover.interface import discover, link_states
+from fabricgauge.discover.interface import discover, find_network_changes
 from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.host_access import access, declared_networks
@@ -45,13 +45,13 @@ def test_a_cut_link_is_named_with_node_and_interface(lab: LabState) -> None:
     network = next(network for network in fabric.networks if network.name == "net2")
     other = next(network for network in fabric.networks if network.name == "net1")
     interface = next(member.interface for member in network.members if member.node == "c2")
-    assert link_states(access(lab), fabric, network) == ()
+    assert find_network_changes(access(lab), fabric, network) == ()
     broken = inject(lab, LabFault("link-down", "c2", "net2"))
     try:
-        said = link_states(access(lab), fabric, network)
+        said = find_network_changes(access(lab), fabric, network)
         assert any(one.sentence.startswith(f"c2:{interface} (net2)") for one in said)
         assert all("c1" not in one.sentence for one in said)
-        assert link_states(access(lab), fabric, other) == ()
+        assert find_network_changes(access(lab), fabric, other) == ()
     finally:
         heal(broken)
 
@@ -61,7 +61,7 @@ def test_a_changed_mtu_is_named(lab: LabState) -> None:
     network = next(network for network in fabric.networks if network.name == "net2")
     changed = inject(lab, LabFault("mtu", "c1", "net2", 1500))
     try:
-        said = link_states(access(lab), fabric, network)
+        said = find_network_changes(access(lab), fabric, network)
         assert any("c1:" in one.sentence and "MTU 1500 now" in one.sentence for one in said)
     finally:
         heal(changed)

@@ -1,6 +1,6 @@
 """Which interface is on which, in both forms of what ``ip`` prints."""
 
-from fabricgauge.discover.iproute import links_from_json, links_from_text
+from fabricgauge.discover.iproute import parse_links_json, parse_links_text
 from fabricgauge.discover.sections import AnswerSection
 from fabricgauge.model.ip_link import IpLink
 
@@ -34,11 +34,11 @@ VXLAN = """[{"ifname": "vx0", "linkinfo": {"info_kind": "vxlan", "info_data": {"
 
 
 def test_a_tunnels_interface_and_address_are_read() -> None:
-    ends = [one.tunnel_ends for one in links_from_json(section(VXLAN))]
+    ends = [one.tunnel_ends for one in parse_links_json(section(VXLAN))]
     assert ends == [("e0", ""), ("", "10.9.0.1"), ("", "")]
 
 
 def test_master_and_parent_are_read_from_json_and_from_text() -> None:
     expected = {"eth0": ("bond0", ""), "bond0.7": ("", "bond0"), "veth1": ("br0", "")}
-    assert stacked(links_from_json(section(JSON))) == expected
-    assert stacked(links_from_text(section(TEXT))) == expected | {"tunl0": ("", "")}
+    assert stacked(parse_links_json(section(JSON))) == expected
+    assert stacked(parse_links_text(section(TEXT))) == expected | {"tunl0": ("", "")}

@@ -132,8 +132,8 @@ def test_what_a_login_shell_prints_first_is_left_out() -> None:
         (('"mtu":9000', '"mtu":-9000'), ('section "ip_json"', "mtu")),
         (('"prefixlen":24', '"prefixlen":99'), ("not an address", "10.9.0.1")),
         (("== cpus\n2", "== cpus\nmany"), ('section "cpus"', "many")),
-        (("== cpus\n2", "== cpus"), ("did not say its cpus",)),
-        (("== cpus\n2\n", ""), ("did not say its cpus",)),
+        (("== cpus\n2", "== cpus"), ("its cpus",)),
+        (("== cpus\n2\n", ""), ("its cpus",)),
         (("== facts", "== facts\nno colon here"), ('section "facts"', "no colon here")),
         (("== ip_json", "== other"), ("no working ip",)),
         (("== facts", "== hostname\nn9\n== facts"), ("'hostname' comes twice",)),
@@ -158,7 +158,7 @@ def test_the_line_named_is_the_line_meant() -> None:
 
 
 def test_an_answer_without_a_single_section_is_refused() -> None:
-    with pytest.raises(ProbeError, match="did not say its hostname"):
+    with pytest.raises(ProbeError, match="its hostname"):
         parse_probe("n1", "== fabricgauge-probe 1\n== end\n")
 
 

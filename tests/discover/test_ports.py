@@ -6,7 +6,7 @@ from tests import rdma_nodes as nodes
 from tests.rdma_nodes import Card, answer
 
 from fabricgauge.ceiling.technologies import ceiling
-from fabricgauge.discover.interface import fabric_of
+from fabricgauge.discover.interface import parse_fabric
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Fabric, Network
@@ -18,7 +18,7 @@ PCIE4_X16 = 16 * 16e9 * 128 / 130 / 8 * 512 / 532
 def fabric(*each: tuple[Card, ...]) -> Fabric:
     """Nodes c1, c2, … with these cards."""
     raw = {f"c{number}": answer(number, cards) for number, cards in enumerate(each, 1)}
-    found = fabric_of(raw, tuple(raw), (), virtual=False)
+    found = parse_fabric(raw, tuple(raw), (), virtual=False)
     assert not found.unreached
     return found
 
@@ -110,7 +110,7 @@ def test_a_lid_that_comes_twice_tells_two_fabrics_of_one_prefix() -> None:
 
 def test_nodes_of_one_kernel_show_the_same_ports_and_are_not_joined_by_them() -> None:
     raw = {f"c{n}": answer(n, nodes.NDR).replace(f"b-c{n}", "b-host") for n in (1, 2)}
-    assert fabric_of(raw, ("c1", "c2"), (), virtual=True).networks == ()
+    assert parse_fabric(raw, ("c1", "c2"), (), virtual=True).networks == ()
 
 
 def test_rdma_over_ethernet_without_an_address_reaches_nobody_that_is_known() -> None:
@@ -127,7 +127,7 @@ def test_interface_and_port_of_one_function_have_one_adapter() -> None:
 def test_a_port_that_is_down_is_no_member() -> None:
     raw = {f"c{n}": answer(n, nodes.HDR) for n in (1, 2, 3)}
     raw["c3"] = raw["c3"].replace("state: 4: ACTIVE", "state: 1: DOWN")
-    found = named(fabric_of(raw, ("c1", "c2", "c3"), (), virtual=False), "infiniband")
+    found = named(parse_fabric(raw, ("c1", "c2", "c3"), (), virtual=False), "infiniband")
     assert [one.node for one in found.members] == ["c1", "c2"]
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricgauge.discover.subnets import FreeEndpoints, Subnet, networks
+from fabricgauge.discover.subnets import FreeEndpoints, Subnet, join_networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Address, DeclaredNetwork, Interface, Network, Node, Shaper
@@ -34,7 +34,7 @@ def names(found: tuple[Network, ...]) -> list[str]:
 
 
 def test_interfaces_are_matched_by_subnet_not_by_name() -> None:
-    found = networks(
+    found = join_networks(
         (node("a", port("eth0", "10.0.0.1/24")), node("b", port("eth1", "10.0.0.2/24"))), ()
     )
     assert names(found) == ["10.0.0.0/24"]
@@ -42,13 +42,13 @@ def test_interfaces_are_matched_by_subnet_not_by_name() -> None:
 
 
 def test_a_subnet_of_one_node_is_no_network() -> None:
-    assert networks((node("a", port("e", "10.0.0.1/24")), node("b", port("e"))), ()) == ()
+    assert join_networks((node("a", port("e", "10.0.0.1/24")), node("b", port("e"))), ()) == ()
 
 
 @pytest.mark.parametrize("cidr", ["127.0.0.{}/8", "169.254.0.{}/16", "fe80::{}/64", "224.0.0.{}/4"])
 def test_loopback_and_link_local_join_nothing(cidr: str) -> None:
     nodes = tuple(node(name, port("e", cidr.format(n))) for n, name in ((1, "a"), (2, "b")))
-    assert networks(nodes, ()) == ()
+    assert join_networks(nodes, ()) == ()
 
 
 def test_an_address_kept_on_the_loopback_interface_joins_nothing() -> None:
@@ -56,19 +56,19 @@ def test_an_address_kept_on_the_loopback_interface_joins_nothing() -> None:
         node(name, port("lo", f"10.0.0.{n}/24", driver="loopback"))
         for n, name in enumerate("ab", 1)
     )
-    assert networks(nodes, ()) == ()
+    assert join_networks(nodes, ()) == ()
 
 
 def test_a_private_bridge_with_one_address_everywhere_joins_nothing() -> None:
     nodes = tuple(node(name, port("docker0", "172.17.0.1/16", driver="bridge")) for name in "abc")
-    assert networks(nodes, ()) == ()
+    assert join_networks(nodes, ()) == ()
 
 
 def test_two_nodes_with_one_address_are_a_network_only_where_it_was_declared() -> None:
     declared = (DeclaredNetwork("data", "10.0.0.0/24", 40e9, "site.toml, line 3"),)
     nodes = tuple(node(name, port("e", "10.0.0.1/24")) for name in "ab")
-    assert names(networks(nodes, declared)) == ["data"]
-    assert networks(nodes, ()) == ()
+    assert names(join_networks(nodes, declared)) == ["data"]
+    assert join_networks(nodes, ()) == ()
 
 
 def bridge(name: str, cidr: str, carrier: bool = True) -> Interface:
@@ -85,9 +85,9 @@ BIPS = (("a", "172.17.42.1/16"), ("b", "172.17.0.1/16"), ("c", "172.17.0.1/16"))
 
 
 def test_bridges_without_a_carrier_join_nothing() -> None:
-    assert networks(tuple(node(n, bridge("docker0", c, False)) for n, c in BIPS), ()) == ()
+    assert join_networks(tuple(node(n, bridge("docker0", c, False)) for n, c in BIPS), ()) == ()
     apart = (("a", "172.17.0.1/16"), ("b", "172.17.0.2/16"))
-    assert networks(tuple(node(n, bridge("docker0", c, False)) for n, c in apart), ()) == ()
+    assert join_networks(tuple(node(n, bridge("docker0", c, False)) for n, c in apart), ()) == ()
 
 
 @pytest.mark.parametrize("driver", ["veth", "tun"])
@@ -95,13 +95,13 @@ def test_bridges_of_containers_and_guests_alone_join_nothing(driver: str) -> Non
     nodes = tuple(
         node(f"n{n}", bridge("cni0", f"10.88.0.{n}/16"), slave("cni0", driver)) for n in (1, 2)
     )
-    assert networks(nodes, ()) == ()
+    assert join_networks(nodes, ()) == ()
     declared = (DeclaredNetwork("d", "10.88.0.0/16", 1e9, "x"),)
-    assert names(networks(nodes, declared)) == ["d"]
+    assert names(join_networks(nodes, declared)) == ["d"]
 
 
 def test_one_address_on_bridges_whose_ports_nobody_says_joins_nothing() -> None:
-    assert networks(tuple(node(n, bridge("docker0", c)) for n, c in BIPS), ()) == ()
+    assert join_networks(tuple(node(n, bridge("docker0", c)) for n, c in BIPS), ()) == ()
 
 
 def test_bridges_with_a_port_to_the_outside_are_a_network_even_with_one_address_twice() -> None:
@@ -110,13 +110,13 @@ def test_bridges_with_a_port_to_the_outside_are_a_network_even_with_one_address_
         node(f"n{n}", bridge("br0", cidr, carrier=n > 0), slave("br0", "ixgbe"))
         for n, cidr in enumerate(cidrs)
     )
-    (found,) = networks(nodes, ())
+    (found,) = join_networks(nodes, ())
     assert len(found.members) == 3
 
 
 def test_bridges_with_a_carrier_whose_ports_nobody_says_are_a_network() -> None:
     nodes = tuple(node(f"n{n}", bridge("br0", f"10.1.0.{n}/24")) for n in (1, 2))
-    assert len(networks(nodes, ())) == 1
+    assert len(join_networks(nodes, ())) == 1
 
 
 def vxlan(number: int, *below: str, speed_bit_s: float | None = 1e10) -> Node:
@@ -133,19 +133,24 @@ def test_a_tunnel_has_the_rate_of_the_port_below_it(speed_bit_s: float | None) -
     nodes = [vxlan(n, f"10.77.0.{n}/24", speed_bit_s=speed_bit_s) for n in (1, 2)]
     stated = DeclaredNetwork("net1", "10.77.0.0/24", 1e10, "site.toml")
     declared = () if speed_bit_s else (stated,)
-    (tunnel,) = [one for one in networks(tuple(nodes), declared) if one.subnet == "10.88.0.0/24"]
+    (tunnel,) = [
+        one for one in join_networks(tuple(nodes), declared) if one.subnet == "10.88.0.0/24"
+    ]
     assert tunnel.rate_bit_s == 1e10
     assert "n1:eth0, below vx0" in tunnel.rate_origin
     assert (tunnel.tunnel_bytes, tunnel.burst_bytes) == (50, 32768)
 
 
 def test_a_tunnel_over_ipv6_adds_the_larger_header() -> None:
-    (_, tunnel) = networks(tuple(vxlan(n, f"fd00::{n}/64") for n in (1, 2)), ())
+    nodes = tuple(vxlan(n, f"fd00::{n}/64") for n in (1, 2))
+    (_, tunnel) = join_networks(nodes, ())
     assert {tunnel.tunnel_bytes, _.tunnel_bytes} == {0, 70}
 
 
 def test_a_tunnel_over_a_port_of_unknown_rate_has_none() -> None:
-    (_, tunnel) = networks(tuple(vxlan(n, f"10.77.0.{n}/24", speed_bit_s=None) for n in (1, 2)), ())
+    (_, tunnel) = join_networks(
+        tuple(vxlan(n, f"10.77.0.{n}/24", speed_bit_s=None) for n in (1, 2)), ()
+    )
     assert isinstance(tunnel.rate_bit_s, Skipped)
 
 
@@ -155,10 +160,10 @@ def test_a_bridge_has_the_rate_of_its_only_port_to_the_outside() -> None:
         return node(f"n{number}", bridge("br0", f"10.1.0.{number}/24"), *ports)
 
     guest = msgspec.structs.replace(port("tap0", driver="tun", speed_bit_s=None), master="br0")
-    (network,) = networks((host(1, guest), host(2)), ())
+    (network,) = join_networks((host(1, guest), host(2)), ())
     assert network.rate_bit_s == 1e9
     second = msgspec.structs.replace(port("s1"), master="br0")
-    (network,) = networks((host(1, second), host(2)), ())
+    (network,) = join_networks((host(1, second), host(2)), ())
     assert isinstance(network.rate_bit_s, Skipped)
 
 
@@ -176,7 +181,7 @@ def test_a_bridge_sends_through_the_token_bucket_of_its_only_port(more: int, bur
         return node(f"n{number}", bridge("br0", f"10.1.0.{number}/24"), *ports)
 
     declared = (DeclaredNetwork("data", "10.1.0.0/24", 1e9, "declared"),)
-    (network,) = networks((host(1), host(2)), declared)
+    (network,) = join_networks((host(1), host(2)), declared)
     assert network.burst_bytes == burst
 
 
@@ -186,7 +191,7 @@ def test_the_fastest_port_gives_the_rate_and_its_driver_is_quoted() -> None:
         port("e0", "10.0.0.2/24", speed_bit_s=10e9),
     )
     for nodes in ((node("a", fast), node("b", slow)), (node("b", slow), node("a", fast))):
-        found = networks(nodes, ())[0]
+        found = join_networks(nodes, ())[0]
         assert found.rate_bit_s == 10e9
         assert found.rate_origin == (
             "a:e0's driver reports 10 Gb/s, the fastest port of the network"
@@ -194,7 +199,7 @@ def test_the_fastest_port_gives_the_rate_and_its_driver_is_quoted() -> None:
 
 
 def test_one_unknown_rate_leaves_the_networks_rate_unknown() -> None:
-    found = networks(
+    found = join_networks(
         (
             node("a", port("e", "10.0.0.1/24")),
             node("b", port("e", "10.0.0.2/24", speed_bit_s=None)),
@@ -207,7 +212,7 @@ def test_one_unknown_rate_leaves_the_networks_rate_unknown() -> None:
 def test_a_declaration_names_the_network_and_its_rate_counts() -> None:
     declared = (DeclaredNetwork("data", "10.0.0.0/16", 40e9, "site.toml, line 3"),)
     nodes = (node("a", port("e", "10.0.0.1/24")), node("b", port("e", "10.0.0.2/24")))
-    found = networks(nodes, declared)
+    found = join_networks(nodes, declared)
     assert names(found) == ["data"]
     assert (found[0].subnet, found[0].rate_bit_s) == ("10.0.0.0/16", 40e9)
     assert found[0].rate_origin == "site.toml, line 3"
@@ -222,7 +227,7 @@ def test_the_most_specific_declaration_gets_the_address() -> None:
         node(name, port("e0", f"10.1.0.{n}/16"), port("e1", f"10.2.0.{n}/16"))
         for n, name in enumerate("ab", 1)
     )
-    found = {network.name: network for network in networks(nodes, declared)}
+    found = {network.name: network for network in join_networks(nodes, declared)}
     assert {m.ip for m in found["narrow"].members} == {"10.1.0.1", "10.1.0.2"}
     assert {m.ip for m in found["wide"].members} == {"10.2.0.1", "10.2.0.2"}
 
@@ -234,7 +239,7 @@ def test_a_node_with_a_wrong_mask_stays_in_its_neighbours_network() -> None:
         node("c", port("e", "10.0.0.3/30")),
         node("d", port("e", "10.0.0.4/8")),
     )
-    found = networks(nodes, ())
+    found = join_networks(nodes, ())
     assert names(found) == ["10.0.0.0/24"]
     assert {m.node for m in found[0].members} == {"a", "b", "c", "d"}
 
@@ -244,38 +249,38 @@ def test_a_services_address_beside_the_nodes_own_is_no_end() -> None:
         other = own.replace("1/", "2/")
         nodes = (node("a", port("e", service, own)), node("b", port("e", other)))
         for declared in ((), (DeclaredNetwork("d", other, 1e9, "x"),)):
-            (found,) = networks(nodes, declared)
+            (found,) = join_networks(nodes, declared)
             assert [m.ip for m in found.members] == [own.partition("/")[0], other.partition("/")[0]]
 
 
 def test_routed_addresses_of_one_alone_join_nodes_where_there_are_no_others() -> None:
     nodes = tuple(node(name, port("e", f"10.0.0.{n}/31")) for n, name in enumerate("ab"))
-    assert names(networks(nodes, ())) == ["10.0.0.0/31"]
+    assert names(join_networks(nodes, ())) == ["10.0.0.0/31"]
 
 
 def test_two_nodes_with_different_masks_still_share_a_network() -> None:
     nodes = (node("a", port("e", "10.0.0.1/24")), node("b", port("e", "10.0.0.2/16")))
-    assert names(networks(nodes, ())) == ["10.0.0.0/24"] or names(networks(nodes, ())) == [
-        "10.0.0.0/16"
-    ]
+    assert names(join_networks(nodes, ())) == ["10.0.0.0/24"] or names(
+        join_networks(nodes, ())
+    ) == ["10.0.0.0/16"]
 
 
 def test_ipv6_beside_ipv4_is_not_a_second_network_unless_declared() -> None:
     nodes = tuple(
         node(name, port("e", f"10.0.0.{n}/24", f"fd00::{n}/64")) for n, name in enumerate("ab", 1)
     )
-    assert names(networks(nodes, ())) == ["10.0.0.0/24"]
+    assert names(join_networks(nodes, ())) == ["10.0.0.0/24"]
     declared = (DeclaredNetwork("six", "fd00::/64", 1e9, "x"),)
-    assert names(networks(nodes, declared)) == ["six", "10.0.0.0/24"]
+    assert names(join_networks(nodes, declared)) == ["six", "10.0.0.0/24"]
 
 
 def test_ipv6_alone_is_a_network() -> None:
     nodes = tuple(node(name, port("e", f"fd00::{n}/64")) for n, name in enumerate("ab", 1))
-    assert names(networks(nodes, ())) == ["fd00::/64"]
+    assert names(join_networks(nodes, ())) == ["fd00::/64"]
 
 
 def test_timestamps_off_at_one_member_and_the_largest_burst_are_kept() -> None:
-    found = networks(
+    found = join_networks(
         (
             node("a", port("e", "10.0.0.1/24", burst=16384), timestamps="0"),
             node("b", port("e", "10.0.0.2/24", burst=32768, mtu=9000)),
@@ -289,7 +294,7 @@ def test_timestamps_off_at_one_member_and_the_largest_burst_are_kept() -> None:
 
 def test_a_declared_subnet_that_is_none_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match=r"data \(site\.toml\)"):
-        networks((), (DeclaredNetwork("data", "10.0.0.300/24", 1e9, "site.toml"),))
+        join_networks((), (DeclaredNetwork("data", "10.0.0.300/24", 1e9, "site.toml"),))
 
 
 ips = st.tuples(st.integers(1, 3), st.integers(0, 3), st.integers(1, 6), st.integers(6, 32))
@@ -310,12 +315,12 @@ def test_each_address_is_in_one_network_at_most_and_each_network_joins_two_nodes
         DeclaredNetwork(f"d{k}", "{}.{}.0.{}/{}".format(*ip), 1e9, "x")
         for k, ip in enumerate(declared)
     )
-    found = networks(nodes, wanted)
+    found = join_networks(nodes, wanted)
     members = [(m.node, m.interface, m.ip) for network in found for m in network.members]
     assert len(members) == len(set(members))
     assert all(len({m.node for m in network.members}) >= 2 for network in found)
     assert len({network.name for network in found}) == len(found)
-    assert networks(nodes, wanted) == found
+    assert join_networks(nodes, wanted) == found
 
 
 def test_a_port_without_a_link_does_not_hide_the_rate_of_the_others() -> None:
@@ -323,7 +328,7 @@ def test_a_port_without_a_link_does_not_hide_the_rate_of_the_others() -> None:
     nodes = (
         node("a", port("e", "10.0.0.1/24")), node("b", port("e", "10.0.0.2/24")), node("c", down)
     )  # fmt: skip
-    (found,) = networks(nodes, ())
+    (found,) = join_networks(nodes, ())
     assert found.rate_bit_s == 1e9
     assert len(found.members) == 3
 
@@ -333,21 +338,21 @@ def test_subnets_of_one_link_each_are_no_work_that_grows_with_their_square() -> 
     looked = 0
 
     class Counted(FreeEndpoints):
-        def _numbers(self, subnet: Subnet) -> list[int]:
+        def _find_numbers(self, subnet: Subnet) -> list[int]:
             nonlocal looked
-            found = super()._numbers(subnet)
+            found = super()._find_numbers(subnet)
             looked += len(found)
             return found
 
     nodes = tuple(node(f"n{n}", port("e", f"10.{n // 128}.{n % 128}.1/31")) for n in range(2000))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fabricgauge.discover.subnets.FreeEndpoints", Counted)
-        assert networks(nodes, ()) == ()
+        assert join_networks(nodes, ()) == ()
     assert looked <= 2 * len(nodes)
 
 
 def rails(*nodes: Node, declared: tuple[DeclaredNetwork, ...] = ()) -> dict[str, set[str]]:
-    found = networks(nodes, declared, by_rail=True)
+    found = join_networks(nodes, declared, by_rail=True)
     return {one.name: {f"{m.node}:{m.interface}" for m in one.members} for one in found}
 
 
@@ -366,7 +371,7 @@ def test_interfaces_of_one_subnet_are_rails_by_their_names() -> None:
         "10.0.0.0/24-rail2": {"a:ib1", "b:ib1", "c:ib1"},
     }
     # Nobody else tells rails apart.
-    assert names(networks(nodes, ())) == ["10.0.0.0/24"]
+    assert names(join_networks(nodes, ())) == ["10.0.0.0/24"]
 
 
 def test_where_names_differ_rails_go_by_place_if_all_are_alike() -> None:
@@ -382,7 +387,7 @@ def test_each_rail_has_the_rate_of_its_own_ports() -> None:
         node(n, port("e0", f"10.0.0.{at}/24", speed_bit_s=1e11), port("e1", f"10.0.0.1{at}/24"))
         for at, n in enumerate("ab", 1)
     )
-    assert [one.rate_bit_s for one in networks(tuple(nodes), (), by_rail=True)] == [1e11, 1e9]
+    assert [one.rate_bit_s for one in join_networks(tuple(nodes), (), by_rail=True)] == [1e11, 1e9]
 
 
 @given(st.integers(2, 6), st.booleans())
@@ -393,4 +398,4 @@ def test_one_interface_in_each_subnet_is_no_rail(count: int, aliases: bool) -> N
              port("e1", f"10.1.0.{at}/24"))
         for at in range(1, count + 1)
     )  # fmt: skip
-    assert networks(nodes, (), by_rail=True) == networks(nodes, ())
+    assert join_networks(nodes, (), by_rail=True) == join_networks(nodes, ())

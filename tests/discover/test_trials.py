@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.discover.parse_trials import Tried, take
+from fabricgauge.discover.parse_trials import TrialResults, add_answer
 from fabricgauge.discover.partners import Echo, NodeTrial
 from fabricgauge.discover.probe import NodeAnswer
-from fabricgauge.discover.trials import REST_S, try_out
+from fabricgauge.discover.trials import GRACE_S, run_trials
 from fabricgauge.model.fabric import Fabric, Member, Network, Node
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.preflight import TRIALS, Preflight, Trial
@@ -34,7 +34,7 @@ def tried(
     net = Network("lo", "127.0.0.0/8", "ethernet", 1e9, "declared", members)
     fabric = Fabric(tuple(node(name) for name in hosts), (), (net,))
     access = HostAccess("test", tuple(Host(name, prefix) for name, prefix in hosts.items()))
-    return try_out(access, fabric, (net,), seconds, keep=lambda name, raw: None, wanted=wanted)
+    return run_trials(access, fabric, (net,), seconds, keep=lambda name, raw: None, selected=wanted)
 
 
 @pytest.mark.parametrize("wanted", ["echoes", "wholes", "large", "names", "clocks", "counters"])
@@ -76,7 +76,7 @@ def test_a_remote_shell_hands_the_words_on_as_they_are() -> None:
     """As ssh does, the far side's shell reads one line."""
     host = Host("it's $(odd)", ("sh", "-c"), remote_shell=True)
     fabric = Fabric((node(host.node),), (), ())
-    found = try_out(HostAccess("test", (host,)), fabric, (), 0.1, keep=lambda name, raw: None)
+    found = run_trials(HostAccess("test", (host,)), fabric, (), 0.1, keep=lambda name, raw: None)
     assert found.untried == {}
     assert [(look.name, look.addresses) for look in found.lookups] == [(host.node, ())]
 
@@ -111,7 +111,7 @@ def test_what_does_not_end_is_ended_in_time(tmp_path: Path) -> None:
     began = time.monotonic()
     with SCRIPT.open("rb") as script:
         done = subprocess.run(argv, stdin=script, capture_output=True, text=True, timeout=25)
-    assert time.monotonic() - began < 1 + REST_S
+    assert time.monotonic() - began < 1 + GRACE_S
     assert done.stdout.endswith("== end\n")
     assert "== name" not in done.stdout
 
@@ -122,8 +122,8 @@ def test_the_sum_of_many_echoes_is_kept() -> None:
     with SCRIPT.open("rb") as script:
         done = subprocess.run(argv, stdin=script, capture_output=True, text=True, timeout=30)
     echo = Echo("lo", "c1", "lo", "127.0.0.1", "c1", "127.0.0.1", 56, False, 20)
-    found = Tried()
-    take(found, NodeAnswer("c1", done.stdout, ""), NodeTrial((echo,), ()))
+    found = TrialResults()
+    add_answer(found, NodeAnswer("c1", done.stdout, ""), NodeTrial((echo,), ()))
     if "ping" in found.untried:
         assert "no ping program" in found.untried["ping"]
         pytest.skip(found.untried["ping"])

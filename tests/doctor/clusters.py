@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from fabricgauge.discover.subnets import networks as joining
+from fabricgauge.discover.subnets import join_networks as joining
 from fabricgauge.doctor.examining import examine
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Fabric, Interface, Member, Network, Node

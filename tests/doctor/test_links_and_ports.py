@@ -13,7 +13,7 @@ from tests.doctor.clusters import (
     with_inventory,
 )
 
-from fabricgauge.discover.subnets import networks
+from fabricgauge.discover.subnets import join_networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import DeclaredNetwork, Network, Shaper, Unreached
 from fabricgauge.model.finding import Command, Severity
@@ -108,10 +108,12 @@ def test_a_port_that_fell_back_is_named_with_both_rates() -> None:
 def test_a_member_that_is_faster_than_most_makes_nobody_slow() -> None:
     fast = with_interface(clean(), "c1:eth0", speed_bit_s=400e9)
     nodes = fast.fabric.nodes
-    (found,) = networks(nodes, ())[:1]  # as discovery takes the rate from the fastest port
+    (found,) = join_networks(nodes, ())[:1]  # as discovery takes the rate from the fastest port
     assert found.rate_bit_s == 400e9
     assert findings(clusters.with_network(fast, "eth", **rates(found))) == []
-    declared = networks(nodes, (DeclaredNetwork("eth", "10.1.0.0/24", 400e9, "a site file"),))[0]
+    declared = join_networks(nodes, (DeclaredNetwork("eth", "10.1.0.0/24", 400e9, "a site file"),))[
+        0
+    ]
     slow = only(clusters.with_network(fast, "eth", **rates(declared)))
     assert (slow.check, slow.nodes) == ("rate", ("c2", "c3", "c4"))
 

@@ -7,7 +7,7 @@ from tests import rdma_nodes as nodes
 from tests.discover.test_ports import named
 from tests.rdma_nodes import Card, answer
 
-from fabricgauge.discover.interface import fabric_of
+from fabricgauge.discover.interface import parse_fabric
 from fabricgauge.doctor.examining import examine
 from fabricgauge.model.adapter import PATH_MTUS, roce_mtu
 from fabricgauge.model.fabric import Fabric
@@ -31,7 +31,7 @@ def fabric(card: Card, *each: tuple[int, int]) -> Fabric:
         told = DEVINFO.format(device=card.device, most=4096, active=active, layer=card.layer)
         text = answer(number, (card._replace(mtu=mtu),))
         raw[f"c{number}"] = text.replace("== settings", f"== ibv_devinfo\n{told}== settings")
-    return fabric_of(raw, tuple(raw), (), virtual=False)
+    return parse_fabric(raw, tuple(raw), (), virtual=False)
 
 
 def findings(card: Card, *each: tuple[int, int]) -> tuple[Finding, ...]:

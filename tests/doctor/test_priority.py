@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests import rdma_nodes as nodes
 from tests.rdma_nodes import Card, answer
 
-from fabricgauge.discover.interface import fabric_of
-from fabricgauge.discover.printouts.lines import pairs
-from fabricgauge.discover.printouts.priorities import priorities
-from fabricgauge.discover.probe import probe_script
+from fabricgauge.discover.interface import parse_fabric
+from fabricgauge.discover.printouts.lines import parse_pairs
+from fabricgauge.discover.printouts.priorities import parse_priorities
+from fabricgauge.discover.probe import read_script
 from fabricgauge.doctor.examining import examine
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Checked, Finding, Severity
@@ -45,7 +45,7 @@ def checked(*each: str, cards: tuple[Card, ...] = nodes.ROCE) -> Checked:
         for card, told in zip(cards, text.split("|"), strict=True):
             head = f"== rdma-port 1 {card.device}\n"
             raw[f"c{number}"] = raw[f"c{number}"].replace(head, f"{head}{told}\n")
-    (one,) = examine(Preflight(fabric_of(raw, tuple(raw), (), virtual=False), ()), {"priority"})
+    (one,) = examine(Preflight(parse_fabric(raw, tuple(raw), (), virtual=False), ()), {"priority"})
     return one
 
 
@@ -154,7 +154,7 @@ def test_what_is_written_is_read(
 ) -> None:
     table = " ".join(f"{dscp}:{to}" for dscp, to in mapped)
     text = f"traffic_class: Global tclass={sent}\n{pfc(*lossless)}\ndscp-prio: {table} "
-    found = priorities(pairs(text), "p")
+    found = parse_priorities(parse_pairs(text), "p")
     assert (found.traffic_class, found.pfc) == (sent, tuple(sorted(lossless)))
     assert found.mapped == tuple(mapped)
 
@@ -164,7 +164,7 @@ KEYS = ("traffic_class", "default_roce_tos", "prio-pfc", "dscp-prio")
 
 @given(st.dictionaries(st.sampled_from(KEYS), st.text() | st.from_regex(r"[0-9:onf =]{0,12}")))
 def test_any_text_is_read_within_bounds_or_not_known(values: dict[str, str]) -> None:
-    found = priorities(values, "p")
+    found = parse_priorities(values, "p")
     for number in (found.traffic_class, found.cm_tos):
         assert number == "unset" or isinstance(number, Skipped) or 0 <= int(number) <= 255
     assert isinstance(found.pfc, Skipped) or set(found.pfc) <= set(range(8))
@@ -206,13 +206,13 @@ def test_the_quick_probe_asks_roce_ports_alone(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     (tmp_path / "bin/dcb").chmod(0o755)
-    script = probe_script().replace("/sys/", f"{tmp_path}/")
+    script = read_script().replace("/sys/", f"{tmp_path}/")
     script = script.replace("PATH=$PATH", f"PATH={tmp_path}/bin:$PATH")
     done = subprocess.run(["sh", "-s"], input=script, capture_output=True, text=True, timeout=30)
     section = done.stdout.split("== rdma-port 1 mlx5_0\n")[1].split("\n== ")[0]
-    found = priorities(pairs(section), "p")
+    found = parse_priorities(parse_pairs(section), "p")
     if told is None:
-        assert not set(KEYS) & set(pairs(section))
+        assert not set(KEYS) & set(parse_pairs(section))
     else:
         assert (found.traffic_class, found.cm_tos, found.pfc) == (told, 105, (3,))
         assert found.mapped == ((0, 0), (24, 2), (24, 3), (48, 6))

@@ -9,10 +9,10 @@ from tests.fuzz.mutations import FIXTURES, Lines, broken
 from fabricgauge.configure.export import fsid_of, lowest_free_fsid, parse_exports
 from fabricgauge.configure.hosts import correct_hosts
 from fabricgauge.configure.image import with_memlock
-from fabricgauge.discover.parse_trials import Tried, take
+from fabricgauge.discover.parse_trials import TrialResults, add_answer
 from fabricgauge.discover.partners import Echo, NodeTrial
 from fabricgauge.discover.probe import NodeAnswer
-from fabricgauge.discover.sections import by_node
+from fabricgauge.discover.sections import split_by_node
 
 EXPORTS = b"""/home *(rw,no_subtree_check,fsid=10,no_root_squash)
 /opt/ohpc/pub *(ro,no_subtree_check,fsid=11) 10.0.0.0/8(rw,fsid=0)
@@ -36,7 +36,7 @@ LABELLED = b"c1: eth0 up\nc2: eth0 down\nc[3-4]: both\n"
 
 def _trials(text: str) -> None:
     echo = Echo("net1", "c1", "eth0", "10.0.0.1", "c2", "10.0.0.2", 56, False, 5)
-    take(Tried(), NodeAnswer("c1", text, ""), NodeTrial((echo,), ("c2",)))
+    add_answer(TrialResults(), NodeAnswer("c1", text, ""), NodeTrial((echo,), ("c2",)))
 
 
 def _exports(text: str) -> None:
@@ -57,8 +57,8 @@ def _limits(text: str) -> None:
 
 
 def _labelled(text: str) -> None:
-    by_node(text, ("c1", "c2"))
-    by_node(text)
+    split_by_node(text, ("c1", "c2"))
+    split_by_node(text)
 
 
 #: A parser by its name: what it must stand, and what it is given broken.

@@ -11,9 +11,9 @@ import msgspec
 from tests.fuzz.mutations import FIXTURES, Lines, broken
 
 from fabricgauge.app.survey import concluded
-from fabricgauge.discover.interface import surveyed_fabric
+from fabricgauge.discover.interface import build_surveyed_fabric
 from fabricgauge.discover.printouts.table import parse_named
-from fabricgauge.discover.survey.understand import ANSWER, understood
+from fabricgauge.discover.survey.understand import ANSWER, build_inventory
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.report.content.discovery import KIND
 from fabricgauge.report.formats import formats_of
@@ -31,7 +31,9 @@ def recorded() -> tuple[Lines, ...]:
 @cache
 def sound() -> tuple[Inventory, ...]:
     texts = (b"".join(lines).decode() for lines in recorded())
-    return tuple(understood(f"s{n}", {ANSWER: t}, "", parse_named) for n, t in enumerate(texts))
+    return tuple(
+        build_inventory(f"s{n}", {ANSWER: t}, "", parse_named) for n, t in enumerate(texts)
+    )
 
 
 def input_of(seed: int, number: int) -> str:
@@ -48,11 +50,11 @@ def input_of(seed: int, number: int) -> str:
 
 def complaints(text: str) -> Iterator[str]:
     """What is wrong with the reading of one answer."""
-    found = understood("c1", {ANSWER: text}, "", parse_named)
+    found = build_inventory("c1", {ANSWER: text}, "", parse_named)
     if _decode(msgspec.json.encode(found)) != found:
         yield "the inventory changes when it is written and read"
     nodes = (found, *sound())
-    surveyed = concluded(nodes, surveyed_fabric(nodes, (), virtual=False))
+    surveyed = concluded(nodes, build_surveyed_fabric(nodes, (), virtual=False))
     page = formats_of(KIND)["terminal"](surveyed, Setting(verbose=True))
     if not page.replace("\n", "").isprintable():
         yield "the page holds a sign that a terminal obeys"

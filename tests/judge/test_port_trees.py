@@ -99,7 +99,7 @@ def test_octets_of_each_driver_are_found_or_lacking(driver: str, tmp_path: Path)
         found = now.rx_bytes - was.rx_bytes, now.tx_bytes - was.tx_bytes
         assert found == (1000 * unit, 3000 * unit)
     else:
-        rises = before.rises_until(after)[port]
+        rises = before.compute_rises(after)[port]
         assert own_octets(rises) == ((1000, 3000) if unit else None)
 
 

@@ -15,7 +15,7 @@ from fabricgauge.app.programs import Suite, engine_for, suite_for
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target, about, discovered, located
-from fabricgauge.discover.port_ends import ends_of
+from fabricgauge.discover.port_ends import list_port_endpoints
 from fabricgauge.doctor.reachability import ConnectionFault, find_connection_faults
 from fabricgauge.engines.simgrid import simulated_engine
 from fabricgauge.model.absence import Skipped
@@ -198,8 +198,10 @@ def _as_ports(fabric: Fabric, tool: Tool, network: Network) -> Network:
     """Return an IPoIB network with the links of the RDMA ports below it, if they are known."""
     member = network.members[0]
     node = fabric.node(member.node)
-    ends = () if isinstance(node, Skipped) else ends_of(member.node, node)
-    ports = {(member.node, end.port.name) for end in ends if member.interface in end.over}
+    ends = () if isinstance(node, Skipped) else list_port_endpoints(member.node, node)
+    ports = {
+        (member.node, end.port.name) for end in ends if member.interface in end.upper_interfaces
+    }
     single = (network for network in fabric.networks if network.rails == 1)
     joins = (
         network for network in single if ports & {(to.node, to.interface) for to in network.members}

@@ -11,7 +11,7 @@ import msgspec
 
 from fabricgauge.discover.printouts import nvidia_smi, rocm_smi
 from fabricgauge.discover.printouts.parts import Parts
-from fabricgauge.discover.survey.same import gpus
+from fabricgauge.discover.survey.same import merge_gpus
 from fabricgauge.files.reading import opened
 from fabricgauge.model.gpu_pairs import GpuTopology
 from fabricgauge.model.nccl import SUITES, NcclDump, NcclEvidence
@@ -54,7 +54,7 @@ class Beside(msgspec.Struct):
             return None
         said = [(name, gpu) for name, parts in self.printouts for gpu in parts.gpus]
         links = next((parts.gpu_links for _, parts in self.printouts if parts.gpu_links), ())
-        return GpuTopology(", ".join(name for name, _ in self.printouts), gpus(said), links)
+        return GpuTopology(", ".join(name for name, _ in self.printouts), merge_gpus(said), links)
 
 
 def read_dump(path: Path, name: str, within: Path | None = None) -> NcclDump | UnparsedLine | None:

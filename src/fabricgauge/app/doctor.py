@@ -8,8 +8,8 @@ import msgspec
 
 from fabricgauge.app.connectivity import connectivity
 from fabricgauge.app.survey import read_bundle, surveyed
-from fabricgauge.discover.likeness.classes import classes
-from fabricgauge.discover.trials import try_out
+from fabricgauge.discover.likeness.classes import classify_nodes
+from fabricgauge.discover.trials import run_trials
 from fabricgauge.doctor.checks import CHECKS
 from fabricgauge.doctor.checks.names import NAMES
 from fabricgauge.doctor.examining import examine
@@ -64,7 +64,7 @@ def diagnose(asked: DoctorRequest, stage: Stage) -> Diagnosis:
     stage("letting them try each other")
     counted = _counted(len(fabric.nodes), stage)
     networks = fabric.ip_networks
-    preflight = try_out(access, fabric, networks, asked.seconds, keep=counted, wanted=wanted)
+    preflight = run_trials(access, fabric, networks, asked.seconds, keep=counted, selected=wanted)
     if "connect" in wanted:
         preflight = _connected(preflight, asked.access, stage)
     return diagnosis(_with(preflight, inventories, asked.head), asked.checks)
@@ -134,7 +134,9 @@ def diagnose_bundle(
 
 
 def _with(preflight: Preflight, inventories: tuple[Inventory, ...], head: str = "") -> Preflight:
-    alike = tuple(one.nodes for one in classes([one for one in inventories if one.name != head]))
+    alike = tuple(
+        one.nodes for one in classify_nodes([one for one in inventories if one.name != head])
+    )
     return msgspec.structs.replace(preflight, inventories=inventories, alike=alike)
 
 

@@ -11,7 +11,7 @@ import msgspec
 from fabricgauge.app.breakage import FailedLaunch, find_culprits, with_findings
 from fabricgauge.app.notes import with_link_changes
 from fabricgauge.app.run_context import RunContext
-from fabricgauge.discover.ranks import rank_states
+from fabricgauge.discover.ranks import find_rank_states
 from fabricgauge.evidence.links import FlapWatch
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.host_access import LaunchCommand
@@ -177,7 +177,7 @@ class _LaunchWatch:
         """Check if the launch cannot go on: a rank is lost, or a connection is not answered."""
         if self._asks and silent_s >= self._due_s:
             self._due_s = silent_s + QUIET_S
-            ranks = rank_states(self._access, self._nodes, f"{MARKER}={self.mark}")
+            ranks = find_rank_states(self._access, self._nodes, f"{MARKER}={self.mark}")
             self.lost = ranks.lost if self.started else {}
             of_ranks = {asking for asking in ranks.asking if asking[1] in self._members}
             self.unanswered = self._asking & of_ranks

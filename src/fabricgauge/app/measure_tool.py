@@ -15,7 +15,7 @@ from fabricgauge.app.measure import broken_by
 from fabricgauge.app.notes import with_link_changes
 from fabricgauge.app.programs import Suite
 from fabricgauge.app.run_context import RunContext
-from fabricgauge.discover.counters import Counted, counters, shares
+from fabricgauge.discover.counters import CounterReading, compute_shares, read_counters
 from fabricgauge.evidence.traffic import accounted_bytes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, StoreError
@@ -62,8 +62,8 @@ class _Made(msgspec.Struct, frozen=True):
 
     ended: Ended
     lines: tuple[str, ...] = ()
-    before: dict[str, Counted] = {}
-    after: dict[str, Counted] = {}
+    before: dict[str, CounterReading] = {}
+    after: dict[str, CounterReading] = {}
 
 
 def measure_with_tool(context: RunContext, launches: tuple[PlannedLaunch, ...]) -> None:
@@ -223,13 +223,13 @@ def _made(context: RunContext, launch: PlannedLaunch, group: ChildGroup) -> _Mad
     access, name = context.target.access, context.name(launch)
     try:
         started = suite_launch(context, launch)
-        before = counters(access, launch.nodes)
+        before = read_counters(access, launch.nodes)
         ended, lines = run_suite(
             started, context.directory.raw(name),
             silent_s=SILENT_S + 10 * _suite(context).effort.stream_s,
             marker=f"{context.directory.identity}/{name}", group=group,
         )  # fmt: skip
-        return _Made(ended, lines, before, counters(access, launch.nodes))
+        return _Made(ended, lines, before, read_counters(access, launch.nodes))
     except CannotRun as error:
         return _Made(msgspec.structs.replace(_UNSTARTED, message=str(error)))
 
@@ -331,8 +331,8 @@ _NOT_OURS = Skipped("a program's own part of its node's processors is not read")
 def around(
     launch: PlannedLaunch,
     told: Sequence[Placement],
-    before: dict[str, Counted],
-    after: dict[str, Counted],
+    before: dict[str, CounterReading],
+    after: dict[str, CounterReading],
     payload_bytes: tuple[int, ...],
 ) -> CountersAround:
     """The nodes' counters, each under its first rank, with the payload of all ranks."""
@@ -342,11 +342,11 @@ def around(
         if node not in after or node in launch.nodes[:rank]:
             continue
         first, last = before[node], after[node]
-        one = shares(first, last)
+        one = compute_shares(first, last)
         wall_s = max(wall_s, one.wall_s)
         times, absent = (first.read_utc_s, last.read_utc_s), first.absent | last.absent
         host = hosts.get(rank, node)
-        rose = first.rises_until(last)
+        rose = first.compute_rises(last)
         counted.append(
             NodeCounters(rank, host, first.interfaces, last.interfaces, absent, times, rose)
         )

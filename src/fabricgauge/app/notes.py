@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.app.progress import Progress
-from fabricgauge.discover.interface import link_states
+from fabricgauge.discover.interface import find_network_changes
 from fabricgauge.doctor.examining import examine
 from fabricgauge.files.reading import opened, read_bytes
 from fabricgauge.model.connectivity import Connectivity
@@ -148,7 +148,9 @@ def with_link_changes(
         candidate for candidate in fabric.networks if network in (None, candidate.name)
     )
     changes = tuple(
-        change for candidate in networks for change in link_states(access, fabric, candidate)
+        change
+        for candidate in networks
+        for change in find_network_changes(access, fabric, candidate)
     )
     sentences = tuple(change.sentence for change in changes)
     return msgspec.structs.replace(

@@ -17,7 +17,7 @@ from fabricgauge.app.profile import (
 from fabricgauge.app.target import Target, about, discovered
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.compare.scaling import NODES, with_points
-from fabricgauge.discover.counters import counters
+from fabricgauge.discover.counters import read_counters
 from fabricgauge.engines.profiler import profile_library
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.rules import path, placement
@@ -183,12 +183,12 @@ def _launched(
     raw = directory.raw(f"launch-{number:03}")
     kept = directory.raw(f"launch-{number:03}/{FOLDER}").absolute()
     try:
-        before = counters(target.access, used)
+        before = read_counters(target.access, used)
         command = _command(made, arm, launch, target, what, fabric, kept)
         ended, lines = run_suite(
             command, raw, silent_s=what.silent_s, marker=f"{directory.identity}/{raw.name}"
         )
-        after = counters(target.access, used)
+        after = read_counters(target.access, used)
         found = next(iter(read_profiles(kept)), None)
     except CannotRun as error:
         why = Skipped(str(error))

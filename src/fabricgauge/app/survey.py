@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from fabricgauge.ceiling.technologies import ceilings
-from fabricgauge.discover.interface import SURVEY_TIMEOUT_S, Keep, survey, surveyed_fabric
-from fabricgauge.discover.likeness.classes import classes
-from fabricgauge.discover.ports import port_classes
+from fabricgauge.discover.interface import SURVEY_TIMEOUT_S, Keep, build_surveyed_fabric, survey
+from fabricgauge.discover.likeness.classes import classify_nodes
+from fabricgauge.discover.ports import classify_ports
 from fabricgauge.discover.printouts.parts import Parts
-from fabricgauge.discover.printouts.subnet import is_of_subnet, joined, parse_subnet
+from fabricgauge.discover.printouts.subnet import is_subnet_printout, merge_subnets, parse_subnet
 from fabricgauge.discover.printouts.table import parse_named
-from fabricgauge.discover.sections import by_node
-from fabricgauge.discover.survey.understand import ANSWER, understood
+from fabricgauge.discover.sections import split_by_node
+from fabricgauge.discover.survey.understand import ANSWER, build_inventory
 from fabricgauge.doctor.checks.hardware import PCIE
 from fabricgauge.doctor.checks.rates import RDMA_RATE
 from fabricgauge.doctor.checks.subnet import PORT_ERRORS, SUBNET_LINKS
@@ -43,7 +43,7 @@ def surveyed(
         UsageError: a declared subnet is none.
     """
     found = survey(access, timeout_s=timeout_s, keep=keep, parse=parse_named, partial=partial)
-    return found, surveyed_fabric(found, declared, access.virtual)
+    return found, build_surveyed_fabric(found, declared, access.virtual)
 
 
 def read_bundle(path: Path, declared: tuple[DeclaredNetwork, ...] = ()) -> BundleContent:
@@ -62,7 +62,7 @@ def read_bundle(path: Path, declared: tuple[DeclaredNetwork, ...] = ()) -> Bundl
     for name, text in bundle.shared.items():
         if subnet := parse_subnet(name, text):
             subnets.append(subnet)
-        elif is_of_subnet(name):
+        elif is_subnet_printout(name):
             unread.append(f"{name}: {_NO_SUBNET}")
         elif (per_node := _by_node(name, text, index.nodes)) is not None:
             shared[name] = per_node
@@ -79,16 +79,16 @@ def read_bundle(path: Path, declared: tuple[DeclaredNetwork, ...] = ()) -> Bundl
     for node in nodes:
         printouts = {name: per[node] for name, per in shared.items() if node in per}
         printouts |= bundle.printouts(node)
-        for name in filter(is_of_subnet, [*printouts]):
+        for name in filter(is_subnet_printout, [*printouts]):
             text = printouts.pop(name)
             if subnet := parse_subnet(name, text):
                 subnets.append(subnet)
             else:
                 unread.append(f"{node}/{name}: {_NO_SUBNET}")
         trouble = index.troubles.get(node, "")
-        found.append(understood(node, printouts, trouble, parse_named))
-    fabric = surveyed_fabric(found, (*index.declared, *declared), index.virtual)
-    return BundleContent(tuple(found), fabric, joined(subnets), tuple(unread))
+        found.append(build_inventory(node, printouts, trouble, parse_named))
+    fabric = build_surveyed_fabric(found, (*index.declared, *declared), index.virtual)
+    return BundleContent(tuple(found), fabric, merge_subnets(subnets), tuple(unread))
 
 
 _NO_SUBNET = "it holds no link that is up, and no port's errors"
@@ -101,7 +101,7 @@ _UNLABELLED = (
 
 def _by_node(name: str, text: str, nodes: tuple[str, ...]) -> dict[str, str] | None:
     """The lines of each node; None where they are not labelled."""
-    found = by_node(text, nodes)
+    found = split_by_node(text, nodes)
     if not text.strip() or (found and not _is_one_nodes(name, text, found)):
         return found
     return None
@@ -131,7 +131,10 @@ def concluded(
 ) -> Surveyed:
     """What follows from a survey: classes of like nodes, odd ones, limits, ceilings."""
     joined = {(one.node, one.interface) for net in fabric.networks for one in net.members}
-    ports, sorted_ = port_classes(inventories, joined), classes(inventories, fabric.ip_networks)
+    ports, sorted_ = (
+        classify_ports(inventories, joined),
+        classify_nodes(inventories, fabric.ip_networks),
+    )
     alike = tuple(one.nodes for one in sorted_)
     preflight = Preflight(fabric, inventories, alike=alike, subnet=subnet)
     checked = examine(preflight, _LIMITS)

@@ -1,1 +1,1 @@
-"""Live machines → Fabric: each node describes itself, the subnets join them."""
+"""Live machines → Fabric: each node describes itself, and subnets join the nodes."""

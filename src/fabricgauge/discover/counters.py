@@ -1,7 +1,7 @@
 """Interface counters and processor times of all nodes at one moment, as counters.sh prints them.
 
-Fields of ``/proc/stat`` are those of proc_stat(5). The data counters of a port are handed on as
-octets, as the engine does.
+Fields of ``/proc/stat`` are those of proc_stat(5). The data counters of a port are converted to
+octets, as in the engine.
 """
 
 import time
@@ -10,7 +10,7 @@ from contextlib import closing
 
 import msgspec
 
-from fabricgauge.discover.probe import answers
+from fabricgauge.discover.probe import ask_nodes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, ProbeError
 from fabricgauge.model.host_access import HostAccess
@@ -24,7 +24,7 @@ TIMEOUT_S = 15.0
 ProcessorTimes = tuple[int, ...]
 
 
-class Counted(msgspec.Struct, frozen=True):
+class CounterReading(msgspec.Struct, frozen=True):
     """One node's counters at one moment; the first of ``processors`` is their sum.
 
     ``waited_s`` is how long some process has waited for a processor since boot (pressure
@@ -42,45 +42,47 @@ class Counted(msgspec.Struct, frozen=True):
     read_utc_s: float = 0.0
     ports: dict[str, dict[str, int]] = {}
 
-    def rises_until(self, after: "Counted") -> dict[str, dict[str, int]]:
-        """By how much each port's counters rose, as the engine tells it: of a port without octets
-        of the standard also those that did not rise."""
+    def compute_rises(self, after: "CounterReading") -> dict[str, dict[str, int]]:
+        """Return by how much each port's counters rose, in the engine's form.
+
+        Of a port without the standard's octets, counters that did not rise are included.
+        """
         return {
             port: {
-                name: now - was
-                for name, now in counters.items()
-                if (was := self.ports[port].get(name)) is not None
-                and (was < now or (was == now and port not in after.interfaces))
+                name: value - before
+                for name, value in counters.items()
+                if (before := self.ports[port].get(name)) is not None
+                and (before < value or (before == value and port not in after.interfaces))
             }
             for port, counters in after.ports.items()
             if port in self.ports
         }
 
 
-def counters(access: HostAccess, nodes: tuple[str, ...]) -> dict[str, Counted]:
-    """By node; each is read where it is, all at once.
+def read_counters(access: HostAccess, nodes: tuple[str, ...]) -> dict[str, CounterReading]:
+    """Read the counters of all nodes at once, each on the node itself.
 
     Raises:
         CannotRun: a node cannot be asked, so the path could not be proved.
         ProbeError: a node's answer is not understood.
     """
     hosts = tuple(host for host in access.hosts if host.node in nodes)
-    found: dict[str, Counted] = {}
-    with closing(answers(hosts, TIMEOUT_S, "counters.sh")) as arriving:
-        for answer in arriving:
+    counters: dict[str, CounterReading] = {}
+    with closing(ask_nodes(hosts, TIMEOUT_S, "counters.sh")) as answers:
+        for answer in answers:
             if answer.trouble:
                 raise CannotRun(f"no counters, so no path proof: {answer.trouble}")
             parsed = parse_counters(answer.node, answer.raw)
-            found[answer.node] = msgspec.structs.replace(parsed, read_utc_s=time.time())
-    return found
+            counters[answer.node] = msgspec.structs.replace(parsed, read_utc_s=time.time())
+    return counters
 
 
 NO_PRESSURE = Skipped("/proc/pressure/cpu could not be read; Linux 4.20 with psi=1 has it")
-NO_COUNTER = Skipped("the kernel keeps no such counter here")
-NO_TICKS = Skipped("/proc/stat told of no processor")
-#: What counters.sh prints for a counter that it cannot read.
+NO_COUNTER = Skipped("the kernel has no such counter for this interface")
+NO_TICKS = Skipped("/proc/stat lists no processor")
+#: counters.sh prints this for a counter that it cannot read.
 _UNREAD = "-"
-#: What counters.sh prints after the counters of a line: state, rate, and these counts.
+#: Counts that counters.sh prints after the state and rate of a link.
 _LINKS = {"net": ("carrier_changes",), "port": ("link_downed", "link_error_recovery")}
 _RATE_UNITS = {"net": 1e6, "port": 1e9}
 _IDLE, _IOWAIT, _SOFTIRQ, _STEAL = 3, 4, 6, 7
@@ -88,10 +90,10 @@ _FIELDS = 8
 
 
 class Shares(msgspec.Struct, frozen=True):
-    """What a node's processors did between two moments, each 0 to 1 of all of them.
+    """The use of a node's processors between two moments, each 0 to 1 of all of them.
 
-    ``busiest_softirq`` is of the one processor that spent most in bottom halves. ``waited_s``
-    of ``wall_s`` some process was ready to run and had no processor.
+    ``busiest_softirq`` is the share of the one processor that spent most in bottom halves.
+    ``waited_s`` of ``wall_s`` some process was ready to run and had no processor.
     """
 
     idle: float | Skipped
@@ -102,11 +104,11 @@ class Shares(msgspec.Struct, frozen=True):
     wall_s: float
 
 
-def parse_counters(node: str, raw: str) -> Counted:
-    """The counters of one node.
+def parse_counters(node: str, raw: str) -> CounterReading:
+    """Read the counters of one node.
 
     Raises:
-        ProbeError: a line is not what counters.sh prints, or its end is missing.
+        ProbeError: a line is not in the form of counters.sh, or its end is missing.
     """
     interfaces: dict[str, InterfaceCounters] = {}
     absent: dict[str, str] = {}
@@ -118,17 +120,20 @@ def parse_counters(node: str, raw: str) -> Counted:
         words = line.split()
         try:
             if words[:1] == ["end"]:
-                every = tuple(processors)
-                return Counted(interfaces, absent, every, waited_s, uptime_s, ports=ports)
+                return CounterReading(
+                    interfaces, absent, tuple(processors), waited_s, uptime_s, ports=ports
+                )
             if words[:1] in (["net"], ["port"]):
                 if _UNREAD in words[2:6]:
                     absent[words[1]] = "its octets or packets could not be read"
                 else:
                     unit = octets_per_unit(ports.get(words[1], ())) if words[0] == "port" else 1
-                    interfaces[words[1]] = _interface(words, unit)
+                    interfaces[words[1]] = _parse_interface(words, unit)
             elif words[:1] == ["names"]:
-                told = (word.rpartition("=") for word in words[2:])
-                ports[words[1]] = {n: int(v) for n, _, v in told if n != "lifespan"}
+                pairs = (word.rpartition("=") for word in words[2:])
+                ports[words[1]] = {
+                    name: int(value) for name, _, value in pairs if name != "lifespan"
+                }
             elif words[:1] == ["pressure"]:
                 waited_s = float(words[1]) / 1e6
             elif words[:1] == ["uptime"]:
@@ -142,53 +147,54 @@ def parse_counters(node: str, raw: str) -> Counted:
     raise ProbeError(f"{node}: its counters are cut off: their last line is missing")
 
 
-def _interface(words: Sequence[str], unit: int) -> InterfaceCounters:
-    """``unit`` is how many octets its data counters count as one."""
-    kind, name, *figures = words
-    rx_data, tx_data, rx_packets, tx_packets = map(int, figures[:4])
-    rx_errors, tx_errors, rx_dropped, tx_dropped = map(_counter, figures[4:8])
+def _parse_interface(words: Sequence[str], unit: int) -> InterfaceCounters:
+    """``unit`` is the number of octets that its data counters count as one."""
+    kind, name, *values = words
+    rx_data, tx_data, rx_packets, tx_packets = map(int, values[:4])
+    rx_errors, tx_errors, rx_dropped, tx_dropped = map(_parse_counter, values[4:8])
     return InterfaceCounters(
         rx_data * unit, tx_data * unit, rx_packets, tx_packets, rx_errors, tx_errors, rx_dropped,
-        tx_dropped, NO_LINK if name == "lo" else _link(kind, figures[8:]),
+        tx_dropped, NO_LINK if name == "lo" else _parse_link(kind, values[8:]),
     )  # fmt: skip
 
 
-def _counter(word: str) -> int | Skipped:
+def _parse_counter(word: str) -> int | Skipped:
     return NO_COUNTER if word == _UNREAD else int(word)
 
 
-def _link(kind: str, words: Sequence[str]) -> LinkReading:
-    """A rate of -1 is one that the driver does not know (sysfs-class-net)."""
+def _parse_link(kind: str, words: Sequence[str]) -> LinkReading:
+    """The driver does not know a rate of -1 (sysfs-class-net)."""
     state, rate, *counts = words
-    known = rate != _UNREAD and float(rate) > 0
+    is_known = rate != _UNREAD and float(rate) > 0
     return LinkReading(
         state=NO_COUNTER if state == _UNREAD else state,
-        speed_bit_s=float(rate) * _RATE_UNITS[kind] if known else Skipped("it tells no rate"),
-        counts=dict(zip(_LINKS[kind], map(_counter, counts), strict=True)),
+        speed_bit_s=float(rate) * _RATE_UNITS[kind] if is_known else Skipped("it reports no rate"),
+        counts=dict(zip(_LINKS[kind], map(_parse_counter, counts), strict=True)),
     )
 
 
-def shares(before: Counted, after: Counted) -> Shares:
-    """What the processors did in between."""
+def compute_shares(before: CounterReading, after: CounterReading) -> Shares:
+    """Return the use of the processors between two readings."""
     wall_s, waited_s = after.uptime_s - before.uptime_s, after.waited_s
     if isinstance(waited_s, Skipped) or isinstance(before.waited_s, Skipped):
         waited_s = NO_PRESSURE
     else:
         waited_s -= before.waited_s
-    each = [
-        [max(0, b - a) for a, b in zip(one, other, strict=False)]
-        for one, other in zip(before.processors, after.processors, strict=False)
+    ticks = [
+        [max(0, end - start) for start, end in zip(times_before, times_after, strict=False)]
+        for times_before, times_after in zip(before.processors, after.processors, strict=False)
     ]
-    if not each:
+    if not ticks:
         return Shares(NO_TICKS, NO_TICKS, NO_TICKS, NO_TICKS, waited_s, wall_s)
-    total = each[0]
+    total = ticks[0]
     return Shares(
-        _share(total, _IDLE) + _share(total, _IOWAIT), _share(total, _SOFTIRQ),
-        _share(total, _STEAL), max(_share(one, _SOFTIRQ) for one in each[1:] or each),
+        _compute_share(total, _IDLE) + _compute_share(total, _IOWAIT),
+        _compute_share(total, _SOFTIRQ), _compute_share(total, _STEAL),
+        max(_compute_share(processor, _SOFTIRQ) for processor in ticks[1:] or ticks),
         waited_s, wall_s,
     )  # fmt: skip
 
 
-def _share(ticks: Sequence[int], field: int) -> float:
+def _compute_share(ticks: Sequence[int], field: int) -> float:
     total = sum(ticks)
     return ticks[field] / total if total and field < len(ticks) else 0.0

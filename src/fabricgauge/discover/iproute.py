@@ -6,24 +6,24 @@ from collections.abc import Iterable
 
 import msgspec
 
-from fabricgauge.discover.printouts.lines import LARGEST_NUMBER, blocks
+from fabricgauge.discover.printouts.lines import LARGEST_NUMBER, split_blocks
 from fabricgauge.discover.sections import AnswerSection
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Shaper
 from fabricgauge.model.ip_link import IpAddress, IpLink, Number, printed
 
 
-def links_from_json(section: AnswerSection) -> tuple[IpLink, ...]:
-    """Links in the order of ``ip -d -j addr``.
+def parse_links_json(section: AnswerSection) -> tuple[IpLink, ...]:
+    """Return links in the order of ``ip -d -j addr``.
 
     Raises:
         ProbeError: not the JSON that ip prints.
     """
     try:
-        found = printed(section.json, tuple[IpLink, ...])
+        links = printed(section.json, tuple[IpLink, ...])
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
-        raise section.error(f"not what ip -j prints: {error}") from error
-    return tuple(link for link in found if link.name)
+        raise section.make_error(f"not the JSON of ip -j: {error}") from error
+    return tuple(link for link in links if link.name)
 
 
 _HEAD = re.compile(r"(\d{1,9}): ([^\s:@]+)(?:@(\S+))?: <([^>]*)> mtu (\d{1,9})")
@@ -34,60 +34,62 @@ _MAC = re.compile(r"\s+link/(\S+) ([0-9a-fA-F:]+)")
 _INET = re.compile(r"\s+inet6? ([0-9a-fA-F:.]+)(?: peer [0-9a-fA-F:.]+)?(?:/(\d{1,3}))?\s")
 
 
-def links_from_text(section: AnswerSection) -> tuple[IpLink, ...]:
-    """Links in the order of ``ip addr``; other lines than those named here are left out.
+def parse_links_text(section: AnswerSection) -> tuple[IpLink, ...]:
+    """Return links in the order of ``ip addr``; unknown lines are left out.
 
     Raises:
-        ProbeError: no line is an interface's, or an address is none.
+        ProbeError: no line is an interface's, or an address is not valid.
     """
-    found = blocks(section.text, _HEAD.match)
-    if not found:
-        raise section.error("no interface found in what ip addr printed")
-    return tuple(_text_link(head, body.split("\n")) for head, body in found)
+    blocks = split_blocks(section.text, _HEAD.match)
+    if not blocks:
+        raise section.make_error("ip addr printed no interface")
+    return tuple(_parse_link_text(head, body.split("\n")) for head, body in blocks)
 
 
-def _text_link(head: re.Match[str], body: list[str]) -> IpLink:
+def _parse_link_text(head: re.Match[str], body: list[str]) -> IpLink:
     index, name, parent, flags, mtu = head.groups()
     state, master = _STATE.search(head.string), _MASTER.search(head.string)
-    medium, mac = next((found.groups() for found in map(_MAC.match, body) if found), ("", ""))
-    inets = [found for found in map(_INET.match, (f"{line} " for line in body)) if found]
-    unnamed = parent is None or _UNNAMED.fullmatch(parent)  # what is in another namespace
+    mac_lines = map(_MAC.match, body)
+    medium, mac = next((match.groups() for match in mac_lines if match), ("", ""))
+    inets = [match for match in map(_INET.match, (f"{line} " for line in body)) if match]
+    is_unnamed = parent is None or _UNNAMED.fullmatch(parent)  # it is in another namespace
     return IpLink(
         name, int(index), tuple(flags.split(",")), int(mtu), state[1] if state else "UNKNOWN", mac,
-        tuple(IpAddress("inet", found[1], _prefix(found[1], found[2])) for found in inets),
-        medium, master[1] if master else "", "" if unnamed else parent,
+        tuple(IpAddress("inet", inet[1], _parse_prefix(inet[1], inet[2])) for inet in inets),
+        medium, master[1] if master else "", "" if is_unnamed else parent,
     )  # fmt: skip
 
 
-def _prefix(ip: str, length: str | None) -> int:
-    """A point-to-point address is printed without its length: it stands for itself alone."""
+def _parse_prefix(ip: str, length: str | None) -> int:
+    """A point-to-point address has no printed length: its subnet is the address alone."""
     if length is not None:
         return int(length)
     return 128 if ":" in ip else 32
 
 
-def addresses_of(section: AnswerSection, link: IpLink) -> tuple[Address, ...]:
-    """Those of IP.
+def parse_addresses(section: AnswerSection, link: IpLink) -> tuple[Address, ...]:
+    """Return the IP addresses of a link.
 
     Raises:
-        ProbeError: one is none.
+        ProbeError: an address is not valid.
     """
-    ours = (one for one in link.addresses if one.family in ("inet", "inet6"))
-    return tuple(_address(section, one) for one in ours)
+    ip_addresses = (address for address in link.addresses if address.family in ("inet", "inet6"))
+    return tuple(_parse_address(section, address) for address in ip_addresses)
 
 
-def _address(section: AnswerSection, one: IpAddress) -> Address:
+def _parse_address(section: AnswerSection, address: IpAddress) -> Address:
     try:
-        interface = ipaddress.ip_interface(one.cidr)
+        interface = ipaddress.ip_interface(address.cidr)
     except ValueError as error:
-        raise section.error(f"not an address: {one.ip!r:.60}/{one.prefix_length}") from error
-    return Address(str(interface.ip), one.prefix_length)
+        text = f"{address.ip!r:.60}/{address.prefix_length}"
+        raise section.make_error(f"not an address: {text}") from error
+    return Address(str(interface.ip), address.prefix_length)
 
 
-#: What ``tc`` appends to a rate (tc(8), "UNITS"); powers of ten.
+#: Units that ``tc`` appends to a rate (tc(8), "UNITS"); powers of ten.
 RATE_UNITS = {"bit": 1.0, "Kbit": 1e3, "Mbit": 1e6, "Gbit": 1e9, "Tbit": 1e12}
 
-#: What ``tc`` appends to a size (tc(8), "UNITS"): these are powers of two.
+#: Units that ``tc`` appends to a size (tc(8), "UNITS"): these are powers of two.
 SIZE_UNITS = {"b": 1, "Kb": 1024, "Mb": 1024**2, "Gb": 1024**3}
 
 
@@ -104,19 +106,21 @@ class _JsonQueue(msgspec.Struct):
     options: _JsonOptions = msgspec.field(default_factory=_JsonOptions)
 
 
-def shapers_from_json(section: AnswerSection) -> dict[str, Shaper]:
-    """Token buckets by the name of their interface; the slowest of several counts.
+def parse_shapers_json(section: AnswerSection) -> dict[str, Shaper]:
+    """Return token buckets by the name of their interface; the slowest of several counts.
 
     Raises:
         ProbeError: not the JSON that tc prints.
     """
     try:
         raw = msgspec.json.decode(section.json, type=tuple[dict[str, object], ...])
-        found = [msgspec.convert(entry, _JsonQueue) for entry in raw if entry.get("kind") == "tbf"]
+        queues = [msgspec.convert(entry, _JsonQueue) for entry in raw if entry.get("kind") == "tbf"]
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
-        raise section.error(f"not what tc -j prints: {error}") from error
-    rated = ((one.dev, one.options.rate, one.options.burst) for one in found)
-    return _slowest((name, Shaper(rate * 8.0, burst)) for name, rate, burst in rated if rate)
+        raise section.make_error(f"not the JSON of tc -j: {error}") from error
+    buckets = ((queue.dev, queue.options.rate, queue.options.burst) for queue in queues)
+    return _choose_slowest(
+        (name, Shaper(rate * 8.0, burst)) for name, rate, burst in buckets if rate
+    )
 
 
 _TBF = re.compile(
@@ -124,34 +128,34 @@ _TBF = re.compile(
     r" burst (\d{1,12}(?:\.\d{1,6})?)([KMG]?b)\b"
 )
 
-_TBF_OF = re.compile(r"qdisc tbf \S+ dev (\S+) ")
+_TBF_INTERFACE = re.compile(r"qdisc tbf \S+ dev (\S+) ")
 
 
-def shapers_from_text(section: AnswerSection) -> dict[str, Shaper | Skipped]:
-    """As shapers_from_json, from the text form.
+def parse_shapers_text(section: AnswerSection) -> dict[str, Shaper | Skipped]:
+    """Return the same as ``parse_shapers_json`` from the text form.
 
-    The tc of busybox shows that there is a token bucket, but not its rate.
+    The tc of busybox shows that an interface has a token bucket, but not its rate.
 
     Raises:
         ProbeError: a line of a token bucket that names no interface.
     """
-    found: list[tuple[str, Shaper]] = []
+    shapers: list[tuple[str, Shaper]] = []
     unknown: dict[str, Shaper | Skipped] = {}
     for offset, line in enumerate(section.lines):
         if not line.startswith("qdisc tbf "):
             continue
-        owner, match = _TBF_OF.match(line), _TBF.match(line)
-        if owner is None:
-            raise section.error(f"a token bucket of no interface: {line!r:.80}", offset)
+        interface, match = _TBF_INTERFACE.match(line), _TBF.match(line)
+        if interface is None:
+            raise section.make_error(f"a token bucket without interface: {line!r:.80}", offset)
         if match is None:
-            where = f"{section.node}:{owner[1]}"
-            unknown[owner[1]] = Skipped(f"{where} has a token bucket of unknown rate")
+            label = f"{section.node}:{interface[1]}"
+            unknown[interface[1]] = Skipped(f"{label} has a token bucket of unknown rate")
             continue
         name, rate, rate_unit, burst, burst_unit = match.groups()
         rate_bit_s = min(float(rate) * RATE_UNITS[rate_unit], 8.0 * LARGEST_NUMBER)
-        found.append((name, Shaper(rate_bit_s, int(float(burst) * SIZE_UNITS[burst_unit]))))
-    return {**unknown, **_slowest(found)}
+        shapers.append((name, Shaper(rate_bit_s, int(float(burst) * SIZE_UNITS[burst_unit]))))
+    return {**unknown, **_choose_slowest(shapers)}
 
 
-def _slowest(found: Iterable[tuple[str, Shaper]]) -> dict[str, Shaper]:
-    return dict(sorted(found, key=lambda pair: pair[1].rate_bit_s, reverse=True))
+def _choose_slowest(shapers: Iterable[tuple[str, Shaper]]) -> dict[str, Shaper]:
+    return dict(sorted(shapers, key=lambda item: item[1].rate_bit_s, reverse=True))

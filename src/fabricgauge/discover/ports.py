@@ -1,8 +1,8 @@
 """RDMA ports of several nodes → the networks that join them, each rail alone and all; pure.
 
-Ports reach each other where they are in one subnet of one subnet manager and share a partition
-(InfiniBand, Omni-Path), where their interfaces share an IP network (RoCE, iWARP), or where there is
-but one fabric (EFA, Slingshot). LIDs are unique in a subnet: two ports with the same are in two
+Ports reach each other if they are in one subnet of one subnet manager and share a partition
+(InfiniBand, Omni-Path), if their interfaces share an IP network (RoCE, iWARP), or if there is only
+one fabric (EFA, Slingshot). LIDs are unique in a subnet: two ports with the same LID are in two
 subnets. Sources: InfiniBand Architecture Specification Volume 1 Release 1.4, 4.1.1 (GIDs), 10.9.1
 (partitions: two limited members do not reach each other), 14.2.5.6 (LIDs).
 """
@@ -13,7 +13,12 @@ from typing import Any
 
 import msgspec
 
-from fabricgauge.discover.port_ends import PortEnd, ends_of, host_link, slot
+from fabricgauge.discover.port_ends import (
+    PortEndpoint,
+    get_slot_link,
+    list_port_endpoints,
+    name_link,
+)
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PcieLink
 from fabricgauge.model.fabric import Member, Network, Node
@@ -23,168 +28,215 @@ from fabricgauge.words.figures import link_rate
 from fabricgauge.words.networks import rail_of
 
 
-def port_networks(nodes: Sequence[Node], named: Sequence[Network]) -> tuple[Network, ...]:
-    """Networks of RDMA ports that join at least two of ``nodes``; ``named`` are the IP networks.
+def join_port_networks(
+    nodes: Sequence[Node], ip_networks: Sequence[Network]
+) -> tuple[Network, ...]:
+    """Return networks of RDMA ports that join at least two of ``nodes``.
 
     Nodes of one kernel (a virtual cluster on one machine) all show the same ports: theirs are left
-    out. Where each node has several ports in a fabric, each rail is a network, and all are one.
+    out. If each node has several ports in a fabric, each rail is a network, and all together.
     """
     kernels = Counter(node.boot_id for node in nodes)
-    apart = [node for node in nodes if kernels[node.boot_id] == 1]
-    every = [end for node in apart for end in ends_of(node.name, node)]
-    fabrics = (group for ends in _fabrics(every, named) for group in _apart(ends))
-    found = [(group[0].port.protocol, group) for group in fabrics if _joins(group)]
-    families, numbers = Counter(family for family, _ in found), Counter[str]()
-    made: list[Network] = []
-    for family, ends in found:
+    separate_nodes = [node for node in nodes if kernels[node.boot_id] == 1]
+    endpoints = [
+        endpoint for node in separate_nodes for endpoint in list_port_endpoints(node.name, node)
+    ]
+    fabrics = (
+        group
+        for candidates in _split_by_address(endpoints, ip_networks)
+        for group in _split_by_partition(candidates)
+    )
+    families = [(group[0].port.protocol, group) for group in fabrics if _joins_nodes(group)]
+    counts, numbers = Counter(family for family, _ in families), Counter[str]()
+    networks: list[Network] = []
+    for family, group in families:
         numbers[family] += 1
-        made += _rails(f"{family}-{numbers[family]}" if families[family] > 1 else family, ends)
-    return tuple(made)
+        name = f"{family}-{numbers[family]}" if counts[family] > 1 else family
+        networks += _make_rails(name, group)
+    return tuple(networks)
 
 
-def _joins(ends: Sequence[PortEnd]) -> bool:
-    return len({end.node for end in ends}) > 1
+def _joins_nodes(endpoints: Sequence[PortEndpoint]) -> bool:
+    return len({endpoint.node for endpoint in endpoints}) > 1
 
 
-def _fabrics(ends: Iterable[PortEnd], named: Sequence[Network]) -> Iterable[list[PortEnd]]:
-    """Ports that no address parts; of RoCE and iWARP those whose interfaces share an IP network."""
-    on = {(one.node, one.interface): net.name for net in reversed(named) for one in net.members}
-    groups: dict[tuple[object, ...], list[PortEnd]] = {}
-    for end in ends:
-        port, key = end.port, tuple[object, ...]()
+def _split_by_address(
+    endpoints: Iterable[PortEndpoint], ip_networks: Sequence[Network]
+) -> Iterable[list[PortEndpoint]]:
+    """Group ports that no address separates; RoCE and iWARP ports by their IP network."""
+    network_names = {
+        (member.node, member.interface): network.name
+        for network in reversed(ip_networks)
+        for member in network.members
+    }
+    groups: dict[tuple[object, ...], list[PortEndpoint]] = {}
+    for endpoint in endpoints:
+        port, key = endpoint.port, tuple[object, ...]()
         if port.protocol in ("infiniband", "omni-path"):
             key = (port.subnet_prefix, port.sm_lid)
         elif port.protocol in ("roce", "iwarp"):
-            key = tuple(sorted({on[end.node, n] for n in end.over if (end.node, n) in on}))[:1]
-            if not key:  # nothing says whom it reaches
+            names = {
+                network_names[endpoint.node, interface]
+                for interface in endpoint.upper_interfaces
+                if (endpoint.node, interface) in network_names
+            }
+            key = tuple(sorted(names))[:1]
+            if not key:  # its peers are unknown
                 continue
-        groups.setdefault((end.technology, *key), []).append(end)
+        groups.setdefault((endpoint.technology, *key), []).append(endpoint)
     return groups.values()
 
 
-def _apart(ends: list[PortEnd]) -> Iterator[list[PortEnd]]:
-    """Those that share partitions; where LIDs come twice, the first port of each node, …"""
-    left = list(ends)
-    while left:
-        group, rest = [left[0]], left[1:]
-        while joined := [one for one in rest if any(one.reaches(other) for other in group)]:
+def _split_by_partition(endpoints: list[PortEndpoint]) -> Iterator[list[PortEndpoint]]:
+    """Yield ports that share partitions.
+
+    If LIDs come twice, yield the first port of each node, then the second ones, …
+    """
+    remaining = list(endpoints)
+    while remaining:
+        group, separate = [remaining[0]], remaining[1:]
+        while joined := [
+            endpoint for endpoint in separate if any(endpoint.reaches(peer) for peer in group)
+        ]:
             group += joined
-            rest = [one for one in rest if one not in joined]
-        lids = Counter(one.port.lid for one in group if isinstance(one.port.lid, int))
-        twice = any(count > 1 and lid for lid, count in lids.items())
-        yield from _by_place(group) if twice else [group]
-        left = rest
+            separate = [endpoint for endpoint in separate if endpoint not in joined]
+        lids = Counter(
+            endpoint.port.lid for endpoint in group if isinstance(endpoint.port.lid, int)
+        )
+        has_duplicates = any(count > 1 and lid for lid, count in lids.items())
+        yield from _split_by_rail(group) if has_duplicates else [group]
+        remaining = separate
 
 
-def _by_place(ends: Iterable[PortEnd]) -> list[list[PortEnd]]:
-    """The first port of each node, the second ones, …"""
-    places, found = Counter[str](), dict[int, list[PortEnd]]()
-    for end in ends:
-        found.setdefault(places[end.node], []).append(end)
-        places[end.node] += 1
-    return list(found.values())
+def _split_by_rail(endpoints: Iterable[PortEndpoint]) -> list[list[PortEndpoint]]:
+    """Return the first port of each node, then the second ones, …"""
+    counts, rails = Counter[str](), dict[int, list[PortEndpoint]]()
+    for endpoint in endpoints:
+        rails.setdefault(counts[endpoint.node], []).append(endpoint)
+        counts[endpoint.node] += 1
+    return list(rails.values())
 
 
-def _rails(name: str, ends: list[PortEnd]) -> Iterator[Network]:
-    """All together, if the rails are alike, and each alone; one rail is the network itself."""
-    rails = [rail for rail in _by_place(ends) if _joins(rail)]
+def _make_rails(name: str, endpoints: list[PortEndpoint]) -> Iterator[Network]:
+    """Yield all rails as one network, if they are alike, and each alone; a single rail once."""
+    rails = [rail for rail in _split_by_rail(endpoints) if _joins_nodes(rail)]
     if len(rails) == 1:
-        yield _network(name, name, rails[0])
+        yield _make_network(name, name, rails[0])
         return
-    made = [_network(rail_of(name, n), name, rail) for n, rail in enumerate(rails, 1)]
-    kinds = {(one.rate_bit_s, one.mtu_bytes, one.host_link, one.link) for one in made}
+    networks = [
+        _make_network(rail_of(name, number), name, rail) for number, rail in enumerate(rails, 1)
+    ]
+    kinds = {
+        (network.rate_bit_s, network.mtu_bytes, network.host_link, network.link)
+        for network in networks
+    }
     if len(kinds) == 1:
-        every = [end for rail in rails for end in rail]
-        nodes = {end.node for end in every}
-        slots = max(len({end.slot for end in every if end.node == node}) for node in nodes)
-        yield msgspec.structs.replace(_network(name, name, every), rails=len(rails), slots=slots)
-    yield from made
+        joined = [endpoint for rail in rails for endpoint in rail]
+        nodes = {endpoint.node for endpoint in joined}
+        slots = max(
+            len({endpoint.slot for endpoint in joined if endpoint.node == node}) for node in nodes
+        )
+        network = _make_network(name, name, joined)
+        yield msgspec.structs.replace(network, rails=len(rails), slots=slots)
+    yield from networks
 
 
-def _network(name: str, wire: str, ends: Sequence[PortEnd]) -> Network:
-    """The rate is the fastest port's, and so are link and host link: a slower one is odd."""
-    known = [(end.rate_bit_s, end) for end in ends if isinstance(end.rate_bit_s, float)]
-    rate, fastest = max(known, key=lambda pair: pair[0], default=(0.0, ends[0]))
-    where = f"{fastest.node}:{fastest.port.name}"
-    told = f"{where} reports {link_rate(rate)}, the fastest port of the network"
-    return _link(
-        fastest, name=name, rate_origin=told if known else "no port gives a rate",
-        members=tuple(end.member for end in ends), timestamps=False, wire=wire,
+def _make_network(name: str, wire: str, endpoints: Sequence[PortEndpoint]) -> Network:
+    """Return a network with rate, link and host link of its fastest port: slower ones are odd."""
+    rates = [
+        (endpoint.rate_bit_s, endpoint)
+        for endpoint in endpoints
+        if isinstance(endpoint.rate_bit_s, float)
+    ]
+    rate, fastest = max(rates, key=lambda item: item[0], default=(0.0, endpoints[0]))
+    label = f"{fastest.node}:{fastest.port.name}"
+    origin = f"{label} reports {link_rate(rate)}, the fastest port of the network"
+    return _make_link_network(
+        fastest, name=name, rate_origin=origin if rates else "no port gives a rate",
+        members=tuple(endpoint.member for endpoint in endpoints), timestamps=False, wire=wire,
     )  # fmt: skip
 
 
-def _link(end: PortEnd, **known: Any) -> Network:
-    """A network with what a port says of its link."""
-    mtu, by_interface, assumed = end.mtu
+def _make_link_network(endpoint: PortEndpoint, **fields: Any) -> Network:
+    """Return a network with the values of a port's link."""
+    mtu, is_by_interface, is_assumed = endpoint.mtu
     return Network(
-        subnet="", technology=end.technology, rate_bit_s=end.rate_bit_s,
-        stated_mtu_bytes=Skipped("the members say it") if by_interface else mtu,
-        host_link=end.host_link, link=end.link, assumed=("mtu",) if assumed else (), **known,
+        subnet="", technology=endpoint.technology, rate_bit_s=endpoint.rate_bit_s,
+        stated_mtu_bytes=Skipped("the members have it") if is_by_interface else mtu,
+        host_link=endpoint.host_link, link=endpoint.link, assumed=("mtu",) if is_assumed else (),
+        **fields,
     )  # fmt: skip
 
 
-def port_classes(
+def classify_ports(
     inventories: Sequence[Inventory], joined: Collection[tuple[str, str]] = ()
 ) -> tuple[PortClass, ...]:
-    """Active RDMA ports that are alike, with a network that stands for a link of theirs.
+    """Return classes of like active RDMA ports, each with a network that stands for their link.
 
-    That they are alike does not say that they are joined; those of ``joined``, by node and name,
-    are known to be, and left out.
+    Like ports need not be joined. Ports in ``joined``, by node and name, are joined, and left out.
     """
-    alike: dict[str, tuple[PortEnd, list[Member]]] = {}
+    classes: dict[str, tuple[PortEndpoint, list[Member]]] = {}
     for inventory in inventories:
-        for end in ends_of(inventory.name, inventory):
-            if (inventory.name, end.port.name) not in joined:
-                (mtu, _, assumed), rate = end.mtu, end.rate_bit_s
-                lanes = end.link if end.port.protocol == "infiniband" else ""
-                told = lanes or (link_rate(rate) if isinstance(rate, float) else "of unknown rate")
-                packet = f"MTU {mtu} assumed" if assumed else f"MTU {mtu}"
-                name = ", ".join(filter(None, (f"{end.technology} {told}", packet, end.host_link)))
-                alike.setdefault(name, (end, []))[1].append(end.member)
-    return tuple(_class(name, *alike[name]) for name in sorted(alike))
+        for endpoint in list_port_endpoints(inventory.name, inventory):
+            if (inventory.name, endpoint.port.name) not in joined:
+                (mtu, _, is_assumed), rate = endpoint.mtu, endpoint.rate_bit_s
+                lanes = endpoint.link if endpoint.port.protocol == "infiniband" else ""
+                link = lanes or (link_rate(rate) if isinstance(rate, float) else "of unknown rate")
+                packet = f"MTU {mtu} assumed" if is_assumed else f"MTU {mtu}"
+                parts = (f"{endpoint.technology} {link}", packet, endpoint.host_link)
+                name = ", ".join(filter(None, parts))
+                classes.setdefault(name, (endpoint, []))[1].append(endpoint.member)
+    return tuple(_make_class(name, *classes[name]) for name in sorted(classes))
 
 
-def _class(name: str, first: PortEnd, ends: Sequence[Member]) -> PortClass:
-    """Where the MTU is the interface's, the members say so: RDMA's is then smaller."""
+def _make_class(name: str, first: PortEndpoint, members: Sequence[Member]) -> PortClass:
+    """Return a class; an interface's MTU stays with the members: RDMA's is then smaller."""
     origin = "the ports report it" if isinstance(first.rate_bit_s, float) else "not known"
-    members = tuple(ends) if first.mtu[1] else ()
-    return PortClass(_link(first, name=name, rate_origin=origin, members=members), tuple(ends))
+    network_members = tuple(members) if first.mtu[1] else ()
+    network = _make_link_network(first, name=name, rate_origin=origin, members=network_members)
+    return PortClass(network, tuple(members))
 
 
-def with_host_links(
+def add_host_links(
     networks: Iterable[Network], nodes: Sequence[Inventory | Node]
 ) -> tuple[Network, ...]:
-    """The networks, each with the fastest PCI Express link of its members' adapters.
+    """Return the networks, each with the fastest PCI Express link of its members' adapters.
 
     A network's rate is its fastest port's, and so is the link: an adapter in a narrow slot is odd
-    and does not limit the others. A network stays as it is if a member's adapter is not known.
+    and does not limit the other members. A network is unchanged if a member's adapter is unknown.
     """
-    links = {
-        (node.name, interface): slot(adapter)
+    slot_links = {
+        (node.name, interface): get_slot_link(adapter)
         for node in nodes
         for adapter in node.adapters
         for interface in adapter.interfaces
     }
-    made: list[Network] = []
+    linked: list[Network] = []
     for network in networks:
-        found = [links.get((member.node, member.interface)) for member in network.members]
-        known = [one for one in found if isinstance(one, PcieLink) and host_link(one)]
-        fastest = max(known, key=lambda one: one.gt_s * one.lanes, default=None)
-        if fastest and len(known) == len(found):
-            network = msgspec.structs.replace(network, host_link=host_link(fastest))
-        made.append(network)
-    return tuple(made)
+        links = [slot_links.get((member.node, member.interface)) for member in network.members]
+        known_links = [link for link in links if isinstance(link, PcieLink) and name_link(link)]
+        fastest = max(known_links, key=lambda link: link.gt_s * link.lanes, default=None)
+        if fastest and len(known_links) == len(links):
+            network = msgspec.structs.replace(network, host_link=name_link(fastest))
+        linked.append(network)
+    return tuple(linked)
 
 
-def with_wires(networks: Iterable[Network], nodes: Iterable[Node]) -> tuple[Network, ...]:
-    """IP networks and those of ports, each with the name of the wire that carries it."""
-    every = tuple(networks)
-    wires = {(m.node, m.interface): net.wire for net in every if net.of_ports for m in net.members}
-    for end in (end for node in nodes for end in ends_of(node.name, node)):
-        wire = wires.get((end.node, end.port.name), "")
-        wires |= {(end.node, name): wire for name in end.over}
+def add_wires(networks: Iterable[Network], nodes: Iterable[Node]) -> tuple[Network, ...]:
+    """Return IP networks and those of ports, each with the name of the wire that carries it."""
+    all_networks = tuple(networks)
+    wires = {
+        (member.node, member.interface): network.wire
+        for network in all_networks
+        if network.of_ports
+        for member in network.members
+    }
+    for node in nodes:
+        for endpoint in list_port_endpoints(node.name, node):
+            wire = wires.get((endpoint.node, endpoint.port.name), "")
+            wires |= {(endpoint.node, name): wire for name in endpoint.upper_interfaces}
     return tuple(
-        msgspec.structs.replace(one, wire=wires.get((m.node, m.interface), ""))
-        for one in every
-        for m in one.members[:1]
+        msgspec.structs.replace(network, wire=wires.get((member.node, member.interface), ""))
+        for network in all_networks
+        for member in network.members[:1]
     )

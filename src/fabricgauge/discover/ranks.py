@@ -1,8 +1,7 @@
-"""What became of the ranks of a launch that says nothing, and whom they wait for: asked of every
-node, as ranks.sh prints.
+"""The ranks of a launch that prints nothing, and the peers that they wait for, as ranks.sh prints.
 
-The states are those of proc_pid_status(5): T is stopped by a signal, t by a debugger, Z is dead
-and D waits in the kernel.
+Every node is asked. The states are those of proc_pid_status(5): T is stopped by a signal, t by a
+debugger, Z is dead and D waits in the kernel.
 """
 
 from collections import Counter
@@ -12,7 +11,7 @@ from ipaddress import IPv6Address, ip_address
 
 import msgspec
 
-from fabricgauge.discover.probe import answers
+from fabricgauge.discover.probe import ask_nodes
 from fabricgauge.model.host_access import HostAccess
 
 #: Short enough to wait for in the middle of a launch.
@@ -29,7 +28,7 @@ _HELD = {
 
 
 class RankStates(msgspec.Struct, frozen=True):
-    """What nodes say of a launch: ``lost`` is what is wrong with their ranks, by node.
+    """The state of a launch on its nodes: ``lost`` is the fault of their ranks, by node.
 
     ``asking`` are pairs of a node and an address that has not answered its first packet of a TCP
     connection. A sound network answers within a millisecond.
@@ -39,63 +38,68 @@ class RankStates(msgspec.Struct, frozen=True):
     asking: frozenset[tuple[str, str]] = frozenset()
 
 
-def rank_states(access: HostAccess, nodes: Sequence[str], mark: str) -> RankStates:
-    """What is wrong with the ranks of a launch, by node: "its rank is stopped by a signal".
+def find_rank_states(access: HostAccess, nodes: Sequence[str], mark: str) -> RankStates:
+    """Return the faults of a launch's ranks, by node: "its rank is stopped by a signal".
 
-    ``nodes`` is the node of each rank, ``mark`` what all its processes carry in their environment.
+    ``nodes`` is the node of each rank; all processes of the launch have ``mark`` in their
+    environment.
     """
     hosts = tuple(host for host in access.hosts if host.node in nodes)
     states: dict[str, tuple[str, ...]] = {}
     silent: dict[str, str] = {}
     asking: set[tuple[str, str]] = set()
     words = {host.node: (mark,) for host in hosts}
-    with closing(answers(hosts, TIMEOUT_S, "ranks.sh", words)) as arriving:
-        for answer in arriving:
+    with closing(ask_nodes(hosts, TIMEOUT_S, "ranks.sh", words)) as answers:
+        for answer in answers:
             lines = answer.raw.split("\n")
             if answer.trouble or _END not in lines:
                 silent[answer.node] = answer.trouble
                 continue
-            said = [line.partition(" ") for line in lines]
-            states[answer.node] = tuple(value for word, _, value in said if word == "rank")
-            asking |= {(answer.node, address(value)) for word, _, value in said if word == "asks"}
-    return RankStates(told(Counter(nodes), states, silent), frozenset(asking))
+            pairs = [line.partition(" ") for line in lines]
+            states[answer.node] = tuple(value for word, _, value in pairs if word == "rank")
+            asking |= {
+                (answer.node, parse_hex_address(value))
+                for word, _, value in pairs
+                if word == "asks"
+            }
+    return RankStates(find_lost_ranks(Counter(nodes), states, silent), frozenset(asking))
 
 
-def address(text: str) -> str:
-    """An address as proc(5) has it in net/tcp: 32-bit words of a little-endian machine, in hex.
+def parse_hex_address(text: str) -> str:
+    """Read an address of proc(5), net/tcp: 32-bit words of a little-endian machine, in hex.
 
-    Empty where it is not understood.
+    "" if it is not understood.
     """
     try:
         packed = bytes.fromhex(text)
-        words = (packed[at : at + 4][::-1] for at in range(0, len(packed), 4))
-        found = ip_address(b"".join(words))
+        words = (packed[index : index + 4][::-1] for index in range(0, len(packed), 4))
+        address = ip_address(b"".join(words))
     except ValueError:
         return ""
-    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
-    return str(mapped or found)
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return str(mapped or address)
 
 
-def told(
+def find_lost_ranks(
     ranks: Mapping[str, int], states: Mapping[str, Sequence[str]], silent: Mapping[str, str]
 ) -> dict[str, str]:
-    """The same from what each node said; ``ranks`` is how many it should have.
+    """Return the faults from each node's answer; ``ranks`` is the expected number by node.
 
-    Ranks that nobody sees anywhere may run as somebody else: then nothing is known of any. The
-    same holds where all nodes are silent.
+    If no node shows a rank, they may run as another user: then all ranks are unknown. The same
+    holds if all nodes are silent.
     """
-    found: dict[str, str] = {}
+    faults: dict[str, str] = {}
     if not any(states.values()):
-        return found
+        return faults
     for node, count in ranks.items():
         if node in silent:
-            found[node] = f"it does not answer any more ({silent[node] or 'no answer'})"
+            faults[node] = f"it does not answer any more ({silent[node] or 'no answer'})"
             continue
-        seen = states.get(node, ())
-        held = [state for state in seen if state in _HELD]
-        whose = "its rank" if count == 1 else "a rank of it"
+        node_states = states.get(node, ())
+        held = [state for state in node_states if state in _HELD]
+        subject = "its rank" if count == 1 else "a rank of it"
         if held:
-            found[node] = f"{whose} {_HELD[held[0]]}"
-        elif len(seen) < count:
-            found[node] = f"{whose} is gone, those of other nodes are still there"
-    return found
+            faults[node] = f"{subject} {_HELD[held[0]]}"
+        elif len(node_states) < count:
+            faults[node] = f"{subject} is gone, those of other nodes still run"
+    return faults

@@ -1,6 +1,6 @@
 """Addresses of several nodes → the networks that join them; pure.
 
-Interfaces are matched by subnet, never by name: eth0 here may be cabled to eth1 there.
+Interfaces are matched by subnet, never by name: eth0 of one node may be cabled to eth1 of another.
 """
 
 import ipaddress
@@ -27,67 +27,73 @@ from fabricgauge.words.figures import link_rate
 from fabricgauge.words.networks import rail_of
 
 
-def networks(
+def join_networks(
     nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...], by_rail: bool = False
 ) -> tuple[Network, ...]:
-    """Networks that at least two of ``nodes`` share: the declared first, then by subnet.
+    """Return networks that at least two of ``nodes`` share: the declared first, then by subnet.
 
-    An address belongs to exactly one network. It is given to, in this order: the most
-    specific declared subnet that contains it; the subnet of its own mask, if another
-    node is in it as well; the most specific subnet found so far that contains it (a
-    node with a wrong mask); the most specific subnet of any other address. Loopback
-    and link-local addresses are left out, those beside another one of the same subnet
-    that stand for themselves alone (a service that moves between nodes). Where nobody declared
-    them, subnets in which all nodes have one and the same address, and those of bridges alone
-    that lead out of no node, are left out as well. Where nodes have several interfaces in a subnet
-    it is one network, or with ``by_rail`` one for each rail that can be told.
+    An address belongs to exactly one network, the first of these: the most specific declared
+    subnet that contains it; the subnet of its own mask, if another node is in it as well; the most
+    specific subnet so far that contains it (a node with a wrong mask); the most specific subnet of
+    any other address.
+
+    Left out are loopback and link-local addresses, and host routes in another subnet of the same
+    interface (a service that moves between nodes). Unless declared, subnets in which all nodes
+    have the same address, and subnets of bridges that lead out of no node, are left out as well.
+    If nodes have several interfaces in a subnet, it is one network, or with ``by_rail`` one for
+    each rail that can be distinguished.
 
     Raises:
-        UsageError: a declared subnet is none.
+        UsageError: a declared subnet is not valid.
     """
-    named = _declared(declared)
-    ends = _ends(nodes, named)
-    free = FreeEndpoints(ends)
-    stated = _stated(ends, named)
-    groups: dict[Subnet, list[Endpoint]] = {}
-    for subnet in _most_specific_first(named):
-        if len({end.node.name for end in free.inside(subnet)}) > 1:
+    declared_subnets = _parse_declared(declared)
+    endpoints = _list_endpoints(nodes, declared_subnets)
+    free = FreeEndpoints(endpoints)
+    stated_rates = _list_stated_rates(endpoints, declared_subnets)
+    groups: dict[Subnet, list[AddressEndpoint]] = {}
+    for subnet in _sort_most_specific_first(declared_subnets):
+        if len({endpoint.node.name for endpoint in free.find(subnet)}) > 1:
             groups[subnet] = free.take(subnet)
     free = _take_by_own_mask(groups, free)
-    for subnet in _most_specific_first(groups):
+    for subnet in _sort_most_specific_first(groups):
         groups[subnet] += free.take(subnet)
-    for subnet in _most_specific_first(end.subnet for end in free.left):
-        if _is_network(free.inside(subnet)):
+    for subnet in _sort_most_specific_first(endpoint.subnet for endpoint in free.endpoints):
+        if _is_network(free.find(subnet)):
             groups[subnet] = free.take(subnet)
-    position = {subnet: number for number, subnet in enumerate(named)}
-    ordered = sorted(groups, key=lambda subnet: (position.get(subnet, len(named)), _key(subnet)))
+    positions = {subnet: number for number, subnet in enumerate(declared_subnets)}
+    ordered = sorted(
+        groups,
+        key=lambda subnet: (positions.get(subnet, len(declared_subnets)), _get_sort_key(subnet)),
+    )
     return tuple(
-        one
+        network
         for subnet in ordered
-        for one in _networks(subnet, groups[subnet], named.get(subnet), by_rail, stated)
+        for network in _make_networks(
+            subnet, groups[subnet], declared_subnets.get(subnet), by_rail, stated_rates
+        )
     )
 
 
 Subnet = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-def _declared(declared: tuple[DeclaredNetwork, ...]) -> dict[Subnet, DeclaredNetwork]:
-    named: dict[Subnet, DeclaredNetwork] = {}
+def _parse_declared(declared: tuple[DeclaredNetwork, ...]) -> dict[Subnet, DeclaredNetwork]:
+    by_subnet: dict[Subnet, DeclaredNetwork] = {}
     for network in declared:
         try:
-            named.setdefault(ipaddress.ip_network(network.subnet, strict=False), network)
+            by_subnet.setdefault(ipaddress.ip_network(network.subnet, strict=False), network)
         except ValueError as error:
             raise UsageError(
                 f"network {network.name} ({network.origin}): {error}; "
                 "give its subnet as, for example, 10.0.0.0/24"
             ) from error
-    return named
+    return by_subnet
 
 
 Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-class Endpoint(msgspec.Struct, frozen=True):
+class AddressEndpoint(msgspec.Struct, frozen=True):
     """One address of one interface of one node, with the subnet of its own mask."""
 
     node: Node
@@ -100,261 +106,312 @@ class Endpoint(msgspec.Struct, frozen=True):
         return Member(self.node.name, self.interface.name, str(self.ip), self.interface.mtu_bytes)
 
 
-def _ends(nodes: tuple[Node, ...], named: Iterable[Subnet]) -> list[Endpoint]:
-    ends = (
-        Endpoint(node, interface, own.ip, own.network)
+def _list_endpoints(nodes: tuple[Node, ...], declared: Iterable[Subnet]) -> list[AddressEndpoint]:
+    endpoints = (
+        AddressEndpoint(node, interface, address.ip, address.network)
         for node in nodes
         for interface in node.interfaces
-        for own in map(_own, interface.addresses)
+        for address in map(_parse_address, interface.addresses)
     )
-    return [end for end in ends if _counts(end, named) and not _beside(end)]
+    return [
+        endpoint
+        for endpoint in endpoints
+        if _is_usable(endpoint, declared) and not _is_service_address(endpoint)
+    ]
 
 
-#: Rates that were stated for networks, with who said so, by node and interface.
+#: Rates that were stated for networks, with their origin, by node and interface.
 StatedRates = Mapping[tuple[str, str], tuple[float, str]]
 
 
-def _stated(ends: Iterable[Endpoint], named: Mapping[Subnet, DeclaredNetwork]) -> StatedRates:
+def _list_stated_rates(
+    endpoints: Iterable[AddressEndpoint], declared: Mapping[Subnet, DeclaredNetwork]
+) -> StatedRates:
     return {
-        (end.node.name, end.interface.name): (named[subnet].rate_bit_s, named[subnet].origin)
-        for subnet in reversed(_most_specific_first(named))
-        for end in ends
-        if end.ip.version == subnet.version and end.ip in subnet
+        (endpoint.node.name, endpoint.interface.name): (
+            declared[subnet].rate_bit_s,
+            declared[subnet].origin,
+        )
+        for subnet in reversed(_sort_most_specific_first(declared))
+        for endpoint in endpoints
+        if endpoint.ip.version == subnet.version and endpoint.ip in subnet
     }
 
 
-def _own(address: Address) -> ipaddress.IPv4Interface | ipaddress.IPv6Interface:
+def _parse_address(address: Address) -> ipaddress.IPv4Interface | ipaddress.IPv6Interface:
     return ipaddress.ip_interface(f"{address.ip}/{address.prefix_length}")
 
 
-def _counts(end: Endpoint, named: Iterable[Subnet]) -> bool:
-    """IPv6 beside IPv4 is the same wire again, so it counts only where it was declared."""
-    if end.ip.is_loopback or end.ip.is_link_local or end.ip.is_multicast or end.ip.is_unspecified:
+def _is_usable(endpoint: AddressEndpoint, declared: Iterable[Subnet]) -> bool:
+    """Check for an address that may join nodes.
+
+    IPv6 on an interface with IPv4 uses the same wire, so it counts only if it was declared.
+    """
+    ip = endpoint.ip
+    if ip.is_loopback or ip.is_link_local or ip.is_multicast or ip.is_unspecified:
         return False
-    if end.interface.driver == "loopback":
+    if endpoint.interface.driver == "loopback":
         return False
-    if end.ip.version == 4 or any(end.ip in subnet for subnet in named):
+    if ip.version == 4 or any(ip in subnet for subnet in declared):
         return True
-    return all(":" in address.ip for address in end.interface.addresses)
+    return all(":" in address.ip for address in endpoint.interface.addresses)
 
 
-def _beside(end: Endpoint) -> bool:
-    """Whether the interface's own address is another one, and this is a service's: keepalived and
-    kube-vip add it as /32, DHCPv6 as /128."""
-    if not is_narrow(end.subnet):
+def _is_service_address(endpoint: AddressEndpoint) -> bool:
+    """Check for a host route on an interface with another address in the same subnet.
+
+    It is a service's: keepalived and kube-vip add it as /32, DHCPv6 as /128.
+    """
+    if not is_narrow(endpoint.subnet):
         return False
-    others = (_own(address).network for address in end.interface.addresses)
-    return any(not is_narrow(one) and end.ip in one for one in others)
+    subnets = (_parse_address(address).network for address in endpoint.interface.addresses)
+    return any(not is_narrow(subnet) and endpoint.ip in subnet for subnet in subnets)
 
 
-def _key(subnet: Subnet) -> tuple[int, int, int]:
+def _get_sort_key(subnet: Subnet) -> tuple[int, int, int]:
     return subnet.version, int(subnet.network_address), subnet.prefixlen
 
 
-def _most_specific_first(subnets: Iterable[Subnet]) -> list[Subnet]:
-    return sorted(set(subnets), key=lambda subnet: (-subnet.prefixlen, _key(subnet)))
+def _sort_most_specific_first(subnets: Iterable[Subnet]) -> list[Subnet]:
+    return sorted(set(subnets), key=lambda subnet: (-subnet.prefixlen, _get_sort_key(subnet)))
 
 
 class FreeEndpoints:
-    """Ends that are free, in order of address: those of a subnet stand together.
+    """Endpoints without a network, in order of address: those of a subnet are adjacent.
 
-    Where each link is routed there are as many subnets as ends, and each is asked for.
+    If each link is routed there are as many subnets as endpoints, and each is looked up.
     """
 
-    def __init__(self, ends: Sequence[Endpoint]) -> None:
-        self._ends = ends
-        self._taken = [False] * len(ends)
-        self._places = sorted((one.ip.version, int(one.ip), n) for n, one in enumerate(ends))
+    def __init__(self, endpoints: Sequence[AddressEndpoint]) -> None:
+        self._all = endpoints
+        self._is_taken = [False] * len(endpoints)
+        self._sorted = sorted(
+            (endpoint.ip.version, int(endpoint.ip), number)
+            for number, endpoint in enumerate(endpoints)
+        )
 
     @property
-    def left(self) -> list[Endpoint]:
-        """Those that are not taken, in the order in which they came."""
-        return [one for one, taken in zip(self._ends, self._taken, strict=True) if not taken]
+    def endpoints(self) -> list[AddressEndpoint]:
+        """The free endpoints, in their original order."""
+        return [
+            endpoint
+            for endpoint, is_taken in zip(self._all, self._is_taken, strict=True)
+            if not is_taken
+        ]
 
-    def inside(self, subnet: Subnet) -> list[Endpoint]:
-        """Those of ``left`` in a subnet."""
-        return [self._ends[n] for n in self._numbers(subnet)]
+    def find(self, subnet: Subnet) -> list[AddressEndpoint]:
+        """Return the free endpoints in a subnet."""
+        return [self._all[number] for number in self._find_numbers(subnet)]
 
-    def take(self, subnet: Subnet) -> list[Endpoint]:
-        """The same, and they are free no longer."""
-        numbers = self._numbers(subnet)
-        for n in numbers:
-            self._taken[n] = True
-        return [self._ends[n] for n in numbers]
+    def take(self, subnet: Subnet) -> list[AddressEndpoint]:
+        """Return the free endpoints in a subnet and remove them from the free ones."""
+        numbers = self._find_numbers(subnet)
+        for number in numbers:
+            self._is_taken[number] = True
+        return [self._all[number] for number in numbers]
 
-    def _numbers(self, subnet: Subnet) -> list[int]:
+    def _find_numbers(self, subnet: Subnet) -> list[int]:
         version, first = subnet.version, int(subnet.network_address)
-        begin = bisect_left(self._places, (version, first, 0))
-        end = bisect_left(self._places, (version, first + subnet.num_addresses, 0))
-        return sorted(n for _, _, n in self._places[begin:end] if not self._taken[n])
+        start = bisect_left(self._sorted, (version, first, 0))
+        end = bisect_left(self._sorted, (version, first + subnet.num_addresses, 0))
+        return sorted(
+            number for _, _, number in self._sorted[start:end] if not self._is_taken[number]
+        )
 
 
-def _take_by_own_mask(groups: dict[Subnet, list[Endpoint]], free: FreeEndpoints) -> FreeEndpoints:
-    """Networks of ends with one and the same subnet; those that stay free."""
-    by_mask = grouped(free.left, lambda end: end.subnet)
-    groups.update((subnet, [*ends]) for subnet, ends in by_mask.items() if _is_network(ends))
-    return FreeEndpoints([end for end in free.left if end.subnet not in groups])
+def _take_by_own_mask(
+    groups: dict[Subnet, list[AddressEndpoint]], free: FreeEndpoints
+) -> FreeEndpoints:
+    """Add networks of endpoints with the same subnet to ``groups``; return the free endpoints."""
+    by_mask = grouped(free.endpoints, lambda endpoint: endpoint.subnet)
+    groups.update(
+        (subnet, [*endpoints]) for subnet, endpoints in by_mask.items() if _is_network(endpoints)
+    )
+    return FreeEndpoints([endpoint for endpoint in free.endpoints if endpoint.subnet not in groups])
 
 
-def _is_network(ends: Sequence[Endpoint]) -> bool:
-    """Of ends in a subnet that nobody declared."""
-    return _join_nodes(ends) and not _joins_none(ends)
+def _is_network(endpoints: Sequence[AddressEndpoint]) -> bool:
+    """Check whether endpoints in a subnet that was not declared form a network."""
+    return _join_nodes(endpoints) and not _are_inner_bridges(endpoints)
 
 
-def _join_nodes(ends: Sequence[Endpoint]) -> bool:
-    """Several nodes that all have one and the same address are not joined by it."""
-    return len({end.node.name for end in ends}) > 1 and len({end.ip for end in ends}) > 1
+def _join_nodes(endpoints: Sequence[AddressEndpoint]) -> bool:
+    """Check for several nodes; the same address on all of them does not join them."""
+    has_nodes = len({endpoint.node.name for endpoint in endpoints}) > 1
+    return has_nodes and len({endpoint.ip for endpoint in endpoints}) > 1
 
 
-def _networks(
-    subnet: Subnet, ends: list[Endpoint], declared: DeclaredNetwork | None, by_rail: bool,
-    stated: StatedRates,
+def _make_networks(
+    subnet: Subnet, endpoints: list[AddressEndpoint], declared: DeclaredNetwork | None,
+    by_rail: bool, stated_rates: StatedRates,
 ) -> Iterator[Network]:  # fmt: skip
-    rails = _rails(ends) if by_rail else [ends]
+    rails = _split_rails(endpoints) if by_rail else [endpoints]
     for number, rail in enumerate(rails, 1):
-        made = _network(subnet, rail, declared, stated)
-        name = rail_of(made.name, number) if len(rails) > 1 else made.name
-        yield msgspec.structs.replace(made, name=name)
+        network = _make_network(subnet, rail, declared, stated_rates)
+        name = rail_of(network.name, number) if len(rails) > 1 else network.name
+        yield msgspec.structs.replace(network, name=name)
 
 
-def _rails(ends: list[Endpoint]) -> list[list[Endpoint]]:
-    """The interfaces of one name, where the node with most of them has every name; else, where all
-    nodes have as many and all are alike, the first of each node, the second ones, …; else one list.
+def _split_rails(endpoints: list[AddressEndpoint]) -> list[list[AddressEndpoint]]:
+    """Split by the interfaces' names, if the node with most of them has every name.
+
+    Else, if all nodes have as many and all are alike, the first interface of each node, the second
+    ones, …; else one list.
     """
-    own: dict[str, dict[str, list[Endpoint]]] = {}
-    for end in ends:
-        own.setdefault(end.node.name, {}).setdefault(end.interface.name, []).append(end)
-    most = max(own.values(), key=len)
-    if all(each.keys() <= most.keys() for each in own.values()):
-        return [[end for each in own.values() for end in each.get(name, ())] for name in most]
-    kinds = {(end.interface.driver, end.interface.speed_bit_s) for end in ends}
-    if len(kinds) == 1 and {len(each) for each in own.values()} == {len(most)}:
-        places = zip(*(each.values() for each in own.values()), strict=True)
-        return [[end for same in place for end in same] for place in places]
-    return [ends]
+    by_node: dict[str, dict[str, list[AddressEndpoint]]] = {}
+    for endpoint in endpoints:
+        interfaces = by_node.setdefault(endpoint.node.name, {})
+        interfaces.setdefault(endpoint.interface.name, []).append(endpoint)
+    largest = max(by_node.values(), key=len)
+    if all(interfaces.keys() <= largest.keys() for interfaces in by_node.values()):
+        return [
+            [endpoint for interfaces in by_node.values() for endpoint in interfaces.get(name, ())]
+            for name in largest
+        ]
+    kinds = {(endpoint.interface.driver, endpoint.interface.speed_bit_s) for endpoint in endpoints}
+    counts = {len(interfaces) for interfaces in by_node.values()}
+    if len(kinds) == 1 and counts == {len(largest)}:
+        rails = zip(*(interfaces.values() for interfaces in by_node.values()), strict=True)
+        return [
+            [endpoint for node_endpoints in rail for endpoint in node_endpoints] for rail in rails
+        ]
+    return [endpoints]
 
 
-def _network(
-    subnet: Subnet, ends: list[Endpoint], declared: DeclaredNetwork | None, stated: StatedRates
-) -> Network:
-    """Of IP over InfiniBand if all ends are: the link is the fastest port's, as the rate is; the
-    mode is the one that all have, since else both ends speak as the other one can."""
-    rate, origin = _rate(ends, declared, stated)
-    interfaces = [end.interface for end in ends]
-    behind = [
-        (one.ipoib, one.speed_bit_s) for one in interfaces if isinstance(one.ipoib, IpoibPort)
+def _make_network(
+    subnet: Subnet, endpoints: list[AddressEndpoint], declared: DeclaredNetwork | None,
+    stated_rates: StatedRates,
+) -> Network:  # fmt: skip
+    """Return a network; it is IP over InfiniBand if all endpoints are.
+
+    Then the link is the fastest port's, as the rate is; the mode is the one that all have, because
+    different modes use the smaller packets of the two.
+    """
+    rate, origin = _choose_rate(endpoints, declared, stated_rates)
+    interfaces = [endpoint.interface for endpoint in endpoints]
+    ipoib_ports = [
+        (interface.ipoib, interface.speed_bit_s)
+        for interface in interfaces
+        if isinstance(interface.ipoib, IpoibPort)
     ]
-    is_ipoib = len(behind) == len(ends)
+    is_ipoib = len(ipoib_ports) == len(endpoints)
     links = [
         (0.0 if isinstance(speed, Skipped) else speed, port.link)
-        for port, speed in behind
+        for port, speed in ipoib_ports
         if is_ipoib and isinstance(port.link, str)
     ]
-    modes = {port.mode if isinstance(port.mode, str) else "" for port, _ in behind}
-    shapers = [shaper for end in ends for shaper in _shapers(end)]
+    modes = {port.mode if isinstance(port.mode, str) else "" for port, _ in ipoib_ports}
+    shapers = [shaper for endpoint in endpoints for shaper in _list_shapers(endpoint)]
     return Network(
         name=declared.name if declared else str(subnet),
         subnet=str(subnet),
         technology="ipoib" if is_ipoib else "ethernet",
         rate_bit_s=rate,
         rate_origin=origin,
-        members=tuple(end.member for end in ends),
-        timestamps=all(end.node.facts.get("net.ipv4.tcp_timestamps") != "0" for end in ends),
+        members=tuple(endpoint.member for endpoint in endpoints),
+        timestamps=all(
+            endpoint.node.facts.get("net.ipv4.tcp_timestamps") != "0" for endpoint in endpoints
+        ),
         burst_bytes=max((shaper.burst_bytes for shaper in shapers), default=0),
         link=max(links, default=(0.0, ""))[1],
         mode=modes.pop() if is_ipoib and len(modes) == 1 else "",
-        tunnel_bytes=max(map(_tunnel_bytes, ends)),
+        tunnel_bytes=max(map(_count_tunnel_bytes, endpoints)),
     )
 
 
-def _shapers(end: Endpoint) -> Iterator[Shaper]:
-    """Yield the token buckets that an end sends through: its own, and those of what it is on.
+def _list_shapers(endpoint: AddressEndpoint) -> Iterator[Shaper]:
+    """Yield the token buckets that an endpoint sends through: its own and those below it.
 
-    The only port of a bridge is such a part even if it is a veth: a lab's nodes have no other port.
+    The only port of a bridge is below it even if it is a veth: a lab's nodes have no other port.
     """
-    name, interfaces = end.interface.name, end.node.interfaces
-    ports = [port.name for port in interfaces if port.master == name]
-    below = {name, *end.node.below(name), *(ports if len(ports) == 1 else ())}
-    for interface in interfaces:
-        if interface.name in below and isinstance(interface.shaper, Shaper):
+    name, node = endpoint.interface.name, endpoint.node
+    ports = [port.name for port in node.interfaces if port.master == name]
+    names = {name, *node.below(name), *(ports if len(ports) == 1 else ())}
+    for interface in node.interfaces:
+        if interface.name in names and isinstance(interface.shaper, Shaper):
             yield interface.shaper
 
 
-def _tunnel_bytes(end: Endpoint) -> int:
-    """What VXLAN puts around a packet, over IPv4 unless the port below has IPv6 alone."""
-    if end.interface.driver != "vxlan":
+def _count_tunnel_bytes(endpoint: AddressEndpoint) -> int:
+    """Return VXLAN's octets around a packet, over IPv4 unless the port below has IPv6 alone."""
+    if endpoint.interface.driver != "vxlan":
         return 0
-    below = end.node.interface(end.node.parent_of(end.interface.name))
+    below = endpoint.node.interface(endpoint.node.parent_of(endpoint.interface.name))
     addresses = () if isinstance(below, Skipped) else below.addresses
-    only_ipv6 = bool(addresses) and all(":" in one.ip for one in addresses)
-    return VXLAN_BYTES[6 if only_ipv6 else 4]
+    is_ipv6 = bool(addresses) and all(":" in address.ip for address in addresses)
+    return VXLAN_BYTES[6 if is_ipv6 else 4]
 
 
-def _rate(
-    ends: list[Endpoint], declared: DeclaredNetwork | None, stated: StatedRates
+def _choose_rate(
+    endpoints: list[AddressEndpoint], declared: DeclaredNetwork | None, stated_rates: StatedRates
 ) -> tuple[float | Skipped, str]:
-    """The nominal rate: declared, else the fastest port's, which a port that fell back misses.
+    """Return the nominal rate: declared, else the fastest port's.
 
-    A port that is up and does not say its rate may be faster; one without a link has none.
+    A port that fell back is slower than that. An active port without a known rate may be faster;
+    a port without a link has no rate.
     """
     if declared:
         return declared.rate_bit_s, declared.origin
-    speeds = [(*_speed(end, stated), end) for end in ends]
-    known = [(speed, origin) for speed, origin, _ in speeds if not isinstance(speed, Skipped)]
-    for speed, _, end in speeds:
-        if isinstance(speed, Skipped) and (end.interface.carrier is True or not known):
+    speeds = [(*_read_speed(endpoint, stated_rates), endpoint) for endpoint in endpoints]
+    rates = [(speed, origin) for speed, origin, _ in speeds if not isinstance(speed, Skipped)]
+    for speed, _, endpoint in speeds:
+        if isinstance(speed, Skipped) and (endpoint.interface.carrier is True or not rates):
             return speed, "no driver and no declaration gives the rate"
-    fastest, origin = max(known, key=lambda pair: pair[0])
+    fastest, origin = max(rates, key=lambda item: item[0])
     return fastest, f"{origin}, the fastest port of the network"
 
 
-def _speed(end: Endpoint, stated: StatedRates) -> tuple[float | Skipped, str]:
-    """What an interface's driver reports; of a bridge or tunnel, the rate of the one port below."""
-    node, speed = end.node, end.interface.speed_bit_s
+def _read_speed(
+    endpoint: AddressEndpoint, stated_rates: StatedRates
+) -> tuple[float | Skipped, str]:
+    """Return the driver's rate of an interface, or of the only port below a bridge or tunnel."""
+    node, name, speed = endpoint.node, endpoint.interface.name, endpoint.interface.speed_bit_s
     if not isinstance(speed, Skipped):
-        where = f"{node.name}:{end.interface.name}"
-        return speed, f"{where}'s driver reports {link_rate(speed)}"
-    below = node.below(end.interface.name)
-    cables = [one for one in below if not node.below(one)]
-    if len(cables) != 1:
+        return speed, f"{node.name}:{name}'s driver reports {link_rate(speed)}"
+    below = node.below(name)
+    lowest = [lower for lower in below if not node.below(lower)]
+    if len(lowest) != 1:
         return speed, ""
-    cable, where = cables[0], f"{node.name}:{cables[0]}, below {end.interface.name}"
-    own = node.interface(cable)
-    if not isinstance(own, Skipped) and not isinstance(own.speed_bit_s, Skipped):
-        return own.speed_bit_s, f"{where}: its driver reports {link_rate(own.speed_bit_s)}"
-    if (node.name, cable) not in stated:
+    port_name, label = lowest[0], f"{node.name}:{lowest[0]}, below {name}"
+    port = node.interface(port_name)
+    if not isinstance(port, Skipped) and not isinstance(port.speed_bit_s, Skipped):
+        return port.speed_bit_s, f"{label}: its driver reports {link_rate(port.speed_bit_s)}"
+    if (node.name, port_name) not in stated_rates:
         return speed, ""
-    rate, origin = stated[node.name, cable]
-    return rate, f"{where}: {origin}"
+    rate, origin = stated_rates[node.name, port_name]
+    return rate, f"{label}: {origin}"
 
 
 def is_narrow(subnet: Subnet) -> bool:
-    """Whether it holds one address, or the two ends of a link (RFC 3021, 6164)."""
+    """Check for a subnet of one address, or of the two ends of a link (RFC 3021, 6164)."""
     return subnet.prefixlen >= subnet.max_prefixlen - 1
 
 
-#: Drivers of a bridge's ports behind which is a container or a guest of the node. Linux 6.12,
+#: Drivers of a bridge's ports that lead to a container or a guest of the node. Linux 6.12,
 #: drivers/net: veth.c, tun.c, dummy.c, ifb.c. A tunnel (vxlan) may lead to other nodes.
 INSIDE = frozenset({"veth", "tun", "tap", "dummy", "ifb"})
 
 
-def _joins_none(ends: Sequence[Endpoint]) -> bool:
-    """Whether these ends are all bridges that lead out of no node.
+def _are_inner_bridges(endpoints: Sequence[AddressEndpoint]) -> bool:
+    """Check whether these endpoints are all bridges that lead out of no node.
 
-    Where a bridge's ports are not known, one address on bridges of several nodes tells it.
+    If a bridge's ports are unknown, one address on bridges of several nodes shows it.
     """
-    if any(end.interface.driver != "bridge" for end in ends):
+    if any(endpoint.interface.driver != "bridge" for endpoint in endpoints):
         return False
-    leading = [_leads_out(end.node, end.interface) for end in ends]
-    if True in leading:
+    leads_out = [_leads_out(endpoint.node, endpoint.interface) for endpoint in endpoints]
+    if True in leads_out:
         return False
-    return not any(one is None for one in leading) or len({end.ip for end in ends}) < len(ends)
+    ip_count = len({endpoint.ip for endpoint in endpoints})
+    return not any(answer is None for answer in leads_out) or ip_count < len(endpoints)
 
 
 def _leads_out(node: Node, bridge: Interface) -> bool | None:
-    """``None`` where the node does not say what the bridge's ports are. One without any has no
-    carrier."""
-    ports = [one for one in node.interfaces if one.master == bridge.name]
+    """Check whether a bridge leads out of its node; None if its ports are unknown.
+
+    A bridge without ports has no carrier.
+    """
+    ports = [interface for interface in node.interfaces if interface.master == bridge.name]
     if ports:
-        return any(one.driver not in INSIDE for one in ports)
+        return any(port.driver not in INSIDE for port in ports)
     return None if bridge.carrier is True else False

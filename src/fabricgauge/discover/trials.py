@@ -1,22 +1,22 @@
-"""What the nodes can do to each other, tried on all of them at once."""
+"""Let all nodes try their connections to each other at once."""
 
 from collections.abc import Callable, Collection
 from contextlib import closing
 
-from fabricgauge.discover.parse_trials import Tried, take
+from fabricgauge.discover.parse_trials import TrialResults, add_answer
 from fabricgauge.discover.partners import (
     LARGE_BYTES,
     LARGE_S,
     MANY_COUNT,
     MANY_INTERVAL_S,
-    MOST_NAMES,
+    MAX_NAMES,
     NodeTrial,
     is_name,
-    second_trials,
-    slow_trials,
-    trials,
+    plan_second_trials,
+    plan_slow_trials,
+    plan_trials,
 )
-from fabricgauge.discover.probe import answers
+from fabricgauge.discover.probe import ask_nodes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.host_access import HostAccess
@@ -24,48 +24,52 @@ from fabricgauge.model.preflight import TRIALS, Ping, Preflight, Trial
 
 #: Echoes and lookups still running this long after the counters' time are ended: without an answer
 #: of its name server a lookup takes 5 s and more (resolv.conf(5), timeout).
-REST_S = 7
+GRACE_S = 7
 
 #: Nodes that try at once: they mostly wait, and so does the process that asks each of them.
-AT_ONCE = 128
+PARALLEL = 128
 
 #: Further time in which the launcher reaches the node; ssh's own limit is 5 s.
 REACH_S = 15.0
 
 
-def try_out(
+def run_trials(
     access: HostAccess,
     fabric: Fabric,
     networks: tuple[Network, ...],
     seconds: float,
     *,
     keep: Callable[[str, str], None],
-    wanted: Collection[Trial] = TRIALS,
+    selected: Collection[Trial] = TRIALS,
 ) -> Preflight:
-    """Have every node of ``fabric`` try its partners; ``keep`` gets each answer as it came.
+    """Have every node of ``fabric`` try its partners; ``keep`` gets each answer unedited.
 
-    Only the trials that are ``wanted`` are made; connections are not made here. Counters are
-    watched for ``seconds`` at least. A node that does not answer is in ``untried``; the others'
-    trials stand. There are no inventories yet.
+    Only the ``selected`` trials are made, and connections are made elsewhere. Counters are watched
+    for ``seconds`` at least. A node that does not answer is in ``untried``; the trials of the other
+    nodes stand. The preflight has no inventories yet.
     """
-    seconds = seconds if "counters" in wanted else 0.0
-    asked = trials(fabric, networks, wanted) if {*wanted} - {"connect"} else {}
-    first = _round(access, asked, seconds, keep)
-    lossy = [_ends(ping) for ping in first.pings if not ping.whole and ping.received < ping.sent]
-    second = _round(access, second_trials(networks, lossy, _further(first), wanted), 0.0, keep)
-    again = {_way(ping) for ping in second.pings}
+    seconds = seconds if "counters" in selected else 0.0
+    plan = plan_trials(fabric, networks, selected) if {*selected} - {"connect"} else {}
+    first = _run_round(access, plan, seconds, keep)
+    lossy = [
+        _get_path(ping) for ping in first.pings if not ping.whole and ping.received < ping.sent
+    ]
+    further_names = _list_further_names(first)
+    second_plan = plan_second_trials(networks, lossy, further_names, selected)
+    second = _run_round(access, second_plan, 0.0, keep)
+    repeated = {_get_key(ping) for ping in second.pings}
     quickest = {
-        _ends(ping): ping.rtt_s
+        _get_path(ping): ping.rtt_s
         for ping in second.pings
         if ping.payload_bytes == LARGE_BYTES and not isinstance(ping.rtt_s, Skipped)
     }
-    third = _round(access, slow_trials(networks, quickest), 0.0, keep)
-    # What was lost by chance is not lost again; a path that was cold is known by then.
-    kept = (ping for ping in first.pings if _way(ping) not in again)
+    third = _run_round(access, plan_slow_trials(networks, quickest), 0.0, keep)
+    # The second round replaces the first: it repeats no chance loss, and its path is warm.
+    unrepeated = (ping for ping in first.pings if _get_key(ping) not in repeated)
     return Preflight(
         fabric,
         (),
-        (*kept, *second.pings, *third.pings),
+        (*unrepeated, *second.pings, *third.pings),
         (*first.lookups, *second.lookups),
         tuple(first.clocks),
         tuple(first.rises),
@@ -74,42 +78,44 @@ def try_out(
     )
 
 
-def _ends(ping: Ping) -> tuple[str, str, str]:
+def _get_path(ping: Ping) -> tuple[str, str, str]:
     return ping.network, ping.source_ip, ping.target_ip
 
 
-def _way(ping: Ping) -> tuple[tuple[str, str, str], int, bool]:
-    return _ends(ping), ping.payload_bytes, ping.whole
+def _get_key(ping: Ping) -> tuple[tuple[str, str, str], int, bool]:
+    return _get_path(ping), ping.payload_bytes, ping.whole
 
 
-def _further(found: Tried) -> dict[str, tuple[str, ...]]:
-    """Names that some node has for an address: each node is to say what they mean to it.
+def _list_further_names(results: TrialResults) -> dict[str, tuple[str, ...]]:
+    """Return names that some node has for an address, for each node to look up.
 
-    Of many nodes' names a node is asked only for those that it knows itself.
+    If they are many, a node looks up only those that it has itself.
     """
-    asked = {lookup.name for lookup in found.lookups}
-    new = {
-        node: tuple(name for name in names if name not in asked and is_name(name))
-        for node, names in found.called.items()
+    looked_up = {lookup.name for lookup in results.lookups}
+    new_names = {
+        node: tuple(name for name in names if name not in looked_up and is_name(name))
+        for node, names in results.reverse_names.items()
     }
-    every = tuple(dict.fromkeys(name for names in new.values() for name in names))
-    if len(every) <= MOST_NAMES:
-        return dict.fromkeys(new, every)
-    return {node: names[:MOST_NAMES] for node, names in new.items()}
+    all_names = tuple(dict.fromkeys(name for names in new_names.values() for name in names))
+    if len(all_names) <= MAX_NAMES:
+        return dict.fromkeys(new_names, all_names)
+    return {node: names[:MAX_NAMES] for node, names in new_names.items()}
 
 
-def _round(
+def _run_round(
     access: HostAccess,
-    wanted: dict[str, NodeTrial],
+    trials: dict[str, NodeTrial],
     seconds: float,
     keep: Callable[[str, str], None],
-) -> Tried:
-    hosts = [host for host in access.hosts if host.node in wanted]
-    limit_s = int(max(seconds, LARGE_S + MANY_COUNT * MANY_INTERVAL_S)) + REST_S
-    words = {node: [f"{seconds:g}", str(limit_s), *trial.words()] for node, trial in wanted.items()}
-    found = Tried()
-    with closing(answers(hosts, limit_s + REACH_S, "trials.sh", words, AT_ONCE)) as arriving:
-        for answer in arriving:
+) -> TrialResults:
+    hosts = [host for host in access.hosts if host.node in trials]
+    limit_s = int(max(seconds, LARGE_S + MANY_COUNT * MANY_INTERVAL_S)) + GRACE_S
+    words = {
+        node: [f"{seconds:g}", str(limit_s), *trial.list_words()] for node, trial in trials.items()
+    }
+    results = TrialResults()
+    with closing(ask_nodes(hosts, limit_s + REACH_S, "trials.sh", words, PARALLEL)) as answers:
+        for answer in answers:
             keep(answer.node, answer.raw)
-            take(found, answer, wanted[answer.node])
-    return found
+            add_answer(results, answer, trials[answer.node])
+    return results

@@ -158,7 +158,7 @@ def list_places(node: KnownNode) -> Iterator[Place]:
                 yield Place(node, interface, address.ip, address.prefix_length)
 
 
-class Endpoint(Place, frozen=True, kw_only=True, dict=True):
+class MemberInterface(Place, frozen=True, kw_only=True, dict=True):
     """One node's interface in a network."""
 
     network: Network
@@ -258,11 +258,11 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
         return tuple(node for node in self.nodes if node.answered)
 
     @cached_property
-    def endpoints(self) -> tuple[Endpoint, ...]:
+    def endpoints(self) -> tuple[MemberInterface, ...]:
         """Every member of every network, with its interface."""
         nodes_by_name = {node.name: node for node in self.nodes}
         return tuple(
-            Endpoint(
+            MemberInterface(
                 node, interface, member.ip, _find_prefix_length(interface, member.ip),
                 network=network,
             )
@@ -328,7 +328,9 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
         return names if len(nodes) == 1 else f"between {names}"
 
 
-def group_by_network(endpoints: Iterable[Endpoint]) -> tuple[tuple[Endpoint, ...], ...]:
+def group_by_network(
+    endpoints: Iterable[MemberInterface],
+) -> tuple[tuple[MemberInterface, ...], ...]:
     """Return the endpoints of each network, in the order of its first one."""
     return tuple(grouped(endpoints, lambda endpoint: endpoint.network.name).values())
 

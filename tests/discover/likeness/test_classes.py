@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.discover.likeness.classes import classes
-from fabricgauge.discover.printouts.parts import blank_adapter
+from fabricgauge.discover.likeness.classes import classify_nodes
+from fabricgauge.discover.printouts.parts import make_adapter
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, IpoibPort, Member, Network, Node
 from fabricgauge.model.inventory import Adapter, Gpu, Inventory, PcieLink, Stack
@@ -16,7 +16,7 @@ UNSAID = Skipped("x")
 
 def adapter(product: str = "XL710", name: str = "eth0", bus: str = "0000:61:00.0") -> Adapter:
     return msgspec.structs.replace(
-        blank_adapter("x", "ethernet"), bus=bus, product=product, driver="i40e",
+        make_adapter("x", "ethernet"), bus=bus, product=product, driver="i40e",
         firmware="6.01", interfaces=(name,),
     )  # fmt: skip
 
@@ -43,13 +43,13 @@ def fleet(*odd: Inventory, like: int = 9) -> list[Inventory]:
 def told(found: list[Inventory]) -> list[tuple[tuple[str, ...], str, str, str, int]]:
     return [
         (one.nodes, one.attribute, one.value, one.usual, one.usual_count)
-        for like in classes(found)
+        for like in classify_nodes(found)
         for one in like.oddities
     ]
 
 
 def test_nodes_that_are_alike_are_one_class_without_odd_ones() -> None:
-    (like,) = classes(fleet())
+    (like,) = classify_nodes(fleet())
     assert len(like.nodes) == 9
     assert (like.oddities, like.splits, like.namings) == ((), (), ())
     assert like.traits["firmware of XL710"] == "6.01"
@@ -94,7 +94,7 @@ def test_a_lost_carrier_and_a_lower_rate_are_odd() -> None:
 def test_an_interfaces_name_makes_nobody_odd_and_is_shown() -> None:
     other = Interface("ens1", "i40e", "up", True, 40e9, 9000, "", (), UNSAID, UNSAID)
     named = inventory("c0", adapters=(adapter(name="ens1"),), node=node("c0", interfaces=(other,)))
-    (like,) = classes(fleet(named))
+    (like,) = classify_nodes(fleet(named))
     assert like.oddities == ()
     assert [(one.adapter, dict(one.names)["ens1"]) for one in like.namings] == [
         ("adapter XL710", ("c0",))
@@ -113,7 +113,7 @@ def test_memory_that_differs_by_what_firmware_takes_is_the_same() -> None:
 
 def test_two_nodes_that_differ_have_no_majority() -> None:
     other = inventory("c2", node=node("c2", kernel="5.15"))
-    (like,) = classes(fleet(other, like=1))
+    (like,) = classify_nodes(fleet(other, like=1))
     assert like.oddities == ()
     assert [(one.attribute, one.values) for one in like.splits] == [
         ("kernel", (("5.14", ("c1",)), ("5.15", ("c2",))))
@@ -129,25 +129,25 @@ def test_nodes_of_another_make_are_a_class_of_their_own() -> None:
         )
         for n in range(2)
     ]  # fmt: skip
-    assert [like.nodes for like in classes(fleet(*login))][1] == ("login0", "login1")
+    assert [like.nodes for like in classify_nodes(fleet(*login))][1] == ("login0", "login1")
     assert told(fleet(*login)) == []
 
 
 def test_a_tenth_of_the_nodes_with_another_adapter_are_no_accident() -> None:
     fat = [inventory(f"fat{n}", facts={"memory bytes": str(1 << 40)}) for n in range(5)]
-    assert len(classes(fleet(*fat, like=20))) == 2
+    assert len(classify_nodes(fleet(*fat, like=20))) == 2
 
 
 def test_what_a_node_did_not_get_to_say_is_not_held_against_it() -> None:
     cut = inventory("cut", adapters=(), stacks=(), facts={"answer": "cut off"})
     assert told(fleet(cut)) == []
-    assert len(classes(fleet(cut))) == 1
+    assert len(classify_nodes(fleet(cut))) == 1
 
 
 def test_a_node_without_a_word_is_in_no_class() -> None:
     silent = inventory("gone", node=UNSAID, sources=())
-    assert all("gone" not in like.nodes for like in classes(fleet(silent)))
-    assert classes([]) == ()
+    assert all("gone" not in like.nodes for like in classify_nodes(fleet(silent)))
+    assert classify_nodes([]) == ()
 
 
 def test_the_numbers_of_one_node_and_the_name_of_another_are_one_product() -> None:
@@ -174,7 +174,7 @@ def test_every_node_is_in_one_class_and_the_majority_is_right(
         )
         for number, (kernel, product, firmware, cut) in enumerate(drawn)
     ]  # fmt: skip
-    likes = classes(found)
+    likes = classify_nodes(found)
     assert sorted(n for like in likes for n in like.nodes) == sorted(one.name for one in found)
     for like in likes:
         for one in like.oddities:
@@ -190,21 +190,24 @@ def test_answers_that_were_cut_off_are_no_class_of_their_own(whole: int, cut_off
         *(inventory(f"cut{number}", stacks=(), facts=facts) for number in range(cut_off)),
         *fleet(like=whole),
     ]
-    (like,) = classes(found)
+    (like,) = classify_nodes(found)
     assert len(like.nodes) == whole + cut_off
     assert (like.oddities, like.splits) == ((), ())
 
 
 def test_answers_that_were_cut_off_and_say_something_else_are_of_another_class() -> None:
     other = inventory("cut", adapters=(adapter("X550"),), facts={"answer": "cut off"})
-    assert len(classes([*fleet(like=3), other, msgspec.structs.replace(other, name="cut2")])) == 2
+    assert (
+        len(classify_nodes([*fleet(like=3), other, msgspec.structs.replace(other, name="cut2")]))
+        == 2
+    )
 
 
 @pytest.mark.parametrize(
     ("kib", "shown"), [(1056000000, "1,007 GiB"), (24641536, "23.5 GiB"), (1 << 34, "16,380 GiB")]
 )
 def test_an_amount_of_memory_is_shown_as_people_write_it(kib: int, shown: str) -> None:
-    (like,) = classes([inventory("c1", facts={"memory bytes": str(kib << 10)})])
+    (like,) = classify_nodes([inventory("c1", facts={"memory bytes": str(kib << 10)})])
     assert like.traits["memory"] == shown
 
 
@@ -217,7 +220,7 @@ def test_virtual_functions_are_a_setting_of_their_adapter() -> None:
             "virtual functions 0000:61:00.0": "0000:61:02.0 0000:61:02.1",
         },
     )
-    (like,) = classes(fleet(parted))
+    (like,) = classify_nodes(fleet(parted))
     assert not any("VF" in attribute for attribute in like.traits)
     assert told(fleet(parted)) == []
     many = [msgspec.structs.replace(parted, name=f"v{number}") for number in range(3)]
@@ -241,7 +244,7 @@ def bonded(number: int, carrier: bool = True) -> Inventory:
 
 
 def ends_told(found: list[Inventory], network: Network) -> list[tuple[str, str, str]]:
-    (like,) = classes(found, (network,))
+    (like,) = classify_nodes(found, (network,))
     return [(one.nodes[0], one.value, one.usual) for one in like.oddities]
 
 
@@ -269,13 +272,13 @@ def test_who_has_no_address_in_a_network_of_most_is_named_and_nobody_in_one_of_f
 
 
 def test_ends_that_are_alike_make_nobody_odd_and_are_shown() -> None:
-    (like,) = classes([bonded(number) for number in range(1, 11)], (joined("net", 4),))
+    (like,) = classify_nodes([bonded(number) for number in range(1, 11)], (joined("net", 4),))
     assert like.oddities == ()
     assert like.traits["end in net"] == "up, 25 Gb/s, MTU 9000"
 
 
 def test_the_name_that_all_kernels_give_an_adapter_s_interface_is_known() -> None:
-    (like,) = classes(fleet())
+    (like,) = classify_nodes(fleet())
     assert like.names == {"adapter XL710": "eth0"}
 
 
@@ -283,7 +286,7 @@ def test_a_narrow_slot_is_told_with_what_it_could_be_even_where_all_are_narrow()
     narrow = msgspec.structs.replace(
         adapter(), pcie_now=PcieLink(16.0, 8), pcie_capable=PcieLink(16.0, 16)
     )
-    (like,) = classes([inventory(f"c{number}", adapters=(narrow,)) for number in (1, 2, 3)])
+    (like,) = classify_nodes([inventory(f"c{number}", adapters=(narrow,)) for number in (1, 2, 3)])
     assert like.traits["PCIe of XL710"] == "4.0 x8 of 4.0 x16"
 
 

@@ -2,7 +2,11 @@
 
 from tests.discover.printouts.reading import port, read
 
-from fabricgauge.discover.printouts.infiniband import ibv_devinfo, mlxlink, perfquery
+from fabricgauge.discover.printouts.infiniband import (
+    parse_ibv_devinfo,
+    parse_mlxlink,
+    parse_perfquery,
+)
 from fabricgauge.discover.printouts.table import parse_named
 from fabricgauge.model.absence import Skipped
 
@@ -48,7 +52,7 @@ def test_mlxlinks_reason_is_kept_and_without_a_device_it_is_a_trouble() -> None:
     assert (found.state, found.physical, found.reason) == ("DOWN", "Polling", "Cable is unplugged")
     nameless = read("mlxlink", "4--down", "")
     assert (nameless.rdma_ports, len(nameless.troubles)) == ((), 1)
-    assert mlxlink("").troubles == ()
+    assert parse_mlxlink("").troubles == ()
 
 
 def test_gids_without_a_kind_are_left_out() -> None:
@@ -57,7 +61,7 @@ def test_gids_without_a_kind_are_left_out() -> None:
         "hca_id:\tmlx5_0\n\ttransport:\tInfiniBand (0)\n\t\tport:\t1\n\t\t\tlink_layer:\tEthernet\n"
         "\t\t\tGID[  0]:\tfe80::1\n\t\t\tGID[  3]:\t::ffff:10.1.0.1, RoCE v2\n"
     )
-    (found,) = ibv_devinfo(text).rdma_ports
+    (found,) = parse_ibv_devinfo(text).rdma_ports
     assert [(one.index, one.kind) for one in found.gids] == [(3, "RoCE v2")]
 
 
@@ -77,5 +81,5 @@ def test_perfquery_gives_the_counters_of_the_device_in_its_name() -> None:
 
 def test_perfquery_of_all_ports_or_of_nothing_has_no_counters() -> None:
     text = "# Port counters: Lid 4 port 255 (CapMask: 0x5A00)\nSymbolErrorCounter:.....7\n"
-    assert (perfquery(text).facts, perfquery(text).troubles) == ({}, ())
-    assert perfquery("ibwarn: [1] mad_rpc: _do_madrpc failed\n").facts == {}
+    assert (parse_perfquery(text).facts, parse_perfquery(text).troubles) == ({}, ())
+    assert parse_perfquery("ibwarn: [1] mad_rpc: _do_madrpc failed\n").facts == {}

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from tests.discover.printouts.reading import raw
 
 from fabricgauge.discover.printouts.parts import Parts
-from fabricgauge.discover.printouts.table import PARSERS, PrintoutName, parse_named, recognised
+from fabricgauge.discover.printouts.table import PARSERS, PrintoutName, parse_named, recognise_name
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ from fabricgauge.discover.printouts.table import PARSERS, PrintoutName, parse_na
 def test_a_parser_is_found_by_a_files_or_a_sections_name(
     name: str, tool: str, argument: str
 ) -> None:
-    assert recognised(name) == PrintoutName(tool, argument)
+    assert recognise_name(name) == PrintoutName(tool, argument)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_parser_is_found_by_a_files_or_a_sections_name(
      "rdma system", "ipmitool route", ".txt", "-", "notlshw.txt"],
 )  # fmt: skip
 def test_what_no_row_reads_is_left_alone(name: str) -> None:
-    assert recognised(name) is None
+    assert recognise_name(name) is None
     assert parse_named(name, "x") is None
 
 

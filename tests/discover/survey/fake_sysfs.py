@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from fabricgauge.discover.probe import SURVEY, probe_script
+from fabricgauge.discover.probe import SURVEY, read_script
 
 NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount", "--propagation", "private")
 #: Positional parameters: the tree, and a folder of stand-ins for tools.
@@ -63,7 +63,7 @@ def surveyed(root: Path, tools: Path) -> str:
     tools.mkdir(exist_ok=True)
     done = subprocess.run(
         [*NAMESPACE, "sh", "-c", MOUNTED, "sh", str(root), str(tools)],
-        input=probe_script(SURVEY), capture_output=True, text=True, timeout=60,
+        input=read_script(SURVEY), capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from fabricgauge.discover.survey.firewall import firewall
+from fabricgauge.discover.survey.firewall import parse_firewall
 
 NFT = """table inet f {
 	chain input {
@@ -23,11 +23,11 @@ NFT = """table inet f {
 
 
 def nft(last: str, site: str = "drop") -> dict[str, str]:
-    return firewall(NFT % (last, site), "# ip_tables is not loaded")
+    return parse_firewall(NFT % (last, site), "# ip_tables is not loaded")
 
 
 def iptables(*rules: str, policy: str = "ACCEPT") -> dict[str, str]:
-    return firewall("# nf_tables is not loaded", "\n".join((f"-P INPUT {policy}", *rules)))
+    return parse_firewall("# nf_tables is not loaded", "\n".join((f"-P INPUT {policy}", *rules)))
 
 
 def test_a_chain_that_input_leads_to_may_shut_the_node() -> None:

@@ -9,10 +9,10 @@ import pytest
 from tests.discover.survey import fake_sysfs as sysfs
 
 from fabricgauge.discover.printouts.table import parse_named
-from fabricgauge.discover.probe import SURVEY, probe_script
-from fabricgauge.discover.sections import cut
-from fabricgauge.discover.sections import sections as quick_sections
-from fabricgauge.discover.survey.understand import ANSWER, understood
+from fabricgauge.discover.probe import SURVEY, read_script
+from fabricgauge.discover.sections import split_answer as quick_sections
+from fabricgauge.discover.sections import split_survey
+from fabricgauge.discover.survey.understand import ANSWER, build_inventory
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Inventory, PcieLink
 
@@ -58,14 +58,14 @@ CONSOLE = {"vendor": "0x1a03", "device": "0x2000", "class": "0x030000", "numa_no
 
 
 def inventory(raw: str, trouble: str = "") -> Inventory:
-    return understood("c1", {ANSWER: raw}, trouble, parse_named)
+    return build_inventory("c1", {ANSWER: raw}, trouble, parse_named)
 
 
 @pytest.fixture(scope="module")
 def here() -> str:
     """This machine's answer."""
     done = subprocess.run(
-        ["sh", "-s"], input=probe_script(SURVEY), capture_output=True, text=True, timeout=60
+        ["sh", "-s"], input=read_script(SURVEY), capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0
     return done.stdout
@@ -90,7 +90,7 @@ def equipped(tmp_path_factory: pytest.TempPathFactory) -> Inventory:
 
 
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
-@pytest.mark.parametrize("text", [SCRIPT.read_text("utf-8"), probe_script(SURVEY)])
+@pytest.mark.parametrize("text", [SCRIPT.read_text("utf-8"), read_script(SURVEY)])
 def test_the_survey_is_clean_shell(text: str) -> None:
     done = subprocess.run(["shellcheck", "-"], input=text.encode(), capture_output=True)
     assert done.returncode == 0, done.stdout.decode()
@@ -98,9 +98,7 @@ def test_the_survey_is_clean_shell(text: str) -> None:
 
 @pytest.mark.skipif(not shutil.which("dash"), reason="dash is not installed")
 def test_the_survey_needs_no_more_than_a_posix_shell() -> None:
-    done = subprocess.run(
-        ["dash", "-n"], input=probe_script(SURVEY), text=True, capture_output=True
-    )
+    done = subprocess.run(["dash", "-n"], input=read_script(SURVEY), text=True, capture_output=True)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -108,11 +106,11 @@ def test_the_survey_needs_no_more_than_a_posix_shell() -> None:
 def test_busyboxs_shell_and_tools_are_enough(tmp_path: Path) -> None:
     subprocess.run(["busybox", "--install", "-s", str(tmp_path)], check=True)
     done = subprocess.run(
-        [str(tmp_path / "sh"), "-s"], input=probe_script(SURVEY), capture_output=True, text=True,
+        [str(tmp_path / "sh"), "-s"], input=read_script(SURVEY), capture_output=True, text=True,
         env={"PATH": str(tmp_path)}, timeout=60,
     )  # fmt: skip
-    found = cut(done.stdout)
-    assert found.whole
+    found = split_survey(done.stdout)
+    assert found.is_complete
     assert {"limits", "memory", "command-line"} <= found.sections.keys()
 
 
@@ -208,7 +206,7 @@ def test_a_tool_that_prints_an_end_mark_ends_nothing(equipped: Inventory) -> Non
 @in_a_namespace
 def test_a_tool_that_hangs_is_named_and_delays_no_longer_than_its_time(tmp_path: Path) -> None:
     sysfs.files(tmp_path / "sys", {"kernel/x": "1"})
-    script = probe_script(SURVEY).replace("TOOL_S=4", "TOOL_S=1")
+    script = read_script(SURVEY).replace("TOOL_S=4", "TOOL_S=1")
     sysfs.tool(tmp_path / "tools", "mpirun", "sleep 50")
     sysfs.tool(tmp_path / "tools", "ucx_info", "trap '' TERM; sleep 50 & wait; sleep 50")
     done = subprocess.run(
@@ -230,7 +228,7 @@ def test_an_interface_of_type_32_tells_its_mode_and_the_rates_behind_it(tmp_path
             tmp_path / "class" / "net" / name / "device", "../../../devices/pci0000:00/0000:ca:00.0"
         )
     sections = quick_sections("c1", sysfs.surveyed(tmp_path, tmp_path / "tools"))
-    found = sections["sys ib0"].pairs(": ")
+    found = sections["sys ib0"].parse_pairs(": ")
     assert (found["mode"], found["dev_port"]) == ("datagram", "0")
     assert found["rate 1"] == "200 Gb/sec (4X HDR)"
-    assert "mode" not in sections["sys eth0"].pairs(": ")
+    assert "mode" not in sections["sys eth0"].parse_pairs(": ")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.discover.survey.system import system_parts
+from fabricgauge.discover.survey.system import parse_system
 
 SYSTEMCTL = (
     "systemctl show -p Id",
@@ -39,12 +39,12 @@ SYSTEMCTL = (
     ],
 )  # fmt: skip
 def test_a_section_gives_its_fact(section: str, text: str, fact: str, value: str) -> None:
-    assert system_parts({section: text}).facts[fact] == value
+    assert parse_system({section: text}).facts[fact] == value
 
 
 def test_a_unit_that_is_not_installed_and_bare_metal_are_no_facts() -> None:
-    assert "service opensm" not in system_parts({SYSTEMCTL[0]: SYSTEMCTL[1]}).facts
-    assert system_parts({"machine": "none"}).facts == {}
+    assert "service opensm" not in parse_system({SYSTEMCTL[0]: SYSTEMCTL[1]}).facts
+    assert parse_system({"machine": "none"}).facts == {}
 
 
 def test_the_iommus_type_is_that_of_each_interface_and_device() -> None:
@@ -52,14 +52,14 @@ def test_the_iommus_type_is_that_of_each_interface_and_device() -> None:
         "./net/eth0/device/iommu_group/type:DMA-FQ\n./net/x\n"
         "./infiniband/mlx5_0/device/iommu_group/type:identity"
     )
-    assert system_parts({"iommu-types": text}).facts == {
+    assert parse_system({"iommu-types": text}).facts == {
         "iommu type of eth0": "DMA-FQ", "iommu type of mlx5_0": "identity",
     }  # fmt: skip
 
 
 def test_modules_are_names_alone() -> None:
     text = "ib_core 499712 3 rdma_cm,ib_ipoib, Live 0x0\n$(reboot) 1 0 - Live 0x0\nhfi1 1 0 -"
-    assert system_parts({"lsmod": text}).modules == ("hfi1", "ib_core")
+    assert parse_system({"lsmod": text}).modules == ("hfi1", "ib_core")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_modules_are_names_alone() -> None:
 )  # fmt: skip
 def test_a_firewall_that_shuts_the_node_is_told(nft: str, iptables: str | None, told: str) -> None:
     sections = {"nft": nft} if iptables is None else {"nft": nft, "iptables": iptables}
-    assert system_parts(sections).facts["firewall"] == told
+    assert parse_system(sections).facts["firewall"] == told
 
 
 #: After the rules that firewalld 1.2 makes of `firewall-cmd --zone=trusted --add-interface=ib0`.
@@ -117,11 +117,11 @@ FIREWALLD = """table inet firewalld {
 
 
 def test_what_a_firewall_lets_in_whole_is_told() -> None:
-    facts = system_parts({"nft": FIREWALLD}).facts
+    facts = parse_system({"nft": FIREWALLD}).facts
     assert facts["firewall"] == "nft: input ends in reject"
     assert facts["firewall lets in"] == "lo ib0 10.9.0.0/16 10.1.0.0/16 eno1 eno2"
     rules = "-P INPUT DROP\n-A INPUT -i ib0 -j ACCEPT\n-A INPUT -i eth0 -p tcp -j ACCEPT"
-    assert system_parts({"nft": "", "iptables": rules}).facts["firewall lets in"] == "ib0"
+    assert parse_system({"nft": "", "iptables": rules}).facts["firewall lets in"] == "ib0"
 
 
 UNREAD = {
@@ -140,14 +140,14 @@ def test_a_firewall_that_nobody_could_read_is_not_called_none(
     sections: tuple[str, str | None], why: str
 ) -> None:
     given = {name: text for name, text in zip(("nft", "iptables"), sections, strict=True) if text}
-    facts = system_parts(given).facts
+    facts = parse_system(given).facts
     assert "firewall" not in facts
     assert facts["firewall unread"] == why
 
 
 def test_a_rule_that_looks_like_our_words_is_a_rule() -> None:
     rules = "# read\ntable inet f {\n\tchain input { # nft is not installed\n}}"
-    facts = system_parts({"nft": rules, "iptables": "# ip_tables has no table"}).facts
+    facts = parse_system({"nft": rules, "iptables": "# ip_tables has no table"}).facts
     assert facts["firewall"] == "none"
 
 
@@ -159,7 +159,7 @@ NAMES = st.sampled_from(
 
 @given(st.dictionaries(NAMES, st.text(max_size=200)))
 def test_no_text_is_a_crash(sections: dict[str, str]) -> None:
-    facts = system_parts(sections).facts
+    facts = parse_system(sections).facts
     assert all(isinstance(value, str) for value in facts.values())
 
 
@@ -178,5 +178,5 @@ def test_no_text_is_a_crash(sections: dict[str, str]) -> None:
     ],
 )
 def test_the_gpus_driver_says_whether_it_is_the_open_one(line: str, told: str | None) -> None:
-    facts = system_parts({"nvidia-driver": f"NVRM version: {line}"}).facts
+    facts = parse_system({"nvidia-driver": f"NVRM version: {line}"}).facts
     assert facts.get("nvidia driver") == told

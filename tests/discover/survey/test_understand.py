@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.discover.printouts.table import parse_named
-from fabricgauge.discover.survey.understand import ANSWER, not_asked, understood
+from fabricgauge.discover.survey.understand import ANSWER, build_inventory, explain_unasked
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Inventory
 
@@ -19,7 +19,7 @@ RECORDED = [case for case in RAW if not case.startswith("written-")]
 
 
 def read(raw: str, trouble: str = "", **others: str) -> Inventory:
-    return understood("c1", {ANSWER: raw, **others}, trouble, parse_named)
+    return build_inventory("c1", {ANSWER: raw, **others}, trouble, parse_named)
 
 
 @pytest.mark.parametrize("case", RECORDED)
@@ -53,13 +53,13 @@ def test_a_printout_beside_an_answer_adds_to_it() -> None:
     found = read(RAW["made-up-sysfs"], ibstat=other)
     told = [one for one in found.troubles if "99.1" in one]
     assert told == [
-        "mlx5_0 0000:ca:00.0: /sys/class/infiniband says firmware 20.37.1014, ibstat says 99.1"
+        "mlx5_0 0000:ca:00.0: /sys/class/infiniband gives firmware 20.37.1014, ibstat gives 99.1"
     ]
 
 
 def test_who_gave_no_answer_is_told_apart_from_whom_nobody_asked() -> None:
     assert read("", "c1 could not be reached").node == Skipped("c1 could not be reached")
-    assert understood("c1", {}, "", parse_named).node == not_asked("c1")
+    assert build_inventory("c1", {}, "", parse_named).node == explain_unasked("c1")
     greeting = read("Welcome\n== standard error\nssh: closed", "c1 could not be reached: closed")
     assert greeting.node == Skipped("c1 could not be reached: closed")
     assert greeting.sources == ()

@@ -3,9 +3,9 @@
 import msgspec
 
 from fabricgauge.ceiling.technologies import ceilings
-from fabricgauge.discover.interface import surveyed_fabric
-from fabricgauge.discover.likeness.classes import classes
-from fabricgauge.discover.ports import port_classes, with_host_links
+from fabricgauge.discover.interface import build_surveyed_fabric
+from fabricgauge.discover.likeness.classes import classify_nodes
+from fabricgauge.discover.ports import add_host_links, classify_ports
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Interface, Node
 from fabricgauge.model.inventory import (
@@ -73,13 +73,13 @@ def surveyed(hostile: bool = False) -> Surveyed:
 
 
 def concluded(inventories: tuple[Inventory, ...]) -> Surveyed:
-    fabric = surveyed_fabric(inventories, (), virtual=False)
-    networks = with_host_links(fabric.networks, inventories)
-    ports = port_classes(inventories)
+    fabric = build_surveyed_fabric(inventories, (), virtual=False)
+    networks = add_host_links(fabric.networks, inventories)
+    ports = classify_ports(inventories)
     return Surveyed(
         inventories,
         msgspec.structs.replace(fabric, networks=networks),
-        classes(inventories),
+        classify_nodes(inventories),
         ports,
         ceilings((*networks, *(one.network for one in ports))),
     )

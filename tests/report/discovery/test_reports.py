@@ -9,7 +9,7 @@ import pytest
 from tests.report.discovery import sample
 from tests.report.html.test_page import Page
 
-from fabricgauge.discover.printouts.parts import blank_port
+from fabricgauge.discover.printouts.parts import make_port
 from fabricgauge.model.fabric import Node, Unreached
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.surveyed import Surveyed
@@ -107,7 +107,7 @@ def test_nodes_of_which_the_same_is_said_are_named_together() -> None:
 
 def test_a_lid_is_shown_only_where_there_are_such() -> None:
     port = msgspec.structs.replace(
-        blank_port("x", "mlx5_0", 1), protocol="infiniband", lid=7, lanes=1
+        make_port("x", "mlx5_0", 1), protocol="infiniband", lid=7, lanes=1
     )
     assert port_in_words(port) == "mlx5_0:1: infiniband, 1 lane, LID 7"
     assert "LID" not in port_in_words(msgspec.structs.replace(port, protocol="roce", lid=0))

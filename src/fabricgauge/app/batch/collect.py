@@ -14,7 +14,7 @@ from fabricgauge.app.networks import lone, partial, unjoined
 from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.target import Target
 from fabricgauge.connect.rounds import gather_round
-from fabricgauge.discover.interface import fabric_of
+from fabricgauge.discover.interface import parse_fabric
 from fabricgauge.doctor.reachability import find_connection_faults
 from fabricgauge.model.batch import EACH_SUBNET, BatchJob
 from fabricgauge.model.connectivity import Connectivity
@@ -162,7 +162,7 @@ def _fabric(
 ) -> Fabric:
     for node, raw in answers.items():
         directory.keep_raw("discover", node, raw)
-    found = fabric_of(answers, nodes, target.declared, target.access.virtual)
+    found = parse_fabric(answers, nodes, target.declared, target.access.virtual)
     return msgspec.structs.replace(found, topology=target.topology)
 
 

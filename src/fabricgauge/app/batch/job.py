@@ -9,7 +9,7 @@ import msgspec
 from fabricgauge.app.batch.request import NETWORKS
 from fabricgauge.app.connectivity import mpi_ports
 from fabricgauge.app.measure import GRACE_S, START_PER_RANK_S, START_S, launch_options
-from fabricgauge.discover.probe import probe_script
+from fabricgauge.discover.probe import read_script
 from fabricgauge.engines.connect_program import connect_program
 from fabricgauge.files import writing
 from fabricgauge.model.absence import Skipped
@@ -64,7 +64,7 @@ class Maker(msgspec.Struct, frozen=True):
         with writing.storing(place):
             place.mkdir(writing.FOLDER_MODE)
             files = {f"cases-{one.number}.txt": case_lines(one.cases) for one in launches}
-            for name, content in {**files, "probe.sh": probe_script(), "job.sh": script}.items():
+            for name, content in {**files, "probe.sh": read_script(), "job.sh": script}.items():
                 writing.write_whole(place / name, content.encode(), self.directory.path)
         job = BatchJob(
             "", folder, now_utc(), launches, made.profile, made.stopping, made.check_data,

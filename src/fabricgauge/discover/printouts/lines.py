@@ -1,4 +1,4 @@
-"""A printout's lines, blocks, pairs or JSON, and what is said when they are not understood."""
+"""A printout's lines, blocks, pairs or JSON, and the troubles of text that is not understood."""
 
 import json
 import re
@@ -11,55 +11,58 @@ _T = TypeVar("_T")
 #: A rate, size or index above this is not a fact about a machine (10^15 bit/s is 1 Pb/s).
 LARGEST_NUMBER = 10**15
 
-#: A printout that is not the tool's at all would else be quoted line by line.
-MOST_TROUBLES = 20
-_QUOTED = 80
+#: Limits the troubles of a printout of another tool, of which every line is one.
+MAX_TROUBLES = 20
+_MAX_QUOTE = 80
 
 
-def lines(text: str) -> list[str]:
-    """Cut at line feeds only, so that numbers are those of an editor; no carriage returns."""
-    found = text.split("\n")
-    return [line.rstrip("\r") for line in found] if "\r" in text else found
+def split_lines(text: str) -> list[str]:
+    """Split at line feeds only, so that numbers are those of an editor; drop carriage returns."""
+    lines = text.split("\n")
+    return [line.rstrip("\r") for line in lines] if "\r" in text else lines
 
 
-def pair(line: str) -> tuple[str, str]:
-    """``KEY: VALUE`` without the blanks around both; an empty key where there is no colon."""
-    key, middle, value = line.partition(":")
-    return (key.strip(), value.strip()) if middle else ("", line.strip())
+def split_pair(line: str) -> tuple[str, str]:
+    """Split ``KEY: VALUE`` and strip both; the key is "" if there is no colon."""
+    key, separator, value = line.partition(":")
+    return (key.strip(), value.strip()) if separator else ("", line.strip())
 
 
-def pairs(text: str, separator: str = ": ") -> dict[str, str]:
-    """``KEY separator VALUE`` lines; the first of two equal keys counts, other lines do not."""
-    found: dict[str, str] = {}
+def parse_pairs(text: str, separator: str = ": ") -> dict[str, str]:
+    """Read ``KEY separator VALUE`` lines; the first of two equal keys counts."""
+    values: dict[str, str] = {}
     for line in text.split("\n"):
         key, middle, value = line.partition(separator)
         if middle:
-            found.setdefault(key.strip(), value.strip())
-    return found
+            values.setdefault(key.strip(), value.strip())
+    return values
 
 
-def blocks(text: str, begins: Callable[[str], _T | None]) -> list[tuple[_T, str]]:
-    """What ``begins`` makes of each line that begins a block, with the lines below it."""
-    found: list[tuple[_T, list[str]]] = []
-    for line in lines(text):
-        if head := begins(line):
-            found.append((head, []))
-        elif found:
-            found[-1][1].append(line)
-    return [(head, "\n".join(body)) for head, body in found]
+def split_blocks(text: str, parse_head: Callable[[str], _T | None]) -> list[tuple[_T, str]]:
+    """Return the head of each block, as ``parse_head`` reads it, with the lines below it."""
+    blocks: list[tuple[_T, list[str]]] = []
+    for line in split_lines(text):
+        if head := parse_head(line):
+            blocks.append((head, []))
+        elif blocks:
+            blocks[-1][1].append(line)
+    return [(head, "\n".join(body)) for head, body in blocks]
 
 
-def trouble(tool: str, number: int, what: str, line: str) -> str:
-    """A sentence on line ``number`` of what a tool printed."""
-    return f"{tool}: line {number}: {what}: {line.strip()[:_QUOTED]!r}"
+def describe_trouble(tool: str, number: int, problem: str, line: str) -> str:
+    """Return a sentence on line ``number`` of a tool's printout."""
+    return f"{tool}: line {number}: {problem}: {line.strip()[:_MAX_QUOTE]!r}"
 
 
-def unrecognised(tool: str, text: str, known: object) -> tuple[str, ...]:
-    """One trouble where nothing is ``known`` though the tool printed something."""
-    if known:
+def report_unrecognised(tool: str, text: str, recognised: object) -> tuple[str, ...]:
+    """Return one trouble if nothing was ``recognised`` although the tool printed something."""
+    if recognised:
         return ()
-    filled = ((number, line) for number, line in enumerate(lines(text), 1) if line.strip())
-    return tuple(trouble(tool, n, "not what it prints", line) for n, line in islice(filled, 1))
+    filled = ((number, line) for number, line in enumerate(split_lines(text), 1) if line.strip())
+    return tuple(
+        describe_trouble(tool, number, f"not a line of {tool}", line)
+        for number, line in islice(filled, 1)
+    )
 
 
 #: Old lshw prints neither brackets nor, in places, commas; a list that was cut off loses its end.
@@ -67,42 +70,42 @@ _BETWEEN = re.compile(r"[\s,\[\]]*")
 _decode = json.JSONDecoder().raw_decode
 
 
-def objects(text: str) -> tuple[list[dict[str, object]], bool]:
-    """The objects up to the first place that is none, and whether that is the text's end."""
-    found: list[dict[str, object]] = []
-    place = 0
-    while (place := _next(text, place)) < len(text):
+def decode_objects(text: str) -> tuple[list[dict[str, object]], bool]:
+    """Return the objects up to the first other text, and whether that is the text's end."""
+    objects: list[dict[str, object]] = []
+    position = 0
+    while (position := _skip_separators(text, position)) < len(text):
         try:
-            value, place = _decode(text, place)
+            value, position = _decode(text, position)
         except (ValueError, RecursionError):
-            return found, False
+            return objects, False
         if isinstance(value, dict):
-            found.append(value)
-    return found, True
+            objects.append(value)
+    return objects, True
 
 
-def _next(text: str, place: int) -> int:
-    between = _BETWEEN.match(text, place)
-    return between.end() if between else place
+def _skip_separators(text: str, position: int) -> int:
+    separators = _BETWEEN.match(text, position)
+    return separators.end() if separators else position
 
 
-def entries(
+def parse_entries(
     tool: str,
     text: str,
-    of_object: Callable[[dict[str, object]], Iterable[_T]],
-    of_text: Callable[[str], Iterable[_T]],
+    parse_object: Callable[[dict[str, object]], Iterable[_T]],
+    parse_text: Callable[[str], Iterable[_T]],
 ) -> tuple[list[_T], tuple[str, ...]]:
-    """What a tool told as JSON or as text, and a trouble where it broke off or told nothing."""
+    """Return a tool's entries from JSON or text, and a trouble if it breaks off or has none."""
     if text.lstrip()[:1] not in ("[", "{"):
-        told = list(of_text(text))
-        return told, unrecognised(tool, text, told)
-    found, whole = objects(text)
-    broken = () if whole else (f"{tool}: its JSON breaks off; what stood before that was read",)
-    return [one for entry in found for one in of_object(entry)], broken
+        entries = list(parse_text(text))
+        return entries, report_unrecognised(tool, text, entries)
+    objects, is_complete = decode_objects(text)
+    troubles = () if is_complete else (f"{tool}: its JSON breaks off; the part before was read",)
+    return [entry for decoded in objects for entry in parse_object(decoded)], troubles
 
 
-def word(value: object) -> str:
-    """A string, whole number or truth as text; empty for everything else.
+def to_word(value: object) -> str:
+    """Return a string, whole number or truth as text, "" for every other value.
 
     Half a surrogate pair, which JSON can escape but UTF-8 cannot hold, becomes ``?``.
     """
@@ -113,13 +116,13 @@ def word(value: object) -> str:
     return str(value) if isinstance(value, int) and abs(value) < 1 << 63 else ""
 
 
-def words(value: object) -> Iterator[str]:
-    """The strings of a list, or the one string."""
-    return filter(None, map(word, value if isinstance(value, list) else [value]))
+def list_words(value: object) -> Iterator[str]:
+    """Yield the strings of a list, or the one string."""
+    return filter(None, map(to_word, value if isinstance(value, list) else [value]))
 
 
-def table(value: object) -> dict[str, str]:
-    """An object's entries that are words."""
+def to_table(value: object) -> dict[str, str]:
+    """Return an object's entries that are words."""
     if not isinstance(value, dict):
         return {}
-    return {word(key): word(entry) for key, entry in value.items() if word(entry)}
+    return {to_word(key): to_word(entry) for key, entry in value.items() if to_word(entry)}

@@ -1,7 +1,7 @@
 """``nvidia-smi --query-gpu=… --format=csv``, ``topo -m``, ``nvlink -s`` → GPUs; pure.
 
-As drivers 470 to 570 print them. Each of the three says a part: GPUs are to be joined by
-``index``, and an empty ``bus`` or ``product`` means that this printout does not tell it.
+As drivers 470 to 570 print them. Each of the three gives a part: GPUs are joined by ``index``, and
+an empty ``bus`` or ``product`` means that this printout does not give it.
 """
 
 import re
@@ -9,47 +9,53 @@ import re
 import msgspec
 
 from fabricgauge.discover.printouts import figures, pci
-from fabricgauge.discover.printouts.lines import lines, unrecognised
+from fabricgauge.discover.printouts.lines import report_unrecognised, split_lines
 from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Gpu, GpuLink, Nearness, PcieLink
 
 TOOL = "nvidia-smi"
 
-#: The columns where ``--format=csv,noheader`` leaves out their names: those that are asked for.
+#: The queried columns, whose names ``--format=csv,noheader`` leaves out.
 _COLUMNS = ("index", "name", "pci.bus_id")
+
+_NUMA_UNKNOWN = Skipped("nvidia-smi gives it with topo -m")
 
 
 def parse(text: str, argument: str = "") -> Parts:
-    """GPUs, what is between them and adapters, NVLinks; a printout may hold several of these."""
-    found = _topology(text)
-    gpus = (*found.gpus, *_queried(text), *_linked(text))
-    return msgspec.structs.replace(found, gpus=gpus, troubles=unrecognised(TOOL, text, gpus))
+    """Return GPUs, their links to each other and to adapters, and NVLinks.
+
+    A printout may hold several of the three.
+    """
+    topology = _parse_topology(text)
+    gpus = (*topology.gpus, *_parse_query(text), *_parse_nvlinks(text))
+    troubles = report_unrecognised(TOOL, text, gpus)
+    return msgspec.structs.replace(topology, gpus=gpus, troubles=troubles)
 
 
-def _queried(text: str) -> tuple[Gpu, ...]:
+def _parse_query(text: str) -> tuple[Gpu, ...]:
     columns: tuple[str, ...] = _COLUMNS
-    found: list[Gpu] = []
-    for line in lines(text):
+    gpus: list[Gpu] = []
+    for line in split_lines(text):
         cells = tuple(cell.strip() for cell in line.split(","))
         if "index" in cells:
             columns = tuple(cell.partition(" [")[0] for cell in cells)
             continue
         row = dict(zip(columns, cells, strict=False))
-        index = figures.whole(row.get("index", ""), "the index", most=4095)
-        bus = pci.address(row.get("pci.bus_id", ""))
+        index = figures.parse_whole(row.get("index", ""), "the index", largest=4095)
+        bus = pci.parse_address(row.get("pci.bus_id", ""))
         if isinstance(index, int) and (bus or row.get("name")) and len(cells) == len(columns):
-            unsaid = Skipped("nvidia-smi tells it with topo -m")
-            found.append(
-                Gpu(index, row.get("name", ""), bus or "", unsaid, (), pcie_capable=_pcie(row))
-            )
-    return tuple(found)
+            name, link = row.get("name", ""), _parse_pcie_link(row)
+            gpus.append(Gpu(index, name, bus or "", _NUMA_UNKNOWN, (), pcie_capable=link))
+    return tuple(gpus)
 
 
-def _pcie(row: dict[str, str]) -> PcieLink | Skipped:
-    """What GPU and slot can do together, where the columns for it were asked for."""
-    generation = figures.whole(row.get("pcie.link.gen.max", ""), "the generation", len(pci.GT_S))
-    lanes = figures.whole(row.get("pcie.link.width.max", ""), "the width", most=32)
+def _parse_pcie_link(row: dict[str, str]) -> PcieLink | Skipped:
+    """Return the best link of GPU and slot together, if its columns were queried."""
+    generation = figures.parse_whole(
+        row.get("pcie.link.gen.max", ""), "the generation", len(pci.GT_S)
+    )
+    lanes = figures.parse_whole(row.get("pcie.link.width.max", ""), "the width", largest=32)
     if isinstance(generation, Skipped) or isinstance(lanes, Skipped) or not generation or not lanes:
         return Skipped("nvidia-smi was not asked for pcie.link.gen.max and pcie.link.width.max")
     return PcieLink(pci.GT_S[generation - 1], lanes)
@@ -60,40 +66,40 @@ _GPU = re.compile(r"GPU([0-9]{1,4})")
 _NVLINKS = re.compile(r"NV[0-9]{1,3}")
 _NIC = re.compile(r"(NIC[0-9]{1,4}): (.+)")
 
-#: SOC is what drivers before 384 called SYS.
+#: SOC is the name of SYS in drivers before 384.
 _DISTANCES = {"PIX": "PIX", "PXB": "PXB", "PHB": "PHB", "NODE": "NODE", "SYS": "SYS", "SOC": "SYS"}
 
-#: Behind the matrix come CPU Affinity, NUMA Affinity, GPU NUMA ID.
-_AFTER = "CPU"
+#: CPU Affinity, NUMA Affinity, GPU NUMA ID follow the matrix.
+_AFTER_MATRIX = "CPU"
 _NUMA = "NUMA Affinity"
 
 
-def _topology(text: str) -> Parts:
-    """GPUs with their NUMA node, and each GPU's distance to each adapter."""
+def _parse_topology(text: str) -> Parts:
+    """Return GPUs with their NUMA node, and each GPU's distance to each adapter."""
     columns: tuple[str, ...] = ()
-    numa, legend = False, dict[str, str]()
+    has_numa, legend = False, dict[str, str]()
     rows: list[tuple[int, list[str]]] = []
-    for line in lines(_SEQUENCE.sub("", text)):
+    for line in split_lines(_SEQUENCE.sub("", text)):
         words = line.split()
-        first = _GPU.fullmatch(words[0]) if words else None
+        row_head = _GPU.fullmatch(words[0]) if words else None
         nic = _NIC.fullmatch(line.strip()[:200])
-        if not columns and first and _AFTER in words:
-            columns, numa = tuple(words[: words.index(_AFTER)]), _NUMA in line
-        elif columns and first:
-            rows.append((int(first[1]), words[1:]))
+        if not columns and row_head and _AFTER_MATRIX in words:
+            columns, has_numa = tuple(words[: words.index(_AFTER_MATRIX)]), _NUMA in line
+        elif columns and row_head:
+            rows.append((int(row_head[1]), words[1:]))
         elif nic:
             legend[nic[1]] = nic[2]
     gpus, nearness, links = [], [], []
     for index, cells in rows:
-        after = cells[len(columns) :]  # the second; 0-1 where the GPU is near to several nodes
-        text = after[1] if numa and len(after) > 1 else ""
-        node = figures.whole(text, "the NUMA affinity", most=1 << 16)
-        gpus.append(Gpu(index, "", "", node, ()))
+        affinities = cells[len(columns) :]
+        # The second is NUMA's; 0-1 if the GPU is near to several nodes.
+        text = affinities[1] if has_numa and len(affinities) > 1 else ""
+        numa_node = figures.parse_whole(text, "the NUMA affinity", largest=1 << 16)
+        gpus.append(Gpu(index, "", "", numa_node, ()))
         links += [
-            GpuLink(index, int(other[1]), _DISTANCES.get(cell, cell))
+            GpuLink(index, int(peer[1]), _DISTANCES.get(cell, cell))
             for column, cell in zip(columns, cells, strict=False)
-            if (other := _GPU.fullmatch(column))
-            and (cell in _DISTANCES or _NVLINKS.fullmatch(cell))
+            if (peer := _GPU.fullmatch(column)) and (cell in _DISTANCES or _NVLINKS.fullmatch(cell))
         ]
         nearness += [
             Nearness(index, legend.get(column, column), _DISTANCES[cell])
@@ -108,15 +114,14 @@ _LINK = re.compile(r"Link [0-9]{1,3}: ([0-9.]{1,12}) GB/s")
 _UUID = " (UUID: "
 
 
-def _linked(text: str) -> tuple[Gpu, ...]:
-    """GPUs with index, product and one rate for each link that has one."""
-    found: list[tuple[int, str, list[float]]] = []
-    for line in lines(text):
+def _parse_nvlinks(text: str) -> tuple[Gpu, ...]:
+    """Return GPUs with index, product and one rate for each link that has one."""
+    gpus: list[tuple[int, str, list[float]]] = []
+    for line in split_lines(text):
         head, link = _LINKS_OF.match(line[:60]), _LINK.fullmatch(line.strip()[:60])
         if head and _UUID in line:
-            found.append((int(head[1]), line[head.end() :].rpartition(_UUID)[0], []))
-        elif link and found:
-            rate = figures.number(link[1], "the rate", 8e9)
-            found[-1][2].extend([] if isinstance(rate, Skipped) else [rate])
-    unsaid = Skipped("nvidia-smi tells it with topo -m")
-    return tuple(Gpu(index, name, "", unsaid, tuple(rates)) for index, name, rates in found)
+            gpus.append((int(head[1]), line[head.end() :].rpartition(_UUID)[0], []))
+        elif link and gpus:
+            rate = figures.parse_number(link[1], "the rate", 8e9)
+            gpus[-1][2].extend([] if isinstance(rate, Skipped) else [rate])
+    return tuple(Gpu(index, name, "", _NUMA_UNKNOWN, tuple(rates)) for index, name, rates in gpus)

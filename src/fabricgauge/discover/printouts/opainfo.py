@@ -7,7 +7,12 @@ reason, one that is up a ``PortState``, LIDs and a link quality.
 import re
 
 from fabricgauge.discover.printouts import figures, verbs
-from fabricgauge.discover.printouts.lines import MOST_TROUBLES, lines, trouble, unrecognised
+from fabricgauge.discover.printouts.lines import (
+    MAX_TROUBLES,
+    describe_trouble,
+    report_unrecognised,
+    split_lines,
+)
 from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import RdmaPort
@@ -18,83 +23,84 @@ _HEAD = re.compile(
 )
 #: hfi1_0 as text recognition may leave it: an l or I for the 1.
 _MISREAD = re.compile(r"hfi[lI](_[0-9]{1,3})")
-#: A value ends where the next of these begins: a reason or a quality has blanks in it.
+#: A value ends where the next label begins: a reason or a quality has blanks in it.
 _LABEL = re.compile(
     r"\b(PortState|PhysicalState|OfflineDisabledReason|Mgmt|SM LID|LID|SL|Xmit Data|Recv Data|Pkts"
     r"|Link Quality|QSFP|ActTx|Act|Rx|En|Sup):"
 )
 #: Lines of several figures of one kind.
 _GROUPS = ("LinkSpeed", "LinkWidth", "LinkWidthDnGrd", "LCRC")
-_LONGEST = 400
+_MAX_LINE = 400
 
 
 def parse(text: str, argument: str = "") -> Parts:
-    """Ports with speeds and widths active, enabled, supported.
+    """Return ports with speeds and widths active, enabled, supported.
 
     ``lanes`` is the narrowest of the width agreed on and those that either direction was
     downgraded to since. Fact ``link quality DEVICE:PORT``: ``5 (Excellent)``.
     """
-    found: list[dict[str, str]] = []
+    ports: list[dict[str, str]] = []
     troubles: list[str] = []
-    for number, line in enumerate(lines(text), 1):
-        head = _HEAD.match(line.strip()[:_LONGEST])
+    for number, line in enumerate(split_lines(text), 1):
+        head = _HEAD.match(line.strip()[:_MAX_LINE])
         if head:
             device = _MISREAD.sub(r"hfi1\1", head[1])
             if device != head[1]:
-                troubles.append(trouble(TOOL, number, f"{head[1]} is read as {device}", line))
-            found.append({"device": device, "number": head[2], "guid": head[3]})
-        elif found and line:
-            found[-1] = {**_fields(line[:_LONGEST]), **found[-1]}
-    quality = [(f"{one['device']}:{one['number']}", one.get("Link Quality")) for one in found]
+                problem = f"{head[1]} is read as {device}"
+                troubles.append(describe_trouble(TOOL, number, problem, line))
+            ports.append({"device": device, "number": head[2], "guid": head[3]})
+        elif ports and line:
+            ports[-1] = {**_parse_fields(line[:_MAX_LINE]), **ports[-1]}
+    qualities = [(f"{port['device']}:{port['number']}", port.get("Link Quality")) for port in ports]
     return Parts(
-        rdma_ports=tuple(map(_port, found)),
-        facts={f"link quality {name}": told for name, told in quality if told},
-        troubles=(*troubles[:MOST_TROUBLES], *unrecognised(TOOL, text, found)),
+        rdma_ports=tuple(map(_make_port, ports)),
+        facts={f"link quality {name}": quality for name, quality in qualities if quality},
+        troubles=(*troubles[:MAX_TROUBLES], *report_unrecognised(TOOL, text, ports)),
     )
 
 
-def _fields(line: str) -> dict[str, str]:
-    """By label; those of a speed or width by ``LinkWidth En``."""
-    first, _, rest = line.strip().partition(" ")
-    group, text = (f"{first} ", rest) if first in _GROUPS else ("", line)
+def _parse_fields(line: str) -> dict[str, str]:
+    """Return values by label; those of a speed or width by ``LinkWidth En``."""
+    first_word, _, remainder = line.strip().partition(" ")
+    group, text = (f"{first_word} ", remainder) if first_word in _GROUPS else ("", line)
     labels = list(_LABEL.finditer(text))
-    ends = [*(one.start() for one in labels[1:]), len(text)]
+    value_ends = [*(label.start() for label in labels[1:]), len(text)]
     return {
         group + label[1]: text[label.end() : end].strip()
-        for label, end in zip(labels, ends, strict=False)
+        for label, end in zip(labels, value_ends, strict=False)
     }
 
 
-def _port(told: dict[str, str]) -> RdmaPort:
-    values = {**told, "LID": told.get("LID", "").partition("-")[0]}
-    known: dict[str, object] = {} if "PhysicalState" in values else {"physical": _NO_PHYSICAL}
+def _make_port(fields: dict[str, str]) -> RdmaPort:
+    values = {**fields, "LID": fields.get("LID", "").partition("-")[0]}
+    states: dict[str, object] = {} if "PhysicalState" in values else {"physical": _NO_PHYSICAL}
     if "PortState" not in values and values.get("PhysicalState") not in (None, "", "LinkUp"):
-        known["state"] = "DOWN"  # a port whose physical state is shown instead
+        states["state"] = "DOWN"  # the printout shows the physical state instead
     labels = ("LinkWidth Act", "LinkWidthDnGrd ActTx", "LinkWidthDnGrd Rx")
-    active = [width for label in labels for width in _widths(values, label)]
-    return verbs.port(
-        TOOL, told["device"], int(told["number"]), values, "omni-path", "",
+    active = [width for label in labels for width in _parse_widths(values, label)]
+    return verbs.build_port(
+        TOOL, fields["device"], int(fields["number"]), values, "omni-path", "",
         reason=values.get("OfflineDisabledReason", ""),
-        lane_bit_s=figures.bit_rate(values.get("LinkSpeed Act", ""), "the speed"),
+        lane_bit_s=figures.parse_bit_rate(values.get("LinkSpeed Act", ""), "the speed"),
         lanes=min(active) if active else Skipped("opainfo gives no active width"),
-        lane_bit_s_enabled=_speeds(values, "LinkSpeed En"),
-        lane_bit_s_supported=_speeds(values, "LinkSpeed Sup"),
-        lanes_enabled=_widths(values, "LinkWidth En"),
-        lanes_supported=_widths(values, "LinkWidth Sup"),
-        guid=figures.identifier(told["guid"].rpartition(":")[2], "the port's GUID"), **known,
+        lane_bit_s_enabled=_parse_speeds(values, "LinkSpeed En"),
+        lane_bit_s_supported=_parse_speeds(values, "LinkSpeed Sup"),
+        lanes_enabled=_parse_widths(values, "LinkWidth En"),
+        lanes_supported=_parse_widths(values, "LinkWidth Sup"),
+        guid=figures.parse_guid(fields["guid"].rpartition(":")[2], "the port's GUID"), **states,
     )  # fmt: skip
 
 
 _NO_PHYSICAL = Skipped("opainfo gives the physical state of ports that are down only")
 
 
-def _widths(values: dict[str, str], label: str) -> tuple[int, ...]:
+def _parse_widths(values: dict[str, str], label: str) -> tuple[int, ...]:
     words = values.get(label, "").split(",")
-    found = (figures.whole(word.strip(), "a width", most=64) for word in words)
-    return tuple(sorted({width for width in found if isinstance(width, int) and width}))
+    widths = (figures.parse_whole(word.strip(), "a width", largest=64) for word in words)
+    return tuple(sorted({width for width in widths if isinstance(width, int) and width}))
 
 
-def _speeds(values: dict[str, str], label: str) -> tuple[float, ...]:
+def _parse_speeds(values: dict[str, str], label: str) -> tuple[float, ...]:
     words = values.get(label, "").split(",")
-    found = (figures.bit_rate(word.strip(), "a speed") for word in words)
-    return tuple(sorted({rate for rate in found if isinstance(rate, float)}))
+    rates = (figures.parse_bit_rate(word.strip(), "a speed") for word in words)
+    return tuple(sorted({rate for rate in rates if isinstance(rate, float)}))

@@ -1,8 +1,8 @@
-"""What one source says of a node: inventory parts with only the fields that a tool tells.
+"""One source's part of a node's inventory, with only the fields that the tool gives.
 
-What a tool leaves out is ``Skipped`` with the tool's name. An empty ``kind``, ``link_layer``
-or ``protocol`` means that the tool does not tell; merging takes another source's. A part
-is known by its bus, or else by its interfaces or RDMA devices.
+A field that a tool leaves out is ``Skipped`` with the tool's name. An empty ``kind``,
+``link_layer`` or ``protocol`` means that the tool does not give it; merging takes another source's.
+A part is identified by its bus, or else by its interfaces or RDMA devices.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ from fabricgauge.model.inventory import (
 
 
 class Parts(msgspec.Struct, frozen=True):
-    """What a single printout or section gave; a field that it does not mention is empty.
+    """The values of a single printout or section; fields that it does not mention are empty.
 
     ``troubles`` are sentences on lines that could not be understood, with their numbers.
     """
@@ -43,33 +43,36 @@ class Parts(msgspec.Struct, frozen=True):
 
 
 #: Words for no value: lshw's, ethtool's, fi_info's.
-_NOTHING = ("N/A", "n/a", "(null)")
+_NO_VALUE = ("N/A", "n/a", "(null)")
 
 
-def blank_adapter(tool: str, kind: str, **known: Any) -> Adapter:
-    """An adapter with only the ``known`` fields; their texts may be empty, see ``said``."""
-    unsaid = Skipped(f"{tool} does not say it")
+def make_adapter(tool: str, kind: str, **fields: Any) -> Adapter:
+    """Return an adapter with only these fields; texts may be empty, see ``read_text``."""
+    absent = Skipped(f"{tool} does not give it")
     blank = Adapter(
-        unsaid, unsaid, unsaid, kind, unsaid, unsaid, unsaid, unsaid, unsaid, unsaid,
-        modes=Skipped(f"{tool} does not say the link modes"),
-        lane_mode=Skipped(f"{tool} does not say the lane mode"),
+        absent, absent, absent, kind, absent, absent, absent, absent, absent, absent,
+        modes=Skipped(f"{tool} does not give the link modes"),
+        lane_mode=Skipped(f"{tool} does not give the lane mode"),
     )  # fmt: skip
-    told = {name: said(tool, one) if isinstance(one, str) else one for name, one in known.items()}
-    return msgspec.structs.replace(blank, **told)
+    values = {
+        name: read_text(tool, value) if isinstance(value, str) else value
+        for name, value in fields.items()
+    }
+    return msgspec.structs.replace(blank, **values)
 
 
-def blank_port(tool: str, device: str, number: int, **known: Any) -> RdmaPort:
-    """A port with only its name and the ``known`` fields."""
-    unsaid = Skipped(f"{tool} does not say it")
+def make_port(tool: str, device: str, number: int, **fields: Any) -> RdmaPort:
+    """Return a port with only its name and these fields."""
+    absent = Skipped(f"{tool} does not give it")
     blank = RdmaPort(
-        device, number, "", "", unsaid, unsaid, unsaid, unsaid, (), (), unsaid, (), (),
-        unsaid, unsaid, unsaid, unsaid, unsaid,
+        device, number, "", "", absent, absent, absent, absent, (), (), absent, (), (),
+        absent, absent, absent, absent, absent,
     )  # fmt: skip
-    return msgspec.structs.replace(blank, **known)
+    return msgspec.structs.replace(blank, **fields)
 
 
-def said(tool: str, text: str) -> str | Skipped:
-    """A value that a tool may leave empty or fill with a word for nothing."""
+def read_text(tool: str, text: str) -> str | Skipped:
+    """Read a value that a tool may leave empty or fill with a word for no value."""
     if not text:
-        return Skipped(f"{tool} does not say it")
-    return Skipped(f"{tool} gives it as {text}") if text in _NOTHING else text
+        return Skipped(f"{tool} does not give it")
+    return Skipped(f"{tool} gives it as {text}") if text in _NO_VALUE else text

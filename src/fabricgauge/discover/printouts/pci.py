@@ -1,4 +1,4 @@
-"""PCI addresses and links as tools print them, and which technology an adapter is of."""
+"""PCI addresses and links as tools print them, and the technology of an adapter."""
 
 import re
 
@@ -17,36 +17,36 @@ _NUMBERS = re.compile(r" \[[0-9a-fA-F]{4}(?::[0-9a-fA-F]{4})?\]$")
 #: Specification 7.0, 1.2).
 GT_S = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 
-#: Both figures come within the first octets of their line.
-_LONGEST = 400
+#: Both figures are among the first octets of their line.
+_MAX_LINE = 400
 
 
-def address(text: str) -> str | None:
-    """``0000:61:00.0`` of ``61:00.0``, ``0000:61:00.0`` or ``00000000:61:00.0``."""
-    found = _ADDRESS.fullmatch(text.strip()[:32])
-    if found is None:
+def parse_address(text: str) -> str | None:
+    """Return ``0000:61:00.0`` for ``61:00.0``, ``0000:61:00.0`` or ``00000000:61:00.0``."""
+    match = _ADDRESS.fullmatch(text.strip()[:32])
+    if match is None:
         return None
-    domain = (found[1] or "").lower().lstrip("0")
-    return f"{domain:0>4}:{found[2]}:{found[3]}.{found[4]}".lower()
+    domain = (match[1] or "").lower().lstrip("0")
+    return f"{domain:0>4}:{match[2]}:{match[3]}.{match[4]}".lower()
 
 
-def bus(tool: str, text: str) -> str | Skipped:
-    """The same, or what the tool wrote instead."""
-    return address(text) or Skipped(f"{tool} gives the bus as {text[:60]!r}")
+def parse_bus(tool: str, text: str) -> str | Skipped:
+    """Return the address, or a reason that quotes the tool's text."""
+    return parse_address(text) or Skipped(f"{tool} gives the bus as {text[:60]!r}")
 
 
-def link(line: str, what: str) -> PcieLink | Skipped:
-    """``LnkCap: Port #0, Speed 8GT/s, Width x8, …`` with or without ``(downgraded)``."""
-    speed, width = _SPEED.search(line[:_LONGEST]), _WIDTH.search(line[:_LONGEST])
+def parse_link(line: str, label: str) -> PcieLink | Skipped:
+    """Read ``LnkCap: Port #0, Speed 8GT/s, Width x8, …`` with or without ``(downgraded)``."""
+    speed, width = _SPEED.search(line[:_MAX_LINE]), _WIDTH.search(line[:_MAX_LINE])
     if speed is None or width is None or int(width[1]) == 0:
-        return Skipped(f"{what} is given as {line.strip()[:80]!r}")
-    gt_s = figures.number(speed[1], what)
+        return Skipped(f"{label} is given as {line.strip()[:80]!r}")
+    gt_s = figures.parse_number(speed[1], label)
     return gt_s if isinstance(gt_s, Skipped) else PcieLink(gt_s, int(width[1]))
 
 
-def without_numbers(name: str) -> str:
-    """``Red Hat, Inc.`` of ``Red Hat, Inc. [1af4]``."""
-    return name[: -len(found[0])] if (found := _NUMBERS.search(name[-12:])) else name
+def strip_numbers(name: str) -> str:
+    """Return ``Red Hat, Inc.`` for ``Red Hat, Inc. [1af4]``."""
+    return name[: -len(match[0])] if (match := _NUMBERS.search(name[-12:])) else name
 
 
 #: Kernel drivers of one technology each (Linux 6.12, drivers/infiniband/hw and drivers/net;
@@ -57,7 +57,7 @@ DRIVERS = {
     "ib_mthca": "infiniband", "ib_qib": "infiniband",
 }  # fmt: skip
 
-#: Words of product names in the PCI database (pci.ids of 2024-11-25); the first that fits.
+#: Words of product names in the PCI database (pci.ids of 2024-11-25); the first match counts.
 PRODUCTS = (
     ("omni-path", "omni-path"), ("hfi silicon", "omni-path"),
     ("elastic fabric adapter", "efa"), ("cassini", "slingshot"), ("slingshot", "slingshot"),
@@ -72,17 +72,17 @@ CLASSES = {
 }  # fmt: skip
 
 
-def kind_of(device_class: str, product: str = "", driver: str = "") -> str:
-    """``ethernet``, ``infiniband``, ``omni-path``, ``efa``, ``slingshot``.
+def choose_kind(device_class: str, product: str = "", driver: str = "") -> str:
+    """Return ``ethernet``, ``infiniband``, ``omni-path``, ``efa``, ``slingshot``.
 
-    ``fabric`` and ``network`` are classes that do not say more; empty where nothing tells.
-    Driver and product outrank the class: some model of each of the first four has class 0200.
+    ``fabric`` and ``network`` are general classes; "" is unknown. Driver and product outrank the
+    class: some model of each of the first four has class 0200.
     """
     name, _, inner = driver.partition("[")  # ethtool -i prints mlx5_core[ib_ipoib] for IPoIB
-    words = product[:200].lower()
-    found = (kind for known, kind in PRODUCTS if known in words)
+    product_text = product[:200].lower()
+    kinds = (kind for words, kind in PRODUCTS if words in product_text)
     return (
         DRIVERS.get(name)
         or DRIVERS.get(inner.rstrip("]"))
-        or next(found, CLASSES.get(device_class[:40].lower(), ""))
+        or next(kinds, CLASSES.get(device_class[:40].lower(), ""))
     )

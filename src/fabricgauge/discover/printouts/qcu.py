@@ -1,13 +1,13 @@
 """``qcu64e /NIC=n /INFO`` → the lane mode of an Intel QSFP+ adapter; pure.
 
-As the QSFP+ Configuration Utility v2.34 prints it. The tool names its adapter by a number of
-its own: neither bus nor interface is told.
+As the QSFP+ Configuration Utility v2.34 prints it. The tool numbers its adapters: it prints neither
+bus nor interface.
 """
 
 import re
 
-from fabricgauge.discover.printouts.lines import lines, pair, unrecognised
-from fabricgauge.discover.printouts.parts import Parts, blank_adapter
+from fabricgauge.discover.printouts.lines import report_unrecognised, split_lines, split_pair
+from fabricgauge.discover.printouts.parts import Parts, make_adapter
 from fabricgauge.model.absence import Skipped
 
 TOOL = "qcu64e"
@@ -17,32 +17,32 @@ _MODE = re.compile(r"[0-9]{1,2}(?:[xX][0-9]{1,3}){1,3}[AB]?")
 
 
 def parse(text: str, argument: str = "") -> Parts:
-    """One adapter with ``lane_mode`` and ``lane_modes``.
+    """Return one adapter with ``lane_mode`` and ``lane_modes``.
 
-    ``argument`` is quoted in the reason why its bus is not known: ``/NIC=1 /INFO``.
+    The reason why its bus is unknown quotes ``argument``: ``/NIC=1 /INFO``.
     """
-    current, modes, listing = "", list[str](), False
-    for line in lines(text):
-        key, value = pair(line)
+    current, modes, in_list = "", list[str](), False
+    for line in split_lines(text):
+        key, value = split_pair(line)
         if key == CURRENT:
-            current, listing = value, False
+            current, in_list = value, False
         elif key == SUPPORTED:
-            listing = True
-            modes += [_mode(word) for word in value.split() if _MODE.fullmatch(word)]
-        elif listing and _MODE.fullmatch(value):
-            modes.append(_mode(value))
+            in_list = True
+            modes += [_normalise_mode(word) for word in value.split() if _MODE.fullmatch(word)]
+        elif in_list and _MODE.fullmatch(value):
+            modes.append(_normalise_mode(value))
     if not current and not modes:
-        return Parts(troubles=unrecognised(TOOL, text, known=False))
+        return Parts(troubles=report_unrecognised(TOOL, text, recognised=False))
     unread = Skipped(f"qcu64e gives it as {current[:60]!r}")
-    which = argument.strip()[:60] or "a number of its own"
-    adapter = blank_adapter(
+    number = argument.strip()[:60] or "its own number"
+    adapter = make_adapter(
         TOOL, "ethernet",
-        bus=Skipped(f"qcu64e names the adapter by {which} only"),
-        lane_mode=_mode(current) if _MODE.fullmatch(current) else unread,
+        bus=Skipped(f"qcu64e names the adapter by {number} only"),
+        lane_mode=_normalise_mode(current) if _MODE.fullmatch(current) else unread,
         lane_modes=tuple(dict.fromkeys(modes)),
     )  # fmt: skip
     return Parts(adapters=(adapter,))
 
 
-def _mode(text: str) -> str:
+def _normalise_mode(text: str) -> str:
     return text.replace("X", "x")

@@ -1,4 +1,4 @@
-"""Which parser reads what: a row for each tool, found by the name of a file or a section."""
+"""The parsers of printouts: a row for each tool, found by the name of a file or a section."""
 
 import re
 from collections.abc import Callable
@@ -22,93 +22,93 @@ from fabricgauge.discover.printouts.parts import Parts
 
 Parser = Callable[[str, str], Parts]
 
-#: The tool's name and a word that must stand among its arguments, if any.
+#: The tool's name and a word that must be among its arguments, if any.
 PARSERS: dict[str, Parser] = {
     "ethtool": ethtool.parse,
-    "fi_info": mpi.fi_info,
-    "ibdev2netdev": infiniband.ibdev2netdev,
-    "ibstat": infiniband.ibstat,
-    "ibstatus": infiniband.ibstatus,
-    "ibv_devinfo": infiniband.ibv_devinfo,
-    "ip route": routing.routes,
-    "ip rule": routing.rules,
+    "fi_info": mpi.parse_fi_info,
+    "ibdev2netdev": infiniband.parse_ibdev2netdev,
+    "ibstat": infiniband.parse_ibstat,
+    "ibstatus": infiniband.parse_ibstatus,
+    "ibv_devinfo": infiniband.parse_ibv_devinfo,
+    "ip route": routing.parse_routes,
+    "ip rule": routing.parse_rules,
     "lshw": lshw.parse,
     "lspci": lspci.parse,
-    "mlxlink": infiniband.mlxlink,
-    "mpichversion": mpi.mpi_version,
-    "mpiexec": mpi.mpi_version,
-    "mpiexec.hydra": mpi.mpi_version,
-    "mpirun": mpi.mpi_version,
+    "mlxlink": infiniband.parse_mlxlink,
+    "mpichversion": mpi.parse_mpi_version,
+    "mpiexec": mpi.parse_mpi_version,
+    "mpiexec.hydra": mpi.parse_mpi_version,
+    "mpirun": mpi.parse_mpi_version,
     "nvidia-smi": nvidia_smi.parse,
-    "ompi_info": mpi.ompi_info,
+    "ompi_info": mpi.parse_ompi_info,
     "opainfo": opainfo.parse,
-    "perfquery": infiniband.perfquery,
+    "perfquery": infiniband.parse_perfquery,
     "qcu64e": qcu.parse,
-    "rdma dev": infiniband.rdma,
-    "rdma link": infiniband.rdma,
+    "rdma dev": infiniband.parse_rdma,
+    "rdma link": infiniband.parse_rdma,
     "rocm-smi": rocm_smi.parse,
-    "show_gids": infiniband.show_gids,
-    "ucx_info": mpi.ucx_info,
+    "show_gids": infiniband.parse_show_gids,
+    "ucx_info": mpi.parse_ucx_info,
 }
 
 _SUFFIXES = (".txt", ".out", ".json", ".csv", ".log")
 _BETWEEN = re.compile(r"[-_ ]+")
 #: Options in a file's name, before an interface: ``-i-eth0``, ``--json-eth0``.
 _OPTIONS = re.compile(r"((?:[-_ ]+(?:[A-Za-z]|json))*)[-_ ]+(.*)", re.DOTALL)
-_LONGEST = 300
+_MAX_NAME = 300
 _LONGEST_FIRST = sorted(PARSERS, key=len, reverse=True)
-#: Like nodes print the same: what is no longer than this is read once for all of them.
+#: Like nodes print the same text: up to this length it is parsed once for all of them.
 _SHORT = 1 << 16
 
 
 class PrintoutName(msgspec.Struct, frozen=True):
-    """A row's key, and what stood behind the tool's name, as on a command line."""
+    """A row's key, and the text behind the tool's name, as on a command line."""
 
     tool: str
     argument: str
 
 
 def parse_named(name: str, text: str) -> Parts | None:
-    """What the printout called ``name`` says; None where no row reads it.
+    """Return the content of the printout called ``name``; None if no row parses it.
 
     ``name`` is a command line (``lshw -class network``, ``./qcu64e /NIC=1 /INFO``) or a
     file's path, whose name is such a line with other signs for the blanks
     (``host/ethtool-i-eth0.txt``, ``rdma_-j_link.txt``).
     """
-    found = recognised(name)
-    if found is None:
+    printout = recognise_name(name)
+    if printout is None:
         return None
-    parse = _parsed if len(text) <= _SHORT else _parsed.__wrapped__
-    return parse(found, text)
+    parse = _parse_cached if len(text) <= _SHORT else _parse_cached.__wrapped__
+    return parse(printout, text)
 
 
 @lru_cache(maxsize=512)
-def _parsed(found: PrintoutName, text: str) -> Parts:
-    return PARSERS[found.tool](text, found.argument)
+def _parse_cached(printout: PrintoutName, text: str) -> Parts:
+    return PARSERS[printout.tool](text, printout.argument)
 
 
 @lru_cache(maxsize=4096)
-def recognised(name: str) -> PrintoutName | None:
-    """The row for a printout of that name."""
-    first, middle, rest = name.strip()[:_LONGEST].partition(" ")
-    stem = first.rpartition("/")[2]
-    if not middle:
+def recognise_name(name: str) -> PrintoutName | None:
+    """Return the row for a printout of that name."""
+    command, blank, arguments = name.strip()[:_MAX_NAME].partition(" ")
+    stem = command.rpartition("/")[2]
+    if not blank:
         stem = next((stem.removesuffix(end) for end in _SUFFIXES if stem.endswith(end)), stem)
     for key in _LONGEST_FIRST:
-        tool, _, needed = key.partition(" ")
-        after = stem[len(tool) :] if stem.startswith(tool) else None
-        if after is None or after[:1].isalnum():
+        tool, _, required = key.partition(" ")
+        suffix = stem[len(tool) :] if stem.startswith(tool) else None
+        if suffix is None or suffix[:1].isalnum():
             continue
-        whole = f"{after} {rest}" if middle else after
-        if not needed or needed in _BETWEEN.split(whole):
-            return PrintoutName(key, rest.strip() if middle else _argument(after))
+        words = f"{suffix} {arguments}" if blank else suffix
+        if not required or required in _BETWEEN.split(words):
+            return PrintoutName(key, arguments.strip() if blank else _parse_argument(suffix))
     return None
 
 
-def _argument(after: str) -> str:
-    """``-i eth0`` of ``-i-eth0``; an interface may have hyphens, so the rest stays whole."""
-    found = _OPTIONS.fullmatch(after)
-    if found is None:
+def _parse_argument(suffix: str) -> str:
+    """Return ``-i eth0`` for ``-i-eth0``; hyphens in the interface's name stay."""
+    match = _OPTIONS.fullmatch(suffix)
+    if match is None:
         return ""
-    options = _BETWEEN.split(found[1])[1:]
-    return " ".join([*(f"-{one}" for one in options), found[2]])
+    options = _BETWEEN.split(match[1])[1:]
+    return " ".join([*(f"-{option}" for option in options), match[2]])

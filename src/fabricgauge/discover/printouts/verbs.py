@@ -1,4 +1,4 @@
-"""Words that the tools of InfiniBand, RoCE, iWARP and Omni-Path use for one and the same."""
+"""Words that the tools of InfiniBand, RoCE, iWARP and Omni-Path use for the same values."""
 
 import ipaddress
 import re
@@ -7,12 +7,13 @@ from operator import mul, truediv
 from typing import Any
 
 from fabricgauge.discover.printouts import figures
-from fabricgauge.discover.printouts.parts import blank_adapter, blank_port
+from fabricgauge.discover.printouts.parts import make_adapter, make_port
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Adapter, RdmaPort
 
 #: Logical states: ibstat's, ibstatus', ibv_devinfo's, rdma's and opainfo's words (rdma-core 44,
-#: iproute2 6.1, opa-ff 10.11), in lower case; ``up`` is an interface's that stands for a port.
+#: iproute2 6.1, opa-ff 10.11), in lower case; ``up`` is the state of an interface that stands for
+#: a port.
 STATES = {
     "active": "ACTIVE", "port_active": "ACTIVE", "armed": "ARMED", "port_armed": "ARMED",
     "init": "INIT", "initialize": "INIT", "initializing": "INIT", "port_init": "INIT",
@@ -47,7 +48,7 @@ _LANES = re.compile(r"(?:^|\()([0-9]{1,2})X\b")
 #: A port's number; an adapter has at most 255.
 PORT = re.compile(r"[0-9]{1,3}")
 
-#: What lies below each protocol, and which adapters have ports of it.
+#: The link layer of each protocol, and the kind of adapters with ports of it.
 LAYER_OF = {
     "omni-path": "Omni-Path", "infiniband": "InfiniBand", "roce": "Ethernet", "iwarp": "Ethernet",
     "efa": "Ethernet", "slingshot": "Ethernet",
@@ -55,67 +56,71 @@ LAYER_OF = {
 KIND_OF = {**{name: name for name in LAYER_OF}, "roce": "ethernet", "iwarp": "ethernet"}
 
 
-def state(text: str, what: str) -> str | Skipped:
-    """``ACTIVE``, ``INIT``, ``ARMED`` or ``DOWN`` of ``PORT_ACTIVE (4)`` or ``4: ACTIVE``."""
-    return STATES.get(_bare(text).lower()) or figures.unread(text, what)
+def parse_state(text: str, label: str) -> str | Skipped:
+    """Return ``ACTIVE``, ``INIT``, ``ARMED`` or ``DOWN`` for ``PORT_ACTIVE (4)``, ``4: ACTIVE``."""
+    return STATES.get(_strip_number(text).lower()) or figures.skip_unread(text, label)
 
 
-def physical(text: str, what: str) -> str | Skipped:
-    """``LinkUp`` of ``LINK_UP (5)`` or ``5: LinkUp``, ``Offline`` of ``OPA_OFFLINE``."""
-    word = _bare(text)
+def parse_physical_state(text: str, label: str) -> str | Skipped:
+    """Return ``LinkUp`` for ``LINK_UP (5)`` or ``5: LinkUp``, ``Offline`` for ``OPA_OFFLINE``."""
+    word = _strip_number(text)
     if not word.isupper():
-        return word or figures.unread(text, what)
+        return word or figures.skip_unread(text, label)
     return word.removeprefix("OPA_").replace("_", " ").title().replace(" ", "")
 
 
-def _bare(text: str) -> str:
-    """Without the number that stands behind in brackets, or in front with a colon."""
-    before, middle, after = text[:60].partition(": ")
-    chosen = after if middle and before.strip().isdigit() else text[:60]
-    return chosen.partition(" (")[0].strip()
+def _strip_number(text: str) -> str:
+    """Remove the number in brackets behind the word, or before it with a colon."""
+    before, colon, after = text[:60].partition(": ")
+    word = after if colon and before.strip().isdigit() else text[:60]
+    return word.partition(" (")[0].strip()
 
 
-def _lid(text: str, what: str) -> int | Skipped:
-    read = figures.hexadecimal if text.startswith("0x") else figures.whole
-    return read(text, what)
+def _parse_lid(text: str, label: str) -> int | Skipped:
+    parse = figures.parse_hex if text.startswith("0x") else figures.parse_whole
+    return parse(text, label)
 
 
-def _giga(text: str, what: str) -> float | Skipped:
-    """``100 Gb/sec (4X EDR)``, ``25.0 Gbps (32)`` or ``200``, in bit/s."""
-    return figures.number(text.partition(" ")[0], what, 1e9)
+def _parse_rate(text: str, label: str) -> float | Skipped:
+    """Read ``100 Gb/sec (4X EDR)``, ``25.0 Gbps (32)`` or ``200`` as bit/s."""
+    return figures.parse_number(text.partition(" ")[0], label, 1e9)
 
 
-def _lanes(text: str, what: str) -> int | Skipped:
-    found = _LANES.search(text[:60])
-    return int(found[1]) if found and int(found[1]) else figures.unread(text, what)
+def _parse_lanes(text: str, label: str) -> int | Skipped:
+    match = _LANES.search(text[:60])
+    return int(match[1]) if match and int(match[1]) else figures.skip_unread(text, label)
 
 
-def _mtu(text: str, what: str) -> int | Skipped:
-    """``4096`` of ``4096 (5)``."""
-    return figures.whole(text.partition(" ")[0], what, most=1 << 20)
+def _parse_mtu(text: str, label: str) -> int | Skipped:
+    """Return 4096 for ``4096 (5)``."""
+    return figures.parse_whole(text.partition(" ")[0], label, largest=1 << 20)
 
 
-def _guid(text: str, what: str) -> str | Skipped:
-    """Itself, or the lower half of the first GID (InfiniBand Volume 1, 4.1.1), in eight groups or
-    fewer. iWARP's GID is a hardware address and zeros: it holds none."""
+def _parse_guid(text: str, label: str) -> str | Skipped:
+    """Return a GUID, or the lower half of the first GID (InfiniBand Volume 1, 4.1.1).
+
+    A GID has eight groups or fewer. iWARP's GID is a hardware address and zeros, without a GUID.
+    """
     gid = text[:60].partition(",")[0].strip()
     if ":" not in gid:
-        return figures.identifier(gid, what)
+        return figures.parse_guid(gid, label)
     try:
         half = int(ipaddress.IPv6Address(gid)) & (1 << 64) - 1
     except ValueError:
         half = 0
-    return f"0x{half:016x}" if half else figures.unread(text, what)
+    return f"0x{half:016x}" if half else figures.skip_unread(text, label)
 
 
-#: What ibv_devinfo calls kinds of GIDs (rdma-core 44, libibverbs/examples/devinfo.c,
-#: gid_type_str), in the kernel's words.
+#: ibv_devinfo's kinds of GIDs (rdma-core 44, libibverbs/examples/devinfo.c, gid_type_str), in the
+#: kernel's words.
 GID_KINDS = {"RoCE v1": "IB/RoCE v1", "RoCE v2": "RoCE v2"}
 
 
-def gid(text: str) -> str:
-    """An address as the kernel writes it, in eight groups of four digits; empty where it is none
-    or all zeros."""
+def format_gid(text: str) -> str:
+    """Return an address as the kernel writes it, in eight groups of four digits.
+
+    "" if the text is not an address, or all zeros.
+    """
     try:
         address = ipaddress.IPv6Address(text.strip()[:60])
     except ValueError:
@@ -123,22 +128,22 @@ def gid(text: str) -> str:
     return address.exploded if int(address) else ""
 
 
-#: A port's fields, how each is read, and what a message calls it.
+#: A port's fields, how each is read, and its name in a message.
 _FIELDS: dict[str, tuple[Callable[[str, str], object], str]] = {
-    "state": (state, "the state"),
-    "physical": (physical, "the physical state"),
-    "lid": (_lid, "the LID"),
-    "sm_lid": (_lid, "the subnet manager's LID"),
-    "rate_bit_s": (_giga, "the rate"),
-    "lane_bit_s": (_giga, "the speed"),
-    "lanes": (_lanes, "the width"),
-    "mtu_bytes": (_mtu, "the MTU"),
-    "max_mtu_bytes": (_mtu, "the largest MTU"),
-    "guid": (_guid, "the port's GUID"),
-    "interface": (lambda text, what: text or figures.unread(text, what), "the interface"),
+    "state": (parse_state, "the state"),
+    "physical": (parse_physical_state, "the physical state"),
+    "lid": (_parse_lid, "the LID"),
+    "sm_lid": (_parse_lid, "the subnet manager's LID"),
+    "rate_bit_s": (_parse_rate, "the rate"),
+    "lane_bit_s": (_parse_rate, "the speed"),
+    "lanes": (_parse_lanes, "the width"),
+    "mtu_bytes": (_parse_mtu, "the MTU"),
+    "max_mtu_bytes": (_parse_mtu, "the largest MTU"),
+    "guid": (_parse_guid, "the port's GUID"),
+    "interface": (lambda text, label: text or figures.skip_unread(text, label), "the interface"),
 }
 
-#: What each tool calls the fields that it prints: rdma-core 44, iproute2 6.1, opa-ff 10.11, and
+#: Each tool's labels of the fields that it prints: rdma-core 44, iproute2 6.1, opa-ff 10.11, and
 #: Linux 6.12, drivers/infiniband/core/sysfs.c. A speed of ibv_devinfo is one lane's, as the
 #: standard names it (libibverbs/examples/devinfo.c): 14.0 is FDR's 14.0625 Gb/s.
 LABELS: dict[str, dict[str, str]] = {
@@ -172,52 +177,55 @@ LABELS: dict[str, dict[str, str]] = {
 }  # fmt: skip
 
 
-def port(
+def build_port(
     tool: str, device: str, number: int, values: Mapping[str, str],
-    protocol_name: str, link_layer: str, **known: Any,
+    protocol: str, link_layer: str, **fields: Any,
 ) -> RdmaPort:  # fmt: skip
-    """A port with the ``values`` that a tool printed, and fields that are ``known`` already.
+    """Return a port with the ``values`` that a tool printed, and ``fields`` that are parsed.
 
     Two of rate, lane speed and number of lanes give the third.
     """
-    told = known
     for field, label in LABELS[tool].items():
-        if field not in told:
-            read, called = _FIELDS[field]
-            told[field] = read(values.get(label, ""), f"{tool}: {called} of {device}:{number}")
-    rate, lane, lanes = (told.get(key) for key in ("rate_bit_s", "lane_bit_s", "lanes"))
+        if field not in fields:
+            parse, name = _FIELDS[field]
+            message_label = f"{tool}: {name} of {device}:{number}"
+            fields[field] = parse(values.get(label, ""), message_label)
+    rate, lane, lanes = (fields.get(key) for key in ("rate_bit_s", "lane_bit_s", "lanes"))
     if lane is not None and lanes is not None and rate is None:
-        told["rate_bit_s"] = _third(lane, lanes, mul)
+        fields["rate_bit_s"] = _combine(lane, lanes, mul)
     elif rate is not None and lanes is not None and lane is None:
-        told["lane_bit_s"] = _third(rate, lanes, truediv)
-    told |= {"link_layer": layer(protocol_name, link_layer), "protocol": protocol_name}
-    return blank_port(tool, device, number, **told)
+        fields["lane_bit_s"] = _combine(rate, lanes, truediv)
+    fields |= {"link_layer": choose_layer(protocol, link_layer), "protocol": protocol}
+    return make_port(tool, device, number, **fields)
 
 
-def _third(
-    rate: float | Skipped, lanes: int | Skipped, make: Callable[[float, float], float]
+def _combine(
+    rate: float | Skipped, lanes: int | Skipped, operation: Callable[[float, float], float]
 ) -> float | Skipped:
-    """Made of a rate and the lanes, or why it is not known."""
+    """Apply ``operation`` to a rate and the lanes, or return why one of them is unknown."""
     if isinstance(rate, Skipped):
         return rate
-    return lanes if isinstance(lanes, Skipped) else make(rate, lanes)
+    return lanes if isinstance(lanes, Skipped) else operation(rate, lanes)
 
 
-def layer(protocol_name: str, link_layer: str) -> str:
-    """An Omni-Path port calls its layer InfiniBand: the protocol goes first."""
-    return LAYER_OF.get(protocol_name) or LAYERS.get(link_layer.lower(), "")
+def choose_layer(protocol: str, link_layer: str) -> str:
+    """Return the link layer; Omni-Path reports InfiniBand, so the protocol comes first."""
+    return LAYER_OF.get(protocol) or LAYERS.get(link_layer.lower(), "")
 
 
-def protocol(device: str, link_layer: str, ethernet: str = "") -> str:
-    """By the device's name, else by its link layer; ``ethernet`` where that one is meant."""
-    for prefix, known in DEVICES:
+def choose_protocol(device: str, link_layer: str, ethernet: str = "") -> str:
+    """Return the protocol by the device's name, else by its link layer.
+
+    ``ethernet`` is the protocol over Ethernet.
+    """
+    for prefix, protocol in DEVICES:
         if device.startswith(prefix):
-            return known
+            return protocol
     if link_layer.lower() == "infiniband":
         return "infiniband"
     return ethernet if link_layer.lower() == "ethernet" else ""
 
 
-def adapter(tool: str, device: str, protocol_name: str, **known: Any) -> Adapter:
-    """One that is known by its RDMA device."""
-    return blank_adapter(tool, KIND_OF.get(protocol_name, ""), rdma_devices=(device,), **known)
+def build_adapter(tool: str, device: str, protocol: str, **fields: Any) -> Adapter:
+    """Return an adapter that is identified by its RDMA device."""
+    return make_adapter(tool, KIND_OF.get(protocol, ""), rdma_devices=(device,), **fields)

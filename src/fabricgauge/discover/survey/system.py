@@ -3,21 +3,21 @@
 import re
 from collections.abc import Callable, Iterator
 
-from fabricgauge.discover.printouts.lines import pairs
+from fabricgauge.discover.printouts.lines import parse_pairs
 from fabricgauge.discover.printouts.parts import Parts
-from fabricgauge.discover.survey.firewall import firewall
+from fabricgauge.discover.survey.firewall import parse_firewall
 
-#: Sites have thousands; a report needs to know of the MPIs among them.
-MOST_MODULES = 2000
+#: Sites have thousands; a report needs the MPIs among them.
+MAX_MODULES = 2000
 
 Facts = dict[str, str]
 
 
-#: A section, what is looked for in it, the fact's name and value as templates of ``re``, and what
-#: a figure of the section counts in bytes, where the fact is in bytes.
+#: A section, the pattern to find in it, the fact's name and value as templates of ``re``, and the
+#: unit of a figure in bytes, if the fact is in bytes.
 #: df -kP: blocks of 1024 bytes in the second column (POSIX.1-2017, df). os-release(5): values may
-#: stand in quotes. Of each interface's and RDMA device's IOMMU group; their names are never the
-#: same. /proc/driver/nvidia/version: NVIDIA's open modules say that they are (from 515 on).
+#: be quoted. iommu-types: the IOMMU group of each interface and RDMA device; their names are never
+#: the same. /proc/driver/nvidia/version: NVIDIA's open modules have "Open" in it (from 515 on).
 _PATTERNS = (
     ("limits", r"^Max open files +(\d{1,19}|unlimited) ", "max open files", r"\1", 0),
     ("memory", r"^MemTotal: +(\d{1,15}) kB$", "memory bytes", r"\1", 1024),
@@ -42,61 +42,61 @@ _PATTERNS = (
 _SERVICE = re.compile(r"([A-Za-z0-9@_-]+)\.service")
 
 
-def system_parts(sections: dict[str, str]) -> Parts:
-    """Facts of every section that is there, and the loaded modules."""
+def parse_system(sections: dict[str, str]) -> Parts:
+    """Return the facts of all sections, and the loaded modules."""
     facts: Facts = {}
     for section, pattern, name, value, unit_bytes in _PATTERNS:
-        for found in re.finditer(pattern, sections.get(section, ""), re.MULTILINE):
-            told = found.expand(value)
-            told = str(int(told) * unit_bytes) if unit_bytes else told
-            facts.setdefault(found.expand(name), told)
+        for match in re.finditer(pattern, sections.get(section, ""), re.MULTILINE):
+            text = match.expand(value)
+            text = str(int(text) * unit_bytes) if unit_bytes else text
+            facts.setdefault(match.expand(name), text)
     for name, text in sections.items():
         if name in _READERS:
             facts.update(_READERS[name](text))
         elif name.startswith("systemctl show "):
-            facts.update(_services(text))
+            facts.update(_parse_services(text))
         elif name.startswith("irqs "):
-            facts.update(_interrupts(name.removeprefix("irqs "), text))
-    facts.update(firewall(sections.get("nft"), sections.get("iptables")))
+            facts.update(_parse_interrupts(name.removeprefix("irqs "), text))
+    facts.update(parse_firewall(sections.get("nft"), sections.get("iptables")))
     # module(1) ends a folder's name with a colon.
-    if known := re.findall(
+    if available := re.findall(
         r"^[^\S\n]*(\S{0,99}[^\s:])[^\S\n]*$", sections.get("module -t avail", ""), re.M
     ):
-        facts["environment modules"] = " ".join(known[:MOST_MODULES])
+        facts["environment modules"] = " ".join(available[:MAX_MODULES])
     loaded = re.findall(r"^(\w{1,64})(?: |$)", sections.get("lsmod", ""), re.MULTILINE)
     return Parts(facts=facts, modules=tuple(sorted({*loaded})))
 
 
-def _services(text: str) -> Facts:
-    """Blocks of ``systemctl show``: a unit that is not installed has no fact.
+def _parse_services(text: str) -> Facts:
+    """Read blocks of ``systemctl show``: a unit that is not installed has no fact.
 
-    What runs is ``active`` however it was started; what does not may be meant to.
+    A running unit is ``active``; a stopped one may be ``enabled``, and so expected to run.
     """
     facts: Facts = {}
-    for values in (pairs(block, "=") for block in text.split("\n\n")):
+    for values in (parse_pairs(block, "=") for block in text.split("\n\n")):
         unit = _SERVICE.fullmatch(values.get("Id", ""))
         if unit is None or values.get("LoadState") in (None, "not-found"):
             continue
         state = values.get("ActiveState", "unknown")
-        enabled = state != "active" and values.get("UnitFileState", "").startswith("enabled")
-        facts[f"service {unit[1]}"] = f"enabled {state}" if enabled else state
+        is_enabled = state != "active" and values.get("UnitFileState", "").startswith("enabled")
+        facts[f"service {unit[1]}"] = f"enabled {state}" if is_enabled else state
     return facts
 
 
-def _interrupts(interface: str, text: str) -> Facts:
-    """``12 on 4 processors``: how many interrupts, and how many processors serve them."""
-    lines = re.findall(r"^\d+/effective_affinity_list:([\d,-]+)$", text, re.MULTILINE)
-    served = {number for one in lines for number in _numbers(one)}
-    if not lines:
+def _parse_interrupts(interface: str, text: str) -> Facts:
+    """Return ``12 on 4 processors``: the number of interrupts and of processors that serve them."""
+    lists = re.findall(r"^\d+/effective_affinity_list:([\d,-]+)$", text, re.MULTILINE)
+    processors = {number for ranges in lists for number in _parse_ranges(ranges)}
+    if not lists:
         return {}
-    plural = "" if len(served) == 1 else "s"
-    return {f"irqs of {interface}": f"{len(lines)} on {len(served)} processor{plural}"}
+    plural = "" if len(processors) == 1 else "s"
+    return {f"irqs of {interface}": f"{len(lists)} on {len(processors)} processor{plural}"}
 
 
-def _numbers(text: str) -> Iterator[int]:
-    """``0-3,7`` as numbers, at most 4096 of a range."""
-    for found in re.finditer(r"(?:^|,)([0-9]{1,6})(?:-([0-9]{1,6}))?(?=,|$)", text):
-        first, last = int(found[1]), int(found[2] or found[1])
+def _parse_ranges(text: str) -> Iterator[int]:
+    """Yield the numbers of ``0-3,7``, at most 4096 of a range."""
+    for match in re.finditer(r"(?:^|,)([0-9]{1,6})(?:-([0-9]{1,6}))?(?=,|$)", text):
+        first, last = int(match[1]), int(match[2] or match[1])
         yield from range(first, min(last, first + 4095) + 1)
 
 

@@ -10,8 +10,8 @@ from fabricgauge.doctor.check import (
 )
 from fabricgauge.doctor.places import (
     Cluster,
-    Endpoint,
     KnownNode,
+    MemberInterface,
     Place,
     Port,
     find_outliers,
@@ -223,13 +223,13 @@ CONNECTED_MTU_BYTES = 65520
 DATAGRAM_MTU_BYTES = 4092
 
 
-def _get_mode(endpoint: Endpoint) -> str:
+def _get_mode(endpoint: MemberInterface) -> str:
     port = endpoint.interface.ipoib
     probe_mode = port.mode if isinstance(port, IpoibPort) and isinstance(port.mode, str) else ""
     return endpoint.node.get_fact(f"ipoib mode {endpoint.interface.name}") or probe_mode
 
 
-def _examine_ipoib(endpoints: tuple[Endpoint, ...]) -> Iterator[Finding]:
+def _examine_ipoib(endpoints: tuple[MemberInterface, ...]) -> Iterator[Finding]:
     common, _ = find_outliers({endpoint.label: _get_mode(endpoint) for endpoint in endpoints})
     right_mode = common if isinstance(common, str) else "connected"
     for endpoint in endpoints:

@@ -7,8 +7,8 @@ import msgspec
 from fabricgauge.doctor.check import Check, make_finding
 from fabricgauge.doctor.places import (
     Cluster,
-    Endpoint,
     KnownNode,
+    MemberInterface,
     Port,
     find_majority,
     get_rate,
@@ -31,7 +31,7 @@ NEAR = 0.98
 COUNTED_BYTES, WIRE_BYTES = 14, 38
 
 
-def _group_endpoints(cluster: Cluster) -> tuple[tuple[Endpoint, ...], ...]:
+def _group_endpoints(cluster: Cluster) -> tuple[tuple[MemberInterface, ...], ...]:
     """Return the endpoints by network, if a rate of any is known."""
     readings = (
         read_rate(endpoint) or _get_single_modes(endpoint) for endpoint in cluster.endpoints
@@ -39,7 +39,7 @@ def _group_endpoints(cluster: Cluster) -> tuple[tuple[Endpoint, ...], ...]:
     return group_by_network(cluster.endpoints) if any(readings) else ()
 
 
-def _examine_endpoints(endpoints: tuple[Endpoint, ...]) -> Iterator[Finding]:
+def _examine_endpoints(endpoints: tuple[MemberInterface, ...]) -> Iterator[Finding]:
     nominal_bit_s = _find_nominal_rate(endpoints)
     fast_products = {
         product
@@ -51,7 +51,7 @@ def _examine_endpoints(endpoints: tuple[Endpoint, ...]) -> Iterator[Finding]:
         yield from _examine_endpoint(endpoint, nominal_bit_s, fast_products)
 
 
-def _find_nominal_rate(endpoints: Sequence[Endpoint]) -> float:
+def _find_nominal_rate(endpoints: Sequence[MemberInterface]) -> float:
     """Return the rate that a member should have in bit/s, 0 if unknown.
 
     It is the declared rate, else that of most members, else the fastest. A head with a faster port
@@ -68,7 +68,7 @@ def _find_nominal_rate(endpoints: Sequence[Endpoint]) -> float:
     return stated if isinstance(common, Skipped) else common
 
 
-def _list_products(endpoint: Endpoint) -> tuple[str, ...]:
+def _list_products(endpoint: MemberInterface) -> tuple[str, ...]:
     """Return the products of the known adapters behind a port, a VLAN or a bond."""
     return tuple(
         dict.fromkeys(
@@ -77,7 +77,7 @@ def _list_products(endpoint: Endpoint) -> tuple[str, ...]:
     )
 
 
-def read_rate(endpoint: Endpoint) -> tuple[float, str] | None:
+def read_rate(endpoint: MemberInterface) -> tuple[float, str] | None:
     """Return the rate that the node itself reports in bit/s, with its source; None without one."""
     interface, readings = endpoint.interface, []
     if not isinstance(interface.speed_bit_s, Skipped):
@@ -96,7 +96,7 @@ def read_rate(endpoint: Endpoint) -> tuple[float, str] | None:
 
 
 def _examine_endpoint(
-    endpoint: Endpoint, nominal_bit_s: float, fast_products: set[str]
+    endpoint: MemberInterface, nominal_bit_s: float, fast_products: set[str]
 ) -> Iterator[Finding]:
     """A node of another generation is not a fault, although a pair with it is slower."""
     reading, modes = read_rate(endpoint), _get_single_modes(endpoint)
@@ -128,7 +128,7 @@ def _examine_endpoint(
 
 
 def _compare_products(
-    endpoint: Endpoint, nominal_bit_s: float, fast_products: set[str]
+    endpoint: MemberInterface, nominal_bit_s: float, fast_products: set[str]
 ) -> tuple[Severity, str] | None:
     products = _list_products(endpoint)
     is_supported_known = any(modes and modes.supported_bit_s for modes in find_modes(endpoint))
@@ -140,7 +140,7 @@ def _compare_products(
     )
 
 
-def _get_single_modes(endpoint: Endpoint) -> LinkModes | None:
+def _get_single_modes(endpoint: MemberInterface) -> LinkModes | None:
     """Return the link modes of a single port, which a VLAN may be on."""
     modes = find_modes(endpoint)
     return modes[0] if len(modes) == 1 else None
@@ -213,10 +213,10 @@ def _examine_printed_ports(ports: tuple[PrintedPort, ...]) -> Iterator[Finding]:
 
 
 def _examine_groups(
-    _: Cluster, groups: Sequence[tuple[Endpoint, ...] | tuple[PrintedPort, ...]]
+    _: Cluster, groups: Sequence[tuple[MemberInterface, ...] | tuple[PrintedPort, ...]]
 ) -> Iterator[Finding]:
     for group in groups:
-        endpoints = [port for port in group if isinstance(port, Endpoint)]
+        endpoints = [port for port in group if isinstance(port, MemberInterface)]
         printed = [port for port in group if isinstance(port, PrintedPort)]
         if endpoints:
             yield from _examine_endpoints(tuple(endpoints))
@@ -401,19 +401,19 @@ STACKED = frozenset(
 )
 
 
-def find_adapters(endpoint: Endpoint) -> tuple[Adapter | None, ...]:
+def find_adapters(endpoint: MemberInterface) -> tuple[Adapter | None, ...]:
     """Return the adapter of each port that the endpoint is on, None for an unknown adapter."""
     ports = endpoint.node.find_ports_behind(endpoint.interface.name)
     return tuple(endpoint.node.find_adapter(port.name) for port in ports)
 
 
-def find_modes(endpoint: Endpoint) -> tuple[LinkModes | None, ...]:
+def find_modes(endpoint: MemberInterface) -> tuple[LinkModes | None, ...]:
     """Return the link modes of each port that the endpoint is on, None for unknown modes."""
     return tuple(map(_get_modes, find_adapters(endpoint)))
 
 
 def explain_lower_rate(
-    endpoint: Endpoint, rate_bit_s: float, needed_bit_s: float
+    endpoint: MemberInterface, rate_bit_s: float, needed_bit_s: float
 ) -> tuple[Severity, str] | None:
     """Return why the hardware cannot reach ``needed_bit_s``, and the severity; None if it may."""
     max_bit_s = _find_supported_rate(endpoint, rate_bit_s)
@@ -425,7 +425,7 @@ def explain_lower_rate(
     return None
 
 
-def _find_supported_rate(endpoint: Endpoint, rate_bit_s: float) -> float | None:
+def _find_supported_rate(endpoint: MemberInterface, rate_bit_s: float) -> float | None:
     """Return what the ports behind support together; the best of them for an active-backup bond."""
     supported = [_get_supported_rate(adapter) for adapter in find_adapters(endpoint)]
     if not supported or not all(supported):
@@ -435,7 +435,7 @@ def _find_supported_rate(endpoint: Endpoint, rate_bit_s: float) -> float | None:
     return max(supported) if rate_bit_s < NEAR * current_bit_s else sum(supported)
 
 
-def _compare_all_ports(endpoint: Endpoint, rate_bit_s: float) -> tuple[Severity, str] | None:
+def _compare_all_ports(endpoint: MemberInterface, rate_bit_s: float) -> tuple[Severity, str] | None:
     """Compare with all ports of the node if the ports behind are unknown."""
     node = endpoint.node
     adapters = [adapter for adapter in node.adapters if adapter.kind == "ethernet"]

@@ -6,7 +6,7 @@ from itertools import combinations
 
 from fabricgauge.doctor.check import Check, examine_separately, make_finding
 from fabricgauge.doctor.checks.subnets import list_subnet_places, overlap
-from fabricgauge.doctor.places import Cluster, Endpoint, KnownNode, Place, Subnet
+from fabricgauge.doctor.places import Cluster, KnownNode, MemberInterface, Place, Subnet
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.inventory import Inventory, Route
@@ -127,7 +127,7 @@ MIN_TABLE = 1001
 STRICT = 1.0
 
 
-def _examine_reverse_paths(cluster: Cluster, endpoints: list[Endpoint]) -> Iterator[Finding]:
+def _examine_reverse_paths(cluster: Cluster, endpoints: list[MemberInterface]) -> Iterator[Finding]:
     """Report endpoints whose packets leave by another interface.
 
     The main table prefers one of several rails in one subnet. Rules (``ip rule``) may choose
@@ -157,7 +157,7 @@ def _examine_reverse_paths(cluster: Cluster, endpoints: list[Endpoint]) -> Itera
                 yield _report_wrong_route(endpoint, ip, route, is_rail)
 
 
-def _list_partner_ips(endpoint: Endpoint) -> Iterator[str]:
+def _list_partner_ips(endpoint: MemberInterface) -> Iterator[str]:
     """Yield one partner's address for the subnet, and each address with a narrower route."""
     partner_ips = [
         member.ip
@@ -180,7 +180,7 @@ def _list_partner_ips(endpoint: Endpoint) -> Iterator[str]:
         )
 
 
-def _report_wrong_route(endpoint: Endpoint, ip: str, route: Route, is_rail: bool) -> Finding:
+def _report_wrong_route(endpoint: MemberInterface, ip: str, route: Route, is_rail: bool) -> Finding:
     """Report the interface by which packets leave.
 
     ``is_rail``: it is a link into the same network. By a link into another network MPI cannot
@@ -202,7 +202,7 @@ def _report_wrong_route(endpoint: Endpoint, ip: str, route: Route, is_rail: bool
     )  # fmt: skip
 
 
-def _make_table(endpoint: Endpoint) -> Iterator[Command]:
+def _make_table(endpoint: MemberInterface) -> Iterator[Command]:
     """Yield the commands for a table of the interface, and a rule for packets from its address."""
     node, inventory = endpoint.node, endpoint.node.inventory
     used_tables = {rule.table for rule in inventory.rules}

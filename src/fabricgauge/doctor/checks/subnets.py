@@ -7,8 +7,8 @@ from itertools import combinations
 from fabricgauge.doctor.check import Check, explain_no_answer, make_finding
 from fabricgauge.doctor.places import (
     Cluster,
-    Endpoint,
     KnownNode,
+    MemberInterface,
     Place,
     find_outliers,
     get_rate,
@@ -122,7 +122,7 @@ def find_separating_length(ips: list[str]) -> int:
     return 0
 
 
-def _find_odd_masks(cluster: Cluster) -> Iterator[tuple[Endpoint, int]]:
+def _find_odd_masks(cluster: Cluster) -> Iterator[tuple[MemberInterface, int]]:
     """Yield members whose netmask differs from most of their network, with the right length."""
     masked = (endpoint for endpoint in cluster.endpoints if not _is_service_address(endpoint))
     for members in group_by_network(masked):
@@ -137,7 +137,7 @@ def _find_odd_masks(cluster: Cluster) -> Iterator[tuple[Endpoint, int]]:
                 yield by_key[key], right_length
 
 
-def _is_service_address(endpoint: Endpoint) -> bool:
+def _is_service_address(endpoint: MemberInterface) -> bool:
     """Check for a host route (/31, /32) on an interface with another address in the network."""
     network = ipaddress.ip_network(endpoint.network.subnet)
     is_narrow = endpoint.prefix_length >= network.max_prefixlen - 1
