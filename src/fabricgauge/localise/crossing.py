@@ -16,6 +16,7 @@ from fabricgauge.localise.confirm import PairRecheck, compare_pairs, finding_of,
 from fabricgauge.localise.matrices import node_of_rank, quantity_of_cases
 from fabricgauge.localise.slowness import F64
 from fabricgauge.model.pairs import ENDS, PairAnalysis, PairFinding, Rechecked, Suspect
+from fabricgauge.model.plan import CLOSING
 from fabricgauge.model.run import Launch
 
 _TOGETHER = "the pairs that cross at once carry less together than those of other groups"
@@ -81,7 +82,7 @@ def _slow_crossing(
     if not slow:
         return
     worst = max(slow, key=lambda compared: compared.slower)
-    (finding,) = finding_of(claim, "group", worst, 2 * len(doubted))
+    finding = finding_of(claim, "group", worst, 2 * len(doubted))
     yield msgspec.structs.replace(
         finding,
         affected=len(analysis.nodes_of(claim)),
@@ -145,7 +146,9 @@ def _round_sums(
         rounds = [
             turn
             for turn in launch.rounds
-            if quantities[turn.case] == "bandwidth" and turn.message_bytes == matrix.message_bytes
+            if quantities[turn.case] == "bandwidth"
+            and turn.message_bytes == matrix.message_bytes
+            and not turn.case.endswith(CLOSING)
         ]
         groups = group_of[node_of_rank(launch, matrix.nodes)]
         for turn in rounds[:: max(1, len(rounds) // limits.CROSSING_SAMPLE)]:

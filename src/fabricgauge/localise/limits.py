@@ -58,7 +58,7 @@ QUARTER = 0.25
 BEST_SHARE, BEST_SCATTER = 0.05, 2.0
 #: Ways differ in length by as much as these quantiles of the latencies do. A node whose excess is
 #: smaller, and shared by more than ``QUARTER`` of the nodes, has longer ways and is not at fault.
-WAY_LENGTHS = 0.05, 0.95
+PATH_LENGTHS = 0.05, 0.95
 #: A slow end that is not named is suspected at this p-value.
 MAYBE_SLOW = 0.02
 #: With more nodes than this, all ends that stand out in one round are named at once, to save time.

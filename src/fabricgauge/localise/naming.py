@@ -46,7 +46,7 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
     def node(self, end: Endpoint) -> PairFinding:
         """A slow node, sender or receiver."""
         at, sides = slice(end.index, end.index + 1), self.slow.sides
-        row_blocks = [sides[way](at, ALL) for way in end.ways[: len(sides)]]
+        row_blocks = [sides[way](at, ALL) for way in end.directions[: len(sides)]]
         measured = sum(int(np.isfinite(block).sum()) for block in row_blocks)
         slow = sum(int((block > limits.SHOWN * end.level).sum()) for block in row_blocks)
         evidence = [f"slow in {slow} of its {measured} measured pairs"]
@@ -60,7 +60,7 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
     def group(self, end: Endpoint) -> PairFinding:
         """A group whose way to the others is slow."""
         inside = self.grouping.members[end.index]
-        pairs = inside.size * (len(self.matrix.nodes) - inside.size) * len(end.ways)
+        pairs = inside.size * (len(self.matrix.nodes) - inside.size) * len(end.directions)
         evidence = (
             f"what crosses from or to its {inside.size} nodes is slow {_WHERE[end.part]}",
             "other groups' crossing is faster; no single node of it accounts for that",

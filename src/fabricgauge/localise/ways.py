@@ -1,4 +1,4 @@
-"""Slow pairs whose ends are both fast elsewhere: named, suspected, or a pattern."""
+"""Name or suspect slow pairs whose ends are both fast with other partners."""
 
 from collections.abc import Sequence
 
@@ -15,50 +15,48 @@ from fabricgauge.model.pairs import PairFinding, PairMatrix, Part, Suspect
 
 
 class Residual(msgspec.Struct, frozen=True, eq=False):
-    """The part of each pair's slowness that nothing named explains.
-
-    ``sigma`` is its standard deviation.
+    """The part of each pair's slowness that nothing named explains, with its deviation ``sigma``.
 
     ``own`` (2, N) is each node's own small excess, sending and receiving.
     """
 
-    left: Unexplained
+    unexplained: Unexplained
     own: F32
     centre: float
     sigma: float
 
     def rows(self, first: int, last: int) -> F32:
-        strip = self.left.pairs(slice(first, last))
+        strip = self.unexplained.pairs(slice(first, last))
         strip -= self.own[0, first:last, None] + np.float32(self.centre)
         strip -= self.own[1, None, :]
         return strip
 
 
 def residual(ends: SlowEnds, noise: Noise) -> Residual:
-    """The rest after what is named, and after each node's own small excess."""
-    nodes = ends.left.slow.nodes
-    start = Residual(ends.left, _own(ends), 0.0, 1.0)
+    """Subtract the named parts, and each node's own small excess."""
+    nodes = ends.unexplained.slow.nodes
+    start = Residual(ends.unexplained, _small_excesses(ends), 0.0, 1.0)
     rows = np.arange(nodes)[sampled_rows(nodes)]
     sample = np.concatenate([start.rows(i, i + 1) for i in rows])
     finite = sample[np.isfinite(sample)]
     centre = float(np.median(finite)) if finite.size else 0.0
     sigma = max(limits.FLOOR, scale(finite)) if nodes >= limits.OWN_EXCESS_NODES else noise.pair
-    return Residual(ends.left, start.own, centre, sigma)
+    return Residual(ends.unexplained, start.own, centre, sigma)
 
 
-def _own(ends: SlowEnds) -> F32:
-    """Small excesses: those of named ones are known already."""
-    known = ends.left.ends
-    if known.shape[1] < limits.OWN_EXCESS_NODES:
-        return np.zeros_like(known)
-    return np.where(known > 0, 0.0, np.nan_to_num(ends.both.excess)).astype(np.float32)
+def _small_excesses(ends: SlowEnds) -> F32:
+    """Return each node's small excess; 0 for named ends, whose slowness is subtracted already."""
+    named = ends.unexplained.ends
+    if named.shape[1] < limits.OWN_EXCESS_NODES:
+        return np.zeros_like(named)
+    return np.where(named > 0, 0.0, np.nan_to_num(ends.both.excess)).astype(np.float32)
 
 
 class Singles(msgspec.Struct, frozen=True, eq=False):
     """Conspicuous directed pairs by parallel arrays, the surest first.
 
     ``passes`` is how often each was measured, ``slow_in`` in how many passes it was slow.
-    ``q`` is the false-discovery rate over all pairs. Of a latency each pair stands once.
+    ``q`` is the false-discovery rate over all pairs. A pair's latency stands once.
     """
 
     rows: NDArray[np.int64]
@@ -72,12 +70,12 @@ class Singles(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def pairs(self) -> NDArray[np.int64]:
-        """A number for each one's two nodes, whichever is which."""
+        """Return a number for each pair's two nodes, the same in both directions."""
         return (np.minimum(self.rows, self.columns) << 32) | np.maximum(self.rows, self.columns)
 
     @property
     def agreed(self) -> NDArray[np.bool_]:
-        """Slow whenever they were measured: one of many passes may disagree, none of a few."""
+        """True if a pair was slow in every one of a few passes, or in two thirds of many."""
         needed = np.where(self.passes <= limits.FEW_PASSES, self.passes, 2 * self.passes / 3)
         agreed: NDArray[np.bool_] = (self.slow_in >= 2) & (self.slow_in >= needed)
         return agreed
@@ -87,47 +85,48 @@ class Singles(msgspec.Struct, frozen=True, eq=False):
         return Singles(*fields)
 
     def surest(self, chosen: NDArray[np.bool_], most: int | None = None) -> list[int]:
-        """Places of those ``chosen``, each pair once, by its surer direction."""
+        """Return places of the ``chosen``, each pair once, by its surer direction."""
         places = np.flatnonzero(chosen)
         _, first = np.unique(self.pairs[places], return_index=True)
-        return [int(one) for one in places[np.sort(first)][:most]]
+        return [int(place) for place in places[np.sort(first)][:most]]
 
-    def others(self, told: Sequence[int]) -> NDArray[np.bool_]:
-        """All but both directions of the pairs at these places."""
-        others: NDArray[np.bool_] = ~np.isin(self.pairs, self.pairs[np.array(told, dtype=int)])
-        return others
+    def without_pairs(self, places: Sequence[int]) -> NDArray[np.bool_]:
+        """Return all but both directions of the pairs at these places."""
+        pairs = self.pairs[np.array(places, dtype=int)]
+        remaining: NDArray[np.bool_] = ~np.isin(self.pairs, pairs)
+        return remaining
 
 
 def find_singles(matrix: PairMatrix, rest: Residual, noise: Noise) -> Singles:
-    """All pairs that stand out of the noise and could be a fault."""
-    slow = rest.left.slow
+    """Return all pairs that stand out of the noise and could be a fault."""
+    slow = rest.unexplained.slow
     noise = Noise(rest.sigma, noise.single, noise.passes, noise.freedom)
     rows, columns, values, tests = _conspicuous(rest)
     passes = matrix.repeats[:, rows, columns]
     number = np.isfinite(passes).sum(axis=0)
     error = noise.of_pair(number.astype(float))
     p = np.ones(values.size)
-    for each in np.unique(number):
-        alike = number == each
-        freedom = min(limits.TAILS * ((int(each) + 1) // 2), max(2, noise.freedom))
-        p[alike] = tail(values[alike] / error[alike], freedom)
+    for passes_of_pair in np.unique(number):
+        same = number == passes_of_pair
+        freedom = min(limits.TAILS * ((int(passes_of_pair) + 1) // 2), max(2, noise.freedom))
+        p[same] = tail(values[same] / error[same], freedom)
     # In how many passes a pair was slow by half of what it is slow in all.
     usual = relative(matrix.values[rows, columns], slow.typical, slow.quantity) - values
     with np.errstate(invalid="ignore"):
-        here = relative(passes, slow.typical, slow.quantity) - usual >= limits.SHOWN * values
-    slow_in: NDArray[np.int64] = here.sum(axis=0)
-    found = Singles(rows, columns, values, error, p, false_discovery(p, tests), number, slow_in)
-    return found.only(np.lexsort((columns, rows, -values, p)))
+        slow_passes = relative(passes, slow.typical, slow.quantity) - usual >= limits.SHOWN * values
+    slow_in: NDArray[np.int64] = slow_passes.sum(axis=0)
+    singles = Singles(rows, columns, values, error, p, false_discovery(p, tests), number, slow_in)
+    return singles.only(np.lexsort((columns, rows, -values, p)))
 
 
 def _conspicuous(rest: Residual) -> tuple[NDArray[np.int64], NDArray[np.int64], F64, int]:
-    """Rows, columns and levels of the pairs, and how many were looked at."""
-    count, tests = rest.left.slow.nodes, 0
-    least = max(limits.STANDS_OUT * rest.sigma, limits.LEAST * rest.left.slow.limit)
+    """Return rows, columns and levels of the pairs, and how many were tested."""
+    count, tests = rest.unexplained.slow.nodes, 0
+    least = max(limits.STANDS_OUT * rest.sigma, limits.LEAST * rest.unexplained.slow.limit)
     rows, columns, values = [], [], []
     for first, last in spans(count):
         strip = rest.rows(first, last)
-        if rest.left.slow.adds_up:
+        if rest.unexplained.slow.adds_up:
             strip[np.arange(first, last)[:, None] >= np.arange(count)[None, :]] = np.nan
         tests += int(np.isfinite(strip).sum())
         with np.errstate(invalid="ignore"):
@@ -138,66 +137,73 @@ def _conspicuous(rest: Residual) -> tuple[NDArray[np.int64], NDArray[np.int64], 
     return np.concatenate(rows), np.concatenate(columns), np.concatenate(values), tests
 
 
-def told_ways(
+def classify_pairs(
     naming: Naming, singles: Singles, ends: SlowEnds
 ) -> tuple[list[PairFinding], list[Suspect], list[Suspect]]:
-    """Pairs, or one direction of them, that are named, suspected, or only worth another look.
+    """Return pairs, or one direction of them, as faults, suspects, and candidates for a recheck.
 
-    Both of their ends are fast elsewhere. Pairs of doubtful nodes are left out. More slow pairs
-    than single links explain become one suspect.
+    Both of their ends are fast with other partners. Pairs of doubtful nodes are left out. If more
+    pairs are slow than single links explain, they become one suspect.
     """
-    slow = ends.left.slow
+    slow = ends.unexplained.slow
     limit = slow.limit
     large = singles.level >= limits.LARGE * limit
     reaching = may_reach(singles.level, singles.error, limit)
     in_doubt = [end.index for end in ends.doubtful]
-    told = ~np.isin(singles.rows, in_doubt) & ~np.isin(singles.columns, in_doubt)
-    met = partners_met(slow.values)
-    known = np.minimum(met[singles.rows], met[singles.columns]) >= 2
-    scattered = told & (singles.q <= limits.RATE) & large
+    eligible = ~np.isin(singles.rows, in_doubt) & ~np.isin(singles.columns, in_doubt)
+    partners = partners_met(slow.values)
+    comparable = np.minimum(partners[singles.rows], partners[singles.columns]) >= 2
+    scattered = eligible & (singles.q <= limits.RATE) & large
     count, suspects = np.unique(singles.pairs[scattered]).size, list[Suspect]()
     collided: list[int] = []
     if count > max(limits.FEW_PAIRS, slow.nodes // limits.NODES_PER_PAIR):
-        suspects.append(_collisions(naming, singles.only(scattered), count))
+        suspects.append(_suspect_collisions(naming, singles.only(scattered), count))
         slowest = np.argsort(-singles.level, kind="stable")
-        collided = [int(at) for at in slowest if scattered[at]][: limits.MOST_DOUBTFUL]
-        told &= ~scattered
-    named = told & known & (singles.q <= limits.RATE) & singles.agreed & reaching
-    sure = singles.surest(named)
-    findings = [_slow_way(naming, singles, at, _both(singles, at, named)) for at in sure]
-    told &= singles.others(sure)
-    unsure = singles.surest(told & (singles.q <= limits.LOOSE_RATE) & large, limits.MOST_UNSURE)
-    told &= singles.others(unsure)
-    for at in unsure:
-        why = _why(singles, at) if known[at] else _NOBODY_ELSE
-        suspects.append(_suspected(naming, singles, at, why))
-    little = singles.surest(told & reaching, limits.MOST_DOUBTFUL)
-    doubtful = [_suspected(naming, singles, at, _LITTLE) for at in little]
+        collided = [int(place) for place in slowest if scattered[place]][: limits.MOST_DOUBTFUL]
+        eligible &= ~scattered
+    named = eligible & comparable & (singles.q <= limits.RATE) & singles.agreed & reaching
+    named_places = singles.surest(named)
+    findings = [
+        _pair_finding(naming, singles, place, _is_slow_back(singles, place, named))
+        for place in named_places
+    ]
+    eligible &= singles.without_pairs(named_places)
+    unsure_places = singles.surest(
+        eligible & (singles.q <= limits.LOOSE_RATE) & large, limits.MOST_UNSURE
+    )
+    eligible &= singles.without_pairs(unsure_places)
+    for place in unsure_places:
+        reason = _unnamed_reason(singles, place) if comparable[place] else _NO_OTHER_PARTNER
+        suspects.append(_suspect_pair(naming, singles, place, reason))
+    below_threshold = singles.surest(eligible & reaching, limits.MOST_DOUBTFUL)
+    doubtful = [
+        _suspect_pair(naming, singles, place, _BELOW_THRESHOLD) for place in below_threshold
+    ]
     return findings, suspects, [
-        *(_suspected(naming, singles, at, MANY) for at in collided), *doubtful,
+        *(_suspect_pair(naming, singles, place, MANY) for place in collided), *doubtful,
     ]  # fmt: skip
 
 
-def _slow_way(naming: Naming, singles: Singles, at: int, both: bool) -> PairFinding:
+def _pair_finding(naming: Naming, singles: Singles, place: int, both: bool) -> PairFinding:
     evidence = (
-        f"slow in {singles.slow_in[at]} of {singles.passes[at]} passes",
+        f"slow in {singles.slow_in[place]} of {singles.passes[place]} passes",
         "both ends are as fast as others with their other partners",
     )
     part: Part = "pair" if both else naming.way
-    shown = Excess(float(singles.level[at]), float(singles.error[at]))
-    names, q = _ends(naming, singles, at), float(singles.q[at])
-    return naming.finding(part, names, shown, 2 if both else 1, evidence, q)
+    excess = Excess(float(singles.level[place]), float(singles.error[place]))
+    names, q = _ends(naming, singles, place), float(singles.q[place])
+    return naming.finding(part, names, excess, 2 if both else 1, evidence, q)
 
 
-def _suspected(
-    naming: Naming, singles: Singles, at: int, reason: str, test: str = AGAIN_PAIR
+def _suspect_pair(
+    naming: Naming, singles: Singles, place: int, reason: str, test: str = AGAIN_PAIR
 ) -> Suspect:
-    level = float(singles.level[at])
-    return naming.suspect(naming.way, _ends(naming, singles, at), level, reason, test)
+    level = float(singles.level[place])
+    return naming.suspect(naming.way, _ends(naming, singles, place), level, reason, test)
 
 
-def _collisions(naming: Naming, singles: Singles, count: int) -> Suspect:
-    """Many slow pairs of one node, or with nothing in common: routes, or links inside."""
+def _suspect_collisions(naming: Naming, singles: Singles, count: int) -> Suspect:
+    """Return one suspect for many slow pairs: their common node, or the slowest pair."""
     ends = np.bincount(np.concatenate((singles.rows, singles.columns)))
     node = int(ends.argmax())
     if ends[node] >= limits.COMMON_NODE * singles.rows.size:
@@ -209,33 +215,33 @@ def _collisions(naming: Naming, singles: Singles, count: int) -> Suspect:
         f"{count} pairs are slow and no node accounts for them: routing collisions, or links "
         "between leaves that only some routes take; shown is the slowest"
     )
-    worst = _suspected(naming, singles, int(np.argmax(singles.level)), reason, AGAIN_MANY)
+    worst = _suspect_pair(naming, singles, int(np.argmax(singles.level)), reason, AGAIN_MANY)
     return msgspec.structs.replace(worst, part="pair")
 
 
-def _ends(naming: Naming, singles: Singles, at: int) -> tuple[str, str]:
+def _ends(naming: Naming, singles: Singles, place: int) -> tuple[str, str]:
     nodes = naming.matrix.nodes
-    ends = nodes[int(singles.rows[at])], nodes[int(singles.columns[at])]
+    ends = nodes[int(singles.rows[place])], nodes[int(singles.columns[place])]
     return (min(ends), max(ends)) if naming.slow.adds_up else ends
 
 
-def _both(singles: Singles, at: int, named: NDArray[np.bool_]) -> bool:
-    """Whether the other direction of a pair is slow as well."""
-    back = (singles.rows == singles.columns[at]) & (singles.columns == singles.rows[at])
+def _is_slow_back(singles: Singles, place: int, named: NDArray[np.bool_]) -> bool:
+    """Check whether the other direction of a pair is slow as well."""
+    back = (singles.rows == singles.columns[place]) & (singles.columns == singles.rows[place])
     back &= named | (singles.p <= limits.BACK)
-    return bool((singles.level[back] >= limits.SHOWN * singles.level[at]).any())
+    return bool((singles.level[back] >= limits.SHOWN * singles.level[place]).any())
 
 
-_LITTLE = "slower than most, which may be chance"
-_NOBODY_ELSE = "one of its ends has no other measured partner, so that end may be slow"
+_BELOW_THRESHOLD = "slower than most, which may be chance"
+_NO_OTHER_PARTNER = "one of its ends has no other measured partner, so that end may be slow"
 
 
-def _why(singles: Singles, at: int) -> str:
-    passes, slow = int(singles.passes[at]), int(singles.slow_in[at])
+def _unnamed_reason(singles: Singles, place: int) -> str:
+    passes, slow = int(singles.passes[place]), int(singles.slow_in[place])
     if passes < 2:
         return "measured in one pass only"
     if slow < passes:
         return f"slow in {slow} of {passes} passes"
-    if singles.q[at] > limits.RATE:
+    if singles.q[place] > limits.RATE:
         return "noise alone may make one of all pairs look so"
     return "its effect may be below what counts as a fault"
