@@ -149,7 +149,7 @@ def analyse(matrix: PairMatrix, topology: Topology = _NOWHERE) -> PairAnalysis:
         in_unit(start, solved.middle[:-1, :-1]),
         in_unit(start, solved.expected),
         order(groups),
-        ranking(matrix, solved.slow, groups, solved.ends.both, jitters),
+        ranking(matrix, solved.slow, groups, solved.ends.level_tests, jitters),
         spectrum(matrix.values, rest.sigma, twice=start.adds_up),
         tuple(findings), tuple(suspects), tuple(doubtful),
     )  # fmt: skip

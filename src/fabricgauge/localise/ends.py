@@ -68,9 +68,9 @@ class Unexplained(msgspec.Struct, frozen=True, eq=False):
         """Return rows as evidence on one direction, without their partners' and groups' part."""
         rows_slowness = (self.slow.block, self.slow.received)[direction](rows, columns)
         self._without(rows_slowness, self.ends[1 - direction][columns])
-        own, partner = self.groups[direction], self.groups[1 - direction]
-        if own.any() or partner.any():
-            slow = (own[rows, None] > 0) | (partner[None, columns] > 0)
+        sending, partner = self.groups[direction], self.groups[1 - direction]
+        if sending.any() or partner.any():
+            slow = (sending[rows, None] > 0) | (partner[None, columns] > 0)
             rows_slowness[slow & (self.index[rows, None] != self.index[None, columns])] = np.nan
         return rows_slowness
 
@@ -164,7 +164,7 @@ class SlowEnds(msgspec.Struct, frozen=True, eq=False):
     named: list[Endpoint]
     doubtful: list[Endpoint]
     partly: list[Endpoint]
-    both: LevelTests
+    level_tests: LevelTests
     unexplained: Unexplained
 
 
@@ -176,19 +176,19 @@ def find_ends(start: Unexplained) -> SlowEnds:
         for end in new:
             (named if best.are_slow(unexplained, end) else partly)[end.index] = end
         unexplained = start.knowing(named.values())
-    both = unexplained.stand(0.5, named)
-    estimated = _estimate_by_medians(unexplained, named.values(), both)
-    ends = [end for end in estimated if not has_longer_paths(unexplained, end, both)]
+    level_tests = unexplained.stand(0.5, named)
+    estimated = _estimate_by_medians(unexplained, named.values(), level_tests)
+    ends = [end for end in estimated if not has_longer_paths(unexplained, end, level_tests)]
     partly |= {end.index: end for end in estimated if end not in ends}
     unexplained = start.knowing(ends)
-    doubtful = [end for end in _doubtful(unexplained, ends, both) if end.index not in partly]
+    doubtful = [end for end in _doubtful(unexplained, ends, level_tests) if end.index not in partly]
     unproved = [
         end
         for end in doubtful
-        if not best.are_slow(unexplained, end) or has_longer_paths(unexplained, end, both)
+        if not best.are_slow(unexplained, end) or has_longer_paths(unexplained, end, level_tests)
     ]
     proved = [end for end in doubtful if end not in unproved]
-    return SlowEnds(ends, proved, [*partly.values(), *unproved], both, unexplained)
+    return SlowEnds(ends, proved, [*partly.values(), *unproved], level_tests, unexplained)
 
 
 class BestPairs:
@@ -217,12 +217,15 @@ class BestPairs:
 
     def are_slow(self, unexplained: Unexplained, end: Endpoint) -> bool:
         """Check whether the end's best pairs are slow as well."""
-        whole = msgspec.structs.replace(
+        without_expected = msgspec.structs.replace(
             self._whole, groups=unexplained.groups, ends=unexplained.ends
         )
         rows = slice(end.index, end.index + 1)
         for direction in end.directions[: len(self._usual)]:
-            best, _ = quantile(whole.block(direction, rows, whole.slow.partners), limits.BEST_SHARE)
+            best, _ = quantile(
+                without_expected.block(direction, rows, without_expected.slow.partners),
+                limits.BEST_SHARE,
+            )
             usual, scatter = self._usual[direction]
             least = limits.SHOWN * end.level - limits.BEST_SCATTER * scatter
             if best[0] - usual < least:
@@ -230,14 +233,14 @@ class BestPairs:
         return True
 
 
-def has_longer_paths(unexplained: Unexplained, end: Endpoint, both: LevelTests) -> bool:
+def has_longer_paths(unexplained: Unexplained, end: Endpoint, level_tests: LevelTests) -> bool:
     """Check whether many nodes have a node's latency, because paths differ in length.
 
     In a dragonfly, every node that is one switch farther from the other groups has it.
     """
     if not unexplained.slow.adds_up:
         return False
-    excess = both.excess[SENDING]
+    excess = level_tests.excess[SENDING]
     shared = np.abs(excess - end.level) <= min(limits.AS_SLOW, limits.SHOWN * end.level)
     if shared.sum() <= max(limits.FEW_PAIRS, limits.QUARTER * unexplained.slow.nodes):
         return False
@@ -256,18 +259,18 @@ def _next(unexplained: Unexplained, named: Collection[int]) -> list[Endpoint]:
     return [end for end in new_ends if end.level == worst]
 
 
-def standing_out(both: LevelTests, limit: float) -> list[Endpoint]:
+def standing_out(level_tests: LevelTests, limit: float) -> list[Endpoint]:
     """Return all ends that stand out."""
-    q = both.q
-    slow = may_reach(both.excess, both.error, limit) & (q <= limits.RATE)
+    q = level_tests.q
+    slow = may_reach(level_tests.excess, level_tests.error, limit) & (q <= limits.RATE)
     return [
-        _end(both, int(i), slow[:, i], float(q[:, i].min()))
+        _end(level_tests, int(i), slow[:, i], float(q[:, i].min()))
         for i in np.flatnonzero(slow.any(axis=0))
     ]
 
 
-def _end(both: LevelTests, index: int, slow: NDArray[np.bool_], q: float) -> Endpoint:
-    excess, error = both.excess[:, index], both.error[:, index]
+def _end(level_tests: LevelTests, index: int, slow: NDArray[np.bool_], q: float) -> Endpoint:
+    excess, error = level_tests.excess[:, index], level_tests.error[:, index]
     part: Ending = "node" if slow.all() else "sender" if slow[SENDING] else "receiver"
     return Endpoint(
         index, part, float(excess[slow].mean()), float(np.sqrt((error[slow] ** 2).mean())), q,
@@ -276,7 +279,7 @@ def _end(both: LevelTests, index: int, slow: NDArray[np.bool_], q: float) -> End
 
 
 def _estimate_by_medians(
-    unexplained: Unexplained, named: Iterable[Endpoint], both: LevelTests
+    unexplained: Unexplained, named: Iterable[Endpoint], level_tests: LevelTests
 ) -> list[Endpoint]:
     """Estimate effects by medians, which slow partners do not move any more.
 
@@ -284,23 +287,27 @@ def _estimate_by_medians(
     """
     ends = []
     for end in named:
-        estimate = _end(both, end.index, np.isin(np.arange(len(both.p)), end.directions), end.q)
+        estimate = _end(
+            level_tests, end.index, np.isin(np.arange(len(level_tests.p)), end.directions), end.q
+        )
         if not estimate.level < limits.LEAST * unexplained.slow.limit:
             ends.append(estimate if np.isfinite(estimate.level) else end)
     return ends
 
 
-def _doubtful(unexplained: Unexplained, ends: list[Endpoint], both: LevelTests) -> list[Endpoint]:
+def _doubtful(
+    unexplained: Unexplained, ends: list[Endpoint], level_tests: LevelTests
+) -> list[Endpoint]:
     """Return ends that look slow but are not named: noise may make one of all ends look so."""
     named = [end.index for end in ends]
     if unexplained.slow.nodes < limits.MANY:  # the median of few is moved by one slow pair
-        both = unexplained.stand(limits.QUARTER, named)
-    large = (both.p <= limits.MAYBE_SLOW) & (both.excess >= unexplained.slow.limit)
+        level_tests = unexplained.stand(limits.QUARTER, named)
+    large = (level_tests.p <= limits.MAYBE_SLOW) & (level_tests.excess >= unexplained.slow.limit)
     large[:, named] = False
     return [
         Endpoint(
-            int(i), unexplained.slow.endings[direction], float(both.excess[direction, i]),
-            float(both.error[direction, i]), 1.0, (0.0, 0.0),
+            int(i), unexplained.slow.endings[direction], float(level_tests.excess[direction, i]),
+            float(level_tests.error[direction, i]), 1.0, (0.0, 0.0),
         )
         for direction, i in np.argwhere(large)
     ]  # fmt: skip
@@ -348,8 +355,10 @@ def find_uplinks(slow: Slowness, grouping: Grouping, medians: F64, noise: Noise)
     directions = [
         Levels(np.where(usable, low.astype(float), np.nan), groups) for low, groups in quantiles
     ]
-    both = standing(directions, sigma, noise.freedom, usable, fewest=limits.FEWEST_GROUPS - 1)
-    ends = standing_out(both, slow.limit)
+    level_tests = standing(
+        directions, sigma, noise.freedom, usable, fewest=limits.FEWEST_GROUPS - 1
+    )
+    ends = standing_out(level_tests, slow.limit)
     named = [end for end in ends if _shown_by_nodes(slow, grouping, end)]
     return SlowUplinks(named, _doubtful_uplinks(slow, grouping, medians, named))
 

@@ -1,4 +1,4 @@
-"""Distinct levels of a matrix, and the groups that they show: nodes close to each other."""
+"""Find distinct levels of a matrix, and the groups that they show: nodes close to each other."""
 
 import re
 from itertools import pairwise
@@ -24,9 +24,9 @@ from fabricgauge.model.topology import Group, Topology
 
 
 def spectrum(values: F64, noise: float, *, twice: bool) -> Spectrum:
-    """Of the measured pairs; ``twice`` says that each stands in the matrix twice.
+    """Return the histogram of the measured pairs; ``twice`` if each stands in the matrix twice.
 
-    Bins are equally wide in the logarithm where the slowest is more than four times the least.
+    Bins are equally wide in the logarithm if the slowest is more than four times the least.
     ``noise`` is the relative standard deviation within a level.
     """
     low, high = _range(values)
@@ -50,7 +50,7 @@ def spectrum(values: F64, noise: float, *, twice: bool) -> Spectrum:
 
 
 def valley(values: F32, noise: float) -> float | None:
-    """The slowness between the lowest level and the next; None if there is but one level."""
+    """Return the slowness between the lowest level and the next; None with one level."""
     rows = values[:: max(1, len(values) // 1024)]
     finite = rows[np.isfinite(rows)]
     if finite.size < 8:
@@ -77,7 +77,7 @@ def _range(values: F64) -> tuple[float, float]:
 
 
 def _tops(counts: NDArray[np.int64], edges: F64, noise: float) -> tuple[F64, list[int]]:
-    """Bins where the smoothed counts are highest, one for each level, ascending."""
+    """Return the bins with the highest smoothed counts, one for each level, ascending."""
     # Bins that one unit of relative noise is wide, in the middle of the range.
     middle = edges.size // 2
     wide = (edges[middle] if edges[0] > 0 else 1.0) / (edges[middle + 1] - edges[middle])
@@ -101,17 +101,17 @@ def _tops(counts: NDArray[np.int64], edges: F64, noise: float) -> tuple[F64, lis
 
 
 def _heavy(tops: list[int], smooth: F64, counts: NDArray[np.int64]) -> list[int]:
-    """Those whose level, from valley to valley, holds enough pairs."""
+    """Return the tops whose level, from valley to valley, holds enough pairs."""
     cuts = [0, *(a + int(smooth[a : b + 1].argmin()) for a, b in pairwise(tops))]
     shares = np.add.reduceat(counts, cuts) / max(1, counts.sum())
     return [top for top, share in zip(tops, shares, strict=True) if share >= limits.LEVEL_SHARE]
 
 
 def found_topology(matrix: PairMatrix) -> Topology:
-    """Blocks of nodes at the lowest of several distinct levels; empty if there are none.
+    """Return blocks of nodes at the lowest of several distinct levels; empty without any.
 
     The switch of the Omni-Path evaluation shows as 12 blocks of 4 ports in this way. Each
-    node's own delay is taken off first. Of several layers of blocks the innermost is found.
+    node's own delay is taken off first. If blocks have blocks, the innermost are found.
     """
     if len(matrix.nodes) < limits.GROUPED_NODES or matrix.coverage < limits.GROUPED_COVERAGE:
         return Topology()
@@ -128,18 +128,18 @@ def found_topology(matrix: PairMatrix) -> Topology:
 
 
 def _without_own(slow: Slowness) -> F32:
-    """All pairs; of a latency each less what its two nodes have with everybody."""
+    """Return all pairs; a latency without the delay that its two nodes have with every partner."""
     values = slow.block(ALL)
     if slow.adds_up:
-        own = levels(slow.block, slow.nodes, 0.5).values
-        own = np.nan_to_num(own - np.nanmedian(own)).astype(np.float32)
+        node_excess = levels(slow.block, slow.nodes, 0.5).values
+        node_excess = np.nan_to_num(node_excess - np.nanmedian(node_excess)).astype(np.float32)
         for first, last in spans(slow.nodes):
-            values[first:last] -= own[first:last, None] + own[None, :]
+            values[first:last] -= node_excess[first:last, None] + node_excess[None, :]
     return values
 
 
 def _grown(near: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
-    """Each block is one node's close ones, then twice what is close to most of these."""
+    """Grow blocks: a node's close nodes, then twice the nodes that are close to most of these."""
     free = np.ones(len(near), dtype=bool)
     blocks = []
     for node in range(len(near)):
@@ -167,11 +167,11 @@ def _distinct(values: F32, cut: float, blocks: list[NDArray[np.int64]]) -> bool:
     inside = close = measured = all_close = 0
     for block in blocks:
         strip = values[block]
-        own = strip[:, block]
+        block_values = strip[:, block]
         with np.errstate(invalid="ignore"):
-            close += int((own < cut).sum())
+            close += int((block_values < cut).sum())
             all_close += int((strip < cut).sum())
-        inside += int(np.isfinite(own).sum())
+        inside += int(np.isfinite(block_values).sum())
         measured += int(np.isfinite(strip).sum())
     outside = measured - inside
     return (
@@ -181,7 +181,7 @@ def _distinct(values: F32, cut: float, blocks: list[NDArray[np.int64]]) -> bool:
 
 
 def _named(nodes: tuple[str, ...], blocks: list[NDArray[np.int64]]) -> Topology:
-    """Blocks are numbered by the first of their nodes' names, whatever order was measured in."""
+    """Number the blocks by the first of their nodes' names, not by the order of measuring."""
     members = [tuple(nodes[i] for i in block) for block in blocks if block.size >= 2]
     members.sort(key=lambda names: min(_natural(name) for name in names))
     groups = tuple(Group(f"block {i}", names) for i, names in enumerate(members, start=1))
@@ -189,6 +189,6 @@ def _named(nodes: tuple[str, ...], blocks: list[NDArray[np.int64]]) -> Topology:
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
-    """c9 comes before c10."""
+    """Return a key that sorts c9 before c10."""
     parts = re.split(r"([0-9]+)", name)
     return [(1, int(p), "") if p.isdecimal() else (0, 0, p) for p in parts]

@@ -1,4 +1,4 @@
-"""Which group each node is in, and what a pair of healthy nodes has from group to group."""
+"""Group the nodes, and find the figure of a healthy pair from group to group."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -21,7 +21,7 @@ WITHIN, NEAR, FAR = 0, 1, 2
 class Grouping(msgspec.Struct, frozen=True, eq=False):
     """Groups of a matrix's nodes. ``index`` (N,) is each node's group.
 
-    Nodes on their own have the index ``len(groups)``, as if they were one more group, whose
+    Nodes without a group have the index ``len(groups)``, as if they were one more group, whose
     nodes are far from each other.
     """
 
@@ -31,12 +31,12 @@ class Grouping(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def count(self) -> int:
-        """The side of a table from group to group, with a place for the nodes on their own."""
+        """The side of a table from group to group, with a place for the nodes without a group."""
         return len(self.groups) + 1
 
     @property
     def members(self) -> list[NDArray[np.int64]]:
-        """The nodes' indices, group by group, those on their own last."""
+        """The nodes' indices, group by group, those without a group last."""
         by_group = np.argsort(self.index, kind="stable")
         ends = np.cumsum(np.bincount(self.index, minlength=self.count))[:-1]
         return np.split(by_group, ends)
@@ -58,36 +58,37 @@ FROM_DATA = "found from the data"
 
 
 def grouping(nodes: Sequence[str], topology: Topology) -> Grouping:
-    """The groups of ``topology`` that have nodes here, cut down to these nodes."""
+    """Return the groups of ``topology`` that have measured nodes, cut down to these nodes."""
     index_of = {node: i for i, node in enumerate(nodes)}
     groups: list[Group] = []
     index = np.full(len(nodes), -1, dtype=np.int64)
     for group in topology.groups:
-        here = [node for node in group.nodes if node in index_of and index[index_of[node]] < 0]
-        if here:
-            index[[index_of[node] for node in here]] = len(groups)
-            groups.append(msgspec.structs.replace(group, nodes=tuple(here)))
+        members = [node for node in group.nodes if node in index_of and index[index_of[node]] < 0]
+        if members:
+            index[[index_of[node] for node in members]] = len(groups)
+            groups.append(msgspec.structs.replace(group, nodes=tuple(members)))
     index[index < 0] = len(groups)
     by: GroupedBy = "data" if topology.source == FROM_DATA else "topology"
     return Grouping(tuple(groups), index, by if groups else "none")
 
 
 def blocks(slow: Slowness, grouping: Grouping) -> tuple[F64, F64]:
-    """Quantiles over the pairs from each group to each, last the loners: medians, and fast ones.
+    """Return medians and fast quantiles over the pairs from each group to each.
 
-    Both (G + 1, G + 1), NaN where nothing was measured. The second is a little to the fast side of
-    the median in small blocks, where half of the pairs may have a slow end.
+    Both (G + 1, G + 1), last the nodes without a group, NaN if nothing was measured.
+    The second is a little to the fast side of
+    the median in small blocks, in which half of the pairs may have a slow end.
     """
     count, members = grouping.count, grouping.members
     table = np.full((2, count, count), np.nan)
-    sizes = np.array([one.size for one in members])
+    sizes = np.array([group_nodes.size for group_nodes in members])
     for group, rows in enumerate(members):
         if rows.size == 0:
             continue
         strip = slow.block(rows)
         for size in np.unique(sizes[sizes > 0]):
             alike = np.flatnonzero(sizes == size)
-            columns = np.stack([members[one] for one in alike])
+            columns = np.stack([members[group_nodes] for group_nodes in alike])
             block = strip[:, columns].transpose(1, 0, 2).reshape(alike.size, -1)
             middle, fast = quantiles(block, (0.5, limits.FAST_SHARE))[0]
             is_small = rows.size * size < limits.OWN_MEDIAN
@@ -96,7 +97,7 @@ def blocks(slow: Slowness, grouping: Grouping) -> tuple[F64, F64]:
 
 
 def beside_own_block(slow: Slowness, grouping: Grouping, middle: F64) -> F32:
-    """A sample of rows, each pair less the median of the pairs from its group to the other.
+    """Return a sample of rows, each pair less the median of the pairs from its group to the other.
 
     A group that is slow with all others then adds nothing to the noise.
     """
@@ -107,7 +108,7 @@ def beside_own_block(slow: Slowness, grouping: Grouping, middle: F64) -> F32:
 
 
 def in_unit(slow: Slowness, table: F64) -> F64:
-    """A table of slownesses in the matrix's own unit."""
+    """Return a table of slownesses in the matrix's own unit."""
     if slow.adds_up:
         return slow.typical * (1.0 + table)
     unit: F64 = slow.typical * np.exp(-table)
@@ -115,54 +116,54 @@ def in_unit(slow: Slowness, table: F64) -> F64:
 
 
 def order(grouping: Grouping) -> tuple[int, ...]:
-    """The nodes' indices, group by group, those on their own last."""
-    return tuple(int(one) for group in grouping.members for one in group)
+    """Return the nodes' indices, group by group, those without a group last."""
+    return tuple(int(node) for group in grouping.members for node in group)
 
 
 def expected_levels(
     slow: Slowness, grouping: Grouping, table: F64, slow_groups: NDArray[np.bool_]
 ) -> F64:
-    """The slowness that healthy pairs have from group to group, (count, count).
+    """Return the slowness of healthy pairs from group to group, (count, count).
 
     It is one figure for each distance (within a group, below one parent, beyond). Latencies have a
-    figure for each block of groups that has enough pairs, since ways differ in length. Blocks
-    where ``slow_groups`` (count, count) is true say nothing of what is expected.
+    figure for each block of groups that has enough pairs, since paths differ in length. Blocks
+    with a true ``slow_groups`` (count, count) are left out.
     """
     healthy = np.where(slow_groups, np.nan, table)
     expected = _by_distance(healthy, grouping)
     if slow.adds_up:
-        sizes = np.array([one.size for one in grouping.members])
-        own = np.outer(sizes, sizes) >= limits.OWN_MEDIAN
-        own &= np.isfinite(healthy)
-        own[-1, :] = own[:, -1] = False
-        expected = np.where(own, healthy, expected)
+        sizes = np.array([group_nodes.size for group_nodes in grouping.members])
+        large_blocks = np.outer(sizes, sizes) >= limits.OWN_MEDIAN
+        large_blocks &= np.isfinite(healthy)
+        large_blocks[-1, :] = large_blocks[:, -1] = False
+        expected = np.where(large_blocks, healthy, expected)
     return expected
 
 
 def _by_distance(table: F64, grouping: Grouping) -> F64:
-    """The median over the blocks of each distance, weighted by their pairs."""
-    sizes = np.array([one.size for one in grouping.members], dtype=float)
+    """Return the median over the blocks of each distance, weighted by their pairs."""
+    sizes = np.array([group_nodes.size for group_nodes in grouping.members], dtype=float)
     weights = np.outer(sizes, sizes)
     distances = grouping.distances
     expected = np.zeros_like(table)
     for distance in (WITHIN, NEAR, FAR):
-        here = distances == distance
-        known = here & np.isfinite(table) & (weights > 0)
-        if known.any():
-            expected[here] = _weighted_median(table[known], weights[known])
+        at_distance = distances == distance
+        measured = at_distance & np.isfinite(table) & (weights > 0)
+        if measured.any():
+            expected[at_distance] = _weighted_median(table[measured], weights[measured])
     return expected
 
 
 def _weighted_median(values: F64, weights: F64) -> float:
-    """The lower, faster one where two share the middle."""
+    """Return the weighted median: the lower, faster one if two share the middle."""
     by_value = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[by_value])
     return float(values[by_value[int(np.searchsorted(reached, reached[-1] / 2 * (1 - 1e-12)))]])
 
 
 def oversubscription(expected: F64, grouping: Grouping, noise: Noise) -> Excess | None:
-    """How much slower all crossing is; None without groups, or without both kinds of pairs."""
-    sizes = np.array([one.size for one in grouping.members])
+    """Return how much slower all crossing is; None without groups or both kinds of pairs."""
+    sizes = np.array([group_nodes.size for group_nodes in grouping.members])
     pairs = np.outer(sizes, sizes).astype(float)
     inside = (grouping.distances == WITHIN) & (pairs > 1) & np.isfinite(expected)
     outside = (grouping.distances != WITHIN) & (pairs > 0) & np.isfinite(expected)

@@ -29,14 +29,14 @@ SHOWN = 0.5
 CHANCE = 0.002
 #: A recheck needs this many good pairs: fewer do not show how far good pairs differ.
 FEWEST_GOOD = 3
-#: As many nodes make so many pairs.
+#: Three nodes have three pairs.
 FEWEST_NODES = 3
 
 #: Good partners that measure with each suspect. One may prove slow itself; a third one decides.
 PARTNERS = 3
-#: The end of a slow way is named only if it met at least this many others.
+#: The end of a slow pair is named only if it has at least this many other partners.
 FEWEST_PARTNERS = 2
-#: This many good nodes measure with each other. Their pairs show how far good pairs differ.
+#: This many good nodes measure with each other. Their pairs are the control pairs.
 CONTROLS = 5
 #: A recheck measures at most this many suspects, the worst: a check spends only minutes on it.
 MOST_SUSPECTS = 16
@@ -56,8 +56,8 @@ QUARTER = 0.25
 #: These are slower than the usual node's best by half of the effect, less this many times what
 #: nodes' best pairs scatter by.
 BEST_SHARE, BEST_SCATTER = 0.05, 2.0
-#: Ways differ in length by as much as these quantiles of the latencies do. A node whose excess is
-#: smaller, and shared by more than ``QUARTER`` of the nodes, has longer ways and is not at fault.
+#: Paths differ in length by as much as these quantiles of the latencies. A node whose excess is
+#: smaller, and shared by more than ``QUARTER`` of the nodes, has longer paths and is not at fault.
 PATH_LENGTHS = 0.05, 0.95
 #: A slow end that is not named is suspected at this p-value.
 MAYBE_SLOW = 0.02
@@ -85,7 +85,7 @@ FEW_PASSES = 5
 LARGE, BACK = 0.9, 1e-3
 #: With at least this many nodes, each one's own small excess is taken off its pairs.
 OWN_EXCESS_NODES = 8
-#: Effects that differ by less are alike: a way between others may lead through a slow node.
+#: Effects that differ by less are alike: a path between others may lead through a slow node.
 AS_SLOW = 0.05
 #: More slow pairs than two, and than one per sixteen nodes, are not the fault of single links.
 FEW_PAIRS, NODES_PER_PAIR = 2, 16
@@ -116,7 +116,7 @@ CROSSING_LOSS = 0.4
 #: At least this many rounds, and at most about this many of a launch, show what pairs carry at
 #: once. This many sound groups stand for all of them.
 CROSSING_ROUNDS, CROSSING_SAMPLE, CROSSING_GROUPS = 3, 512, 16
-#: With fewer groups no uplink is named: two groups share one way, which may be slow at either end.
+#: With fewer groups no uplink is named: two groups share one path, which may be slow at each end.
 FEWEST_GROUPS = 3
 
 # Groups that are found from the data.

@@ -1,4 +1,4 @@
-"""Findings and suspects in words: what is named, and what would decide on the rest."""
+"""Word findings and suspects, with the test that would decide about a suspect."""
 
 import msgspec
 import numpy as np
@@ -16,13 +16,13 @@ AGAIN = "measure it again with nodes that are known to be good, one pair at a ti
 AGAIN_PAIR = (
     "measure this pair again on its own, and each of its ends with a node that is known to be good"
 )
-#: The same of many pairs that no node explains, and why each of these is measured again.
+#: The test of many pairs that no node explains, and the reason why each is measured again.
 AGAIN_MANY = "measure these pairs one at a time: collisions vanish, a bad link stays"
 MANY = "slow as many pairs are"
 
 _MAYBE = "slow with most of its partners, but noise alone may make one of all nodes look so"
 PARTLY = "slow with most of its partners, and as fast as others with the rest"
-_SOME_CROSSING = "what crosses from or to its nodes is slower than other groups' by the median only"
+_SOME_CROSSING = "traffic from or to its nodes is slower than other groups' by the median only"
 _SEVERAL = (
     "let many pairs cross at once, beside as many of another group: fabricgauge check -w and their"
     " names; a single pair cannot fill several links"
@@ -31,7 +31,7 @@ _WHERE = {"node": "in both directions", "sender": "outwards", "receiver": "inwar
 
 
 class Naming(msgspec.Struct, frozen=True, eq=False):
-    """What findings are worded with. ``usual`` is what healthy pairs have, over the typical."""
+    """The context of findings. ``usual`` is the healthy pairs' figure over the typical one."""
 
     matrix: PairMatrix
     slow: Slowness
@@ -39,31 +39,31 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
     usual: float = 1.0
 
     @property
-    def way(self) -> Part:
-        """What a slow pair is called: a latency is the same in both directions."""
+    def pair_part(self) -> Part:
+        """The part that a slow pair is: a latency is the same in both directions."""
         return "pair" if self.slow.adds_up else "direction"
 
     def node(self, end: Endpoint) -> PairFinding:
-        """A slow node, sender or receiver."""
+        """Return the finding of a slow node, sender or receiver."""
         at, sides = slice(end.index, end.index + 1), self.slow.sides
-        row_blocks = [sides[way](at, ALL) for way in end.directions[: len(sides)]]
+        row_blocks = [sides[side](at, ALL) for side in end.directions[: len(sides)]]
         measured = sum(int(np.isfinite(block).sum()) for block in row_blocks)
         slow = sum(int((block > limits.SHOWN * end.level).sum()) for block in row_blocks)
         evidence = [f"slow in {slow} of its {measured} measured pairs"]
-        for way, what in ((SENDING, "sending"), (RECEIVING, "receiving")):
-            if not self.slow.adds_up and np.isfinite(end.excess[way]):
-                share = self._effect(end.excess[way])
-                evidence.append(f"{what}: {signed(share)} against the usual node")
+        for side, verb in ((SENDING, "sending"), (RECEIVING, "receiving")):
+            if not self.slow.adds_up and np.isfinite(end.excess[side]):
+                share = self._effect(end.excess[side])
+                evidence.append(f"{verb}: {signed(share)} against the usual node")
         names = (self.matrix.nodes[end.index],)
         return self.finding(end.part, names, end, measured, tuple(evidence), end.q)
 
     def group(self, end: Endpoint) -> PairFinding:
-        """A group whose way to the others is slow."""
+        """Return the finding of a group whose uplink is slow."""
         inside = self.grouping.members[end.index]
         pairs = inside.size * (len(self.matrix.nodes) - inside.size) * len(end.directions)
         evidence = (
-            f"what crosses from or to its {inside.size} nodes is slow {_WHERE[end.part]}",
-            "other groups' crossing is faster; no single node of it accounts for that",
+            f"traffic from or to its {inside.size} nodes is slow {_WHERE[end.part]}",
+            "other groups' traffic is faster; no single node of this group accounts for that",
         )
         names = (self.grouping.groups[end.index].name,)
         return self.finding("group", names, end, pairs, evidence, end.q)
@@ -73,11 +73,11 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         return self.suspect("group", names, end.level, _SOME_CROSSING, _SEVERAL)
 
     def oversubscription(self, crossing: Excess) -> PairFinding:
-        """All crossing is slower than what stays within groups."""
+        """Return the finding that all crossing pairs are slower than those within groups."""
         names = tuple(group.name for group in self.grouping.groups)
-        sizes = np.array([one.size for one in self.grouping.members[:-1]])
+        sizes = np.array([group_nodes.size for group_nodes in self.grouping.members[:-1]])
         pairs = int(sizes.sum() ** 2 - (sizes**2).sum())
-        evidence = (f"what crosses between the {len(names)} groups is slower for all alike",)
+        evidence = (f"traffic between the {len(names)} groups is slower for all of them alike",)
         return self.finding("group", names, crossing, pairs, evidence, 0.0, "oversubscription")
 
     def suspected_end(self, end: Endpoint, reason: str = _MAYBE) -> Suspect:

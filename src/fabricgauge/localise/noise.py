@@ -22,14 +22,14 @@ _NORMAL = 60
 
 
 def tail(z: F64, freedom: int) -> F64:
-    """P(T > z) of Student's t with ``freedom`` degrees (odd ones rounded down, at least 2).
+    """Return P(T > z) of Student's t with ``freedom`` degrees (odd ones rounded down, at least 2).
 
     For an even number of degrees it is a finite sum: Abramowitz and Stegun, Handbook of
     Mathematical Functions, 26.7.4.
     """
     if freedom >= _NORMAL:
-        each = np.array([math.erfc(one / math.sqrt(2.0)) for one in z.ravel()])
-        return 0.5 * each.reshape(z.shape)
+        upper = np.array([math.erfc(value / math.sqrt(2.0)) for value in z.ravel()])
+        return 0.5 * upper.reshape(z.shape)
     even = max(2, freedom - freedom % 2)
     square = even / (even + z * z)
     share = z / np.sqrt(even + z * z)
@@ -42,7 +42,7 @@ def tail(z: F64, freedom: int) -> F64:
 
 
 def _far(z: F64, even: int) -> F64:
-    """The upper tail: half of the incomplete beta function I_x(n/2, 1/2), x = n / (n + z²).
+    """Return the upper tail: half of the incomplete beta function I_x(n/2, 1/2), x = n / (n + z²).
 
     By its power series in x, which has no cancellation: Abramowitz and Stegun 26.5.4.
     """
@@ -57,7 +57,7 @@ def _far(z: F64, even: int) -> F64:
 
 
 def false_discovery(p: F64, tests: int) -> F64:
-    """Benjamini and Hochberg's q of each ``p``; these are the smallest of ``tests`` p-values.
+    """Return Benjamini and Hochberg's q of each ``p``, the smallest of ``tests`` p-values.
 
     J. R. Stat. Soc. B 57 (1995) 289: the rate of false names among those with q below a level is
     at most that level.
@@ -71,7 +71,7 @@ def false_discovery(p: F64, tests: int) -> F64:
 
 
 def scale(values: NDArray[np.floating]) -> float:
-    """Robust standard deviation around the median; 0 for fewer than two values."""
+    """Return the robust standard deviation around the median; 0 for fewer than two values."""
     finite = values[np.isfinite(values)]
     if finite.size < 2:
         return 0.0
@@ -86,7 +86,7 @@ _HALF = 1.349
 
 
 class Excess(msgspec.Struct, frozen=True):
-    """A slowness beyond what is expected, and its standard error."""
+    """A slowness beyond the expected one, and its standard error."""
 
     level: float
     error: float
@@ -104,23 +104,23 @@ class Noise(msgspec.Struct, frozen=True):
     freedom: int
 
     def of_pair(self, passes: F64) -> F64:
-        """Standard errors of pairs measured ``passes`` times, with what lasts over passes."""
+        """Return standard errors of pairs measured ``passes`` times, with the part that lasts."""
         lasting = max(0.0, self.pair**2 - MEDIAN**2 * self.single**2 / max(1, self.passes))
         single = self.single**2 * np.where(passes > 2, MEDIAN**2, 1.0)
         return np.maximum(limits.FLOOR, np.sqrt(lasting + single / np.maximum(passes, 1)))
 
 
 def noise(matrix: PairMatrix, slow: Slowness, sampled: F32 | None = None) -> Noise:
-    """From the shortest interval that holds half of the pairs, and from the passes.
+    """Estimate noise from the shortest interval that holds half of the pairs, and the passes.
 
-    ``sampled`` are the values of ``sampled_rows`` where they are not simply those of ``slow``.
+    ``sampled`` are the values of ``sampled_rows`` if they are not simply those of ``slow``.
 
     Only a third of the pairs' degrees of freedom count, and half of the passes': the shortest
     interval is a selection, and tails are heavy. In simulations, healthy nodes are then named in
     less than 1 % of the analyses of 3 to 16 nodes.
 
-    If one node in four is slow, half of the pairs have a slow end. Of the usual robust scales only
-    the shortest half bears that (Rousseeuw and Leroy, 1988).
+    If one node in four is slow, half of the pairs have a slow end. The shortest half is the only
+    usual robust scale that bears this (Rousseeuw and Leroy, 1988).
     """
     rows = sampled_rows(len(matrix.nodes))
     values = slow.block(rows) if sampled is None else sampled
@@ -143,7 +143,7 @@ def _shortest_half(values: F32) -> float:
 
 
 def _between_passes(matrix: PairMatrix, slow: Slowness, rows: slice) -> tuple[float, int, int]:
-    """Standard deviation of one pass, passes of a pair, degrees of freedom of the former."""
+    """Return the deviation of one pass, passes of a pair, degrees of freedom of the former."""
     layers = len(matrix.repeats)
     if layers < 2:
         return 0.0, 1, 0
@@ -156,12 +156,12 @@ def _between_passes(matrix: PairMatrix, slow: Slowness, rows: slice) -> tuple[fl
     if usual < 2 or several.size == 0:
         return 0.0, 1, 0
     freedom = int(np.maximum(number - 1, 0).sum()) // (2 if slow.adds_up else 1)
-    found = several[np.isfinite(several)]
-    return float(MAD * np.median(found)) * _few_passes(usual), usual, freedom
+    deviations = several[np.isfinite(several)]
+    return float(MAD * np.median(deviations)) * _few_passes(usual), usual, freedom
 
 
 def _few_passes(passes: int) -> float:
-    """A correction: few passes seem too close to their median, which depends on each of them.
+    """Return a correction: few passes seem too close to their median, which depends on each.
 
     By simulation of normal noise: 200,000 sets of each number of passes.
     """
@@ -176,8 +176,8 @@ _QUARTILE = 1.36
 class LevelTests(msgspec.Struct, frozen=True, eq=False):
     """How far levels lie above the healthy ones: ``excess``, its standard error, and p; all (D, N).
 
-    D directions: sending and receiving, or one for both where delays add up. NaN, and p = 1, for
-    what cannot be judged.
+    D directions: sending and receiving, or one for both if delays add up. NaN, and p = 1, for
+    ends that cannot be judged.
     """
 
     excess: F64
@@ -186,13 +186,13 @@ class LevelTests(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def q(self) -> F64:
-        """The false-discovery rates over all of them."""
+        """The false-discovery rates over all levels."""
         tests = int(np.isfinite(self.excess).sum())
         return false_discovery(self.p.ravel(), tests).reshape(self.p.shape)
 
 
 def may_reach(effect: F64, error: F64, limit: float) -> NDArray[np.bool_]:
-    """Whether an effect may be as large as ``limit``: half is seen, errors may hide the rest."""
+    """Check whether an effect may be as large as ``limit``: errors may hide half of it."""
     with np.errstate(invalid="ignore"):
         far: NDArray[np.bool_] = (effect >= limits.LEAST * limit) & (
             effect + limits.REACH * error >= limit
@@ -201,7 +201,7 @@ def may_reach(effect: F64, error: F64, limit: float) -> NDArray[np.bool_]:
 
 
 def standing(
-    ways: Iterable[Levels],
+    directions: Iterable[Levels],
     sigma: float,
     freedom: int,
     healthy: NDArray[np.bool_],
@@ -209,26 +209,26 @@ def standing(
     middle: bool = False,
     fewest: int = 3,
 ) -> LevelTests:
-    """Each way's levels against those of ``healthy``; ``middle`` says that they are medians.
+    """Test each direction's levels against the ``healthy``; ``middle`` if they are medians.
 
-    A level over fewer than ``fewest`` partners is not judged: they do not tell which end is slow.
+    A level over fewer than ``fewest`` partners is not judged: it may be the partners' slowness.
     """
-    found = []
-    for values, partners in ways:
+    tests = []
+    for values, partners in directions:
         judged = np.isfinite(values) & (partners >= fewest)
         excess = np.where(judged, values - centre(values[judged & healthy]), np.nan)
         sampling = (MEDIAN if middle else _QUARTILE) * sigma / np.sqrt(np.maximum(partners, 1))
         error = np.maximum(sampling, max(limits.FLOOR, _scatter(excess[judged & healthy])))
         p = np.ones_like(excess)
         p[judged] = tail(excess[judged] / error[judged], freedom)
-        found.append((excess, error, p))
-    return LevelTests(*map(np.stack, zip(*found, strict=True)))
+        tests.append((excess, error, p))
+    return LevelTests(*map(np.stack, zip(*tests, strict=True)))
 
 
 def centre(values: NDArray[np.floating]) -> float:
-    """The usual healthy level: the median.
+    """Return the usual healthy level: the median, or the lower third of few levels.
 
-    Of few levels it is the lower third, since one slow level would move their median.
+    One slow level would move the median of few.
     """
     if values.size == 0:
         return 0.0
@@ -239,7 +239,7 @@ def centre(values: NDArray[np.floating]) -> float:
 
 
 def _scatter(excess: F64) -> float:
-    """Standard deviation of healthy levels, by their faster half: slow ones do not widen it."""
+    """Return the deviation of healthy levels, by their faster half: slow ones do not widen it."""
     if excess.size < limits.MANY:
         return 0.0
     low, middle = np.quantile(excess, (0.159, 0.5))

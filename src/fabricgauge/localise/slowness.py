@@ -1,4 +1,4 @@
-"""How much slower each pair is than its like: a large matrix, taken a few rows at a time."""
+"""Compare each pair with the usual one: a large matrix, taken a few rows at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
@@ -30,7 +30,7 @@ _ROWS = 512
 #: a pair: below ``FLOOR`` up to 5 % noise.
 _PARTNERS = 1024
 
-#: What a slow end of a pair is called: in both directions, or in one.
+#: The name of a slow end of a pair: in both directions, or in one.
 Ending = Literal["node", "sender", "receiver"]
 
 
@@ -48,47 +48,49 @@ def spans(count: int, width: int = 0) -> Iterator[tuple[int, int]]:
         yield first, min(first + step, count)
 
 
-def levels(block: BlockOf, count: int, share: float, some: slice = ALL) -> Levels:
-    """A quantile over each row's measured elements in ``some`` columns, see ``quantile``."""
+def levels(block: BlockOf, count: int, share: float, sample: slice = ALL) -> Levels:
+    """Return a quantile over each row's measured elements in ``sample`` columns."""
     values, partners = np.full(count, np.nan), np.zeros(count, dtype=np.int64)
-    for first, last in spans(count, len(range(count)[some])):
-        values[first:last], partners[first:last] = quantile(block(slice(first, last), some), share)
+    for first, last in spans(count, len(range(count)[sample])):
+        values[first:last], partners[first:last] = quantile(
+            block(slice(first, last), sample), share
+        )
     return Levels(values, partners)
 
 
 def quantile(rows: F32, share: float) -> Levels:
-    """The order statistic of each row with ``share`` of the others below.
+    """Return the order statistic of each row with ``share`` of the elements below.
 
-    The lowest of two or three is taken for a quarter: three partners tell a slow node from
-    its slow partners only if the best of them counts.
+    A quarter of two or three is the lowest: three partners show a slow node, and not a slow
+    partner, only if the best of them counts.
     """
-    (found,), number = quantiles(rows, (share,))
-    return Levels(found, number)
+    (values,), number = quantiles(rows, (share,))
+    return Levels(values, number)
 
 
 def quantiles(rows: F32, shares: Sequence[float]) -> tuple[list[F32], NDArray[np.int64]]:
-    """Several of them; NaN sorts last. A median of an even number is between the middle two."""
+    """Return several quantiles; NaN sorts last. A median may lie between the middle two."""
     number = np.count_nonzero(np.isfinite(rows), axis=1)
     ordered = np.sort(rows, axis=1)
-    found = []
+    values = []
     for share in shares:
         place = np.floor(share * (number - 1) + 1e-9).astype(np.int64)
         low = np.take_along_axis(ordered, np.maximum(place, 0)[:, None], axis=1)[:, 0]
         if share == 0.5:
-            other = np.clip(number // 2, 0, rows.shape[1] - 1)
-            low = 0.5 * (low + np.take_along_axis(ordered, other[:, None], axis=1)[:, 0])
-        found.append(np.where(number > 0, low, np.float32(np.nan)))
-    return found, number
+            above = np.clip(number // 2, 0, rows.shape[1] - 1)
+            low = 0.5 * (low + np.take_along_axis(ordered, above[:, None], axis=1)[:, 0])
+        values.append(np.where(number > 0, low, np.float32(np.nan)))
+    return values, number
 
 
 class Slowness(msgspec.Struct, frozen=True, eq=False):
-    """How much slower a pair is than expected: positive is slower, NaN where nothing was measured.
+    """How much slower a pair is than expected: positive is slower, NaN if nothing was measured.
 
-    Of a bandwidth it is the natural logarithm of expected over measured: whatever is slowest on
-    the way decides, so causes do not add up. Of a latency it is the excess over the expected
-    as a share of ``typical``: delays on the way add up.
+    For a bandwidth it is the natural logarithm of expected over measured: the slowest part of
+    the path decides, so causes do not add up. For a latency it is the excess over the expected
+    as a share of ``typical``: delays on the path add up.
 
-    ``values`` (N, N) are in the quantity's unit. ``expected`` is what healthy pairs have from group
+    ``values`` (N, N) are in the quantity's unit. ``expected`` is that of healthy pairs from group
     to group, as slowness against ``typical``, by ``index`` (N,), each node's group.
     ``partners`` are the columns that stand for all.
     """
@@ -106,7 +108,7 @@ class Slowness(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def endings(self) -> tuple[Ending, ...]:
-        """What is slow where a node's pairs are: a latency is the same in both directions."""
+        """The names of a node's slow ends: a latency is the same in both directions."""
         return ("node",) if self.adds_up else ("sender", "receiver")
 
     @property
@@ -116,7 +118,7 @@ class Slowness(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def sides(self) -> tuple[BlockOf, ...]:
-        """For each ending, the slowness of rows' pairs: what they send, and what they receive."""
+        """For each ending, the slowness of rows' pairs: sending, and receiving."""
         return (self.block, self.received)[: len(self.endings)]
 
     @property
@@ -124,23 +126,23 @@ class Slowness(msgspec.Struct, frozen=True, eq=False):
         return len(self.values)
 
     def block(self, rows: Places, columns: Places = ALL) -> F32:
-        """The slowness of these pairs, computed when asked for: no second matrix is kept."""
+        """Return the slowness of these pairs, computed at each call: no second matrix is kept."""
         if isinstance(rows, slice) or isinstance(columns, slice):
             values = self.values[rows, columns]
         else:
             values = self.values[np.ix_(rows, columns)]
-        found = relative(values, self.typical, self.quantity)
+        slowness = relative(values, self.typical, self.quantity)
         if self.expected.any():
-            found -= np.take(self.expected[self.index[rows]], self.index[columns], axis=1)
-        return found
+            slowness -= np.take(self.expected[self.index[rows]], self.index[columns], axis=1)
+        return slowness
 
     def received(self, rows: Places, columns: Places = ALL) -> F32:
-        """The same of what these rows receive."""
+        """Return the slowness of the pairs in which these rows receive."""
         return np.ascontiguousarray(self.block(columns, rows).T)
 
 
 def slowness(matrix: PairMatrix) -> Slowness:
-    """Against the median over all pairs, which is ``typical``."""
+    """Return the slowness against the median over all pairs, which is ``typical``."""
     sample = matrix.values[sampled_rows(len(matrix.nodes))]
     good = sample[np.isfinite(sample) & (sample > 0)]
     typical = float(np.median(good)) if good.size else float("nan")
@@ -153,17 +155,17 @@ def slowness(matrix: PairMatrix) -> Slowness:
 
 
 def sampled_rows(count: int) -> slice:
-    """All rows, or every n-th row of a large matrix."""
+    """Return all rows, or every n-th row of a large matrix."""
     return slice(None, None, max(1, count // _ROWS))
 
 
 def partners_met(values: F64) -> NDArray[np.int64]:
-    """With how many others each row has a figure, (N,)."""
+    """Count the partners with which each row has a figure, (N,)."""
     return np.array([np.count_nonzero(np.isfinite(row)) for row in values], dtype=np.int64)
 
 
 def relative(values: F64, typical: float, quantity: Quantity) -> F32:
-    """Slowness of ``values`` against ``typical``; what is not a positive number is NaN."""
+    """Return the slowness of ``values`` against ``typical``; NaN if one is not positive."""
     with np.errstate(all="ignore"):
         ratio: F32 = np.divide(values, typical).astype(np.float32)
         ratio[~((ratio > 0) & (ratio < np.inf))] = np.nan
@@ -171,10 +173,10 @@ def relative(values: F64, typical: float, quantity: Quantity) -> F32:
 
 
 def effect(level: float, quantity: Quantity) -> float:
-    """A slowness as findings tell it: -0.75 for a quarter of the bandwidth, 0.05 for 5 % late."""
+    """Convert a slowness to an effect: -0.75 for a quarter of the bandwidth, 0.05 for 5 % late."""
     return float(level) if quantity == "latency" else float(np.expm1(-level))
 
 
 def level(effect: float, quantity: Quantity) -> float:
-    """The slowness of a relative loss of bandwidth, or of a relative excess of latency."""
+    """Convert a relative loss of bandwidth, or excess of latency, to a slowness."""
     return float(effect) if quantity == "latency" else float(-np.log1p(-effect))

@@ -1,4 +1,4 @@
-"""The pairs without a named part, as one series: what the fabric does where it is sound."""
+"""Summarise the pairs without a named part: the figures of the sound fabric."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -16,26 +16,31 @@ _FEWEST = 6
 
 
 def typical_series(analyses: Iterable[PairAnalysis]) -> tuple[Series, ...]:
-    """One series per quantity, a point per message size: the median over the sound pairs.
+    """Return one series per quantity, a point per message size: the median over sound pairs.
 
     Each pass over the pairs stands for a launch. The interval is that of the median over pairs, by
     order statistics (normal approximation of the binomial). A pair is sound if no finding
-    names an end of it or the pair itself, and if it crosses no level that is oversubscribed; where
-    that leaves none, there is no point.
+    names an end of it or the pair itself, and if it crosses no oversubscribed level; without
+    sound pairs, there is no point.
     """
     by_quantity: dict[Quantity, list[PairAnalysis]] = {}
     for analysis in analyses:
         by_quantity.setdefault(analysis.matrix.quantity, []).append(analysis)
-    named = [one for each in by_quantity.values() for analysis in each for one in analysis.findings]
-    found = (_series(quantity, each, named) for quantity, each in by_quantity.items())
-    return tuple(one for one in found if one.points)
+    named = [
+        finding
+        for same_quantity in by_quantity.values()
+        for analysis in same_quantity
+        for finding in analysis.findings
+    ]
+    all_series = (_series(quantity, group, named) for quantity, group in by_quantity.items())
+    return tuple(series for series in all_series if series.points)
 
 
 def _series(
     quantity: Quantity, analyses: Sequence[PairAnalysis], named: Sequence[PairFinding]
 ) -> Series:
     points, pairs = [], 0
-    for analysis in sorted(analyses, key=lambda one: one.matrix.message_bytes):
+    for analysis in sorted(analyses, key=lambda analysis: analysis.matrix.message_bytes):
         sound = _sound(analysis, named)
         if observed := [*_observed(analysis, sound)]:
             points.append(point(analysis.matrix.message_bytes, observed))
@@ -46,39 +51,40 @@ def _series(
 
 
 def _sound(analysis: PairAnalysis, named: Sequence[PairFinding]) -> NDArray[np.bool_]:
-    """Which pairs no fault touches, (N, N); what crosses shares an oversubscribed level."""
+    """Mark the pairs that no fault touches and that cross no oversubscribed level, (N, N)."""
     nodes = np.array(analysis.matrix.nodes)
     sound = ~np.eye(len(nodes), dtype=bool)
-    for one in named:
-        own = np.isin(nodes, np.array(analysis.nodes_of(one), dtype=str))
-        if one.explanation != "fault":
-            if one.quantity == analysis.matrix.quantity:
+    for fault in named:
+        named_nodes = np.isin(nodes, np.array(analysis.nodes_of(fault), dtype=str))
+        if fault.explanation != "fault":
+            if fault.quantity == analysis.matrix.quantity:
                 sound &= inside(analysis)
-        elif one.part == "group":
-            sound[np.ix_(own, ~own)] = sound[np.ix_(~own, own)] = False
-        elif one.part in WAYS:
-            origin, target = (nodes == name for name in one.names)
+        elif fault.part == "group":
+            sound[np.ix_(named_nodes, ~named_nodes)] = False
+            sound[np.ix_(~named_nodes, named_nodes)] = False
+        elif fault.part in WAYS:
+            origin, target = (nodes == name for name in fault.names)
             sound[np.ix_(origin, target)] = False
-            if one.part == "pair":
+            if fault.part == "pair":
                 sound[np.ix_(target, origin)] = False
         else:
-            sound[own & (one.part != "receiver"), :] = False
-            sound[:, own & (one.part != "sender")] = False
+            sound[named_nodes & (fault.part != "receiver"), :] = False
+            sound[:, named_nodes & (fault.part != "sender")] = False
     return sound
 
 
 def inside(analysis: PairAnalysis) -> NDArray[np.bool_]:
-    """Which pairs stay inside a group, (N, N)."""
+    """Mark the pairs inside a group, (N, N)."""
     nodes = np.array(analysis.matrix.nodes)
-    found = np.zeros((nodes.size, nodes.size), dtype=bool)
+    table = np.zeros((nodes.size, nodes.size), dtype=bool)
     for group in analysis.groups:
         members = np.isin(nodes, group.nodes)
-        found[np.ix_(members, members)] = True
-    return found
+        table[np.ix_(members, members)] = True
+    return table
 
 
 def _observed(analysis: PairAnalysis, sound: NDArray[np.bool_]) -> Iterator[Observed]:
-    """Each pass's median over the sound pairs, with its interval by ranks."""
+    """Yield each pass's median over the sound pairs, with its interval by ranks."""
     matrix, late = analysis.matrix, analysis.matrix.quantity == "latency"
     if late:
         sound = sound & sound.T & np.triu(np.ones_like(sound))

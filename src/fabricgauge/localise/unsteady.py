@@ -1,4 +1,4 @@
-"""Nodes slow in some passes only, nodes whose samples scatter, and every node's standing."""
+"""Find nodes slow in some passes only, and nodes whose samples scatter; rank all nodes."""
 
 from collections.abc import Iterator
 
@@ -26,49 +26,54 @@ from fabricgauge.words.figures import percent
 
 
 def changing(naming: Naming, noise: Noise) -> Iterator[Suspect]:
-    """Nodes that one pass shows as slow and another does not."""
+    """Yield nodes that one pass shows as slow and another does not."""
     matrix, slow = naming.matrix, naming.slow
     measured = partners_met(matrix.values).sum()
-    whole = [
-        one for one in matrix.repeats if partners_met(one).sum() >= limits.WHOLE_PASS * measured
+    passes = [
+        layer
+        for layer in matrix.repeats
+        if partners_met(layer).sum() >= limits.WHOLE_PASS * measured
     ]
-    if len(whole) < 2:
+    if len(passes) < 2:
         return
-    stood = [_stood(msgspec.structs.replace(slow, values=one), noise) for one in whole]
-    excess = np.stack([one.excess for one in stood])
-    shown = np.sum([(one.q <= limits.RATE) & (one.excess >= slow.limit) for one in stood], axis=0)
+    tests = [_test_pass(msgspec.structs.replace(slow, values=layer), noise) for layer in passes]
+    excess = np.stack([level_test.excess for level_test in tests])
+    slow_levels = [
+        (level_test.q <= limits.RATE) & (level_test.excess >= slow.limit) for level_test in tests
+    ]
+    shown = np.sum(slow_levels, axis=0)
     least, most = np.fmin.reduce(excess), np.fmax.reduce(excess)
-    comes = (shown > 0) & (shown < len(whole)) & (least < limits.SHOWN * most)
+    comes = (shown > 0) & (shown < len(passes)) & (least < limits.SHOWN * most)
     test = "look at its link's error and state counters, and measure it again for longer"
-    for way, i in np.argwhere(comes):
-        reason = f"slow in {shown[way, i]} of {len(whole)} passes only: it changes with time"
-        name, level = (matrix.nodes[i],), float(most[way, i])
-        yield naming.suspect(slow.endings[way], name, level, reason, test)
+    for direction, i in np.argwhere(comes):
+        reason = f"slow in {shown[direction, i]} of {len(passes)} passes only: it changes with time"
+        name, level = (matrix.nodes[i],), float(most[direction, i])
+        yield naming.suspect(slow.endings[direction], name, level, reason, test)
 
 
-def _stood(slow: Slowness, noise: Noise) -> LevelTests:
-    """Where each node's level stood in one pass, beyond what is expected of its pairs."""
+def _test_pass(slow: Slowness, noise: Noise) -> LevelTests:
+    """Test each node's level in one pass, beyond the expected one of its pairs."""
     count = slow.nodes
     freedom = (
         noise.freedom if count >= limits.MANY_PARTNERS else min(limits.FEW_FREEDOM, noise.freedom)
     )
-    ways = [levels(block, count, limits.QUARTER, slow.partners) for block in slow.sides]
-    return standing(ways, noise.single, freedom, np.ones(count, dtype=bool))
+    directions = [levels(block, count, limits.QUARTER, slow.partners) for block in slow.sides]
+    return standing(directions, noise.single, freedom, np.ones(count, dtype=bool))
 
 
-def jitter(matrix: PairMatrix, some: slice = ALL) -> F64:
-    """Each node's median over ``some`` partners of the pairs' relative spread; NaN without any."""
+def jitter(matrix: PairMatrix, sample: slice = ALL) -> F64:
+    """Return each node's median relative spread over ``sample`` partners; NaN without any."""
 
     def worse(rows: Places, columns: Places) -> F32:
         out, back = matrix.spread[rows, columns], matrix.spread[columns, rows].T
-        both: F32 = np.fmax(out, back).astype(np.float32)
-        return both
+        spread: F32 = np.fmax(out, back).astype(np.float32)
+        return spread
 
-    return levels(worse, len(matrix.nodes), 0.5, some).values.astype(float)
+    return levels(worse, len(matrix.nodes), 0.5, sample).values.astype(float)
 
 
 def restless(jitters: F64) -> NDArray[np.int64]:
-    """The nodes whose samples scatter far more than the others'."""
+    """Return the nodes whose samples scatter far more than the others'."""
     finite = jitters[np.isfinite(jitters)]
     if finite.size < 3:
         return np.zeros(0, dtype=np.int64)
@@ -83,7 +88,7 @@ def restless(jitters: F64) -> NDArray[np.int64]:
 
 
 def scattering(naming: Naming, jitters: F64) -> Iterator[Suspect]:
-    """The same as suspects: their samples scatter, while their level may be usual."""
+    """Yield these nodes as suspects: their samples scatter, while their level may be usual."""
     test = "look for other work on the node and for its link's error counters"
     for i in restless(jitters):
         usual = float(np.nanmedian(jitters))
@@ -94,17 +99,17 @@ def scattering(naming: Naming, jitters: F64) -> Iterator[Suspect]:
 
 
 def ranking(
-    matrix: PairMatrix, slow: Slowness, grouping: Grouping, both: LevelTests, jitters: F64
+    matrix: PairMatrix, slow: Slowness, grouping: Grouping, level_tests: LevelTests, jitters: F64
 ) -> tuple[NodeRank, ...]:
-    """Nodes that were measured, by the worse of their two directions."""
+    """Rank the measured nodes by the worse of their two directions."""
     typical = levels(
-        lambda rows, some: matrix.values[rows, some].astype(np.float32),
+        lambda rows, sample: matrix.values[rows, sample].astype(np.float32),
         len(matrix.nodes), 0.5, slow.partners,
     ).values  # fmt: skip
     names = [*(group.name for group in grouping.groups), ""]
-    out, back = both.excess[0], both.excess[-1]
+    out, back = level_tests.excess[0], level_tests.excess[-1]
     worse = np.nan_to_num(np.fmax(out, back), nan=-np.inf)
-    sending, receiving, noisy = (np.nan_to_num(each) for each in (out, back, jitters))
+    sending, receiving, noisy = (np.nan_to_num(figures) for figures in (out, back, jitters))
     partners = _slowest_partners(slow)
     return tuple(
         NodeRank(
@@ -122,13 +127,13 @@ def ranking(
 
 
 def _slowest_partners(slow: Slowness) -> NDArray[np.int64]:
-    """The index of each node's slowest receiver, -1 where none was measured."""
+    """Return the index of each node's slowest receiver, -1 if none was measured."""
     count = slow.nodes
-    found = np.full(count, -1, dtype=np.int64)
+    partners = np.full(count, -1, dtype=np.int64)
     for first, last in spans(count):
         strip = slow.block(slice(first, last))
         np.copyto(strip, -np.inf, where=np.isnan(strip))
         worst = strip.argmax(axis=1)
         measured = strip[np.arange(last - first), worst] > -np.inf
-        found[first:last] = np.where(measured, worst, -1)
-    return found
+        partners[first:last] = np.where(measured, worst, -1)
+    return partners

@@ -49,7 +49,7 @@ def _small_excesses(ends: SlowEnds) -> F32:
     named = ends.unexplained.ends
     if named.shape[1] < limits.OWN_EXCESS_NODES:
         return np.zeros_like(named)
-    return np.where(named > 0, 0.0, np.nan_to_num(ends.both.excess)).astype(np.float32)
+    return np.where(named > 0, 0.0, np.nan_to_num(ends.level_tests.excess)).astype(np.float32)
 
 
 class Singles(msgspec.Struct, frozen=True, eq=False):
@@ -189,7 +189,7 @@ def _pair_finding(naming: Naming, singles: Singles, place: int, both: bool) -> P
         f"slow in {singles.slow_in[place]} of {singles.passes[place]} passes",
         "both ends are as fast as others with their other partners",
     )
-    part: Part = "pair" if both else naming.way
+    part: Part = "pair" if both else naming.pair_part
     excess = Excess(float(singles.level[place]), float(singles.error[place]))
     names, q = _ends(naming, singles, place), float(singles.q[place])
     return naming.finding(part, names, excess, 2 if both else 1, evidence, q)
@@ -199,7 +199,7 @@ def _suspect_pair(
     naming: Naming, singles: Singles, place: int, reason: str, test: str = AGAIN_PAIR
 ) -> Suspect:
     level = float(singles.level[place])
-    return naming.suspect(naming.way, _ends(naming, singles, place), level, reason, test)
+    return naming.suspect(naming.pair_part, _ends(naming, singles, place), level, reason, test)
 
 
 def _suspect_collisions(naming: Naming, singles: Singles, count: int) -> Suspect:
