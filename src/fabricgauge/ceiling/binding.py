@@ -1,4 +1,4 @@
-"""Link, host link and rails: the smallest limit binds, and the ceiling names it."""
+"""Combine link, host link and rails: the smallest limit binds, and the ceiling names it."""
 
 import msgspec
 
@@ -18,11 +18,11 @@ _Bound = tuple[tuple[CeilingStep, ...], str]
 def ceiling_of(
     network: Network, medium: str, packet: Packet, coding: tuple[CeilingStep, ...] = ()
 ) -> Ceiling | Skipped:
-    """The ceiling of a network from its line rate and its largest packet.
+    """Return the ceiling of a network from its line rate and its largest packet.
 
-    ``medium`` is what limits where the link does, e.g. ``Ethernet line rate``; ``coding``
+    ``medium`` names the link's limit, e.g. ``Ethernet line rate``; ``coding``
     leads to that rate. Each rail has a host link of its own, unless ``Network.slots`` are fewer.
-    Skipped where the rate or the MTU is unknown, or the packet has no room for payload.
+    Skipped if the rate or the MTU is unknown, or the packet has no room for payload.
     """
     reason, rate_bit_s = unknown(network), network.rate_bit_s
     if reason or isinstance(rate_bit_s, Skipped):
@@ -58,55 +58,55 @@ def _step(label: str, expression: str, value: float) -> CeilingStep:
 def _one_rail(
     network: Network, link: CeilingStep, named: str, host: PcieCapacity | Skipped
 ) -> _Bound:
-    """The smaller of link and host link."""
+    """Return the smaller of link and host link."""
     if not network.host_link:
         return (link,), named
     if isinstance(host, Skipped):
-        told = f"{link.expression} (host link not counted: {host.reason})"
-        return (_step("ceiling", told, link.value),), named
-    other = host.payload_bytes_per_s
+        expression = f"{link.expression} (host link not counted: {host.reason})"
+        return (_step("ceiling", expression, link.value),), named
+    host_limit = host.payload_bytes_per_s
     smaller = (
-        f"smaller of {link.value / 1e6:.2f} MB/s (one link) and {other / 1e6:.2f} MB/s"
+        f"smaller of {link.value / 1e6:.2f} MB/s (one link) and {host_limit / 1e6:.2f} MB/s"
         f" ({host.name})"
     )
-    least = _step("ceiling", smaller, min(link.value, other))
-    one = _step("one link", link.expression, link.value)
-    binding = named if link.value <= other else f"host link {host.name}"
-    return (one, *host.limit_steps(), least), binding
+    least = _step("ceiling", smaller, min(link.value, host_limit))
+    one_link = _step("one link", link.expression, link.value)
+    binding = named if link.value <= host_limit else f"host link {host.name}"
+    return (one_link, *host.limit_steps(), least), binding
 
 
 def _all_rails(network: Network, rail: _Bound) -> _Bound:
     (*before, last), binding = rail
     if network.rails == 1:
         return rail
-    what = "link" if network.technology == "nvlink" else "rail"
-    one = _step(f"one {what}", last.expression, last.value)
-    expression = f"{network.rails} {what}s × {last.value / 1e6:.2f} MB/s"
+    unit = "link" if network.technology == "nvlink" else "rail"
+    one_rail = _step(f"one {unit}", last.expression, last.value)
+    expression = f"{network.rails} {unit}s × {last.value / 1e6:.2f} MB/s"
     total = _step("ceiling", expression, network.rails * last.value)
-    return (*before, one, total), f"{network.rails} {what}s, each by {binding}"
+    return (*before, one_rail, total), f"{network.rails} {unit}s, each by {binding}"
 
 
 def _shared_slots(network: Network, link: CeilingStep, named: str, host: PcieCapacity) -> _Bound:
-    """The smaller of all links and the fewer slots that they are behind: ports of one adapter."""
+    """Return the smaller of all links and their fewer slots, if ports share an adapter."""
     links, slots = network.rails * link.value, network.slots * host.payload_bytes_per_s
-    each = f"{network.rails} rails × {link.value / 1e6:.2f} MB/s"
-    behind = f"{network.slots} × {host.payload_bytes_per_s / 1e6:.2f} MB/s"
+    all_rails = f"{network.rails} rails × {link.value / 1e6:.2f} MB/s"
+    host_links = f"{network.slots} × {host.payload_bytes_per_s / 1e6:.2f} MB/s"
     smaller = f"smaller of {links / 1e6:.2f} MB/s (rails) and {slots / 1e6:.2f} MB/s ({host.name})"
     binding = f"{network.rails} rails, each by {named}"
     if slots < links:
         binding = f"host link {host.name}, {network.slots} for {network.rails} rails"
     steps = (
         _step("one rail", link.expression, link.value),
-        _step("all rails", each, links),
+        _step("all rails", all_rails, links),
         *host.limit_steps(),
-        _step("host links", behind, slots),
+        _step("host links", host_links, slots),
         _step("ceiling", smaller, min(links, slots)),
     )
     return steps, binding
 
 
 def pcie(network: Network) -> Ceiling | Skipped:
-    """The most payload per direction; ``Network.link`` names the generation."""
+    """Return the most payload per direction; ``Network.link`` names the generation."""
     link = pcie_link(network.link)
     if isinstance(link, Skipped):
         return Skipped(f"{network.name}: {link.reason}")

@@ -1,17 +1,17 @@
-"""What TCP, RoCE and iWARP over Ethernet can carry per direction, from rate, MTU and headers.
+"""Ceilings of TCP, RoCE and iWARP over Ethernet per direction, from rate, MTU and headers.
 
 TCP: from MTU and timestamps. Sizes: IEEE 802.3-2022 clauses 3.1-3.2 and 4.4.2 (header, FCS,
 preamble with start delimiter, interpacket gap of 96 bit times); RFC 791, RFC 8200 and RFC 9293
 (IPv4, IPv6, TCP headers without options); RFC 7323 appendix A (timestamps padded to 12 bytes).
 
 RoCE: a packet is the RDMA MTU with the headers of a reliable connection's middle packets. The
-RDMA MTU is the largest of 256 to 4096 that fits the interface's MTU; nothing of a VLAN tag.
+RDMA MTU is the largest of 256 to 4096 that fits the interface's MTU; a VLAN tag does not count.
 Sources: InfiniBand Architecture Specification Volume 1 Annex A16 (RoCE: GRH over Ethernet,
 no LRH and VCRC) and Annex A17 (RoCE v2: IP and UDP in the GRH's place); RFC 768 (UDP).
 
 iWARP: RDMA writes in frames of their own over TCP. One FPDU fills one TCP segment. Markers are off,
-the CRC field is there whether it is used or not. The adapter's own TCP has no timestamps unless it
-is told to (Linux drivers/infiniband/hw/cxgb4/cm.c: enable_tcp_timestamps is 0). Sources: RFC 5044
+the CRC field is always present, used or not. The adapter's own TCP has no timestamps by
+default (Linux drivers/infiniband/hw/cxgb4/cm.c: enable_tcp_timestamps is 0). Sources: RFC 5044
 section 4 (MPA: length, padding to 4 bytes, CRC; markers are optional); RFC 5041 section 4 (DDP,
 tagged) and RFC 5040 section 4 (RDMAP's byte in it).
 """
@@ -48,8 +48,8 @@ IPV6_BYTES = 40
 TCP_BYTES = 20
 TIMESTAMPS_BYTES = 12
 
-#: Rates in bit/s by name, as the MAC sees them: line coding and FEC are on top and cost
-#: nothing of it. IEEE 802.3-2022 clauses 14, 24, 36, 126, 126, 49, 107, 82, 133, 82, 119, 119;
+#: Rates in bit/s by name, as the MAC sees them: line coding and FEC come on top and cost
+#: no part of it. IEEE 802.3-2022 clauses 14, 24, 36, 126, 126, 49, 107, 82, 133, 82, 119, 119;
 #: 800GbE: IEEE 802.3df-2024 clause 172. The tutorial's table has 10 M, 100 M, 1 G and 10-100 G.
 RATES: dict[str, float] = {
     "10MbE": 10e6, "100MbE": 100e6, "1GbE": 1e9, "2.5GbE": 2.5e9, "5GbE": 5e9, "10GbE": 10e9,
@@ -62,23 +62,23 @@ _FACTORS = {"M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def rate_name(rate_bit_s: float) -> str:
-    """``100GbE``; a rate that no standard has is called likewise: ``12.5GbE``."""
+    """Return ``100GbE``; a rate of no standard gets the same form: ``12.5GbE``."""
     same = partial(math.isclose, rate_bit_s, rel_tol=SAME_RATE)
-    known = next((name for name, one in RATES.items() if same(one)), "")
+    standard_name = next((name for name, standard in RATES.items() if same(standard)), "")
     unit = "G" if rate_bit_s >= 1e9 else "M"
-    return known or f"{rate_bit_s / _FACTORS[unit]:.10g}{unit}bE"
+    return standard_name or f"{rate_bit_s / _FACTORS[unit]:.10g}{unit}bE"
 
 
 def rate_of(name: str) -> float:
-    """The rate in bit/s that such a name tells."""
-    found = _RATE.fullmatch(name)
-    return float(found[1]) * _FACTORS[found[2]] if found else RATES[name]
+    """Return the rate in bit/s of such a name."""
+    match = _RATE.fullmatch(name)
+    return float(match[1]) * _FACTORS[match[2]] if match else RATES[name]
 
 
 #: RFC 894: the largest IP packet in an Ethernet frame that is no jumbo frame.
 USUAL_MTU = 1500
 
-#: What every frame has beyond the packet in it.
+#: The bytes of every frame beyond its packet.
 FRAME: tuple[Part, ...] = (
     ("header", HEADER_BYTES),
     ("FCS", FCS_BYTES),
@@ -88,9 +88,9 @@ FRAME: tuple[Part, ...] = (
 
 
 def ceiling(network: Network) -> Ceiling | Skipped:
-    """The most TCP payload per direction, with every step of the sum.
+    """Return the most TCP payload per direction, with every step of the sum.
 
-    Skipped when the line rate is not known, when the network has neither members nor a
+    Skipped when the line rate is unknown, when the network has neither members nor a
     stated MTU, or when its MTU leaves no room for payload.
     """
     mtu = mtu_step(network)
@@ -101,16 +101,16 @@ def ceiling(network: Network) -> Ceiling | Skipped:
 
 
 def ip_part(network: Network) -> Part:
-    """The IP header: IPv6 where the network's subnet is one."""
+    """Return the IP header: IPv6 if the network's subnet is one."""
     name, size = ("IPv6", IPV6_BYTES) if ":" in network.subnet else ("IPv4", IPV4_BYTES)
     return named(network, name, "ip"), size
 
 
 def tcp_payload_step(network: Network) -> CeilingStep:
-    """The bytes of a TCP stream in one packet of the MTU in force."""
+    """Return the bytes of a TCP stream in one packet of the MTU in force."""
     timestamps = TIMESTAMPS_BYTES if network.timestamps else 0
-    said = named(network, "TCP timestamps", "timestamps")
-    parts = (ip_part(network), ("TCP", TCP_BYTES), (said, timestamps))
+    timestamps_label = named(network, "TCP timestamps", "timestamps")
+    parts = (ip_part(network), ("TCP", TCP_BYTES), (timestamps_label, timestamps))
     return payload_step(network.mtu_bytes, parts)
 
 
@@ -122,20 +122,20 @@ LEAST_MTU = PATH_MTUS[0] + KEPT_FREE_BYTES
 
 
 def roce_v1(network: Network) -> Ceiling | Skipped:
-    """RoCE v1: a global route header (GRH) in the Ethernet frame."""
+    """Return RoCE v1's ceiling: a global route header (GRH) in the Ethernet frame."""
     return _roce(network, "Ethernet line rate (RoCE v1)", (("GRH", GRH_BYTES),))
 
 
 def roce_v2(network: Network, medium: str = "Ethernet line rate (RoCE v2)") -> Ceiling | Skipped:
-    """RoCE v2: IP and UDP in the Ethernet frame."""
+    """Return RoCE v2's ceiling: IP and UDP in the Ethernet frame."""
     return _roce(network, medium, (ip_part(network), ("UDP", UDP_BYTES)))
 
 
 def rdma_mtu(network: Network) -> CeilingStep | Skipped:
-    """The RDMA MTU: stated as such, or the largest that the interface's MTU has room for.
+    """Return the RDMA MTU: stated as such, or the largest that fits the interface's MTU.
 
-    A stated MTU that is itself one of 256 to 4096 is taken for the RDMA MTU, a member's
-    never is: it is the interface's.
+    A stated MTU that is itself one of 256 to 4096 is taken for the RDMA MTU. A member's MTU
+    is always the interface's.
     """
     mtu = network.mtu_bytes
     if isinstance(network.stated_mtu_bytes, int) and mtu in PATH_MTUS:
@@ -169,7 +169,7 @@ _PARTS: tuple[Part, ...] = (
 
 
 def iwarp(network: Network) -> Ceiling | Skipped:
-    """The most payload of RDMA writes per direction.
+    """Return the most payload of RDMA writes per direction.
 
     The FPDU is a multiple of 4 bytes, so up to 3 of the segment stay empty.
     """
@@ -178,8 +178,8 @@ def iwarp(network: Network) -> Ceiling | Skipped:
     room = size - size % 4
     payload = payload_step(room, _PARTS)
     if room != size:
-        told = f"{payload.expression}; {room} is the multiple of 4 within {size}"
-        payload = msgspec.structs.replace(payload, expression=told)
+        expression = f"{payload.expression}; {room} is the multiple of 4 within {size}"
+        payload = msgspec.structs.replace(payload, expression=expression)
     framed = CeilingStep("TCP segment", segment.expression, segment.value, "bytes")
     wire = wire_step(network.mtu_bytes, FRAME)
     packet = Packet(payload, wire, (mtu_step(network), framed))

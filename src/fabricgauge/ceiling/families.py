@@ -1,4 +1,4 @@
-"""What each family of networks makes of the facts that a statement tells."""
+"""Turn the facts of a statement into a network of each family."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,16 +6,16 @@ from typing import Any
 import msgspec
 
 from fabricgauge.ceiling import ethernet, infiniband, ipoib, pcie, unframed
-from fabricgauge.ceiling.words import Told
+from fabricgauge.ceiling.words import StatedFacts
 from fabricgauge.model.errors import UsageError
 
-#: Facts that mean something where TCP is spoken.
+#: Facts that matter to TCP.
 TCP = ("timestamps", "ip")
 _ADAPTER = ("mtu", "rails", "pcie", "mps", "pcie-link", "lanes")
 
 
 class StatedFamily(msgspec.Struct, frozen=True):
-    """What a family makes of the facts; ``uses`` are those that mean something to it."""
+    """A stated network's family and rate; ``uses`` are the facts that matter to it."""
 
     technology: str
     link: str
@@ -28,7 +28,7 @@ class StatedFamily(msgspec.Struct, frozen=True):
     rails: int = 1
 
 
-#: Of what goes over Ethernet: the word for it, and the facts that mean something to it.
+#: Transports over Ethernet: the word for each, and the facts that matter to it.
 _OVER_ETHERNET: dict[str, tuple[str, tuple[str, ...]]] = {
     "ethernet": ("", TCP),
     "iwarp": (" iWARP", TCP),
@@ -37,7 +37,7 @@ _OVER_ETHERNET: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-def _ethernet(text: str, facts: Told) -> StatedFamily:
+def _ethernet(text: str, facts: StatedFacts) -> StatedFamily:
     technology, rate = facts.get("transport", "ethernet"), facts["rate"]
     if technology == "ipoib":
         raise UsageError(f"network {text!r}: IPoIB needs InfiniBand or Omni-Path, e.g. edr ipoib")
@@ -51,7 +51,7 @@ def _ethernet(text: str, facts: Told) -> StatedFamily:
     )  # fmt: skip
 
 
-def _infiniband(text: str, facts: Told) -> StatedFamily:
+def _infiniband(text: str, facts: StatedFacts) -> StatedFamily:
     link = infiniband.IbLink(facts["speed"], int(facts.get("width", "4")))
     if link.lanes not in infiniband.WIDTHS:
         widths = ", ".join(f"{lanes}x" for lanes in infiniband.WIDTHS)
@@ -63,14 +63,14 @@ def _infiniband(text: str, facts: Told) -> StatedFamily:
     return _ipoib(facts, stated, ipoib.USUAL_MTU)
 
 
-def _omni_path(text: str, facts: Told) -> StatedFamily:
+def _omni_path(text: str, facts: StatedFacts) -> StatedFamily:
     mtus = infiniband.OMNI_PATH_MTUS
     stated = _named("omni-path", facts, infiniband.OMNI_PATHS, mtus[-1], mtus=mtus)
     return _ipoib(facts, stated, ipoib.USUAL_OMNI_PATH_MTU)
 
 
-def _ipoib(facts: Told, link: StatedFamily, usual_mtu: int) -> StatedFamily:
-    """IP on that link, where it is meant: the MTU is then the interface's."""
+def _ipoib(facts: StatedFacts, link: StatedFamily, usual_mtu: int) -> StatedFamily:
+    """Return IP on that link if stated: the MTU is then the interface's."""
     if facts.get("transport") != "ipoib":
         return link
     return msgspec.structs.replace(
@@ -79,26 +79,26 @@ def _ipoib(facts: Told, link: StatedFamily, usual_mtu: int) -> StatedFamily:
     )  # fmt: skip
 
 
-def _slingshot(text: str, facts: Told) -> StatedFamily:
+def _slingshot(text: str, facts: StatedFacts) -> StatedFamily:
     mtu = unframed.SLINGSHOT_MTU[facts["slingshot"]]
     least = ethernet.LEAST_MTU
     return _named("slingshot", facts, unframed.SLINGSHOTS, mtu, least_mtu=least)
 
 
-def _efa(text: str, facts: Told) -> StatedFamily:
+def _efa(text: str, facts: StatedFacts) -> StatedFamily:
     return _named("efa", facts, unframed.EFA_CARDS, unframed.EFA_MTU)
 
 
 def _named(
-    family: str, facts: Told, rates_bit_s: dict[str, float], mtu: int, **more: Any
+    family: str, facts: StatedFacts, rates_bit_s: dict[str, float], mtu: int, **more: Any
 ) -> StatedFamily:
-    """A family whose link name tells the rate."""
+    """Return a family whose link name implies the rate."""
     name = facts[family]
     uses = (family, "family", *_ADAPTER)
     return StatedFamily(family, name, name, rates_bit_s[name], mtu, uses, **more)
 
 
-def _nvlink(text: str, facts: Told) -> StatedFamily:
+def _nvlink(text: str, facts: StatedFacts) -> StatedFamily:
     name = facts["nvlink"]
     generation = unframed.NVLINKS[name]
     return StatedFamily(
@@ -107,7 +107,7 @@ def _nvlink(text: str, facts: Told) -> StatedFamily:
     )  # fmt: skip
 
 
-def _pcie(text: str, facts: Told) -> StatedFamily:
+def _pcie(text: str, facts: StatedFacts) -> StatedFamily:
     link = pcie.PcieCapacity(facts["pcie-link"], _lanes(text, facts, pcie.LANES))
     return StatedFamily(
         "pcie", link.name, link.name, link.data_bit_s, pcie.ASSUMED_PAYLOAD,
@@ -115,22 +115,22 @@ def _pcie(text: str, facts: Told) -> StatedFamily:
     )  # fmt: skip
 
 
-def _cxl(text: str, facts: Told) -> StatedFamily:
+def _cxl(text: str, facts: StatedFacts) -> StatedFamily:
     lanes = _lanes(text, facts, unframed.CXL_LANES)
     name = f"CXL {facts['cxl']} x{lanes}"
     rate_bit_s = unframed.CXLS[facts["cxl"]].data_bit_s(lanes)
     return StatedFamily("cxl", name, name, rate_bit_s, unframed.CXL_LINE_BYTES, ("cxl", "lanes"))
 
 
-def _lanes(text: str, facts: Told, known: tuple[int, ...]) -> int:
+def _lanes(text: str, facts: StatedFacts, widths: tuple[int, ...]) -> int:
     lanes = int(facts.get("lanes", "0"))
-    if lanes not in known:
-        widths = ", ".join(f"x{one}" for one in known)
-        raise UsageError(f"network {text!r} needs a width, one of {widths}")
+    if lanes not in widths:
+        listed = ", ".join(f"x{width}" for width in widths)
+        raise UsageError(f"network {text!r} needs a width, one of {listed}")
     return lanes
 
 
-#: What families are called by their rates in Gb/s alone: by which fact, and the name that it tells.
+#: Names of families' links by their rates in Gb/s alone, with the fact that holds the name.
 BY_RATE: dict[str, tuple[str, dict[float, str]]] = {
     "infiniband": (
         "speed",
@@ -146,37 +146,38 @@ BY_RATE: dict[str, tuple[str, dict[float, str]]] = {
 ROUNDED = 0.04
 
 
-def reconciled(text: str, facts: Told) -> Told:
-    """The facts, with a rate beside another family made what it tells of that.
+def reconcile_rate(text: str, facts: StatedFacts) -> StatedFacts:
+    """Replace a rate that is stated beside another family by that family's link name.
 
     Raises:
         UsageError: the family has no such rate, or another one was named; the message offers some.
     """
     family = facts.get("family", "")
-    others = [key for key in FAMILY_OF if key in facts and key not in ("rate", "pcie-link")]
-    if "rate" not in facts or (family not in BY_RATE and len(others) != 1):
+    links = [key for key in FAMILY_OF if key in facts and key not in ("rate", "pcie-link")]
+    if "rate" not in facts or (family not in BY_RATE and len(links) != 1):
         return facts
     rate_bit_s = ethernet.rate_of(facts["rate"])
-    rest = {key: value for key, value in facts.items() if key != "rate"}
-    if others:
-        link = FAMILY_OF[others[0]](text, rest)
+    remaining = {key: value for key, value in facts.items() if key != "rate"}
+    if links:
+        link = FAMILY_OF[links[0]](text, remaining)
         key, names = BY_RATE.get(link.technology, ("", {}))
         nominal = names.get(rate_bit_s / 1e9)
-        agrees = nominal and rest.get(key) == nominal and rest.get("width", "4") == "4"
+        four_lanes = remaining.get("width", "4") == "4"
+        agrees = nominal and remaining.get(key) == nominal and four_lanes
         if agrees or abs(rate_bit_s / link.rate_bit_s - 1.0) < ROUNDED:
-            return rest
+            return remaining
         raise UsageError(
             f"network {text!r} names {link.name} and {facts['rate']}; state one network"
         )
     key, names = BY_RATE[family]
-    told = names.get(rate_bit_s / 1e9)
-    if told is None:
+    name = names.get(rate_bit_s / 1e9)
+    if name is None:
         raise UsageError(f"network {text!r}: {offered(family)}")
-    return rest | {key: told}
+    return remaining | {key: name}
 
 
 def offered(family: str) -> str:
-    """The usual rates of a family that was named without one."""
+    """Return the usual rates of a family that was named without one."""
     if family not in BY_RATE:
         return "add a rate, such as 25GbE or 100 Gb/s"
     _, names = BY_RATE[family]
@@ -184,8 +185,8 @@ def offered(family: str) -> str:
     return f"{family} needs one of its rates, e.g. {family} {max(names):g}: {rates}"
 
 
-#: By the fact that tells the family.
-FAMILY_OF: dict[str, Callable[[str, Told], StatedFamily]] = {
+#: By the fact that implies the family.
+FAMILY_OF: dict[str, Callable[[str, StatedFacts], StatedFamily]] = {
     "rate": _ethernet,
     "speed": _infiniband,
     "omni-path": _omni_path,

@@ -1,4 +1,4 @@
-"""What InfiniBand and Omni-Path can carry per direction: lanes, coding, packet headers.
+"""Ceilings of InfiniBand and Omni-Path per direction: lanes, coding, packet headers.
 
 A packet is the MTU with the headers of the reliable connection's middle packets; only the
 first one of a message has an RDMA header as well.
@@ -48,7 +48,7 @@ MTUS = PATH_MTUS
 WIDTHS = (1, 2, 4, 8, 12)
 
 _8B10B = CodingShare(8, 10, "8b/10b")
-#: Where FEC is on it replaces this: 512 bits, transcoded to 514, in code words of 528 (EDR).
+#: FEC, if on, replaces this: 512 bits, transcoded to 514, in code words of 528 (EDR).
 #: 512 ÷ 528 is 64 ÷ 66, so the data rate is the same.
 _64B66B = CodingShare(64, 66, "64b/66b")
 _TRANSCODED = CodingShare(256, 257, "256b/257b")
@@ -90,15 +90,15 @@ class IbLink(msgspec.Struct, frozen=True):
 
 
 def ib_link(name: str) -> IbLink | Skipped:
-    """The link that ``4x EDR`` (in the kernel's words ``4X EDR``) names."""
-    found = _LINK.fullmatch(name.strip())
-    if found and found[2].upper() in SPEEDS and int(found[1]) in WIDTHS:
-        return IbLink(found[2].upper(), int(found[1]))
+    """Return the link that ``4x EDR`` (in the kernel's words ``4X EDR``) names."""
+    match = _LINK.fullmatch(name.strip())
+    if match and match[2].upper() in SPEEDS and int(match[1]) in WIDTHS:
+        return IbLink(match[2].upper(), int(match[1]))
     return Skipped(f"{name!r} is no InfiniBand link (such as 4x EDR)")
 
 
 def ceiling(network: Network) -> Ceiling | Skipped:
-    """The most payload per direction of reliable connections, from the data rate."""
+    """Return the most payload per direction of reliable connections, from the data rate."""
     network = at_data_rate(network)
     mtu = network.mtu_bytes
     packet = Packet(payload_step(mtu, ()), wire_step(mtu, PARTS), (mtu_step(network),))
@@ -106,7 +106,7 @@ def ceiling(network: Network) -> Ceiling | Skipped:
 
 
 def at_data_rate(network: Network) -> Network:
-    """A port reports the rate of its signal; 4x FDR's 56 Gb/s carry 54.5 Gb/s of data."""
+    """Return the network at its data rate: 4x FDR's 56 Gb/s carry 54.5 Gb/s of data."""
     link, rate = ib_link(network.link), network.rate_bit_s
     if isinstance(link, Skipped) or isinstance(rate, Skipped) or link.data_bit_s >= rate:
         return network
@@ -115,7 +115,7 @@ def at_data_rate(network: Network) -> Network:
 
 
 def coding_steps(network: Network) -> tuple[CeilingStep, ...]:
-    """From the lanes to the data rate, where the link's name tells and agrees."""
+    """Return the steps from the lanes to the data rate, if the link's name implies and agrees."""
     if network.link == "OPA100":
         return OPA100_CODING.steps_to(network, OPA100_LANES)
     link = ib_link(network.link)
@@ -131,13 +131,13 @@ OMNI_PATH_MTUS = (*MTUS, 8192, 10240)
 #: Data rate of a generation of Omni-Path per direction in bit/s.
 OMNI_PATHS: dict[str, float] = {"OPA100": 100e9, "CN5000": 400e9}
 
-#: Lanes and coding where they are public.
+#: Lanes and coding, as far as they are public.
 OPA100_LANES = 4
 OPA100_CODING = Coding(25.78125e9, (CodingShare(1024, 1056, "LTP: types, CRC, credit"),))
 
 
 def omni_path(network: Network) -> Ceiling | Skipped:
-    """The most payload per direction of verbs' reliable connection, the leanest protocol."""
+    """Return the most payload per direction of verbs' reliable connection, the leanest protocol."""
     mtu = network.mtu_bytes
     used = mtu + sum(size for _, size in OMNI_PATH_PARTS)
     padding = ("padding to whole flits", -used % FLIT_BYTES)

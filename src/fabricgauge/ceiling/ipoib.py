@@ -1,11 +1,11 @@
-"""What TCP over IPoIB can carry per direction: IP packets on InfiniBand or Omni-Path.
+"""Ceilings of TCP over IPoIB per direction: IP packets on InfiniBand or Omni-Path.
 
 In datagram mode an IP packet is one packet of the link, an unreliable datagram. In connected mode
 it is a message of a reliable connection, which the adapter cuts into packets of the path MTU.
-Nothing tells that MTU: the link's largest stands for it. Nor is a global route header counted,
-which only multicast and routed packets have. Where the mode is not known the sum is connected
-mode's, and where the link is not known Omni-Path's: theirs are the fewest bytes beyond payload,
-and a ceiling must not be too low.
+That MTU is unknown: the link's largest stands for it. A global route header does not count
+either, since only multicast and routed packets have one. If the mode is unknown, the sum is
+connected mode's, and if the link is unknown, Omni-Path's: they have the fewest bytes beyond
+payload, and a ceiling must not be too low.
 
 Sources: RFC 4391 section 6 (encapsulation header) and RFC 4755 sections 4 and 5 (the same in
 connected mode, larger MTUs); InfiniBand Architecture Specification Volume 1 Release 1.4, 9.2
@@ -34,7 +34,7 @@ USUAL_OMNI_PATH_MTU = infiniband.OMNI_PATH_MTUS[-1] - ENCAPSULATION_BYTES
 
 
 class _Below(msgspec.Struct, frozen=True):
-    """The link below IP: its largest packet, what each has beyond payload, and its padding."""
+    """The link below IP: its largest packet, the bytes beyond payload, and its padding."""
 
     name: str
     largest_bytes: int
@@ -55,7 +55,7 @@ _OMNI_PATH = _Below(
 
 
 def ceiling(network: Network) -> Ceiling | Skipped:
-    """The most TCP payload per direction; the line rate is no more than the link's data rate."""
+    """Return the most TCP payload per direction, at most at the link's data rate."""
     link = infiniband.ib_link(network.link)
     below = _OMNI_PATH if isinstance(link, Skipped) else _INFINIBAND
     network = infiniband.at_data_rate(network)
@@ -66,20 +66,20 @@ def ceiling(network: Network) -> Ceiling | Skipped:
 
 
 def _on_the_wire(network: Network, below: _Below) -> tuple[CeilingStep, tuple[CeilingStep, ...]]:
-    """All that the link carries for one IP packet, and the step that cuts it."""
+    """Return all that the link carries for one IP packet, and the step that cuts it."""
     message = network.mtu_bytes + ENCAPSULATION_BYTES
     is_datagram = network.mode == "datagram" and message <= below.largest_bytes
     packets = math.ceil(message / below.largest_bytes)
     times = "" if packets == 1 else f"{packets} × "
     parts = (
         ("IPoIB", ENCAPSULATION_BYTES),
-        *((f"{times}{what}", packets * size) for what, size in below.parts),
+        *((f"{times}{name}", packets * size) for name, size in below.parts),
         *((("DETH", DETH_BYTES),) if is_datagram else ()),
         (f"padding to whole {below.granule}", -message % below.granule_bytes),
     )
     mode = "" if network.mode else "connected mode assumed: not known; "
     link = "" if network.link else "Omni-Path assumed: not known; "
-    one = "packet" if packets == 1 else "packets"
-    told = f"{mode}{link}{below.name}'s largest; an IP packet goes in {packets} {one}"
-    cut = CeilingStep("path MTU", told, below.largest_bytes, "bytes")
+    noun = "packet" if packets == 1 else "packets"
+    expression = f"{mode}{link}{below.name}'s largest; an IP packet goes in {packets} {noun}"
+    cut = CeilingStep("path MTU", expression, below.largest_bytes, "bytes")
     return wire_step(network.mtu_bytes, parts), () if is_datagram else (cut,)

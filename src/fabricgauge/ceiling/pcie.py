@@ -1,9 +1,9 @@
-"""What a PCI Express link can carry per direction: generation, width, packet headers.
+"""Ceilings of a PCI Express link per direction: generation, width, packet headers.
 
 The packet is the largest that the link passes (MPS) with a header of three double words,
-the least there is: read completions have it, and so have writes to addresses below 4 GiB,
+the smallest one: read completions have it, and so have writes to addresses below 4 GiB,
 which Linux's IOMMU hands out first. Acknowledgements, credits and skip ordered sets are
-not taken off. So the limit may be a few percent too high, and is never too low. Where PCI Express
+not taken off. So the limit may be a few percent too high, and is never too low. If PCI Express
 is the network itself, its MTU is the payload size (MPS).
 
 Sources: PCI Express Base Specification Revision 5.0, 2.2 (headers), 3.6 (sequence number,
@@ -38,15 +38,15 @@ _TOKENS: tuple[Part, ...] = (("STP with sequence number", 4), _HEADER, ("LCRC", 
 
 
 class PcieGeneration(msgspec.Struct, frozen=True):
-    """Lane and coding of one generation; ``parts`` is what a packet has beyond payload."""
+    """Lane and coding of one generation; ``parts`` are a packet's bytes beyond payload."""
 
     coding: Coding
     parts: tuple[Part, ...]
 
 
-#: The HotI 2025 tutorial's table gives both directions together and, though it says that
-#: encoding is not included, has it taken off for 1.x and 2.x (2.5 GT/s: 250 MB/s each way)
-#: and left on from 3.0 (8 GT/s: 1 GB/s each way; 985 MB/s are left).
+#: The HotI 2025 tutorial's table gives both directions together. By its text encoding is not
+#: included, but it is taken off for 1.x and 2.x (2.5 GT/s: 250 MB/s each way)
+#: and included from 3.0 on (8 GT/s: 1 GB/s each way; 985 MB/s without it).
 GENERATIONS: dict[str, PcieGeneration] = {
     "1.0": PcieGeneration(Coding(2.5e9, (_8B10B,), "GT/s"), _SYMBOLS),
     "2.0": PcieGeneration(Coding(5e9, (_8B10B,), "GT/s"), _SYMBOLS),
@@ -70,7 +70,7 @@ _NAME = re.compile(r"pcie\s*(\d\.\d)\s*x(\d+)(?:\s*mps\s*(\d+))?", re.IGNORECASE
 
 
 class PcieCapacity(msgspec.Struct, frozen=True):
-    """One link; ``payload_bytes`` is its MPS, ``assumed`` where that was not stated."""
+    """One link; ``payload_bytes`` is its MPS, ``assumed`` if that was not stated."""
 
     generation: str
     lanes: int
@@ -102,7 +102,7 @@ class PcieCapacity(msgspec.Struct, frozen=True):
         return self.data_bit_s / 8 * payload.value / wire.value
 
     def limit_steps(self) -> tuple[CeilingStep, ...]:
-        """The sum of what this link lets through to an adapter behind it."""
+        """Return the sum of this link's payload to an adapter behind it."""
         payload, wire = self.packet
         mps = f"{payload.value:g}" + (" (MPS assumed: not stated)" if self.assumed else " (MPS)")
         limit = CeilingStep(
@@ -112,17 +112,17 @@ class PcieCapacity(msgspec.Struct, frozen=True):
             self.payload_bytes_per_s, "bytes/s per direction",
         )  # fmt: skip
         coded = tuple(
-            CeilingStep(f"{self.name} {one.label}", one.expression, one.value, one.unit)
-            for one in self.coding_steps
+            CeilingStep(f"{self.name} {step.label}", step.expression, step.value, step.unit)
+            for step in self.coding_steps
         )
         return (*coded, limit)
 
 
 def pcie_link(name: str) -> PcieCapacity | Skipped:
-    """The link that ``PCIe 3.0 x8`` or ``PCIe 3.0 x8 MPS 256`` names."""
-    found = _NAME.fullmatch(name.strip())
-    if found and found[1] in GENERATIONS and int(found[2]) in LANES:
-        stated = int(found[3]) if found[3] else ASSUMED_PAYLOAD
+    """Return the link that ``PCIe 3.0 x8`` or ``PCIe 3.0 x8 MPS 256`` names."""
+    match = _NAME.fullmatch(name.strip())
+    if match and match[1] in GENERATIONS and int(match[2]) in LANES:
+        stated = int(match[3]) if match[3] else ASSUMED_PAYLOAD
         if stated in PAYLOADS:
-            return PcieCapacity(found[1], int(found[2]), stated, assumed=not found[3])
+            return PcieCapacity(match[1], int(match[2]), stated, assumed=not match[3])
     return Skipped(f"{name!r} is no PCIe link (such as PCIe 3.0 x8 MPS 256)")

@@ -1,35 +1,35 @@
-"""The network that a user states for figures measured elsewhere."""
+"""Build the network that a user states for figures measured elsewhere."""
 
 import re
 from typing import TypeVar
 
 from fabricgauge.ceiling import ethernet, infiniband, pcie
-from fabricgauge.ceiling.families import FAMILY_OF, TCP, StatedFamily, offered, reconciled
-from fabricgauge.ceiling.words import EXPECTED, Told, known_names, told
+from fabricgauge.ceiling.families import FAMILY_OF, TCP, StatedFamily, offered, reconcile_rate
+from fabricgauge.ceiling.words import EXPECTED, StatedFacts, known_names, parse_statement
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Network
 
 __all__ = ["known_names", "stated_network"]
 
-#: All addresses of the stated IP version, by the version; none where no IP is spoken.
+#: All addresses of the stated IP version, by the version; none without IP.
 SUBNETS = {"4": "0.0.0.0/0", "6": "::/0", "": ""}
 
 T = TypeVar("T")
 
 
 def stated_network(text: str) -> Network:
-    """The network that ``text`` states: a name and options, in any order and case.
+    """Return the network that ``text`` states: a name and options, in any order and case.
 
-    It has no members; what was not stated is the technology's usual value and named in
+    It has no members. A value that was not stated is the technology's usual one and named in
     ``assumed``.
 
     Raises:
-        UsageError: with what was not understood, what was expected and what is known.
+        UsageError: a word or value is unknown; the message lists what is known.
     """
-    facts = told(text)
+    facts = parse_statement(text)
     framing = facts.pop("framing", "") if "transport" not in facts else ""
     facts.pop("framing", "")
-    facts = reconciled(text, facts)
+    facts = reconcile_rate(text, facts)
     stated = FAMILY_OF[_family(text, facts)](text, facts)
     _refuse_unused(text, facts, stated)
     # Linux's TCP has timestamps on, an iWARP adapter's own TCP off.
@@ -54,7 +54,7 @@ def stated_network(text: str) -> Network:
     )
 
 
-def _family(text: str, facts: Told) -> str:
+def _family(text: str, facts: StatedFacts) -> str:
     present = [key for key in FAMILY_OF if key in facts]
     if len(present) == 2 and present[1] == "pcie-link" and present[0] not in ("nvlink", "cxl"):
         return present[0]
@@ -62,12 +62,12 @@ def _family(text: str, facts: Told) -> str:
         lacking = offered(facts.get("family", "")) if facts else EXPECTED
         raise UsageError(f"network {text!r} names no network of a known rate; {lacking}")
     if len(present) > 1:
-        both = " and ".join(facts[key] for key in present)
-        raise UsageError(f"network {text!r} names {both}; state one network")
+        names = " and ".join(facts[key] for key in present)
+        raise UsageError(f"network {text!r} names {names}; state one network")
     return present[0]
 
 
-def _refuse_unused(text: str, facts: Told, stated: StatedFamily) -> None:
+def _refuse_unused(text: str, facts: StatedFacts, stated: StatedFamily) -> None:
     unused = [key for key in facts if key not in (*stated.uses, "name")]
     family = facts.get("family")
     if family and family != stated.technology:
@@ -79,14 +79,14 @@ def _refuse_unused(text: str, facts: Told, stated: StatedFamily) -> None:
         raise UsageError(f"network {text!r}: {words} means nothing for {stated.name}; {mend}")
 
 
-def _mtu(text: str, facts: Told, stated: StatedFamily) -> int:
+def _mtu(text: str, facts: StatedFacts, stated: StatedFamily) -> int:
     key = "mps" if stated.technology == "pcie" else "mtu"
     if key not in facts:
         return stated.usual_mtu
     mtu = _count(text, key, facts[key])
     if stated.mtus and mtu not in stated.mtus:
-        known = ", ".join(map(str, stated.mtus))
-        raise UsageError(f"network {text!r}: {stated.name} has no {key} of {mtu}; known: {known}")
+        listed = ", ".join(map(str, stated.mtus))
+        raise UsageError(f"network {text!r}: {stated.name} has no {key} of {mtu}; known: {listed}")
     rdma_mtu = stated.least_mtu == ethernet.LEAST_MTU and mtu in infiniband.MTUS
     if not rdma_mtu and not stated.least_mtu <= mtu <= 65535:
         raise UsageError(
@@ -95,27 +95,27 @@ def _mtu(text: str, facts: Told, stated: StatedFamily) -> int:
     return mtu
 
 
-def _assumed(facts: Told, stated: StatedFamily) -> tuple[str, ...]:
+def _assumed(facts: StatedFacts, stated: StatedFamily) -> tuple[str, ...]:
     mtu = () if "mtu" in facts or (stated.technology == "pcie" and "mps" in facts) else ("mtu",)
     return (*mtu, *(key for key in TCP if key in stated.uses and key not in facts))
 
 
-def _choice(text: str, key: str, said: str, choices: dict[str, T]) -> T:
-    if said not in choices:
+def _choice(text: str, key: str, value: str, choices: dict[str, T]) -> T:
+    if value not in choices:
         raise UsageError(
-            f"network {text!r}: {key}={said}; expected {' or '.join(filter(None, choices))}"
+            f"network {text!r}: {key}={value}; expected {' or '.join(filter(None, choices))}"
         )
-    return choices[said]
+    return choices[value]
 
 
-def _host_link(text: str, facts: Told, stated: StatedFamily) -> str:
-    """As ``pcie=3x8`` or in words (``pcie 3.0 x8``) beside the network's own name."""
+def _host_link(text: str, facts: StatedFacts, stated: StatedFamily) -> str:
+    """Return the adapter's link, stated as ``pcie=3x8`` or in words (``pcie 3.0 x8``)."""
     if "pcie" not in stated.uses or not {"pcie", "pcie-link", "lanes", "mps"} & set(facts):
         return ""
     generation, lanes = facts.get("pcie-link"), facts.get("lanes")
     if "pcie" in facts:
-        found = re.fullmatch(r"(?:gen)?(\d)(?:\.\d)?x(\d{1,3})", facts["pcie"])
-        generation, lanes = (f"{found[1]}.0", found[2]) if found else (facts["pcie"], "")
+        match = re.fullmatch(r"(?:gen)?(\d)(?:\.\d)?x(\d{1,3})", facts["pcie"])
+        generation, lanes = (f"{match[1]}.0", match[2]) if match else (facts["pcie"], "")
     mps = f" MPS {facts['mps']}" if "mps" in facts else ""
     link = f"PCIe {generation or '?'} x{lanes or '?'}{mps}"
     if not isinstance(pcie.pcie_link(link), pcie.PcieCapacity):
@@ -127,10 +127,10 @@ def _host_link(text: str, facts: Told, stated: StatedFamily) -> str:
     return link
 
 
-def _count(text: str, key: str, said: str, most: int = 1 << 20) -> int:
-    if found := re.fullmatch(r"([1-9][0-9]?)k", said):  # 4k of RDMA is 4096, 9k of frames 9000
-        binary = int(found[1]) * 1024
-        said = str(binary if binary in infiniband.MTUS else int(found[1]) * 1000)
-    if not re.fullmatch(r"[0-9]{1,7}", said) or not 1 <= int(said) <= most:
-        raise UsageError(f"network {text!r}: {key}={said}; expected a whole number, 1 to {most}")
-    return int(said)
+def _count(text: str, key: str, value: str, most: int = 1 << 20) -> int:
+    if match := re.fullmatch(r"([1-9][0-9]?)k", value):  # 4k of RDMA is 4096, 9k of frames 9000
+        binary = int(match[1]) * 1024
+        value = str(binary if binary in infiniband.MTUS else int(match[1]) * 1000)
+    if not re.fullmatch(r"[0-9]{1,7}", value) or not 1 <= int(value) <= most:
+        raise UsageError(f"network {text!r}: {key}={value}; expected a whole number, 1 to {most}")
+    return int(value)

@@ -1,6 +1,6 @@
-"""Networks with a known rate but unknown packets: nothing, or only flit framing, is taken off.
+"""Ceilings of networks with a known rate but unknown packets: at most flit framing is taken off.
 
-EFA: the packets of SRD and what the cloud wraps them in are not public. Instances with several
+EFA: the packets of SRD and the cloud's encapsulation are not public. Instances with several
 cards (p4d has 4, p5 has 32 of 100 Gb/s) are several rails. Sources: Amazon EC2 documentation,
 network specifications of accelerated and HPC instances (cards and Gb/s); "Network MTU" there
 (9001). The tutorial has 100 Gb/s (first generation, 2018), 170 Gb/s (second, 2020) and 200 Gb/s
@@ -15,7 +15,7 @@ without Ethernet header). The tutorial's table has 200 Gb/s for "Slingshot10/11"
 switch's port; an adapter of Slingshot-10 has 100 Gb/s.
 
 NVLink: NVIDIA publishes the rate of a link, not the format of its packets. The Pascal paper below
-tells of 16-byte flits, up to 16 of data after one of header (94 %), but later links run a little
+describes 16-byte flits, up to 16 of data after one of header (94 %), but later links run a little
 above their nominal rate (a V100's reports 25.78 GB/s), so the nominal rate is the bound. A pair of
 GPUs has the links that join it: all of one GPU through NVSwitch, fewer in a mesh (DGX-1: one or
 two); the number of links is that of rails. Sources: Foley and Danskin, "Ultra-Performance Pascal
@@ -50,7 +50,7 @@ EFA_MTU = 9001
 
 
 def efa(network: Network) -> Ceiling | Skipped:
-    """The line rate of the cards: too high by what packets need, never too low."""
+    """Return the line rate of the cards: too high by the packets' headers, never too low."""
     return ceiling_of(network, "EFA line rate (headers not taken off)", bare(network, _NOT_PUBLIC))
 
 
@@ -64,7 +64,7 @@ _NOT_PUBLIC = "the packets' format is not public, nothing is taken off"
 
 
 def slingshot(network: Network) -> Ceiling | Skipped:
-    """The most payload per direction; for Slingshot-11 the line rate itself."""
+    """Return the most payload per direction; for Slingshot-11 the line rate itself."""
     if network.link == "Slingshot-10":
         return ethernet.roce_v2(network, "Slingshot-10 line rate (RoCE v2)")
     medium = f"{network.link or 'Slingshot'} line rate (headers not taken off)"
@@ -97,15 +97,15 @@ NVLINK_PACKET_BYTES = 256
 
 
 def nvlink(network: Network) -> Ceiling | Skipped:
-    """The nominal rate of the links per direction; ``rails`` is how many join the pair."""
+    """Return the nominal rate of the links per direction; ``rails`` join the pair."""
     medium = f"{network.link or 'NVLink'} rate (headers not taken off)"
-    known = NVLINKS.get(network.link)
-    coding = known.coding.steps_to(network, known.lanes) if known else ()
+    generation = NVLINKS.get(network.link)
+    coding = generation.coding.steps_to(network, generation.lanes) if generation else ()
     return ceiling_of(network, medium, bare(network, _NOT_PUBLIC), coding)
 
 
 def simulated(network: Network) -> Ceiling | Skipped:
-    """The stated rate itself."""
+    """Return the stated rate itself."""
     why = "a fluid model has no packets, nothing is taken off"
     return ceiling_of(network, "simulated link rate", bare(network, why))
 
@@ -124,7 +124,7 @@ CXLS: dict[str, Coding] = {
 #: Links of x16, x8 and x4, and x2 and x1 in degraded mode (Revision 3.1, 6.4).
 CXL_LANES = (1, 2, 4, 8, 16)
 
-#: A cache line, which is what CXL moves.
+#: A cache line, the unit that CXL moves.
 CXL_LINE_BYTES = 64
 
 _LINK = re.compile(r"cxl (\d\.\d) x(\d+)", re.IGNORECASE)
@@ -132,10 +132,10 @@ _SLOTS = "headers in the flits' slots are not taken off"
 
 
 def cxl(network: Network) -> Ceiling | Skipped:
-    """The most that flits' slots carry per direction; ``Network.link`` is e.g. CXL 2.0 x16."""
-    found = _LINK.fullmatch(network.link.strip())
-    if not found or found[1] not in CXLS or int(found[2]) not in CXL_LANES:
+    """Return the flits' slots per direction; ``Network.link`` is e.g. CXL 2.0 x16."""
+    match = _LINK.fullmatch(network.link.strip())
+    if not match or match[1] not in CXLS or int(match[2]) not in CXL_LANES:
         return Skipped(f"{network.name}: {network.link!r} is no CXL link (such as CXL 2.0 x16)")
-    coding = CXLS[found[1]].steps(int(found[2]))
+    coding = CXLS[match[1]].steps(int(match[2]))
     medium = f"{network.link} data rate (slots' headers not taken off)"
     return ceiling_of(network, medium, bare(network, _SLOTS), coding)

@@ -1,4 +1,4 @@
-"""The words by which a person states a network, and what each of them tells.
+"""Parse the words by which a person states a network.
 
 A word is a row of ``WORDS``. Words come in any order and in any case; blanks within one
 (``100 GbE``, ``pcie 3.0 x8``, ``nvlink 4``) are allowed.
@@ -12,7 +12,7 @@ from fabricgauge.ceiling import ethernet, infiniband, pcie, unframed
 from fabricgauge.model.errors import UsageError
 
 #: Facts by name (``rate``, ``speed``, ``mtu``), each as text.
-Told = dict[str, str]
+StatedFacts = dict[str, str]
 
 #: Options and what they expect, for messages and docs.
 OPTIONS: dict[str, str] = {
@@ -26,14 +26,14 @@ OPTIONS: dict[str, str] = {
     "name": "what reports call the network, without blanks",
 }
 
-#: What may stand between two words.
+#: Characters between two words.
 _BETWEEN = " ,/;+\t\r\n"
 
-_Tells = Callable[[re.Match[str]], Told | None]
+_FactsOf = Callable[[re.Match[str]], StatedFacts | None]
 
 
 def known_names() -> tuple[str, ...]:
-    """Statements of every network that is known, in their usual spelling."""
+    """Return statements of every known network, in their usual spelling."""
     return (
         *ethernet.RATES,
         *("100GbE roce", "100GbE roce-v1", "10GbE iwarp", "edr ipoib", "opa100 ipoib"),
@@ -51,62 +51,62 @@ def known_names() -> tuple[str, ...]:
 EXPECTED = "expected e.g. '25GbE mtu=9000', '100GbE roce', edr, hdr100, opa100 or efa-200"
 
 
-def _meant(unknown: str) -> str:
-    """The known words that an unknown one is like, or a few examples."""
-    known = (*known_names(), *(f"{key}=" for key in OPTIONS), "infiniband", "ethernet", "iwarp")
+def _suggest(unknown: str) -> str:
+    """Suggest known words that resemble an unknown one, or a few examples."""
+    names = (*known_names(), *(f"{key}=" for key in OPTIONS), "infiniband", "ethernet", "iwarp")
     word = re.sub(r"=.*", "=", unknown.lower())
-    near = get_close_matches(word, [one.lower() for one in known], n=3, cutoff=0.6)
+    near = get_close_matches(word, [name.lower() for name in names], n=3, cutoff=0.6)
     return f"did you mean {' or '.join(near)}?" if near else EXPECTED
 
 
-def told(text: str) -> Told:
-    """All that the words of ``text`` tell.
+def parse_statement(text: str) -> StatedFacts:
+    """Return the facts that the words of ``text`` state.
 
     Raises:
-        UsageError: a word that is not known, or two that contradict each other.
+        UsageError: a word is unknown, or two contradict each other.
     """
-    found: Told = {}
+    all_facts: StatedFacts = {}
     for word, facts in _words(text):
         for key, value in facts.items():
-            if found.setdefault(key, value) != value:
+            if all_facts.setdefault(key, value) != value:
                 raise UsageError(
-                    f"network {text!r}: {word!r} says {key} {value}, another word"
-                    f" {found[key]}; state one of them"
+                    f"network {text!r}: {word!r} states {key} {value}, another word"
+                    f" {all_facts[key]}; state one of them"
                 )
-    return found
+    return all_facts
 
 
-def _words(text: str) -> Iterator[tuple[str, Told]]:
-    rest = text.strip(_BETWEEN)
-    while rest:
-        word, facts = _first(rest, text)
+def _words(text: str) -> Iterator[tuple[str, StatedFacts]]:
+    remaining = text.strip(_BETWEEN)
+    while remaining:
+        word, facts = _first(remaining, text)
         yield word, facts
-        rest = rest[len(word) :].lstrip(_BETWEEN)
+        remaining = remaining[len(word) :].lstrip(_BETWEEN)
 
 
-def _first(rest: str, text: str) -> tuple[str, Told]:
-    if in_bytes := _BYTES.match(rest):
+def _first(remaining: str, text: str) -> tuple[str, StatedFacts]:
+    if in_bytes := _BYTES.match(remaining):
         bits = f"{float(in_bytes[1]) * 8:g} {in_bytes[2].upper()}b/s"
         raise UsageError(f"network {text!r}: {in_bytes[0]} counts bytes; did you mean {bits}?")
-    for pattern, tells in WORDS:
-        match = pattern.match(rest)
-        facts = tells(match) if match else None
+    for pattern, facts_of in WORDS:
+        match = pattern.match(remaining)
+        facts = facts_of(match) if match else None
         if match and facts is not None:
             return match[0], facts
-    unknown = re.split(r"[\s,/;+]", rest, maxsplit=1)[0]
-    raise UsageError(f"network {text!r}: {unknown!r} is not understood; {_meant(unknown)}")
+    unknown = re.split(r"[\s,/;+]", remaining, maxsplit=1)[0]
+    raise UsageError(f"network {text!r}: {unknown!r} is not understood; {_suggest(unknown)}")
 
 
-def _option(match: re.Match[str]) -> Told | None:
+def _option(match: re.Match[str]) -> StatedFacts | None:
     key = match[1].lower()
     return {key: match[2] if key == "name" else match[2].lower()} if key in OPTIONS else None
 
 
-#: A rate that is said to be Ethernet's; another may be a cap, which counts less than the wire has.
+#: A rate that is stated as Ethernet's; another may be a cap, which counts fewer bytes.
 _FRAMED = re.compile(r"(?:b?e|ige)$|ethernet", re.IGNORECASE)
 
 
-def _rate(match: re.Match[str]) -> Told | None:
+def _rate(match: re.Match[str]) -> StatedFacts | None:
     unit = (match[2] or "g").lower()
     stated_bit_s = float(match[1]) * {"m": 1e6, "g": 1e9, "t": 1e12}[unit]
     if stated_bit_s < 1e6:
@@ -115,45 +115,45 @@ def _rate(match: re.Match[str]) -> Told | None:
     return {"rate": ethernet.rate_name(stated_bit_s), **framed}
 
 
-def _speed(match: re.Match[str]) -> Told:
+def _speed(match: re.Match[str]) -> StatedFacts:
     return {"speed": match[2].upper()} | ({"width": str(int(match[1]))} if match[1] else {})
 
 
-def _speed_at_rate(match: re.Match[str]) -> Told | None:
-    """``hdr100``: as many lanes as give that rate, which such names may round (``fdr56``)."""
+def _speed_at_rate(match: re.Match[str]) -> StatedFacts | None:
+    """Return the lanes of ``hdr100``, which give that rate; such names may round (``fdr56``)."""
     speed = match[1].upper()
     lanes = float(match[2]) * 1e9 / infiniband.SPEEDS[speed].data_bit_s(1)
-    whole = round(lanes)
-    fits = whole in infiniband.WIDTHS and abs(lanes - whole) < 0.03 * whole
-    return {"speed": speed, "width": str(whole)} if fits else None
+    whole_lanes = round(lanes)
+    fits = whole_lanes in infiniband.WIDTHS and abs(lanes - whole_lanes) < 0.03 * whole_lanes
+    return {"speed": speed, "width": str(whole_lanes)} if fits else None
 
 
-def _said(**facts: str) -> _Tells:
+def _constant(**facts: str) -> _FactsOf:
     return lambda match: facts
 
 
-def _number(key: str) -> _Tells:
+def _number(key: str) -> _FactsOf:
     return lambda match: {key: str(int(match[1]))}
 
 
-def _name(key: str, prefix: str, known: Collection[str]) -> _Tells:
-    def tells(match: re.Match[str]) -> Told | None:
+def _name(key: str, prefix: str, names: Collection[str]) -> _FactsOf:
+    def facts_of(match: re.Match[str]) -> StatedFacts | None:
         name = f"{prefix}{match[1]}"
-        return {key: name} if name in known else None
+        return {key: name} if name in names else None
 
-    return tells
+    return facts_of
 
 
-def _revision(key: str, known: Collection[str]) -> _Tells:
-    """A revision with its width; PCIe's minor numbers (3.1) do not change its rate."""
+def _revision(key: str, revisions: Collection[str]) -> _FactsOf:
+    """Return a revision with its width; PCIe's minor numbers (3.1) do not change its rate."""
 
-    def tells(match: re.Match[str]) -> Told | None:
+    def facts_of(match: re.Match[str]) -> StatedFacts | None:
         minor = match[2] if match[2] and key == "cxl" else "0"
         name = f"{match[1]}.{minor}"
         lanes = {"lanes": str(int(match[3]))} if match[3] else {}
-        return {key: name} | lanes if name in known else None
+        return {key: name} | lanes if name in revisions else None
 
-    return tells
+    return facts_of
 
 
 _NUMBER = r"(\d{1,4}(?:\.\d{1,3})?)"
@@ -163,19 +163,19 @@ _UNIT = r"b?e|ige|igabits?(?:/s|\s+per\s+second)?|b(?:its?)?(?:/s(?:ec)?|ps)?|"
 _SPEED = "|".join(sorted(infiniband.SPEEDS, key=len, reverse=True))
 _REVISION = r"[\s-]*(?:gen\s*)?(\d)(?:\.(\d))?(?:\s*x\s*(\d{1,3}))?"
 
-#: What a word looks like, and what it tells; None where its number is none of the known.
-_ROWS: tuple[tuple[str, _Tells], ...] = (
+#: The pattern of a word, and the facts that it states; None if its number is unknown.
+_ROWS: tuple[tuple[str, _FactsOf], ...] = (
     (r"([a-z]+)\s*[=:]\s*([^\s,]+)", _option),
     (r"mtu\s*(\d{3,5}|\d{1,2}k)", lambda match: {"mtu": match[1].lower()}),
-    (r"jumbo(?:\s*frames?)?", _said(mtu="9000")),
+    (r"jumbo(?:\s*frames?)?", _constant(mtu="9000")),
     (rf"{_NUMBER}\s*([mgt])(?:{_UNIT})(?:\s*ethernet)?", _rate),
-    (r"ethernet|eth|tcp(?:/ip)?", _said(transport="ethernet")),
-    (r"roce[\s-]*v?1", _said(transport="roce-v1")),
-    (r"roce(?:[\s-]*v?2)?", _said(transport="roce-v2")),
-    (r"iwarp", _said(transport="iwarp")),
-    (r"ipoib", _said(transport="ipoib")),
+    (r"ethernet|eth|tcp(?:/ip)?", _constant(transport="ethernet")),
+    (r"roce[\s-]*v?1", _constant(transport="roce-v1")),
+    (r"roce(?:[\s-]*v?2)?", _constant(transport="roce-v2")),
+    (r"iwarp", _constant(transport="iwarp")),
+    (r"ipoib", _constant(transport="ipoib")),
     (r"(datagram|connected)", lambda match: {"mode": match[1].lower()}),
-    (r"infiniband|ib", _said(family="infiniband")),
+    (r"infiniband|ib", _constant(family="infiniband")),
     (rf"({_SPEED})[\s-]?(\d{{2,4}})(?:\s*g(?:{_UNIT}))?", _speed_at_rate),
     (rf"(?:(\d{{1,2}})x[\s-]?)?({_SPEED})", _speed),
     (r"(\d{1,2})x", _number("width")),
@@ -184,15 +184,15 @@ _ROWS: tuple[tuple[str, _Tells], ...] = (
         rf"(?:omni[\s-]?path[\s-]*|opa[\s-]*)(100)(?:\s*g(?:{_UNIT}))?",
         _name("omni-path", "OPA", infiniband.OMNI_PATHS),
     ),
-    (r"omni[\s-]?path|opx|opa", _said(family="omni-path")),
+    (r"omni[\s-]?path|opx|opa", _constant(family="omni-path")),
     (r"cn(\d{4})", _name("omni-path", "CN", infiniband.OMNI_PATHS)),
     (
         r"(?:slingshot|ss)[\s-]*(\d{2})",
         _name("slingshot", "Slingshot-", unframed.SLINGSHOTS),
     ),
-    (r"slingshot|ss", _said(family="slingshot")),
+    (r"slingshot|ss", _constant(family="slingshot")),
     (rf"efa[\s-]*(\d{{2,4}})(?:\s*g(?:{_UNIT}))?", _name("efa", "EFA-", unframed.EFA_CARDS)),
-    (r"efa", _said(family="efa")),
+    (r"efa", _constant(family="efa")),
     (r"nvlink[\s-]*(\d)(?:\.0)?", _name("nvlink", "NVLink ", unframed.NVLINKS)),
     (rf"pci(?:e|-e|\s?express){_REVISION}", _revision("pcie-link", pcie.GENERATIONS)),
     (rf"cxl{_REVISION}", _revision("cxl", unframed.CXLS)),
@@ -200,5 +200,6 @@ _ROWS: tuple[tuple[str, _Tells], ...] = (
 )
 
 WORDS = tuple(
-    (re.compile(rf"(?:{pattern})(?=[\s,/;+]|$)", re.IGNORECASE), tells) for pattern, tells in _ROWS
+    (re.compile(rf"(?:{pattern})(?=[\s,/;+]|$)", re.IGNORECASE), facts_of)
+    for pattern, facts_of in _ROWS
 )
