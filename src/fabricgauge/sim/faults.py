@@ -1,4 +1,4 @@
-"""What is to be wrong with a simulated cluster, as people write it and as values.
+"""Faults of a simulated cluster, as people write them and as values.
 
 rate NODE FACTOR                     both ways of the node's link
 rate-out NODE FACTOR                 from the node into the network; -in: back
@@ -23,12 +23,12 @@ BOTH: tuple[Way, ...] = ("out", "in")
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """One thing that is wrong; ``text`` is how it was written.
+    """One fault; ``text`` is its written form.
 
-    ``names`` are the nodes that it is about, of an ``uplink`` the group. ``figures`` stand in the
+    ``names`` are its nodes, or the group of an ``uplink``. ``figures`` stand in the
     order of its form: factors and shares of a rate (0 to 1), deviations, times in seconds.
-    ``ways`` are empty where the form has none. ``uplink`` is the number of the one link that is
-    meant, from 0; None for all.
+    ``ways`` are empty if the form has none. ``uplink`` is the number of a single link, from 0;
+    None for all.
     """
 
     text: str
@@ -43,12 +43,12 @@ class Fault(msgspec.Struct, frozen=True):
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """The nodes that it names; none of a group's."""
+        """The named nodes; an uplink names none."""
         return () if self.kind == "uplink" else self.names
 
 
-class _Wrong(Exception):
-    """What was expected instead."""
+class _UnexpectedWord(Exception):
+    """The message is the word that was not expected."""
 
 
 #: The largest deviation: messages that take several times as long.
@@ -59,38 +59,38 @@ _PER_SECOND = {"ns": 1e9, "us": 1e6, "µs": 1e6, "ms": 1e3, "s": 1.0}
 _UPLINK = re.compile(r"([^/]+)(?:/([0-9]{1,4}))?")
 
 
-def _between(word: str, what: str, high: float) -> float:
-    """A number above 0 and below ``high``."""
+def _between(word: str, quantity: str, high: float) -> float:
+    """Return a number above 0 and below ``high``."""
     try:
         value = float(word)
     except ValueError:
         value = 0.0
     if not 0 < value < high:
-        raise _Wrong(f"{word!r} for {what} between 0 and {high:g}")
+        raise _UnexpectedWord(f"{word!r} for {quantity} between 0 and {high:g}")
     return value
 
 
-_factor = partial(_between, what="a factor", high=1)
-_share = partial(_between, what="a share", high=1)
-_deviation = partial(_between, what="a deviation", high=_MOST_DEVIATION)
+_factor = partial(_between, quantity="a factor", high=1)
+_share = partial(_between, quantity="a share", high=1)
+_deviation = partial(_between, quantity="a deviation", high=_MOST_DEVIATION)
 
 
 def _time(word: str) -> float:
-    """Seconds, more than 0 and at most 1."""
+    """Return seconds, more than 0 and at most 1."""
     match = _TIME.fullmatch(word)
     try:
         seconds = float(match[1]) / _PER_SECOND[match[2]] if match else 0.0
     except ValueError:
         seconds = 0.0
     if not 0 < seconds <= 1:
-        raise _Wrong(f"{word!r} for a time such as +400ns or 2ms, at most 1s")
+        raise _UnexpectedWord(f"{word!r} for a time such as +400ns or 2ms, at most 1s")
     return seconds
 
 
 class FaultForm(NamedTuple):
-    """How a kind is written: as many words as ``names`` says, then a word for each of ``figures``.
+    """The written form of a kind: ``names`` words, then a word for each of ``figures``.
 
-    The last figures may be left out: ``usual`` are their values then.
+    The last figures may be omitted: ``usual`` are their values then.
     """
 
     text: str
@@ -113,39 +113,43 @@ _FORMS = {
 
 
 def parse_fault(text: str) -> Fault:
-    """The fault that ``text`` describes.
+    """Return the fault that ``text`` describes.
 
     Raises:
-        UsageError: it is not understood; the message says what was expected.
+        UsageError: the text has another form; the message has the expected one.
     """
     head, *words = text.split() or [""]
     stem, _, end = head.rpartition("-")
-    ways = tuple(one for one in BOTH if one == end)
-    kind = stem if ways else head
+    directions = tuple(way for way in BOTH if way == end)
+    kind = stem if directions else head
     form = _FORMS.get(kind)
-    if form is None or (ways and not form.has_ways):
-        known = " or ".join(repr(each.text) for each in _FORMS.values())
-        raise UsageError(f"--sim-fault {text!r:.200}: expected {known}")
+    if form is None or (directions and not form.has_ways):
+        listed = " or ".join(repr(form.text) for form in _FORMS.values())
+        raise UsageError(f"--sim-fault {text!r:.200}: expected {listed}")
     try:
-        return _fault(text, kind, form, words, (ways or BOTH) if form.has_ways else ())
-    except _Wrong as wrong:
+        return _fault(text, kind, form, words, (directions or BOTH) if form.has_ways else ())
+    except _UnexpectedWord as wrong:
         raise UsageError(
             f"--sim-fault {text!r:.200}: expected {form.text!r}, but there is {wrong}"
         ) from wrong
 
 
-def _fault(text: str, kind: str, form: FaultForm, words: list[str], ways: tuple[Way, ...]) -> Fault:
+def _fault(
+    text: str, kind: str, form: FaultForm, words: list[str], directions: tuple[Way, ...]
+) -> Fault:
     names, printed = words[: form.names], words[form.names :]
     least = len(form.figures) - len(form.usual)
     if not least <= len(printed) <= len(form.figures):
-        raise _Wrong(f"{len(words)} words after {text.split()[0]}")
+        raise _UnexpectedWord(f"{len(words)} words after {text.split()[0]}")
     if len(set(names)) < len(names):
-        raise _Wrong(f"{names[0]} twice")
+        raise _UnexpectedWord(f"{names[0]} twice")
     number = None
     if kind == "uplink":
         match = _UPLINK.fullmatch(names[0])
         if match is None:
-            raise _Wrong(f"{names[0]!r} for a group")
+            raise _UnexpectedWord(f"{names[0]!r} for a group")
         names, number = [match[1]], int(match[2]) if match[2] else None
     read = tuple(figure(word) for figure, word in zip(form.figures, printed, strict=False))
-    return Fault(text, kind, tuple(names), read + form.usual[len(read) - least :], ways, number)
+    return Fault(
+        text, kind, tuple(names), read + form.usual[len(read) - least :], directions, number
+    )

@@ -1,4 +1,4 @@
-"""What a simulated cluster consists of, and how discovery would have found it."""
+"""A simulated cluster, and the fabric that discovery would have found."""
 
 import msgspec
 
@@ -8,12 +8,12 @@ from fabricgauge.model.topology import Topology
 
 
 class Platform(msgspec.Struct, frozen=True):
-    """A platform of SimGrid, and what the rest of the program has to know of it.
+    """A platform of SimGrid, with the facts that other folders need.
 
-    ``xml`` is its file's text; ``path`` is where that file is instead, if it is a user's own.
+    ``xml`` is its file's text; ``path`` is the place of a user's file instead.
     ``nodes`` are its hosts in the order in which ranks are placed. ``rate_bit_s`` is that of a
-    node's link per direction, as the file states it; ``origin`` says who did. ``overhead_s`` is
-    what a message costs both ends together, outside the network.
+    node's link per direction, as the file states it, with its ``origin``. ``overhead_s`` is
+    the cost of a message at both ends together, outside the network.
     """
 
     name: str
@@ -31,14 +31,14 @@ TECHNOLOGY = "simulated"
 NETWORK = "simulated"
 SUBNET = "simulated"
 
-#: A fluid model has no packets; this stands where a largest packet is asked for.
+#: A fluid model has no packets; this stands for the largest packet.
 MTU_BYTES = 4096
 
 _NONE = Skipped("a simulated node has none")
 
 
 def simulated_fabric(platform: Platform) -> Fabric:
-    """One network that joins all nodes, at the rate that the platform states per direction."""
+    """Return one network of all nodes, at the rate that the platform states per direction."""
     interface = Interface(
         name=NETWORK, driver="SimGrid", operstate="up", carrier=True,
         speed_bit_s=platform.rate_bit_s, mtu_bytes=MTU_BYTES, mac="", addresses=(), shaper=_NONE,

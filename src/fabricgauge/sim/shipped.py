@@ -1,9 +1,10 @@
-"""The clusters that come with the program: from ``fat-tree:64`` to SimGrid's platform file.
+"""Clusters that come with the program: from ``fat-tree:64`` to SimGrid's platform file.
 
 How many nodes a shape can have, and its parameters: those of the cluster tag in SimGrid 3.32's
 reference, "Platform description".
 """
 
+import math
 import re
 from collections.abc import Callable
 from xml.sax.saxutils import quoteattr
@@ -28,17 +29,18 @@ _NAME = re.compile(r"(?P<shape>[a-z]+(?:-[a-z]+)*)(?::?(?P<nodes>[0-9]{1,6}))?")
 
 
 def shipped(name: str) -> Platform:
-    """The platform of that name, e.g. ``star32``, ``star:128``, ``fat-tree:64``, ``torus``.
+    """Return the platform of that name, e.g. ``star32``, ``star:128``, ``fat-tree:64``, ``torus``.
 
     Raises:
-        UsageError: there is none of that name, or it cannot have this number of nodes.
+        UsageError: the name is unknown, or the shape cannot have this number of nodes.
     """
     match = _NAME.fullmatch(name)
-    shape = next((one for one in SHAPES if match and one.name == match["shape"]), None)
+    shapes = {candidate.name: candidate for candidate in SHAPES}
+    shape = shapes.get(match["shape"]) if match else None
     if match is None or shape is None:
-        known = ", ".join(f"{one.name}[:NODES]" for one in SHAPES)
+        listed = ", ".join(f"{shape_name}[:NODES]" for shape_name in shapes)
         raise UsageError(
-            f"there is no simulated platform {name!r:.100}; known are {known}, and the path of a "
+            f"there is no simulated platform {name!r:.100}; known are {listed}, and the path of a "
             "platform file of SimGrid's (.xml)"
         )
     nodes = int(match["nodes"] or shape.nodes)
@@ -59,7 +61,7 @@ class ShapeLayout(msgspec.Struct, frozen=True):
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """One kind of network: ``layout`` is that of a number of nodes, None where there is none.
+    """One kind of network: ``layout`` returns that of a number of nodes, or None.
 
     ``latency_s`` is that of a link, one way, ``overhead_s`` that of both ends' software.
     """
@@ -73,12 +75,15 @@ class Shape(msgspec.Struct, frozen=True):
 
 
 def _layout(shape: Shape, nodes: int) -> ShapeLayout:
-    """Raises UsageError, with the numbers next below and above that the shape can have."""
+    """Return the layout, or raise UsageError with the next possible numbers below and above."""
     layout = shape.layout(nodes) if nodes <= MOST_NODES and possible(shape, nodes) else None
     if layout is None:
-        wanted = max(min(nodes, MOST_NODES), shape.smallest)
-        ways = (range(wanted, shape.smallest - 1, -1), range(wanted, 4 * wanted))
-        near = (next((str(one) for one in way if possible(shape, one)), "") for way in ways)
+        closest = max(min(nodes, MOST_NODES), shape.smallest)
+        directions = (range(closest, shape.smallest - 1, -1), range(closest, 4 * closest))
+        near = (
+            next((str(count) for count in counts if possible(shape, count)), "")
+            for counts in directions
+        )
         raise UsageError(
             f"a simulated {shape.name} cannot have {nodes} nodes (at most {MOST_NODES}); the "
             f"nearest that it can have: {' or '.join(filter(None, dict.fromkeys(near)))}"
@@ -107,23 +112,23 @@ def _xml(shape: Shape, layout: ShapeLayout, nodes: int) -> str:
 #: The most nodes on one leaf switch of the fat tree; half as many uplinks lead out of it.
 LEAF_NODES = 16
 
-#: Groups, chassis of a group and routers of a chassis. SimGrid 3.32 crashes where there are
-#: more groups than routers in a chassis, so a shape has as many of the one as of the other.
+#: Groups, chassis of a group and routers of a chassis. SimGrid 3.32 crashes with more groups
+#: than routers in a chassis, so a shape has as many groups as routers.
 DRAGONFLIES = ((4, 2, 4), (8, 4, 8))
 
 
 def _node_names(first: int, count: int) -> tuple[str, ...]:
-    """``node-0``, ``node-1``, …"""
+    """Return ``node-0``, ``node-1``, …"""
     return tuple(f"node-{number}" for number in range(first, first + count))
 
 
 def possible(shape: Shape, nodes: int) -> bool:
-    """Whether the shape can have that many nodes."""
+    """Check whether the shape can have that many nodes."""
     return nodes >= shape.smallest and shape.layout(nodes) is not None
 
 
 def _fat_tree(nodes: int) -> ShapeLayout | None:
-    """Two levels, four leaves where that can be; a leaf has half as many uplinks as nodes."""
+    """Lay out two levels, four leaves if possible; a leaf has half as many uplinks as nodes."""
     sizes = [size for size in range(2, LEAF_NODES + 1, 2) if nodes % size == 0 and nodes > size]
     if not sizes:
         return None
@@ -134,8 +139,8 @@ def _fat_tree(nodes: int) -> ShapeLayout | None:
 
 
 def _dragonfly(nodes: int) -> ShapeLayout | None:
-    """A link between two groups has the rate of as many as a chassis has routers."""
-    fitting = [one for one in DRAGONFLIES if nodes % (one[0] * one[1] * one[2]) == 0]
+    """Lay out groups; a link between two has the rate of as many links as a chassis has routers."""
+    fitting = [dragonfly for dragonfly in DRAGONFLIES if nodes % math.prod(dragonfly) == 0]
     if not fitting:
         return None
     groups, chassis, routers = fitting[-1]
@@ -146,17 +151,17 @@ def _dragonfly(nodes: int) -> ShapeLayout | None:
 
 
 def _torus(nodes: int) -> ShapeLayout | None:
-    """Three dimensions as alike as can be, none of them below 2."""
-    found: list[tuple[int, int, int]] = [
+    """Lay out three dimensions, as equal as possible, none below 2."""
+    possible_dimensions: list[tuple[int, int, int]] = [
         (nodes // (b * c), b, c)
         for c in range(2, nodes // 4 + 1)
         if nodes % c == 0
         for b in range(c, nodes // (2 * c) + 1)
         if nodes % (b * c) == 0 and nodes // (b * c) >= b
     ]
-    if not found:
+    if not possible_dimensions:
         return None
-    best = min(found, key=lambda dimensions: max(dimensions) - min(dimensions))
+    best = min(possible_dimensions, key=lambda dimensions: max(dimensions) - min(dimensions))
     return ShapeLayout("TORUS", ",".join(map(str, best)))
 
 

@@ -1,4 +1,4 @@
-"""One simulated launch: its command line and its files."""
+"""Prepare a simulated launch: its command line and its files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ def prepared(
     folder: Path,
     options: Sequence[str] = (),
 ) -> LaunchCommand:
-    """The command of a launch with one rank per entry of ``hosts``; its files are in ``folder``.
+    """Return the command of a launch, one rank per entry of ``hosts``; its files are in ``folder``.
 
     Raises:
         CannotRun: a node that the cluster does not have.
@@ -39,12 +39,12 @@ PLANTED_FILE = "planted.txt"
 HOST_FILE = "hosts.txt"
 
 #: SimGrid 3.32's reference, "Configuring SimGrid". CM02 without TCP's window, its reverse traffic
-#: and its weight of long routes is a fabric with flow control of its own; no time passes while a
+#: and its weight of long routes is a fabric with its own flow control; no time passes while a
 #: program computes or reads the clock. Its default for a test of a request is 100 µs. The precision
 #: has to be that of nanoseconds; maxmin/precision stays, as 3.32 aborts at 1e-9. A send that may
 #: leave its message behind (below send-is-detached-thresh) stays in a list of its sender's for
-#: ever, which takes half of the time at 128 ranks: every send is matched first instead. What the
-#: ends' software costs is planted with the noise; a non-blocking send returns after 10 ns.
+#: ever, which takes half of the time at 128 ranks: every send is matched first instead. The cost
+#: of the ends' software is planted with the noise; a non-blocking send returns after 10 ns.
 SETTINGS: tuple[str, ...] = (
     "network/model:CM02",
     "network/TCP-gamma:0",
@@ -61,12 +61,12 @@ SETTINGS: tuple[str, ...] = (
     "smpi/ois:0:10e-9:0",
 )
 
-#: SimGrid tells every setting otherwise.
+#: Without it SimGrid prints every setting.
 QUIET = ("--log=xbt_cfg.thres:warning",)
 
 
 def launch_files(cluster: Simulation, hosts: Sequence[str], folder: Path) -> dict[str, str]:
-    """The files that a launch reads, by name; ``folder`` is where they are to be.
+    """Return the files that a launch reads, by name; ``folder`` is their place.
 
     ``hosts`` has one entry per rank, in the order of ranks.
 
@@ -75,8 +75,8 @@ def launch_files(cluster: Simulation, hosts: Sequence[str], folder: Path) -> dic
     """
     missing = [host for host in hosts if host not in cluster.platform.nodes]
     if missing or not hosts:
-        what = f"has no node {missing[0]!r:.100}" if missing else "was given no node to run on"
-        raise CannotRun(f"the simulated cluster {cluster.platform.name} {what}")
+        problem = f"has no node {missing[0]!r:.100}" if missing else "was given no node to run on"
+        raise CannotRun(f"the simulated cluster {cluster.platform.name} {problem}")
     file = cluster.platform.path or str(folder / PLATFORM_FILE)
     if "\n" in file or file != file.strip():
         raise CannotRun(f"{file!r:.200}: choose a path without a new line or blanks at its ends")
@@ -90,7 +90,7 @@ def launch_files(cluster: Simulation, hosts: Sequence[str], folder: Path) -> dic
 def launch_command(
     cluster: Simulation, engine: Engine, ranks: int, folder: Path, options: Sequence[str] = ()
 ) -> LaunchCommand:
-    """The argv and environment that start the engine; ``options`` are the engine's own.
+    """Return the argv and environment that start the engine; ``options`` are the engine's.
 
     SimGrid's own program is started, not its shell script, which joins words into one string
     and leaves files in the working directory.
@@ -112,12 +112,12 @@ def launch_command(
     return LaunchCommand(argv, {"FABRICGAUGE_PLANTED": str(folder / PLANTED_FILE)})
 
 
-#: Every uplink of a group, where one would have its number.
+#: Stands for every uplink of a group, in place of a link's number.
 ALL_UPLINKS = -1
 
 
 def planted_text(cluster: Simulation, platform_file: str) -> str:
-    """One line per thing to plant; times in seconds, rates as factors."""
+    """Return one line per planted fact; times in seconds, rates as factors."""
     lines = [
         f"platform {platform_file}",
         f"overhead {cluster.platform.overhead_s!r}",
@@ -130,10 +130,12 @@ def planted_text(cluster: Simulation, platform_file: str) -> str:
 
 
 def _lines(cluster: Simulation, fault: Fault) -> list[str]:
-    what = " ".join((*fault.names, *map(repr, fault.figures)))
+    words = " ".join((*fault.names, *map(repr, fault.figures)))
     if fault.kind == "uplink":
         groups = cluster.platform.topology.groups
-        nodes = " ".join(next(one.nodes for one in groups if one.name == fault.names[0]))
+        nodes = " ".join(next(group.nodes for group in groups if group.name == fault.names[0]))
         number = ALL_UPLINKS if fault.uplink is None else fault.uplink
-        what = f"{number} {fault.figures[0]!r} {nodes}"
-    return [f"{fault.kind} {way} {what}" for way in fault.ways] or [f"{fault.kind} {what}"]
+        words = f"{number} {fault.figures[0]!r} {nodes}"
+    if not fault.ways:
+        return [f"{fault.kind} {words}"]
+    return [f"{fault.kind} {direction} {words}" for direction in fault.ways]

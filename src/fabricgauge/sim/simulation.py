@@ -21,7 +21,7 @@ class Simulation(msgspec.Struct, frozen=True):
     """One simulated cluster.
 
     Each message takes 1 + ``noise`` × |z| as long as the platform has it, z standard normal;
-    ``seed`` decides about every z. The same values give the same figures to the last digit.
+    ``seed`` determines every z. The same values give the same figures to the last digit.
     """
 
     platform: Platform
@@ -30,7 +30,7 @@ class Simulation(msgspec.Struct, frozen=True):
     noise: float = 0.0
 
     def in_launch(self, number: int) -> "Simulation":
-        """The same cluster with the noise of a launch, 1 or more, of its own."""
+        """Return the same cluster with the noise of launch ``number``, 1 or more."""
         seed = (self.seed + (number - 1) * _GOLDEN) % 2**64
         return msgspec.structs.replace(self, seed=seed)
 
@@ -38,13 +38,13 @@ class Simulation(msgspec.Struct, frozen=True):
 def simulation(
     platform: str, faults: Iterable[str] = (), *, seed: int = 1, noise: float = 0.0
 ) -> Simulation:
-    """The simulated cluster as a command line describes it.
+    """Return the simulated cluster that a command line describes.
 
     ``platform`` names a shipped one, e.g. ``fat-tree:64``, or is the path of a platform file.
 
     Raises:
-        UsageError: no such platform, a fault that is not understood or that it cannot have,
-            or a seed or noise out of range.
+        UsageError: the platform is unknown, a fault is unknown or impossible there, or a
+            seed or noise is out of range.
     """
     chosen = user_platform(platform) if is_path(platform) else shipped(platform)
     cluster = Simulation(chosen, tuple(map(parse_fault, faults)), seed, noise)

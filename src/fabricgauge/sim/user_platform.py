@@ -1,4 +1,4 @@
-"""A platform file of the user's own: which hosts it has, and at what rate they are linked."""
+"""Read a user's platform file: its hosts, and the rate of their links."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.sim.platform import Platform
 
-#: What both ends' software costs a message, as in the shipped single switch.
+#: The cost of a message in both ends' software, as in the shipped single switch.
 OVERHEAD_S = 0.3e-6
 
 #: A platform of 10,240 nodes in explicit routes is larger than this; SimGrid would not load it.
@@ -26,20 +26,20 @@ _NODE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}")
 
 
 def is_path(platform: str) -> bool:
-    """Whether a platform is named by its file."""
+    """Check whether a platform is named by its file."""
     return "/" in platform or platform.endswith(".xml")
 
 
 def user_platform(path: str) -> Platform:
-    """The platform of a file in SimGrid's XML.
+    """Return the platform of a file in SimGrid's XML.
 
     Raises:
-        UsageError: it cannot be read, is no XML platform, or has no two hosts.
+        UsageError: it cannot be read, is no XML platform, or has fewer than two hosts.
     """
     root = _root(path)
     nodes = tuple(name for element in root.iter() for name in _hosts(path, element))
     if len(set(nodes)) < 2 or len(set(nodes)) < len(nodes):
-        raise UsageError(f"{path} needs two or more hosts, each with a name of its own")
+        raise UsageError(f"{path} needs two or more hosts with different names")
     for node in nodes:
         if not _NODE.fullmatch(node):
             raise UsageError(f"{path}: {node!r:.100} cannot be a host's name here")
@@ -63,7 +63,7 @@ def _root(path: str) -> ElementTree.Element:
 
 
 def _hosts(path: str, element: ElementTree.Element) -> list[str]:
-    """The hosts that an element stands for: one, or those of a whole cluster."""
+    """Return the hosts of an element: one, or those of a whole cluster."""
     if element.tag == "host":
         return [element.get("id", "")]
     if element.tag != "cluster":
@@ -80,7 +80,7 @@ def _hosts(path: str, element: ElementTree.Element) -> list[str]:
 
 
 def _rate(root: ElementTree.Element) -> float | Skipped:
-    """The rate of all links, if they have one; bandwidths are bytes/s where no unit is named."""
+    """Return the rate of all links, if they agree; bandwidths without a unit are bytes/s."""
     written = {
         value
         for element in root.iter()
