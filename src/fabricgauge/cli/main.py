@@ -8,7 +8,7 @@ from types import FrameType
 from fabricgauge.cli.overview import overview
 
 INTERRUPTED = 130
-#: Exit status if the output cannot be written: nobody can read it, so no pass and no failure.
+#: Exit status if the output cannot be written: neither a pass nor a failure is visible.
 UNWRITTEN = 3
 
 #: If this variable is set, an unexpected error shows its traceback instead of one sentence.
