@@ -1,1 +1,1 @@
-"""Preflight: what the nodes say of themselves and could do to each other → findings; pure."""
+"""Preflight: the nodes' descriptions and trials → findings; pure."""

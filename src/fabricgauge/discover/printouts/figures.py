@@ -57,7 +57,7 @@ def make_speed_fact(interface: str, text: str) -> dict[str, str]:
     return {} if isinstance(rate, Skipped) else {f"speed of {interface}": f"{rate:.0f}"}
 
 
-#: Of a driver with a counter for each of some hundred queues, the largest ones are kept.
+#: A driver may have a counter for each of some hundred queues: the largest ones are kept.
 MAX_COUNTERS = 64
 
 

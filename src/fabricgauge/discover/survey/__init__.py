@@ -1,1 +1,1 @@
-"""Everything that a node says of itself → ``Inventory``: sections, parsers, merging; pure."""
+"""A node's whole survey → ``Inventory``: sections, parsers, merging; pure."""

@@ -55,7 +55,7 @@ def _find_nominal_rate(endpoints: Sequence[MemberInterface]) -> float:
     """Return the rate that a member should have in bit/s, 0 if unknown.
 
     It is the declared rate, else that of most members, else the fastest. A head with a faster port
-    than all nodes is not a fault of theirs. If nobody declared a rate, discovery takes it from a
+    than all nodes is not a fault of theirs. Without a declared rate, discovery takes it from a
     member's driver, and ``rate_origin`` names the driver.
     """
     network = endpoints[0].network
