@@ -35,6 +35,13 @@ def test_uplinks_that_no_single_pair_can_fill_name_their_group(share: float) -> 
     assert analysis.suspects == ()
 
 
+def test_a_group_that_a_slower_one_makes_doubtful_is_compared_with_and_not_named() -> None:
+    dragonfly = Dragonfly(uplinks={1: 0.5, 0: 0.88})
+    launch = dragonfly.launch()
+    analysis = name_slow_crossings(confirmed(dragonfly, launch), [launch])
+    assert faults(analysis) == {("group", ("group1",))}
+
+
 def test_sound_uplinks_name_no_group() -> None:
     dragonfly = Dragonfly()
     launch = dragonfly.launch()

@@ -111,8 +111,8 @@ SURER = 1e-3
 #: where they have lost this share: in sound dragonflies groups differ by a quarter.
 MOST_DOUBTFUL_GROUPS, LARGE_GROUP = 2, 0.5
 #: A group is named by what its crossing pairs carry at once if this share of it is lost. In sound
-#: dragonflies groups differ by a tenth, beside two nodes at a tenth of their rate by a third.
-CROSSING_LOSS = 0.4
+#: dragonflies groups differ by a tenth. Pairs with slow nodes are left out before.
+CROSSING_LOSS = 0.3
 #: At least this many rounds, and at most about this many of a launch, show what pairs carry at
 #: once. This many sound groups stand for all of them.
 CROSSING_ROUNDS, CROSSING_SAMPLE, CROSSING_GROUPS = 3, 512, 16
