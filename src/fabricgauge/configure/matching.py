@@ -141,7 +141,7 @@ def _no_choice(
         )
     return Skipped(
         f"{node} has {len(fitting)} interfaces for {network.name} ({sought}): {_names(fitting)};"
-        f' say which: interface = {{ {node} = "{fitting[0].name}" }}'
+        f' name one: interface = {{ {node} = "{fitting[0].name}" }}'
     )
 
 

@@ -17,8 +17,8 @@ Steps = Callable[[Draft], Iterable[Step]]
 class Backend(msgspec.Struct, frozen=True):
     """``define`` stores the description, ``activate`` applies it to running nodes.
 
-    ``questions`` are read-only commands whose replies show what is there. ``from_head`` says that a
-    head restarts the nodes. ``adapters_only``: it defines every interface as an adapter, never as a
+    ``questions`` are read-only commands whose replies show what is there. ``from_head``: a head
+    restarts the nodes. ``adapters_only``: it defines every interface as an adapter, never as a
     bond or VLAN. ``pack`` makes an image's changes ready for the nodes' next start.
     """
 

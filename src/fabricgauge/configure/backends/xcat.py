@@ -316,7 +316,7 @@ _GUIDE_ERRORS = (
     (
         "",
         "the guide defines one network with `-t network NAME`, the other with `-o NAME`, and nodes"
-        " without a type; here every chdef says type and name (-t … -o …)",
+        " without a type; here every chdef has type and name (-t … -o …)",
     ),
     (
         "ethernet",
