@@ -12,7 +12,7 @@ from fabricgauge.ceiling.technologies import CEILINGS, ceiling
 from fabricgauge.ceiling.words import OPTIONS
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.medium import FLOORS
-from fabricgauge.words.figures import of_unit
+from fabricgauge.words.figures import with_unit
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/ceilings.md").read_text(encoding="utf-8")
 SUMS = dict(re.findall(r"^```text\nnetwork: ([^\n]+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
@@ -22,7 +22,7 @@ def shown(statement: str) -> str:
     """The sum as ``fabricgauge discover`` prints that of a network."""
     found = ceiling(stated_network(statement))
     assert isinstance(found, Ceiling)
-    lines = [f"{s.label}: {s.expression} = {of_unit(s.value, s.unit)}" for s in found.steps]
+    lines = [f"{s.label}: {s.expression} = {with_unit(s.value, s.unit)}" for s in found.steps]
     return "".join(f"{line}\n" for line in [*lines, f"bound by {found.binding}"])
 
 

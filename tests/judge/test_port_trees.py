@@ -11,7 +11,7 @@ from tests.port_trees import DRIVERS, FOLDER, names, read
 
 from fabricgauge.model.preflight import Rise
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.words.port_counters import CounterKind, kind_of, own_octets
+from fabricgauge.words.port_counters import CounterKind, find_octets, kind_of
 
 #: By driver, what rises of octets: received, sent, and how many octets one is.
 OCTETS = {
@@ -100,7 +100,7 @@ def test_octets_of_each_driver_are_found_or_lacking(driver: str, tmp_path: Path)
         assert found == (1000 * unit, 3000 * unit)
     else:
         rises = before.compute_rises(after)[port]
-        assert own_octets(rises) == ((1000, 3000) if unit else None)
+        assert find_octets(rises) == ((1000, 3000) if unit else None)
 
 
 @pytest.mark.parametrize(("driver", "kind", "name"), CASES)

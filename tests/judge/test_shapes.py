@@ -8,7 +8,7 @@ from tests.judge import planted
 from fabricgauge.judge.rules.asymmetry import asymmetry
 from fabricgauge.judge.rules.cache_shape import cache_peak
 from fabricgauge.judge.rules.dips import falls
-from fabricgauge.stats.series import Series, point, usable_of
+from fabricgauge.stats.series import Series, find_usable, point
 
 
 def series(rates: dict[int, float], width: float = 0.01, *, reverse: bool = False) -> Series:
@@ -16,7 +16,7 @@ def series(rates: dict[int, float], width: float = 0.01, *, reverse: bool = Fals
     points = []
     for size, rate in rates.items():
         sample = planted.Sample("bandwidth", size, 0, planted.WINDOW * size / rate, width)
-        points.append(point(size, [*usable_of(1, [planted.measurement(sample)])]))
+        points.append(point(size, [*find_usable(1, [planted.measurement(sample)])]))
     return Series("bandwidth", *ends, tuple(points))
 
 

@@ -8,20 +8,20 @@ from tests.judge import planted
 
 from fabricgauge.stats.curves import curves
 from fabricgauge.stats.series import (
-    Observed,
+    Observation,
     bandwidth_estimate,
+    find_usable,
     point,
     series_of,
     time_estimate,
-    usable_of,
 )
 
 WINDOW_BYTES = planted.WINDOW * 65536
 
 
-def observed(median_s: float, launch: int = 1, width: float = 0.01) -> Observed:
+def observed(median_s: float, launch: int = 1, width: float = 0.01) -> Observation:
     sample = planted.Sample("bandwidth", 65536, 0, median_s, width)
-    (found,) = usable_of(launch, [planted.measurement(sample)])
+    (found,) = find_usable(launch, [planted.measurement(sample)])
     return found
 
 
@@ -51,13 +51,13 @@ def test_interval_holds_the_value_and_every_launch(medians: list[float]) -> None
 @pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf")])
 def test_times_that_cannot_be_are_not_usable(bad: float) -> None:
     sample = planted.Sample("latency", 8, 0, bad)
-    assert not [*usable_of(1, [planted.measurement(sample)])]
+    assert not [*find_usable(1, [planted.measurement(sample)])]
 
 
 @pytest.mark.parametrize("status", ["failed", "timeout", "skipped"])
 def test_cases_that_did_not_end_well_are_not_usable(status: planted.Status) -> None:
     sample = planted.Sample("latency", 8, 0, 1e-5)
-    assert not [*usable_of(1, [planted.measurement(sample, status=status)])]
+    assert not [*find_usable(1, [planted.measurement(sample, status=status)])]
 
 
 def test_series_are_per_pattern_and_direction_by_node() -> None:

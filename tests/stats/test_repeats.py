@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
-from fabricgauge.stats.repeats import merged, of_repeats
+from fabricgauge.stats.repeats import combine_estimates, merge_repeats
 
 
 def bare(value: float) -> Estimate:
@@ -22,35 +22,35 @@ def table(value: float, line: int = 1, **said: object) -> SuiteCurve:
 
 
 def test_repetitions_become_launches() -> None:
-    (one,) = merged([table(1.0), table(3.0, 10), table(2.0, 20)])
+    (one,) = merge_repeats([table(1.0), table(3.0, 10), table(2.0, 20)])
     assert one.points[0].estimate == Estimate(2.0, 1.0, 3.0, 0.75, 3, 0)
     assert (one.first_line, one.last_line) == (1, 21)
 
 
 def test_what_differs_in_a_setting_is_no_repetition() -> None:
-    assert len(merged([table(1.0), table(1.0, settings={"window": "4"})])) == 2
+    assert len(merge_repeats([table(1.0), table(1.0, settings={"window": "4"})])) == 2
 
 
 def test_one_size_twice_in_a_table_is_of_one_launch() -> None:
     twice = table(1.0, points=(SuitePoint(8, bare(1.0), 2), SuitePoint(8, bare(2.0), 3)))
-    estimate = merged([twice])[0].points[0].estimate
+    estimate = merge_repeats([twice])[0].points[0].estimate
     assert (estimate.value, estimate.launches) == (1.5, 1)
 
 
 def test_intervals_of_their_own_give_their_hull() -> None:
     a, b = Estimate(1.0, 0.9, 1.1, 0.95, 1, 50), Estimate(1.4, 1.3, 1.6, 0.96, 1, 60)
-    assert of_repeats([a, b]) == Estimate(1.2, 0.9, 1.6, 0.95, 2, 110)
+    assert combine_estimates([a, b]) == Estimate(1.2, 0.9, 1.6, 0.95, 2, 110)
 
 
 def test_sizes_ascend_and_what_has_no_size_comes_first() -> None:
     points = tuple(SuitePoint(size, bare(1.0), 1) for size in (64, None, 8))
-    (one,) = merged([table(1.0, points=points)])
+    (one,) = merge_repeats([table(1.0, points=points)])
     assert [point.message_bytes for point in one.points] == [None, 8, 64]
 
 
 @given(st.lists(st.floats(1e-9, 1e9), min_size=2, max_size=12))
 def test_the_value_lies_within_the_range_and_five_make_it_an_interval(values: list[float]) -> None:
-    estimate = of_repeats([bare(value) for value in values])
+    estimate = combine_estimates([bare(value) for value in values])
     assert estimate.low == min(values) <= estimate.value <= estimate.high == max(values)
     assert estimate.supported == (len(values) >= 5)
     assert estimate.confidence == pytest.approx(1 - 2 * 0.5 ** len(values))

@@ -4,12 +4,12 @@ from tests.report import sample
 
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.stats.curves import of_engine, suite_curves
+from fabricgauge.stats.curves import convert_engine_curve, suite_curves
 
 
 def of(pattern: str) -> tuple[Curve, SuiteCurve]:
     (found,) = [one for one in sample.judged().curves[:5] if one.pattern == pattern]
-    return found, of_engine(found, "0.1.0", "run")
+    return found, convert_engine_curve(found, "0.1.0", "run")
 
 
 def test_a_latency_pattern_gives_times_with_their_intervals() -> None:

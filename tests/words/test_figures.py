@@ -78,7 +78,7 @@ def test_percent_reads_back_within_rounding(share: float) -> None:
     ],
 )
 def test_a_unit_of_the_model_becomes_one_for_people(value: float, unit: str, text: str) -> None:
-    assert figures.of_unit(value, unit) == text
+    assert figures.with_unit(value, unit) == text
 
 
 def test_half_width_takes_the_farther_end() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabricgauge.words.port_counters import DRIVERS, kind_of, own_octets, own_packets
+from fabricgauge.words.port_counters import DRIVERS, find_octets, find_packets, kind_of
 
 #: All of what Linux's software RDMA counted on a port between two readings.
 RXE = {
@@ -36,11 +36,11 @@ def test_each_driver_s_words_are_known_for_what_they_count(kind: str, names: str
 
 def test_octets_are_those_of_the_driver_and_lacking_where_it_counts_packets_alone() -> None:
     bnxt = {"rx_bytes": 7, "tx_bytes": 5, "rx_pkts": 2, "tx_pkts": 1, "rnr_naks_rcvd": 0}
-    assert (own_octets(bnxt), own_packets(bnxt)) == ((7, 5), (2, 1))
+    assert (find_octets(bnxt), find_packets(bnxt)) == ((7, 5), (2, 1))
     irdma = {"ip4InOctets": 7, "ip6InOctets": 1, "ip4OutOctets": 5, "ip6OutOctets": 2}
-    assert own_octets(irdma) == (8, 7)
-    assert (own_octets(RXE), own_packets(RXE)) == (None, (98462, 122255))
-    assert own_octets({}) is None
+    assert find_octets(irdma) == (8, 7)
+    assert (find_octets(RXE), find_packets(RXE)) == (None, (98462, 122255))
+    assert find_octets({}) is None
 
 
 def test_every_row_names_its_source() -> None:

@@ -30,7 +30,7 @@ from fabricgauge.model.comparison import (
     Unmatched,
 )
 from fabricgauge.model.suite import RESULTS, SuiteCurve
-from fabricgauge.stats.repeats import merged
+from fabricgauge.stats.repeats import merge_repeats
 
 
 def summary(differences: Sequence[Difference], corrected: int) -> Summary:
@@ -250,7 +250,7 @@ def _usable_curves(
 ) -> tuple[list[SuiteCurve], list[Unmatched]]:
     empty = [Unmatched(side, curve, _NO_FIGURE) for curve in curves if not curve.points]
     curves_with_points, derived = as_times(side, [curve for curve in curves if curve.points])
-    return list(merged(curves_with_points)), empty + derived
+    return list(merge_repeats(curves_with_points)), empty + derived
 
 
 def _correct_pairs(compared: Sequence[ComparedCurves]) -> tuple[Pair, ...]:

@@ -9,7 +9,7 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.scaled import Scaled, ScaleLaunch, ScalePoint, ScaleRun
 from fabricgauge.model.varied import Design
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.stats.repeats import of_repeats
+from fabricgauge.stats.repeats import combine_estimates
 
 #: The design's factor with the number of nodes of an arm: always the last.
 NODES = "nodes"
@@ -42,7 +42,7 @@ def _scale_point(design: Design, arm: int, launches: Sequence[ScaleLaunch], ppn:
     def estimate(figures: Sequence[float]) -> Estimate | Skipped:
         if not figures:
             return Skipped(summary or "no launch came to its end")
-        return of_repeats([Estimate(figure, figure, figure, 0.0, 1, 1) for figure in figures])
+        return combine_estimates([Estimate(figure, figure, figure, 0.0, 1, 1) for figure in figures])
 
     share = nodes / int(fewest)
     speedups = [base_times[block] / times[block] for block in common_blocks]

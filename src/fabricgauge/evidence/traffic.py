@@ -17,9 +17,9 @@ from fabricgauge.words.networks import is_loopback
 from fabricgauge.words.port_counters import (
     FULL_OCTETS,
     QUIET_PER_S,
+    find_octets,
+    find_packets,
     kind_of,
-    own_octets,
-    own_packets,
 )
 
 _TROUBLE = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")
@@ -110,7 +110,7 @@ def _octets(counters: NodeCounters) -> tuple[dict[str, int], dict[str, int]]:
             received[name] = after.rx_bytes - before.rx_bytes
             sent[name] = after.tx_bytes - before.tx_bytes
     for name, rises in counters.ports.items():
-        own = own_octets(rises)
+        own = find_octets(rises)
         if own and not received.get(name) and not sent.get(name):
             received[name], sent[name] = own
     return received, sent
@@ -128,7 +128,7 @@ def _full(counters: NodeCounters) -> tuple[str, ...]:
 def _blind(counters: NodeCounters, node: str, launch: int) -> Iterator[str]:
     """What cannot be seen of a node, and why."""
     for name, rises in sorted(counters.ports.items()):
-        if name not in (*counters.after, *counters.absent) and own_octets(rises) is None:
+        if name not in (*counters.after, *counters.absent) and find_octets(rises) is None:
             # Its driver counts packets at most.
             yield f"{node}: {name} counts no octets: what crosses it shows on its interface alone"
     for name, reason in sorted(counters.absent.items()):
@@ -163,7 +163,7 @@ def troubles(launches: Iterable[Launch]) -> tuple[ErrorCount, ...]:
 
 def _rises(counters: NodeCounters) -> Iterator[tuple[str, str, int, int]]:
     for name, rises in counters.ports.items():
-        packets = own_packets(rises) or _packets(counters, name)
+        packets = find_packets(rises) or _packets(counters, name)
         for counter, rise in rises.items():
             if kind_of(counter) and counter not in LINK_COUNTS:
                 yield name, counter, rise, max(packets)

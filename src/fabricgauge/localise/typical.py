@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.model.pairs import WAYS, PairAnalysis, PairFinding, Quantity
-from fabricgauge.stats.series import Observed, Series, point
+from fabricgauge.stats.series import Observation, Series, point
 
 #: 97.5 % of a standard normal distribution, for a two-sided interval of 95 %.
 _Z = 1.959964
@@ -83,7 +83,7 @@ def inside(analysis: PairAnalysis) -> NDArray[np.bool_]:
     return table
 
 
-def _observed(analysis: PairAnalysis, sound: NDArray[np.bool_]) -> Iterator[Observed]:
+def _observed(analysis: PairAnalysis, sound: NDArray[np.bool_]) -> Iterator[Observation]:
     """Yield each pass's median over the sound pairs, with its interval by ranks."""
     matrix, late = analysis.matrix, analysis.matrix.quantity == "latency"
     if late:
@@ -97,7 +97,7 @@ def _observed(analysis: PairAnalysis, sound: NDArray[np.bool_]) -> Iterator[Obse
         reach = _Z * np.sqrt(times.size) / 2
         low = max(0, int(np.floor(times.size / 2 - reach)))
         high = min(times.size - 1, int(np.ceil(times.size / 2 + reach)))
-        yield Observed(
+        yield Observation(
             number, float(np.median(times)), float(times[low]), float(times[high]),
             _CONFIDENCE if times.size >= _FEWEST else 0.0, times.size, matrix.message_bytes,
             None, None,

@@ -1,4 +1,4 @@
-"""The curves of a run: its own, and all of them in the form of other suites' results."""
+"""Build the curves of a run: the engine's, and all of them in the form of other suites."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -15,13 +15,13 @@ from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import Besides, Quantity, SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import VerdictSubject
 from fabricgauge.stats.series import (
-    Observed,
+    Observation,
     Point,
     Series,
     bandwidth_estimate,
+    find_usable,
     series_of,
     time_estimate,
-    usable_of,
 )
 from fabricgauge.words import sentences
 from fabricgauge.words.networks import OWN_CHOICE, is_loopback
@@ -30,8 +30,8 @@ from fabricgauge.words.patterns import words_of
 SUITE = "fabricgauge"
 UNIT_RULE = "seconds and bytes, as the engine writes them"
 
-#: What all of a run's own curves have in common.
-_own = partial(
+#: Fields that all of a run's own curves share.
+_engine_curve = partial(
     SuiteCurve, suite=SUITE, statistic="median", unit_rule=UNIT_RULE, first_line=0, last_line=0
 )
 
@@ -39,13 +39,15 @@ _WITHOUT_SIZE = frozenset({"barrier", "ibarrier"})
 
 
 def curves(run: Run) -> tuple[Curve, ...]:
-    """One curve per network (or None), pattern, variant and direction, in the launches' order.
+    """Return one curve per network (or None), pattern, variant and direction, in launch order.
 
-    These are the engine's own; what another suite measured stays as its log tells it, and pairs
-    that were measured again to confirm a suspicion are evidence of that alone.
+    These are the engine's own curves. Other suites' curves stay as their logs have them. Pairs that
+    were measured again to confirm a suspicion do not count.
     """
-    own = [one for one in run.launches if one.purpose == "measure" and not one.curves]
-    again = _rechecked(run)
+    launches = [
+        launch for launch in run.launches if launch.purpose == "measure" and not launch.curves
+    ]
+    rechecks = _rechecked(run)
     return tuple(
         Curve(
             network=network,
@@ -53,46 +55,48 @@ def curves(run: Run) -> tuple[Curve, ...]:
             origin_node=series.origin,
             target_node=series.target,
             points=tuple(
-                _point(series, point, again.get((network, series.about, point.message_bytes)))
+                _point(series, point, rechecks.get((network, series.about, point.message_bytes)))
                 for point in series.points
             ),
             variant=series.variant,
         )
         for network in dict.fromkeys(launch.network for launch in run.launches)
-        for series in series_of([one for one in own if one.network == network])
+        for series in series_of([launch for launch in launches if launch.network == network])
     )
 
 
 def _rechecked(run: Run) -> dict[tuple[str | None, VerdictSubject, int], Estimate]:
     """Return the times of points that two nodes measured again, by network, series and size."""
-    launches = [one for one in run.launches if one.purpose == "again" and not one.curves]
+    launches = [
+        launch for launch in run.launches if launch.purpose == "again" and not launch.curves
+    ]
     return {
         (network, series.about, point.message_bytes): point.time
         for network in dict.fromkeys(launch.network for launch in launches)
-        for series in series_of([one for one in launches if one.network == network])
+        for series in series_of([launch for launch in launches if launch.network == network])
         for point in series.points
     }
 
 
-def _point(series: Series, point: Point, again: Estimate | None) -> CurvePoint:
+def _point(series: Series, point: Point, recheck: Estimate | None) -> CurvePoint:
     times = _times(point.measurements)
     bandwidth: Estimate | None = point.bandwidth
     if series.is_latency or point.message_bytes == 0:
         bandwidth = None
     elif series.pattern == "bidirectional_bandwidth":
-        one = point.bandwidth
-        twice = {"value": 2 * one.value, "low": 2 * one.low, "high": 2 * one.high}
-        bandwidth = msgspec.structs.replace(one, **twice)
+        rate = point.bandwidth
+        twice = {"value": 2 * rate.value, "low": 2 * rate.low, "high": 2 * rate.high}
+        bandwidth = msgspec.structs.replace(rate, **twice)
     return CurvePoint(
         message_bytes=point.message_bytes,
         window=point.measurements[0].window,
         time=point.time,
         bandwidth=bandwidth,
         p99_s=percentile_s(point.measurements, 0.99),
-        minimum_s=min(one.minimum_s for one in times),
-        maximum_s=max(one.maximum_s for one in times),
+        minimum_s=min(launch_times.minimum_s for launch_times in times),
+        maximum_s=max(launch_times.maximum_s for launch_times in times),
         mean_s=_mean_s(point.measurements) or point.time.value,
-        recheck=again if again and _are_apart(again, point.time) else None,
+        recheck=recheck if recheck and _are_apart(recheck, point.time) else None,
     )
 
 
@@ -101,48 +105,48 @@ def _are_apart(a: Estimate, b: Estimate) -> bool:
 
 
 def _mean_s(measurements: Sequence[Measurement]) -> float:
-    """Seconds per sample over all samples of usable measurements."""
-    means = [one.mean_s for one in _times(measurements)]
-    return float(np.average(means, weights=[one.samples for one in measurements]))
+    """Return the seconds per sample over all samples of usable measurements."""
+    means = [launch_times.mean_s for launch_times in _times(measurements)]
+    return float(np.average(means, weights=[measurement.samples for measurement in measurements]))
 
 
 def _times(measurements: Sequence[Measurement]) -> list[Times]:
-    return [one.times for one in measurements if one.times is not None]
+    return [measurement.times for measurement in measurements if measurement.times is not None]
 
 
 def percentile_s(measurements: Sequence[Measurement], share: float) -> float:
-    """A percentile over the samples of all launches, from their histograms.
+    """Return a percentile over the samples of all launches, from their histograms.
 
-    It is the lower bound of the bucket that holds it, so at most one bucket width
-    (0.78 %) low. Without histograms it is the worst launch's own 99th percentile.
+    It is the lower bound of the bucket that holds it, so at most one bucket width (0.78 %) low.
+    Without histograms it is the worst launch's own 99th percentile.
     """
-    buckets = [bucket for one in measurements for bucket in one.histogram_ps]
+    buckets = [bucket for measurement in measurements for bucket in measurement.histogram_ps]
     if not buckets:
-        return max(one.p99_s for one in _times(measurements))
+        return max(launch_times.p99_s for launch_times in _times(measurements))
     lower, counts = np.array(sorted(buckets), dtype=float).T
     reached = np.cumsum(counts) >= share * counts.sum()
     return float(lower[int(np.argmax(reached))]) * 1e-12
 
 
 def suite_curves(run: Run) -> tuple[SuiteCurve, ...]:
-    """Every curve of a run: of pairs, of many ranks, then what other suites measured in it.
+    """Return every curve of a run: pairs, many ranks, then other suites.
 
-    Latency patterns give times, the others payload bandwidth; intervals are those of
-    the engine's estimates. Curves of one node's loopback are left out.
+    Latency patterns give times, the others payload bandwidth; intervals are those of the engine's
+    estimates. Curves of one node's loopback are left out.
     """
-    version = next((one.header.engine for one in run.launches if one.header), "")
-    own = (
-        of_engine(one, version, run.identity, run.plan.memory)
-        for one in curves(run)
-        if not is_loopback(one.network)
+    version = next((launch.header.engine for launch in run.launches if launch.header), "")
+    engine_curves = (
+        convert_engine_curve(curve, version, run.identity, run.plan.memory)
+        for curve in curves(run)
+        if not is_loopback(curve.network)
     )
     together = crowd_curves(run)
-    foreign = (_placed(launch, one) for launch in run.launches for one in launch.curves)
-    return (*(one for one in own if one.points), *together, *foreign)
+    foreign = (_with_hosts(launch, curve) for launch in run.launches for curve in launch.curves)
+    return (*(curve for curve in engine_curves if curve.points), *together, *foreign)
 
 
-def _placed(launch: Launch, curve: SuiteCurve) -> SuiteCurve:
-    """A curve with the nodes that it went between, where we started its program ourselves."""
+def _with_hosts(launch: Launch, curve: SuiteCurve) -> SuiteCurve:
+    """Return a curve with its two nodes if we started its program ourselves."""
     ranks = (curve.origin, curve.target)
     if launch.imported or not all(0 <= rank < len(launch.nodes) for rank in ranks):
         return curve
@@ -150,21 +154,24 @@ def _placed(launch: Launch, curve: SuiteCurve) -> SuiteCurve:
     return msgspec.structs.replace(curve, hosts=ends)
 
 
-def of_engine(curve: Curve, version: str = "", source: str = "", memory: str = "") -> SuiteCurve:
-    """One curve of the engine; ``source`` is the identity of the run that it is from.
+def convert_engine_curve(
+    curve: Curve, version: str = "", source: str = "", memory: str = ""
+) -> SuiteCurve:
+    """Return one engine curve in the form of other suites.
 
-    ``memory`` is where its buffers lay, a word of ``model.memory``.
+    ``source`` is the identity of its run. ``memory`` is where its buffers lay, a word of
+    ``model.memory``.
     """
     words = words_of(curve.pattern)
     summed = ", summed" if words.summed else ""
-    what = f"{words.sentence}{summed}{f' ({curve.variant})' if curve.variant else ''}"
-    there = sentences.direction(curve.origin_node, curve.target_node, words.directions == 2)
+    description = f"{words.sentence}{summed}{f' ({curve.variant})' if curve.variant else ''}"
+    ends = sentences.direction(curve.origin_node, curve.target_node, words.directions == 2)
     windows = {point.window for point in curve.points}
-    return _own(
+    return _engine_curve(
         version=version,
         benchmark=curve.word,
-        title=f"{what}, {there}",
-        what=what,
+        title=f"{description}, {ends}",
+        what=description,
         quantity=words.quantity,
         points=tuple(_points(curve.points, words.quantity)),
         pattern=None if curve.variant else curve.pattern,
@@ -181,16 +188,16 @@ def of_engine(curve: Curve, version: str = "", source: str = "", memory: str = "
 
 
 def _points(points: Sequence[CurvePoint], quantity: Quantity) -> Iterator[SuitePoint]:
-    for one in points:
+    for point in points:
         if quantity == "time":
             besides: dict[Besides, float] = {
-                "minimum": one.minimum_s, "maximum": one.maximum_s, "p99": one.p99_s,
-                "mean": one.mean_s,
+                "minimum": point.minimum_s, "maximum": point.maximum_s, "p99": point.p99_s,
+                "mean": point.mean_s,
             }  # fmt: skip
-            yield SuitePoint(one.message_bytes, one.time, 0, besides)
-        elif one.bandwidth is not None:
-            mean = one.bandwidth.value * one.time.value / one.mean_s
-            yield SuitePoint(one.message_bytes, one.bandwidth, 0, {"mean": mean})
+            yield SuitePoint(point.message_bytes, point.time, 0, besides)
+        elif point.bandwidth is not None:
+            mean = point.bandwidth.value * point.time.value / point.mean_s
+            yield SuitePoint(point.message_bytes, point.bandwidth, 0, {"mean": mean})
 
 
 class _CrowdKey(NamedTuple):
@@ -202,47 +209,50 @@ class _CrowdKey(NamedTuple):
 
 
 def crowd_curves(run: Run) -> Iterator[SuiteCurve]:
-    """One curve per network, pattern, number of ranks and of pairs, and load.
+    """Yield one curve per network, pattern, number of ranks and of pairs, and load.
 
-    Times are those of one operation, the slowest rank's; of streams the payload of one pair in
-    one direction.
+    A time is that of one operation on the slowest rank. A rate is the payload of one pair in one
+    direction.
     """
-    found: dict[_CrowdKey, dict[int, list[Observed]]] = {}
-    for launch in (one for one in run.launches if one.purpose == "measure"):
-        for one in usable_of(launch.number, launch.measurements):
-            case = one.measurement
-            if case is not None and (key := _key(launch.network, case)) is not None:
-                found.setdefault(key, {}).setdefault(case.message_bytes, []).append(one)
-    for key, sizes in found.items():
+    cases: dict[_CrowdKey, dict[int, list[Observation]]] = {}
+    for launch in run.launches:
+        measurements = launch.measurements if launch.purpose == "measure" else ()
+        for observation in find_usable(launch.number, measurements):
+            case = observation.measurement
+            if case is not None and (key := _crowd_key(launch.network, case)) is not None:
+                cases.setdefault(key, {}).setdefault(case.message_bytes, []).append(observation)
+    for key, sizes in cases.items():
         yield _crowd_curve(key, sizes, run.identity)
 
 
-def _key(network: str | None, case: Measurement) -> _CrowdKey | None:
+def _crowd_key(network: str | None, case: Measurement) -> _CrowdKey | None:
     if case.together is None or case.pattern not in (*COLLECTIVE_PATTERNS, *CROWD_PATTERNS):
         return None
     return _CrowdKey(network, case.pattern, case.together.ranks, case.together.pairs, case.load)
 
 
-def _crowd_curve(key: _CrowdKey, sizes: dict[int, list[Observed]], source: str) -> SuiteCurve:
+def _crowd_curve(key: _CrowdKey, sizes: dict[int, list[Observation]], source: str) -> SuiteCurve:
     words = words_of(key.pattern)
     load = {} if key.load == "none" else {"load": key.load}
-    told = f", {key.load.replace('_', ' ')}" if load else ""
+    load_words = f", {key.load.replace('_', ' ')}" if load else ""
     timed = words.quantity == "time"
     estimate = time_estimate if timed else bandwidth_estimate
 
-    def point(size: int, seen: Sequence[Observed]) -> SuitePoint:
-        measured = [one.measurement for one in seen if one.measurement]
+    def point(size: int, observations: Sequence[Observation]) -> SuitePoint:
+        measured = [
+            observation.measurement for observation in observations if observation.measurement
+        ]
         besides: dict[Besides, float] = {"mean": _mean_s(measured)} if timed else {}
-        known = None if key.pattern in _WITHOUT_SIZE else size
-        return SuitePoint(known, estimate(seen), 0, besides)
+        message_bytes = None if key.pattern in _WITHOUT_SIZE else size
+        return SuitePoint(message_bytes, estimate(observations), 0, besides)
 
-    return _own(
+    return _engine_curve(
         version="",
         benchmark=key.pattern,
-        title=f"{words.sentence}, {key.ranks} ranks{told}",
+        title=f"{words.sentence}, {key.ranks} ranks{load_words}",
         what=words.sentence,
         quantity=words.quantity,
-        points=tuple(point(*one) for one in sorted(sizes.items())),
+        points=tuple(point(size, sizes[size]) for size in sorted(sizes)),
         pattern=key.pattern,
         pairs=key.pairs or 1,
         ranks=key.ranks,

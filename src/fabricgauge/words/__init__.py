@@ -1,1 +1,1 @@
-"""How things are called and printed: figures, sentences, networks, the catalogue of patterns."""
+"""Print figures, sentences, networks and patterns in the field's words."""

@@ -1,7 +1,7 @@
-"""Figures as people read them: SI rates, binary message sizes, microseconds.
+"""Print figures as people read them: SI rates, binary message sizes, microseconds.
 
-MB is 10^6 bytes, KiB and MiB are 2^10 and 2^20. A figure has its unit, except where the
-function's name gives the unit. Verdicts, findings and reports all print figures by these.
+MB is 10^6 bytes, KiB and MiB are 2^10 and 2^20. A figure has its unit, except where the function's
+name gives the unit. Verdicts, findings and reports all print figures by these.
 """
 
 from fabricgauge.model.estimate import Estimate
@@ -11,7 +11,7 @@ _SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def size(length_bytes: int) -> str:
-    """A message size, always exact: ``0 B``, ``8 B``, ``1500 B``, ``4 KiB``."""
+    """Return a message size, always exact: ``0 B``, ``8 B``, ``1500 B``, ``4 KiB``."""
     for unit_bytes, unit in _BINARY:
         if length_bytes >= unit_bytes and length_bytes % unit_bytes == 0:
             return f"{length_bytes // unit_bytes} {unit}"
@@ -19,12 +19,12 @@ def size(length_bytes: int) -> str:
 
 
 def at(message_bytes: int, sized: bool = True) -> str:
-    """``at 64 KiB``; ``sized`` is false for headlines and byte streams."""
-    return f"at {size(message_bytes)}" if sized else "with no message size told"
+    """Return ``at 64 KiB``; ``sized`` is false for headlines and byte streams."""
+    return f"at {size(message_bytes)}" if sized else "at an unknown message size"
 
 
 def memory(length_bytes: float) -> str:
-    """An amount of memory: ``64 KiB``, ``1.5 GiB``, ``unlimited``."""
+    """Return an amount of memory: ``64 KiB``, ``1.5 GiB``, ``unlimited``."""
     if length_bytes == float("inf"):
         return "unlimited"
     for unit_bytes, unit in _BINARY:
@@ -34,7 +34,7 @@ def memory(length_bytes: float) -> str:
 
 
 def digits(value: float, significant: int = 4) -> str:
-    """A number with at least that many significant digits; whole digits are never dropped."""
+    """Return a number with at least ``significant`` digits; whole digits are never dropped."""
     if value == 0 or value != value or value in (float("inf"), float("-inf")):
         return "0" if value == 0 else str(value)
     scientific = f"{value:.{significant - 1}e}"
@@ -43,27 +43,27 @@ def digits(value: float, significant: int = 4) -> str:
 
 
 def times(ratio: float) -> str:
-    """How many times, with three significant digits: ``2.5``, ``23``, ``100,000``."""
+    """Return a factor with three significant digits: ``2.5``, ``23``, ``100,000``."""
     return f"{float(f'{ratio:.3g}'):,.12g}"
 
 
 def microseconds(time_s: float) -> str:
-    """A time in µs, without the unit: ``12.14``, ``35,636``."""
+    """Return a time in µs, without the unit: ``12.14``, ``35,636``."""
     return digits(time_s * 1e6)
 
 
 def megabytes_per_s(rate_bytes_s: float) -> str:
-    """A rate in MB/s (10^6 bytes/s), without the unit: ``0.6602``, ``117.69``."""
+    """Return a rate in MB/s (10^6 bytes/s), without the unit: ``0.6602``, ``117.69``."""
     return digits(rate_bytes_s / 1e6, 5 if rate_bytes_s >= 1e8 else 4)
 
 
 def rate(rate_bytes_s: float) -> str:
-    """A payload rate: ``117.51 MB/s``."""
+    """Return a payload rate: ``117.51 MB/s``."""
     return f"{megabytes_per_s(rate_bytes_s)} MB/s"
 
 
 def duration(time_s: float) -> str:
-    """A time with the unit that suits it: ``4.60 µs``, ``35.6 ms``, ``12.3 s``."""
+    """Return a time with the unit that suits it: ``4.60 µs``, ``35.6 ms``, ``12.3 s``."""
     for unit_s, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if abs(time_s) >= unit_s * 0.9995:
             return f"{digits(time_s / unit_s, 3)} {unit}"
@@ -71,22 +71,22 @@ def duration(time_s: float) -> str:
 
 
 def link_rate(rate_bit_s: float) -> str:
-    """A link rate: ``100 Mb/s``, ``2.5 Gb/s``."""
+    """Return a link rate: ``100 Mb/s``, ``2.5 Gb/s``."""
     return f"{_scaled(rate_bit_s)}b/s"
 
 
 def gigabits_per_s(rate_bit_s: float, significant: int = 10) -> str:
-    """A rate within a sum, with all the digits that the sum needs: ``25.78125 Gb/s``."""
+    """Return a rate within a calculation, with all digits it needs: ``25.78125 Gb/s``."""
     return f"{rate_bit_s / 1e9:.{significant}g} Gb/s"
 
 
 def amount(length_bytes: float) -> str:
-    """An amount of traffic in SI units: ``0 B``, ``12.3 GB``."""
+    """Return an amount of traffic in SI units: ``0 B``, ``12.3 GB``."""
     return f"{_scaled(length_bytes)}B"
 
 
 def percent(share: float) -> str:
-    """A share in percent; what is not all of it never reads ``100 %``."""
+    """Return a share in percent; a share below 1 is never printed as ``100 %``."""
     if 0 < share < 0.0005:
         return "< 0.1 %"
     for decimals in (1, 2, 3):
@@ -97,7 +97,7 @@ def percent(share: float) -> str:
 
 
 def signed(change: float) -> str:
-    """``+12.0 %``; next to nothing is a number too, as an interval may end there: ``−0.03 %``."""
+    """Return a change with its sign: ``+12.0 %``, ``−0.03 %``; small changes keep a digit."""
     if change != change:
         return "–"
     sign = "+" if change > 0 else "−" if change else ""
@@ -106,25 +106,26 @@ def signed(change: float) -> str:
 
 
 def ratio(value: float) -> str:
-    """A quotient near one: ``1.048``; what is next to nothing reads ``< 0.001``."""
+    """Return a quotient near one: ``1.048``; the smallest ones read ``< 0.001``."""
     return "< 0.001" if 0 < value < 0.001 else digits(value)
 
 
-def of_unit(value: float, unit: str) -> str:
-    """A value whose unit is the first word of ``unit``, in the unit that people use.
+def with_unit(value: float, unit: str) -> str:
+    """Return a value with the unit that people use.
 
-    ``bytes/s`` becomes MB/s, ``bit/s`` Mb/s or Gb/s, ``s`` µs to s, ``share`` and ``1`` percent;
-    the rest of ``unit`` ("per direction at 1 MiB") follows as it is.
+    The first word of ``unit`` decides: ``bytes/s`` becomes MB/s, ``bit/s`` Mb/s or Gb/s, ``s`` µs
+    to s, ``share`` and ``1`` percent. The rest of ``unit`` ("per direction at 1 MiB") follows
+    unchanged.
     """
-    first, _, rest = unit.partition(" ")
-    shown = _UNITS[first](value) if first in _UNITS else f"{digits(value)} {first}".strip()
-    return f"{shown} {rest}".strip()
+    first, _, qualifiers = unit.partition(" ")
+    figure = _UNITS[first](value) if first in _UNITS else f"{digits(value)} {first}".strip()
+    return f"{figure} {qualifiers}".strip()
 
 
 def half_width(estimate: Estimate) -> str:
-    """The farther end of the interval as a share of the value: ``± 0.4 %``.
+    """Return the farther end of the interval as a share of the value: ``± 0.4 %``.
 
-    Too few samples for an interval: their number instead, as ``n = 2``.
+    Without an interval, return the number of samples instead: ``n = 2``.
     """
     if not estimate.supported:
         return f"n = {estimate.samples}"

@@ -1,4 +1,4 @@
-"""The catalogue of the engine's patterns: what each one is called and what its figures are.
+"""List the engine's patterns: the name of each and the meaning of its figures.
 
 Their samples are defined in docs/development/engine-output.md.
 """
@@ -8,7 +8,7 @@ import msgspec
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, LATENCY_PATTERNS, PAIR_PATTERNS
 from fabricgauge.model.suite import Quantity
 
-#: What the other ranks do while some measure, by the engine's name.
+#: Load of the ranks that do not measure, by the engine's name.
 LOADS: dict[str, str] = {
     "none": "idle",
     "all_to_all": "all to all",
@@ -18,10 +18,10 @@ LOADS: dict[str, str] = {
 
 
 class PatternWords(msgspec.Struct, frozen=True):
-    """One pattern in the field's words.
+    """Name one pattern in the field's words.
 
     ``name`` and ``detail`` make a heading, ``sentence`` stands within a verdict's, ``sample`` is
-    what one sample's time covers. ``directions`` is in how many directions bytes move at once.
+    what one sample's time covers. ``directions`` counts the directions in which bytes move at once.
     """
 
     pattern: str
@@ -33,7 +33,7 @@ class PatternWords(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """``latency, half round trip``."""
+        """Return ``latency, half round trip``."""
         return f"{self.name}, {self.detail}" if self.detail else self.name
 
     @property
@@ -42,11 +42,11 @@ class PatternWords(msgspec.Struct, frozen=True):
 
     @property
     def summed(self) -> bool:
-        """Whether its bandwidth is the sum of both directions."""
+        """Check whether its bandwidth is the sum of both directions."""
         return self.quantity == "bandwidth" and self.directions == 2
 
 
-#: What of many ranks together is told as the time of an operation.
+#: Patterns of many ranks whose figure is the time of an operation.
 _TIMES = ("sendrecv", "exchange", *COLLECTIVE_PATTERNS)
 
 _CATALOGUE = (
@@ -138,31 +138,33 @@ _CATALOGUE = (
     ),
 )  # fmt: skip
 
-PATTERNS: dict[str, PatternWords] = {one.pattern: one for one in _CATALOGUE}
+PATTERNS: dict[str, PatternWords] = {words.pattern: words for words in _CATALOGUE}
 
 
 def words_of(pattern: str) -> PatternWords:
-    """A pattern's words; a collective's are MPI's name of its function."""
+    """Return a pattern's words; a collective is called by its MPI function."""
     function = f"MPI_{pattern.capitalize()}"
     return PATTERNS.get(pattern) or PatternWords(pattern, function, "", function, f"one {function}")
 
 
 def sentence(pattern: str) -> str:
-    """What the pattern does, within a sentence: ``half round trip``."""
+    """Return what the pattern does, within a sentence: ``half round trip``."""
     return words_of(pattern).sentence
 
 
 def is_of_a_pair(pattern: str) -> bool:
-    """Whether two ranks alone take part."""
+    """Check whether exactly two ranks take part."""
     return pattern in PAIR_PATTERNS
 
 
 #: Times between two nodes, and bandwidths of one direction, in the catalogue's order.
 PAIR_LATENCIES = tuple(
-    one.pattern for one in _CATALOGUE if is_of_a_pair(one.pattern) and one.quantity == "time"
+    words.pattern
+    for words in _CATALOGUE
+    if is_of_a_pair(words.pattern) and words.quantity == "time"
 )
 ONE_WAY_BANDWIDTHS = tuple(
-    one.pattern
-    for one in _CATALOGUE
-    if is_of_a_pair(one.pattern) and one.quantity == "bandwidth" and one.directions == 1
+    words.pattern
+    for words in _CATALOGUE
+    if is_of_a_pair(words.pattern) and words.quantity == "bandwidth" and words.directions == 1
 )

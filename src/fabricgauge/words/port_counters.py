@@ -1,4 +1,4 @@
-"""Counters of adapters' ports under each driver's names: who counts octets, and what a rise means.
+"""Name the counters of adapters' ports by driver: octets, packets, and what a rise means.
 
 The standard's counters are in ``counters`` of a port in /sys/class/infiniband, the driver's own in
 ``hw_counters``; those of its interface are in ``/sys/class/net`` and ``ethtool -S``.
@@ -9,21 +9,21 @@ from typing import Literal
 
 import msgspec
 
-#: What rises: bad frames or links; frames thrown away; pause frames; marks and notices of
+#: Meaning of a rise: bad frames or links; dropped frames; pause frames; marks and notices of
 #: congestion; packets that were sent again, came out of order or found no buffer.
 CounterKind = Literal["errors", "drops", "pauses", "congestion", "retries", ""]
 
-#: By kind, what a quiet port counts in a second. Frames of protocols that a node does not know are
-#: dropped: LLDP comes every 30 s (IEEE 802.1AB), spanning tree every 2 s (IEEE 802.1D), some of
-#: each on every port. A few pauses and retries come as something starts; the rest is not quiet.
+#: Events that a quiet port counts per second, by kind. A node drops frames of protocols that it
+#: does not know: LLDP every 30 s (IEEE 802.1AB), spanning tree every 2 s (IEEE 802.1D), some of
+#: each on every port. A few pauses and retries occur when programs start.
 QUIET_PER_S = {"errors": 0.0, "drops": 1.0, "pauses": 10.0, "congestion": 10.0, "retries": 1.0}
 
 
 class DriverCounters(msgspec.Struct, frozen=True):
-    """What a driver's own counters are called, and the source of that.
+    """Name one driver's own counters, and the source of the names.
 
-    ``octets`` and ``packets`` are the names of what was received and sent, in bytes and packets;
-    several are summed. ``kinds`` are names that do not say by themselves what they count.
+    ``octets`` and ``packets`` name the counters of received and sent bytes and packets; several are
+    summed. ``kinds`` has names that do not show what they count.
     """
 
     driver: str
@@ -33,8 +33,8 @@ class DriverCounters(msgspec.Struct, frozen=True):
     kinds: Mapping[CounterKind, str] = {}
 
 
-#: ``counters`` has the octets of mlx5, mlx4 and hfi1, in units of ``octets_per_unit``. Others count
-#: octets by names of their own, or packets alone. siw counts nothing. Linux 6.12 is 6.12.117.
+#: ``counters`` has the octets of mlx5, mlx4 and hfi1, in units of ``octets_per_unit``. The others
+#: count octets under their own names, or packets only. siw counts nothing. Linux 6.12 is 6.12.117.
 DRIVERS = (
     DriverCounters("mlx5", "Linux 6.12, drivers/infiniband/hw/mlx5/counters.c"),
     DriverCounters(
@@ -100,10 +100,10 @@ _KINDS: dict[str, CounterKind] = {
     for name in names.split()
 }
 
-#: Words that say what is counted, in small letters; the first list with one of them decides. What
-#: forward error correction mended is sound at 25 Gb/s a lane and more (IEEE 802.3, clauses 91 and
-#: 119); durations and octets are no events. Queue pairs that end flush what is left in them, and
-#: completions with an error (cqe_err) are those as well.
+#: Parts of counter names in small letters; the first list that contains one decides. Errors that
+#: forward error correction corrected are normal from 25 Gb/s per lane on (IEEE 802.3, clauses 91
+#: and 119). Durations and octets are no events. A queue pair that ends flushes its requests, which
+#: also counts as completions with an error (cqe_err).
 _WORDS: tuple[tuple[CounterKind, tuple[str, ...]], ...] = (
     ("errors", ("uncorrect", "exceed", "excd")),
     ("", ("corrected", "duration", "off_time", "us_count", "_bytes", "flush", "cqe_err")),
@@ -121,41 +121,42 @@ _WORDS: tuple[tuple[CounterKind, tuple[str, ...]], ...] = (
 )  # fmt: skip
 
 
-#: Octets that a port's counter of 32 bits and words of 4 octets tells once it is full: it stays
-#: there (InfiniBand Architecture Specification Volume 1, 16.1.3.5, PortCounters).
+#: Largest octet count of a port's 32-bit counter of 4-octet words; a full counter stays there
+#: (InfiniBand Architecture Specification Volume 1, 16.1.3.5, PortCounters).
 FULL_OCTETS = 4 * 0xFFFFFFFF
 
 
 def octets_per_unit(counters: Container[str]) -> int:
-    """How many octets one of ``counters/port_rcv_data`` and ``port_xmit_data`` is, of a port with
-    these counters of its driver.
+    """Return the octets per unit of ``port_rcv_data`` and ``port_xmit_data``.
 
-    A word of 4 (InfiniBand Architecture Specification Volume 1, 16.1.3.5, PortCounters). Of hfi1
-    a flit of 8 (Linux 6.12, drivers/infiniband/hw/hfi1/mad.c, pma_get_ib_portcounters_ext; opa-ff,
+    ``counters`` are the names of the port's other counters. The unit is a word of 4 octets
+    (InfiniBand Architecture Specification Volume 1, 16.1.3.5, PortCounters); for hfi1 it is a flit
+    of 8 (Linux 6.12, drivers/infiniband/hw/hfi1/mad.c, pma_get_ib_portcounters_ext; opa-ff,
     FLITS_PER_MB).
     """
     return 8 if "TxFlitVL0" in counters else 4
 
 
 def kind_of(counter: str) -> CounterKind:
-    """What a rise of a counter means; empty for a counter of something else."""
+    """Return what a rise of a counter means; empty for any other counter."""
     if counter in _KINDS:
         return _KINDS[counter]
     name = counter.lower()
-    found = (kind for kind, words in _WORDS if any(word in name for word in words))
-    return next(found, "")
+    kinds = (kind for kind, words in _WORDS if any(word in name for word in words))
+    return next(kinds, "")
 
 
-def own_octets(counters: Mapping[str, int]) -> tuple[int, int] | None:
-    """Bytes received and sent by a driver's own counters; None where it counts none."""
-    return _of_driver(counters, (one.octets for one in DRIVERS))
+def find_octets(counters: Mapping[str, int]) -> tuple[int, int] | None:
+    """Return the bytes received and sent by a driver's own counters; None if it counts none."""
+    return _sum_counters(counters, (driver.octets for driver in DRIVERS))
 
 
-def own_packets(counters: Mapping[str, int]) -> tuple[int, int] | None:
-    return _of_driver(counters, (one.packets for one in DRIVERS))
+def find_packets(counters: Mapping[str, int]) -> tuple[int, int] | None:
+    """Return the packets received and sent by a driver's own counters; None if it counts none."""
+    return _sum_counters(counters, (driver.packets for driver in DRIVERS))
 
 
-def _of_driver(
+def _sum_counters(
     counters: Mapping[str, int], pairs: Iterable[tuple[tuple[str, ...], tuple[str, ...]]]
 ) -> tuple[int, int] | None:
     for received, sent in pairs:

@@ -1,4 +1,4 @@
-"""Parts of sentences: lists, counts, directions, commands."""
+"""Build parts of sentences: lists, counts, directions, commands."""
 
 import shlex
 from collections.abc import Collection, Iterable, Sequence
@@ -6,51 +6,51 @@ from itertools import pairwise
 
 from fabricgauge.model.run import Run
 
-#: Of more nodes than these a sentence has the first two, the last, and their number.
+#: With more nodes a sentence has the first two, the last, and their number.
 MOST_NODES = 8
 
 
-def counted(count: int, one: str, many: str = "") -> str:
-    """``1 dip``, ``3 dips``, ``2,000 classes``."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+def counted(count: int, singular: str, many: str = "") -> str:
+    """Return ``1 dip``, ``3 dips``, ``2,000 classes``."""
+    return f"{count:,} {singular if count == 1 else many or singular + 's'}"
 
 
 def listed(words: Sequence[str], at_most: int = 6) -> str:
-    """``a, b and c``; what exceeds ``at_most`` is counted."""
-    shown = list(words[:at_most])
+    """Return ``a, b and c``; words beyond ``at_most`` are counted."""
+    parts = list(words[:at_most])
     if len(words) > at_most:
-        shown.append(f"{len(words) - at_most:,} more")
-    if len(shown) < 2:
-        return "".join(shown)
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+        parts.append(f"{len(words) - at_most:,} more")
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def between(nodes: Sequence[str]) -> str:
-    """The nodes of a launch; of many the first two, the last, and how many they are."""
+    """Return the nodes of a launch; for many nodes the first two, the last, and their number."""
     if len(nodes) <= MOST_NODES:
         return " and ".join(nodes)
     return f"{nodes[0]}, {nodes[1]} … {nodes[-1]} ({len(nodes):,} ranks)"
 
 
-def direction(origin: str, target: str, both: bool = False) -> str:
-    """``c1 → c2``, or ``c1 ↔ c2`` where both send at once."""
-    return f"{origin} {'↔' if both else '→'} {target}"
+def direction(origin: str, target: str, bidirectional: bool = False) -> str:
+    """Return ``c1 → c2``, or ``c1 ↔ c2`` if both send at once."""
+    return f"{origin} {'↔' if bidirectional else '→'} {target}"
 
 
 def command(argv: Iterable[str]) -> str:
-    """A command as a person may paste it; every name in it is quoted where need be."""
+    """Return a command ready to paste, with every word quoted as the shell needs."""
     return shlex.join(argv)
 
 
 def brief(argv: Iterable[str]) -> str:
-    """The same for reading: of a word of several lines, such as a script, its first line."""
+    """Return a command for reading: a word of several lines, such as a script, shows its first."""
     return shlex.join(f"{word.partition(chr(10))[0]} …" if "\n" in word else word for word in argv)
 
 
-#: Options that say which nodes a check means, as ``doctor`` knows them too.
+#: Options that select nodes; ``doctor`` has them as well.
 _WHERE = ("-w", "--nodelist", "-x", "--exclude", "--lab", "--launcher", "--ssh-config")
 
-#: Further options that a resumption takes from its own command line alone.
+#: Further options that a resumed run takes only from its own command line.
 _RESUMED_WITH = (
     "--rank-order", "--sim", "--mpi", "--tool", "--tool-path", "-p", "--partition", "--reservation",
     "-A", "--account", "--qos", "-C", "--constraint", "-J", "--job-name",
@@ -58,18 +58,18 @@ _RESUMED_WITH = (
 
 
 def doctor(run: Run) -> str:
-    """The command that looks for causes on the run's nodes, reached as the run reached them."""
+    """Return the ``doctor`` command for the run's nodes, reached as the run reached them."""
     nodes = ("-w", folded([node.name for node in run.fabric.nodes]))
     return command(("fabricgauge", "doctor", *(_options(run, _WHERE) or nodes)))
 
 
 def resume(run: Run) -> str:
-    """Return the command that measures what a run has left, with its nodes and programs."""
+    """Return the command that measures the rest of a run, with its nodes and programs."""
     verb = "submit" if run.command[1:2] == ("submit",) else "check"
-    own_lab = [word for word, after in pairwise((*run.command, "-")) if word == "--lab"
-               and after.startswith("-")]  # fmt: skip
-    where = (*own_lab, *_options(run, (*_WHERE, *_RESUMED_WITH)))
-    return command(("fabricgauge", verb, "--resume", run.identity, *where))
+    default_lab = [word for word, value in pairwise((*run.command, "-")) if word == "--lab"
+                   and value.startswith("-")]  # fmt: skip
+    options = (*default_lab, *_options(run, (*_WHERE, *_RESUMED_WITH)))
+    return command(("fabricgauge", verb, "--resume", run.identity, *options))
 
 
 def _options(run: Run, names: Collection[str]) -> tuple[str, ...]:
@@ -86,12 +86,12 @@ def _options(run: Run, names: Collection[str]) -> tuple[str, ...]:
     )
 
 
-#: Fewer names of one stem are listed: a set would have to be quoted.
+#: Fewer names of one stem are listed singly: a set would need quotes in a shell.
 FOLDED = 3
 
 
 def folded(names: Iterable[str]) -> str:
-    """``c[1-3,7],head``: names with a number at their end as sets, as ClusterShell reads them."""
+    """Return ``c[1-3,7],head``: names that end in a number as sets, in ClusterShell's syntax."""
     numbers: dict[tuple[str, int], list[int]] = {}
     for name in names:
         stem = name.rstrip("0123456789")
@@ -99,7 +99,7 @@ def folded(names: Iterable[str]) -> str:
         # A leading zero fixes the width of all numbers of a set.
         width = len(digits) if digits.startswith("0") or not digits else 0
         numbers.setdefault((stem, width), []).append(int(digits) if digits else -1)
-    return ",".join(_set_of(*key, sorted(set(each))) for key, each in numbers.items())
+    return ",".join(_set_of(*key, sorted(set(suffixes))) for key, suffixes in numbers.items())
 
 
 def _set_of(stem: str, width: int, numbers: Sequence[int]) -> str:

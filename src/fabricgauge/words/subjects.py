@@ -1,6 +1,6 @@
-"""What verdicts are of, in words: made of the values when a verdict is given.
+"""Name the subjects of verdicts in words.
 
-Nothing is decided by these words. Those who need no verdict need not load the arrays of all pairs.
+No decision depends on these words. This module does not load the arrays of all pairs.
 """
 
 from fabricgauge.model.pairs import called
@@ -9,16 +9,16 @@ from fabricgauge.words import sentences
 
 
 def stream(about: VerdictSubject) -> str:
-    """What a person tells a series by: the table it is from, else the direction."""
-    way = sentences.direction(about.names[0], about.names[1])
+    """Return a series' table, or else its direction."""
+    direction = sentences.direction(about.names[0], about.names[1])
     if about.pairs:
-        return f"{way} (median of {about.pairs:,} pairs)"
-    told = about.program or about.variant
-    return about.source or f"{way}{f' ({told})' if told else ''}"
+        return f"{direction} (median of {about.pairs:,} pairs)"
+    qualifier = about.program or about.variant
+    return about.source or f"{direction}{f' ({qualifier})' if qualifier else ''}"
 
 
 def subject(about: VerdictSubject) -> str:
-    """What a verdict is of: ``run``, ``net1``, ``net1, c1 → c2``, ``net1, c2, sending``."""
+    """Return a verdict's subject: ``run``, ``net1``, ``net1, c1 → c2``, ``net1, c2, sending``."""
     if about.kind == "run":
         return "run"
     if about.kind == "network" or about.kind == "crossing":
@@ -26,7 +26,7 @@ def subject(about: VerdictSubject) -> str:
     if about.kind == "stream":
         part = stream(about)
     elif about.kind == "directions":
-        part = sentences.direction(about.names[0], about.names[1], both=True)
+        part = sentences.direction(about.names[0], about.names[1], bidirectional=True)
     elif about.kind == "place":
         part = about.place
     else:

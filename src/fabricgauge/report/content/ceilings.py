@@ -6,36 +6,36 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.judged import Judged
 from fabricgauge.report import document as doc
-from fabricgauge.words.figures import of_unit, rate, size
+from fabricgauge.words.figures import rate, size, with_unit
 
 
 def in_lines(judged: Judged) -> doc.Section:
     """A terminal has one line per network."""
     lines = []
-    for one in judged.run.fabric.networks:
-        ceiling = judged.ceilings.get(one.name)
+    for network in judged.run.fabric.networks:
+        ceiling = judged.ceilings.get(network.name)
         if isinstance(ceiling, Ceiling):
-            said = f"ceiling {rate(ceiling.payload_bytes_per_s)} per direction"
-            said += f" = {ceiling.steps[-1].expression}" if ceiling.steps else ""
-            said += f" ({ceiling.payload_per_packet_bytes} bytes of payload in every"
-            said += f" {ceiling.wire_bytes_per_packet} on the wire; bound by {ceiling.binding})"
+            sentence = f"ceiling {rate(ceiling.payload_bytes_per_s)} per direction"
+            sentence += f" = {ceiling.steps[-1].expression}" if ceiling.steps else ""
+            sentence += f" ({ceiling.payload_per_packet_bytes} bytes of payload in every"
+            sentence += f" {ceiling.wire_bytes_per_packet} on the wire; bound by {ceiling.binding})"
         else:
-            said = f"no ceiling: {ceiling.reason if ceiling else 'it was not worked out'}"
-        lines.append(doc.Paragraph(f"{one.name}: {said}"))
+            sentence = f"no ceiling: {ceiling.reason if ceiling else 'it was not worked out'}"
+        lines.append(doc.Paragraph(f"{network.name}: {sentence}"))
     return doc.Section("", "", tuple(lines), on=doc.SCREEN)
 
 
 def sums(judged: Judged) -> Iterator[doc.Section]:
     """An issue tracker has a row per network, a page the whole sum."""
     rows, blocks = [], list[doc.Block]()
-    for name, one in judged.ceilings.items():
-        if isinstance(one, Skipped):
-            rows.append((name, "not known", one.reason, ""))
+    for name, ceiling in judged.ceilings.items():
+        if isinstance(ceiling, Skipped):
+            rows.append((name, "not known", ceiling.reason, ""))
         else:
-            expression = one.steps[-1].expression if one.steps else ""
-            rows.append((name, rate(one.payload_bytes_per_s), expression, one.binding))
-    for name, one in sorted(judged.ceilings.items()):
-        blocks += [doc.Heading(name), *sum_of(one)]
+            expression = ceiling.steps[-1].expression if ceiling.steps else ""
+            rows.append((name, rate(ceiling.payload_bytes_per_s), expression, ceiling.binding))
+    for name, ceiling in sorted(judged.ceilings.items()):
+        blocks += [doc.Heading(name), *sum_of(ceiling)]
     heads = doc.heads("network", "payload per direction", "sum", "bound by")
     yield doc.Section("", "Ceilings", (doc.Table(heads, tuple(rows)),), on=doc.TRACKER)
     blocks = blocks or [doc.Paragraph("No network with a known rate was found.")]
@@ -48,11 +48,13 @@ def sum_of(ceiling: Ceiling | Skipped) -> Iterator[doc.Block]:
     if isinstance(ceiling, Skipped):
         yield doc.Paragraph(f"No ceiling: {ceiling.reason}", kind="caution")
         return
-    steps = [(one.label, one.expression, of_unit(one.value, one.unit)) for one in ceiling.steps]
+    steps = [
+        (step.label, step.expression, with_unit(step.value, step.unit)) for step in ceiling.steps
+    ]
     columns = doc.heads("step", "~how", ">result")
     yield doc.Table(columns, tuple(steps), total=True, on=doc.PAGE)
-    told = tuple((label, f"{expression} = {result}") for label, expression, result in steps)
-    yield doc.FactList(told, on=doc.TEXT)
+    sums = tuple((label, f"{expression} = {result}") for label, expression, result in steps)
+    yield doc.FactList(sums, on=doc.TEXT)
     bucket = ""
     if ceiling.burst_bytes:
         burst = size(ceiling.burst_bytes)
