@@ -36,12 +36,17 @@ def render(plan: Configuration, hosts: Mapping[str, Host]) -> str:
         f"# Plan of fabricgauge by {visible(plan.backend)}: {len(steps)} steps.",
         *(f"# {visible(note)}" for note in plan.notes),
         resources.files(__package__).joinpath("configuration_script.sh").read_text("utf-8"),
-        *_function("rests", steps, lambda step: [_holds(one, hosts) for one in step.before]),
-        *_function("make", steps, lambda step: [_line(one, hosts) for one in step.commands]),
-        *_function("verified", steps, lambda step: [_holds(one, hosts) for one in step.verify]),
-        *_function("undo", steps, lambda step: [_line(one, hosts) for one in step.undo]),
+        *_function("rests", steps, lambda step: [_holds(check, hosts) for check in step.before]),
+        *_function(
+            "make", steps, lambda step: [_line(command, hosts) for command in step.commands]
+        ),
+        *_function("verified", steps, lambda step: [_holds(check, hosts) for check in step.verify]),
+        *_function("undo", steps, lambda step: [_line(command, hosts) for command in step.undo]),
         "plan_apply() {",
-        *([f"    {_call(*one)}" for one in steps] or ["    plan_say 'nothing is to be made'"]),
+        *(
+            [f"    {_call(*step_number)}" for step_number in steps]
+            or ["    plan_say 'nothing is to be made'"]
+        ),
         "}",
         "",
         f"needed='{' '.join(_programs(steps, hosts))}'",
@@ -95,12 +100,12 @@ def _holds(check: Verification, hosts: Mapping[str, Host]) -> str:
     return _line(check.command, hosts, f"{function} {quoted(check.expected)} ")
 
 
-def _line(command: Command, hosts: Mapping[str, Host], before: str = "") -> str:
+def _line(command: Command, hosts: Mapping[str, Host], prefix: str = "") -> str:
     """A command as a line of the script."""
-    program, *rest = hosts[command.node].through(command.argv)
-    words = " ".join((_program(program), *map(quoted, rest)))
+    program, *arguments = hosts[command.node].through(command.argv)
+    words = " ".join((_program(program), *map(quoted, arguments)))
     fed = f"printf %s {quoted(command.stdin)} | " if command.stdin else ""
-    return f"{fed}{before}{words}"
+    return f"{fed}{prefix}{words}"
 
 
 def _program(name: str) -> str:

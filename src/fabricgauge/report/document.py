@@ -75,13 +75,15 @@ class ColumnHead(msgspec.Struct, frozen=True):
 
 def heads(*texts: str, on: Medium = ALL) -> tuple[ColumnHead, ...]:
     """A head for each text: ``>`` in front is right, ``=`` whole, ``~`` loose."""
-    signs = ((one.lstrip(">=~"), one[:1]) for one in texts)
-    return tuple(ColumnHead(one, sign == ">", sign == "=", sign == "~", on) for one, sign in signs)
+    signs = ((text.lstrip(">=~"), text[:1]) for text in texts)
+    return tuple(
+        ColumnHead(text, sign == ">", sign == "=", sign == "~", on) for text, sign in signs
+    )
 
 
 def figures(*texts: str) -> tuple[ColumnHead, ...]:
     """Heads of figures, whatever their texts begin with."""
-    return tuple(ColumnHead(one, right=True) for one in texts)
+    return tuple(ColumnHead(text, right=True) for text in texts)
 
 
 class Paragraph(msgspec.Struct, frozen=True, tag=True):
@@ -264,23 +266,23 @@ class Report(msgspec.Struct, frozen=True):
     places: tuple[Block, ...] = ()
 
 
-def first(blocks: Sequence[Block], most: int, words: str, on: Medium = ALL) -> tuple[Block, ...]:
+def first(blocks: Sequence[Block], limit: int, words: str, on: Medium = ALL) -> tuple[Block, ...]:
     """The first ``most`` blocks, and a sentence on the rest, which has ``{count}`` in it."""
-    shown, rest = _cut(tuple(blocks), RowLimit(words, {ALL: most}), ALL)
-    return (*shown, *(replace(one, on=on) for one in rest))
+    visible, remark = _cut(tuple(blocks), RowLimit(words, {ALL: limit}), ALL)
+    return (*visible, *(replace(block, on=on) for block in remark))
 
 
 def drawn(pictures: "Iterable[Drawable | None]") -> Plots:
     """The pictures side by side; one of nothing is left out."""
-    return Plots(tuple(Plot(one) for one in pictures if one is not None))
+    return Plots(tuple(Plot(picture) for picture in pictures if picture is not None))
 
 
 _Part = TypeVar("_Part", bound="Section | Block")
 _Row = TypeVar("_Row")
 
 
-def text_of(said: Said) -> str:
-    return said if isinstance(said, str) else said.text
+def text_of(content: Said) -> str:
+    return content if isinstance(content, str) else content.text
 
 
 def parts_of(item: Said | tuple[Said, ...]) -> tuple[Said, ...]:
@@ -291,9 +293,9 @@ def parts_of(item: Said | tuple[Said, ...]) -> tuple[Said, ...]:
 def shown_on(document: Report, medium: Medium) -> Report:
     """The document with those parts that are meant for the medium, cut to its limits."""
     sections = (
-        replace(one, blocks=(Paragraph(one.intro), *blocks) if one.intro else blocks)
-        for one in _meant(document.sections, medium)
-        if (blocks := _shown(one.blocks, medium))
+        replace(section, blocks=(Paragraph(section.intro), *blocks) if section.intro else blocks)
+        for section in _meant(document.sections, medium)
+        if (blocks := _shown(section.blocks, medium))
     )
     return replace(
         document, sections=tuple(sections), under=tuple(_meant(document.under, medium)),
@@ -302,11 +304,11 @@ def shown_on(document: Report, medium: Medium) -> Report:
 
 
 def _meant(parts: Iterable[_Part], medium: Medium) -> Iterator[_Part]:
-    return (one for one in parts if medium in one.on)
+    return (part for part in parts if medium in part.on)
 
 
 def _shown(blocks: Iterable[Block], medium: Medium) -> tuple[Block, ...]:
-    return tuple(part for one in _meant(blocks, medium) for part in _block(one, medium))
+    return tuple(part for block in _meant(blocks, medium) for part in _block(block, medium))
 
 
 #: What a block is nothing without.
@@ -324,18 +326,18 @@ def _block(block: Block, medium: Medium) -> Iterator[Block]:
     elif isinstance(block, Plots):
         yield replace(block, beside=_shown(block.beside, medium))
     elif isinstance(block, Judgement):
-        entries = (replace(one, blocks=_shown(one.blocks, medium)) for one in block.entries)
-        yield replace(block, entries=tuple(one for one in entries if one.blocks))
+        entries = (replace(entry, blocks=_shown(entry.blocks, medium)) for entry in block.entries)
+        yield replace(block, entries=tuple(entry for entry in entries if entry.blocks))
     elif isinstance(block, Table):
-        meant = [medium in one.on for one in block.columns]
-        rows, rest = _cut(block.rows, block.limit, medium)
-        cells = tuple(tuple(compress(row, meant)) for row in rows)
-        yield replace(block, columns=tuple(compress(block.columns, meant)), rows=cells)
-        yield from rest
+        visible = [medium in column.on for column in block.columns]
+        rows, remark = _cut(block.rows, block.limit, medium)
+        cells = tuple(tuple(compress(row, visible)) for row in rows)
+        yield replace(block, columns=tuple(compress(block.columns, visible)), rows=cells)
+        yield from remark
     elif isinstance(block, Items):
-        items, rest = _cut(block.items, block.limit, medium)
+        items, remark = _cut(block.items, block.limit, medium)
         yield replace(block, items=items)
-        yield from rest
+        yield from remark
     else:
         yield block
 
@@ -343,9 +345,9 @@ def _block(block: Block, medium: Medium) -> Iterator[Block]:
 def _cut(
     rows: tuple[_Row, ...], limit: RowLimit | None, medium: Medium
 ) -> tuple[tuple[_Row, ...], list[Paragraph]]:
-    given = limit.most.items() if limit else ()
-    most = next((most for media, most in given if medium in media), len(rows))
-    if limit is None or len(rows) <= most:
+    limits = limit.most.items() if limit else ()
+    most_rows = next((rows_limit for media, rows_limit in limits if medium in media), len(rows))
+    if limit is None or len(rows) <= most_rows:
         return rows, []
-    words = limit.words.replace("{count}", f"{len(rows) - most:,}")
-    return rows[:most], [Paragraph(words, kind="caution")]
+    words = limit.words.replace("{count}", f"{len(rows) - most_rows:,}")
+    return rows[:most_rows], [Paragraph(words, kind="caution")]

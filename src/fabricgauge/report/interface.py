@@ -47,9 +47,9 @@ class OneLine(msgspec.Struct, frozen=True):
     document: object
 
 
-def identified(what: str, version: str, **rest: object) -> dict[str, object]:
+def identified(name: str, version: str, **fields: object) -> dict[str, object]:
     """A JSON document; a reader accepts every one of the same ``what`` and major version."""
-    return {"format": f"fabricgauge-{what}", "version": version, **rest}
+    return {"format": f"fabricgauge-{name}", "version": version, **fields}
 
 
 #: What JUnit calls an outcome; a pass has no element.

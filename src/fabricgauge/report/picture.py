@@ -54,13 +54,13 @@ class Mark(NamedTuple):
 
 
 def estimate_mark(
-    message_bytes: int, estimate: Estimate, factor: float, median: str, interval: str, also: str,
+    message_bytes: int, estimate: Estimate, factor: float, median: str, interval: str, note: str,
     samples: str, tail: float | None = None,
 ) -> Mark:  # fmt: skip
     """A mark over its message size; ``factor`` makes the estimate one of the plot's unit."""
-    y, low, high = (one * factor for one in (estimate.value, estimate.low, estimate.high))
+    y, low, high = (value * factor for value in (estimate.value, estimate.low, estimate.high))
     place = size(message_bytes)
-    return Mark(position(message_bytes), y, low, high, place, median, interval, also, samples, tail)
+    return Mark(position(message_bytes), y, low, high, place, median, interval, note, samples, tail)
 
 
 class PlotCurve(NamedTuple):
@@ -71,7 +71,7 @@ class PlotCurve(NamedTuple):
 
     def column(self, name: str) -> list[Any]:
         """A field of each point, by its name in ``Mark``."""
-        return [getattr(one, name) for one in self.marks]
+        return [getattr(mark, name) for mark in self.marks]
 
 
 class Line(NamedTuple):
@@ -158,10 +158,10 @@ class Histogram(NamedTuple):
 Drawable = Picture | HeatMap | Histogram
 
 
-def level(label: str, drawn: Sequence[PlotCurve], at: float) -> tuple[Line, ...]:
+def level(label: str, curves: Sequence[PlotCurve], height: float) -> tuple[Line, ...]:
     """A line at one height over all that is drawn; none where nothing is."""
-    ends = [mark.x for one in drawn for mark in one.marks]
-    return (Line(label, [min(ends), max(ends)], [at, at]),) if ends else ()
+    ends = [mark.x for curve in curves for mark in curve.marks]
+    return (Line(label, [min(ends), max(ends)], [height, height]),) if ends else ()
 
 
 def position(message_bytes: float) -> float:

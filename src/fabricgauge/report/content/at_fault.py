@@ -41,47 +41,61 @@ _LEAST_Q = 1e-4
 
 def findings(judged: Judged) -> tuple[doc.Judgement, ...]:
     """Everything that is named, faults before oversubscription, the largest effect first."""
-    found = [(analysis, one) for analysis in judged.fabric.analyses for one in analysis.findings]
-    found.sort(key=lambda pair: (pair[1].explanation != "fault", -abs(pair[1].effect)))
-    known = kinds(judged)
-    return tuple(_told(place, analysis, one, known) for place, (analysis, one) in enumerate(found))
+    ranked = [
+        (analysis, finding) for analysis in judged.fabric.analyses for finding in analysis.findings
+    ]
+    ranked.sort(key=lambda pair: (pair[1].explanation != "fault", -abs(pair[1].effect)))
+    verdict_kinds = kinds(judged)
+    return tuple(
+        _told(place, analysis, finding, verdict_kinds)
+        for place, (analysis, finding) in enumerate(ranked)
+    )
 
 
 def _told(
-    place: int, analysis: PairAnalysis, one: PairFinding, known: Mapping[VerdictSubject, Kind]
+    place: int,
+    analysis: PairAnalysis,
+    finding: PairFinding,
+    verdict_kinds: Mapping[VerdictSubject, Kind],
 ) -> doc.Judgement:
-    word = kind(analysis, one, known)
-    who = called(one.part, one.names) if one.explanation == "fault" else _CROSSING
-    what = f"{one.quantity} at {size(one.message_bytes)} is {compared(one.effect)} than the others'"
-    low, high = sorted((one.low, one.high))
-    q = f"q < {_LEAST_Q:g}" if one.q < _LEAST_Q else f"q = {one.q:.2g}"
-    sure = f"interval {signed(low)} to {signed(high)}; explains {counted(one.affected, 'pair')};"
-    sure += f" {q} (false-discovery rate)"
+    word = kind(analysis, finding, verdict_kinds)
+    part = called(finding.part, finding.names) if finding.explanation == "fault" else _CROSSING
+    figure = f"{finding.quantity} at {size(finding.message_bytes)}"
+    comparison = f"{figure} is {compared(finding.effect)} than the others'"
+    low, high = sorted((finding.low, finding.high))
+    q = f"q < {_LEAST_Q:g}" if finding.q < _LEAST_Q else f"q = {finding.q:.2g}"
+    confidence = (
+        f"interval {signed(low)} to {signed(high)}; explains {counted(finding.affected, 'pair')};"
+    )
+    confidence += f" {q} (false-discovery rate)"
     limit = doc.RowLimit("and {count} more", {doc.SCREEN: MOST_EVIDENCE})
     entries = (
-        doc.Entry("How sure", (doc.Paragraph(sure),)),
-        doc.Entry("Evidence", (doc.Items(one.evidence, limit=limit),)),
+        doc.Entry("How sure", (doc.Paragraph(confidence),)),
+        doc.Entry("Evidence", (doc.Items(finding.evidence, limit=limit),)),
     )
     return doc.Judgement(
-        word, _TONES[word], named(analysis.matrix.network), who, what + _REMARKS[word], entries,
+        word, _TONES[word], named(analysis.matrix.network), part, comparison + _REMARKS[word],
+        entries,
         open=place < FIRST_OPEN, on=doc.ALL if place < MOST_FINDINGS else doc.ALL & ~doc.SCREEN,
     )  # fmt: skip
 
 
 def kinds(judged: Judged) -> dict[VerdictSubject, Kind]:
     """What those are whom verdicts do not fail."""
-    every = ((one.about.thing, _KINDS.get(one.outcome)) for one in judged.verdicts)
-    return {thing: found for thing, found in every if found}
+    outcomes = ((verdict.about.thing, _KINDS.get(verdict.outcome)) for verdict in judged.verdicts)
+    return {thing: kind for thing, kind in outcomes if kind}
 
 
-def kind(analysis: PairAnalysis, one: PairFinding, known: Mapping[VerdictSubject, Kind]) -> Kind:
+def kind(
+    analysis: PairAnalysis, finding: PairFinding, verdict_kinds: Mapping[VerdictSubject, Kind]
+) -> Kind:
     """What a finding is, where ``known`` is what :func:`kinds` tells."""
-    if one.explanation != "fault":
+    if finding.explanation != "fault":
         return "PROPERTY"
     # A node's direction is judged together with what else that node does.
     network = named(analysis.matrix.network or None)
-    slow = VerdictSubject(one.part, network, one.names).thing
-    return known.get(slow, "FAULT")
+    slow = VerdictSubject(finding.part, network, finding.names).thing
+    return verdict_kinds.get(slow, "FAULT")
 
 
 def compared(effect: float) -> str:
@@ -97,17 +111,19 @@ def told_apart(judged: Judged) -> tuple[Verdict, ...]:
     One on the network as a whole stands only where none names a node. Consequences are left out.
     """
     rules = (*GONE, "pairs", "lossy")
-    found = [
-        one
-        for one in judged.verdicts
-        if one.rule in rules and one.outcome is Outcome.FAIL and one.id not in judged.follows
+    failures = [
+        verdict
+        for verdict in judged.verdicts
+        if verdict.rule in rules
+        and verdict.outcome is Outcome.FAIL
+        and verdict.id not in judged.follows
     ]
-    return tuple(one for one in found if one.about.names) or tuple(found)
+    return tuple(verdict for verdict in failures if verdict.about.names) or tuple(failures)
 
 
-def heading(found: Sequence[doc.Judgement], told_apart: bool = False) -> str:
+def heading(judgements: Sequence[doc.Judgement], told_apart: bool = False) -> str:
     """``Who is at fault``, and that it is nobody, or not sure."""
-    kinds = {one.word for one in found}
+    kinds = {judgement.word for judgement in judgements}
     if told_apart or "FAULT" in kinds:
         return "Who is at fault"
     unsure = "suspected, but not confirmed" if "SUSPECTED" in kinds else "nobody is named"
@@ -118,48 +134,55 @@ def faults(judged: Judged) -> Iterator[doc.Section]:
     """Who is gone, who is slow, who is suspected, and a line per matrix."""
     if not judged.fabric.analyses:
         return
-    found = findings(judged)
-    apart = tuple(f"{one.subject}: {one.summary}" for one in told_apart(judged))
+    judgements = findings(judged)
+    apart = tuple(f"{verdict.subject}: {verdict.summary}" for verdict in told_apart(judged))
     sentence = headline(judged)
     more = "and {count} more; the HTML report lists them"
-    rest = more.format(count=f"{len(found) - MOST_FINDINGS:,}")
+    remark = more.format(count=f"{len(judgements) - MOST_FINDINGS:,}")
     blocks = (
         doc.Items(apart, on=doc.TEXT),
         # A page has its headline in sight.
-        doc.Items(tuple(one for one in apart if not sentence.startswith(one)), on=doc.PAGE),
-        *found,
-        *([doc.Paragraph(rest, kind="caution", on=doc.SCREEN)] * (len(found) > MOST_FINDINGS)),
+        doc.Items(tuple(line for line in apart if not sentence.startswith(line)), on=doc.PAGE),
+        *judgements,
+        *([doc.Paragraph(remark, "caution", doc.SCREEN)] * (len(judgements) > MOST_FINDINGS)),
         *_suspects(judged, more),
         doc.Items(tuple(summary(judged)), on=doc.TRACKER | doc.PAGE),
     )  # fmt: skip
-    title = heading(found, bool(apart))
-    urgent = bool(apart) or any(one.word in ("FAULT", "SUSPECTED") for one in found)
+    title = heading(judgements, bool(apart))
+    urgent = bool(apart) or any(
+        judgement.word in ("FAULT", "SUSPECTED") for judgement in judgements
+    )
     yield doc.Section("fault", title, blocks, nav="Who is at fault", urgent=urgent)
 
 
 def _suspects(judged: Judged, more: str) -> Iterator[doc.Block]:
     """What is not named, why not, and the test that would decide."""
-    lines, rows, known = [], list[tuple[doc.Said, ...]](), kinds(judged)
+    lines, rows, verdict_kinds = [], list[tuple[doc.Said, ...]](), kinds(judged)
     for analysis in judged.fabric.analyses:
         network = named(analysis.matrix.network or None)
         explained = {
             name
-            for thing in known
+            for thing in verdict_kinds
             if thing.kind == "node" and thing.network == network
             for name in thing.names
         }
-        for one in analysis.suspects:
-            same = VerdictSubject(one.part, network, one.names).thing in known
-            if same or explained & set(one.names):
+        for suspect in analysis.suspects:
+            same = VerdictSubject(suspect.part, network, suspect.names).thing in verdict_kinds
+            if same or explained & set(suspect.names):
                 continue
-            who, effect = called(one.part, one.names), compared(one.effect)
-            what = f"{one.quantity} at {size(analysis.matrix.message_bytes)}"
+            part, effect = called(suspect.part, suspect.names), compared(suspect.effect)
+            figure = f"{suspect.quantity} at {size(analysis.matrix.message_bytes)}"
             lines.append(
-                f"suspect: {who}: {what} is {effect}, not named: {one.reason};"
-                f" next: {one.next_test}"
+                f"suspect: {part}: {figure} is {effect}, not named: {suspect.reason};"
+                f" next: {suspect.next_test}"
             )
-            cells = (f"{named(analysis.matrix.network)}: {what}", effect, one.reason, one.next_test)
-            rows.append((doc.Cell(who, strong=True), *cells))
+            cells = (
+                f"{named(analysis.matrix.network)}: {figure}",
+                effect,
+                suspect.reason,
+                suspect.next_test,
+            )
+            rows.append((doc.Cell(part, strong=True), *cells))
     limit = doc.RowLimit(more, {doc.SCREEN: MOST_SUSPECTS})
     yield doc.Items(tuple(lines), limit=limit, on=doc.SCREEN)
     if rows:
@@ -184,21 +207,23 @@ def drained(judged: Judged) -> doc.Section:
 
 def bad_nodes(judged: Judged) -> dict[str, str]:
     """Nodes with the reason, each once: what could not connect comes first."""
-    nodes = {one.name for one in judged.run.fabric.nodes}
-    nodes |= {one.name for one in judged.run.fabric.unreached}
-    found: dict[str, str] = {}
-    for one in told_apart(judged):
-        if len(one.about.names) == 1 and one.about.names[0] in nodes:
-            why = one.summary.partition(";")[0]
-            found.setdefault(one.about.names[0], f"{one.network} {why}")
-    known = kinds(judged)
+    nodes = {node.name for node in judged.run.fabric.nodes}
+    nodes |= {node.name for node in judged.run.fabric.unreached}
+    reasons: dict[str, str] = {}
+    for verdict in told_apart(judged):
+        if len(verdict.about.names) == 1 and verdict.about.names[0] in nodes:
+            why = verdict.summary.partition(";")[0]
+            reasons.setdefault(verdict.about.names[0], f"{verdict.network} {why}")
+    verdict_kinds = kinds(judged)
     for analysis in judged.fabric.analyses:
         for slow in analysis.findings:
-            if slow.part in _WAYS and kind(analysis, slow, known) == "FAULT":
-                what = f"{slow.quantity} at {size(slow.message_bytes)} {compared(slow.effect)}"
-                why = f"{analysis.matrix.network} {what}{_WAYS[slow.part]}"
-                found.setdefault(slow.names[0], why)
-    return found
+            if slow.part in _WAYS and kind(analysis, slow, verdict_kinds) == "FAULT":
+                comparison = (
+                    f"{slow.quantity} at {size(slow.message_bytes)} {compared(slow.effect)}"
+                )
+                why = f"{analysis.matrix.network} {comparison}{_WAYS[slow.part]}"
+                reasons.setdefault(slow.names[0], why)
+    return reasons
 
 
 def _line(node: str, why: str) -> str:

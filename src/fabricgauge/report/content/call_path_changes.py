@@ -15,8 +15,8 @@ _MOST = 10
 
 def data(comparison: PathComparison, _setting: Setting) -> dict[str, object]:
     """The whole of it; a part with 0 instructions is not in that path."""
-    told = headline(comparison)
-    return identified("call-path-changes", "1.0", headline=told, comparison=comparison)
+    sentence = headline(comparison)
+    return identified("call-path-changes", "1.0", headline=sentence, comparison=comparison)
 
 
 COLUMNS = (
@@ -28,9 +28,9 @@ COLUMNS = (
 def records(comparison: PathComparison, _setting: Setting) -> Records:
     """A row for each function of either path."""
     rows = (
-        (one.a.operation, one.a.message_bytes, one.a.ranks, one.a.way, part.library, part.function,
-         part.a_instructions, part.b_instructions, part.a_lines, part.b_lines)
-        for one in comparison.changes for part in one.functions
+        (change.a.operation, change.a.message_bytes, change.a.ranks, change.a.way, part.library,
+         part.function, part.a_instructions, part.b_instructions, part.a_lines, part.b_lines)
+        for change in comparison.changes for part in change.functions
     )  # fmt: skip
     return Records(COLUMNS, rows)
 
@@ -48,10 +48,10 @@ def document(comparison: PathComparison, _setting: Setting) -> doc.Report:
 def headline(comparison: PathComparison) -> str:
     if not comparison.changes:
         return "A and B have no call in common: the same call, size, ranks and way"
-    one = comparison.changes[0]
-    a, b = one.a.call, one.b.call
-    said = [
-        f"{title(one.a)}: B executes {b.instructions:,} instructions, A {a.instructions:,}"
+    change = comparison.changes[0]
+    a, b = change.a.call, change.b.call
+    parts = [
+        f"{title(change.a)}: B executes {b.instructions:,} instructions, A {a.instructions:,}"
         f" ({_relative(a.instructions, b.instructions)})",
         f"{b.lines.total:,} cache lines against {a.lines.total:,}",
     ]
@@ -60,7 +60,7 @@ def headline(comparison: PathComparison) -> str:
         for by, word in ((b.calls - a.calls, "call"), (b.locked - a.locked, "locked operation"))
         if by
     ]
-    return "; ".join(filter(None, (*said, listed(more))))
+    return "; ".join(filter(None, (*parts, listed(more))))
 
 
 def _relative(a: int, b: int) -> str:
@@ -85,7 +85,7 @@ def _overview(comparison: PathComparison) -> doc.Section:
         "=call", "way", ">A", ">B", ">instruc-\ntions", ">cache\nlines", ">calls", ">locked",
         ">branch-\nes", ">functions\nremoved", ">added",
     )  # fmt: skip
-    rows = tuple(_row(one, f"change-{n}") for n, one in enumerate(comparison.changes, 1))
+    rows = tuple(_row(change, f"change-{n}") for n, change in enumerate(comparison.changes, 1))
     table = doc.Table(columns, rows, tight=True)
     note = doc.Paragraph("A and B are instructions; the columns after them are B less A.", "soft")
     return doc.Section("changes", "Calls side by side", (table, note) if rows else (), nav="Calls")
@@ -102,8 +102,8 @@ def _row(change: PathChange, link: str) -> tuple[doc.Said, ...]:
         f"{b.instructions:,}",
         doc.Cell(_relative(a.instructions, b.instructions), strong=True),
         *(_difference(*pair) for pair in pairs),
-        str(sum(one.removed for one in change.functions)),
-        str(sum(one.added for one in change.functions)),
+        str(sum(function.removed for function in change.functions)),
+        str(sum(function.added for function in change.functions)),
     )  # fmt: skip
 
 
@@ -112,23 +112,27 @@ def _difference(a: int, b: int) -> str:
 
 
 def _sections(comparison: PathComparison) -> Iterator[doc.Section]:
-    for number, one in enumerate(comparison.changes, 1):
-        blocks = (*_bars(one), _table(one.libraries, "library"), *_functions(one))
-        yield doc.Section(f"change-{number}", title(one.a), blocks)
+    for number, change in enumerate(comparison.changes, 1):
+        blocks = (*_bars(change), _table(change.libraries, "library"), *_functions(change))
+        yield doc.Section(f"change-{number}", title(change.a), blocks)
 
 
 def _bars(change: PathChange) -> Iterator[doc.Block]:
     """Both sides by their libraries, then each library on both by its functions."""
-    yield from _two_bars("", [(one.library, one) for one in change.libraries])
+    yield from _two_bars("", [(library.library, library) for library in change.libraries])
     for part in change.libraries:
-        inside = [(one.function, one) for one in change.functions if one.library == part.library]
+        inside = [
+            (function.function, function)
+            for function in change.functions
+            if function.library == part.library
+        ]
         yield from _two_bars(f"{part.library} ", inside)
 
 
 def _two_bars(label: str, parts: list[tuple[str, PathPart]]) -> Iterator[doc.Block]:
     """A's and B's of one scale: that of the longer one."""
-    a = [(name, one.a_instructions) for name, one in parts]
-    b = [(name, one.b_instructions) for name, one in parts]
+    a = [(name, part.a_instructions) for name, part in parts]
+    b = [(name, part.b_instructions) for name, part in parts]
     longer = max(sum(count for _, count in side) for side in (a, b))
     yield bar(f"{label}A", a, longer)
     yield bar(f"{label}B", b, longer)
@@ -136,37 +140,47 @@ def _two_bars(label: str, parts: list[tuple[str, PathPart]]) -> Iterator[doc.Blo
 
 def _functions(change: PathChange) -> Iterator[doc.Block]:
     """Those removed, those added, and those of another length."""
-    found: dict[str, list[PathPart]] = {"Removed": [], "Added": [], "Of another length": []}
-    for one in change.functions:
-        if one.a_instructions != one.b_instructions:
-            word = "Removed" if one.removed else "Added" if one.added else "Of another length"
-            found[word].append(one)
-    for word, parts in found.items():
+    parts_by_change: dict[str, list[PathPart]] = {
+        "Removed": [],
+        "Added": [],
+        "Of another length": [],
+    }
+    for function in change.functions:
+        if function.a_instructions != function.b_instructions:
+            word = (
+                "Removed"
+                if function.removed
+                else "Added"
+                if function.added
+                else "Of another length"
+            )
+            parts_by_change[word].append(function)
+    for word, parts in parts_by_change.items():
         if parts:
             note = counted(len(parts), "function")
             yield doc.Fold(word, note, (_table(parts, "function"),), open=True)
 
 
-def _table(parts: Sequence[PathPart], what: str) -> doc.Table:
-    heads = doc.heads(f"~{what}", ">A", ">B", ">B − A", ">cache lines A", ">B")
+def _table(parts: Sequence[PathPart], part_kind: str) -> doc.Table:
+    heads = doc.heads(f"~{part_kind}", ">A", ">B", ">B − A", ">cache lines A", ">B")
     rows = tuple(
         (
-            named(one.function, one.library) if one.function else one.library,
-            f"{one.a_instructions:,}", f"{one.b_instructions:,}",
-            _difference(one.a_instructions, one.b_instructions),
-            f"{one.a_lines:,}", f"{one.b_lines:,}",
+            named(part.function, part.library) if part.function else part.library,
+            f"{part.a_instructions:,}", f"{part.b_instructions:,}",
+            _difference(part.a_instructions, part.b_instructions),
+            f"{part.a_lines:,}", f"{part.b_lines:,}",
         )
-        for one in parts
+        for part in parts
     )  # fmt: skip
     limit = doc.RowLimit("and {count} more; HTML and JSON have all", {doc.TEXT: _MOST})
     return doc.Table(heads, rows, limit=limit)
 
 
 def _alone(comparison: PathComparison) -> doc.Section:
-    def told(side: str, paths: tuple[CallPath, ...]) -> tuple[str, ...]:
-        return tuple(f"only in {side}: {title(one)}" for one in paths)
+    def describe(side: str, paths: tuple[CallPath, ...]) -> tuple[str, ...]:
+        return tuple(f"only in {side}: {title(call_path)}" for call_path in paths)
 
-    items = (*told("A", comparison.only_a), *told("B", comparison.only_b))
+    items = (*describe("A", comparison.only_a), *describe("B", comparison.only_b))
     return doc.Section("alone", "Not compared", (doc.Items(items),), nav="Not compared")
 
 

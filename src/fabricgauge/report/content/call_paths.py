@@ -41,21 +41,21 @@ COLUMNS = (
 def records(paths: CallPaths, _setting: Setting) -> Records:
     """A row for each function of the usual call of each path."""
     rows = (
-        (one.operation, one.message_bytes, one.ranks, one.way, f.object, f.function,
-         f.instructions, f.lines)
-        for one in paths.paths if one.usual for f in one.usual.functions
+        (call_path.operation, call_path.message_bytes, call_path.ranks, call_path.way, f.object,
+         f.function, f.instructions, f.lines)
+        for call_path in paths.paths if call_path.usual for f in call_path.usual.functions
     )  # fmt: skip
     return Records(COLUMNS, rows)
 
 
 def listing(paths: CallPaths, _setting: Setting) -> str:
     """Each call in order, function by function, then its footprint: the layout of Intel SDE."""
-    return "\n".join("\n".join(_listed(one, paths.mpi)) for one in paths.paths) + "\n"
+    return "\n".join("\n".join(_listed(call_path, paths.mpi)) for call_path in paths.paths) + "\n"
 
 
 def document(paths: CallPaths, setting: Setting) -> doc.Report:
-    whole = [one for one in paths.paths if one.usual and not one.problem]
-    word, tone = _VERDICTS[bool(paths.paths), len(whole) == len(paths.paths)]
+    complete = [call_path for call_path in paths.paths if call_path.usual and not call_path.problem]
+    word, tone = _VERDICTS[bool(paths.paths), len(complete) == len(paths.paths)]
     return doc.Report(
         word, tone, _headline(paths), f"Instruction paths of {paths.mpi}",
         f"{paths.mpi} on {', '.join(paths.nodes[:4])}",
@@ -70,7 +70,7 @@ def _provisos(paths: CallPaths) -> Iterator[str]:
             "Virtual cluster on one machine: loads and stores are the same as on real nodes, the"
             " network's part is that of TCP."
         )
-    if any(one.is_static for one in paths.paths):
+    if any(call_path.is_static for call_path in paths.paths):
         yield f"The MPI is linked statically: its functions stand under the name {CALLS}."
 
 
@@ -92,7 +92,7 @@ def named(function: str, object_: str) -> str:
 
 
 def _headline(paths: CallPaths) -> str:
-    first = next((one for one in paths.paths if one.usual), None)
+    first = next((call_path for call_path in paths.paths if call_path.usual), None)
     if first is None or first.usual is None:
         return f"No call of {paths.mpi} could be traced"
     return (
@@ -107,52 +107,65 @@ def _overview(paths: CallPaths) -> doc.Section:
         ">cache\nlines", ">new", ">calls", ">locked", ">branch-\nes", ">polled", "~system calls",
     )  # fmt: skip
     rows = tuple(
-        (doc.Cell(called(one), link=f"path-{n}"), _WAYS.get(one.way, one.way), *_row(one))
-        for n, one in enumerate(paths.paths, 1)
+        (
+            doc.Cell(called(call_path), link=f"path-{n}"),
+            _WAYS.get(call_path.way, call_path.way),
+            *_row(call_path),
+        )
+        for n, call_path in enumerate(paths.paths, 1)
     )
-    problems = tuple(f"{title(one)}: {one.problem}" for one in paths.paths if one.problem)
+    problems = tuple(
+        f"{title(call_path)}: {call_path.problem}" for call_path in paths.paths if call_path.problem
+    )
     blocks = (doc.Table(columns, rows, tight=True), doc.Items(problems))
     return doc.Section("calls", "Calls", blocks, nav="Calls")
 
 
 def _row(path: CallPath) -> tuple[doc.Said, ...]:
-    one, cold = path.usual, f"{path.cold.instructions:,}" if path.cold else "·"
-    if one is None:
+    call, cold = path.usual, f"{path.cold.instructions:,}" if path.cold else "·"
+    if call is None:
         return ("·", f"0 of {path.traced}", "·", "·", cold, *("·",) * 7)
-    alike = dict(path.calls)[one.instructions]
-    asked = ", ".join(f"{count} {name}" for name, count in sorted(one.system_calls.items()))
+    equal_calls = dict(path.calls)[call.instructions]
+    system_calls = ", ".join(f"{count} {name}" for name, count in sorted(call.system_calls.items()))
     return (
-        doc.Cell(f"{one.instructions:,}{'+' * one.cut}", strong=True),
-        f"{alike} of {path.traced}", f"{path.calls[0][0]:,}", f"{path.calls[-1][0]:,}", cold,
-        f"{one.lines.total:,}", f"{one.new_lines:,}", str(one.calls), str(one.locked),
-        str(one.branches), f"{one.polled:,}" if one.polled else "", asked,
+        doc.Cell(f"{call.instructions:,}{'+' * call.cut}", strong=True),
+        f"{equal_calls} of {path.traced}", f"{path.calls[0][0]:,}", f"{path.calls[-1][0]:,}", cold,
+        f"{call.lines.total:,}", f"{call.new_lines:,}", str(call.calls), str(call.locked),
+        str(call.branches), f"{call.polled:,}" if call.polled else "", system_calls,
     )  # fmt: skip
 
 
 def _sections(paths: Iterable[CallPath]) -> Iterator[doc.Section]:
-    for number, one in enumerate(paths, 1):
-        if one.usual is not None:
-            yield doc.Section(f"path-{number}", title(one), tuple(_told(one, one.usual)))
+    for number, call_path in enumerate(paths, 1):
+        if call_path.usual is not None:
+            yield doc.Section(
+                f"path-{number}", title(call_path), tuple(_told(call_path, call_path.usual))
+            )
 
 
 def _told(path: CallPath, call: TracedCall) -> Iterator[doc.Block]:
-    objects = sorted(call.objects, key=lambda one: -one.instructions)
+    objects = sorted(call.objects, key=lambda library: -library.instructions)
     yield from _bars(call)
     rows = tuple(
-        (one.object, f"{one.instructions:,}", _share(one.instructions, call), f"{one.lines:,}")
-        for one in objects
+        (
+            library.object,
+            f"{library.instructions:,}",
+            _share(library.instructions, call),
+            f"{library.lines:,}",
+        )
+        for library in objects
     )
     total = ("all", f"{call.instructions:,}", "", f"{call.lines.total:,}")
     heads = doc.heads("library", ">instructions", ">share", ">cache lines")
     yield doc.Table(heads, (*rows, total), total=True)
-    functions = sorted(call.functions, key=lambda one: -one.instructions)
+    functions = sorted(call.functions, key=lambda function: -function.instructions)
     limit = doc.RowLimit(
         "and {count} more; --format listing has all of them, in order", {doc.TEXT: _MOST_FUNCTIONS}
     )
     cells: tuple[tuple[doc.Said, ...], ...] = tuple(
-        (named(one.function, one.object), f"{one.instructions:,}",
-         _share(one.instructions, call), f"{one.lines:,}")
-        for one in functions
+        (named(function.function, function.object), f"{function.instructions:,}",
+         _share(function.instructions, call), f"{function.lines:,}")
+        for function in functions
     )  # fmt: skip
     heads = doc.heads("~function", ">instructions", ">share", ">cache lines")
     note = counted(len(functions), "function")
@@ -181,21 +194,27 @@ def _footprint(uses: Uses) -> tuple[str, ...]:
 
 def _bars(call: TracedCall) -> Iterator[doc.Block]:
     """A bar of all libraries, and of each library one of its functions, in order of first use."""
-    yield bar("all", [(one.object, one.instructions) for one in call.objects], call.instructions)
-    for one in call.objects:
-        inside = [(f.function, f.instructions) for f in call.functions if f.object == one.object]
-        yield bar(one.object, inside, one.instructions)
+    yield bar(
+        "all",
+        [(library.object, library.instructions) for library in call.objects],
+        call.instructions,
+    )
+    for library in call.objects:
+        inside = [
+            (f.function, f.instructions) for f in call.functions if f.object == library.object
+        ]
+        yield bar(library.object, inside, library.instructions)
 
 
-def bar(label: str, parts: Iterable[tuple[str, int]], whole: int) -> doc.ShareBar:
+def bar(label: str, parts: Iterable[tuple[str, int]], total: int) -> doc.ShareBar:
     """Numbers of instructions as shares of a whole; what executed none is left out."""
-    shown = tuple((f"{name} {count:,}", count / whole, True) for name, count in parts if count)
-    return doc.ShareBar(label, shown, alike=True)
+    shares = tuple((f"{name} {count:,}", count / total, True) for name, count in parts if count)
+    return doc.ShareBar(label, shares, alike=True)
 
 
 def _in_order(call: TracedCall) -> Iterator[str]:
     """``object:function<TAB>instructions``, with a sum each time that another object begins."""
-    for object_, group in groupby(call.segments, lambda one: call.functions[one[0]].object):
+    for object_, group in groupby(call.segments, lambda segment: call.functions[segment[0]].object):
         total = 0
         for place, instructions in group:
             yield f"{named(call.functions[place].function, object_)}\t{instructions}"
@@ -219,8 +238,8 @@ def _listed(path: CallPath, mpi: str) -> Iterator[str]:
 
 
 def _how(paths: CallPaths) -> doc.Section:
-    known = doc.FactList(tuple(paths.environment.items()), on=doc.PAGE)
-    return doc.Section("how", "How to read this", (doc.Paragraph(_HOW, kind="soft"), known))
+    environment = doc.FactList(tuple(paths.environment.items()), on=doc.PAGE)
+    return doc.Section("how", "How to read this", (doc.Paragraph(_HOW, kind="soft"), environment))
 
 
 KIND = Kind("call_paths", document, data, records, listing=listing)

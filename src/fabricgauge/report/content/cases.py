@@ -65,48 +65,56 @@ _Found = tuple[Launch, Measurement, Times, Together]
 
 def joint(run: Run) -> tuple[Joint, ...]:
     """Every case of many ranks that came to its proper end, smallest first within a pattern."""
-    found: dict[_Alike, list[_Found]] = {}
+    records: dict[_Alike, list[_Found]] = {}
     for launch in run.launches:
-        for one in launch.measurements:
-            if one.status == "ok" and one.times is not None and one.together is not None:
-                of = one.together
-                alike = (
-                    launch.network or "", one.pattern, of.ranks, of.pairs, one.load != "none",
-                    one.load, one.message_bytes, one.window,
+        for measurement in launch.measurements:
+            if (
+                measurement.status == "ok"
+                and measurement.times is not None
+                and measurement.together is not None
+            ):
+                ranks_result = measurement.together
+                key = (
+                    launch.network or "", measurement.pattern, ranks_result.ranks,
+                    ranks_result.pairs, measurement.load != "none",
+                    measurement.load, measurement.message_bytes, measurement.window,
                 )  # fmt: skip
-                found.setdefault(alike, []).append((launch, one, one.times, of))
-    return tuple(_joined(found[alike]) for alike in sorted(found))
+                records.setdefault(key, []).append(
+                    (launch, measurement, measurement.times, ranks_result)
+                )
+    return tuple(_joined(records[key]) for key in sorted(records))
 
 
-def _joined(found: Sequence[_Found]) -> Joint:
-    launches, cases, times, together = zip(*found, strict=True)
-    case, of = cases[0], together[0]
+def _joined(records: Sequence[_Found]) -> Joint:
+    launches, cases, times, together = zip(*records, strict=True)
+    case, ranks_result = cases[0], together[0]
     timed = list(zip(cases, times, strict=True))
-    messages_per_s = statistics.median(one.messages_per_s for one in together)
-    overlaps = [one.overlap for one in together if one.overlap is not None]
-    clocks = {one.clock for one in together}
+    messages_per_s = statistics.median(result.messages_per_s for result in together)
+    overlaps = [result.overlap for result in together if result.overlap is not None]
+    clocks = {result.clock for result in together}
     return Joint(
-        network=launches[0].network, pattern=case.pattern, ranks=of.ranks, pairs=of.pairs,
+        network=launches[0].network, pattern=case.pattern, ranks=ranks_result.ranks,
+        pairs=ranks_result.pairs,
         load=case.load, message_bytes=case.message_bytes, window=case.window,
-        median_s=statistics.median(one.median_s for one in times),
-        low_s=min(one.low_s for one in times),
-        high_s=max(one.high_s for one in times),
-        confidence=min(one.confidence for one in times),
-        p90_s=max(one.p90_s for one in times),
-        p99_s=max((t.p99_s for one, t in timed if one.samples >= P99_SAMPLES), default=None),
-        p999_s=max((t.p999_s for one, t in timed if one.samples >= P999_SAMPLES), default=None),
-        minimum_s=min(one.minimum_s for one in times),
-        maximum_s=max(one.maximum_s for one in times),
-        samples=sum(one.samples for one in cases),
-        launches=len({one.number for one in launches}),
-        clock=next(one for one in _CLOCKS if one in clocks),
-        clock_error_s=max(one.clock_error_s for one in together),
-        late_starts=sum(one.late_starts for one in together),
+        median_s=statistics.median(launch_times.median_s for launch_times in times),
+        low_s=min(launch_times.low_s for launch_times in times),
+        high_s=max(launch_times.high_s for launch_times in times),
+        confidence=min(launch_times.confidence for launch_times in times),
+        p90_s=max(launch_times.p90_s for launch_times in times),
+        p99_s=max((t.p99_s for case, t in timed if case.samples >= P99_SAMPLES), default=None),
+        p999_s=max((t.p999_s for case, t in timed if case.samples >= P999_SAMPLES), default=None),
+        minimum_s=min(launch_times.minimum_s for launch_times in times),
+        maximum_s=max(launch_times.maximum_s for launch_times in times),
+        samples=sum(case.samples for case in cases),
+        launches=len({launch.number for launch in launches}),
+        clock=next(clock for clock in _CLOCKS if clock in clocks),
+        clock_error_s=max(result.clock_error_s for result in together),
+        late_starts=sum(result.late_starts for result in together),
         overlap=statistics.median(overlaps) if overlaps else None,
-        compute_s=statistics.median(one.compute_s for one in together),
+        compute_s=statistics.median(result.compute_s for result in together),
         messages_per_s=messages_per_s,
         bytes_per_s=messages_per_s * case.message_bytes,
-        load_bytes_per_s=statistics.median(one.load_bytes_per_s for one in together),
+        load_bytes_per_s=statistics.median(result.load_bytes_per_s for result in together),
     )  # fmt: skip
 
 
@@ -115,14 +123,14 @@ _CLOCKS = ("barrier", "origin", "synchronised")
 
 
 def of_pattern(cases: Sequence[Joint], *patterns: str) -> tuple[Joint, ...]:
-    return tuple(one for one in cases if one.pattern in patterns)
+    return tuple(case for case in cases if case.pattern in patterns)
 
 
 def idle(cases: Sequence[Joint], loaded: Joint) -> Joint | None:
     """The same victims without a load, if that was measured."""
     same = attrgetter("network", "pattern", "ranks", "pairs", "message_bytes", "window")
-    found = (one for one in cases if one.load == "none" and same(one) == same(loaded))
-    return next(found, None)
+    baselines = (case for case in cases if case.load == "none" and same(case) == same(loaded))
+    return next(baselines, None)
 
 
 def ratio(loaded: float | None, without: float | None) -> float | None:
@@ -167,10 +175,10 @@ class Axis(NamedTuple):
     tick: Callable[[Joint], str] | None = None
 
 
-SIZES = Axis("message size", lambda one: position(one.message_bytes))
-RANKS = Axis("ranks", lambda one: math.log2(one.ranks), lambda one: f"{one.ranks:,}")
+SIZES = Axis("message size", lambda case: position(case.message_bytes))
+RANKS = Axis("ranks", lambda case: math.log2(case.ranks), lambda case: f"{case.ranks:,}")
 PAIRS = Axis(
-    "pairs at once", lambda one: math.log2(max(1, one.pairs)), lambda one: f"{one.pairs:,}"
+    "pairs at once", lambda case: math.log2(max(1, case.pairs)), lambda case: f"{case.pairs:,}"
 )
 
 
@@ -193,8 +201,8 @@ def _overlap(case: Joint) -> Drawn:
 
 
 TIME = Ordinate("µs", _time_us)
-RATE = Ordinate("MB/s", lambda one: _millions(one, one.bytes_per_s))
-MESSAGES = Ordinate("M messages/s", lambda one: _millions(one, one.messages_per_s))
+RATE = Ordinate("MB/s", lambda case: _millions(case, case.bytes_per_s))
+MESSAGES = Ordinate("M messages/s", lambda case: _millions(case, case.messages_per_s))
 OVERLAP = Ordinate("%", _overlap, (0.0, 105.0))
 
 
@@ -203,33 +211,34 @@ def curves(
 ) -> Picture | None:
     """A curve for each value of ``by``; None where no curve has two points."""
     groups = grouped(cases, by)
-    if all(len({axis.place(one) for one in group}) < 2 for group in groups.values()):
+    if all(len({axis.place(case) for case in group}) < 2 for group in groups.values()):
         return None
-    drawn = []
+    plot_curves = []
     for name in spread(list(groups), MOST_SERIES):
-        ordered = ((one, figure.of(one)) for one in sorted(groups[name], key=axis.place))
+        ordered = ((case, figure.of(case)) for case in sorted(groups[name], key=axis.place))
         marks = [
-            _mark(one, axis.place(one), values, f"{digits(values[0])} {figure.unit}")
-            for one, values in ordered
+            _mark(case, axis.place(case), values, f"{digits(values[0])} {figure.unit}")
+            for case, values in ordered
         ]
-        drawn.append(PlotCurve(canvas_text(name), marks))
-    ticks = {axis.place(one): axis.tick(one) for one in cases} if axis.tick else {}
+        plot_curves.append(PlotCurve(canvas_text(name), marks))
+    ticks = {axis.place(case): axis.tick(case) for case in cases} if axis.tick else {}
     return Picture(
-        title, y_label, figure.span is None, tuple(drawn), span=figure.span, x_label=axis.label,
+        title, y_label, figure.span is None, tuple(plot_curves), span=figure.span,
+        x_label=axis.label,
         ticks=ticks,
     )  # fmt: skip
 
 
 def few_sizes(cases: Sequence[Joint]) -> list[Joint]:
     """The cases of at most ``MOST_SIZES`` message sizes, from the smallest to the largest."""
-    sizes = spread(sorted({one.message_bytes for one in cases}), MOST_SIZES)
-    return [one for one in cases if one.message_bytes in sizes]
+    sizes = spread(sorted({case.message_bytes for case in cases}), MOST_SIZES)
+    return [case for case in cases if case.message_bytes in sizes]
 
 
 def ladder(cases: Sequence[Joint], title: str) -> Picture | None:
     """Median, p90, p99 and p99.9 of each load beside those without: how far the tails reach."""
     steps = ("median", "p90", "p99", "p99.9")
-    drawn = []
+    plot_curves = []
     for case in cases:
         values = enumerate((case.median_s, case.p90_s, case.p99_s, case.p999_s))
         marks = [
@@ -237,17 +246,17 @@ def ladder(cases: Sequence[Joint], title: str) -> Picture | None:
             for place, v in values
             if v is not None
         ]
-        drawn.append(PlotCurve(canvas_text(load(case)), marks))
-    if len(drawn) < 2:
+        plot_curves.append(PlotCurve(canvas_text(load(case)), marks))
+    if len(plot_curves) < 2:
         return None
     return Picture(
-        title, "half round trip, µs", True, tuple(drawn), x_label="of the samples",
+        title, "half round trip, µs", True, tuple(plot_curves), x_label="of the samples",
         ticks={float(place): step for place, step in enumerate(steps)},
     )  # fmt: skip
 
 
-def _mark(case: Joint, x: float, drawn: Drawn, median: str) -> Mark:
-    y, low, high, tail = drawn
+def _mark(case: Joint, x: float, ordinate: Drawn, median: str) -> Mark:
+    y, low, high, tail = ordinate
     pairs = f", {case.pairs:,} pairs" if case.pairs else ""
     p99 = f"p99 {duration(case.p99_s)}" if case.p99_s is not None else "too few samples for a p99"
     hidden = f", overlap {percent(case.overlap)}" if case.overlap is not None else ""

@@ -68,14 +68,18 @@ def loss(pairs: Sequence[Pair]) -> str:
     Where no size is slower, why the first pair is a regression or in doubt.
     """
     chance = "" if pairs[0].regression else ", and chance may explain it"
-    if all(_whole_speed(one) < _ALIKE for one in pairs):
+    if all(_whole_speed(pair) < _ALIKE for pair in pairs):
         return f"{overall(pairs)}{chance}"
-    each = ((_speed(two.ratio, one.a.quantity), two) for one in pairs for two in one.differences)
-    speed, worst = min(each, key=lambda found: found[0])
+    speeds = (
+        (_speed(difference.ratio, pair.a.quantity), difference)
+        for pair in pairs
+        for difference in pair.differences
+    )
+    speed, worst = min(speeds, key=lambda item: item[0])
     if speed >= _ALIKE:
         return pairs[0].regression or pairs[0].doubt
-    at = "" if worst.message_bytes is None else f"at {size(worst.message_bytes)} "
-    return f"{at}B is {_faster(speed)}{chance}"
+    size_words = "" if worst.message_bytes is None else f"at {size(worst.message_bytes)} "
+    return f"{size_words}B is {_faster(speed)}{chance}"
 
 
 def _whole_speed(pair: Pair) -> float:
@@ -94,53 +98,65 @@ def _faster(speed: float) -> str:
     return f"{times(ratio)} times {word}" if ratio >= 2.0 else f"{(ratio - 1.0) * 100:.1f} % {word}"
 
 
-def interval(of: Difference | Effect) -> str:
+def interval(change_value: Difference | Effect) -> str:
     """``−1.2 % to +3.4 %``; a difference has the ends of a ratio."""
-    low, high = of.low, of.high
+    low, high = change_value.low, change_value.high
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return "no interval"
-    equal = 1.0 if isinstance(of, Difference) else 0.0
+    equal = 1.0 if isinstance(change_value, Difference) else 0.0
     return f"{signed(low - equal)} to {signed(high - equal)}"
 
 
 def _picture(
-    title: str, y_label: str, series: tuple[PlotCurve, ...], span: float, **also: Any
+    title: str, y_label: str, series: tuple[PlotCurve, ...], span: float, **options: Any
 ) -> Picture:
     """Changes in percent, with no change in the middle."""
     equal = level("equal", series, 0.0)
-    return Picture(title, y_label, False, series, equal, span=(-span, span), **also)
+    return Picture(title, y_label, False, series, equal, span=(-span, span), **options)
 
 
 def pictures(pair: Pair, tolerance: float, names: tuple[str, str]) -> tuple[Picture, ...]:
     """Both curves, then the change; none where fewer than two sizes can be placed."""
-    if sum(one.message_bytes is not None for one in pair.differences) < 2:
+    if sum(difference.message_bytes is not None for difference in pair.differences) < 2:
         return ()
     quantity = pair.a.quantity
     series = tuple(
         PlotCurve(
             shortened(canvas_text(f"{side}: {name}"), LONGEST_NAME),
-            suite_marks((one for one in curve.points if one.estimate.value > 0), curve),
+            suite_marks((point for point in curve.points if point.estimate.value > 0), curve),
         )
         for side, curve, name in zip("AB", (pair.a, pair.b), names, strict=True)
     )
     label = f"{SHOWN[quantity][0]}, {better_is(quantity)}"
-    both = Picture("Both curves", label, quantity in ("time", "message_rate"), series)
-    return both, _against(pair, tolerance)
+    curves = Picture("Both curves", label, quantity in ("time", "message_rate"), series)
+    return curves, _against(pair, tolerance)
 
 
 def _against(pair: Pair, tolerance: float) -> Picture:
-    sized = [(one.message_bytes, one) for one in pair.differences if one.message_bytes is not None]
-    farthest = max(abs(100.0 * one.change) for _, one in sized) * 1.25
-    least = max(LEAST_SPAN, BANDS * 100.0 * tolerance)
-    span = min(max(farthest, least), max(LARGEST_SPAN, least))
+    sized = [
+        (difference.message_bytes, difference)
+        for difference in pair.differences
+        if difference.message_bytes is not None
+    ]
+    farthest = max(abs(100.0 * difference.change) for _, difference in sized) * 1.25
+    least_span = max(LEAST_SPAN, BANDS * 100.0 * tolerance)
+    span = min(max(farthest, least_span), max(LARGEST_SPAN, least_span))
     marks = []
-    for length, one in sized:
-        ends = (one.change, (one.low or one.ratio) - 1.0, (one.high or one.ratio) - 1.0)
+    for length, difference in sized:
+        ends = (
+            difference.change,
+            (difference.low or difference.ratio) - 1.0,
+            (difference.high or difference.ratio) - 1.0,
+        )
         y, low, high = (min(max(100.0 * end, -span), span) for end in ends)
-        samples = (f"{of.samples:,}" if of.samples else "not said" for of in (one.a, one.b))
+        samples = (
+            f"{estimate.samples:,}" if estimate.samples else "not said"
+            for estimate in (difference.a, difference.b)
+        )
         marks.append(Mark(
-            position(length), y, low, high, size(length), change(one.change, pair.a.quantity),
-            interval(one), STANDINGS[one.standing],
+            position(length), y, low, high, size(length),
+            change(difference.change, pair.a.quantity),
+            interval(difference), STANDINGS[difference.standing],
             ", ".join(f"{side} {count}" for side, count in zip("AB", samples, strict=True)),
         ))  # fmt: skip
     band = (-100.0 * tolerance, 100.0 * tolerance)
@@ -149,17 +165,17 @@ def _against(pair: Pair, tolerance: float) -> Picture:
     return _picture(title, label, (PlotCurve("B against A", marks),), span, band=band)
 
 
-def over_sizes(one: CurveEffect) -> Picture | None:
+def over_sizes(curve_effect: CurveEffect) -> Picture | None:
     """The change over the sizes; none where fewer than two have an interval."""
-    name = canvas_text(f"{one.level} against {one.base}")
+    name = canvas_text(f"{curve_effect.level} against {curve_effect.base}")
     marks = [
-        _mark(each, position(each.message_bytes), size(each.message_bytes))
-        for each in one.sizes
-        if each.message_bytes is not None and _is_known(each)
+        _mark(effect, position(effect.message_bytes), size(effect.message_bytes))
+        for effect in curve_effect.sizes
+        if effect.message_bytes is not None and _is_known(effect)
     ]
     if len(marks) < 2:
         return None
-    return _effects(f"{one.factor}: {name}", "change, %", (PlotCurve(name, marks),))
+    return _effects(f"{curve_effect.factor}: {name}", "change, %", (PlotCurve(name, marks),))
 
 
 def _is_known(effect: Effect) -> bool:
@@ -174,47 +190,56 @@ def _mark(effect: Effect, x: float, place: str) -> Mark:
     )  # fmt: skip
 
 
-def _effects(title: str, y_label: str, series: tuple[PlotCurve, ...], **also: Any) -> Picture:
-    ends = (abs(end) for one in series for mark in one.marks for end in (mark.low, mark.high))
-    return _picture(title, y_label, series, 1.15 * max(1.0, *ends), **also)
+def _effects(title: str, y_label: str, series: tuple[PlotCurve, ...], **options: Any) -> Picture:
+    ends = (abs(end) for series in series for mark in series.marks for end in (mark.low, mark.high))
+    return _picture(title, y_label, series, 1.15 * max(1.0, *ends), **options)
 
 
 def sweeps_of(varied: Varied) -> tuple[Picture, ...]:
     """A plot for each curve of each factor with three levels or more."""
-    swept = (one for one in varied.design.factors if len(one.levels) >= FEWEST_LEVELS)
-    made = (picture for factor in swept for picture in _of_factor(varied, factor))
-    return tuple(islice(made, MOST_PLOTTED))
+    swept = (factor for factor in varied.design.factors if len(factor.levels) >= FEWEST_LEVELS)
+    plots = (picture for factor in swept for picture in _of_factor(varied, factor))
+    return tuple(islice(plots, MOST_PLOTTED))
 
 
 def _of_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
     words = tuple(map(canvas_text, factor.levels))
-    own = (one for one in varied.effects if one.factor == factor.name)
-    for (title, _), effects in grouped(own, lambda one: (one.title, one.quantity)).items():
+    effects_of_factor = (effect for effect in varied.effects if effect.factor == factor.name)
+    for (title, _), effects in grouped(
+        effects_of_factor, lambda effect: (effect.title, effect.quantity)
+    ).items():
         series = tuple(_series(words, effects))
         if series:
             yield _effects(
                 canvas_text(f"{factor.name}: {title}"), f"change against {words[0]}, %", series,
                 x_label=canvas_text(factor.name),
-                ticks={float(place): one for place, one in enumerate(words)},
+                ticks={float(place): word for place, word in enumerate(words)},
             )  # fmt: skip
 
 
 def _series(words: Sequence[str], effects: Sequence[CurveEffect]) -> Iterator[PlotCurve]:
     """All sizes together, then those whose effects are least likely chance."""
-    lines: list[tuple[str, Sequence[Effect]]] = [("all sizes", [one.whole for one in effects])]
-    each_size = (each for one in effects for each in one.sizes)
-    by_size = grouped(each_size, lambda each: each.message_bytes)
+    lines: list[tuple[str, Sequence[Effect]]] = [
+        ("all sizes", [effect.whole for effect in effects])
+    ]
+    each_size = (size_effect for effect in effects for size_effect in effect.sizes)
+    by_size = grouped(each_size, lambda size_effect: size_effect.message_bytes)
     chances = {
-        place: min((one.chance for one in of if math.isfinite(one.chance)), default=math.inf)
-        for place, of in by_size.items()
+        place: min(
+            (effect.chance for effect in effects_of_size if math.isfinite(effect.chance)),
+            default=math.inf,
+        )
+        for place, effects_of_size in by_size.items()
     }
-    told = sorted(by_size, key=lambda place: chances[place])[:MOST_SIZES]
+    clearest_sizes = sorted(by_size, key=lambda place: chances[place])[:MOST_SIZES]
     for place, of_size in by_size.items():
-        if place in told and len(by_size) > 1:
+        if place in clearest_sizes and len(by_size) > 1:
             lines.append(("all sizes" if place is None else size(place), of_size))
     first = Mark(0.0, 0.0, 0.0, 0.0, words[0], "the first", "–", "", "")
     for label, line in lines:
-        known = ((place, one) for place, one in enumerate(line, start=1) if _is_known(one))
-        marks = [_mark(one, float(place), words[place]) for place, one in known]
+        known_effects = (
+            (place, effect) for place, effect in enumerate(line, start=1) if _is_known(effect)
+        )
+        marks = [_mark(effect, float(place), words[place]) for place, effect in known_effects]
         if marks:
             yield PlotCurve(label, [first, *marks])

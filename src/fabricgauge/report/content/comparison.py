@@ -68,8 +68,8 @@ _MOST_UNMATCHED = {doc.SCREEN: 12, doc.TRACKER: 60}
 
 def data(comparison: Comparison, _setting: Setting) -> dict[str, object]:
     """The whole of it, in s, bytes/s, messages/s and shares, as in the model."""
-    told = headline(comparison)
-    return identified("comparison", "1.2", headline=told, comparison=comparison)
+    sentence = headline(comparison)
+    return identified("comparison", "1.2", headline=sentence, comparison=comparison)
 
 
 COLUMNS = (
@@ -96,22 +96,23 @@ def _rows(number: int, pair: Pair, tolerance: float) -> Iterator[tuple[Value, ..
         int(a.quantity in LESS_IS_BETTER), a.pattern, a.suite, a.benchmark, a.source,
         b.suite, b.benchmark, b.source,
     )  # fmt: skip
-    for one in pair.differences:
-        ends = (None if end is None else end - 1.0 for end in (one.low, one.high))
+    for difference in pair.differences:
+        ends = (None if end is None else end - 1.0 for end in (difference.low, difference.high))
         yield (
-            *head, one.message_bytes, *_ends(one.a), *_ends(one.b), one.change, *ends,
-            one.standing, pair.basis, tolerance,
+            *head, difference.message_bytes, *_ends(difference.a), *_ends(difference.b),
+            difference.change, *ends,
+            difference.standing, pair.basis, tolerance,
         )  # fmt: skip
 
 
-def _ends(one: Estimate) -> tuple[Value, ...]:
-    return one.value, *((one.low, one.high) if one.supported else (None, None))
+def _ends(estimate: Estimate) -> tuple[Value, ...]:
+    return estimate.value, *((estimate.low, estimate.high) if estimate.supported else (None, None))
 
 
 def document(comparison: Comparison, _setting: Setting) -> doc.Report:
     """The outcome, both sides, the pairs in a table, then each pair size by size."""
     word = comparison.outcome.upper()
-    a, b = (f"{one.kind} {one.name}" for one in (comparison.a, comparison.b))
+    a, b = (f"{side.kind} {side.name}" for side in (comparison.a, comparison.b))
     tone, meaning = OUTCOMES[comparison.outcome]
     beyond = len(comparison.pairs) > MOST_PLOTTED
     return doc.Report(
@@ -136,15 +137,15 @@ def headline(comparison: Comparison) -> str:
         return f"Nothing can be compared: {_invalid(comparison)}"
     if comparison.outcome == "regression":
         bad = [pair for pair in comparison.pairs if pair.regression]
-        means = (one.basis == "means" and "mean" in (one.a.statistic, one.b.statistic)
-                 for one in bad)  # fmt: skip
+        means = (pair.basis == "means" and "mean" in (pair.a.statistic, pair.b.statistic)
+                 for pair in bad)  # fmt: skip
         bare = " (means only)" if all(means) else ""
-        told = f"B is worse than A by more than {allowed} in {len(bad)} of {total}{bare}"
-        return f"{told}: {loss(bad)}"
+        sentence = f"B is worse than A by more than {allowed} in {len(bad)} of {total}{bare}"
+        return f"{sentence}: {loss(bad)}"
     if comparison.outcome == "no regression":
-        told = f"B is not shown to be worse than A by more than {allowed} in {total}"
-        return f"{told}: {overall(comparison.pairs)}"
-    lost = [one.curve for one in comparison.unmatched if one.lost]
+        sentence = f"B is not shown to be worse than A by more than {allowed} in {total}"
+        return f"{sentence}: {overall(comparison.pairs)}"
+    lost = [curve.curve for curve in comparison.unmatched if curve.lost]
     if comparison.outcome == "undecided" and lost:
         names = listed(list(dict.fromkeys(map(_described, lost))), _MOST_LOST)
         return (
@@ -153,8 +154,8 @@ def headline(comparison: Comparison) -> str:
         )
     doubtful = [pair for pair in comparison.pairs if pair.doubt]
     if doubtful:
-        told = f"Nothing is decided in {len(doubtful)} of {total}"
-        return f"{told}: {loss(doubtful)}"
+        sentence = f"Nothing is decided in {len(doubtful)} of {total}"
+        return f"{sentence}: {loss(doubtful)}"
     if comparison.outcome == "undecided":
         return f"The intervals are too wide to tell a difference of {allowed} in {total}"
     return "A and B have no curve in common"
@@ -162,9 +163,9 @@ def headline(comparison: Comparison) -> str:
 
 def _invalid(comparison: Comparison) -> str:
     """The first reason, with the side that it is about."""
-    for side, one in (("A", comparison.a), ("B", comparison.b)):
-        if one.invalid:
-            return f"{side} is {one.invalid[0]}"
+    for side, comparison_side in (("A", comparison.a), ("B", comparison.b)):
+        if comparison_side.invalid:
+            return f"{side} is {comparison_side.invalid[0]}"
     return next(pair.invalid for pair in comparison.pairs if pair.invalid)
 
 
@@ -178,18 +179,21 @@ def _sides(comparison: Comparison) -> doc.Section:
     rows = tuple(
         (
             doc.Cell(side, strong=True),
-            f"{one.kind} {one.name}",
-            "; ".join(f"{key} {value}" for key, value in one.facts.items()),
+            f"{comparison_side.kind} {comparison_side.name}",
+            "; ".join(f"{key} {value}" for key, value in comparison_side.facts.items()),
         )
-        for side, one in sides
+        for side, comparison_side in sides
     )
     limit = doc.RowLimit("and {count} more notes; the HTML report has them", _MOST_NOTES)
     notes = (
         doc.Items(
-            tuple(f"{side}: {note}" for note in dict.fromkeys((*one.invalid, *one.notes))),
+            tuple(
+                f"{side}: {note}"
+                for note in dict.fromkeys((*comparison_side.invalid, *comparison_side.notes))
+            ),
             limit=limit,
         )
-        for side, one in sides
+        for side, comparison_side in sides
     )
     table = doc.Table(doc.heads("side", "what", "~known of it"), rows)
     return doc.Section("sides", "A and B", (table, *notes), nav="A and B")
@@ -203,18 +207,18 @@ def _overview(comparison: Comparison) -> doc.Section:
     )
     rows: list[tuple[doc.Said, ...]] = []
     for number, pair in enumerate(comparison.pairs, 1):
-        one, result = pair.summary, _result(pair)
+        summary, result = pair.summary, _result(pair)
         rows.append((
             doc.Cell(result, tone="fail") if pair.regression else result,
-            doc.Cell(_title(pair), link=f"pair-{number}"), str(one.sizes),
-            change(one.median_change, pair.a.quantity), signed(one.least_change),
-            signed(one.largest_change), digits(one.mean_ratio), str(one.worse),
-            str(one.better), str(one.within), str(one.open),
+            doc.Cell(_title(pair), link=f"pair-{number}"), str(summary.sizes),
+            change(summary.median_change, pair.a.quantity), signed(summary.least_change),
+            signed(summary.largest_change), digits(summary.mean_ratio), str(summary.worse),
+            str(summary.better), str(summary.within), str(summary.open),
         ))  # fmt: skip
-    said = "Changes are shares of A. B ÷ A is the geometric mean over the sizes. The last four"
-    said += f" columns count sizes: beyond ± {_share(comparison.tolerance)}, within it, and"
-    said += " those whose interval reaches across a limit."
-    blocks = (doc.Table(columns, tuple(rows)), doc.Paragraph(said, on=doc.PAGE)) if rows else ()
+    note = "Changes are shares of A. B ÷ A is the geometric mean over the sizes. The last four"
+    note += f" columns count sizes: beyond ± {_share(comparison.tolerance)}, within it, and"
+    note += " those whose interval reaches across a limit."
+    blocks = (doc.Table(columns, tuple(rows)), doc.Paragraph(note, on=doc.PAGE)) if rows else ()
     on = doc.ALL if len(rows) > 1 else doc.PAGE
     return doc.Section("pairs", "Curves side by side", blocks, nav="Curves", on=on)
 
@@ -243,13 +247,13 @@ def _title(pair: Pair) -> str:
 def _described(curve: SuiteCurve) -> str:
     """A curve by suite, benchmark and what one figure is."""
     sign = " ↔ " if curve.directions == 2 else " → "
-    between = sign.join(curve.hosts[:2]) + (" …" if len(curve.hosts) > 2 else "")
-    hosts = f", {between}" if len(curve.hosts) > 1 else ""
+    hosts_words = sign.join(curve.hosts[:2]) + (" …" if len(curve.hosts) > 2 else "")
+    hosts = f", {hosts_words}" if len(curve.hosts) > 1 else ""
     pairs = f", {curve.pairs} pairs" if curve.pairs > 1 else ""
     network = curve.settings.get("network", "")
-    where = f" over {network}" if network else ""
+    network_words = f" over {network}" if network else ""
     name = "" if curve.suite == "fabricgauge" else f"{curve.suite} "
-    return f"{name}{curve.benchmark} ({curve.what}{pairs}{hosts}){where}"
+    return f"{name}{curve.benchmark} ({curve.what}{pairs}{hosts}){network_words}"
 
 
 def _origin(curve: SuiteCurve) -> str:
@@ -279,39 +283,40 @@ def _pairs(comparison: Comparison) -> Iterator[doc.Section]:
 def _told(pair: Pair, tolerance: float) -> Iterator[doc.Block]:
     """The decision, the whole curve in a sentence, crossovers, and what is not comparable."""
     decided = pair.invalid or pair.regression or pair.doubt
-    of, quantity = pair.summary, pair.a.quantity
+    summary, quantity = pair.summary, pair.a.quantity
     if decided:
         yield doc.Paragraph(decided, kind="strong")
-    told = [f"one size: {change(of.median_change, quantity)}"]
-    if of.sizes > 1:
-        how = "by the bare figures" if pair.basis == "means" else "intervals allowed for"
-        told = [
-            f"{of.sizes} sizes: median {change(of.median_change, quantity)}, from"
-            f" {signed(of.least_change)} to {signed(of.largest_change)};"
-            f" geometric mean of B ÷ A {digits(of.mean_ratio)}",
-            f"beyond ± {_share(tolerance)}, {how}: worse at {of.worse}, better at {of.better};"
-            f" within at {of.within}" + (f", not decided at {of.open}" if of.open else ""),
+    lines = [f"one size: {change(summary.median_change, quantity)}"]
+    if summary.sizes > 1:
+        method = "by the bare figures" if pair.basis == "means" else "intervals allowed for"
+        lines = [
+            f"{summary.sizes} sizes: median {change(summary.median_change, quantity)}, from"
+            f" {signed(summary.least_change)} to {signed(summary.largest_change)};"
+            f" geometric mean of B ÷ A {digits(summary.mean_ratio)}",
+            f"beyond ± {_share(tolerance)}, {method}: worse at {summary.worse}, better at"
+            f" {summary.better}; within at {summary.within}"
+            + (f", not decided at {summary.open}" if summary.open else ""),
         ]
-    yield doc.Items((*told, *_crossings(pair)))
+    yield doc.Items((*lines, *_crossings(pair)))
     yield doc.Items(pair.notes, limit=doc.RowLimit("and {count} more notes", _MOST_NOTES))
     for side, only in (("A", pair.only_a), ("B", pair.only_b)):
         if only:
-            shown = ", ".join(map(_size, only[:_MOST_SIZES]))
+            sizes = ", ".join(map(_size, only[:_MOST_SIZES]))
             more = f" and {len(only) - _MOST_SIZES} more" * (len(only) > _MOST_SIZES)
-            yield doc.Paragraph(f"only in {side}: {shown}{more}")
+            yield doc.Paragraph(f"only in {side}: {sizes}{more}")
 
 
 def _crossings(pair: Pair) -> Iterator[str]:
     """Crossovers as sentences; those that are not significant are only counted."""
-    how = " (bare figures)" if pair.basis == "means" else ""
-    for one in pair.crossovers:
-        if one.significant:
-            ends = f"{size(one.from_bytes)} and {size(one.to_bytes)}"
-            yield f"B becomes the {one.becomes} one between {ends}{how}"
-    rest = sum(not one.significant for one in pair.crossovers)
-    if rest:
-        verb = "is" if rest == 1 else "are"
-        yield f"{counted(rest, 'change')} of sign that {verb} not significant"
+    method = " (bare figures)" if pair.basis == "means" else ""
+    for crossover in pair.crossovers:
+        if crossover.significant:
+            ends = f"{size(crossover.from_bytes)} and {size(crossover.to_bytes)}"
+            yield f"B becomes the {crossover.becomes} one between {ends}{method}"
+    insignificant = sum(not crossover.significant for crossover in pair.crossovers)
+    if insignificant:
+        verb = "is" if insignificant == 1 else "are"
+        yield f"{counted(insignificant, 'change')} of sign that {verb} not significant"
 
 
 def _size(message_bytes: int | None) -> str:
@@ -326,12 +331,13 @@ def _sizes(pair: Pair, tolerance: float, is_open: bool) -> doc.Block:
         columns += doc.heads(">interval", f"beyond ± {_share(tolerance)}")
     rows = tuple(
         (
-            _size(one.message_bytes), _figure(one.a, quantity), _figure(one.b, quantity),
-            doc.Cell(change(one.change, quantity), strong=True),
-            interval(one),
-            STANDINGS[one.standing] + (" (bare figures)" if one.low is None else ""),
+            _size(difference.message_bytes), _figure(difference.a, quantity),
+            _figure(difference.b, quantity),
+            doc.Cell(change(difference.change, quantity), strong=True),
+            interval(difference),
+            STANDINGS[difference.standing] + (" (bare figures)" if difference.low is None else ""),
         )[: len(columns)]
-        for one in pair.differences
+        for difference in pair.differences
     )  # fmt: skip
     note = f"{counted(len(rows), 'size')}; {better_is(quantity)}"
     return doc.Fold("Figures", note, (doc.Table(columns, rows),), open=is_open)
@@ -349,8 +355,8 @@ def _figure(estimate: Estimate, quantity: Quantity) -> str:
 def _unmatched(comparison: Comparison) -> doc.Section:
     columns = (*doc.heads("side", "curve", "why"), *doc.heads("~from", on=doc.PAGE))
     rows = tuple(
-        (one.side, _described(one.curve), one.reason, _origin(one.curve))
-        for one in comparison.unmatched
+        (curve.side, _described(curve.curve), curve.reason, _origin(curve.curve))
+        for curve in comparison.unmatched
     )
     limit = doc.RowLimit("and {count} more; JSON and HTML list all", _MOST_UNMATCHED)
     table = doc.Table(columns, rows, limit=limit)

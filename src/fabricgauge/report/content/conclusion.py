@@ -65,7 +65,9 @@ def worst_first(verdicts: Iterable[_Judged]) -> tuple[_Judged, ...]:
 def tally(verdicts: Sequence[Verdict | TableVerdict]) -> str:
     """How many of each outcome: ``1 FAIL, 7 PASS``."""
     counts = Counter(verdict.outcome for verdict in verdicts)
-    return ", ".join(f"{counts[one]:,} {one.value}" for one in Outcome if counts[one])
+    return ", ".join(
+        f"{counts[outcome]:,} {outcome.value}" for outcome in Outcome if counts[outcome]
+    )
 
 
 def headline(judged: Judged) -> str:
@@ -78,15 +80,19 @@ def headline(judged: Judged) -> str:
         peaks = [peak for peak in one_way_peaks(judged) if peak.limit_bytes_s]
         if peaks:
             return " ".join(_sentence(peak) for peak in peaks)
-        read = [one for one in judged.verdicts if one.rule == "fraction"]
+        read = [verdict for verdict in judged.verdicts if verdict.rule == "fraction"]
         if read:
             return f"{read[0].subject}: {read[0].summary}.{_caveat(judged)}"
     decisive: Sequence[Verdict] = _gone(judged)
-    alike = [one for one in judged.verdicts if one.outcome is judged.overall]
-    decisive = decisive or [one for one in alike if one.id not in judged.follows] or alike
+    candidates = [verdict for verdict in judged.verdicts if verdict.outcome is judged.overall]
+    decisive = (
+        decisive
+        or [verdict for verdict in candidates if verdict.id not in judged.follows]
+        or candidates
+    )
     if not decisive and judged.overall is Outcome.INCONCLUSIVE:
         # Where no rule decided anything, the reason is that of the rule that could not.
-        decisive = [one for one in judged.verdicts if one.rule == "fraction"]
+        decisive = [verdict for verdict in judged.verdicts if verdict.rule == "fraction"]
     if not decisive:
         return f"{MEANING[judged.overall].capitalize()}."
     more = f" (and {len(decisive) - 1} more)" if len(decisive) > 1 else ""
@@ -96,11 +102,11 @@ def headline(judged: Judged) -> str:
 
 def _of_tables(judged: Judged) -> str:
     """The first table of the worst outcome, and how many there are like it."""
-    alike = [one for one in judged.tables if one.outcome is judged.overall]
-    if not alike:
+    worst_tables = [table for table in judged.tables if table.outcome is judged.overall]
+    if not worst_tables:
         return "No table holds what can pass or fail: a one-way stream and a stated network."
-    count = f"{len(alike):,} of {len(judged.tables):,} tables and files"
-    first = alike[0]
+    count = f"{len(worst_tables):,} of {len(judged.tables):,} tables and files"
+    first = worst_tables[0]
     fine = judged.overall in (Outcome.PASS, Outcome.WARN)
     caveat = _caveat(judged) if fine else ""
     return f"{count}, first {first.where}: {first.summary}{caveat and '.' + caveat}"
@@ -112,19 +118,23 @@ def _gone(judged: Judged) -> tuple[Verdict, ...]:
     Verdicts stand in the order of the rules, those nearest to a cause first.
     """
     decided = (Outcome.FAIL, Outcome.INCONCLUSIVE)
-    gone = (one for one in judged.verdicts if one.rule in GONE and one.outcome in decided)
+    gone = (
+        verdict
+        for verdict in judged.verdicts
+        if verdict.rule in GONE and verdict.outcome in decided
+    )
     return worst_first(gone)
 
 
 def _caveat(judged: Judged) -> str:
     """A pass of others' figures rests on the figures alone, and says so."""
-    told = " Imported: the figures fit the network, the path is not proved."
-    return told if judged.run.imported else ""
+    caveat = " Imported: the figures fit the network, the path is not proved."
+    return caveat if judged.run.imported else ""
 
 
 def one_way_peaks(judged: Judged) -> tuple[BestRate, ...]:
     """The best assured one-way bandwidth of each network, over both directions."""
-    found: dict[str | None, list[BestRate]] = {}
+    rates_by_network: dict[str | None, list[BestRate]] = {}
     for curve in judged.curves:
         if curve.pattern == "bandwidth" and not is_loopback(curve.network):
             limit = limit_bytes_s(judged, curve.network, curve.pattern)
@@ -133,13 +143,17 @@ def one_way_peaks(judged: Judged) -> tuple[BestRate, ...]:
                 for point in curve.points
                 if point.bandwidth
             ]
-            large = [one for one in carried if one.message_bytes >= judged.sustained_bytes]
-            found.setdefault(curve.network, []).extend(large or carried)
+            large = [
+                best_rate
+                for best_rate in carried
+                if best_rate.message_bytes >= judged.sustained_bytes
+            ]
+            rates_by_network.setdefault(curve.network, []).extend(large or carried)
     # As the rule `fraction` chooses: the highest median may be the luckiest one.
     return tuple(
-        max(each, key=lambda one: (one.bandwidth.supported, one.bandwidth.low))
-        for each in found.values()
-        if each
+        max(rates, key=lambda best_rate: (best_rate.bandwidth.supported, best_rate.bandwidth.low))
+        for rates in rates_by_network.values()
+        if rates
     )
 
 
@@ -157,42 +171,42 @@ def next_steps(judged: Judged) -> tuple[Verdict, ...]:
     What only follows from another verdict is left out.
     """
     steps: dict[str, Verdict] = {}
-    for one in worst_first(judged.verdicts):
-        asks = one.outcome is not Outcome.PASS and one.remedy
-        if asks and one.id not in judged.follows and not _is_said(judged, one):
-            steps.setdefault(one.remedy, one)
+    for verdict in worst_first(judged.verdicts):
+        asks = verdict.outcome is not Outcome.PASS and verdict.remedy
+        if asks and verdict.id not in judged.follows and not _is_said(judged, verdict):
+            steps.setdefault(verdict.remedy, verdict)
     return tuple(steps.values())
 
 
 def follow_on(judged: Judged) -> tuple[Verdict, ...]:
     """Return the verdicts that are consequences of others."""
-    return tuple(one for one in judged.verdicts if one.id in judged.follows)
+    return tuple(verdict for verdict in judged.verdicts if verdict.id in judged.follows)
 
 
-def _fails(one: Verdict) -> bool:
-    return one.outcome is Outcome.FAIL
+def _fails(verdict: Verdict) -> bool:
+    return verdict.outcome is Outcome.FAIL
 
 
-def _is_said(judged: Judged, one: Verdict) -> bool:
+def _is_said(judged: Judged, verdict: Verdict) -> bool:
     """Whether `connect` names every port without a link that `link` names, with its own remedy."""
     run, dead = judged.run, set()
-    if one.rule != "link" or any(launch.ended.changes for launch in run.launches):
+    if verdict.rule != "link" or any(launch.ended.changes for launch in run.launches):
         return False
     for network in run.fabric.networks:
-        for member in network.members if network.name == one.network else ():
+        for member in network.members if network.name == verdict.network else ():
             port = run.fabric.interface_of(member)
             if not isinstance(port, Skipped) and port.carrier is False:
                 dead.add(f"{member.node}:{member.interface}")
-    said = {found.where for found in run.preflight if found.carries_nothing}
-    return one.about.kind == "network" and bool(dead) and dead <= said
+    named_ports = {finding.where for finding in run.preflight if finding.carries_nothing}
+    return verdict.about.kind == "network" and bool(dead) and dead <= named_ports
 
 
 def _sentence(peak: BestRate) -> str:
     limit = peak.limit_bytes_s or float("inf")
     rate = peak.bandwidth
-    shown = digits(rate.value / 1e6, supported_digits(rate, 5))
+    figure = digits(rate.value / 1e6, supported_digits(rate, 5))
     return (
-        f"{named(peak.curve.network)} carries {shown} MB/s per direction"
+        f"{named(peak.curve.network)} carries {figure} MB/s per direction"
         f" ({peak.curve.origin_node} → {peak.curve.target_node}, {size(peak.message_bytes)}),"
         f" {share_of(rate, limit)} of its ceiling of"
         f" {megabytes_per_s(limit)} MB/s."

@@ -62,18 +62,18 @@ def key_sizes(curves: Iterable[Curve]) -> tuple[int, ...]:
     return tuple(spread(measured, 7))
 
 
-def spread(every: Sequence[T], most: int) -> Sequence[T]:
+def spread(items: Sequence[T], limit: int) -> Sequence[T]:
     """All of them, or ``most`` at even distances, the first and the last among them."""
-    if len(every) <= most:
-        return every
-    return [every[place * (len(every) - 1) // (most - 1)] for place in range(most)]
+    if len(items) <= limit:
+        return items
+    return [items[place * (len(items) - 1) // (limit - 1)] for place in range(limit)]
 
 
 def direction(curve: Curve) -> str:
     """``c1 → c2``, or ``c1 ↔ c2`` where both send at once; ``c1 → c2 (fence)``."""
-    both = PATTERNS[curve.pattern].directions == 2
-    told = f" ({curve.variant})" if curve.variant else ""
-    return f"{sentences.direction(curve.origin_node, curve.target_node, both)}{told}"
+    bidirectional = PATTERNS[curve.pattern].directions == 2
+    variant = f" ({curve.variant})" if curve.variant else ""
+    return f"{sentences.direction(curve.origin_node, curve.target_node, bidirectional)}{variant}"
 
 
 FLOOR_STEPS_PER_DOUBLING = 4
@@ -82,13 +82,13 @@ LONGEST_LABEL = 40
 
 def pictures(judged: Judged, network: str | None) -> tuple[Picture, ...]:
     """The plots of one network; a pattern that was not measured has none."""
-    wanted = (
+    candidates = (
         _times(judged, network, "latency"),
         _rates(judged, network, ONE_WAY_BANDWIDTHS, "per direction"),
-        *(_times(judged, network, one) for one in PAIR_LATENCIES if one != "latency"),
+        *(_times(judged, network, pattern) for pattern in PAIR_LATENCIES if pattern != "latency"),
         _rates(judged, network, ("bidirectional_bandwidth",), "sum of both directions"),
     )
-    return tuple(picture for picture in wanted if picture.series)
+    return tuple(picture for picture in candidates if picture.series)
 
 
 def _times(judged: Judged, network: str | None, pattern: str) -> Picture:
@@ -133,15 +133,18 @@ def recheck(point: CurvePoint) -> str:
     return f"measured again: {megabytes_per_s(rate)} MB/s"
 
 
-def _rates(judged: Judged, network: str | None, patterns: tuple[str, ...], which: str) -> Picture:
+def _rates(
+    judged: Judged, network: str | None, patterns: tuple[str, ...], direction_words: str
+) -> Picture:
     limit = limit_bytes_s(judged, network, patterns[0])
-    drawn = (
+    curves = (
         PlotCurve(_label(curve), list(_rate_marks(curve, limit)))
         for curve in curves_of(judged, network, patterns)
     )
-    series = tuple(one for one in drawn if one.marks)
+    series = tuple(curve for curve in curves if curve.marks)
     return Picture(
-        f"Bandwidth, {which}", f"MB/s, {which}", False, series, ceiling_line(limit, series),
+        f"Bandwidth, {direction_words}", f"MB/s, {direction_words}", False, series,
+        ceiling_line(limit, series),
         limit / 1e6 if limit else None, patterns=patterns,
     )  # fmt: skip
 
@@ -166,7 +169,7 @@ def _count(point: CurvePoint) -> str:
 def ceiling_line(limit: float | None, series: Sequence[PlotCurve]) -> tuple[Line, ...]:
     """The ceiling in MB/s, where one is known."""
     lines = level(f"ceiling {megabytes_per_s(limit)} MB/s", series, limit / 1e6) if limit else ()
-    return tuple(one._replace(is_ceiling=True) for one in lines)
+    return tuple(line._replace(is_ceiling=True) for line in lines)
 
 
 def _label(curve: Curve) -> str:
@@ -180,26 +183,26 @@ def _floors(judged: Judged, network: str | None, series: tuple[PlotCurve, ...]) 
 
     The wire's line begins where it comes near the fastest message.
     """
-    marks = [mark for one in series for mark in one.marks]
+    marks = [mark for series in series for mark in series.marks]
     limits = (
-        one.threshold
-        for one in judged.verdicts
-        if one.about.kind == "network" and one.network == network and one.threshold
+        verdict.threshold
+        for verdict in judged.verdicts
+        if verdict.about.kind == "network" and verdict.network == network and verdict.threshold
     )
     floors = {
-        one.value
-        for one in limits
-        if one.unit.split(" ")[0] == "s" and one.relation in ("at least", ">=", "≥")
+        limit.value
+        for limit in limits
+        if limit.unit.split(" ")[0] == "s" and limit.relation in ("at least", ">=", "≥")
     }
-    for floor_s in sorted(one for one in floors if one > 0):
+    for floor_s in sorted(floor for floor in floors if floor > 0):
         yield from level(f"floor of the medium {duration(floor_s)}", series, floor_s * 1e6)
     ceiling = judged.ceilings.get(network) if network is not None else None
     if isinstance(ceiling, Ceiling) and marks:
-        last, lowest = max(one.x for one in marks), min(one.y for one in marks)
+        last, lowest = max(mark.x for mark in marks), min(mark.y for mark in marks)
         steps = range(int(last * FLOOR_STEPS_PER_DOUBLING) + 1)
         sizes = [2 ** (step / FLOOR_STEPS_PER_DOUBLING) for step in steps]
-        times = [1e6 * ceiling.one_transfer_floor_s(one) for one in sizes]
-        seen = [(x, y) for x, y in zip(sizes, times, strict=True) if y > lowest / 5]
-        if len(seen) > 1:
-            x, y = zip(*seen, strict=True)
+        times = [1e6 * ceiling.one_transfer_floor_s(size) for size in sizes]
+        visible = [(x, y) for x, y in zip(sizes, times, strict=True) if y > lowest / 5]
+        if len(visible) > 1:
+            x, y = zip(*visible, strict=True)
             yield Line("wire time at the ceiling", list(map(position, x)), list(y))

@@ -65,52 +65,52 @@ def _verdict(surveyed: Surveyed) -> tuple[str, doc.Tone]:
         return f"{odd:,} ODD", "warn"
     if surveyed.limits and surveyed.limits[0].severity is not Severity.NOTE:
         return "LIMITED", "warn"
-    differ = any(one.splits for one in surveyed.classes)
+    differ = any(like.splits for like in surveyed.classes)
     return ("DIFFERENT", "warn") if differ else ("ALIKE", "pass")
 
 
 def summary(surveyed: Surveyed) -> str:
     """How many answered, in how many classes, and how many of them are odd."""
-    asked = len(surveyed.inventories)
+    total = len(surveyed.inventories)
     lost = len(surveyed.fabric.unreached)
     odd = len(odd_nodes(surveyed))
-    answered = f"{asked - lost:,} of {asked:,} nodes answered" if lost else counted(asked, "node")
+    answered = f"{total - lost:,} of {total:,} nodes answered" if lost else counted(total, "node")
     kinds = counted(len(surveyed.classes), "class", "classes")
-    worst = [one for one in surveyed.limits if one.severity is not Severity.NOTE][:1]
-    limits = "".join(f"; {place(one)} {one.what}" for one in worst)
+    worst = [limit for limit in surveyed.limits if limit.severity is not Severity.NOTE][:1]
+    limits = "".join(f"; {place(finding)} {finding.what}" for finding in worst)
     return f"{answered}; {kinds} of like nodes, {odd or 'none'} odd{limits}"
 
 
 def odd_nodes(surveyed: Surveyed) -> set[str]:
-    return {node for one in surveyed.classes for oddity in one.oddities for node in oddity.nodes}
+    return {node for like in surveyed.classes for oddity in like.oddities for node in oddity.nodes}
 
 
 def _missing(surveyed: Surveyed) -> doc.Section:
-    lost = {one.name for one in surveyed.fabric.unreached}
-    told: tuple[doc.Said | tuple[doc.Said, ...], ...] = (
+    lost = {node.name for node in surveyed.fabric.unreached}
+    items: tuple[doc.Said | tuple[doc.Said, ...], ...] = (
         *(
             (doc.Cell(names, strong=True), f": not reached: {reason}")
             for names, reason in unreached(surveyed.fabric.unreached)
         ),
-        *troubles([one for one in surveyed.inventories if one.name not in lost]),
+        *troubles([inventory for inventory in surveyed.inventories if inventory.name not in lost]),
         *(f"not joined: {sentence}" for sentence in surveyed.fabric.unjoined),
         *surveyed.unread,
     )
-    return doc.Section("missing", "Not read", (doc.Items(told),), nav="Not read")
+    return doc.Section("missing", "Not read", (doc.Items(items),), nav="Not read")
 
 
 def _limits(surveyed: Surveyed) -> doc.Section:
     """What holds adapters and ports below what they could carry, alike or not."""
-    told = (f"{place(one)} {one.what}; {'; '.join(one.evidence[1:2])}".rstrip("; ")
-            for one in surveyed.limits)  # fmt: skip
-    said = "fabricgauge doctor says what to do, and looks at more."
-    return doc.Section("limits", "Below what it could be", (doc.Items(tuple(told)),), nav="Limits",
-                       intro=said)  # fmt: skip
+    lines = (f"{place(limit)} {limit.what}; {'; '.join(limit.evidence[1:2])}".rstrip("; ")
+            for limit in surveyed.limits)  # fmt: skip
+    intro = "fabricgauge doctor says what to do, and looks at more."
+    return doc.Section("limits", "Below what it could be", (doc.Items(tuple(lines)),), nav="Limits",
+                       intro=intro)  # fmt: skip
 
 
 def _classes(surveyed: Surveyed) -> doc.Section:
-    each = (_class(number, one) for number, one in enumerate(surveyed.classes, 1))
-    blocks = tuple(chain.from_iterable(each))
+    classes = (_class(number, like) for number, like in enumerate(surveyed.classes, 1))
+    blocks = tuple(chain.from_iterable(classes))
     nothing = (doc.Paragraph("No node said anything of itself."),)
     return doc.Section("classes", "Classes of like nodes", blocks or nothing, nav="Classes")
 
@@ -120,24 +120,32 @@ def _class(number: int, like: LikeNodes) -> Iterator[doc.Block]:
         f"class {number}: {counted(len(like.nodes), 'node')}: {shortened(like.nodes)}"
     )
     if like.oddities:
-        told = doc.Items(tuple(map(_oddity, like.oddities)))
-        yield doc.Fold("Odd ones out", "", (told,), open=True)
+        differences = doc.Items(tuple(map(_oddity, like.oddities)))
+        yield doc.Fold("Odd ones out", "", (differences,), open=True)
     if like.splits:
-        told = doc.Items(tuple(f"{one.attribute}: {_on_each(one.values)}" for one in like.splits))
-        yield doc.Fold("They differ, and none has most of them on its side", "", (told,), open=True)
-    namings = ((f"interface of {one.adapter}", _on_each(one.names)) for one in like.namings)
+        differences = doc.Items(
+            tuple(f"{split.attribute}: {_on_each(split.values)}" for split in like.splits)
+        )
+        yield doc.Fold(
+            "They differ, and none has most of them on its side", "", (differences,), open=True
+        )
+    namings = (
+        (f"interface of {naming.adapter}", _on_each(naming.names)) for naming in like.namings
+    )
     yield doc.FactList((*_features(like), *namings))
 
 
-def _oddity(one: Oddity) -> str:
+def _oddity(oddity: Oddity) -> str:
     """``c17: firmware of XL710 is 5.04; 1,993 like nodes have 6.01``."""
-    others = counted(one.usual_count, "like node") + (" has" if one.usual_count == 1 else " have")
-    is_part = not one.value or not one.usual
-    if is_part and one.attribute.startswith(ADAPTER):
-        what = f"{one.attribute} is missing" if one.usual else f"has {one.attribute}"
-        return f"{shortened(one.nodes)}: {what}; {others} {'it' if one.usual else 'none'}"
-    value = f"is {one.value}" if one.value else "is missing"
-    return f"{shortened(one.nodes)}: {one.attribute} {value}; {others} {one.usual or 'none'}"
+    usual_nodes = counted(oddity.usual_count, "like node") + (
+        " has" if oddity.usual_count == 1 else " have"
+    )
+    nodes, is_part = shortened(oddity.nodes), not oddity.value or not oddity.usual
+    if is_part and oddity.attribute.startswith(ADAPTER):
+        difference = f"{oddity.attribute} is missing" if oddity.usual else f"has {oddity.attribute}"
+        return f"{nodes}: {difference}; {usual_nodes} {'it' if oddity.usual else 'none'}"
+    value = f"is {oddity.value}" if oddity.value else "is missing"
+    return f"{nodes}: {oddity.attribute} {value}; {usual_nodes} {oddity.usual or 'none'}"
 
 
 def _on_each(values: Iterable[tuple[str, Sequence[str]]]) -> str:
@@ -152,8 +160,10 @@ def _features(like: LikeNodes) -> Iterator[tuple[str, str]]:
     for attribute, value in like.traits.items():
         if end := ends.get(attribute):
             called = [like.names[attribute]] if attribute in like.names else []
-            of = (f"{k.removesuffix(end)} {v}" for k, v in like.traits.items() if k.endswith(end))
-            yield attribute, ", ".join((value, *called, *of))
+            attributes = (
+                f"{k.removesuffix(end)} {v}" for k, v in like.traits.items() if k.endswith(end)
+            )
+            yield attribute, ", ".join((value, *called, *attributes))
         elif attribute.startswith("net."):
             settings.append(f"{attribute} = {value}")
         elif not attribute.endswith(tuple(ends.values())):
@@ -164,18 +174,18 @@ def _features(like: LikeNodes) -> Iterator[tuple[str, str]]:
 
 def _near(surveyed: Surveyed) -> doc.Section:
     """One table for each class that has adapters, by its example."""
-    by_name = {one.name: one for one in surveyed.inventories}
+    by_name = {inventory.name: inventory for inventory in surveyed.inventories}
     blocks: list[doc.Block] = []
     with_gpus = False
-    for number, one in enumerate(surveyed.classes, 1):
-        example = by_name[one.example]
+    for number, like in enumerate(surveyed.classes, 1):
+        example = by_name[like.example]
         if example.adapters:
-            heading = doc.Heading(f"class {number}, by {one.example}")
+            heading = doc.Heading(f"class {number}, by {like.example}")
             blocks += [heading, words.nearness(example)]
             with_gpus |= bool(example.gpus)
     if with_gpus:
-        ways = "; ".join(f"{word} is {meaning}" for word, meaning in words.DISTANCES.items())
-        blocks.append(doc.Paragraph(f"Ways between adapter and GPU, nearest first: {ways}."))
+        distances = "; ".join(f"{word} is {meaning}" for word, meaning in words.DISTANCES.items())
+        blocks.append(doc.Paragraph(f"Ways between adapter and GPU, nearest first: {distances}."))
     title = "Adapters, sockets" + " and GPUs" * with_gpus
     nav = "Adapters, sockets" + ", GPUs" * with_gpus
     return doc.Section("near", title, tuple(blocks), nav=nav, on=doc.PAGE)
@@ -183,57 +193,62 @@ def _near(surveyed: Surveyed) -> doc.Section:
 
 def _networks(surveyed: Surveyed) -> doc.Section:
     blocks: list[doc.Block] = []
-    every = surveyed.fabric.networks
-    for one in every:
-        told = [("members", words.listed(one.members)), ("rate", one.rate_origin)]
-        others = [two.name for two in every if two.wire == one.wire and two is not one]
-        if one.wire and others:
-            told.append(("the same wire", f"is used by {listed(others)} as well"))
-        blocks += [doc.Heading(f"network {words.titled(one)}"), doc.FactList(tuple(told))]
-        blocks += sum_of(surveyed.ceilings[one.name])
+    all_networks = surveyed.fabric.networks
+    for network in all_networks:
+        facts = [("members", words.listed(network.members)), ("rate", network.rate_origin)]
+        same_wire = [
+            peer.name for peer in all_networks if peer.wire == network.wire and peer is not network
+        ]
+        if network.wire and same_wire:
+            facts.append(("the same wire", f"is used by {listed(same_wire)} as well"))
+        blocks += [doc.Heading(f"network {words.titled(network)}"), doc.FactList(tuple(facts))]
+        blocks += sum_of(surveyed.ceilings[network.name])
     blocks = blocks or [doc.Paragraph("No network joins these nodes.")]
-    blocks += [doc.Paragraph(one, kind="caution", on=doc.PAGE) for one in surveyed.fabric.unjoined]
+    blocks += [
+        doc.Paragraph(sentence, kind="caution", on=doc.PAGE)
+        for sentence in surveyed.fabric.unjoined
+    ]
     return doc.Section("networks", "Networks and their ceilings", tuple(blocks), nav="Networks")
 
 
 def _ports(surveyed: Surveyed) -> doc.Section:
-    said = "What one such port can carry. Whom these ports reach is not known."
+    intro = "What one such port can carry. Whom these ports reach is not known."
     blocks: list[doc.Block] = []
-    for one in surveyed.ports:
-        told = (("ports", words.listed(one.ports)), ("rate", one.network.rate_origin))
-        blocks += [doc.Heading(one.network.name), doc.FactList(told)]
-        blocks += sum_of(surveyed.ceilings[one.network.name])
+    for port in surveyed.ports:
+        facts = (("ports", words.listed(port.ports)), ("rate", port.network.rate_origin))
+        blocks += [doc.Heading(port.network.name), doc.FactList(facts)]
+        blocks += sum_of(surveyed.ceilings[port.network.name])
     title = "RDMA ports that are alike"
-    return doc.Section("ports", title, tuple(blocks), nav="RDMA ports", intro=said)
+    return doc.Section("ports", title, tuple(blocks), nav="RDMA ports", intro=intro)
 
 
 def _nodes(surveyed: Surveyed, verbose: bool) -> doc.Section:
-    shown = verbose or len(surveyed.inventories) <= FEW
-    on = doc.ALL if shown else doc.PAGE
+    in_full = verbose or len(surveyed.inventories) <= FEW
+    on = doc.ALL if in_full else doc.PAGE
     blocks: list[doc.Block] = [
-        _node(one, verbose, on if place < MOST_NODES else on & ~doc.PAGE)
-        for place, one in enumerate(surveyed.inventories)
+        _node(inventory, verbose, on if place < MOST_NODES else on & ~doc.PAGE)
+        for place, inventory in enumerate(surveyed.inventories)
     ]
     if (more := len(surveyed.inventories) - MOST_NODES) > 0:
-        said = f"{more:,} more nodes are in the JSON report."
-        blocks.append(doc.Paragraph(said, kind="caution", on=doc.PAGE))
+        remark = f"{more:,} more nodes are in the JSON report."
+        blocks.append(doc.Paragraph(remark, kind="caution", on=doc.PAGE))
     return doc.Section("nodes", "Nodes", tuple(blocks), nav="Nodes", on=on)
 
 
 def _node(inventory: Inventory, verbose: bool, on: doc.Medium) -> doc.Fold:
     node = inventory.node
     parts = (
-        *(words.adapter(one) for one in inventory.adapters),
-        *(f"RDMA port {words.port(one)}" for one in inventory.rdma_ports),
-        *(words.gpu(one) for one in inventory.gpus),
+        *(words.adapter(adapter) for adapter in inventory.adapters),
+        *(f"RDMA port {words.port(port)}" for port in inventory.rdma_ports),
+        *(words.gpu(gpu) for gpu in inventory.gpus),
         *(f"{near.adapter} to GPU {near.gpu}: {near.distance}" for near in inventory.nearness),
-        *(f"{one.kind} {one.version} {one.path}".rstrip() for one in inventory.stacks),
+        *(f"{stack.kind} {stack.version} {stack.path}".rstrip() for stack in inventory.stacks),
         *inventory.troubles,
     )
     blocks: list[doc.Block] = [doc.Items(parts)]
     if isinstance(node, Node):
         note = f"{node.cpu_count} processors, Linux {node.kernel}"
-        wired = frozenset(name for one in inventory.adapters for name in one.interfaces)
+        wired = frozenset(name for adapter in inventory.adapters for name in adapter.interfaces)
         blocks.append(words.interfaces(node, wired))
         facts = {**inventory.facts, **node.facts}
     else:
@@ -247,25 +262,28 @@ def _node(inventory: Inventory, verbose: bool, on: doc.Medium) -> doc.Fold:
 
 def _of_shown(facts: dict[str, str], inventory: Inventory) -> tuple[tuple[str, str], ...]:
     """All but the settings of interfaces that are not shown."""
-    shown = {"all", "default"}
+    visible_names = {"all", "default"}
     if isinstance(inventory.node, Node):
-        wired = frozenset(name for one in inventory.adapters for name in one.interfaces)
-        shown |= {one.name for one in words.ordered(inventory.node, wired)[: words.MOST_INTERFACES]}
+        wired = frozenset(name for adapter in inventory.adapters for name in adapter.interfaces)
+        visible_names |= {
+            interface.name
+            for interface in words.ordered(inventory.node, wired)[: words.MOST_INTERFACES]
+        }
     return tuple(
         (name, value)
         for name, value in sorted(facts.items())
         if not name.startswith(_OF_INTERFACE)
-        or name.removeprefix(_OF_INTERFACE).rpartition(".")[0] in shown
+        or name.removeprefix(_OF_INTERFACE).rpartition(".")[0] in visible_names
     )
 
 
 def troubles(inventories: Sequence[Inventory]) -> Iterator[str]:
     """What could not be read, once for all nodes that say the same."""
     yield from words.told_together(
-        [(one.name, trouble) for one in inventories for trouble in one.troubles]
+        [(inventory.name, trouble) for inventory in inventories for trouble in inventory.troubles]
     )
 
 
 def unreached(nodes: Sequence[Unreached]) -> Iterator[tuple[str, str]]:
     """Nodes and the reason; nodes with the same reason share one entry."""
-    yield from words.together([(one.name, one.reason) for one in nodes])
+    yield from words.together([(node.name, node.reason) for node in nodes])

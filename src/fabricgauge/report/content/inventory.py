@@ -45,15 +45,17 @@ def folded(names: Iterable[str]) -> str:
     plain: list[str] = []
     groups: dict[tuple[str, str], set[str]] = {}
     for name in dict.fromkeys(names):
-        found = _NUMBERED.fullmatch(name)
-        if found is None:
+        match = _NUMBERED.fullmatch(name)
+        if match is None:
             plain.append(name)
         else:
-            groups.setdefault((found[1], found[3]), set()).add(found[2])
+            groups.setdefault((match[1], match[3]), set()).add(match[2])
     parts = [*plain]
-    for (before, after), numbers in groups.items():
+    for (prefix, suffix), numbers in groups.items():
         ranges = str(RangeSet.fromlist(numbers))
-        parts.append(f"{before}[{ranges}]{after}" if len(numbers) > 1 else before + ranges + after)
+        parts.append(
+            f"{prefix}[{ranges}]{suffix}" if len(numbers) > 1 else prefix + ranges + suffix
+        )
     return ",".join(parts)
 
 
@@ -65,56 +67,60 @@ def shortened(names: Sequence[str]) -> str:
     return f"{names[0]}, {names[1]} … {names[-1]} ({len(names):,})"
 
 
-def known(said: str, *values: object) -> list[str]:
+def known(template: str, *values: object) -> list[str]:
     """The words with the values in them, nothing where one of them is not known."""
-    return [] if any(isinstance(one, Skipped) for one in values) else [said.format(*values)]
+    return [] if any(isinstance(value, Skipped) for value in values) else [template.format(*values)]
 
 
-def adapter(one: Adapter) -> str:
+def adapter(adapter: Adapter) -> str:
     """One line on an adapter of one node; what is not known is left out."""
-    told = [
-        one.kind,
-        *known("{}", one.bus),
-        *known("{}", one.product),
-        *known("driver {}", one.driver),
-        *known("firmware {}", one.firmware),
-        *_pcie(one),
-        *known("NUMA node {}", one.numa_node),
-        *known("lanes {}", one.lane_mode),
-        *([f"lanes could be {', '.join(one.lane_modes)}"] if one.lane_modes else []),
+    facts = [
+        adapter.kind,
+        *known("{}", adapter.bus),
+        *known("{}", adapter.product),
+        *known("driver {}", adapter.driver),
+        *known("firmware {}", adapter.firmware),
+        *_pcie(adapter),
+        *known("NUMA node {}", adapter.numa_node),
+        *known("lanes {}", adapter.lane_mode),
+        *([f"lanes could be {', '.join(adapter.lane_modes)}"] if adapter.lane_modes else []),
     ]
-    return f"{_ends(one) or 'no interface'}: {', '.join(told)}"
+    return f"{_ends(adapter) or 'no interface'}: {', '.join(facts)}"
 
 
-def _pcie(one: Adapter) -> list[str]:
-    if isinstance(one.pcie_now, Skipped):
+def _pcie(adapter: Adapter) -> list[str]:
+    if isinstance(adapter.pcie_now, Skipped):
         return []
-    able = "" if isinstance(one.pcie_capable, Skipped) else f" (can {lanes(one.pcie_capable)})"
-    return [f"PCIe {lanes(one.pcie_now)}{able if one.pcie_now != one.pcie_capable else ''}"]
+    able = (
+        "" if isinstance(adapter.pcie_capable, Skipped) else f" (can {lanes(adapter.pcie_capable)})"
+    )
+    return [
+        f"PCIe {lanes(adapter.pcie_now)}{able if adapter.pcie_now != adapter.pcie_capable else ''}"
+    ]
 
 
 def lanes(link: PcieLink) -> str:
     return f"{link.gt_s:g} GT/s x{link.lanes}"
 
 
-def port(one: RdmaPort) -> str:
+def port(port: RdmaPort) -> str:
     """One line on an RDMA port of one node."""
-    told = [
-        one.protocol,
-        *known("{}", one.state),
-        *known("{}", one.physical),
-        *([link_rate(one.rate_bit_s)] if isinstance(one.rate_bit_s, float) else []),
-        *([counted(one.lanes, "lane")] if isinstance(one.lanes, int) else []),
-        *(known("LID {}", one.lid) if one.protocol in _WITH_LID else []),
-        *known("on {}", one.interface),
-        *([one.reason] if one.reason else []),
+    facts = [
+        port.protocol,
+        *known("{}", port.state),
+        *known("{}", port.physical),
+        *([link_rate(port.rate_bit_s)] if isinstance(port.rate_bit_s, float) else []),
+        *([counted(port.lanes, "lane")] if isinstance(port.lanes, int) else []),
+        *(known("LID {}", port.lid) if port.protocol in _WITH_LID else []),
+        *known("on {}", port.interface),
+        *([port.reason] if port.reason else []),
     ]
-    return f"{one.device}:{one.number}: {', '.join(told)}"
+    return f"{port.device}:{port.number}: {', '.join(facts)}"
 
 
-def gpu(one: Gpu) -> str:
-    where = [one.bus or "bus not known", *known("NUMA node {}", one.numa_node)]
-    return f"GPU {one.index}: {', '.join((one.product, *where))}"
+def gpu(gpu: Gpu) -> str:
+    place = [gpu.bus or "bus not known", *known("NUMA node {}", gpu.numa_node)]
+    return f"GPU {gpu.index}: {', '.join((gpu.product, *place))}"
 
 
 def interfaces(node: Node, wired: frozenset[str] = frozenset()) -> doc.Table:
@@ -127,29 +133,32 @@ def interfaces(node: Node, wired: frozenset[str] = frozenset()) -> doc.Table:
 
 
 def ordered(node: Node, wired: frozenset[str]) -> list[Interface]:
-    return sorted(node.interfaces, key=lambda one: (one.name not in wired, not one.addresses))
+    return sorted(
+        node.interfaces,
+        key=lambda interface: (interface.name not in wired, not interface.addresses),
+    )
 
 
-def _interface(one: Interface) -> tuple[str, ...]:
-    speed = one.speed_bit_s
-    driver = one.driver if isinstance(one.driver, str) else one.driver.reason
+def _interface(interface: Interface) -> tuple[str, ...]:
+    speed = interface.speed_bit_s
+    driver = interface.driver if isinstance(interface.driver, str) else interface.driver.reason
     ipoib = ""
-    if isinstance(one.ipoib, IpoibPort):
-        mode = known(" in {} mode", one.ipoib.mode)
-        ipoib = "".join((", IPoIB", *mode, *known(" on {}", one.ipoib.link)))
+    if isinstance(interface.ipoib, IpoibPort):
+        mode = known(" in {} mode", interface.ipoib.mode)
+        ipoib = "".join((", IPoIB", *mode, *known(" on {}", interface.ipoib.link)))
     return (
-        one.name, f"{driver}{ipoib}", one.operstate,
-        speed.reason if isinstance(speed, Skipped) else link_rate(speed), str(one.mtu_bytes),
-        " ".join(f"{address.ip}/{address.prefix_length}" for address in one.addresses),
+        interface.name, f"{driver}{ipoib}", interface.operstate,
+        speed.reason if isinstance(speed, Skipped) else link_rate(speed), str(interface.mtu_bytes),
+        " ".join(f"{address.ip}/{address.prefix_length}" for address in interface.addresses),
     )  # fmt: skip
 
 
-def titled(one: Network) -> str:
+def titled(network: Network) -> str:
     """Name, subnet where that is not its name, technology."""
-    subnet = f" ({one.subnet})" if one.subnet not in ("", one.name) else ""
-    rails = f", {one.rails} rails together" if one.rails > 1 else ""
-    technology = f", {one.technology}" if one.technology != one.name else ""
-    return f"{one.name}{subnet}{technology}{rails}"
+    subnet = f" ({network.subnet})" if network.subnet not in ("", network.name) else ""
+    rails = f", {network.rails} rails together" if network.rails > 1 else ""
+    technology = f", {network.technology}" if network.technology != network.name else ""
+    return f"{network.name}{subnet}{technology}{rails}"
 
 
 def listed(members: tuple[Member, ...]) -> str:
@@ -165,29 +174,29 @@ def nearness(inventory: Inventory) -> doc.Table:
 
     Where no tool measured the way, equal or different NUMA nodes are all that is known.
     """
-    told = {(near.adapter, near.gpu): near.distance for near in inventory.nearness}
+    distances = {(near.adapter, near.gpu): near.distance for near in inventory.nearness}
     gpus = (f"GPU {gpu.index}\nNUMA node {number(gpu.numa_node)}" for gpu in inventory.gpus)
     rows: tuple[tuple[doc.Said, ...], ...] = tuple(
         (
-            doc.Cell(_ends(one) or number(one.bus), strong=True), number(one.numa_node),
-            *(_way(one, gpu, told) for gpu in inventory.gpus),
+            doc.Cell(_ends(adapter) or number(adapter.bus), strong=True), number(adapter.numa_node),
+            *(_way(adapter, gpu, distances) for gpu in inventory.gpus),
         )
-        for one in inventory.adapters
+        for adapter in inventory.adapters
     )  # fmt: skip
     return doc.Table(doc.heads("adapter", "NUMA node", *gpus), rows)
 
 
-def _ends(one: Adapter) -> str:
-    return ", ".join((*one.interfaces, *one.rdma_devices))
+def _ends(adapter: Adapter) -> str:
+    return ", ".join((*adapter.interfaces, *adapter.rdma_devices))
 
 
-def _way(one: Adapter, gpu: Gpu, told: dict[tuple[str, int], str]) -> str:
-    for name in (*one.rdma_devices, *one.interfaces):
-        if (name, gpu.index) in told:
-            return told[name, gpu.index]
-    if isinstance(one.numa_node, Skipped) or isinstance(gpu.numa_node, Skipped):
+def _way(adapter: Adapter, gpu: Gpu, distances: dict[tuple[str, int], str]) -> str:
+    for name in (*adapter.rdma_devices, *adapter.interfaces):
+        if (name, gpu.index) in distances:
+            return distances[name, gpu.index]
+    if isinstance(adapter.numa_node, Skipped) or isinstance(gpu.numa_node, Skipped):
         return "not known"
-    return "same NUMA node" if one.numa_node == gpu.numa_node else "SYS"
+    return "same NUMA node" if adapter.numa_node == gpu.numa_node else "SYS"
 
 
 def number(value: int | str | Skipped) -> str:
@@ -198,18 +207,18 @@ def number(value: int | str | Skipped) -> str:
 _WORDS = re.compile(r"([\w.-]+)")
 
 
-def told_together(told: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def told_together(sentences: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Sentences behind their nodes' names, once for all nodes that say the same."""
-    return tuple(f"{names}: {sentence}" for names, sentence in together(told))
+    return tuple(f"{names}: {sentence}" for names, sentence in together(sentences))
 
 
-def together(told: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def together(sentences: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Sentences begin with their node's name, or have it where another node's has its own."""
-    alike: dict[str, list[tuple[str, str]]] = {}
-    for name, sentence in told:
+    nodes_by_sentence: dict[str, list[tuple[str, str]]] = {}
+    for name, sentence in sentences:
         bare = sentence.removeprefix(f"{name}: ").removeprefix(f"{name} ")
         common = "".join("NODE" if word == name else word for word in _WORDS.split(bare))
-        alike.setdefault(common, []).append((name, bare))
-    for common, nodes in alike.items():
+        nodes_by_sentence.setdefault(common, []).append((name, bare))
+    for common, nodes in nodes_by_sentence.items():
         names = [name for name, _ in nodes]
         yield shortened(names), nodes[0][1] if len(nodes) == 1 else common

@@ -33,7 +33,7 @@ _SAID = (
 
 def section(varied: Varied) -> Iterator[doc.Section]:
     """The ledger; nothing where no layers were varied."""
-    titles = tuple(dict.fromkeys(one.title for one in varied.layers))
+    titles = tuple(dict.fromkeys(layer.title for layer in varied.layers))
     if titles:
         # The last one first, so that a layer has one colour though the first one adds nothing.
         levels = varied.design.factors[0].levels[::-1]
@@ -42,44 +42,45 @@ def section(varied: Varied) -> Iterator[doc.Section]:
 
 
 def _blocks(layers: Sequence[Layer], title: str, levels: Sequence[str]) -> Iterator[doc.Block]:
-    own = [one for one in layers if one.title == title]
+    layers_of_title = [layer for layer in layers if layer.title == title]
     yield doc.Heading(title)
-    yield doc.drawn(_pictures(own, levels))
+    yield doc.drawn(_pictures(layers_of_title, levels))
     heads = doc.heads("size", "layer", ">median", ">interval", ">adds", ">interval")
-    yield doc.Table(heads, tuple(map(_row, own)))
+    yield doc.Table(heads, tuple(map(_row, layers_of_title)))
 
 
-def _row(one: Layer) -> tuple[str, ...]:
-    sized = "–" if one.message_bytes is None else size(one.message_bytes)
-    added = ("–", "") if one.added is None else _words(one.added, one.quantity, "+")
-    return (sized, one.level, *_words(one.figure, one.quantity), *added)
+def _row(layer: Layer) -> tuple[str, ...]:
+    sized = "–" if layer.message_bytes is None else size(layer.message_bytes)
+    added = ("–", "") if layer.added is None else _words(layer.added, layer.quantity, "+")
+    return (sized, layer.level, *_words(layer.figure, layer.quantity), *added)
 
 
-def _words(of: Estimate, quantity: Quantity, sign: str = "") -> tuple[str, str]:
+def _words(estimate: Estimate, quantity: Quantity, sign: str = "") -> tuple[str, str]:
     """Figure and interval, in the unit that people read."""
     unit, factor = SHOWN[quantity]
     value, low, high = (
-        f"{one * factor:{sign}.4g}".replace("-", "−") for one in (of.value, of.low, of.high)
+        f"{value * factor:{sign}.4g}".replace("-", "−")
+        for value in (estimate.value, estimate.low, estimate.high)
     )
-    return f"{value} {unit}", f"{low} to {high}" if of.supported else "no interval"
+    return f"{value} {unit}", f"{low} to {high}" if estimate.supported else "no interval"
 
 
 def _pictures(layers: Sequence[Layer], levels: Sequence[str]) -> Iterator[Picture]:
     """Each layer over the sizes, then what each adds; sizes alone have a place."""
-    sized = [one for one in layers if one.message_bytes is not None]
+    sized = [layer for layer in layers if layer.message_bytes is not None]
     unit, factor = SHOWN[layers[0].quantity]
-    each = _drawn([(one.level, _mark(one, one.figure, factor)) for one in sized], levels)
-    yield Picture("Each layer", unit, unit == "µs", each)
+    curves = _drawn([(layer.level, _mark(layer, layer.figure, factor)) for layer in sized], levels)
+    yield Picture("Each layer", unit, unit == "µs", curves)
     shares = [
-        (one.level, _mark(one, one.added, 100 / before.figure.value, "+"))
-        for before, one in pairwise(sized)
-        if one.added is not None
+        (layer.level, _mark(layer, layer.added, 100 / previous.figure.value, "+"))
+        for previous, layer in pairwise(sized)
+        if layer.added is not None
     ]
     adds = _drawn(shares, levels)
-    most = max((max(-mark.low, mark.high) for _, mark in shares), default=0.0)
-    if most > 0:
+    largest = max((max(-mark.low, mark.high) for _, mark in shares), default=0.0)
+    if largest > 0:
         nothing = level("nothing", adds, 0.0)
-        span = (-1.1 * most, 1.1 * most)
+        span = (-1.1 * largest, 1.1 * largest)
         yield Picture("What each adds to the one before it", "%", False, adds, nothing, span=span)
 
 
@@ -89,14 +90,20 @@ def _drawn(marks: Sequence[tuple[str, Mark]], levels: Sequence[str]) -> tuple[Pl
     curves = (
         PlotCurve(
             shortened(canvas_text(name), LONGEST_LABEL),
-            [one._replace(x=one.x + APART * (middle - place)) for of, one in marks if of == name],
+            [
+                mark._replace(x=mark.x + APART * (middle - place))
+                for mark_level, mark in marks
+                if mark_level == name
+            ],
         )
         for place, name in enumerate(levels)
     )
-    return tuple(one for one in curves if one.marks)
+    return tuple(curve for curve in curves if curve.marks)
 
 
-def _mark(one: Layer, of: Estimate, factor: float, sign: str = "") -> Mark:
-    words = _words(of, one.quantity, sign)
-    blocks = f"{of.launches} blocks"
-    return estimate_mark(one.message_bytes or 0, of, factor, *words, canvas_text(one.level), blocks)
+def _mark(layer: Layer, estimate: Estimate, factor: float, sign: str = "") -> Mark:
+    words = _words(estimate, layer.quantity, sign)
+    blocks = f"{estimate.launches} blocks"
+    return estimate_mark(
+        layer.message_bytes or 0, estimate, factor, *words, canvas_text(layer.level), blocks
+    )

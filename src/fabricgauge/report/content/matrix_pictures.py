@@ -50,13 +50,13 @@ def heat_map(analysis: PairAnalysis) -> HeatMap | None:
         good, bad = typical / (1 + band), typical / WORST_SHOWN
     nodes = [matrix.nodes[place] for place in order]
     parts = (nodes[first : first + block] for first in range(0, len(nodes), block))
-    labels = (one[0] if len(one) == 1 else f"{one[0]} to {one[-1]}" for one in parts)
-    in_findings = {name for one in analysis.findings for name in one.names}
+    labels = (names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}" for names in parts)
+    named = {name for finding in analysis.findings for name in finding.names}
     return HeatMap(
         title=f"{title(analysis)}, {unit}", cells=cells,
         whole=blocked(cells, -(-len(cells) // MOST_IN_WHOLE)),
         labels=tuple(map(canvas_text, labels)), groups=_groups(analysis, nodes, block),
-        named=tuple(sorted({at // block for at, node in enumerate(nodes) if node in in_findings})),
+        named=tuple(sorted({row // block for row, name in enumerate(nodes) if name in named})),
         best=best, step=step, good=good, bad=bad,
         typical=typical, unit=unit, block=block, nodes=len(nodes),
     )  # fmt: skip
@@ -91,7 +91,9 @@ def _groups(analysis: PairAnalysis, nodes: Sequence[str], block: int) -> tuple[G
     group_of = {node: group.name for group in analysis.groups for node in group.nodes}
     runs = [
         (name, list(run))
-        for name, run in groupby(range(len(nodes)), lambda at: group_of.get(nodes[at], "no group"))
+        for name, run in groupby(
+            range(len(nodes)), lambda place: group_of.get(nodes[place], "no group")
+        )
     ]
     if len(runs) < 2:
         return ()

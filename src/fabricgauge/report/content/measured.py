@@ -54,28 +54,31 @@ TOO_FEW = doc.Cell("–", hint="too few samples")
 def figures(judged: Judged) -> Iterator[doc.Section]:
     """Of each network the usual sizes, and the ends of every other curve."""
     columns = {doc.SCREEN: _ON_SCREEN, doc.TRACKER: tuple(_HEADS)}
-    for network in (one for one in networks(judged) if not is_loopback(one)):
-        lie = f"; {memory_words(judged.run.plan.memory)}" if judged.run.plan.memory else ""
-        title = f"{named(network)}{lie}; medians, 95 % intervals, share of the ceiling"
+    for network in (network for network in networks(judged) if not is_loopback(network)):
+        memory = f"; {memory_words(judged.run.plan.memory)}" if judged.run.plan.memory else ""
+        title = f"{named(network)}{memory}; medians, 95 % intervals, share of the ceiling"
         usual = tuple(
             _usual(judged, curves_of(judged, network, patterns), medium)
             for medium, patterns in columns.items()
         )
         yield doc.Section("figures", f"Measured: {title}", usual, on=doc.TEXT)
         heads = doc.heads("pattern", "between", "size", "median")
-        rest = tuple(
+        tables = tuple(
             doc.Table(heads, other_rows(judged, network, patterns), on=medium)
             for medium, patterns in columns.items()
         )
-        yield doc.Section("others", f"Measured in other patterns: {title}", rest, on=doc.TEXT)
+        yield doc.Section("others", f"Measured in other patterns: {title}", tables, on=doc.TEXT)
 
 
 def _usual(judged: Judged, curves: tuple[Curve, ...], medium: doc.Medium) -> doc.Table:
-    heads = (f"{_HEADS[one.pattern]}\n{direction(one)}" for one in curves)
-    points = [{point.message_bytes: point for point in one.points} for one in curves]
+    heads = (f"{_HEADS[curve.pattern]}\n{direction(curve)}" for curve in curves)
+    points = [{point.message_bytes: point for point in curve.points} for curve in curves]
     columns = list(zip(curves, points, strict=True))
     rows = tuple(
-        (size(length), *(_cell(judged, curve, of.get(length), medium) for curve, of in columns))
+        (
+            size(length),
+            *(_cell(judged, curve, by_size.get(length), medium) for curve, by_size in columns),
+        )
         for length in key_sizes(curves)
     )
     return doc.Table(doc.figures("size", *heads), rows, on=medium)
@@ -95,12 +98,12 @@ def _figure(
     """The median with its interval, then a rate's share of the ceiling where there is one."""
     rate = point.bandwidth
     if rate is None:
-        shown = digits(point.time.value * 1e6, supported_digits(point.time))
-        yield f"{shown}{' µs' * units} {half_width(point.time)}"
+        figure = digits(point.time.value * 1e6, supported_digits(point.time))
+        yield f"{figure}{' µs' * units} {half_width(point.time)}"
         return
     usual = 5 if rate.value >= 1e8 and not brief else 4
-    shown = digits(rate.value / 1e6, supported_digits(rate, usual))
-    yield f"{shown}{' MB/s' * units} {half_width(rate)}"
+    figure = digits(rate.value / 1e6, supported_digits(rate, usual))
+    yield f"{figure}{' MB/s' * units} {half_width(rate)}"
     limit = limit_bytes_s(judged, curve.network, curve.pattern)
     if limit:
         yield share_of(rate, limit)
@@ -114,18 +117,18 @@ def other_rows(
     A row has the word that asks for the curve, its ends, the size and the median; a curve's second
     row does not repeat the first two.
     """
-    here = [one for one in pair_curves(judged) if one.network == network and one.points]
-    alone = not any(curve.pattern in columns for curve in here)
+    curves = [curve for curve in pair_curves(judged) if curve.network == network and curve.points]
+    alone = not any(curve.pattern in columns for curve in curves)
     rows = []
-    for curve in here:
+    for curve in curves:
         usual = curve.pattern in _USUAL and not curve.variant and not alone
         if curve.pattern not in columns and not usual:
             bare = msgspec.structs.replace(curve, variant="")  # the word has it
-            told = (curve.word, direction(bare))
+            first_cells = (curve.word, direction(bare))
             for point in (curve.points[0], *curve.points[1:][-1:]):
                 median = ", ".join(_figure(judged, curve, point, units=True))
-                rows.append((*told, size(point.message_bytes), median))
-                told = ("", "")
+                rows.append((*first_cells, size(point.message_bytes), median))
+                first_cells = ("", "")
     return tuple(rows)
 
 
@@ -138,23 +141,32 @@ _COPIES = (
 
 def copies(judged: Judged) -> Iterator[doc.Section]:
     """What copies between hosts and GPUs carry, of each network on which buffers lay on a GPU."""
-    for network in (one for one in networks(judged) if not is_loopback(one)):
+    for network in (network for network in networks(judged) if not is_loopback(network)):
         rates = judged.evidence.of(network).copies
         if not rates:
             continue
         curves = curves_of(judged, network, ("bandwidth",))
-        by_size = [{one.message_bytes: one.bandwidth for one in curve.points} for curve in curves]
+        by_size = [
+            {point.message_bytes: point.bandwidth for point in curve.points} for curve in curves
+        ]
         timed = sorted({length for sizes in rates.values() for length in sizes})
         rows = []
         for length in key_sizes(curves) or timed:
-            figures = [found.value if (found := one.get(length)) else None for one in by_size]
+            figures = [
+                rate.value if (rate := rates_of_curve.get(length)) else None
+                for rates_of_curve in by_size
+            ]
             for sizes in rates.values():
-                at = sizes.get(length)
-                figures += [at.to_host, at.to_device] if at else [None, None]
-            told = ("–" if one is None else megabytes_per_s(one) for one in figures)
-            rows.append((size(length), *told))
-        heads = [f"network\n{direction(one)}" for one in curves]
-        heads += [f"{node}\n{way}" for node in rates for way in ("GPU to host", "host to GPU")]
+                copy = sizes.get(length)
+                figures += [copy.to_host, copy.to_device] if copy else [None, None]
+            cells = ("–" if figure is None else megabytes_per_s(figure) for figure in figures)
+            rows.append((size(length), *cells))
+        heads = [f"network\n{direction(curve)}" for curve in curves]
+        heads += [
+            f"{node}\n{direction_words}"
+            for node in rates
+            for direction_words in ("GPU to host", "host to GPU")
+        ]
         title = f"Copies between GPU and host: {named(network)}; medians in MB/s"
         table = doc.Table(doc.figures("size", *heads), tuple(rows))
         yield doc.Section("copies", title, (table,), nav="Copies", intro=_COPIES)
@@ -162,17 +174,21 @@ def copies(judged: Judged) -> Iterator[doc.Section]:
 
 def curves(judged: Judged) -> doc.Section:
     """A plot for each pattern of each network."""
-    said = "Medians with their 95 % intervals (whiskers). The tint above a latency curve reaches to"
-    said += " its 99th percentile. Point at a mark for its figures; a click on a legend entry hides"
-    said += " or shows it. A hollow mark was refuted by a second measurement."
+    intro = (
+        "Medians with their 95 % intervals (whiskers). The tint above a latency curve reaches to"
+    )
+    intro += (
+        " its 99th percentile. Point at a mark for its figures; a click on a legend entry hides"
+    )
+    intro += " or shows it. A hollow mark was refuted by a second measurement."
     plots = (doc.Deferred(lambda: _plots(judged)),)
-    return doc.Section("curves", "Curves", plots, nav="Curves", intro=said, on=doc.PAGE)
+    return doc.Section("curves", "Curves", plots, nav="Curves", intro=intro, on=doc.PAGE)
 
 
 def _plots(judged: Judged) -> list[doc.Block]:
     blocks: list[doc.Block] = []
     for network in networks(judged):
-        plots = doc.drawn(with_references(judged, one) for one in pictures(judged, network))
+        plots = doc.drawn(with_references(judged, picture) for picture in pictures(judged, network))
         if plots.plots:
             blocks += [doc.Heading(named(network)), plots]
     return blocks or [doc.Paragraph("No curve was measured.")]
@@ -218,7 +234,9 @@ def _case_row(judged: Judged, curve: Curve, point: CurvePoint, rated: bool) -> t
         doc.Cell(f"{megabytes_per_s(rate.value)} {half_width(rate)}" if rate else "", strong=True),
         share_of(rate, limit) if rate and limit else "",
     )
-    tails = [one.times.p999_s for one in records if one.times and one.samples >= P999_SAMPLES]
+    tails = [
+        record.times.p999_s for record in records if record.times and record.samples >= P999_SAMPLES
+    ]
     stops = Counter(map(_stopped_by, records)).items()
     return (
         doc.Cell(f"{size(point.message_bytes)} ○", hint=recheck(point))
@@ -230,8 +248,8 @@ def _case_row(judged: Judged, curve: Curve, point: CurvePoint, rated: bool) -> t
         microseconds(point.p99_s) if time.samples >= P99_SAMPLES else TOO_FEW,
         microseconds(max(tails)) if tails else TOO_FEW,
         microseconds(point.minimum_s), microseconds(point.maximum_s), *(rates if rated else ()),
-        f"{time.samples:,}", f"{sum(one.warmup_samples for one in records):,}",
-        str(max((one.batch for one in records), default=1)), str(time.launches),
+        f"{time.samples:,}", f"{sum(record.warmup_samples for record in records):,}",
+        str(max((record.batch for record in records), default=1)), str(time.launches),
         ", ".join(f"{word} × {count}" if count > 1 else word for word, count in stops),
     )  # fmt: skip
 
@@ -243,12 +261,17 @@ def _stopped_by(record: Measurement) -> str:
 
 def _records(judged: Judged, curve: Curve, message_bytes: int) -> list[Measurement]:
     """What all launches recorded of one point of a curve."""
-    meant = (curve.pattern, curve.variant, message_bytes, curve.origin_node, curve.target_node)
-    found = []
+    identity = (curve.pattern, curve.variant, message_bytes, curve.origin_node, curve.target_node)
+    measurements = []
     for launch in judged.run.launches:
         hosts = dict(enumerate(launch.nodes))
-        for one in launch.measurements if launch.network == curve.network else ():
-            ends = (hosts.get(one.origin, ""), hosts.get(one.target, ""))
-            if (one.pattern, one.variant, one.message_bytes, *ends) == meant:
-                found.append(one)
-    return found
+        for measurement in launch.measurements if launch.network == curve.network else ():
+            ends = (hosts.get(measurement.origin, ""), hosts.get(measurement.target, ""))
+            if (
+                measurement.pattern,
+                measurement.variant,
+                measurement.message_bytes,
+                *ends,
+            ) == identity:
+                measurements.append(measurement)
+    return measurements

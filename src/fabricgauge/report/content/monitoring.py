@@ -56,10 +56,14 @@ def suite(judged: Judged, setting: Setting) -> TestSuite:
         "MPI": run.environment.get("MPI", ""),
     }  # fmt: skip
     cases = list(_cases(judged, setting))
-    whole = _element(judged.overall, judged, setting)
-    if judged.overall is Outcome.SKIPPED or (whole and all(one.element != whole for one in cases)):
-        kind, said = judged.overall.value, headline(judged)
-        cases.insert(0, TestCase("fabricgauge", "overall", element=whole, kind=kind, message=said))
+    run_element = _element(judged.overall, judged, setting)
+    if judged.overall is Outcome.SKIPPED or (
+        run_element and all(case.element != run_element for case in cases)
+    ):
+        kind, sentence = judged.overall.value, headline(judged)
+        cases.insert(
+            0, TestCase("fabricgauge", "overall", element=run_element, kind=kind, message=sentence)
+        )
     wall_s = sum(launch.ended.wall_s for launch in run.launches)
     return TestSuite(run.identity, wall_s, run.started_utc, properties, tuple(cases))
 
@@ -75,26 +79,26 @@ def _element(outcome: Outcome, judged: Judged, setting: Setting) -> Element:
 def _cases(judged: Judged, setting: Setting) -> Iterator[TestCase]:
     """A case for each verdict, or for each of several tables, worst first."""
     if several(judged):
-        for one in worst_first(judged.tables):
-            place = one.network or "not stated"
-            yield _case(one, place, one.where, f"{one.rule}: ", judged, setting)
+        for table in worst_first(judged.tables):
+            place = table.network or "not stated"
+            yield _case(table, place, table.where, f"{table.rule}: ", judged, setting)
         return
     for verdict in judged.verdicts:
         place = (verdict.network and named(verdict.network)) or "run"
-        made = _case(verdict, place, f"{verdict.rule}: {verdict.subject}", "", judged, setting)
-        yield msgspec.structs.replace(made, id=verdict.id)
+        case = _case(verdict, place, f"{verdict.rule}: {verdict.subject}", "", judged, setting)
+        yield msgspec.structs.replace(case, id=verdict.id)
 
 
 def _case(
-    one: Verdict | TableVerdict, place: str, name: str, before: str, judged: Judged,
+    verdict: Verdict | TableVerdict, place: str, name: str, prefix: str, judged: Judged,
     setting: Setting,
 ) -> TestCase:  # fmt: skip
-    skipped = one.outcome is Outcome.SKIPPED
-    found = "skipped" if skipped else _element(one.outcome, judged, setting)
-    told = (f"{label.lower()}: {line}" for label, said in reasons(one) for line in said)
-    lines = (f"{one.outcome.value}: {before}{one.summary}", *told)
-    kind = one.outcome.value if found and not skipped else ""
-    return TestCase(f"fabricgauge.{place}", name, lines, found, kind, one.summary)
+    skipped = verdict.outcome is Outcome.SKIPPED
+    element = "skipped" if skipped else _element(verdict.outcome, judged, setting)
+    details = (f"{label.lower()}: {line}" for label, texts in reasons(verdict) for line in texts)
+    lines = (f"{verdict.outcome.value}: {prefix}{verdict.summary}", *details)
+    kind = verdict.outcome.value if element and not skipped else ""
+    return TestCase(f"fabricgauge.{place}", name, lines, element, kind, verdict.summary)
 
 
 def _identity(judged: Judged) -> Series:
@@ -115,17 +119,21 @@ def _time(utc: str) -> Series:
 
 
 def _counted(judged: Judged) -> Series:
-    counts = Counter((one.network, one.rule, one.outcome) for one in judged.verdicts)
-    for network, rule in dict.fromkeys((one.network, one.rule) for one in judged.verdicts):
+    counts = Counter(
+        (verdict.network, verdict.rule, verdict.outcome) for verdict in judged.verdicts
+    )
+    for network, rule in dict.fromkeys(
+        (verdict.network, verdict.rule) for verdict in judged.verdicts
+    ):
         for outcome in Outcome:
             labels = {"network": network, "rule": rule, "outcome": outcome.value}
             yield labels, counts[network, rule, outcome]
 
 
 def _each_verdict(judged: Judged) -> Series:
-    for one in judged.verdicts:
-        labels = {"id": one.id, "network": one.network, "rule": one.rule}
-        yield {**labels, "outcome": one.outcome.value}, 1
+    for verdict in judged.verdicts:
+        labels = {"id": verdict.id, "network": verdict.network, "rule": verdict.rule}
+        yield {**labels, "outcome": verdict.outcome.value}, 1
 
 
 def _ceilings(judged: Judged) -> Series:
@@ -146,7 +154,9 @@ def _of_networks(judged: Judged) -> Iterator[tuple[Curve, Labels]]:
 def _best(judged: Judged, share: bool = False) -> Series:
     """The best rate of each curve that has one, or its share of the ceiling."""
     for curve, labels in _of_networks(judged):
-        rate = max((one.bandwidth.value for one in curve.points if one.bandwidth), default=None)
+        rate = max(
+            (point.bandwidth.value for point in curve.points if point.bandwidth), default=None
+        )
         limit = limit_bytes_s(judged, curve.network, curve.pattern) if share else 1.0
         if rate is not None and limit:
             yield labels, rate / limit
@@ -163,30 +173,34 @@ def _named(judged: Judged) -> Series:
 
     Those that a verdict only suspects are not counted: nobody is to be woken for them.
     """
-    known = kinds(judged)
-    for one in judged.fabric.analyses:
-        counts = Counter(found.part for found in one.findings if kind(one, found, known) == "FAULT")
+    verdict_kinds = kinds(judged)
+    for analysis in judged.fabric.analyses:
+        counts = Counter(
+            finding.part
+            for finding in analysis.findings
+            if kind(analysis, finding, verdict_kinds) == "FAULT"
+        )
         for part in get_args(Part):
-            yield {**_of_matrix(one), "part": part}, float(counts[part])
+            yield {**_of_matrix(analysis), "part": part}, float(counts[part])
 
 
 def _typical(judged: Judged, quantity: str) -> Series:
-    for one in judged.fabric.analyses:
-        if one.matrix.quantity == quantity:
-            yield _of_matrix(one), float(one.typical)
+    for analysis in judged.fabric.analyses:
+        if analysis.matrix.quantity == quantity:
+            yield _of_matrix(analysis), float(analysis.typical)
 
 
 def _node_effects(judged: Judged) -> Series:
     """Each node's standing; none for fabrics of more nodes than a collector should read."""
-    for one in judged.fabric.analyses:
-        for node in one.ranking if len(one.ranking) <= MOST_NODES else ():
-            labels = {**_of_matrix(one), "node": node.node}
+    for analysis in judged.fabric.analyses:
+        for node in analysis.ranking if len(analysis.ranking) <= MOST_NODES else ():
+            labels = {**_of_matrix(analysis), "node": node.node}
             yield {**labels, "direction": "sending"}, float(node.sending)
             yield {**labels, "direction": "receiving"}, float(node.receiving)
 
 
-def _of_matrix(one: PairAnalysis) -> Labels:
-    matrix = one.matrix
+def _of_matrix(analysis: PairAnalysis) -> Labels:
+    matrix = analysis.matrix
     return {
         "network": matrix.network, "quantity": matrix.quantity,
         "message_bytes": str(matrix.message_bytes),
@@ -195,7 +209,7 @@ def _of_matrix(one: PairAnalysis) -> Labels:
 
 def gauges(judged: Judged, _setting: Setting) -> Iterator[Gauge]:
     """The key figures of a run."""
-    is_it = (({"outcome": one.value}, float(one is judged.overall)) for one in Outcome)
+    is_it = (({"outcome": outcome.value}, float(outcome is judged.overall)) for outcome in Outcome)
     rows: tuple[tuple[str, str, Series], ...] = (
         ("run_info", "The run that the figures are of.", _identity(judged)),
         ("run_timestamp_seconds", "When the run was started, since 1970-01-01 UTC.",

@@ -6,7 +6,7 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import PairAnalysis, Quantity, called
 from fabricgauge.report import document as doc
 from fabricgauge.report.picture import SHOWN, HeatMap, shortened, title
-from fabricgauge.words.figures import digits, microseconds, of_unit, percent, signed, size
+from fabricgauge.words.figures import digits, microseconds, percent, signed, size, with_unit
 from fabricgauge.words.networks import named
 
 #: A wider table of percentages does not fit 80 columns.
@@ -34,7 +34,7 @@ def value(quantity: Quantity, amount: float) -> str:
     """A figure with the unit that people read; a latency stays in µs beside others."""
     if quantity == "latency":
         return f"{microseconds(amount)} µs"
-    return of_unit(amount, "bytes/s")
+    return with_unit(amount, "bytes/s")
 
 
 def coverage(analysis: PairAnalysis) -> str:
@@ -47,45 +47,52 @@ def coverage(analysis: PairAnalysis) -> str:
 
 def verdict(analysis: PairAnalysis) -> str:
     """In a few words what the analysis of one matrix found; other rules may name further nodes."""
-    faults = sum(one.explanation == "fault" for one in analysis.findings)
-    said = [f"{faults or 'none'} slower than the others"]
-    said += ["oversubscribed"] if len(analysis.findings) > faults else []
+    faults = sum(finding.explanation == "fault" for finding in analysis.findings)
+    counts = [f"{faults or 'none'} slower than the others"]
+    counts += ["oversubscribed"] if len(analysis.findings) > faults else []
     count = len(analysis.suspects)
-    return ", ".join([*said, f"{count} suspected"] if count else said)
+    return ", ".join([*counts, f"{count} suspected"] if count else counts)
 
 
 def summary(judged: Judged) -> Iterator[str]:
     """One line per matrix: how much was covered, what is typical, and what it came to."""
-    for one in judged.fabric.analyses:
-        grouped = one.grouped_by != "none" and bool(one.groups)
-        groups = f", {len(one.groups)} groups {_GROUPED[one.grouped_by]}" if grouped else ""
-        nodes = f"{len(one.matrix.nodes):,} nodes{groups}, {coverage(one)}"
-        said = f"typical {typical(one)}, unexplained {percent(one.noise)}"
-        yield f"{title(one)}: {nodes}, {said}: {verdict(one)}"
+    for analysis in judged.fabric.analyses:
+        grouped = analysis.grouped_by != "none" and bool(analysis.groups)
+        groups = (
+            f", {len(analysis.groups)} groups {_GROUPED[analysis.grouped_by]}" if grouped else ""
+        )
+        nodes = f"{len(analysis.matrix.nodes):,} nodes{groups}, {coverage(analysis)}"
+        sentence = f"typical {typical(analysis)}, unexplained {percent(analysis.noise)}"
+        yield f"{title(analysis)}: {nodes}, {sentence}: {verdict(analysis)}"
 
 
 def key_figures(judged: Judged) -> Iterator[tuple[str, doc.KeyFigure]]:
     """Yield a figure for each matrix with its network: the worst fault's, else the typical one."""
-    for one in judged.fabric.analyses:
-        unit, factor = SHOWN[one.matrix.quantity]
-        faults = [finding for finding in one.findings if finding.explanation == "fault"]
+    for analysis in judged.fabric.analyses:
+        unit, factor = SHOWN[analysis.matrix.quantity]
+        faults = [finding for finding in analysis.findings if finding.explanation == "fault"]
         if faults:
             worst = max(faults, key=lambda finding: abs(finding.effect))
-            shown, part = one.typical * (1 + worst.effect), called(worst.part, worst.names)
-            what = f"{title(one)}: {part}; typical {typical(one)}, {verdict(one)}"
+            figure, part = analysis.typical * (1 + worst.effect), called(worst.part, worst.names)
+            description = (
+                f"{title(analysis)}: {part}; typical {typical(analysis)}, {verdict(analysis)}"
+            )
         else:
-            shown, what = one.typical, f"{title(one)}: typical of {coverage(one)}; {verdict(one)}"
-        yield one.matrix.network, doc.KeyFigure(digits(shown * factor), unit, what)
+            figure, description = (
+                analysis.typical,
+                f"{title(analysis)}: typical of {coverage(analysis)}; {verdict(analysis)}",
+            )
+        yield analysis.matrix.network, doc.KeyFigure(digits(figure * factor), unit, description)
 
 
 def pairs(judged: Judged) -> Iterator[doc.Section]:
     """What is typical and worst of each matrix; pages draw it, text has small ones as figures."""
-    analyses = sorted(judged.fabric.analyses, key=lambda one: not one.findings)
+    analyses = sorted(judged.fabric.analyses, key=lambda analysis: not analysis.findings)
     if not analyses:
         return
-    count = max(len(one.matrix.nodes) for one in analyses)
+    count = max(len(analysis.matrix.nodes) for analysis in analyses)
     blocks: list[doc.Block] = [_overview(analyses), doc.Paragraph(_HOW, on=doc.PAGE)]
-    blocks += [block for one in analyses for block in _matrix(one)]
+    blocks += [block for analysis in analyses for block in _matrix(analysis)]
     title = f"All pairs of {count:,} nodes"
     yield doc.Section("pairs", title, tuple(blocks), nav="All pairs")
 
@@ -94,11 +101,13 @@ def _overview(analyses: Sequence[PairAnalysis]) -> doc.Table:
     columns = doc.heads("=", "typical", "worst node", "noise", "covered", "named", "suspects")
     rows = tuple(
         (
-            f"{named(one.matrix.network)} {one.matrix.quantity} {size(one.matrix.message_bytes)}",
-            typical(one), _worst(one), percent(one.noise), percent(one.matrix.coverage),
-            str(len(one.findings)), str(len(one.suspects)),
+            f"{named(analysis.matrix.network)} {analysis.matrix.quantity}"
+            f" {size(analysis.matrix.message_bytes)}",
+            typical(analysis), _worst(analysis), percent(analysis.noise),
+            percent(analysis.matrix.coverage), str(len(analysis.findings)),
+            str(len(analysis.suspects)),
         )
-        for one in analyses
+        for analysis in analyses
     )  # fmt: skip
     return doc.Table(columns, rows, on=doc.TEXT)
 
@@ -108,31 +117,33 @@ def _worst(analysis: PairAnalysis) -> str:
     if not analysis.ranking:
         return "none"
     worst, less_is_better = analysis.ranking[0], analysis.matrix.quantity == "latency"
-    ways = ((worst.sending, f"{worst.node} →"), (worst.receiving, f"→ {worst.node}"))
-    effect, way = max(ways) if less_is_better else min(ways)
-    return f"{way} {signed(effect)}"
+    directions = ((worst.sending, f"{worst.node} →"), (worst.receiving, f"→ {worst.node}"))
+    effect, direction = max(directions) if less_is_better else min(directions)
+    return f"{direction} {signed(effect)}"
 
 
 def _matrix(analysis: PairAnalysis) -> Iterator[doc.Block]:
     heading = title(analysis)
     if len(analysis.matrix.nodes) <= MOST_NODES_DRAWN:
-        said = f"{heading}, % of the typical; rows send, columns receive"
-        yield doc.Fold(said, "", (_percentages(analysis),), on=doc.SCREEN)
+        title_words = f"{heading}, % of the typical; rows send, columns receive"
+        yield doc.Fold(title_words, "", (_percentages(analysis),), on=doc.SCREEN)
     yield doc.Heading(heading, on=doc.TRACKER | doc.PAGE)
     yield doc.Deferred(lambda: (_pictures(analysis),))
-    scatters = any(one.jitter for one in analysis.ranking)  # a suite tells means alone
+    scatters = any(node.jitter for node in analysis.ranking)  # a suite tells means alone
     rows = tuple(
         (
-            one.node, one.group, signed(one.sending), signed(one.receiving),
-            percent(one.jitter) if scatters else "–",
-            value(analysis.matrix.quantity, one.typical), one.worst_partner,
+            node.node, node.group, signed(node.sending), signed(node.receiving),
+            percent(node.jitter) if scatters else "–",
+            value(analysis.matrix.quantity, node.typical), node.worst_partner,
         )
-        for one in analysis.ranking
+        for node in analysis.ranking
     )  # fmt: skip
     if rows:
         yield doc.Heading("Nodes, worst first", 2, on=doc.TRACKER | doc.PAGE)
-        said = "Sending and receiving are relative to the typical node; jitter is the relative"
-        yield doc.Paragraph(f"{said} spread of a pair's samples.", kind="soft", on=doc.PAGE)
+        title_words = (
+            "Sending and receiving are relative to the typical node; jitter is the relative"
+        )
+        yield doc.Paragraph(f"{title_words} spread of a pair's samples.", kind="soft", on=doc.PAGE)
         yield doc.Table(doc.heads(*_HEADS), rows[:WORST_NODES], on=doc.TRACKER)
         yield from _ranking(analysis, rows)
 
@@ -157,20 +168,20 @@ def _pictures(analysis: PairAnalysis) -> doc.Block:
     if heat is None:
         return doc.Paragraph("No pair was measured.", kind="caution", on=doc.PAGE)
     quantity, peaks = analysis.matrix.quantity, analysis.spectrum.peaks
-    levels = " · ".join(value(quantity, one) for one in peaks)
+    levels = " · ".join(value(quantity, peak) for peak in peaks)
     note = f"Levels (dashed): {levels}" if levels else ""
-    beside = (doc.Plot(spectrum, note),) if spectrum else ()
-    return doc.Plots((doc.Plot(heat, _note(heat)),), (*beside, *_between(analysis)))
+    spectrum_plots = (doc.Plot(spectrum, note),) if spectrum else ()
+    return doc.Plots((doc.Plot(heat, _note(heat)),), (*spectrum_plots, *_between(analysis)))
 
 
 def _note(heat: HeatMap) -> str:
     block, side = heat.block, heat.block * heat.joined
-    each = f"Each cell holds {block} × {block} pairs and shows the worst of them."
-    whole = f"The whole picture shows the worst of each {side} × {side} pairs; zoom in (box or"
-    whole += f" wheel) for each {'cell' if block > 1 else 'pair'}."
+    block_note = f"Each cell holds {block} × {block} pairs and shows the worst of them."
+    zoom_note = f"The whole picture shows the worst of each {side} × {side} pairs; zoom in (box or"
+    zoom_note += f" wheel) for each {'cell' if block > 1 else 'pair'}."
     marks = "Triangles at the edges mark what is named."
-    said = ((block > 1, each), (side > block, whole), (heat.named, marks))
-    return " ".join(words for holds, words in said if holds)
+    notes = ((block > 1, block_note), (side > block, zoom_note), (heat.named, marks))
+    return " ".join(words for holds, words in notes if holds)
 
 
 def _between(analysis: PairAnalysis) -> Iterator[doc.Block]:
@@ -179,9 +190,9 @@ def _between(analysis: PairAnalysis) -> Iterator[doc.Block]:
         return
     unit, factor = SHOWN[analysis.matrix.quantity]
     yield doc.Heading(f"From group (row) to group, median, {unit}", 2)
-    columns = (*doc.heads(""), *doc.figures(*(one.name for one in analysis.groups)))
+    columns = (*doc.heads(""), *doc.figures(*(group.name for group in analysis.groups)))
     rows = tuple(
-        (group.name, *(digits(one * factor) if one == one else "–" for one in row))
+        (group.name, *(digits(rate * factor) if rate == rate else "–" for rate in row))
         for group, row in zip(analysis.groups, analysis.between.tolist(), strict=True)
     )
     yield doc.Table(columns, rows, tight=True)
@@ -189,18 +200,18 @@ def _between(analysis: PairAnalysis) -> Iterator[doc.Block]:
 
 def _ranking(analysis: PairAnalysis, rows: Sequence[tuple[str, ...]]) -> Iterator[doc.Block]:
     """The first as a table; a thousand rows of one would take longer to lay out than the rest."""
-    names = {name for one in analysis.findings for name in one.names}
+    names = {name for finding in analysis.findings for name in finding.names}
     placed = [(str(place), *row) for place, row in enumerate(rows[:MOST_NODES], 1)]
     first = placed[:FIRST_NODES]
     marked = frozenset(place for place, row in enumerate(first) if row[1] in names)
     columns = doc.heads(">#", *_HEADS)
     yield doc.Table(columns, tuple(first), marked=marked, on=doc.PAGE)
-    rest = placed[FIRST_NODES:]
-    if rest:
-        left = len(rows) - len(placed)
-        note = f"and {left:,} more in the CSV and JSON reports" if left else ""
-        cells = (tuple(one.head for one in columns), *rest)
+    remaining = placed[FIRST_NODES:]
+    if remaining:
+        omitted = len(rows) - len(placed)
+        note = f"and {omitted:,} more in the CSV and JSON reports" if omitted else ""
+        cells = (tuple(column.head for column in columns), *remaining)
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         padded = (map(str.ljust, row, widths) for row in cells)
         lines = doc.Lines(tuple("  ".join(row).rstrip() for row in padded))
-        yield doc.Fold(f"The other {len(rest):,}", note, (lines,), on=doc.PAGE)
+        yield doc.Fold(f"The other {len(remaining):,}", note, (lines,), on=doc.PAGE)

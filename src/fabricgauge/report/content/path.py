@@ -33,18 +33,19 @@ _HOW = (
 def paths(judged: Judged) -> Iterator[doc.Section]:
     """On a screen what was sent; on a page everything that was counted."""
     groups = judged.evidence.traffic
-    few = len(judged.run.fabric.nodes) > MOST_PATHS
-    which = f", {MOST_PATHS} nodes with the least share" if few else ""
-    title = f"Path: what each interface sent during the cases{which}"
+    is_large = len(judged.run.fabric.nodes) > MOST_PATHS
+    selection = f", {MOST_PATHS} nodes with the least share" if is_large else ""
+    title = f"Path: what each interface sent during the cases{selection}"
     rows = tuple(
         (
             named(group.network), node.node,
-            f"{one.interface} ({', '.join(one.serves) or 'no network'})", amount(one.sent_bytes),
-            _share(one),
+            f"{crossing.interface} ({', '.join(crossing.serves) or 'no network'})",
+            amount(crossing.sent_bytes),
+            _share(crossing),
         )
         for group in groups if not is_loopback(group.network)
         for node in _least_shares(group.nodes, MOST_PATHS)
-        for one in node.crossings
+        for crossing in node.crossings
     )  # fmt: skip
     table = doc.Table(doc.heads("pinned to", "node", "interface", "sent", "share"), rows)
     yield doc.Section("sent", title, (table,), on=doc.SCREEN)
@@ -53,43 +54,46 @@ def paths(judged: Judged) -> Iterator[doc.Section]:
     yield doc.Section("path", "Path proof", blocks, nav="Path", intro=_HOW, on=doc.PAGE)
 
 
-def _least_shares(nodes: Sequence[NodeTraffic], most: int) -> Sequence[NodeTraffic]:
+def _least_shares(nodes: Sequence[NodeTraffic], limit: int) -> Sequence[NodeTraffic]:
     """All nodes; of more than ``most`` those that sent least of theirs over the pinned network."""
-    return nodes if len(nodes) <= most else sorted(nodes, key=lambda one: one.pinned_share)[:most]
+    return (
+        nodes if len(nodes) <= limit else sorted(nodes, key=lambda node: node.pinned_share)[:limit]
+    )
 
 
-def _share(one: InterfaceTraffic) -> str:
-    return one.share.reason if isinstance(one.share, Skipped) else percent(one.share)
+def _share(traffic: InterfaceTraffic) -> str:
+    return traffic.share.reason if isinstance(traffic.share, Skipped) else percent(traffic.share)
 
 
 def _group(group: Traffic) -> Iterator[doc.Block]:
     launches = counted(group.launches, "launch", "launches")
     yield doc.Heading(f"Pinned to: {named(group.network)} ({launches})")
-    shown = _least_shares(group.nodes, MOST_NODES)
-    for node in shown:
+    nodes = _least_shares(group.nodes, MOST_NODES)
+    for node in nodes:
         parts = (
-            (f"{one.interface} {percent(one.share)}", one.share, one.pinned)
-            for one in node.crossings
-            if not isinstance(one.share, Skipped) and one.share >= 0.001
+            (f"{crossing.interface} {percent(crossing.share)}", crossing.share, crossing.pinned)
+            for crossing in node.crossings
+            if not isinstance(crossing.share, Skipped) and crossing.share >= 0.001
         )
         yield doc.ShareBar(node.node, tuple(parts))
     heads = (">sent", ">received", ">share of sent", ">sent ÷ payload", ">errors", ">dropped")
-    crossings = [(node, one) for node in shown for one in node.crossings]
+    crossings = [(node, crossing) for node in nodes for crossing in node.crossings]
     rows = tuple(
         (
-            node.node, one.interface, ", ".join(one.serves) or "none", amount(one.sent_bytes),
-            amount(one.received_bytes), _share(one),
-            ratio(one.sent_bytes / node.payload_bytes) if node.payload_bytes else "no payload",
-            str(one.errors), str(one.dropped),
+            node.node, crossing.interface, ", ".join(crossing.serves) or "none",
+            amount(crossing.sent_bytes),
+            amount(crossing.received_bytes), _share(crossing),
+            ratio(crossing.sent_bytes / node.payload_bytes) if node.payload_bytes else "no payload",
+            str(crossing.errors), str(crossing.dropped),
         )
-        for node, one in crossings
+        for node, crossing in crossings
     )  # fmt: skip
-    marked = frozenset(place for place, (_, one) in enumerate(crossings) if one.pinned)
+    marked = frozenset(place for place, (_, crossing) in enumerate(crossings) if crossing.pinned)
     yield doc.Table(doc.heads("node", "interface", "network", *heads), rows, marked=marked)
     if len(group.nodes) > MOST_NODES:
-        said = f"The {MOST_NODES} of {len(group.nodes):,} nodes that sent least of their traffic"
-        said += " over the pinned network; the others' counters are in results.jsonl."
-        yield doc.Paragraph(said, kind="caution")
+        remark = f"The {MOST_NODES} of {len(group.nodes):,} nodes that sent least of their traffic"
+        remark += " over the pinned network; the others' counters are in results.jsonl."
+        yield doc.Paragraph(remark, kind="caution")
 
 
 #: A direction with less payload carries the acknowledgements of the other one.
@@ -111,9 +115,9 @@ _PARTS = ("payload", "headers", "acknowledgements", "resent", "MPI's own", "othe
 def _of_streams(judged: Judged) -> list[WireLedger]:
     """Of large messages, in the direction of the stream."""
     return [
-        one
-        for one in judged.ledgers
-        if one.message_bytes >= judged.sustained_bytes and one.shares.payload >= WIRE_LEAST
+        ledger
+        for ledger in judged.ledgers
+        if ledger.message_bytes >= judged.sustained_bytes and ledger.shares.payload >= WIRE_LEAST
     ]
 
 
@@ -123,19 +127,24 @@ def wire_of_low(judged: Judged) -> doc.Section:
     It tells the parts that can be seen, the largest first.
     """
     low = {
-        (one.about.network, one.about.series, frozenset(one.about.names))
-        for one in judged.verdicts
-        if one.rule == "fraction" and one.outcome not in (Outcome.PASS, Outcome.SKIPPED)
+        (verdict.about.network, verdict.about.series, frozenset(verdict.about.names))
+        for verdict in judged.verdicts
+        if verdict.rule == "fraction" and verdict.outcome not in (Outcome.PASS, Outcome.SKIPPED)
     }
-    told: dict[tuple[str, str, str], doc.Paragraph] = {}
-    for one in sorted(_of_streams(judged), key=lambda one: one.message_bytes):
-        if (one.network, one.pattern, frozenset((one.origin, one.target))) in low:
-            parts = sorted(zip(astuple(one.shares), _PARTS, strict=True), reverse=True)
-            seen = (f"{what} {percent(part)}" for part, what in parts if part >= LEAST_PART)
-            way = f"{words_of(one.pattern).sentence} from {one.sender} at {size(one.message_bytes)}"
-            text = f"{named(one.network)}, {way}: {', '.join(seen)} of the line rate."
-            told[one.network, one.pattern, one.sender] = doc.Paragraph(text)
-    blocks = tuple(told.values())[:MOST_LOW]
+    paragraphs: dict[tuple[str, str, str], doc.Paragraph] = {}
+    for ledger in sorted(_of_streams(judged), key=lambda ledger: ledger.message_bytes):
+        if (ledger.network, ledger.pattern, frozenset((ledger.origin, ledger.target))) in low:
+            parts = sorted(zip(astuple(ledger.shares), _PARTS, strict=True), reverse=True)
+            visible_parts = (
+                f"{part_name} {percent(part)}" for part, part_name in parts if part >= LEAST_PART
+            )
+            stream = f"{words_of(ledger.pattern).sentence} from {ledger.sender}"
+            stream += f" at {size(ledger.message_bytes)}"
+            text = (
+                f"{named(ledger.network)}, {stream}: {', '.join(visible_parts)} of the line rate."
+            )
+            paragraphs[ledger.network, ledger.pattern, ledger.sender] = doc.Paragraph(text)
+    blocks = tuple(paragraphs.values())[:MOST_LOW]
     return doc.Section("", "Where the wire's time went", blocks, on=doc.TEXT)
 
 
@@ -143,14 +152,14 @@ def wire(judged: Judged) -> doc.Section:
     """Where the wire's time went, one line for each stream of large messages that TCP carried."""
     rows = tuple(
         (
-            named(one.network), words_of(one.pattern).sentence, one.sender,
-            size(one.message_bytes), *map(percent, astuple(one.shares)),
+            named(ledger.network), words_of(ledger.pattern).sentence, ledger.sender,
+            size(ledger.message_bytes), *map(percent, astuple(ledger.shares)),
         )
-        for one in _of_streams(judged)
+        for ledger in _of_streams(judged)
     )  # fmt: skip
     columns = (*doc.heads("network", "stream", "from"), *doc.figures("size", *_PARTS))
-    said = f"The first {MOST_WIRES} of {len(rows):,}; all are in the JSON report (wire)."
-    table = doc.Table(columns, rows, limit=doc.RowLimit(said, {doc.PAGE: MOST_WIRES}))
+    remark = f"The first {MOST_WIRES} of {len(rows):,}; all are in the JSON report (wire)."
+    table = doc.Table(columns, rows, limit=doc.RowLimit(remark, {doc.PAGE: MOST_WIRES}))
     title = "Where the wire's time went"
     return doc.Section("wire", title, (table,), intro=_WIRE, on=doc.PAGE)
 
@@ -173,9 +182,9 @@ def placement(judged: Judged) -> doc.Section:
     )  # fmt: skip
     blocks: list[doc.Block] = [doc.Table(doc.heads(*_PLACED), rows)]
     if any(len(placed.ranks) > MOST_NODES for placed in judged.evidence.placed):
-        said = f"The first {MOST_NODES} ranks of each launch; all are in results.jsonl and in the"
-        blocks.append(doc.Paragraph(f"{said} JSON report.", kind="caution"))
-    said = "As each rank saw itself."
+        remark = f"The first {MOST_NODES} ranks of each launch; all are in results.jsonl and in the"
+        blocks.append(doc.Paragraph(f"{remark} JSON report.", kind="caution"))
+    remark = "As each rank saw itself."
     return doc.Section(
-        "placement", "Placement", tuple(blocks), nav="Placement", intro=said, on=doc.PAGE
+        "placement", "Placement", tuple(blocks), nav="Placement", intro=remark, on=doc.PAGE
     )

@@ -19,20 +19,20 @@ _SHOWN_LINES = 40
 def document(plan: Configuration, _setting: Setting) -> doc.Report:
     """Numbered steps with their commands, then what is so already, then notes."""
     steps: list[doc.Block] = []
-    done: list[str] = []
+    fulfilled: list[str] = []
     for number, step in enumerate(plan.steps, 1):
         if step.fulfilled:
-            done.append(f"{number}. {step.title}: {step.fulfilled}")
+            fulfilled.append(f"{number}. {step.title}: {step.fulfilled}")
         else:
             steps.append(_step(number, step))
-    made = f"{counted(len(steps), 'step')} to make, {len(done)} already so"
+    counts = f"{counted(len(steps), 'step')} to make, {len(fulfilled)} already so"
     return doc.Report(
         word="PLAN", tone="skipped", title="fabricgauge configure", about="fabricgauge configure",
-        headline=f"Plan by {plan.backend}: {made}",
+        headline=f"Plan by {plan.backend}: {counts}",
         sections=(
             doc.Section("wanted", "Wanted", tuple(map(_wanted, plan.wanted)), nav="Wanted"),
             doc.Section("steps", "To make", tuple(steps), nav="To make"),
-            doc.Section("done", "Already so", (doc.Items(tuple(done)),), nav="Already so"),
+            doc.Section("done", "Already so", (doc.Items(tuple(fulfilled)),), nav="Already so"),
             doc.Section("notes", "Notes", (doc.Items(plan.notes),), nav="Notes"),
         ),
         closing="Nothing is changed before this plan is applied.",
@@ -47,16 +47,16 @@ def data(plan: Configuration, _setting: Setting) -> dict[str, object]:
 KIND = Kind("plan", document, data)
 
 
-def _wanted(wanted: WantedNetwork) -> doc.Fold:
-    rate = "" if isinstance(wanted.rate_bit_s, Skipped) else f", {link_rate(wanted.rate_bit_s)}"
-    mtu = "" if isinstance(wanted.mtu_bytes, Skipped) else f", MTU {wanted.mtu_bytes}"
-    told = []
-    for port in wanted.ports:
-        ends = (("",) if wanted.plain else ()) + ((wanted.suffix,) if wanted.suffix else ())
+def _wanted(network: WantedNetwork) -> doc.Fold:
+    rate = "" if isinstance(network.rate_bit_s, Skipped) else f", {link_rate(network.rate_bit_s)}"
+    mtu = "" if isinstance(network.mtu_bytes, Skipped) else f", MTU {network.mtu_bytes}"
+    port_lines = []
+    for port in network.ports:
+        ends = (("",) if network.plain else ()) + ((network.suffix,) if network.suffix else ())
         name = f"  named {', '.join(f'{port.node}{end}' for end in ends)}" if ends else ""
-        told.append(f"{port.where}  {port.cidr}{name}")
-    title = f"{wanted.name}: {wanted.subnet}, {wanted.kind}{rate}{mtu}"
-    return doc.Fold(title, "", (doc.Items(tuple(told)),), open=True)
+        port_lines.append(f"{port.where}  {port.cidr}{name}")
+    title = f"{network.name}: {network.subnet}, {network.kind}{rate}{mtu}"
+    return doc.Fold(title, "", (doc.Items(tuple(port_lines)),), open=True)
 
 
 def _step(number: int, step: Step) -> doc.Fold:
@@ -68,32 +68,32 @@ def _step(number: int, step: Step) -> doc.Fold:
 
 
 def _lines(step: Step) -> Iterator[str]:
-    shown: set[str] = set()
-    yield from _commands("run", step.commands, shown)
+    printed: set[str] = set()
+    yield from _commands("run", step.commands, printed)
     for number, check in enumerate(step.verify):
         if number and check.command == step.verify[number - 1].command:
             yield f"       {_expected(check).strip()}"
         else:
-            yield from _commands("check", (check.command,), shown, _expected(check))
-    yield from _commands("undo", step.undo, shown)
+            yield from _commands("check", (check.command,), printed, _expected(check))
+    yield from _commands("undo", step.undo, printed)
 
 
 def _commands(
-    label: str, commands: tuple[Command, ...], shown: set[str], behind: str = ""
+    label: str, commands: tuple[Command, ...], printed: set[str], behind: str = ""
 ) -> Iterator[str]:
     """Commands, with what they read unless it is ``shown`` already."""
     for number, command in enumerate(commands):
         words = brief(command.argv)
-        where = command.node or "head"
-        yield f"{label if number == 0 else '':6} {where}$ {words}{behind}"
-        if command.stdin in shown:
+        node = command.node or "head"
+        yield f"{label if number == 0 else '':6} {node}$ {words}{behind}"
+        if command.stdin in printed:
             yield "         | the same text as above"
         elif command.stdin:
             lines = command.stdin.removesuffix("\n").split("\n")
             yield from (f"         | {line}" for line in lines[:_SHOWN_LINES])
             if len(lines) > _SHOWN_LINES:
                 yield f"         | … {len(lines) - _SHOWN_LINES} more lines"
-            shown.add(command.stdin)
+            printed.add(command.stdin)
 
 
 def _expected(check: Verification) -> str:

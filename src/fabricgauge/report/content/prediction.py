@@ -21,101 +21,110 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def data(found: Prediction, _setting: Setting) -> dict[str, object]:
-    return identified("prediction", "1.1", headline=headline(found), prediction=found)
+def data(prediction: Prediction, _setting: Setting) -> dict[str, object]:
+    return identified("prediction", "1.1", headline=headline(prediction), prediction=prediction)
 
 
-def records(found: Prediction, _setting: Setting) -> Records:
+def records(prediction: Prediction, _setting: Setting) -> Records:
     rows = (
-        (one.call, one.least_bytes, one.calls, one.a.least.value, one.a.most.value,
-         one.b.least.value, one.b.most.value, one.how)
-        for one in found.rows
+        (row.call, row.least_bytes, row.calls, row.a.least.value, row.a.most.value,
+         row.b.least.value, row.b.most.value, row.how)
+        for row in prediction.rows
     )  # fmt: skip
     return Records(COLUMNS, rows)
 
 
-def headline(found: Prediction) -> str:
+def headline(prediction: Prediction) -> str:
     """Who wins, or why nobody does."""
-    spans = f"{_times(found.least_ratio)} at the least, {_times(found.most_ratio)} at the most"
-    if found.winner != "undecided":
-        name = found.a_name if found.winner == "a" else found.b_name
-        return f"{found.program} communicates faster on {name}: B takes {spans} of A's time"
-    if found.invalid:
-        return f"{found.program}: nothing can be predicted: {found.invalid[0]}"
-    if not found.rows:
-        return f"{found.program}: no curve of both stacks fits what it sends to other nodes"
-    if found.covered < 1.0:
-        spans += f"; the curves cover {percent(found.covered)} of the calls between nodes"
-    return f"whether A or B is faster for {found.program} is not decided: B takes {spans}"
+    spans = f"{_times(prediction.least_ratio)} at the least,"
+    spans += f" {_times(prediction.most_ratio)} at the most"
+    if prediction.winner != "undecided":
+        name = prediction.a_name if prediction.winner == "a" else prediction.b_name
+        return f"{prediction.program} communicates faster on {name}: B takes {spans} of A's time"
+    if prediction.invalid:
+        return f"{prediction.program}: nothing can be predicted: {prediction.invalid[0]}"
+    if not prediction.rows:
+        return f"{prediction.program}: no curve of both stacks fits what it sends to other nodes"
+    if prediction.covered < 1.0:
+        spans += f"; the curves cover {percent(prediction.covered)} of the calls between nodes"
+    return f"whether A or B is faster for {prediction.program} is not decided: B takes {spans}"
 
 
-def _times(one: Span) -> str:
-    return f"{ratio(one.value)} times ({ratio(one.low)} to {ratio(one.high)})"
+def _times(span: Span) -> str:
+    return f"{ratio(span.value)} times ({ratio(span.low)} to {ratio(span.high)})"
 
 
-def document(found: Prediction, _setting: Setting) -> doc.Report:
-    notes = (*found.invalid, *found.cautions, *waiting(found), *delayed(found))
-    decided = found.winner != "undecided"
-    of = f"A: {found.a_name}; B: {found.b_name}"
-    left = doc.RowLimit("and {count} more", {doc.TEXT: 8})
+def document(prediction: Prediction, _setting: Setting) -> doc.Report:
+    notes = (*prediction.invalid, *prediction.cautions, *waiting(prediction), *delayed(prediction))
+    decided = prediction.winner != "undecided"
+    names = f"A: {prediction.a_name}; B: {prediction.b_name}"
+    limit = doc.RowLimit("and {count} more", {doc.TEXT: 8})
     return doc.Report(
         word="PREDICTED" if decided else "UNDECIDED", tone="" if decided else "inconclusive",
-        headline=headline(found), title="fabricgauge compare", about=f"fabricgauge · {of}",
-        under=(doc.Paragraph(of),),
+        headline=headline(prediction), title="fabricgauge compare", about=f"fabricgauge · {names}",
+        under=(doc.Paragraph(names),),
         sections=(
             doc.Section("notes", "Before you believe it", (doc.Items(notes),)),
-            doc.Section("sum", "Time in communication between nodes, per rank", (_sum(found),)),
-            doc.Section("rows", "Where the difference is made", (_rows(found),)),
             doc.Section(
-                "left-out", "Without a curve on both", (doc.Items(found.left_out, limit=left),)
+                "sum", "Time in communication between nodes, per rank", (_sum(prediction),)
+            ),
+            doc.Section("rows", "Where the difference is made", (_rows(prediction),)),
+            doc.Section(
+                "left-out", "Without a curve on both",
+                (doc.Items(prediction.left_out, limit=limit),)
             ),
             doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),)),
         ),
     )  # fmt: skip
 
 
-def waiting(found: Prediction) -> tuple[str, ...]:
+def waiting(prediction: Prediction) -> tuple[str, ...]:
     """That the profile's own run took longer than both stacks would: it waited."""
-    if not found.unexplained_s:
+    if not prediction.unexplained_s:
         return ()
-    most_s = found.recorded_s - found.unexplained_s
+    most_s = prediction.recorded_s - prediction.unexplained_s
     return (
-        f"the run that was profiled spent {duration(found.recorded_s / found.ranks)} per rank in"
-        f" these calls, more than the {duration(most_s / found.ranks)} that either stack is"
-        " predicted to take: its ranks waited for each other, or longer for a processor than those"
-        " of the check. No winner is named within that difference: launch the program on both",
+        f"the profiled run spent {duration(prediction.recorded_s / prediction.ranks)} per rank in"
+        f" these calls, more than the {duration(most_s / prediction.ranks)} predicted for either"
+        " stack: its ranks waited for each other, or longer for a processor than those of the"
+        " check. No winner is named within that difference: launch the program on both",
     )
 
 
-def delayed(found: Prediction) -> tuple[str, ...]:
+def delayed(prediction: Prediction) -> tuple[str, ...]:
     """The stacks whose upper bound is mostly delays that medians leave out, or chance."""
     return tuple(
-        f"with all ranks at once {name} takes from {duration(one.low / found.ranks)} to"
-        f" {duration(one.high / found.ranks)} per rank: messages of its check were delayed, as they"
-        " are where other programs use the processors. Measure both stacks in turns on idle nodes"
-        for name, one in ((found.a_name, found.a.most), (found.b_name, found.b.most))
-        if one.high > DELAYED * one.low
+        f"with all ranks at once {name} takes from {duration(upper.low / prediction.ranks)} to"
+        f" {duration(upper.high / prediction.ranks)} per rank: messages of its check were delayed,"
+        " as when other programs use the processors. Measure both stacks in turns on idle nodes"
+        for name, upper in (
+            (prediction.a_name, prediction.a.most),
+            (prediction.b_name, prediction.b.most),
+        )
+        if upper.high > DELAYED * upper.low
     )
 
 
-def _sum(found: Prediction) -> doc.Table:
-    def row(name: str, one: Bounds) -> tuple[str, ...]:
-        each = (one.least.value / found.ranks, one.most.value / found.ranks)
-        return (name, *map(duration, each))
+def _sum(prediction: Prediction) -> doc.Table:
+    def row(name: str, bounds: Bounds) -> tuple[str, ...]:
+        per_rank_s = (bounds.least.value / prediction.ranks, bounds.most.value / prediction.ranks)
+        return (name, *map(duration, per_rank_s))
 
     columns = doc.heads("stack", ">without contention", ">all ranks at once")
-    return doc.Table(columns, (row(found.a_name, found.a), row(found.b_name, found.b)))
+    return doc.Table(
+        columns, (row(prediction.a_name, prediction.a), row(prediction.b_name, prediction.b))
+    )
 
 
-def _rows(found: Prediction) -> doc.Table:
-    every = sum(abs(_difference(one)) for one in found.rows) or 1.0
+def _rows(prediction: Prediction) -> doc.Table:
+    total_s = sum(abs(_difference(row)) for row in prediction.rows) or 1.0
     rows = tuple(
         (
-            f"MPI_{one.call}", "–" if one.least_bytes is None else f"from {size(one.least_bytes)}",
-            f"{one.calls:,}", duration(one.a.most.value), duration(one.b.most.value),
-            percent(abs(_difference(one)) / every), one.how,
+            f"MPI_{row.call}", "–" if row.least_bytes is None else f"from {size(row.least_bytes)}",
+            f"{row.calls:,}", duration(row.a.most.value), duration(row.b.most.value),
+            percent(abs(_difference(row)) / total_s), row.how,
         )
-        for one in found.rows
+        for row in prediction.rows
     )  # fmt: skip
     columns = doc.heads("call", "=size", ">calls", ">A at most", ">B at most", ">of difference",
                         "from")  # fmt: skip
@@ -123,8 +132,8 @@ def _rows(found: Prediction) -> doc.Table:
     return doc.Table(columns, rows, limit=limit)
 
 
-def _difference(one: PredictedMix) -> float:
-    return one.a.most.value - one.b.most.value
+def _difference(mix: PredictedMix) -> float:
+    return mix.a.most.value - mix.b.most.value
 
 
 KIND = Kind("prediction", document, data, records)

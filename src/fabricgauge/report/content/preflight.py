@@ -60,10 +60,10 @@ def data(diagnosis: Diagnosis, _setting: Setting) -> dict[str, object]:
         "findings": diagnosis.findings,
         "checks": [
             {
-                "check": one.check, "title": one.title, "findings": len(one.findings),
-                **({"skipped": one.skipped.reason} if one.skipped else {}),
+                "check": checked.check, "title": checked.title, "findings": len(checked.findings),
+                **({"skipped": checked.skipped.reason} if checked.skipped else {}),
             }
-            for one in diagnosis.checked
+            for checked in diagnosis.checked
         ],
         "untried": diagnosis.untried,
         "unread": diagnosis.unread,
@@ -77,33 +77,37 @@ KIND = Kind("preflight", document, data)
 def conclusion(diagnosis: Diagnosis) -> str:
     """The worst findings with their places, and how many more there are; never ``no finding`` for
     no look."""
-    if all(one.skipped for one in diagnosis.checked):
+    if all(checked.skipped for checked in diagnosis.checked):
         return "nothing could be checked"
     findings = diagnosis.findings
     if not findings:
         return f"no finding: {looks(diagnosis)}"
-    worst = [one for one in findings if one.severity is findings[0].severity][:MOST_IN_HEADLINE]
-    rest = findings[len(worst) :]
-    counts = Counter(one.severity for one in rest)
-    told = ", ".join(f"{counts[one]} {one.value}" for one in Severity if counts[one])
-    more = f"; {counted(len(rest), 'more finding')} ({told})" if rest else ""
-    return "; ".join(f"{place(one)} {one.what}" for one in worst) + more
+    worst = [finding for finding in findings if finding.severity is findings[0].severity][
+        :MOST_IN_HEADLINE
+    ]
+    remaining = findings[len(worst) :]
+    counts = Counter(finding.severity for finding in remaining)
+    severities = ", ".join(
+        f"{counts[severity]} {severity.value}" for severity in Severity if counts[severity]
+    )
+    more = f"; {counted(len(remaining), 'more finding')} ({severities})" if remaining else ""
+    return "; ".join(f"{place(finding)} {finding.what}" for finding in worst) + more
 
 
 def looks(diagnosis: Diagnosis) -> str:
     """``12 checks looked, 3 more could not look``."""
-    looked = sum(one.skipped is None for one in diagnosis.checked)
+    looked = sum(checked.skipped is None for checked in diagnosis.checked)
     missing = len(diagnosis.checked) - looked
-    rest = f", {missing} more could not look" if missing else ""
-    return f"{counted(looked, 'check')} looked{rest}"
+    skipped = f", {missing} more could not look" if missing else ""
+    return f"{counted(looked, 'check')} looked{skipped}"
 
 
 def place(finding: Finding) -> str:
     """Where it is, with a colon; of many places the nodes' folded names."""
-    where = finding.where
-    if len(where) > LONGEST_PLACE:
-        where = folded(finding.nodes)
-    return f"{where if len(where) <= LONGEST_PLACE else f'{len(finding.nodes):,} nodes'}:"
+    place = finding.where
+    if len(place) > LONGEST_PLACE:
+        place = folded(finding.nodes)
+    return f"{place if len(place) <= LONGEST_PLACE else f'{len(finding.nodes):,} nodes'}:"
 
 
 def looked_at(diagnosis: Diagnosis) -> str:
@@ -119,21 +123,28 @@ def looked_at(diagnosis: Diagnosis) -> str:
 
 def _first_step(diagnosis: Diagnosis) -> Iterator[doc.Paragraph]:
     """What to do about the worst finding; its commands stand with it."""
-    for one in diagnosis.findings[:1]:
-        if one.severity is not Severity.NOTE:
-            yield doc.Paragraph(f"First: {one.remedy}")
+    for finding in diagnosis.findings[:1]:
+        if finding.severity is not Severity.NOTE:
+            yield doc.Paragraph(f"First: {finding.remedy}")
 
 
 def _unread(diagnosis: Diagnosis) -> Iterator[doc.Section]:
     """Files and lines that nothing reads: no check has looked at them."""
-    told = (
+    lines = (
         *diagnosis.unread,
-        *told_together([(node, one) for node, of in diagnosis.troubles.items() for one in of]),
+        *told_together(
+            [
+                (node, trouble)
+                for node, troubles in diagnosis.troubles.items()
+                for trouble in troubles
+            ]
+        ),
     )
-    if told:
+    if lines:
         yield doc.Section(
-            "unread", "Not read", (doc.Items(told[:MOST_UNREAD]), *_more(len(told) - MOST_UNREAD)),
-            nav=f"Not read ({len(told)})",
+            "unread", "Not read",
+            (doc.Items(lines[:MOST_UNREAD]), *_more(len(lines) - MOST_UNREAD)),
+            nav=f"Not read ({len(lines)})",
         )  # fmt: skip
 
 
@@ -143,7 +154,7 @@ def _more(count: int) -> Iterator[doc.Block]:
 
 
 def _verdict(diagnosis: Diagnosis) -> tuple[str, doc.Tone]:
-    if all(one.skipped for one in diagnosis.checked):
+    if all(checked.skipped for checked in diagnosis.checked):
         return "NOT CHECKED", "inconclusive"
     findings = diagnosis.findings
     if not findings:
@@ -153,43 +164,52 @@ def _verdict(diagnosis: Diagnosis) -> tuple[str, doc.Tone]:
 
 def _found(diagnosis: Diagnosis) -> Iterator[doc.Section]:
     for severity in Severity:
-        found = tuple(_finding(one) for one in diagnosis.findings if one.severity is severity)
+        findings = tuple(
+            _finding(finding) for finding in diagnosis.findings if finding.severity is severity
+        )
         word = severity.value
-        title, nav = f"{word}: {_MEANINGS[severity]}", f"{word} ({len(found)})"
-        yield doc.Section(word.lower(), title, found, nav=nav)
+        title, nav = f"{word}: {_MEANINGS[severity]}", f"{word} ({len(findings)})"
+        yield doc.Section(word.lower(), title, findings, nav=nav)
 
 
-def _finding(one: Finding) -> doc.Judgement:
+def _finding(finding: Finding) -> doc.Judgement:
     """Commands can be pasted; each has the node that it is for."""
-    place = f"{one.where} ({one.network})" if one.network else one.where
+    place = f"{finding.where} ({finding.network})" if finding.network else finding.where
     mends = (
-        f"{f'on {each.node}' if each.node else 'here'}: {command(each.argv)}" for each in one.mends
+        f"{f'on {mend.node}' if mend.node else 'here'}: {command(mend.argv)}"
+        for mend in finding.mends
     )
     reasons: tuple[tuple[str, doc.Block], ...] = (
-        ("Evidence", doc.Items(tuple(e for e in one.evidence if not e.startswith(THEREFORE)))),
-        ("What follows", doc.Items(_follows(one))),
-        ("Why it matters", doc.Paragraph(one.why)),
-        ("Remedy", doc.Paragraph(one.remedy)),
+        ("Evidence", doc.Items(tuple(e for e in finding.evidence if not e.startswith(THEREFORE)))),
+        ("What follows", doc.Items(_follows(finding))),
+        ("Why it matters", doc.Paragraph(finding.why)),
+        ("Remedy", doc.Paragraph(finding.remedy)),
         ("Commands", doc.Lines(tuple(mends))),
     )
     return doc.Judgement(
-        one.severity.value, TONES[one.severity], one.check, place, one.what,
+        finding.severity.value, TONES[finding.severity], finding.check, place, finding.what,
         tuple(doc.Entry(label, (block,)) for label, block in reasons),
     )  # fmt: skip
 
 
-def _follows(one: Finding) -> tuple[str, ...]:
+def _follows(finding: Finding) -> tuple[str, ...]:
     """Findings of other checks that this one explains."""
-    lines = (line for line in one.evidence if line.startswith(THEREFORE))
+    lines = (line for line in finding.evidence if line.startswith(THEREFORE))
     return tuple(line.removeprefix(THEREFORE) for line in lines)
 
 
 def _sound(diagnosis: Diagnosis) -> doc.Section:
     """Checks that looked and have no finding of their own."""
-    silent = [one for one in diagnosis.checked if not one.skipped and not one.findings]
-    elsewhere = {line.partition(":")[0] for one in diagnosis.findings for line in _follows(one)}
+    silent = [
+        checked for checked in diagnosis.checked if not checked.skipped and not checked.findings
+    ]
+    elsewhere = {
+        line.partition(":")[0] for finding in diagnosis.findings for line in _follows(finding)
+    }
     note = ": not so, but it follows from a finding above"
-    rows = tuple((one.check, one.title + note * (one.check in elsewhere)) for one in silent)
+    rows = tuple(
+        (checked.check, checked.title + note * (checked.check in elsewhere)) for checked in silent
+    )
     title, nav = "Looked, and had nothing to say", f"Nothing to say ({len(rows)})"
     return doc.Section("sound", title, (doc.FactList(rows),), nav=nav, on=doc.PAGE)
 
@@ -199,14 +219,16 @@ def _missing(diagnosis: Diagnosis) -> Iterator[doc.Section]:
 
     A trial is left out where a check says the same.
     """
-    reasons = {one.check: one.skipped.reason for one in diagnosis.checked if one.skipped}
+    reasons = {
+        checked.check: checked.skipped.reason for checked in diagnosis.checked if checked.skipped
+    }
     untried = {
-        f"part of {what}": why
-        for what, why in diagnosis.untried.items()
+        f"part of {trial}": why
+        for trial, why in diagnosis.untried.items()
         if why not in reasons.values()
     }
     rows = tuple((reasons | untried).items())
     if rows:
-        said = doc.Paragraph("What is not known is neither sound nor a finding.", on=doc.PAGE)
+        intro = doc.Paragraph("What is not known is neither sound nor a finding.", on=doc.PAGE)
         nav = f"Could not look ({len(rows)})"
-        yield doc.Section("missing", "Could not look", (said, doc.FactList(rows)), nav)
+        yield doc.Section("missing", "Could not look", (intro, doc.FactList(rows)), nav)

@@ -36,22 +36,24 @@ def data(profile: ApplicationProfile, _setting: Setting) -> dict[str, object]:
 
 
 def records(profile: ApplicationProfile, _setting: Setting) -> Records:
-    return Records(COLUMNS, (msgspec.structs.astuple(one) for one in profile.mix))
+    return Records(COLUMNS, (msgspec.structs.astuple(mix) for mix in profile.mix))
 
 
 def headline(profile: ApplicationProfile) -> str:
-    sent = sum(one.sent_bytes for one in profile.ranks)
+    sent = sum(rank.sent_bytes for rank in profile.ranks)
     messages = f", {amount(sent)} in messages" if profile.source == "fabricgauge" else ""
-    what = (
+    sentence = (
         f"{profile.program} on {counted(profile.size, 'rank')}, {counted(profile.nodes, 'node')}:"
         f" {percent(profile.mpi_share)} of {duration(profile.wall_s)} in MPI{messages}"
     )
     if profile.complete:
-        return what
-    endings = {one.ending for one in profile.ranks}
-    how = "called MPI_Abort" if "aborted" in endings else "never came to MPI_Finalize"
-    seen = "" if len(profile.ranks) == profile.size else f"; {len(profile.ranks)} of them were kept"
-    return f"{what}; it {how}, and this is what was recorded until then{seen}"
+        return sentence
+    endings = {rank.ending for rank in profile.ranks}
+    ending = "called MPI_Abort" if "aborted" in endings else "never came to MPI_Finalize"
+    kept_ranks = (
+        "" if len(profile.ranks) == profile.size else f"; {len(profile.ranks)} of them were kept"
+    )
+    return f"{sentence}; it {ending}, and this is what was recorded until then{kept_ranks}"
 
 
 def document(profile: ApplicationProfile, _setting: Setting) -> doc.Report:
@@ -72,11 +74,11 @@ def document(profile: ApplicationProfile, _setting: Setting) -> doc.Report:
 
 
 def _sections(profile: ApplicationProfile) -> Iterator[doc.Section]:
-    lost = sum(one.lost_calls for one in profile.ranks)
-    said = f"{lost:,} calls found no room in their ranks' memory and are left out"
-    notes = (*profile.notes, *((said,) if lost else ()))
+    lost = sum(rank.lost_calls for rank in profile.ranks)
+    loss = f"{lost:,} calls found no room in their ranks' memory and are left out"
+    notes = (*profile.notes, *((loss,) if lost else ()))
     yield doc.Section("notes", "Before you believe it", (doc.Items(notes),))
-    every_s = sum(one.wall_s for one in profile.ranks) or 1.0
+    every_s = sum(rank.wall_s for rank in profile.ranks) or 1.0
     yield _calls(profile, every_s)
     yield _sizes(profile, every_s)
     yield _regions(profile, every_s)
@@ -88,21 +90,21 @@ def _sections(profile: ApplicationProfile) -> Iterator[doc.Section]:
 def _alike(mix: Iterable[CallMix], *fields: str) -> list[list[CallMix]]:
     """Those that have the same in all ``fields``, in ascending order."""
     key = attrgetter(*fields)
-    return [list(some) for _, some in groupby(sorted(mix, key=key), key)]
+    return [list(mixes) for _, mixes in groupby(sorted(mix, key=key), key)]
 
 
-def _limit(what: str) -> doc.RowLimit:
-    return doc.RowLimit(f"and {{count}} more {what}; the JSON report has all", MOST)
+def _limit(noun: str) -> doc.RowLimit:
+    return doc.RowLimit(f"and {{count}} more {noun}; the JSON report has all", MOST)
 
 
-def _figures(some: Sequence[CallMix], every_s: float) -> tuple[str, ...]:
-    calls, moved = sum(one.calls for one in some), sum(one.bytes for one in some)
-    time_s = sum(one.time_s for one in some)
-    known = [one for one in some if one.side != "unknown"]
-    away = sum(one.bytes for one in known if one.side == "other nodes")
-    told = moved and moved == sum(one.bytes for one in known)
+def _figures(mixes: Sequence[CallMix], every_s: float) -> tuple[str, ...]:
+    calls, moved = sum(mix.calls for mix in mixes), sum(mix.bytes for mix in mixes)
+    time_s = sum(mix.time_s for mix in mixes)
+    placed = [mix for mix in mixes if mix.side != "unknown"]
+    away = sum(mix.bytes for mix in placed if mix.side == "other nodes")
+    complete = moved and moved == sum(mix.bytes for mix in placed)
     return (
-        f"{calls:,}", amount(moved) if moved else "–", percent(away / moved) if told else "–",
+        f"{calls:,}", amount(moved) if moved else "–", percent(away / moved) if complete else "–",
         duration(time_s), percent(time_s / every_s),
     )  # fmt: skip
 
@@ -111,11 +113,11 @@ _FIGURES = doc.heads(">calls", ">bytes", ">to other nodes", ">time, all ranks", 
 
 
 def _calls(profile: ApplicationProfile, every_s: float) -> doc.Section:
-    found = _alike(profile.mix, "call", "ranks")
-    found.sort(key=lambda some: -sum(one.time_s for one in some))
+    groups = _alike(profile.mix, "call", "ranks")
+    groups.sort(key=lambda mixes: -sum(mix.time_s for mix in mixes))
     rows = tuple(
-        (f"MPI_{some[0].call}", str(some[0].ranks or "–"), *_figures(some, every_s))
-        for some in found
+        (f"MPI_{mixes[0].call}", str(mixes[0].ranks or "–"), *_figures(mixes, every_s))
+        for mixes in groups
     )
     columns = (*doc.heads("call", ">of ranks"), *_FIGURES)
     table = doc.Table(columns, rows, limit=_limit("calls"))
@@ -123,13 +125,13 @@ def _calls(profile: ApplicationProfile, every_s: float) -> doc.Section:
 
 
 def _sizes(profile: ApplicationProfile, every_s: float) -> doc.Section:
-    sized = [one for one in profile.mix if one.least_bytes is not None]
+    sized = [mix for mix in profile.mix if mix.least_bytes is not None]
     rows = tuple(
         (
-            f"from {size(some[0].least_bytes or 0)}", _KINDS.get(some[0].kind, some[0].kind),
-            *_figures(some, every_s),
+            f"from {size(mixes[0].least_bytes or 0)}", _KINDS.get(mixes[0].kind, mixes[0].kind),
+            *_figures(mixes, every_s),
         )
-        for some in _alike(sized, "least_bytes", "kind")
+        for mixes in _alike(sized, "least_bytes", "kind")
     )  # fmt: skip
     columns = (*doc.heads("=size of a message", "kind"), *_FIGURES)
     table = doc.Table(columns, rows, limit=doc.RowLimit("and {count} more sizes", {doc.TEXT: 40}))
@@ -144,8 +146,8 @@ _KINDS = {
 
 def _regions(profile: ApplicationProfile, every_s: float) -> doc.Section:
     rows = tuple(
-        (str(some[0].region or "outside of any"), *_figures(some, every_s))
-        for some in _alike(profile.mix, "region")
+        (str(mixes[0].region or "outside of any"), *_figures(mixes, every_s))
+        for mixes in _alike(profile.mix, "region")
     )
     table = doc.Table((*doc.heads("region"), *_FIGURES), rows if len(rows) > 1 else ())
     return doc.Section("regions", "Regions, as MPI_Pcontrol names them", (table,))
@@ -155,32 +157,34 @@ def _ranks(ranks: Sequence[RankProfile]) -> doc.Section:
     """The ranks with the least, the middle and the most time in MPI: what one waits, others do."""
     if not ranks:
         return doc.Section("ranks", "Ranks", ())
-    ordered = sorted(((one.mpi_s / (one.wall_s or 1.0), one) for one in ranks), key=itemgetter(0))
+    ordered = sorted(
+        ((rank.mpi_s / (rank.wall_s or 1.0), rank) for rank in ranks), key=itemgetter(0)
+    )
     last = len(ordered) - 1
     words = {len(ordered) // 2: "middle", last: "most in MPI", 0: "least in MPI"}
     rows = tuple(
         (
-            words[place], str(one.rank), one.host, percent(share), duration(one.wall_s),
-            amount(one.sent_bytes), one.ending,
+            words[place], str(rank.rank), rank.host, percent(share), duration(rank.wall_s),
+            amount(rank.sent_bytes), rank.ending,
         )
-        for place in sorted(words) for share, one in (ordered[place],)
+        for place in sorted(words) for share, rank in (ordered[place],)
     )  # fmt: skip
     columns = doc.heads("", ">rank", "host", ">in MPI", ">run", ">sent", "ended")
-    said = f"Time in MPI is {percent(ordered[0][0])} to {percent(ordered[last][0])} of a rank's"
-    said += f" time. Hosts: {listed(sorted({one.host for one in ranks}))}."
-    return doc.Section("ranks", "Ranks", (doc.Paragraph(said), doc.Table(columns, rows)))
+    summary = f"Time in MPI is {percent(ordered[0][0])} to {percent(ordered[last][0])} of a rank's"
+    summary += f" time. Hosts: {listed(sorted({rank.host for rank in ranks}))}."
+    return doc.Section("ranks", "Ranks", (doc.Paragraph(summary), doc.Table(columns, rows)))
 
 
 def _peers(profile: ApplicationProfile) -> doc.Section:
-    node = {one.rank: one.node for one in profile.ranks}
-    total = sum(one.bytes for one in profile.peers) or 1
+    node = {rank.rank: rank.node for rank in profile.ranks}
+    total = sum(peer.bytes for peer in profile.peers) or 1
     rows = tuple(
         (
-            f"{one.origin} → {one.target}",
-            "same node" if node.get(one.origin) == node.get(one.target) else "other nodes",
-            f"{one.messages:,}", amount(one.bytes), percent(one.bytes / total),
+            f"{peer.origin} → {peer.target}",
+            "same node" if node.get(peer.origin) == node.get(peer.target) else "other nodes",
+            f"{peer.messages:,}", amount(peer.bytes), percent(peer.bytes / total),
         )
-        for one in profile.peers
+        for peer in profile.peers
     )  # fmt: skip
     columns = doc.heads("=from → to", "side", ">messages", ">bytes", ">share")
     table = doc.Table(columns, rows, limit=_limit("pairs"))

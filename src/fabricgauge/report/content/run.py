@@ -30,10 +30,10 @@ from fabricgauge.words.figures import (
     duration,
     megabytes_per_s,
     microseconds,
-    of_unit,
     percent,
     share_of,
     size,
+    with_unit,
 )
 from fabricgauge.words.networks import is_loopback, named
 from fabricgauge.words.sentences import between, counted
@@ -45,7 +45,7 @@ def document(judged: Judged, setting: Setting) -> doc.Report:
     counts = tally(judged.tables if verdicts.several(judged) else judged.verdicts)
     meaning = f"{word} means: {MEANING[judged.overall]}.{counts and f' {counts}.'}"
     program = f"fabricgauge {run.environment.get('fabricgauge', '')}".strip()
-    nodes = shortened([one.name for one in run.fabric.nodes]) or "no node"
+    nodes = shortened([node.name for node in run.fabric.nodes]) or "no node"
     return doc.Report(
         word=word, tone=verdicts.TONES[judged.overall], headline=headline(judged),
         title=f"fabricgauge {run.identity}",
@@ -59,14 +59,14 @@ def document(judged: Judged, setting: Setting) -> doc.Report:
 
 
 def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
-    own = bool(pair_curves(judged)) or not suites.told(judged)
-    placed = any(one.ranks for one in judged.evidence.placed)
+    has_figures = bool(pair_curves(judged)) or not suites.told(judged)
+    placed = any(placed.ranks for placed in judged.evidence.placed)
     matrices = tuple(pairs.pairs(judged))
-    curves = (measured.curves(judged),) if own else ()
-    proof = tuple(path.paths(judged)) if judged.evidence.traffic or own else ()
+    curves = (measured.curves(judged),) if has_figures else ()
+    proof = tuple(path.paths(judged)) if judged.evidence.traffic or has_figures else ()
     # What shows the worst verdict stands on a page before everything that only tells it.
     worst = worst_first(judged.verdicts)[:1]
-    of_path = any(one.rule in ("path", "placement") for one in worst)
+    of_path = any(verdict.rule in ("path", "placement") for verdict in worst)
     pictured = proof if of_path else matrices if judged.fabric.analyses else curves
     # A page has its headline above: what to do comes next, without scrolling.
     faults = tuple(at_fault.faults(judged))
@@ -89,9 +89,9 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     yield suites.references(judged)
     yield path.wire(judged)
     yield from _on(doc.TEXT if pictured is proof else doc.ALL, proof)
-    if placed or own:
+    if placed or has_figures:
         yield path.placement(judged)
-    if own:
+    if has_figures:
         yield measured.cases(judged)
     yield _environment(judged)
     yield _launches(judged)
@@ -101,20 +101,20 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
 
 def _on(medium: doc.Medium, sections: Iterable[doc.Section]) -> Iterator[doc.Section]:
     """The sections on those media alone."""
-    return (msgspec.structs.replace(one, on=one.on & medium) for one in sections)
+    return (msgspec.structs.replace(section, on=section.on & medium) for section in sections)
 
 
 def _key_figures(judged: Judged) -> Iterator[doc.KeyFigure]:
     """Rates and times, then the smallest share that the pinned network's interfaces carried."""
     yield from _failed_figure(judged)
-    invalid = {one.network for one in judged.verdicts if one.outcome is Outcome.INVALID}
+    invalid = {verdict.network for verdict in judged.verdicts if verdict.outcome is Outcome.INVALID}
     for network, figure in _measured(judged):
         yield msgspec.structs.replace(figure, valid=named(network) not in invalid)
     for group in judged.evidence.traffic:
         if group.network is not None and group.nodes and not is_loopback(group.network):
-            least = percent(min(node.pinned_share for node in group.nodes))
-            what = f"of what each node sent crossed {group.network} (least over the nodes)"
-            yield doc.KeyFigure(least.removesuffix(" %"), "%", what)
+            smallest = percent(min(node.pinned_share for node in group.nodes))
+            description = f"of what each node sent crossed {group.network} (least over the nodes)"
+            yield doc.KeyFigure(smallest.removesuffix(" %"), "%", description)
 
 
 def _failed_figure(judged: Judged) -> Iterator[doc.KeyFigure]:
@@ -122,15 +122,17 @@ def _failed_figure(judged: Judged) -> Iterator[doc.KeyFigure]:
 
     A consequence of another verdict is no figure for the head of a page.
     """
-    causes = [one for one in worst_first(judged.verdicts) if one.id not in judged.follows]
+    causes = [
+        verdict for verdict in worst_first(judged.verdicts) if verdict.id not in judged.follows
+    ]
     failed = next(iter(causes), None)
     if failed is None or failed.outcome is not Outcome.FAIL or failed.rule == "outliers":
         return
     figure, limit = failed.figure, failed.threshold
     if figure is not None:
-        value, _, unit = of_unit(figure.value, figure.unit).partition(" ")
+        value, _, unit = with_unit(figure.value, figure.unit).partition(" ")
         required = (
-            f"; required {limit.relation} {of_unit(limit.value, limit.unit)}" if limit else ""
+            f"; required {limit.relation} {with_unit(limit.value, limit.unit)}" if limit else ""
         )
         yield doc.KeyFigure(value, unit, f"{failed.subject}: {figure.what}{required}")
 
@@ -141,44 +143,44 @@ def _measured(judged: Judged) -> Iterator[tuple[str | None, doc.KeyFigure]]:
     for peak in one_way_peaks(judged):
         limit, rate, network = peak.limit_bytes_s, peak.bandwidth.value, peak.curve.network
         share = f", {share_of(peak.bandwidth, limit)} of the ceiling" if limit else ""
-        what = f"{named(network)}: one direction, {direction(peak.curve)},"
-        what += f" {size(peak.message_bytes)} messages{share}"
-        yield network, doc.KeyFigure(megabytes_per_s(rate), "MB/s", what)
+        description = f"{named(network)}: one direction, {direction(peak.curve)},"
+        description += f" {size(peak.message_bytes)} messages{share}"
+        yield network, doc.KeyFigure(megabytes_per_s(rate), "MB/s", description)
     for curve in judged.curves:
         if curve.pattern == "latency" and curve.points and not is_loopback(curve.network):
             point = curve.points[0]
-            what = f"{named(curve.network)}: half round trip, {direction(curve)},"
-            what += f" {size(point.message_bytes)} message"
-            yield curve.network, doc.KeyFigure(microseconds(point.time.value), "µs", what)
+            description = f"{named(curve.network)}: half round trip, {direction(curve)},"
+            description += f" {size(point.message_bytes)} message"
+            yield curve.network, doc.KeyFigure(microseconds(point.time.value), "µs", description)
 
 
 def _environment(judged: Judged) -> doc.Section:
     run, plan = judged.run, judged.run.plan
-    told = [("command", " ".join(run.command))]
+    facts = [("command", " ".join(run.command))]
     if plan.launches:
-        width, sure = plan.stopping.relative_half_width * 100, plan.stopping.confidence * 100
-        told.append(("profile", (
+        width, confidence = plan.stopping.relative_half_width * 100, plan.stopping.confidence * 100
+        facts.append(("profile", (
             f"{plan.profile}: {len(plan.launches)} launches; a case stops at ± {width:g} %"
-            f" ({sure:g} % interval) or when its time is spent; the data"
+            f" ({confidence:g} % interval) or when its time is spent; the data"
             f" of {'every sample' if plan.check_data else 'the first sample'} are compared"
         )))  # fmt: skip
     if plan.memory:
-        told.append(("memory", memory_words(plan.memory)))
+        facts.append(("memory", memory_words(plan.memory)))
     more = "{count} more nodes are in fabric.json and in the JSON report."
-    facts = doc.FactList((*told, *sorted(run.environment.items())))
+    fact_list = doc.FactList((*facts, *sorted(run.environment.items())))
     nodes = doc.first(tuple(map(_node, run.fabric.nodes)), path.MOST_NODES, more)
-    return doc.Section("environment", "Environment", (facts, *nodes), nav="Environment",
+    return doc.Section("environment", "Environment", (fact_list, *nodes), nav="Environment",
                        on=doc.PAGE)  # fmt: skip
 
 
 def _node(node: Node) -> doc.Fold:
     note = f"{node.kernel}, {node.cpu_count} processors, {len(node.interfaces)} interfaces"
-    told = (("host name", node.hostname), ("boot id", node.boot_id), *sorted(node.facts.items()))
-    return doc.Fold(node.name, note, (interfaces(node), doc.FactList(told)))
+    facts = (("host name", node.hostname), ("boot id", node.boot_id), *sorted(node.facts.items()))
+    return doc.Fold(node.name, note, (interfaces(node), doc.FactList(facts)))
 
 
 def _launches(judged: Judged) -> doc.Section:
-    blocks = tuple(_launch(one) for one in judged.run.launches if not one.imported)
+    blocks = tuple(_launch(launch) for launch in judged.run.launches if not launch.imported)
     nothing = (doc.Paragraph("Nothing was launched."),)
     return doc.Section("launches", "Launches", blocks or nothing, on=doc.PAGE)
 
@@ -186,9 +188,9 @@ def _launches(judged: Judged) -> doc.Section:
 def _launch(launch: Launch) -> doc.Fold:
     ended, blocks = launch.ended, list[doc.Block]()
     code = ended.exit_code if ended.exit_code is not None else "unknown"
-    what = counted(len(launch.measurements), "case")
-    what = counted(len(launch.curves), "curve") if launch.curves else what
-    note = f"{named(launch.network)}, {between(launch.nodes)}; {what}, {duration(ended.wall_s)},"
+    content = counted(len(launch.measurements), "case")
+    content = counted(len(launch.curves), "curve") if launch.curves else content
+    note = f"{named(launch.network)}, {between(launch.nodes)}; {content}, {duration(ended.wall_s)},"
     note += f" {ended.status}, exit {code}"
     if ended.message:
         blocks.append(doc.Paragraph(ended.message, kind="caution"))
@@ -196,14 +198,19 @@ def _launch(launch: Launch) -> doc.Fold:
     if launch.header:
         head, timer = launch.header, launch.header.timer
         used = sorted(
-            {str(one) for case in launch.measurements for one in case.memory if one.device}
+            {
+                str(location)
+                for case in launch.measurements
+                for location in case.memory
+                if location.device
+            }
         )
-        lie = f" {head.memory} ({'; '.join(used) or 'no GPU was used'})." if head.memory else ""
+        memory = f" {head.memory} ({'; '.join(used) or 'no GPU was used'})." if head.memory else ""
         blocks.append(doc.Paragraph(
             f"{f'Data over {head.transport}. ' if head.transport else ''}"
             f"Engine {head.engine}, compiled by {head.compiler}; {head.mpi_library} (MPI"
             f" {head.mpi_standard}). Clock {timer.name}: resolution {duration(timer.resolution_s)},"
-            f" overhead {duration(timer.overhead_s)} per reading.{lie}"
+            f" overhead {duration(timer.overhead_s)} per reading.{memory}"
         ))  # fmt: skip
     elif not launch.curves:
         blocks.append(doc.Paragraph("The engine said nothing.", kind="caution"))
@@ -222,16 +229,16 @@ _FILES = (
 
 
 def _check(judged: Judged, setting: Setting) -> doc.Section:
-    where = f" {setting.run_directory}" if setting.run_directory else ""
-    again = f"fabricgauge report {setting.run_directory or judged.run.identity}"
+    directory = f" {setting.run_directory}" if setting.run_directory else ""
+    command = f"fabricgauge report {setting.run_directory or judged.run.identity}"
     blocks = (
         doc.FactList(_FILES),
         doc.Paragraph("Judge it again, by the rules of the installed version:"),
-        doc.Lines((again,)),
+        doc.Lines((command,)),
     )
-    said = f"Everything above was worked out from the run directory{where}:"
+    intro = f"Everything above was worked out from the run directory{directory}:"
     title, nav = "How to check this report", "Check this report"
-    return doc.Section("check", title, blocks, nav=nav, intro=said, on=doc.PAGE)
+    return doc.Section("check", title, blocks, nav=nav, intro=intro, on=doc.PAGE)
 
 
 def _places(judged: Judged, setting: Setting) -> Iterator[doc.Block]:
@@ -239,9 +246,9 @@ def _places(judged: Judged, setting: Setting) -> Iterator[doc.Block]:
     version = run.environment.get("fabricgauge", "")
     page = (f"HTML report  {setting.html_file}",) if setting.html_file else ()
     yield doc.Lines((f"Run          {setting.run_directory or run.identity}", *page), on=doc.SCREEN)
-    told = f"Run {run.identity}, started {run.started_utc}, judged {judged.judged_utc} by rules"
-    told += f" {judged.rules_version}" + (f" with fabricgauge {version}" if version else "")
-    yield doc.Paragraph(f"{told}.", on=doc.TRACKER)
+    sentence = f"Run {run.identity}, started {run.started_utc}, judged {judged.judged_utc} by rules"
+    sentence += f" {judged.rules_version}" + (f" with fabricgauge {version}" if version else "")
+    yield doc.Paragraph(f"{sentence}.", on=doc.TRACKER)
     if setting.run_directory.strip():
         raw = (("Raw output and counters", setting.run_directory),)
         yield doc.FactList(raw, on=doc.TRACKER)

@@ -31,9 +31,9 @@ def data(judged: Judged, _setting: Setting) -> OneLine:
     bytes/s, as in the model.
     """
     # Every pair of every round would be most of the document; the matrices hold them.
-    bare = tuple(msgspec.structs.replace(one, rounds=()) for one in judged.run.launches)
+    bare = tuple(msgspec.structs.replace(launch, rounds=()) for launch in judged.run.launches)
     analyses = judged.fabric.analyses
-    keys = matrix_keys([one.matrix for one in analyses])
+    keys = matrix_keys([analysis.matrix for analysis in analyses])
     return OneLine(identified(
         "report", "1.7",
         overall=judged.overall,
@@ -47,7 +47,7 @@ def data(judged: Judged, _setting: Setting) -> OneLine:
         run=msgspec.structs.replace(judged.run, launches=bare),
         against=judged.against,
         simulated=is_simulated(judged),
-        matrices=[_matrix(*each) for each in zip(analyses, keys, strict=True)],
+        matrices=[_matrix(*pair) for pair in zip(analyses, keys, strict=True)],
         together=joint(judged.run),
         wire=judged.ledgers,
         tables=judged.tables,
@@ -55,32 +55,34 @@ def data(judged: Judged, _setting: Setting) -> OneLine:
     ))  # fmt: skip
 
 
-def _matrix(one: PairAnalysis, key: str) -> dict[str, object]:
+def _matrix(analysis: PairAnalysis, key: str) -> dict[str, object]:
     """One matrix without its cells: where they are, and what they say.
 
     ``unit`` is that of every figure of the quantity. ``array`` is the name under which
     ``file`` holds the values; ``between`` has null where nothing was measured. Each finding has the
     id by which it is found again in other runs, unique within the run.
     """
-    matrix = one.matrix
+    matrix = analysis.matrix
     network = named(matrix.network or None)
-    ids = distinct(identity("outliers", finding_subject(network, each)) for each in one.findings)
-    findings = zip(one.findings, ids, strict=True)
+    ids = distinct(
+        identity("outliers", finding_subject(network, finding)) for finding in analysis.findings
+    )
+    findings = zip(analysis.findings, ids, strict=True)
     return {
         **_fields(matrix, "network", "quantity", "message_bytes"),
         "unit": "s" if matrix.quantity == "latency" else "bytes/s",
         "file": MATRICES, "array": f"{key}.values",
         **_fields(matrix, "nodes", "coverage"),
-        **_fields(one, "typical", "noise", "grouped_by", "groups"),
-        "between": one.between.tolist(),
-        **_fields(one, "order", "ranking", "spectrum"),
-        "findings": [{**msgspec.structs.asdict(each), "id": own} for each, own in findings],
-        "suspects": one.suspects,
+        **_fields(analysis, "typical", "noise", "grouped_by", "groups"),
+        "between": analysis.between.tolist(),
+        **_fields(analysis, "order", "ranking", "spectrum"),
+        "findings": [{**msgspec.structs.asdict(finding), "id": name} for finding, name in findings],
+        "suspects": analysis.suspects,
     }  # fmt: skip
 
 
-def _fields(of: msgspec.Struct, *names: str) -> dict[str, object]:
-    return {name: getattr(of, name) for name in names}
+def _fields(struct: msgspec.Struct, *names: str) -> dict[str, object]:
+    return {name: getattr(struct, name) for name in names}
 
 
 COLUMNS = (
@@ -108,7 +110,7 @@ def records(judged: Judged, _setting: Setting) -> Records:
         "simulated": int(is_simulated(judged)),
     }  # fmt: skip
     cells = chain(_curves(judged), _of_many(judged), _suites(judged))
-    rows = ({**run, **one} for one in cells)
+    rows = ({**run, **cell} for cell in cells)
     return Records(COLUMNS, ([row.get(column) for column in COLUMNS] for row in rows))
 
 
@@ -133,28 +135,28 @@ def _curves(judged: Judged) -> Iterator[_Cells]:
 
 
 def _suites(judged: Judged) -> Iterator[_Cells]:
-    for told in suites.told(judged):
-        limit, curve = suites.ceiling_of(judged, told), told.curve
+    for logged in suites.told(judged):
+        limit, curve = suites.ceiling_of(judged, logged), logged.curve
         origin, target = curve.hosts if len(curve.hosts) == 2 else (None, None)
         of_curve: _Cells = {
             "suite": f"{curve.suite} {curve.version}".strip(), "benchmark": curve.benchmark,
             "source": f"{curve.source}:{curve.first_line}" if curve.source else None,
-            "network": told.launch.network, "pattern": curve.pattern, "origin": origin,
+            "network": logged.launch.network, "pattern": curve.pattern, "origin": origin,
             "target": target, "directions": curve.directions,
         }  # fmt: skip
-        for one in curve.points:
-            figure = _figure(curve.quantity, one, limit)
-            counts = _counts(one.estimate)
-            yield {**of_curve, "message_bytes": one.message_bytes, **counts, **figure}
+        for point in curve.points:
+            figure = _figure(curve.quantity, point, limit)
+            counts = _counts(point.estimate)
+            yield {**of_curve, "message_bytes": point.message_bytes, **counts, **figure}
 
 
 def _figure(quantity: Quantity, point: SuitePoint, limit: float | None) -> _Cells:
-    figure, of = point.estimate, point.besides
+    figure, besides = point.estimate, point.besides
     if quantity in _OTHERS:
         return {_OTHERS[quantity]: figure.value}
     if quantity == "time":
-        also = {f"{name}_s": of.get(name) for name in ("p99", "minimum", "maximum")}
-        return {**_interval("time", "s", figure), **also}
+        tails = {f"{name}_s": besides.get(name) for name in ("p99", "minimum", "maximum")}
+        return {**_interval("time", "s", figure), **tails}
     return _rate(figure, limit)
 
 
@@ -167,11 +169,11 @@ def _rate(rate: Estimate | None, limit: float | None) -> _Cells:
 
 def _interval(name: str, unit: str, estimate: Estimate) -> _Cells:
     """The value, and its interval where there were samples enough for one."""
-    given = estimate.confidence > 0
+    has_interval = estimate.confidence > 0
     return {
         f"{name}_{unit}": estimate.value,
-        f"{name}_low_{unit}": estimate.low if given else None,
-        f"{name}_high_{unit}": estimate.high if given else None,
+        f"{name}_low_{unit}": estimate.low if has_interval else None,
+        f"{name}_high_{unit}": estimate.high if has_interval else None,
     }
 
 
@@ -189,24 +191,24 @@ def _of_many(judged: Judged) -> Iterator[_Cells]:
     for analysis in judged.fabric.analyses:
         matrix = analysis.matrix
         time_or_rate = "time_s" if matrix.quantity == "latency" else "bandwidth_bytes_per_s"
-        for one in analysis.ranking:
+        for node in analysis.ranking:
             yield {
                 "suite": "fabricgauge", "network": matrix.network,
                 "pattern": f"all_pairs_{matrix.quantity}", "message_bytes": matrix.message_bytes,
-                "node": one.node, "group": one.group or None, "sending_effect": one.sending,
-                "receiving_effect": one.receiving, "jitter_share": one.jitter,
-                "worst_partner": one.worst_partner, time_or_rate: one.typical,
+                "node": node.node, "group": node.group or None, "sending_effect": node.sending,
+                "receiving_effect": node.receiving, "jitter_share": node.jitter,
+                "worst_partner": node.worst_partner, time_or_rate: node.typical,
             }  # fmt: skip
 
 
 def _of_case(case: Joint) -> _Cells:
     """Most columns are called as the case's fields; of the others 0 means that nothing is known."""
-    given = case.confidence > 0
+    has_interval = case.confidence > 0
     return {
         **msgspec.structs.asdict(case), "suite": "fabricgauge", "pairs": case.pairs or None,
         "load": case.load if case.load != "none" else None, "confidence": case.confidence or None,
-        "time_s": case.median_s, "time_low_s": case.low_s if given else None,
-        "time_high_s": case.high_s if given else None,
+        "time_s": case.median_s, "time_low_s": case.low_s if has_interval else None,
+        "time_high_s": case.high_s if has_interval else None,
         "bandwidth_bytes_per_s": case.bytes_per_s or None,
         "message_rate_per_s": case.messages_per_s or None, "overlap_share": case.overlap,
         "clock_error_s": case.clock_error_s if case.clock == "synchronised" else None,
@@ -226,10 +228,10 @@ def layout(judged: Judged, setting: Setting) -> Layout:
         f"verdict {judged.overall.value}: {headline(judged)}",
     )
     curves = tuple(
-        (_where(one), one)
-        for one in judged.curves
-        if one.points and not is_loopback(one.network)
-        and setting.pattern in ("", one.pattern) and not one.variant
+        (_where(curve), curve)
+        for curve in judged.curves
+        if curve.points and not is_loopback(curve.network)
+        and setting.pattern in ("", curve.pattern) and not curve.variant
     )  # fmt: skip
     version = judged.run.environment.get("fabricgauge", "of an unknown version")
     return Layout(version, remarks, curves)
@@ -240,5 +242,5 @@ def _where(curve: Curve) -> str:
     window = max(point.window for point in curve.points)
     streams = f", window {window}" if window > 1 else ""
     last = curve.points[-1]
-    sure = f"; interval at the largest size {half_width(last.bandwidth or last.time)}"
-    return f"{named(curve.network)}, {direction(curve)}{streams}{sure}"
+    interval = f"; interval at the largest size {half_width(last.bandwidth or last.time)}"
+    return f"{named(curve.network)}, {direction(curve)}{streams}{interval}"

@@ -43,63 +43,68 @@ COLUMNS = (
 
 def overall(scaled: Scaled) -> Outcome:
     """INVALID where any launch used another network; then what has no figure; else a pass."""
-    outcomes = [one.outcome for one in scaled.points]
+    outcomes = [point.outcome for point in scaled.points]
     if Outcome.INVALID in outcomes:
         return Outcome.INVALID
-    whole = scaled.complete and all(isinstance(one.time, Estimate) for one in scaled.points)
-    if whole and all(one in _FINE for one in outcomes):
+    complete = scaled.complete and all(isinstance(point.time, Estimate) for point in scaled.points)
+    if complete and all(outcome in _FINE for outcome in outcomes):
         return Outcome.PASS
     return Outcome.INCONCLUSIVE
 
 
 def data(scaled: Scaled, _setting: Setting) -> dict[str, object]:
-    found, told = overall(scaled), headline(scaled)
-    return identified("scale", "1.0", overall=found, headline=told, scale=scaled)
+    outcome, sentence = overall(scaled), headline(scaled)
+    return identified("scale", "1.0", overall=outcome, headline=sentence, scale=scaled)
 
 
 def records(scaled: Scaled, _setting: Setting) -> Records:
     rows = (
         (
-            _setting_of(scaled, one), one.nodes, one.ranks, one.outcome.value, *_ends(one.time),
-            *_ends(one.speedup), *_ends(one.efficiency), _ends(one.mpi_share)[0],
-            *((one.time.launches, one.time.confidence) if isinstance(one.time, Estimate)
+            _setting_of(scaled, point), point.nodes, point.ranks, point.outcome.value,
+            *_ends(point.time),
+            *_ends(point.speedup), *_ends(point.efficiency), _ends(point.mpi_share)[0],
+            *((point.time.launches, point.time.confidence) if isinstance(point.time, Estimate)
               else (0, None)),
         )
-        for one in scaled.points
+        for point in scaled.points
     )  # fmt: skip
     return Records(COLUMNS, rows)
 
 
-def _ends(one: Estimate | Skipped) -> tuple[float | None, float | None, float | None]:
-    return (None, None, None) if isinstance(one, Skipped) else (one.value, one.low, one.high)
+def _ends(figure: Estimate | Skipped) -> tuple[float | None, float | None, float | None]:
+    return (
+        (None, None, None)
+        if isinstance(figure, Skipped)
+        else (figure.value, figure.low, figure.high)
+    )
 
 
 def headline(scaled: Scaled) -> str:
     """The largest number of nodes first."""
     name = scaled.program[0].rsplit("/", 1)[-1]
-    invalid = next((one for one in scaled.points if one.outcome is Outcome.INVALID), None)
+    invalid = next((point for point in scaled.points if point.outcome is Outcome.INVALID), None)
     if invalid:
         return f"{name} on {counted(invalid.nodes, 'node')}: {invalid.summary}"
-    known = [one for one in scaled.points if isinstance(one.speedup, Estimate)]
-    if not known:
+    measured = [point for point in scaled.points if isinstance(point.speedup, Estimate)]
+    if not measured:
         return f"{name}: no launch gave a figure"
-    most = max(one.nodes for one in known)
-    told = "; ".join(
-        f"{_setting_of(scaled, one)}{': ' if len(one.levels) else ''}"
-        f"{ratio(one.speedup.value)} times as fast, efficiency {percent(one.efficiency.value)}"
-        for one in known
-        if one.nodes == most
-        if isinstance(one.speedup, Estimate) and isinstance(one.efficiency, Estimate)
+    largest = max(point.nodes for point in measured)
+    speedups = "; ".join(
+        f"{_setting_of(scaled, point)}{': ' if len(point.levels) else ''}"
+        f"{ratio(point.speedup.value)} times as fast, efficiency {percent(point.efficiency.value)}"
+        for point in measured
+        if point.nodes == largest
+        if isinstance(point.speedup, Estimate) and isinstance(point.efficiency, Estimate)
     )
     fewest = scaled.design.factors[-1].levels[0]
-    return f"{name} on {counted(most, 'node')} against {fewest}: {told}"
+    return f"{name} on {counted(largest, 'node')} against {fewest}: {speedups}"
 
 
 def _setting_of(scaled: Scaled, point: ScalePoint) -> str:
     """Its levels; of several factors each with its name."""
     if len(point.levels) == 1:
         return point.levels[0]
-    names = (one.name for one in scaled.design.factors)
+    names = (factor.name for factor in scaled.design.factors)
     return ", ".join(f"{name}={level}" for name, level in zip(names, point.levels, strict=False))
 
 
@@ -121,15 +126,16 @@ def _sections(scaled: Scaled) -> Iterator[doc.Section]:
     if not scaled.complete:
         notes.append("interrupted: some launches were not made")
     yield doc.Section("notes", "Before you believe it", (doc.Items(tuple(notes)),))
-    varied = [one.name for one in scaled.design.factors[:-1]]
+    varied = [factor.name for factor in scaled.design.factors[:-1]]
     rows = tuple(
         (
-            *((_setting_of(scaled, one),) if varied else ()), str(one.nodes), str(one.ranks),
-            *_said(one.time, duration), *_said(one.speedup, ratio), *_said(one.efficiency, percent),
-            _said(one.mpi_share, percent)[0],
-            doc.Cell(one.outcome.value, tone=TONES[one.outcome], hint=one.summary),
+            *((_setting_of(scaled, point),) if varied else ()), str(point.nodes), str(point.ranks),
+            *_said(point.time, duration), *_said(point.speedup, ratio),
+            *_said(point.efficiency, percent),
+            _said(point.mpi_share, percent)[0],
+            doc.Cell(point.outcome.value, tone=TONES[point.outcome], hint=point.summary),
         )
-        for one in scaled.points
+        for point in scaled.points
     )  # fmt: skip
     columns = (
         *(doc.heads(varied[0] if len(varied) == 1 else "setting") if varied else ()),
@@ -137,43 +143,48 @@ def _sections(scaled: Scaled) -> Iterator[doc.Section]:
                    ">in MPI", "path"),
     )  # fmt: skip
     yield doc.Section("points", "Time and speed-up", (doc.Table(columns, rows), *_plots(scaled)))
-    said = dict.fromkeys(
-        f"{counted(one.nodes, 'node')}: {one.outcome.value}: {one.summary}"
-        for one in scaled.points if one.summary
+    sentences = dict.fromkeys(
+        f"{counted(point.nodes, 'node')}: {point.outcome.value}: {point.summary}"
+        for point in scaled.points if point.summary
     )  # fmt: skip
     lines = dict.fromkeys(
         line
-        for one in scaled.launches for verdict in one.verdicts for line in verdict.evidence
+        for launch in scaled.launches for verdict in launch.verdicts for line in verdict.evidence
         if verdict.outcome not in (Outcome.PASS, Outcome.SKIPPED)
     )  # fmt: skip
-    blocks = (doc.Items(tuple(said)), doc.Items(tuple(lines)[:24]))
+    blocks = (doc.Items(tuple(sentences)), doc.Items(tuple(lines)[:24]))
     yield doc.Section("path", "Where it ran, and what carried it", blocks)
     yield doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),))
 
 
-def _said(one: Estimate | Skipped, words: Callable[[float], str]) -> tuple[str, str]:
-    if isinstance(one, Skipped):
+def _said(figure: Estimate | Skipped, words: Callable[[float], str]) -> tuple[str, str]:
+    if isinstance(figure, Skipped):
         return "–", "–"
-    return words(one.value), half_width(one)
+    return words(figure.value), half_width(figure)
 
 
 def _plots(scaled: Scaled) -> tuple[doc.Block, ...]:
     """Speed-up over nodes, and what it would be if nothing were lost."""
-    found: dict[tuple[str, ...], list[Mark]] = {}
-    for one in scaled.points:
-        if isinstance(one.speedup, Estimate):
-            at, words = math.log2(one.nodes), counted(one.nodes, "node")
-            figure = (ratio(one.speedup.value), half_width(one.speedup))
-            mark = Mark(at, one.speedup.value, one.speedup.low, one.speedup.high, words, *figure,
-                        "", str(one.speedup.launches))  # fmt: skip
-            found.setdefault(one.levels, []).append(mark)
+    marks_by_setting: dict[tuple[str, ...], list[Mark]] = {}
+    for point in scaled.points:
+        if isinstance(point.speedup, Estimate):
+            x, words = math.log2(point.nodes), counted(point.nodes, "node")
+            figure = (ratio(point.speedup.value), half_width(point.speedup))
+            interval = (point.speedup.low, point.speedup.high)
+            mark = Mark(x, point.speedup.value, *interval, words, *figure, "",
+                        str(point.speedup.launches))  # fmt: skip
+            marks_by_setting.setdefault(point.levels, []).append(mark)
     fewest = int(scaled.design.factors[-1].levels[0])
-    places = sorted({one.nodes for one in scaled.points})
-    ideal = Line("ideal", [math.log2(one) for one in places], [one / fewest for one in places])
-    curves = tuple(PlotCurve(", ".join(key) or "measured", marks) for key, marks in found.items())
+    places = sorted({point.nodes for point in scaled.points})
+    ideal = Line(
+        "ideal", [math.log2(place) for place in places], [place / fewest for place in places]
+    )
+    curves = tuple(
+        PlotCurve(", ".join(key) or "measured", marks) for key, marks in marks_by_setting.items()
+    )
     picture = Picture(
         "Speed-up", "times as fast", True, curves, (ideal,), x_label="nodes",
-        ticks={math.log2(one): str(one) for one in places}, base=2,
+        ticks={math.log2(place): str(place) for place in places}, base=2,
     )  # fmt: skip
     return (doc.drawn((picture,) if curves else ()),)
 

@@ -13,7 +13,7 @@ from fabricgauge.report import document as doc
 from fabricgauge.report.content.conclusion import worst_first
 from fabricgauge.report.content.curves import ceiling_line
 from fabricgauge.report.picture import Mark, Picture, PlotCurve, canvas_text, estimate_mark
-from fabricgauge.words.figures import digits, of_unit, percent, size
+from fabricgauge.words.figures import digits, percent, size, with_unit
 from fabricgauge.words.sentences import counted
 
 #: Statistics that no reader takes for each other; words as the reports print them.
@@ -40,7 +40,7 @@ class Told(NamedTuple):
 
 def told(judged: Judged) -> tuple[Told, ...]:
     """All curves that other suites' output gave, in the order of reading."""
-    return tuple(Told(launch, one) for launch in judged.run.launches for one in launch.curves)
+    return tuple(Told(launch, curve) for launch in judged.run.launches for curve in launch.curves)
 
 
 def _row(curve: SuiteCurve, limit: float | None) -> tuple[doc.Said, ...]:
@@ -48,8 +48,8 @@ def _row(curve: SuiteCurve, limit: float | None) -> tuple[doc.Said, ...]:
 
     ``limit`` is the ceiling in its unit, None where none applies.
     """
-    most = min if curve.quantity in LESS_IS_BETTER else max
-    best = most(curve.points, key=lambda one: one.estimate.value, default=None)
+    best_of = min if curve.quantity in LESS_IS_BETTER else max
+    best = best_of(curve.points, key=lambda point: point.estimate.value, default=None)
     figure, share, remarks = "no figure", "", list(_remarks(curve))
     if best:
         length = best.message_bytes
@@ -75,12 +75,12 @@ def _what(curve: SuiteCurve) -> str:
 
 def _sizes(curve: SuiteCurve) -> str:
     """``24 sizes, 0 B to 4 MiB``."""
-    known = {one.message_bytes for one in curve.points if one.message_bytes is not None}
-    if not known:
+    sizes = {point.message_bytes for point in curve.points if point.message_bytes is not None}
+    if not sizes:
         return "no size" if curve.points else "none"
-    if len(known) == 1:
-        return size(min(known))
-    return f"{len(known)} sizes, {size(min(known))} to {size(max(known))}"
+    if len(sizes) == 1:
+        return size(min(sizes))
+    return f"{len(sizes)} sizes, {size(min(sizes))} to {size(max(sizes))}"
 
 
 def _remarks(curve: SuiteCurve) -> Iterator[str]:
@@ -94,31 +94,31 @@ def _remarks(curve: SuiteCurve) -> Iterator[str]:
         yield "cut off"
 
 
-def value(curve: SuiteCurve, one: SuitePoint) -> str:
+def value(curve: SuiteCurve, point: SuitePoint) -> str:
     """A figure with its unit: ``116.96 MB/s``, ``49.81 µs``, ``1.234 M messages/s``."""
     if curve.quantity == "message_rate":
-        return f"{digits(one.estimate.value / 1e6)} M messages/s"
-    return of_unit(one.estimate.value, UNITS[curve.quantity])
+        return f"{digits(point.estimate.value / 1e6)} M messages/s"
+    return with_unit(point.estimate.value, UNITS[curve.quantity])
 
 
-def _interval(curve: SuiteCurve, one: SuitePoint) -> str:
+def _interval(curve: SuiteCurve, point: SuitePoint) -> str:
     """Empty where no samples are told."""
-    unit, ends = UNITS[curve.quantity], (one.estimate.low, one.estimate.high)
-    return " to ".join(of_unit(end, unit) for end in ends) if one.estimate.supported else ""
+    unit, ends = UNITS[curve.quantity], (point.estimate.low, point.estimate.high)
+    return " to ".join(with_unit(end, unit) for end in ends) if point.estimate.supported else ""
 
 
-def ceiling_of(judged: Judged, one: Told) -> float | None:
+def ceiling_of(judged: Judged, entry: Told) -> float | None:
     """What the stated network allows for a bandwidth curve, bytes/s; None where none is known.
 
     Bytes that move in ways that no rule knows are held against nothing.
     """
-    network, curve = one.launch.network, one.curve
+    network, curve = entry.launch.network, entry.curve
     ceiling = judged.ceilings.get(network) if network is not None else None
     if not isinstance(ceiling, Ceiling) or curve.quantity != "bandwidth":
         return None
     if curve.pattern is None and not curve.of_ping_pong:
         return None
-    links = curve.most_links(one.launch.hosts_of(curve))
+    links = curve.most_links(entry.launch.hosts_of(curve))
     return ceiling.payload_bytes_per_s * curve.directions * links
 
 
@@ -129,19 +129,19 @@ MOST_SERIES = 6
 MOST_ALIKE = 2
 
 
-def suite_pictures(judged: Judged, found: Sequence[Told]) -> tuple[Picture, ...]:
+def suite_pictures(judged: Judged, logged_curves: Sequence[Told]) -> tuple[Picture, ...]:
     """At most ``MOST_PICTURES`` plots of the first curves of each kind, our own patterns first."""
     groups = grouped(
-        (one for one in found if _sized(one.curve) > 1),
-        lambda one: (one.curve.pattern is None, one.curve.quantity, one.curve.what,
-                     one.launch.network),
+        (logged for logged in logged_curves if _sized(logged.curve) > 1),
+        lambda logged: (logged.curve.pattern is None, logged.curve.quantity, logged.curve.what,
+                     logged.launch.network),
     )  # fmt: skip
-    drawn = (
+    plots = (
         _picture(judged, group[first : first + MOST_SERIES])
         for _, group in sorted(groups.items(), key=lambda item: item[0][0])
         for first in range(0, min(len(group), MOST_ALIKE * MOST_SERIES), MOST_SERIES)
     )
-    return tuple(islice(drawn, MOST_PICTURES))
+    return tuple(islice(plots, MOST_PICTURES))
 
 
 def _picture(judged: Judged, group: Sequence[Told]) -> Picture:
@@ -149,28 +149,36 @@ def _picture(judged: Judged, group: Sequence[Told]) -> Picture:
     first, network = group[0].curve, group[0].launch.network
     unit, factor = SHOWN[first.quantity]
     limit = ceiling_of(judged, group[0])
-    beside = (one for one in judged.against if _sized(one) and _kind(one) == _kind(first))
-    drawn = tuple(map(_series, (*(one.curve for one in group), *beside)))
-    where = f" ({network})" if network else ""
+    references = (
+        reference
+        for reference in judged.against
+        if _sized(reference) and _kind(reference) == _kind(first)
+    )
+    curves = tuple(map(_series, (*(logged.curve for logged in group), *references)))
+    network_words = f" ({network})" if network else ""
     return Picture(
-        title=f"{first.what}, {first.quantity.replace('_', ' ')}{where}",
-        y_label=unit, log=first.quantity != "bandwidth", series=drawn,
-        lines=ceiling_line(limit, drawn), full_scale=limit * factor if limit else None,
+        title=f"{first.what}, {first.quantity.replace('_', ' ')}{network_words}",
+        y_label=unit, log=first.quantity != "bandwidth", series=curves,
+        lines=ceiling_line(limit, curves), full_scale=limit * factor if limit else None,
     )  # fmt: skip
 
 
-def _kind(curve: SuiteCurve) -> tuple[str, str, int]:
-    return curve.pattern or curve.benchmark, curve.quantity, curve.directions
+def _kind(network_words: SuiteCurve) -> tuple[str, str, int]:
+    return (
+        network_words.pattern or network_words.benchmark,
+        network_words.quantity,
+        network_words.directions,
+    )
 
 
 def with_references(judged: Judged, picture: Picture) -> Picture:
     """A plot of our own curves with the reference curves of the same patterns in it."""
     quantity = "time" if picture.log else "bandwidth"
-    beside = [
-        one for one in judged.against if one.pattern in picture.patterns
-        and one.quantity == quantity and _sized(one) > 0
+    references = [
+        reference for reference in judged.against if reference.pattern in picture.patterns
+        and reference.quantity == quantity and _sized(reference) > 0
     ]  # fmt: skip
-    return picture._replace(series=(*picture.series, *map(_series, beside)))
+    return picture._replace(series=(*picture.series, *map(_series, references)))
 
 
 def _sized(curve: SuiteCurve) -> int:
@@ -178,23 +186,23 @@ def _sized(curve: SuiteCurve) -> int:
 
 
 def _series(curve: SuiteCurve) -> PlotCurve:
-    marks = suite_marks(sorted(curve.points, key=lambda one: one.message_bytes or 0), curve)
+    marks = suite_marks(sorted(curve.points, key=lambda point: point.message_bytes or 0), curve)
     return PlotCurve(canvas_text(f"{curve.benchmark} ({curve.source}:{curve.first_line})"), marks)
 
 
 def suite_marks(points: Iterable[SuitePoint], curve: SuiteCurve) -> list[Mark]:
     """The points of a curve that have a message size, in the plot's unit."""
     marks = []
-    for one in points:
-        if one.message_bytes is not None:
-            of = one.estimate
-            launches = f" in {of.launches} launches" if of.launches > 1 else ""
+    for point in points:
+        if point.message_bytes is not None:
+            estimate = point.estimate
+            launches = f" in {estimate.launches} launches" if estimate.launches > 1 else ""
             marks.append(estimate_mark(
-                one.message_bytes, of, SHOWN[curve.quantity][1],
-                f"{value(curve, one)} ({STATISTICS[curve.statistic]})",
-                _interval(curve, one) or "none: no samples are told",
-                canvas_text(f"line {one.line}; {curve.unit_rule}") if one.line else "",
-                f"{of.samples:,}{launches}" if of.samples else "not said",
+                point.message_bytes, estimate, SHOWN[curve.quantity][1],
+                f"{value(curve, point)} ({STATISTICS[curve.statistic]})",
+                _interval(curve, point) or "none: no samples are told",
+                canvas_text(f"line {point.line}; {curve.unit_rule}") if point.line else "",
+                f"{estimate.samples:,}{launches}" if estimate.samples else "not said",
             ))  # fmt: skip
     return marks
 
@@ -207,31 +215,34 @@ MOST_UNPARSED = 200
 def sections(judged: Judged) -> Iterator[doc.Section]:
     """Imported curves, or those of suites that were run; pairs of many nodes are in matrices."""
     # Curves of the worst tables first, otherwise in the order of reading.
-    places = {(one.source, one.line): place for place, one in enumerate(worst_first(judged.tables))}
-    found = sorted(
-        (one for one in told(judged) if not one.launch.rounds),
-        key=lambda one: places.get((one.curve.source, one.curve.first_line), 0),
+    places = {
+        (verdict.source, verdict.line): place
+        for place, verdict in enumerate(worst_first(judged.tables))
+    }
+    entries = sorted(
+        (logged for logged in told(judged) if not logged.launch.rounds),
+        key=lambda logged: places.get((logged.curve.source, logged.curve.first_line), 0),
     )
-    if not found:
+    if not entries:
         return
-    imported = all(one.launch.imported for one in found)
-    what = "Imported: what the logs say" if imported else "Measured by other suites"
-    rules = dict.fromkeys(one.curve.unit_rule for one in found)
+    imported = all(logged.launch.imported for logged in entries)
+    title = "Imported: what the logs say" if imported else "Measured by other suites"
+    rules = dict.fromkeys(logged.curve.unit_rule for logged in entries)
     columns = (
         *doc.heads("where", "benchmark", "one figure is", "sizes", "best", ">of ceiling"),
         *doc.heads("unit rule", on=doc.TRACKER | doc.PAGE), *doc.heads("remark"),
     )  # fmt: skip
-    rows = tuple(_row(one.curve, ceiling_of(judged, one)) for one in found)
+    rows = tuple(_row(logged.curve, ceiling_of(judged, logged)) for logged in entries)
     limit = doc.RowLimit("and {count} more; the JSON and CSV reports have them all", MOST_CURVES)
     blocks = (
         doc.Paragraph(_HOW, on=doc.PAGE),
-        doc.Deferred(lambda: (doc.drawn(suite_pictures(judged, found)),)),
+        doc.Deferred(lambda: (doc.drawn(suite_pictures(judged, entries)),)),
         doc.Table(columns, rows, limit=limit),
         doc.Paragraph(f"units read as: {'; '.join(rules)}", on=doc.SCREEN),
-        *(_table(one.curve) for one in found[: MOST_CURVES[doc.PAGE]]),
+        *(_table(logged.curve) for logged in entries[: MOST_CURVES[doc.PAGE]]),
         *_unparsed(judged),
     )
-    yield doc.Section("suites", f"{what}: {counted(len(found), 'curve')}", blocks, nav="Tables")
+    yield doc.Section("suites", f"{title}: {counted(len(entries), 'curve')}", blocks, nav="Tables")
 
 
 _HOW = (
@@ -242,30 +253,33 @@ _HOW = (
 
 def _table(curve: SuiteCurve) -> doc.Fold:
     """One curve with all its figures."""
-    what, unit = _what(curve), UNITS[curve.quantity]
-    columns = (*doc.figures("size", what), *doc.heads("interval", "also", ">samples", ">line"))
+    description, unit = _what(curve), UNITS[curve.quantity]
+    columns = (
+        *doc.figures("size", description),
+        *doc.heads("interval", "also", ">samples", ">line"),
+    )
     cut = (doc.Paragraph(curve.cut_off, kind="caution"),) if curve.cut_off else ()
     rows = tuple(
         (
-            "" if one.message_bytes is None else size(one.message_bytes),
-            doc.Cell(value(curve, one), strong=True), _interval(curve, one),
-            ", ".join(f"{key} {of_unit(said, unit)}" for key, said in one.besides.items()),
-            f"{one.estimate.samples:,}" if one.estimate.samples else "", str(one.line),
+            "" if point.message_bytes is None else size(point.message_bytes),
+            doc.Cell(value(curve, point), strong=True), _interval(curve, point),
+            ", ".join(f"{key} {with_unit(figure, unit)}" for key, figure in point.besides.items()),
+            f"{point.estimate.samples:,}" if point.estimate.samples else "", str(point.line),
         )
-        for one in curve.points
+        for point in curve.points
     )  # fmt: skip
-    note = f"{what}; {curve.source}:{curve.first_line}; {_settings(curve)}"
+    note = f"{description}; {curve.source}:{curve.first_line}; {_settings(curve)}"
     return doc.Fold(_benchmark(curve), note, (*cut, doc.Table(columns, rows)), on=doc.PAGE)
 
 
 def _settings(curve: SuiteCurve) -> str:
-    return ", ".join(f"{key} {said}" for key, said in curve.settings.items())
+    return ", ".join(f"{key} {value}" for key, value in curve.settings.items())
 
 
 def _unparsed(judged: Judged) -> Iterator[doc.Block]:
-    lines = [one for launch in judged.run.launches for one in launch.unparsed][:MOST_UNPARSED]
+    lines = [line for launch in judged.run.launches for line in launch.unparsed][:MOST_UNPARSED]
     rows = tuple(
-        (f"{one.source}:{one.line}", str(one.count), one.text, one.reason) for one in lines
+        (f"{line.source}:{line.line}", str(line.count), line.text, line.reason) for line in lines
     )
     if rows:
         yield doc.Heading("Lines that were not understood", on=doc.PAGE)
@@ -279,11 +293,11 @@ def references(judged: Judged) -> doc.Section:
         *doc.heads("reference", "benchmark", "one figure is"), *doc.heads("sizes", on=doc.PAGE),
         *doc.heads("best"), *doc.heads("unit rule", "where from, and what to know", on=doc.PAGE),
     )  # fmt: skip
-    each = ((_row(curve, None), curve) for curve in judged.against)
-    rows = tuple((*row[:5], curve.unit_rule, _settings(curve)) for row, curve in each)
+    row_pairs = ((_row(curve, None), curve) for curve in judged.against)
+    rows = tuple((*row[:5], curve.unit_rule, _settings(curve)) for row, curve in row_pairs)
     caveat = judged.against[0].settings.get("caveat", "none") if judged.against else ""
-    whole = f"caveat: {caveat}; `fabricgauge compare` has the whole curves"
-    said = "Published figures, drawn beside the run's own; no rule judges the run by them."
-    told = (doc.Paragraph(whole, on=doc.TEXT),) if rows else ()
-    blocks = (doc.Table(columns, rows), *told)
-    return doc.Section("references", "References beside it", blocks, nav="References", intro=said)
+    sentence = f"caveat: {caveat}; `fabricgauge compare` has the whole curves"
+    intro = "Published figures, drawn beside the run's own; no rule judges the run by them."
+    caveats = (doc.Paragraph(sentence, on=doc.TEXT),) if rows else ()
+    blocks = (doc.Table(columns, rows), *caveats)
+    return doc.Section("references", "References beside it", blocks, nav="References", intro=intro)

@@ -50,72 +50,75 @@ Column = tuple[str, Callable[[Joint], str]]
 _Shown = tuple[Iterable[Picture | None], tuple[Column, ...]]
 
 _SECONDS: dict[str, Callable[[Joint], float | None]] = {
-    "median": lambda one: one.median_s,
-    "p90": lambda one: one.p90_s,
-    "p99": lambda one: one.p99_s,
-    "p99.9": lambda one: one.p999_s,
-    "min": lambda one: one.minimum_s,
-    "max": lambda one: one.maximum_s,
+    "median": lambda case: case.median_s,
+    "p90": lambda case: case.p90_s,
+    "p99": lambda case: case.p99_s,
+    "p99.9": lambda case: case.p999_s,
+    "min": lambda case: case.minimum_s,
+    "max": lambda case: case.maximum_s,
 }
 
 
-def _time(which: str, head: str = "", words: Callable[[float], str] = duration) -> Column:
+def _time(statistic: str, head: str = "", words: Callable[[float], str] = duration) -> Column:
     """A time of ``_SECONDS``, or a sign that the samples were too few for it."""
-    of = _SECONDS[which]
-    return head or which, lambda one: TOO_FEW if (time_s := of(one)) is None else words(time_s)
+    seconds = _SECONDS[statistic]
+    return (
+        head or statistic,
+        lambda case: TOO_FEW if (time_s := seconds(case)) is None else words(time_s),
+    )
 
 
-def _millions(head: str, of: Callable[[Joint], float]) -> Column:
+def _millions(head: str, per_s: Callable[[Joint], float]) -> Column:
     """10^6 per second, of all pairs together; empty where messages are not counted."""
-    return head, lambda one: digits(of(one) / 1e6) if of(one) else ""
+    return head, lambda case: digits(per_s(case) / 1e6) if per_s(case) else ""
 
 
-def _longer(cases: Sequence[Joint], head: str, which: str) -> Column:
+def _longer(cases: Sequence[Joint], head: str, statistic: str) -> Column:
     """How many times longer than the same victims without a load took: ``3.21 ×``."""
 
-    def cell(one: Joint) -> str:
-        if one.load == "none":
+    def cell(case: Joint) -> str:
+        if case.load == "none":
             return ""
-        still, of = idle(cases, one), _SECONDS[which]
-        times = ratio(of(one), of(still) if still else None)
+        still, seconds = idle(cases, case), _SECONDS[statistic]
+        times = ratio(seconds(case), seconds(still) if still else None)
         return TOO_FEW if times is None else f"{digits(times, 3)} ×"
 
     return head, cell
 
 
-_PATTERN: Column = ("pattern", lambda one: one.pattern)
-_SIZE: Column = ("size", lambda one: size(one.message_bytes))
-_RANKS: Column = ("ranks", lambda one: f"{one.ranks:,}")
-_PAIRS: Column = ("pairs", lambda one: f"{one.pairs:,}")
+_PATTERN: Column = ("pattern", lambda case: case.pattern)
+_SIZE: Column = ("size", lambda case: size(case.message_bytes))
+_RANKS: Column = ("ranks", lambda case: f"{case.ranks:,}")
+_PAIRS: Column = ("pairs", lambda case: f"{case.pairs:,}")
 _LOAD: Column = ("load", load)
-_RATE = _millions("MB/s, sum", lambda one: one.bytes_per_s)
-_OVERLAP: Column = ("overlap", lambda one: "" if one.overlap is None else percent(one.overlap))
-_CLOCK: Column = ("clock", lambda one: one.clock)
+_RATE = _millions("MB/s, sum", lambda case: case.bytes_per_s)
+_OVERLAP: Column = ("overlap", lambda case: "" if case.overlap is None else percent(case.overlap))
+_CLOCK: Column = ("clock", lambda case: case.clock)
 _LOAD_SENDS: Column = (
     "load sends",
-    lambda one: f"{amount(one.load_bytes_per_s)}/s" if one.load_bytes_per_s else "",
+    lambda case: f"{amount(case.load_bytes_per_s)}/s" if case.load_bytes_per_s else "",
 )
 #: Within what the clock that all ranks share is right; empty without such a clock.
 _ERROR: Column = (
     "its error",
-    lambda one: duration(one.clock_error_s) if one.clock == "synchronised" else "",
+    lambda case: duration(case.clock_error_s) if case.clock == "synchronised" else "",
 )
 #: Every time of a case, in µs.
 _TIMES: tuple[Column, ...] = (
     _time("median", "median µs", microseconds),
-    ("interval µs", lambda one: f"{microseconds(one.low_s)} to {microseconds(one.high_s)}"),
-    *(_time(which, words=microseconds) for which in ("p90", "p99", "p99.9", "min", "max")),
+    ("interval µs", lambda case: f"{microseconds(case.low_s)} to {microseconds(case.high_s)}"),
+    *(_time(statistic, words=microseconds) for statistic in ("p90", "p99", "p99.9", "min", "max")),
 )
 _COUNTS: tuple[Column, ...] = (
-    ("samples", lambda one: f"{one.samples:,}"),
-    ("launches", lambda one: str(one.launches)),
+    ("samples", lambda case: f"{case.samples:,}"),
+    ("launches", lambda case: str(case.launches)),
 )
 
 
 def _table(
     cases: Iterable[Joint], *columns: Column, limit: doc.RowLimit | None = None, right: bool = False
 ) -> doc.Table:
-    rows = tuple(tuple(cell(one) for _, cell in columns) for one in cases)
+    rows = tuple(tuple(cell(case) for _, cell in columns) for case in cases)
     heads = tuple(doc.ColumnHead(head, right) for head, _ in columns)
     return doc.Table(heads, rows, limit=limit)
 
@@ -123,42 +126,45 @@ def _table(
 def together(judged: Judged) -> Iterator[doc.Section]:
     """Text has the ends of each; a page has every case, with plots."""
     cases = joint(judged.run)
-    found, loaded = of_pattern(cases, *COLLECTIVE_PATTERNS), of_pattern(cases, "loaded_latency")
+    collectives, loaded = (
+        of_pattern(cases, *COLLECTIVE_PATTERNS),
+        of_pattern(cases, "loaded_latency"),
+    )
     more = "and {count} more; the HTML report lists them"
     columns = (
         ("operation", _PATTERN[1]), _SIZE, _RANKS, _time("median"), _time("p99"), _OVERLAP, _CLOCK,
     )  # fmt: skip
-    most = doc.RowLimit(more, {doc.SCREEN: MOST_COLLECTIVES})
+    limit = doc.RowLimit(more, {doc.SCREEN: MOST_COLLECTIVES})
     title = "Collectives at most ranks; last exit - first start; by barrier: slowest rank"
-    told = _table(_most_ranks(found), *columns, limit=most)
-    yield doc.Section("", title, (told,), on=doc.SCREEN)
+    table = _table(_most_ranks(collectives), *columns, limit=limit)
+    yield doc.Section("", title, (table,), on=doc.SCREEN)
     times = (_time("median"), _time("p99"), _time("p99.9"))
     longer = (_longer(cases, "× median", "median"), _longer(cases, "× p99", "p99"))
     title = "Latency under load; half round trip, and times as long as idle"
-    told = _table(loaded, _LOAD, _SIZE, _PAIRS, *times, *longer)
-    yield doc.Section("", title, (told,), on=doc.SCREEN)
-    most = doc.RowLimit("and {count} more; the CSV report has them all", {doc.TRACKER: MOST_CASES})
+    table = _table(loaded, _LOAD, _SIZE, _PAIRS, *times, *longer)
+    yield doc.Section("", title, (table,), on=doc.SCREEN)
+    limit = doc.RowLimit("and {count} more; the CSV report has them all", {doc.TRACKER: MOST_CASES})
     of_all = (_PATTERN, _SIZE, _RANKS, _PAIRS, _LOAD, *times, _RATE, _OVERLAP, _CLOCK)
-    told = _table(cases, *of_all, limit=most)
-    yield doc.Section("together", "Many ranks together", (told,), on=doc.TRACKER)
-    drawn: list[Picture] = []
-    for ident, nav, title, said, some, make in (
+    table = _table(cases, *of_all, limit=limit)
+    yield doc.Section("together", "Many ranks together", (table,), on=doc.TRACKER)
+    pictures: list[Picture] = []
+    for ident, nav, title, intro, group, make in (
         ("load", "Load", "Latency under load", _OF_LOADS, loaded, _loaded),
         ("crowds", "Many pairs", "Many pairs at once", _OF_CROWDS, of_pattern(cases, *CROWDS),
          _crowd),
-        ("collectives", "Collectives", "Collectives", _OF_COLLECTIVES, found, _collective),
+        ("collectives", "Collectives", "Collectives", _OF_COLLECTIVES, collectives, _collective),
     ):  # fmt: skip
-        made = (doc.Deferred(partial(_operations, some, make, drawn)),) if some else ()
-        yield doc.Section(ident, title, made, nav=nav, intro=said, on=doc.PAGE)
+        blocks = (doc.Deferred(partial(_operations, group, make, pictures)),) if group else ()
+        yield doc.Section(ident, title, blocks, nav=nav, intro=intro, on=doc.PAGE)
 
 
 def _most_ranks(cases: Sequence[Joint]) -> list[Joint]:
     """Of each operation the smallest and the largest message at the most ranks."""
     ends: list[Joint] = []
     for group in grouped(cases, _operation).values():
-        most = max(one.ranks for one in group)
-        kept = [one for one in group if one.ranks == most]
-        ends += dict.fromkeys((kept[0], kept[-1]))
+        largest = max(case.ranks for case in group)
+        largest_cases = [case for case in group if case.ranks == largest]
+        ends += dict.fromkeys((largest_cases[0], largest_cases[-1]))
     return ends
 
 
@@ -167,15 +173,15 @@ def _operation(case: Joint) -> tuple[str | None, str]:
 
 
 def _operations(
-    cases: Sequence[Joint], make: Callable[[Sequence[Joint]], _Shown], drawn: list[Picture]
+    cases: Sequence[Joint], make: Callable[[Sequence[Joint]], _Shown], page_pictures: list[Picture]
 ) -> Iterator[doc.Fold]:
     """Each operation of each network; ``drawn`` are the page's plots of cases so far."""
     limit = doc.RowLimit("{count} more rows are in the CSV report.", {doc.PAGE: MOST_ROWS})
     for place, group in enumerate(grouped(cases, _operation).values()):
         pictures, columns = make(group)
-        plots = [one for one in pictures if one is not None]
-        fit = len(drawn) + len(plots) <= MOST_PLOTS
-        drawn += plots * fit
+        plots = [picture for picture in pictures if picture is not None]
+        fit = len(page_pictures) + len(plots) <= MOST_PLOTS
+        page_pictures += plots * fit
         blocks: tuple[doc.Block, ...] = (
             *([doc.Paragraph(_BIASED, kind="caution")] if any(map(is_biased, group)) else []),
             doc.drawn(plots) if fit else doc.Paragraph(_WITHOUT, kind="soft"),
@@ -190,18 +196,18 @@ _WITHOUT = f"Without plots: a page has at most {MOST_PLOTS}. The figures are all
 _SPAN = "last exit - first start, µs"
 
 
-def _ranks(one: Joint) -> str:
-    return f"{one.ranks:,} ranks"
+def _ranks(case: Joint) -> str:
+    return f"{case.ranks:,} ranks"
 
 
 def _collective(group: Sequence[Joint]) -> _Shown:
-    hides = (_OVERLAP,) if any(one.overlap is not None for one in group) else ()
-    late: Column = ("late starts", lambda one: f"{one.late_starts:,}")
+    hides = (_OVERLAP,) if any(case.overlap is not None for case in group) else ()
+    late: Column = ("late starts", lambda case: f"{case.late_starts:,}")
     over = partial(series.curves, y_label=_SPAN, figure=series.TIME)
-    few = series.few_sizes(group)
+    few_sizes = series.few_sizes(group)
     pictures = [
         over(group, "Time over message size", axis=series.SIZES, by=_ranks),
-        over(few, "Time over ranks", axis=series.RANKS, by=_SIZE[1]),
+        over(few_sizes, "Time over ranks", axis=series.RANKS, by=_SIZE[1]),
     ]
     if hides:
         title, label = "Overlap over message size", "% of the operation hidden"
@@ -212,41 +218,43 @@ def _collective(group: Sequence[Joint]) -> _Shown:
 
 
 def _crowd(group: Sequence[Joint]) -> _Shown:
-    window: Column = ("window", lambda one: f"{one.window:,}")
-    rate = _millions("M messages/s, sum", lambda one: one.messages_per_s)
+    window: Column = ("window", lambda case: f"{case.window:,}")
+    rate = _millions("M messages/s, sum", lambda case: case.messages_per_s)
     columns = (_SIZE, window, _PAIRS, _RANKS, *_TIMES, _RATE, rate, *_COUNTS)
     return _crowd_pictures(group), columns
 
 
 def _crowd_pictures(group: Sequence[Joint]) -> Iterator[Picture | None]:
-    few = series.few_sizes(group)
+    few_sizes = series.few_sizes(group)
     over = partial(series.curves, axis=series.PAIRS, by=_SIZE[1])
-    if group[0].pattern == "multi_latency" or not any(one.messages_per_s for one in group):
-        yield over(few, "Time over pairs at once", "µs", figure=series.TIME)
+    if group[0].pattern == "multi_latency" or not any(case.messages_per_s for case in group):
+        yield over(few_sizes, "Time over pairs at once", "µs", figure=series.TIME)
         return
-    sized = [one for one in few if one.message_bytes]
+    sized = [case for case in few_sizes if case.message_bytes]
     yield over(sized, "Bandwidth of all pairs", "MB/s, sum", figure=series.RATE)
-    said = "10⁶ messages/s, sum"
-    yield over(few, "Message rate of all pairs", said, figure=series.MESSAGES)
+    label = "10⁶ messages/s, sum"
+    yield over(few_sizes, "Message rate of all pairs", label, figure=series.MESSAGES)
     yield series.curves(
-        [one for one in group if one.message_bytes], "Bandwidth over message size", "MB/s, sum",
-        series.SIZES, series.RATE, lambda one: f"{one.pairs:,} pairs",
+        [case for case in group if case.message_bytes], "Bandwidth over message size", "MB/s, sum",
+        series.SIZES, series.RATE, lambda case: f"{case.pairs:,} pairs",
     )  # fmt: skip
 
 
 def _loaded(group: Sequence[Joint]) -> _Shown:
-    longer = (_longer(group, f"{which} ÷ idle", which) for which in ("median", "p99", "p99.9"))
+    longer = (
+        _longer(group, f"{statistic} ÷ idle", statistic) for statistic in ("median", "p99", "p99.9")
+    )
     victims: Column = ("victims", _PAIRS[1])
     columns = (_SIZE, victims, _RANKS, _LOAD, *_TIMES, *longer, _LOAD_SENDS, *_COUNTS)
-    largest = max((one.ranks, one.pairs) for one in group)
-    alike = [one for one in group if (one.ranks, one.pairs) == largest]
-    least = min(one.message_bytes for one in alike)
-    smallest = [one for one in alike if one.message_bytes == least]
-    same_size = [one for one in group if one.message_bytes == least]
+    largest = max((case.ranks, case.pairs) for case in group)
+    largest_cases = [case for case in group if (case.ranks, case.pairs) == largest]
+    least_bytes = min(case.message_bytes for case in largest_cases)
+    smallest = [case for case in largest_cases if case.message_bytes == least_bytes]
+    same_size = [case for case in group if case.message_bytes == least_bytes]
     over = partial(series.curves, y_label="half round trip, µs", figure=series.TIME, by=load)
     pictures = (
-        series.ladder(smallest, f"Idle and loaded, {size(least)}, {largest[1]:,} pairs"),
-        over(alike, "Median and p99 (tint) over message size", axis=series.SIZES),
-        over(same_size, f"Over active pairs, {size(least)}", axis=series.PAIRS),
+        series.ladder(smallest, f"Idle and loaded, {size(least_bytes)}, {largest[1]:,} pairs"),
+        over(largest_cases, "Median and p99 (tint) over message size", axis=series.SIZES),
+        over(same_size, f"Over active pairs, {size(least_bytes)}", axis=series.PAIRS),
     )
     return pictures, columns

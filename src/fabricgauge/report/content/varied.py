@@ -60,19 +60,19 @@ def records(varied: Varied, _setting: Setting) -> Records:
     """A row per size, and one with an empty size for all of a curve together."""
     rows = (
         (
-            one.factor, one.level, one.base, one.title, one.quantity,
-            int(one.quantity in LESS_IS_BETTER), each.message_bytes, *_known(each), each.blocks,
-            int(each.clear),
+            effect.factor, effect.level, effect.base, effect.title, effect.quantity,
+            int(effect.quantity in LESS_IS_BETTER), part.message_bytes, *_known(part), part.blocks,
+            int(part.clear),
         )
-        for one in varied.effects for each in (one.whole, *one.sizes)
+        for effect in varied.effects for part in (effect.whole, *effect.sizes)
     )  # fmt: skip
     return Records(COLUMNS, rows)
 
 
-def _known(one: Effect) -> Iterator[float | None]:
+def _known(effect: Effect) -> Iterator[float | None]:
     """Change, low, high and chance; None is not known."""
-    ends = (one.low, one.high) if math.isfinite(one.high) else (math.nan, math.nan)
-    figures = (one.change, *ends, one.chance)
+    ends = (effect.low, effect.high) if math.isfinite(effect.high) else (math.nan, math.nan)
+    figures = (effect.change, *ends, effect.chance)
     return (None if math.isnan(figure) else figure for figure in figures)
 
 
@@ -99,15 +99,15 @@ def _sections(varied: Varied) -> Iterator[doc.Section]:
     yield doc.Section("notes", "Before you believe it", (doc.Items(notes, limit=limit),))
     yield from layers.section(varied)
     yield _effects(varied)
-    said = "Each value against the first one, with its interval: all sizes together, and those"
-    said += " sizes whose change is least likely chance."
+    intro = "Each value against the first one, with its interval: all sizes together, and those"
+    intro += " sizes whose change is least likely chance."
     plots = (doc.drawn(sweeps_of(varied)),)
-    yield doc.Section("sweeps", "Over the values", plots, intro=said, on=doc.PAGE)
+    yield doc.Section("sweeps", "Over the values", plots, intro=intro, on=doc.PAGE)
     yield from _curves(varied)
     why = " docs/development/varying.md gives the reasons and the rate of false alarms."
-    said = f"{HOW} Confidence {percent(varied.confidence)}."
-    soft = doc.Paragraph(said, kind="soft", on=doc.TEXT)
-    yield doc.Section("how", "How to read this", (soft, doc.Paragraph(said + why, on=doc.PAGE)))
+    intro = f"{HOW} Confidence {percent(varied.confidence)}."
+    soft = doc.Paragraph(intro, kind="soft", on=doc.TEXT)
+    yield doc.Section("how", "How to read this", (soft, doc.Paragraph(intro + why, on=doc.PAGE)))
 
 
 def _effects(varied: Varied) -> doc.Section:
@@ -123,46 +123,52 @@ def _effects(varied: Varied) -> doc.Section:
     )  # fmt: skip
     rows = tuple(
         (
-            doc.Cell(one.title, link=f"curve-{number}"), one.factor, one.level, one.base,
-            doc.Cell(signed(one.whole.change), strong=one.whole.clear), interval(one.whole),
-            _spread(one), "–" if math.isnan(one.whole.chance) else f"{one.whole.chance:.3g}",
-            _crossings(one),
+            doc.Cell(effect.title, link=f"curve-{number}"), effect.factor, effect.level,
+            effect.base,
+            doc.Cell(signed(effect.whole.change), strong=effect.whole.clear),
+            interval(effect.whole),
+            _spread(effect),
+            "–" if math.isnan(effect.whole.chance) else f"{effect.whole.chance:.3g}",
+            _crossings(effect),
         )
-        for number, one in enumerate(varied.effects, 1)
+        for number, effect in enumerate(varied.effects, 1)
     )  # fmt: skip
     return doc.Section("curves", "Effects", (*ranked, doc.Table(columns, rows)))
 
 
-def _spread(of: CurveEffect) -> str:
+def _spread(curve_effect: CurveEffect) -> str:
     """From the least to the largest change over the sizes."""
-    known = [one.change for one in of.sizes if not math.isnan(one.change)]
-    return f"{signed(min(known))} … {signed(max(known))}" if known else "–"
+    changes = [effect.change for effect in curve_effect.sizes if not math.isnan(effect.change)]
+    return f"{signed(min(changes))} … {signed(max(changes))}" if changes else "–"
 
 
-def _crossings(of: CurveEffect) -> str:
+def _crossings(curve_effect: CurveEffect) -> str:
     """Between which sizes the better one becomes the worse, or nothing."""
-    return ", ".join(f"{size(one)} and {size(other)}" for one, other in of.crossovers)
+    return ", ".join(
+        f"{size(smaller)} and {size(larger)}" for smaller, larger in curve_effect.crossovers
+    )
 
 
 def _curves(varied: Varied) -> Iterator[doc.Section]:
     columns = doc.heads("size", ">change", ">interval", "said", ">blocks")
-    for number, one in enumerate(varied.effects, 1):
-        crossed = f"crossover between {_crossings(one)}"
+    for number, effect in enumerate(varied.effects, 1):
+        crossed = f"crossover between {_crossings(effect)}"
         rows = tuple(
             (
-                "all sizes" if each.message_bytes is None else size(each.message_bytes),
-                signed(each.change), interval(each),
-                compared(each, one.quantity) if each.clear else "may be chance", str(each.blocks),
+                "all sizes" if part.message_bytes is None else size(part.message_bytes),
+                signed(part.change), interval(part),
+                compared(part, effect.quantity) if part.clear else "may be chance",
+                str(part.blocks),
             )
-            for each in one.sizes
+            for part in effect.sizes
         )  # fmt: skip
         blocks = (
-            doc.drawn((over_sizes(one),) if number <= MOST_PLOTTED else ()),
-            *((doc.Paragraph(crossed, on=doc.TEXT),) if one.crossovers else ()),
+            doc.drawn((over_sizes(effect),) if number <= MOST_PLOTTED else ()),
+            *((doc.Paragraph(crossed, on=doc.TEXT),) if effect.crossovers else ()),
             doc.Table(columns, rows),
         )
-        title = f"{one.title}: {one.factor} {one.level} against {one.base}"
-        clear = any(each.clear for each in one.sizes)
+        title = f"{effect.title}: {effect.factor} {effect.level} against {effect.base}"
+        clear = any(part.clear for part in effect.sizes)
         yield doc.Section(f"curve-{number}", title, blocks, on=doc.ALL if clear else doc.PAGE)
 
 
@@ -171,18 +177,18 @@ KIND = Kind("varied", document, data, records)
 
 def headline(varied: Varied) -> str:
     """The finding in one sentence."""
-    names = " and ".join(one.name for one in varied.design.factors)
-    told = ""
-    clear = [(one, one.whole) for one in varied.effects if one.whole.clear]
+    names = " and ".join(factor.name for factor in varied.design.factors)
+    detail = ""
+    clear = [(effect, effect.whole) for effect in varied.effects if effect.whole.clear]
     largest = max(clear, key=lambda pair: abs(pair[1].change), default=None)
-    if found := _worst(varied) or largest:
-        of, effect = found
-        said = f"{of.factor} {of.level}: {compared(effect, of.quantity)} than {of.base}"
-        told = f": {said}, {of.title}"
-        told += "" if effect.message_bytes is None else f" {at(effect.message_bytes)}"
+    if candidate := _worst(varied) or largest:
+        curve_effect, effect = candidate
+        comparison = f"{compared(effect, curve_effect.quantity)} than {curve_effect.base}"
+        detail = f": {curve_effect.factor} {curve_effect.level}: {comparison}, {curve_effect.title}"
+        detail += "" if effect.message_bytes is None else f" {at(effect.message_bytes)}"
     return {
-        "worse": f"a level of {names} is worse than the first one{told}",
-        "different": f"{names} makes a difference{told}",
+        "worse": f"a level of {names} is worse than the first one{detail}",
+        "different": f"{names} makes a difference{detail}",
         "no difference": f"{names} makes no difference that could be seen",
         "undecided": f"whether {names} makes a difference was not decided",
     }[varied.finding]
@@ -190,9 +196,13 @@ def headline(varied: Varied) -> str:
 
 def _worst(varied: Varied) -> tuple[CurveEffect, Effect] | None:
     """What is surely worse than the first level: over a whole curve, or else at one size."""
-    found = [(one, each) for one in varied.effects for each in one.surely_worse(varied.tolerance)]
+    worse = [
+        (effect, part)
+        for effect in varied.effects
+        for part in effect.surely_worse(varied.tolerance)
+    ]
     return min(
-        found,
+        worse,
         key=lambda pair: (pair[1].message_bytes is not None, -abs(math.log1p(pair[1].change))),
         default=None,
     )
@@ -206,7 +216,7 @@ def compared(effect: Effect, quantity: Quantity) -> str:
 
 
 def design(varied: Varied) -> str:
-    one = varied.design
-    factors = "; ".join(f"{each.name}: {', '.join(each.levels)}" for each in one.factors)
-    arms = counted(len(one.arms), "arm")
-    return f"{factors}; {arms} in {one.blocks} blocks, order drawn with seed {one.seed}"
+    design_ = varied.design
+    factors = "; ".join(f"{factor.name}: {', '.join(factor.levels)}" for factor in design_.factors)
+    arms = counted(len(design_.arms), "arm")
+    return f"{factors}; {arms} in {design_.blocks} blocks, order drawn with seed {design_.seed}"

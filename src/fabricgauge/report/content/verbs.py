@@ -22,26 +22,30 @@ def connections(launch: Launch) -> Iterator[doc.Block]:
     """A table of what was made for each case; nothing over MPI."""
     rows = tuple(
         (
-            measured.case, str(one.rank), str(one.queue_pairs), duration(one.create_s),
-            duration(one.connect_s), amount(one.resident_bytes), amount(one.registered_bytes),
-            _within(one.register_s, one.register_bounds_s),
-            _within(one.release_s, one.release_bounds_s),
+            measured.case, str(connection.rank), str(connection.queue_pairs),
+            duration(connection.create_s),
+            duration(connection.connect_s), amount(connection.resident_bytes),
+            amount(connection.registered_bytes),
+            _within(connection.register_s, connection.register_bounds_s),
+            _within(connection.release_s, connection.release_bounds_s),
         )
-        for measured in launch.measurements for one in measured.connections
+        for measured in launch.measurements for connection in measured.connections
     )  # fmt: skip
     if not rows:
         return
     yield doc.Paragraph(_SAID)
     yield doc.Table(doc.heads(*_HEADS), rows)
-    made = [one for measured in launch.measurements for one in measured.connections]
-    most = max(made, key=lambda one: one.queue_pairs)
-    if most.queue_pairs >= ENOUGH_TO_DIVIDE:
-        yield from _at_scale(most)
+    made_connections = [
+        connection for measured in launch.measurements for connection in measured.connections
+    ]
+    largest = max(made_connections, key=lambda connection: connection.queue_pairs)
+    if largest.queue_pairs >= ENOUGH_TO_DIVIDE:
+        yield from _at_scale(largest)
 
 
 def _within(median_s: float, bounds_s: tuple[float, ...]) -> str:
-    between = f" ({' to '.join(map(duration, bounds_s))})" if bounds_s else ""
-    return f"{duration(median_s)}{between}"
+    bounds = f" ({' to '.join(map(duration, bounds_s))})" if bounds_s else ""
+    return f"{duration(median_s)}{bounds}"
 
 
 #: One queue pair grows a process by whole pages, or not at all.
@@ -59,15 +63,16 @@ _CLUSTERS = ((8, 16), (64, 128), (128, 1024))
 
 def _at_scale(measured: VerbsConnection) -> Iterator[doc.Block]:
     """What an adapter's queue pairs would be, and take, by what one took here; computed."""
-    each = measured.resident_bytes / measured.queue_pairs
+    pair_bytes = measured.resident_bytes / measured.queue_pairs
     yield doc.Paragraph(
         f"Computed: queue pairs of one adapter where all M ranks on each of N nodes talk to each"
-        f" other, and their memory by the {amount(round(each))} that each of"
+        f" other, and their memory by the {amount(round(pair_bytes))} that each of"
         f" {measured.queue_pairs:,} took of the process of rank {measured.rank} here. Queues of"
         " other lengths take more or less."
     )
     heads = doc.heads("transport", "queue pairs", *(f">M = {m:,}, N = {n:,}" for m, n in _CLUSTERS))
     yield doc.Table(heads, tuple(
-        (name, formula, *(f"{of(m, n):,}, {amount(round(of(m, n) * each))}" for m, n in _CLUSTERS))
-        for name, formula, of in TRANSPORTS
+        (name, formula, *(f"{count(m, n):,}, {amount(round(count(m, n) * pair_bytes))}"
+                          for m, n in _CLUSTERS))
+        for name, formula, count in TRANSPORTS
     ))  # fmt: skip

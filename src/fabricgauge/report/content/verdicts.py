@@ -11,7 +11,7 @@ from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, Verdi
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.conclusion import follow_on, next_steps, tally, worst_first
 from fabricgauge.report.interface import Records, Setting
-from fabricgauge.words.figures import of_unit, percent
+from fabricgauge.words.figures import percent, with_unit
 from fabricgauge.words.sentences import counted
 
 TONES: dict[Outcome, doc.Tone] = {
@@ -47,18 +47,18 @@ def badge(outcome: Outcome) -> doc.Cell:
 def to_do(judged: Judged) -> doc.Section:
     """Each remedy once, by the worst verdict that asks for it."""
     steps = next_steps(judged)
-    after = ", ".join(dict.fromkeys(one.rule for one in follow_on(judged)))
-    said = f"{AFTER} ({after})." if after else ""
+    consequences = ", ".join(dict.fromkeys(verdict.rule for verdict in follow_on(judged)))
+    remark = f"{AFTER} ({consequences})." if consequences else ""
     if not steps and judged.overall is not Outcome.PASS:
-        said = "Read the evidence in the HTML report; no rule names a remedy."
+        remark = "Read the evidence in the HTML report; no rule names a remedy."
     items = []
-    for one in steps:
-        cause = f". Likely cause: {one.cause}." if one.cause else ""
-        subject = doc.Cell(one.subject, strong=True)
-        items.append((badge(one.outcome), " ", subject, f": {one.remedy} ({one.rule}){cause}"))
+    for step in steps:
+        cause = f". Likely cause: {step.cause}." if step.cause else ""
+        subject = doc.Cell(step.subject, strong=True)
+        items.append((badge(step.outcome), " ", subject, f": {step.remedy} ({step.rule}){cause}"))
     blocks = (
         doc.Items(tuple(items), ordered=True),
-        *((doc.Paragraph(said, on=doc.ALL if steps else doc.SCREEN),) if said else ()),
+        *((doc.Paragraph(remark, on=doc.ALL if steps else doc.SCREEN),) if remark else ()),
     )
     return doc.Section("next", "What to do", blocks, nav="What to do", urgent=True)
 
@@ -72,20 +72,23 @@ def verdicts(judged: Judged, on: doc.Medium = doc.ALL) -> doc.Section:
     A page with thousands would take seconds to open: what does not fit is in the JSON report.
     """
     ordered = worst_first(judged.verdicts)
-    opened = "Worst first. Each opens to its figure, the threshold and where that comes from, and"
+    intro = (
+        "Worst first. Each opens to its figure, its threshold with the origin, and the evidence."
+    )
     heads = doc.heads("outcome", "rule", "subject", "figure", "threshold", "finding")
-    whole = tuple(_whole(judged, number, one) for number, one in enumerate(ordered, 1))
+    judgements = tuple(_whole(judged, number, verdict) for number, verdict in enumerate(ordered, 1))
     rows = tuple(
         (
-            badge(one.outcome), one.rule, one.subject, _figure(one.figure) if one.figure else "",
-            _limit(one.threshold) if one.threshold else "", one.summary,
+            badge(verdict.outcome), verdict.rule, verdict.subject,
+            _figure(verdict.figure) if verdict.figure else "",
+            _limit(verdict.threshold) if verdict.threshold else "", verdict.summary,
         )
-        for one in ordered
+        for verdict in ordered
     )  # fmt: skip
     blocks = (
         _brief(ordered), doc.Table(heads, rows, on=doc.TRACKER),
-        *_evidence(ordered), doc.Paragraph(f"{opened} the evidence.", on=doc.PAGE),
-        *doc.first(whole, MOST_WHOLE, "and {count} more; the JSON report has them all", doc.PAGE),
+        *_evidence(ordered), doc.Paragraph(intro, on=doc.PAGE),
+        *doc.first(judgements, MOST_WHOLE, "and {count} more; the JSON report has all", doc.PAGE),
     )  # fmt: skip
     title = f"Verdicts: {tally(ordered) or 'none'}"
     nothing = (doc.Paragraph("No rule was applied."),)
@@ -97,19 +100,24 @@ def _brief(ordered: tuple[Verdict, ...]) -> doc.Table:
 
     A skipped rule may still have named something: what has evidence needs a row of its own.
     """
-    skipped = sum(one.outcome is Outcome.SKIPPED for one in ordered)
+    skipped = sum(verdict.outcome is Outcome.SKIPPED for verdict in ordered)
     room = len(ordered) <= MOST_ROWS
-    shown = {Outcome.PASS: room, Outcome.SKIPPED: room and skipped <= MOST_SKIPPED}
+    own_row = {Outcome.PASS: room, Outcome.SKIPPED: room and skipped <= MOST_SKIPPED}
     rows, calm = [], dict[tuple[Outcome, VerdictSubject], list[Verdict]]()
-    for one in ordered:
-        named = one.outcome is Outcome.SKIPPED and bool(one.evidence)
-        if shown.get(one.outcome, True) or one.rule in TELLING or named:
-            rows.append((badge(one.outcome), one.rule, one.subject, one.summary))
+    for verdict in ordered:
+        named = verdict.outcome is Outcome.SKIPPED and bool(verdict.evidence)
+        if own_row.get(verdict.outcome, True) or verdict.rule in TELLING or named:
+            rows.append((badge(verdict.outcome), verdict.rule, verdict.subject, verdict.summary))
         else:
-            calm.setdefault((one.outcome, _shared(one.about)), []).append(one)
+            calm.setdefault((verdict.outcome, _shared(verdict.about)), []).append(verdict)
     rows += [
-        (badge(outcome), "", alike[0].subject, ", ".join(one.rule for one in alike))
-        for (outcome, _), alike in calm.items()
+        (
+            badge(outcome),
+            "",
+            calm_verdicts[0].subject,
+            ", ".join(verdict.rule for verdict in calm_verdicts),
+        )
+        for (outcome, _), calm_verdicts in calm.items()
     ]
     heads = doc.heads("=outcome", "rule", "subject", "what was found")
     return doc.Table(heads, tuple(rows), on=doc.SCREEN)
@@ -118,57 +126,59 @@ def _brief(ordered: tuple[Verdict, ...]) -> doc.Table:
 def _shared(about: VerdictSubject) -> VerdictSubject:
     """What verdicts in one row share: the nodes, whichever pattern showed it."""
     bare = msgspec.structs.replace(about, series="")
-    both = about.kind == "directions"
-    return msgspec.structs.replace(bare, variant="", program="") if both else bare
+    is_pair = about.kind == "directions"
+    return msgspec.structs.replace(bare, variant="", program="") if is_pair else bare
 
 
 def _figure(figure: Figure) -> str:
-    return of_unit(figure.value, figure.unit)
+    return with_unit(figure.value, figure.unit)
 
 
 def _limit(threshold: Threshold) -> str:
-    return f"{threshold.relation} {of_unit(threshold.value, threshold.unit)} ({threshold.origin})"
+    return f"{threshold.relation} {with_unit(threshold.value, threshold.unit)} ({threshold.origin})"
 
 
 def _evidence(ordered: tuple[Verdict, ...]) -> Iterator[doc.Judgement]:
     """The evidence of what is not well, in an issue tracker."""
     limit = doc.RowLimit("and {count} more", {doc.TRACKER: MOST_EVIDENCE})
-    for one in ordered:
-        if one.outcome not in CALM and one.evidence:
-            entry = doc.Entry("Evidence", (doc.Items(one.evidence, limit=limit),))
+    for verdict in ordered:
+        if verdict.outcome not in CALM and verdict.evidence:
+            entry = doc.Entry("Evidence", (doc.Items(verdict.evidence, limit=limit),))
             yield doc.Judgement(
-                one.outcome.value, TONES[one.outcome], one.rule, one.subject, "", (entry,),
+                verdict.outcome.value, TONES[verdict.outcome], verdict.rule, verdict.subject, "",
+                (entry,),
                 on=doc.TRACKER,
             )  # fmt: skip
 
 
-def reasons(one: Verdict | TableVerdict) -> Iterator[tuple[str, tuple[str, ...]]]:
+def reasons(verdict: Verdict | TableVerdict) -> Iterator[tuple[str, tuple[str, ...]]]:
     """What it rests on, its likely cause, and what to do, each with its label, where known."""
-    if isinstance(one, Verdict):
-        if one.figure:
-            yield "Figure", (f"{_figure(one.figure)}: {one.figure.what}",)
-        if one.threshold:
-            yield "Threshold", (_limit(one.threshold),)
-        yield "Evidence", one.evidence
-    if one.cause:
-        yield "Likely cause", (one.cause,)
-    if one.remedy:
-        yield "Remedy", (one.remedy,)
+    if isinstance(verdict, Verdict):
+        if verdict.figure:
+            yield "Figure", (f"{_figure(verdict.figure)}: {verdict.figure.what}",)
+        if verdict.threshold:
+            yield "Threshold", (_limit(verdict.threshold),)
+        yield "Evidence", verdict.evidence
+    if verdict.cause:
+        yield "Likely cause", (verdict.cause,)
+    if verdict.remedy:
+        yield "Remedy", (verdict.remedy,)
 
 
-def _whole(judged: Judged, number: int, one: Verdict) -> doc.Judgement:
+def _whole(judged: Judged, number: int, verdict: Verdict) -> doc.Judgement:
     entries = [
         doc.Entry(label, (
-            doc.Items(said) if label == "Evidence"
-            else doc.Paragraph(said[0], kind="remedy" if label == "Remedy" else "plain"),
+            doc.Items(texts) if label == "Evidence"
+            else doc.Paragraph(texts[0], kind="remedy" if label == "Remedy" else "plain"),
         ))
-        for label, said in reasons(one)
+        for label, texts in reasons(verdict)
     ]  # fmt: skip
-    rule = f"{one.rule}, rules {judged.rules_version}; described in docs/reference/rules.md"
+    rule = f"{verdict.rule}, rules {judged.rules_version}; described in docs/reference/rules.md"
     entries.append(doc.Entry("Rule", (doc.Paragraph(rule),)))
     return doc.Judgement(
-        one.outcome.value, TONES[one.outcome], one.rule, one.subject, one.summary, tuple(entries),
-        open=one.outcome not in CALM and number <= MOST_OPEN, ident=f"verdict-{number}",
+        verdict.outcome.value, TONES[verdict.outcome], verdict.rule, verdict.subject,
+        verdict.summary, tuple(entries),
+        open=verdict.outcome not in CALM and number <= MOST_OPEN, ident=f"verdict-{number}",
         on=doc.PAGE,
     )  # fmt: skip
 
@@ -185,23 +195,23 @@ def tables(judged: Judged) -> Iterator[doc.Section]:
     """
     if not several(judged):
         return
-    read = [one.source for one in judged.tables if one.line > 0]
+    read = [table.source for table in judged.tables if table.line > 0]
     bare = len(judged.tables) - len(read)
-    other = f", {counted(bare, 'file')} without one" if bare else ""
-    whole = f"{counted(len(read), 'table')} of {counted(len(set(read)), 'file')}"
+    files = f", {counted(bare, 'file')} without one" if bare else ""
+    counts = f"{counted(len(read), 'table')} of {counted(len(set(read)), 'file')}"
     rows = tuple(
         (
-            badge(one.outcome), one.where, one.network or "not stated",
-            "" if one.share is None else percent(one.share), one.rule, one.summary,
+            badge(table.outcome), table.where, table.network or "not stated",
+            "" if table.share is None else percent(table.share), table.rule, table.summary,
         )
-        for one in worst_first(judged.tables)
+        for table in worst_first(judged.tables)
     )  # fmt: skip
     heads = doc.heads("=outcome", "~where", "network", ">of ceiling", "rule", "what was found")
     limit = doc.RowLimit("and {count} more; `--format tables` writes them all", MOST_TABLES)
     table = doc.Table(heads, rows, limit=limit, filtered=True)
-    said = "Each table is judged by itself. SKIPPED: nothing in it can pass or fail."
-    title = f"{whole}{other}: {tally(judged.tables)}"
-    yield doc.Section("tables", title, (table,), nav="Each table", intro=said)
+    intro = "Each table is judged by itself. SKIPPED: nothing in it can pass or fail."
+    title = f"{counts}{files}: {tally(judged.tables)}"
+    yield doc.Section("tables", title, (table,), nav="Each table", intro=intro)
 
 
 TABLE_COLUMNS = (
@@ -214,11 +224,12 @@ def table_records(judged: Judged, _setting: Setting) -> Records:
     """Verdicts on tables for other programs: a row each."""
     rows = (
         (
-            one.outcome.value, one.source, one.line or None, one.suite, one.benchmark,
-            one.network or None, " ".join(one.hosts), one.share, one.rule, one.summary, one.cause,
-            one.remedy,
+            table.outcome.value, table.source, table.line or None, table.suite, table.benchmark,
+            table.network or None, " ".join(table.hosts), table.share, table.rule, table.summary,
+            table.cause,
+            table.remedy,
         )
-        for one in worst_first(judged.tables)
+        for table in worst_first(judged.tables)
     )  # fmt: skip
     return Records(TABLE_COLUMNS, rows)
 
@@ -231,8 +242,10 @@ def missing(judged: Judged) -> Iterator[doc.Section]:
     """What was not measured; on a page also which rules judged nothing."""
     more = "and {count} more; the HTML report lists all"
     limit = doc.RowLimit(more, {doc.SCREEN: MOST_OMISSIONS})
-    told = doc.Items(tuple(f"{what}: {why}" for what, why in unmeasured(judged)), limit=limit)
-    yield doc.Section("unmeasured", "Not measured", (told,), on=doc.TEXT)
+    items = doc.Items(
+        tuple(f"{subject}: {why}" for subject, why in unmeasured(judged)), limit=limit
+    )
+    yield doc.Section("unmeasured", "Not measured", (items,), on=doc.TEXT)
     table = doc.Table(doc.heads("what", "why"), omissions(judged))
     title = "Not measured, not judged"
     yield doc.Section("omissions", title, (table,), nav="Not measured", on=doc.PAGE)
@@ -240,8 +253,8 @@ def missing(judged: Judged) -> Iterator[doc.Section]:
 
 def omissions(judged: Judged) -> tuple[Omission, ...]:
     """Everything that a reader might take for measured or judged although it was not."""
-    skipped = (one for one in judged.verdicts if one.outcome is Outcome.SKIPPED)
-    rules = ((f"rule {one.rule} on {one.subject}", one.summary) for one in skipped)
+    skipped = (verdict for verdict in judged.verdicts if verdict.outcome is Outcome.SKIPPED)
+    rules = ((f"rule {verdict.rule} on {verdict.subject}", verdict.summary) for verdict in skipped)
     return (*unmeasured(judged), *rules)
 
 
@@ -261,8 +274,8 @@ def _of_run(judged: Judged) -> Iterator[Omission]:
     measured |= {launch.network for launch in run.launches if launch.imported}
     for network in fabric.networks:
         if network.name not in measured:
-            asked = f"; --network {network.name} measures it" if network.of_ports else ""
-            yield f"network {network.name}", f"no launch of the plan was pinned to it{asked}"
+            option = f"; --network {network.name} measures it" if network.of_ports else ""
+            yield f"network {network.name}", f"no launch of the plan was pinned to it{option}"
     for name, ceiling in judged.ceilings.items():
         if isinstance(ceiling, Skipped):
             yield f"the ceiling of {name}", ceiling.reason
@@ -271,16 +284,16 @@ def _of_run(judged: Judged) -> Iterator[Omission]:
 def _of_launches(judged: Judged) -> Iterator[Omission]:
     for planned in judged.run.plan.launches:
         name, cases = f"launch {planned.number}", [case.name for case in planned.cases]
-        done = [launch for launch in judged.run.launches if launch.number == planned.number]
-        if not done:
+        launches = [launch for launch in judged.run.launches if launch.number == planned.number]
+        if not launches:
             yield name, "it was never started"
             continue
-        sound = {one.case for launch in done for one in launch.completed}
-        for launch in done:
+        sound = {case.case for launch in launches for case in launch.completed}
+        for launch in launches:
             # What broke in an attempt is made up for where another one has measured all.
-            forgiven = sound.issuperset(cases) and launch is not done[-1]
+            forgiven = sound.issuperset(cases) and launch is not launches[-1]
             yield from _of_ended(launch, sound, forgiven)
-        measured = {one.case for launch in done for one in launch.measurements}
+        measured = {measurement.case for launch in launches for measurement in launch.measurements}
         missing = [case for case in cases if case not in measured]
         if missing:
             why = f"{len(missing)} of {len(cases)} planned cases left no record"
@@ -294,15 +307,17 @@ def _of_ended(launch: Launch, sound: set[str], forgiven: bool) -> Iterator[Omiss
         status = launch.ended.message or f"ended with status {launch.ended.status}"
         yield f"{name} did not end well", status
     reasons: dict[str, list[str]] = {}
-    for one in launch.measurements:
-        if one.status != "ok" and one.case not in sound:
-            reasons.setdefault(f"{one.status}: {one.reason}", []).append(one.case)
+    for measurement in launch.measurements:
+        if measurement.status != "ok" and measurement.case not in sound:
+            reasons.setdefault(f"{measurement.status}: {measurement.reason}", []).append(
+                measurement.case
+            )
     yield from ((f"{name}: {_some(cases)}", reason) for reason, cases in reasons.items())
     if launch.not_understood:
-        what = f"{name}: {len(launch.not_understood)} lines of output"
-        yield what, f"not understood, the first reads: {launch.not_understood[0]}"
+        subject = f"{name}: {len(launch.not_understood)} lines of output"
+        yield subject, f"not understood, the first reads: {launch.not_understood[0]}"
 
 
 def _some(names: list[str]) -> str:
-    shown = ", ".join(names[:3])
-    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown
+    shown_names = ", ".join(names[:3])
+    return f"{shown_names} and {len(names) - 3} more" if len(names) > 3 else shown_names

@@ -39,7 +39,7 @@ def _plain(value: object) -> object:
 
 def text(lines: str, _setting: Setting) -> str:
     """Text with its tabs; whatever else a terminal could obey is spelled out."""
-    return "\n".join("\t".join(map(visible, one.split("\t"))) for one in lines.split("\n"))
+    return "\n".join("\t".join(map(visible, line.split("\t"))) for line in lines.split("\n"))
 
 
 def table(records: Records, _setting: Setting) -> str:
@@ -48,7 +48,7 @@ def table(records: Records, _setting: Setting) -> str:
     writer = csv.writer(page, lineterminator="\n")
     writer.writerow(records.columns)
     for row in records.rows:
-        writer.writerow([cell(one) for one in row])
+        writer.writerow([cell(value) for value in row])
     return page.getvalue()
 
 

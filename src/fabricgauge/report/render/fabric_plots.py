@@ -48,14 +48,14 @@ def heat_plot(heat: HeatMap) -> Any:
         x_range=models.Range1d(start=-margin, end=cells, bounds=bounds),
         y_range=models.Range1d(start=cells, end=-margin, bounds=bounds),
     )  # fmt: skip
-    coded, shown = _colours(heat)
+    coded, value_colours = _colours(heat)
     _image(plot, heat.whole, len(heat.whole) * heat.joined, coded, "whole")
     if heat.whole is not heat.cells:
         _image(plot, heat.cells[:1, :1], cells, coded, "cells").visible = False
     _boundaries(plot, heat, cells)
     _marks(plot, heat, -margin / 2)
     bar = models.ColorBar(
-        color_mapper=shown, width=12, margin=0, padding=4,
+        color_mapper=value_colours, width=12, margin=0, padding=4,
         major_label_text_color=SOFT, background_fill_color=None,
         ticker=models.BasicTicker(desired_num_ticks=6),
         formatter=models.NumeralTickFormatter(format="0,0.[000]"),
@@ -80,7 +80,7 @@ def facts(heat: HeatMap) -> dict[str, Any]:
         "cells": base64.b64encode(packed).decode(), "each": heat.joined,
         "labels": heat.labels, "best": heat.best, "step": heat.step, "unit": heat.unit,
         "typical": heat.typical, "worst": heat.block > 1, "whole": len(heat.whole),
-        "groups": [(one.name, one.last) for one in heat.groups],
+        "groups": [(group.name, group.last) for group in heat.groups],
     }  # fmt: skip
 
 
@@ -93,11 +93,11 @@ def _colours(heat: HeatMap) -> tuple[Any, Any]:
         palette=[HEAT[0]] * padding + list(STEEP), low=1, high=last, low_color=UNMEASURED
     )
     rising = heat.step > 0
-    shown = models.LinearColorMapper(
+    value_colours = models.LinearColorMapper(
         palette=list(STEEP if rising else reversed(STEEP)),
         low=min(heat.good, heat.bad), high=max(heat.good, heat.bad),
     )  # fmt: skip
-    return coded, shown
+    return coded, value_colours
 
 
 def _image(plot: Any, codes: Any, side: int, mapper: Any, name: str) -> Any:
@@ -109,7 +109,7 @@ def _image(plot: Any, codes: Any, side: int, mapper: Any, name: str) -> Any:
 
 
 def _boundaries(plot: Any, heat: HeatMap, cells: int) -> None:
-    ends = [one.first for one in heat.groups[1:]]
+    ends = [group.first for group in heat.groups[1:]]
     if 0 < len(ends) <= min(MOST_BOUNDARIES, heat.nodes // 2):
         zeros, sides = [0] * len(ends), [cells] * len(ends)
         plot.segment(ends, zeros, ends, sides, color=SOFT, line_width=1)
@@ -129,11 +129,11 @@ def _name_axes(plot: Any, heat: HeatMap) -> None:
     if len(heat.labels) <= MOST_NAMES:
         named = {place + 0.5: label for place, label in enumerate(heat.labels)}
     elif 0 < len(heat.groups) <= MOST_GROUP_NAMES:
-        named = {(one.first + one.last) / 2: one.name for one in heat.groups}
+        named = {(group.first + group.last) / 2: group.name for group in heat.groups}
     else:
-        every = -(-len(heat.labels) // MOST_GROUP_NAMES)
-        kept = range(0, len(heat.labels), every)
-        named = {place + 0.5: heat.labels[place] for place in kept}
+        step = -(-len(heat.labels) // MOST_GROUP_NAMES)
+        places = range(0, len(heat.labels), step)
+        named = {place + 0.5: heat.labels[place] for place in places}
     short = {place: shortened(name, LONGEST_NAME) for place, name in named.items()}
     for axis in (plot.xaxis, plot.yaxis):
         axis.ticker = models.FixedTicker(ticks=sorted(named))
@@ -149,17 +149,17 @@ def spectrum_plot(histogram: Histogram) -> Any:
         "left": histogram.edges, "right": histogram.edges[1:], "count": histogram.counts,
         "said": histogram.said,
     }  # fmt: skip
-    bars = {name: [every[place] for place in filled] for name, every in columns.items()}
+    bars = {name: [column[place] for place in filled] for name, column in columns.items()}
     plot = framed(
         SPECTRUM_HEIGHT_PX, histogram.unit, "directed pairs", min_border_right=12,
         y_axis_type="log", y_range=models.Range1d(start=0.7, end=1.6 * max(histogram.counts)),
     )  # fmt: skip
-    drawn = plot.quad(
+    bars_drawn = plot.quad(
         left="left", right="right", top="count", bottom=0.7, line_color=None,
         fill_color=SERIES[0], source=models.ColumnDataSource(bars),
     )  # fmt: skip
     tips = [("", "@said"), ("directed pairs", "@count{0,0}")]
-    plot.add_tools(models.HoverTool(renderers=[drawn], tooltips=tips))
+    plot.add_tools(models.HoverTool(renderers=[bars_drawn], tooltips=tips))
     for peak in histogram.peaks:
         plot.add_layout(models.Span(
             location=peak, dimension="height", line_color=LIMIT, line_dash="dashed"
@@ -171,8 +171,8 @@ def spectrum_plot(histogram: Histogram) -> Any:
     return plot
 
 
-def _counts_to(most: int) -> list[int]:
+def _counts_to(largest: int) -> list[int]:
     """Return 1, 2, 5, 10, 20 … up to the largest count: whole numbers, none twice."""
-    decades = range(len(str(most)))
+    decades = range(len(str(largest)))
     steps = (mantissa * 10**decade for decade in decades for mantissa in (1, 2, 5))
-    return [step for step in steps if step <= most]
+    return [step for step in steps if step <= largest]

@@ -24,26 +24,28 @@ if TYPE_CHECKING:
 
 def render(document: doc.Report, setting: Setting) -> str:
     """The template filled with the document, its plots, the style and the scripts."""
-    shown = doc.shown_on(document, doc.PAGE)
+    page = doc.shown_on(document, doc.PAGE)
     plots = _Plots()
     templates = _environment(plots)
     parts = templates.get_template("parts.html.j2").module
     # Sections come first: only then is known which plots there are.
-    sections = [str(parts.section(one)) for one in shown.sections]
+    sections = [str(parts.section(section)) for section in page.sections]
     scripts = []
     if plots.drawn:
         from fabricgauge.report.render.plots import library
 
         scripts = [library(), _source(templates, "boot.js")]
-    if any('<table class="filtered">' in one for one in sections):
+    if any('<table class="filtered">' in section for section in sections):
         scripts.append(_source(templates, "filter.js"))
-    if any('<pre class="lines">' in one or '<section id="next"' in one for one in sections):
+    if any(
+        '<pre class="lines">' in section or '<section id="next"' in section for section in sections
+    ):
         scripts.append(_source(templates, "copy.js"))
-    digests = (hashlib.sha256(one.encode()).digest() for one in scripts)
-    hashes = [f"sha256-{base64.b64encode(one).decode()}" for one in digests]
-    about = " · ".join(one for one in (shown.about, setting.printed) if one)
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    hashes = [f"sha256-{base64.b64encode(digest).decode()}" for digest in digests]
+    about = " · ".join(part for part in (page.about, setting.printed) if part)
     filled: str = templates.get_template("page.html.j2").render(
-        document=shown, about=about, page_head=_css_string(about),
+        document=page, about=about, page_head=_css_string(about),
         sections=sections, style=_source(templates, "style.css"),
         scripts=scripts, hashes=hashes, plots=_embedded(plots.drawn),
     )  # fmt: skip
@@ -69,16 +71,16 @@ def _environment(plots: _Plots) -> Any:
     """Templates that escape, and show what has no glyph."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("fabricgauge.report.render"), autoescape=True,
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )  # fmt: skip
-    made.filters.update(
+    environment.filters.update(
         kind=lambda value: type(value).__name__, parts=doc.parts_of, target=plots.target,
         prose=_prose, printed=lambda section: doc.PAPER in section.on,
     )  # fmt: skip
-    return made
+    return environment
 
 
 def _prose(text: str) -> Any:
@@ -86,26 +88,26 @@ def _prose(text: str) -> Any:
     from markupsafe import Markup
 
     parts = (
-        Markup("<code>{}</code>" if place % 2 else "{}").format(one)  # noqa: S704
-        for place, one in enumerate(COMMAND.split(visible(text)))
+        Markup("<code>{}</code>" if place % 2 else "{}").format(part)  # noqa: S704
+        for place, part in enumerate(COMMAND.split(visible(text)))
     )
     return Markup().join(parts)
 
 
 def _css_string(text: str) -> str:
     """Text for a style sheet: whatever is no plain sign is escaped, so that nothing ends it."""
-    return f'"{_NOT_PLAIN.sub(lambda one: f"{chr(92)}{ord(one[0]):x} ", visible(text))}"'
+    return f'"{_NOT_PLAIN.sub(lambda match: f"{chr(92)}{ord(match[0]):x} ", visible(text))}"'
 
 
 def _source(templates: Any, name: str) -> str:
     return str(templates.loader.get_source(templates, name)[0])
 
 
-def _embedded(drawn: list[dict[str, Any]]) -> str:
+def _embedded(plots: list[dict[str, Any]]) -> str:
     """JSON for a data block: no character in it can end the block or begin a tag."""
-    if not drawn:
+    if not plots:
         return ""
     from fabricgauge.report.render.palette import DARK
 
-    text = json.dumps({"plots": drawn, "dark": DARK}, separators=(",", ":"))
+    text = json.dumps({"plots": plots, "dark": DARK}, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

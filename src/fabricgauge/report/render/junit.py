@@ -13,7 +13,7 @@ _UNWRITABLE = re.compile("[\ufffe\uffff]")
 
 def render(suite: TestSuite, _setting: Setting) -> str:
     """One ``testsuite`` in ``testsuites``; names that occur again are numbered."""
-    counts = Counter(one.element for one in suite.cases)
+    counts = Counter(case.element for case in suite.cases)
     numbers = {
         "tests": str(len(suite.cases)), "failures": str(counts["failure"]),
         "errors": str(counts["error"]), "skipped": str(counts["skipped"]),
@@ -27,29 +27,29 @@ def render(suite: TestSuite, _setting: Setting) -> str:
     properties = ET.SubElement(element, "properties")
     for name, value in suite.properties.items():
         ET.SubElement(properties, "property", {"name": name, "value": _text(value)})
-    seen: Counter[tuple[str, str]] = Counter()
+    occurrences: Counter[tuple[str, str]] = Counter()
     for case in suite.cases:
         place, name = _text(case.place), _text(case.name)
-        seen[place, name] += 1
-        again = f" ({seen[place, name]})" if seen[place, name] > 1 else ""
-        _add_case(element, case, {"classname": place, "name": name + again})
+        occurrences[place, name] += 1
+        number = f" ({occurrences[place, name]})" if occurrences[place, name] > 1 else ""
+        _add_case(element, case, {"classname": place, "name": name + number})
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "unicode") + "\n"
 
 
-def _add_case(suite: ET.Element, one: TestCase, named: dict[str, str]) -> None:
-    timed = {"time": "0"} if one.told else {}
+def _add_case(suite: ET.Element, test_case: TestCase, named: dict[str, str]) -> None:
+    timed = {"time": "0"} if test_case.told else {}
     case = ET.SubElement(suite, "testcase", {**named, **timed})
-    if one.id:
+    if test_case.id:
         properties = ET.SubElement(case, "properties")
-        ET.SubElement(properties, "property", {"name": "id", "value": _text(one.id)})
-    told = "\n".join(map(_text, one.told))
-    if not one.element:
-        ET.SubElement(case, "system-out").text = told
+        ET.SubElement(properties, "property", {"name": "id", "value": _text(test_case.id)})
+    text = "\n".join(map(_text, test_case.told))
+    if not test_case.element:
+        ET.SubElement(case, "system-out").text = text
         return
-    kind = {"type": one.kind} if one.kind else {}
-    found = ET.SubElement(case, one.element, {"message": _text(one.message), **kind})
-    found.text = told or None
+    kind = {"type": test_case.kind} if test_case.kind else {}
+    outcome = ET.SubElement(case, test_case.element, {"message": _text(test_case.message), **kind})
+    outcome.text = text or None
 
 
 def _text(text: str) -> str:

@@ -67,14 +67,14 @@ def _ours(layout: Layout, suite: str) -> Iterator[str]:
     """Who measured, and the verdict: comment lines."""
     yield f"# {_OURS}measured by fabricgauge {visible(layout.version)}, not by {suite}"
     yield f"# {_OURS}only the layout is theirs; medians over all launches, MB = 10^6 bytes"
-    yield from (f"# {_OURS}{visible(one)}" for one in layout.remarks)
+    yield from (f"# {_OURS}{visible(remark)}" for remark in layout.remarks)
 
 
 def printed(values: Sequence[float]) -> list[str]:
     """A column of figures with as many decimals in each: a reader takes fewer for a cut row."""
-    least = min((abs(value) for value in values if value), default=1.0)
+    smallest = min((abs(value) for value in values if value), default=1.0)
     decimals = _DECIMALS
-    while decimals < 12 and least < 10 ** (_DIGITS - 1 - decimals):
+    while decimals < 12 and smallest < 10 ** (_DIGITS - 1 - decimals):
         decimals += 1
     return [f"{value:.{decimals}f}" for value in values]
 
@@ -82,27 +82,29 @@ def printed(values: Sequence[float]) -> list[str]:
 def osu(layout: Layout, _setting: Setting) -> str:
     """Blocks with an empty line between: what it is, then one table per curve."""
     tables = [
-        "\n".join(_osu_table(where, curve))
-        for where, curve in layout.curves
+        "\n".join(_osu_table(place, curve))
+        for place, curve in layout.curves
         if curve.pattern in _OSU_TITLES
     ]
     head = "\n".join(_ours(layout, "the OSU Micro-Benchmarks"))
     return "\n\n".join([head, *(tables or [f"# {_OURS}{NOTHING}"])]) + "\n"
 
 
-def _osu_table(where: str, curve: Curve) -> Iterator[str]:
+def _osu_table(place: str, curve: Curve) -> Iterator[str]:
     """Sizes with µs, or with MB/s where payload flowed."""
-    yield f"# {_OURS}{visible(where)}"
+    yield f"# {_OURS}{visible(place)}"
     yield f"# OSU {_OSU_TITLES[curve.pattern]} v{_OSU_VERSION}"
     if curve.pattern in ONE_SIDED_PATTERNS:
         yield from _OSU_WINDOW
     if curve.pattern in LATENCY_PATTERNS:
         yield "# Size          Latency (us)"
-        figures = {one.message_bytes: one.time.value * 1e6 for one in curve.points}
+        figures = {point.message_bytes: point.time.value * 1e6 for point in curve.points}
     else:
         yield "# Size      Bandwidth (MB/s)"
         figures = {
-            one.message_bytes: one.bandwidth.value / 1e6 for one in curve.points if one.bandwidth
+            point.message_bytes: point.bandwidth.value / 1e6
+            for point in curve.points
+            if point.bandwidth
         }
     for message_bytes, value in zip(figures, printed(list(figures.values())), strict=True):
         yield f"{message_bytes:<10d}{value:>20s}"
@@ -110,7 +112,7 @@ def _osu_table(where: str, curve: Curve) -> Iterator[str]:
 
 def imb(layout: Layout, _setting: Setting) -> str:
     """One head per part of the suite, followed by its tables."""
-    curves = [one for one in layout.curves if one[1].pattern in _BENCHMARKS]
+    curves = [entry for entry in layout.curves if entry[1].pattern in _BENCHMARKS]
     parts = dict.fromkeys(_BENCHMARKS[curve.pattern][0] for _, curve in curves) or {"MPI-1": None}
     return "\n".join(chain.from_iterable(_part(layout, part, curves) for part in parts)) + "\n"
 
@@ -120,24 +122,31 @@ def _part(layout: Layout, part: str, curves: list[tuple[str, Curve]]) -> Iterato
     yield from (rule, f"#    Intel(R) MPI Benchmarks {_IMB_VERSION}, {part} part", rule)
     yield from _ours(layout, "the Intel(R) MPI Benchmarks")
     yield "" if curves else f"# {_OURS}{NOTHING}"
-    for where, curve in curves:
+    for place, curve in curves:
         if _BENCHMARKS[curve.pattern][0] == part:
-            yield from _imb_table(where, curve)
+            yield from _imb_table(place, curve)
     yield from ("", _LAST_LINE, "")
 
 
-def _imb_table(where: str, curve: Curve) -> Iterator[str]:
+def _imb_table(place: str, curve: Curve) -> Iterator[str]:
     _, name, mode, columns = _BENCHMARKS[curve.pattern]
-    yield f"# {_OURS}{visible(where)}"
+    yield f"# {_OURS}{visible(place)}"
     yield from (_RULER, f"# Benchmarking {name} ", "# #processes = 2 ", _RULER)
     if mode:
         yield from ("#", f"#    MODE: {mode} ", "#")
-    points = [(one, found) for one in curve.points if (found := _figures(curve.pattern, one))]
-    first, second = printed([one for _, (one, _) in points]), [one for _, (_, one) in points]
-    others = [f"{one:.0f}" for one in second] if columns is _STREAMED else printed(second)
+    points = [
+        (point, figures) for point in curve.points if (figures := _figures(curve.pattern, point))
+    ]
+    first, second = (
+        printed([figure for _, (figure, _) in points]),
+        [figure for _, (_, figure) in points],
+    )
+    second_column = (
+        [f"{figure:.0f}" for figure in second] if columns is _STREAMED else printed(second)
+    )
     rows = (
         (str(point.message_bytes), str(point.time.samples), *figures)
-        for (point, _), *figures in zip(points, first, others, strict=True)
+        for (point, _), *figures in zip(points, first, second_column, strict=True)
     )
     for cells in (("#bytes", "#repetitions", *columns), *rows):
         yield " ".join(f"{cell:>{width}s}" for cell, width in zip(cells, _WIDTHS, strict=True))

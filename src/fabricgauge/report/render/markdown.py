@@ -78,8 +78,8 @@ def _block(block: doc.Block) -> Iterator[str]:
 
 
 def _finding(finding: doc.Judgement) -> Iterator[str]:
-    said = (inert(one) for one in (finding.mark, finding.subject, finding.summary) if one)
-    yield f"**{inert(finding.word)}** {': '.join(said)}"
+    parts = (inert(part) for part in (finding.mark, finding.subject, finding.summary) if part)
+    yield f"**{inert(finding.word)}** {': '.join(parts)}"
     for entry in finding.entries:
         only = entry.blocks[0]
         if len(entry.blocks) == 1 and isinstance(only, doc.Paragraph):
@@ -90,17 +90,17 @@ def _finding(finding: doc.Judgement) -> Iterator[str]:
 
 
 def _table(table: doc.Table) -> str:
-    heads = [inert(one.head.replace("\n", ": ")) for one in table.columns]
-    rules = ["--:" if one.right else "---" for one in table.columns]
+    heads = [inert(column.head.replace("\n", ": ")) for column in table.columns]
+    rules = ["--:" if column.right else "---" for column in table.columns]
     rows = ([_said(cell) for cell in row] for row in table.rows)
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rules, *rows))
 
 
-def _said(said: doc.Said) -> str:
-    if not isinstance(said, doc.Cell):
-        return inert(said)
-    text = inert(said.text)
-    strong = said.strong or said.tone in _ALARMING
+def _said(content: doc.Said) -> str:
+    if not isinstance(content, doc.Cell):
+        return inert(content)
+    text = inert(content.text)
+    strong = content.strong or content.tone in _ALARMING
     return f"**{text}**" if strong and text else text
 
 
@@ -109,7 +109,7 @@ def inert(text: str) -> str:
     parts = []
     for place, part in enumerate(COMMAND.split(visible(text))):
         words = part.split(" ")
-        plain = (_word(one, first=not place and not at) for at, one in enumerate(words))
+        plain = (_word(word, first=not place and not index) for index, word in enumerate(words))
         parts.append(code(part) if place % 2 else " ".join(plain))
     return "".join(parts)
 

@@ -21,7 +21,7 @@ _HEAT_ANCHORS = ("#fef9dd", "#f7cf63", "#df7f2c", "#a02e4e", "#3a1048")
 
 
 def _heat() -> tuple[str, ...]:
-    anchors = [[int(one[i : i + 2], 16) for i in (1, 3, 5)] for one in _HEAT_ANCHORS]
+    anchors = [[int(anchor[i : i + 2], 16) for i in (1, 3, 5)] for anchor in _HEAT_ANCHORS]
     ramp = []
     for step in range(HEAT_STEPS):
         place = step * (len(anchors) - 1) / (HEAT_STEPS - 1)

@@ -44,29 +44,29 @@ def document(plot: Any, target: str) -> dict[str, Any]:
 def _renumbered(value: Any, names: dict[str, str]) -> Any:
     """Bokeh numbers models through the life of a process; equal reports must be equal."""
     if isinstance(value, (list, tuple)):
-        return [_renumbered(one, names) for one in value]
+        return [_renumbered(item, names) for item in value]
     if isinstance(value, dict):
         return {
-            key: names.setdefault(one, f"m{len(names)}")
-            if key == "id" and isinstance(one, str)
-            else _renumbered(one, names)
-            for key, one in value.items()
+            key: names.setdefault(item, f"m{len(names)}")
+            if key == "id" and isinstance(item, str)
+            else _renumbered(item, names)
+            for key, item in value.items()
         }
     return value
 
 
-def framed(height_px: int, x_label: str, y_label: str, **also: Any) -> Any:
+def framed(height_px: int, x_label: str, y_label: str, **options: Any) -> Any:
     """An empty plot as wide as its place on the page."""
     return figure(
         height=height_px, sizing_mode="stretch_width", toolbar_location="above",
         tools="pan,box_zoom,wheel_zoom,reset,save", output_backend="canvas",
-        x_axis_label=x_label, y_axis_label=y_label, **also,
+        x_axis_label=x_label, y_axis_label=y_label, **options,
     )  # fmt: skip
 
 
 def curve_plot(picture: Picture) -> Any:
     """Curves with intervals, tails and limits, and a legend that hides and shows them."""
-    ends = [mark.x for one in picture.series for mark in one.marks]
+    ends = [mark.x for series in picture.series for mark in series.marks]
     plot = framed(
         HEIGHT_PX, picture.x_label, picture.y_label, min_border_right=12,
         y_axis_type="log" if picture.log else "linear", y_range=_y_range(picture),
@@ -78,11 +78,13 @@ def curve_plot(picture: Picture) -> Any:
             models.BoxAnnotation(bottom=low, top=high, fill_color=FLOOR, fill_alpha=0.12)
         )
     items = [_draw_line(plot, line) for line in picture.lines]
-    drawn = [_draw_series(plot, series, place) for place, series in enumerate(picture.series)]
-    points = [item.renderers[-1] for item in drawn]
+    legend_items = [
+        _draw_series(plot, series, place) for place, series in enumerate(picture.series)
+    ]
+    points = [item.renderers[-1] for item in legend_items]
     tips = [("", "@curve"), (picture.x_label, "@place"), *TOOLTIPS]
     plot.add_tools(models.HoverTool(renderers=points, tooltips=tips))
-    items += drawn
+    items += legend_items
     columns = 1 if any(len(item.label.value) > LONG_LABEL for item in items) else 2
     legend = models.Legend(
         items=items[::-1], orientation="horizontal", ncols=columns, click_policy="hide",
@@ -97,9 +99,9 @@ def curve_plot(picture: Picture) -> Any:
 def _draw_line(plot: Any, line: Line) -> Any:
     flat = len(set(line.y)) == 1
     colour = LIMIT if line.is_ceiling else FLOOR
-    drawn = plot.line(line.x, line.y, color=colour, line_width=1.6,
+    stroke = plot.line(line.x, line.y, color=colour, line_width=1.6,
                       line_dash="dashed" if flat else "dotdash")  # fmt: skip
-    return models.LegendItem(label={"value": line.label}, renderers=[drawn])
+    return models.LegendItem(label={"value": line.label}, renderers=[stroke])
 
 
 def _draw_series(plot: Any, series: PlotCurve, place: int) -> Any:
@@ -109,10 +111,10 @@ def _draw_series(plot: Any, series: PlotCurve, place: int) -> Any:
     tailed = None not in columns["tail"]
     tail, curve = columns["tail" if tailed else "y"], [series.label] * len(series.marks)
     source = models.ColumnDataSource({**columns, "tail": tail, "curve": curve})
-    drawn = []
+    strokes = []
     if tailed:
-        drawn.append(plot.varea(x="x", y1="y", y2="tail", source=source, color=colour, alpha=0.1))
-    drawn.append(plot.line("x", "y", source=source, color=colour, line_width=1.8))
+        strokes.append(plot.varea(x="x", y1="y", y2="tail", source=source, color=colour, alpha=0.1))
+    strokes.append(plot.line("x", "y", source=source, color=colour, line_width=1.8))
     points = plot.scatter(
         "x", "y", source=source, color=colour, fill_alpha="fill", marker=marker, size=6
     )
@@ -120,12 +122,12 @@ def _draw_series(plot: Any, series: PlotCurve, place: int) -> Any:
     whisker = models.Whisker(source=source, base="x", lower="low", upper="high",
                              line_color=colour, upper_head=head, lower_head=head)  # fmt: skip
     plot.add_layout(whisker)
-    return models.LegendItem(label={"value": series.label}, renderers=[*drawn, points])
+    return models.LegendItem(label={"value": series.label}, renderers=[*strokes, points])
 
 
 def _y_range(picture: Picture) -> Any:
-    marks = [mark for one in picture.series for mark in one.marks]
-    values = [y for one in marks for y in (one.low, one.high, one.tail) if y is not None]
+    marks = [mark for curve in picture.series for mark in curve.marks]
+    values = [y for mark in marks for y in (mark.low, mark.high, mark.tail) if y is not None]
     values += [y for line in picture.lines for y in line.y]
     if picture.span is not None:
         return models.Range1d(start=picture.span[0], end=picture.span[1])

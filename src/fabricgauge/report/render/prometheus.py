@@ -18,8 +18,8 @@ def render(gauges: Iterable[Gauge], _setting: Setting) -> str:
 
 def _written(gauge: Gauge) -> str:
     name = f"fabricgauge_{gauge.name}"
-    known = ((labels, value) for labels, value in gauge.series if math.isfinite(value))
-    series = {_braced(labels): value for labels, value in known}
+    finite = ((labels, value) for labels, value in gauge.series if math.isfinite(value))
+    series = {_braced(labels): value for labels, value in finite}
     if not series:
         return ""
     head = f"# HELP {name} {gauge.help}\n# TYPE {name} gauge\n"
@@ -28,6 +28,6 @@ def _written(gauge: Gauge) -> str:
 
 def _braced(labels: Mapping[str, str]) -> str:
     escapes = str.maketrans({"\\": "\\\\", '"': '\\"'})
-    told = ((name, visible(value).translate(escapes)) for name, value in labels.items())
-    pairs = ",".join(f'{name}="{value}"' for name, value in told)
+    escaped = ((name, visible(value).translate(escapes)) for name, value in labels.items())
+    pairs = ",".join(f'{name}="{value}"' for name, value in escaped)
     return f"{{{pairs}}}" if pairs else ""

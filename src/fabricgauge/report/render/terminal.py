@@ -53,8 +53,8 @@ def _parts(document: doc.Report) -> Iterator[RenderableType]:
     yield Text.assemble(word, " ", _plain(document.headline, "bold"))
     for proviso in document.provisos:
         yield _plain(proviso, "bold")
-    for one in document.under:
-        yield from _block(one, 0)
+    for paragraph in document.under:
+        yield from _block(paragraph, 0)
     for section in document.sections:
         yield from _section(section)
     if document.places:
@@ -66,7 +66,7 @@ def _section(section: doc.Section) -> Iterator[RenderableType]:
     yield Text()
     if section.title:
         yield _plain(section.title, "bold")
-    wide = any(isinstance(one, doc.Table | doc.Judgement) for one in section.blocks)
+    wide = any(isinstance(block, doc.Table | doc.Judgement) for block in section.blocks)
     yield from _blocks(section.blocks, 0 if wide or not section.title else STEP)
 
 
@@ -103,9 +103,9 @@ def _block(block: doc.Block, indent: int) -> Iterator[RenderableType]:
 
 
 def _finding(finding: doc.Judgement, indent: int) -> Iterator[RenderableType]:
-    said = ": ".join(one for one in (finding.mark, finding.subject, finding.summary) if one)
+    text = ": ".join(part for part in (finding.mark, finding.subject, finding.summary) if part)
     word = _plain(finding.word, STYLES[finding.tone])
-    yield _moved(Text.assemble(word, " ", _plain(said)), indent)
+    yield _moved(Text.assemble(word, " ", _plain(text)), indent)
     for entry in finding.entries:
         inner = indent + STEP
         only = entry.blocks[0]
@@ -118,7 +118,7 @@ def _finding(finding: doc.Judgement, indent: int) -> Iterator[RenderableType]:
 
 def _grid(table: doc.Table) -> Grid:
     gap = 1 if table.tight else 2
-    heads = any(one.head for one in table.columns)
+    heads = any(column.head for column in table.columns)
     grid = Grid(
         box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim", show_header=heads
     )
@@ -133,10 +133,10 @@ def _grid(table: doc.Table) -> Grid:
     return grid
 
 
-def _cell(said: doc.Said) -> Text:
-    if isinstance(said, str):
-        return _plain(said)
-    return _plain(said.text, STYLES[said.tone] or "bold" * said.strong)
+def _cell(content: doc.Said) -> Text:
+    if isinstance(content, str):
+        return _plain(content)
+    return _plain(content.text, STYLES[content.tone] or "bold" * content.strong)
 
 
 def _plain(words: str, style: str = "") -> Text:
