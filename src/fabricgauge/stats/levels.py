@@ -53,7 +53,7 @@ class _Peak(msgspec.Struct, frozen=True):
 
 
 def find_levels(values: Sequence[float]) -> Levels | None:
-    """Return the levels of positive ``values`` in time order; None for one level or a wide spread."""
+    """Return the levels of positive ``values`` in time order; None for one level or a spread."""
     if len(values) < FEWEST:
         return None
     figures = np.asarray(values, dtype=float)
