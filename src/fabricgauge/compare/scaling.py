@@ -42,7 +42,9 @@ def _scale_point(design: Design, arm: int, launches: Sequence[ScaleLaunch], ppn:
     def estimate(figures: Sequence[float]) -> Estimate | Skipped:
         if not figures:
             return Skipped(summary or "no launch came to its end")
-        return combine_estimates([Estimate(figure, figure, figure, 0.0, 1, 1) for figure in figures])
+        return combine_estimates(
+            [Estimate(figure, figure, figure, 0.0, 1, 1) for figure in figures]
+        )
 
     share = nodes / int(fewest)
     speedups = [base_times[block] / times[block] for block in common_blocks]
