@@ -108,7 +108,7 @@ def test_a_page_goes_into_a_file(environment: dict[str, str], tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("cards", "told"),
     [
-        (rdma_nodes.HDR, ["network infiniband", "the same wire: is used by 10.20.0.0/24 as well",
+        (rdma_nodes.HDR, ["network infiniband", "shared wire: also used by 10.20.0.0/24",
                           "ceiling: smaller of 24842.31 MB/s (one link)"]),
         (rdma_nodes.NDR, ["network infiniband, 2 rails together", "network infiniband-rail2",
                           "ceiling: 2 rails × 49684.62 MB/s = 99,369 MB/s per direction"]),

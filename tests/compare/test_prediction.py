@@ -70,7 +70,7 @@ def test_the_stack_that_is_twice_as_fast_everywhere_wins() -> None:
 def test_no_stack_wins_by_figures_that_are_invalid() -> None:
     found = predict(profile(mix("Send", 1024, 10)), "a", SLOW, "b", FAST, (), ("B is INVALID",))
     assert found.winner == "undecided"
-    assert headline(found) == "app: nothing can be predicted: B is INVALID"
+    assert headline(found) == "app: no prediction: B is INVALID"
 
 
 def test_a_stack_against_itself_is_not_decided() -> None:

@@ -29,7 +29,7 @@ from fabricgauge.model.fabric import Shaper
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.parse.suites import read
-from fabricgauge.report.content.conclusion import headline
+from fabricgauge.report.content.conclusion import decisive_verdicts
 from fabricgauge.store import run_files
 from fabricgauge.store.run_directory import RunDirectory
 
@@ -88,9 +88,8 @@ def live(make: Callable[[], Run]) -> Callable[[], Answer]:
 
     def answer() -> Answer:
         found = conclude(make(), DEFAULTS)
-        first = headline(found)
-        about = [one for one in found.verdicts if first.startswith(f"{one.subject}: {one.summary}")]
-        return Answer(found.overall, first, about[0].cause if about else "")
+        verdict = decisive_verdicts(found)[0]
+        return Answer(found.overall, f"{verdict.subject}: {verdict.summary}", verdict.cause)
 
     return answer
 

@@ -14,7 +14,7 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.report.content.at_fault import bad_nodes, told_apart
+from fabricgauge.report.content.at_fault import bad_nodes, named_failures
 from fabricgauge.report.content.conclusion import headline, next_steps
 
 #: From a rank, to a rank: the share of the segments that is lost.
@@ -86,7 +86,7 @@ def test_a_shaped_node_is_named_by_its_rate_and_not_by_its_losses(share: float) 
     assert "lower" in headline(found)
     assert set(bad_nodes(found)) == {"c3"}
     assert "lost" not in bad_nodes(found)["c3"]
-    assert not told_apart(found)
+    assert not named_failures(found)
     assert "rate limit" in lossy.cause
     assert "rate limit" in slow.cause or share == 0.1  # the rate of a link
     assert not {"lossy", "errors"} & {*step_rules(found)}
@@ -147,7 +147,7 @@ def test_of_two_nodes_a_rate_explains_the_losses() -> None:
 
 def test_of_two_nodes_a_link_that_loses_everything_is_lossy() -> None:
     found = judged(of_two(0.3, 0.02, 0.02))
-    assert "TCP lost" in headline(found)
+    assert "lost" in headline(found)
     assert not {one.id for one in planted.by_rule(found.verdicts, "lossy")} & {*found.follows}
 
 

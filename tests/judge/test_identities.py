@@ -149,7 +149,7 @@ def test_other_words_for_a_subject_change_no_grouping(monkeypatch: pytest.Monkey
     def told() -> tuple[str, list[str]]:
         given = planted.judge(run, {"net1": planted.ceiling()})
         judged = msgspec.structs.replace(sample.judged(), verdicts=given, overall=overall(given))
-        kinds: list[str] = [one.word for one in at_fault.findings(suspected())]
+        kinds: list[str] = [one.word for one in at_fault.describe_findings(suspected())]
         first = next(one for one in given if one.outcome is judged.overall)
         assert headline(judged).startswith(f"{first.subject}: ")
         return headline(judged).removeprefix(first.subject), kinds

@@ -13,9 +13,9 @@ JUDGED = fabric_sample.judged(NODES)
 
 
 def test_a_finding_says_who_what_how_much_and_how_sure() -> None:
-    (named,) = at_fault.findings(JUDGED)
+    (named,) = at_fault.describe_findings(JUDGED)
     assert (named.mark, named.subject) == ("net1", "n3, in both directions")
-    assert named.summary == "bandwidth at 1 MiB is 75.0 % lower than the others'"
+    assert named.summary == "bandwidth at 1 MiB is 75.0 % lower than for its peers"
     (sure,) = named.entries[0].blocks
     assert isinstance(sure, Paragraph)
     assert sure.text == (
@@ -32,16 +32,20 @@ def test_faults_come_before_oversubscription() -> None:
         fabric_sample.analysis(NODES, "bandwidth", 2), findings=(crossing, fault)
     )
     judged = msgspec.structs.replace(JUDGED, fabric=FabricResult((analysis,)))
-    assert [one.word for one in at_fault.findings(judged)] == ["FAULT", "PROPERTY"]
-    assert "no defect" in at_fault.findings(judged)[1].summary
-    assert pairs.verdict(analysis) == "1 slower than the others, oversubscribed"
+    assert [one.word for one in at_fault.describe_findings(judged)] == ["FAULT", "PROPERTY"]
+    assert "no defect" in at_fault.describe_findings(judged)[1].summary
+    assert pairs.verdict(analysis) == "1 slower than its peers, oversubscribed"
 
 
 @pytest.mark.parametrize(
     ("outcome", "kind", "heading"),
     [
-        (Outcome.FAIL, "FAULT", "Who is at fault"),
-        (Outcome.INCONCLUSIVE, "SUSPECTED", "Who is at fault: suspected, but not confirmed"),
+        (Outcome.FAIL, "FAULT", "Nodes and links at fault"),
+        (
+            Outcome.INCONCLUSIVE,
+            "SUSPECTED",
+            "Nodes and links at fault: suspected, but not confirmed",
+        ),
     ],
 )
 def test_a_finding_is_told_as_sure_as_its_verdict(
@@ -50,7 +54,7 @@ def test_a_finding_is_told_as_sure_as_its_verdict(
     of_n3 = VerdictSubject("sender", JUDGED.fabric.analyses[0].matrix.network, ("n3",))
     given = Verdict("outliers", outcome, "in any words", "", about=of_n3)
     judged = msgspec.structs.replace(JUDGED, verdicts=(given,))
-    (named,) = found = at_fault.findings(judged)
+    (named,) = found = at_fault.describe_findings(judged)
     assert named.word == kind
     assert at_fault.heading(found) == heading
     assert ("not confirmed" in named.summary) == (kind == "SUSPECTED")
@@ -58,9 +62,9 @@ def test_a_finding_is_told_as_sure_as_its_verdict(
 
 def test_nobody_is_named_when_nobody_is() -> None:
     judged = msgspec.structs.replace(JUDGED, fabric=fabric_sample.result(NODES, slow=None))
-    assert at_fault.findings(judged) == ()
-    assert all("none slower than the others" in line for line in pairs.summary(judged))
-    assert at_fault.heading(()) == "Who is at fault: nobody is named"
+    assert at_fault.describe_findings(judged) == ()
+    assert all("none slower than its peers" in line for line in pairs.summary(judged))
+    assert at_fault.heading(()) == "Nodes and links at fault: none"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,14 @@ from fabricgauge.judge.interface import Context
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject, identity
+from fabricgauge.model.verdict import (
+    Figure,
+    Outcome,
+    Threshold,
+    Verdict,
+    VerdictSubject,
+    identity,
+)
 from fabricgauge.report.content.conclusion import (
     headline,
     limit_bytes_s,
@@ -43,6 +50,26 @@ def test_headline_of_a_failure_is_the_worst_verdict() -> None:
     verdicts = sample_verdicts.failing(("c1", "c2"))
     text = headline(sample.judged(verdicts=verdicts))
     assert text == "c1 → c2: the stream reaches 9.98 % of the ceiling"
+
+
+def test_the_headline_has_figure_and_limit_and_the_row_the_details() -> None:
+    slow = Verdict(
+        "fraction", Outcome.FAIL, "net1, c1", "11.60 MB/s = 9.9 % of 117.69 MB/s",
+        Figure(0.0986, "share", "of the ceiling"), Threshold(0.95, "share", "at least", "built-in"),
+    )  # fmt: skip
+    assert headline(sample.judged(verdicts=(slow,))) == (
+        "net1, c1: 9.9 % of the ceiling, required at least 95.0 %"
+    )
+
+
+def test_the_headline_keeps_a_summary_that_is_not_about_the_figure() -> None:
+    wrong = Verdict(
+        "path", Outcome.INVALID, "net1", "c1 crossed eth1, not eth0; see the counters",
+        Figure(0.0, "share", "of the sent bytes"), Threshold(0.99, "share", "at least", "built-in"),
+    )  # fmt: skip
+    assert headline(sample.judged(verdicts=(wrong,))) == (
+        "net1: c1 crossed eth1, not eth0; see the counters"
+    )
 
 
 def test_headline_of_a_pass_without_ceiling_claims_no_share() -> None:

@@ -28,9 +28,9 @@ def test_a_step_is_shown_with_its_commands_checks_and_undoing() -> None:
     done = Step("Done", "because", (), (), (), fulfilled="seen")
     page = FORMATS["terminal"](Configuration("ip", (), (done, step), ("a note",)), Setting())
     assert page == (
-        " PLAN  Plan by ip: 1 step to make, 1 already so\n"
+        " PLAN  Plan by ip: 1 step to run, 1 already done\n"
         "\n"
-        "To make\n"
+        "To run\n"
         "  2. Do it: only with --consent reboot\n"
         "    why: because\n"
         "    run    c1$ tee -- '/a b'\n"
@@ -41,7 +41,7 @@ def test_a_step_is_shown_with_its_commands_checks_and_undoing() -> None:
         "    check  head$ test   → ends with 0\n"
         "    undo: cannot be undone\n"
         "\n"
-        "Already so\n"
+        "Already done\n"
         "  1. Done: seen\n"
         "\n"
         "Notes\n"

@@ -22,7 +22,7 @@ def test_a_medium_has_only_the_parts_that_are_meant_for_it() -> None:
         doc.Section("a", "A", (table, doc.Paragraph("text", on=doc.TEXT))),
         doc.Section("b", "B", (doc.Paragraph("tracker", on=doc.TRACKER),)),
     )
-    screen, page = doc.shown_on(made, doc.SCREEN), doc.shown_on(made, doc.PAGE)
+    screen, page = doc.cut_to_medium(made, doc.SCREEN), doc.cut_to_medium(made, doc.PAGE)
     assert [one.ident for one in screen.sections] == ["a"]
     (shown, text) = screen.sections[0].blocks
     assert isinstance(shown, doc.Table) and shown.rows == (("1",),)
@@ -34,7 +34,9 @@ def test_what_is_cut_off_is_counted_also_within_a_finding() -> None:
     items = doc.Items(("one", "two", "three"), limit=LIMIT)
     finding = doc.Judgement("FAIL", "fail", "rule", "c1", "", (doc.Entry("Evidence", (items,)),))
     (shown,) = (
-        doc.shown_on(document(doc.Section("a", "A", (finding,))), doc.SCREEN).sections[0].blocks
+        doc.cut_to_medium(document(doc.Section("a", "A", (finding,))), doc.SCREEN)
+        .sections[0]
+        .blocks
     )
     assert isinstance(shown, doc.Judgement)
     left, rest = shown.entries[0].blocks
@@ -46,7 +48,7 @@ def test_a_limit_of_all_text_cuts_on_a_screen_and_in_a_tracker_and_on_no_page() 
     limit = doc.RowLimit("and {count} more", {doc.TEXT: 2})
     made = document(doc.Section("a", "A", (doc.Items(("one", "two", "three"), limit=limit),)))
     for medium, most in ((doc.SCREEN, 2), (doc.TRACKER, 2), (doc.PAGE, 3)):
-        items = doc.shown_on(made, medium).sections[0].blocks[0]
+        items = doc.cut_to_medium(made, medium).sections[0].blocks[0]
         assert isinstance(items, doc.Items) and len(items.items) == most
 
 

@@ -3,7 +3,14 @@ import pytest
 from tests.report import fabric_sample
 
 from fabricgauge.model.run import Run
-from fabricgauge.report.content.cases import Joint, idle, is_biased, joint, of_pattern, ratio
+from fabricgauge.report.content.cases import (
+    ConcurrentCase,
+    concurrent_cases,
+    find_idle,
+    is_biased,
+    ratio,
+    select_patterns,
+)
 
 NODES = fabric_sample.names(4)
 
@@ -14,9 +21,9 @@ def run(*launches: int) -> Run:
     return msgspec.structs.replace(base, launches=tuple(made))
 
 
-def one(cases: tuple[Joint, ...], pattern: str, **wanted: object) -> Joint:
+def one(cases: tuple[ConcurrentCase, ...], pattern: str, **wanted: object) -> ConcurrentCase:
     found = [
-        case for case in of_pattern(cases, pattern)
+        case for case in select_patterns(cases, pattern)
         if all(getattr(case, name) == value for name, value in wanted.items())
     ]  # fmt: skip
     assert len(found) == 1
@@ -24,8 +31,8 @@ def one(cases: tuple[Joint, ...], pattern: str, **wanted: object) -> Joint:
 
 
 def test_launches_that_measured_alike_make_one_case() -> None:
-    cases = joint(run(1, 2, 3))
-    assert len(cases) == len(joint(run(1)))
+    cases = concurrent_cases(run(1, 2, 3))
+    assert len(cases) == len(concurrent_cases(run(1)))
     assert {case.launches for case in cases} == {3}
     assert cases[0].samples == 3 * 1200
 
@@ -41,8 +48,8 @@ def test_the_median_is_that_of_the_launches_and_the_tail_that_of_the_worst() -> 
         if case.times
     )
     launches = (*made.launches[:2], msgspec.structs.replace(slow, measurements=slower))
-    before = joint(made)[0]
-    after = joint(msgspec.structs.replace(made, launches=launches))[0]
+    before = concurrent_cases(made)[0]
+    after = concurrent_cases(msgspec.structs.replace(made, launches=launches))[0]
     assert after.median_s == before.median_s
     assert (after.p99_s, after.high_s) == (2.0, 1.5)
 
@@ -53,7 +60,7 @@ def test_a_percentile_of_too_few_samples_is_absent() -> None:
         msgspec.structs.replace(case, samples=999) for case in made.launches[0].measurements
     )
     launch = msgspec.structs.replace(made.launches[0], measurements=few)
-    case = joint(msgspec.structs.replace(made, launches=(launch,)))[0]
+    case = concurrent_cases(msgspec.structs.replace(made, launches=(launch,)))[0]
     assert case.p99_s is not None
     assert case.p999_s is None
 
@@ -64,13 +71,13 @@ def test_a_case_that_failed_is_left_out() -> None:
         msgspec.structs.replace(case, status="failed") for case in made.launches[0].measurements
     )
     launch = msgspec.structs.replace(made.launches[0], measurements=bad)
-    assert joint(msgspec.structs.replace(made, launches=(launch,))) == ()
+    assert concurrent_cases(msgspec.structs.replace(made, launches=(launch,))) == ()
 
 
 def test_load_is_held_against_the_same_victims_without_it() -> None:
-    cases = joint(run())
+    cases = concurrent_cases(run())
     loaded = one(cases, "loaded_latency", load="incast")
-    still = idle(cases, loaded)
+    still = find_idle(cases, loaded)
     assert still is not None
     assert still.load == "none"
     assert ratio(loaded.median_s, still.median_s) == pytest.approx(3.4)
@@ -82,6 +89,6 @@ def test_one_launch_with_a_barrier_biases_them_all() -> None:
     together = fabric_sample.together(2, clock="barrier")
     biased = msgspec.structs.replace(made.launches[0].measurements[0], together=together)
     launch = msgspec.structs.replace(made.launches[0], measurements=(biased,))
-    cases = joint(msgspec.structs.replace(made, launches=(launch, made.launches[1])))
+    cases = concurrent_cases(msgspec.structs.replace(made, launches=(launch, made.launches[1])))
     assert is_biased(one(cases, "barrier", ranks=2))
     assert not is_biased(one(cases, "barrier", ranks=4))

@@ -49,7 +49,13 @@ def test_more_nodes_than_fit_are_not_drawn_as_text() -> None:
 @pytest.mark.parametrize("name", [one for one in FORMATS if one not in ("json", "csv")])
 def test_two_nodes_are_told_nothing_about_pairs(name: str) -> None:
     page = report(sample.judged(), name)
-    for words in ("Who is at fault", "All pairs", "Collectives", "node_effect", "imulated: no"):
+    for words in (
+        "Nodes and links at fault",
+        "All pairs",
+        "Collectives",
+        "node_effect",
+        "imulated: no",
+    ):
         assert words not in page
 
 

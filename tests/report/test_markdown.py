@@ -60,7 +60,7 @@ def test_a_run_without_any_result_still_has_a_page() -> None:
     )
     page = report(bare, "markdown")
     assert page.startswith("# SKIPPED")
-    assert "| net1 | not known | its rate is not known |" in page
+    assert "| net1 | unknown | its rate is not known |" in page
     assert "launch 1: it was never started" in page
 
 

@@ -66,7 +66,7 @@ def test_the_document_has_findings_worst_first_and_every_check() -> None:
 def test_where_nothing_could_look_nothing_is_called_clean() -> None:
     skipped = Checked("acs", "Direct", (), Skipped("no GPUs"))
     assert conclusion(Diagnosis((skipped,), (), (), 0.0, {})) == "nothing could be checked"
-    assert conclusion(diagnosis()) == "no finding: 3 checks looked, 1 more could not look"
+    assert conclusion(diagnosis()) == "no finding: 3 checks ran, 1 more could not run"
 
 
 def test_a_command_is_never_cut_into_lines() -> None:
@@ -114,7 +114,7 @@ def test_the_html_page_parts_evidence_from_what_follows_and_sound_from_not_looke
     html = FORMATS["html"](diagnosis(NOTE, WARN, MTU), Setting())
     assert '<p class="word">FAIL</p>' in html
     assert html.index('id="fail"') < html.index('id="warn"') < html.index('id="note"')
-    evidence, _, rest = html.partition("<dt>What follows</dt>")
+    evidence, _, rest = html.partition("<dt>Consequences</dt>")
     assert "<li>c1:eth0 has MTU 1500</li>" in evidence
     assert "<dd><ul><li>counters: c2:eth0: drops frames</li></ul></dd>" in rest
     assert "on c2: ip link set dev eth0 mtu 1500" in html
@@ -134,7 +134,7 @@ def test_a_check_whose_findings_follow_from_anothers_is_not_called_sound() -> No
     found = diagnosis(MTU)
     found = msgspec.structs.replace(found, checked=(*found.checked, counters))
     html = FORMATS["html"](found, Setting())
-    assert "No counter rises: not so, but it follows from a finding above" in html
+    assert "No counter rises: failed as a consequence" in html
 
 
 def test_where_nothing_could_look_the_html_page_calls_nothing_sound() -> None:

@@ -60,7 +60,7 @@ def test_a_healthy_fabric_and_one_with_suspects_only_have_none() -> None:
 def test_a_name_that_slurm_could_misread_is_refused(node: str) -> None:
     judged = dead(node)
     assert lines(judged) == []
-    assert "Slurm has no node of such a name" in report(judged, "terminal", Setting(width=140))
+    assert "not a valid node name" in report(judged, "terminal", Setting(width=140))
 
 
 @given(st.text())

@@ -7,7 +7,7 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.report.content.curves import key_sizes, pictures
 from fabricgauge.report.content.measured import cases
-from fabricgauge.report.document import Fold, Table, text_of
+from fabricgauge.report.document import Fold, Table, plain_text
 
 
 def with_sizes(*sizes: int) -> Judged:
@@ -56,7 +56,7 @@ def first_row(count: int) -> dict[str, str]:
     (table,) = fold.blocks
     assert isinstance(table, Table)
     cells = zip(table.columns, table.rows[0], strict=True)
-    return {column.head: text_of(said) for column, said in cells}
+    return {column.head: plain_text(said) for column, said in cells}
 
 
 def test_a_percentile_of_too_few_samples_is_not_shown() -> None:

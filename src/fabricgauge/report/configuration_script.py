@@ -1,7 +1,7 @@
-"""A configuration plan as a script for POSIX sh; pure.
+"""Write a configuration plan as a script for POSIX sh; pure.
 
-Nothing of the plan is ever read as shell: every word is quoted, and what a command shall read is
-quoted text as well. Commands for a node stand behind its door.
+No text of the plan is interpreted by the shell: each word is quoted, and a command's standard input
+is quoted as well. Commands for a node are prefixed with the command that reaches it.
 """
 
 import re
@@ -24,7 +24,7 @@ _RESERVED = frozenset(
 
 
 def render(plan: Configuration, hosts: Mapping[str, Host]) -> str:
-    """The script; ``hosts`` are by node, the head's under an empty name.
+    """Return the script; ``hosts`` are by node, the head's under an empty name.
 
     Raises:
         KeyError: a node of the plan is no host.
@@ -36,7 +36,9 @@ def render(plan: Configuration, hosts: Mapping[str, Host]) -> str:
         f"# Plan of fabricgauge by {visible(plan.backend)}: {len(steps)} steps.",
         *(f"# {visible(note)}" for note in plan.notes),
         resources.files(__package__).joinpath("configuration_script.sh").read_text("utf-8"),
-        *_function("rests", steps, lambda step: [_holds(check, hosts) for check in step.before]),
+        *_function(
+            "preconditions", steps, lambda step: [_holds(check, hosts) for check in step.before]
+        ),
         *_function(
             "make", steps, lambda step: [_line(command, hosts) for command in step.commands]
         ),
@@ -45,7 +47,7 @@ def render(plan: Configuration, hosts: Mapping[str, Host]) -> str:
         "plan_apply() {",
         *(
             [f"    {_call(*step_number)}" for step_number in steps]
-            or ["    plan_say 'nothing is to be made'"]
+            or ["    plan_say 'no changes needed'"]
         ),
         "}",
         "",
@@ -58,7 +60,7 @@ def render(plan: Configuration, hosts: Mapping[str, Host]) -> str:
 def _function(
     name: str, steps: list[tuple[int, Step]], body: Callable[[Step], list[str]]
 ) -> Iterator[str]:
-    """A function of a step's number, one case for each step that has anything to do there."""
+    """Yield a shell function of a step's number, with one case for each step that needs one."""
     yield f"plan_{name}() {{"
     yield "    case $1 in"
     for number, step in steps:
@@ -74,7 +76,7 @@ def _function(
 
 
 def _call(number: int, step: Step) -> str:
-    """How a step is asked for: number, when it is due, its consent, how long to wait, its title."""
+    """Return a step's call: number, condition, consent, seconds to wait, title."""
     when = "follows" if step.follows else "check"
     if not step.commands:
         when = "look"
@@ -86,7 +88,7 @@ def _call(number: int, step: Step) -> str:
 
 
 def _programs(steps: list[tuple[int, Step]], hosts: Mapping[str, Host]) -> list[str]:
-    """What must be there on the machine that runs the script; odd names are left to fail."""
+    """Return the programs that the script needs here; odd names fail when called."""
     names = {
         hosts[command.node].through(command.argv)[0]
         for _, step in steps
@@ -101,7 +103,7 @@ def _holds(check: Verification, hosts: Mapping[str, Host]) -> str:
 
 
 def _line(command: Command, hosts: Mapping[str, Host], prefix: str = "") -> str:
-    """A command as a line of the script."""
+    """Return a command as a line of the script."""
     program, *arguments = hosts[command.node].through(command.argv)
     words = " ".join((_program(program), *map(quoted, arguments)))
     fed = f"printf %s {quoted(command.stdin)} | " if command.stdin else ""
@@ -109,13 +111,13 @@ def _line(command: Command, hosts: Mapping[str, Host], prefix: str = "") -> str:
 
 
 def _program(name: str) -> str:
-    """A first word: with "=" it would be an assignment, and some words are the shell's own."""
+    """Return a first word: ``=`` would make it an assignment, and some words are reserved."""
     word = quoted(name)
     return word if _PROGRAM.fullmatch(word) and name not in _RESERVED else f'"{word}"'
 
 
 def quoted(text: str) -> str:
-    """The text as one word of POSIX sh, of whatever it consists.
+    """Return any text as one word of POSIX sh.
 
     Raises:
         ValueError: it holds a NUL, which no argv can carry.

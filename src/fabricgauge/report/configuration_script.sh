@@ -1,9 +1,9 @@
 #
-# sh SCRIPT                        make the steps in order; stop at the first that does not hold
+# sh SCRIPT                        run the steps in order; stop at the first failure
 # sh SCRIPT apply CONSENT...       the same, with consent to steps that ask for it, e.g. reboot
 # sh SCRIPT undo NUMBER...         undo these steps, in this order
 #
-# Exit status: 0 all is as wanted, 1 a step failed, 2 usage, 3 a program or a consent is missing.
+# Exit status: 0 configured as planned, 1 a step failed, 2 usage, 3 a program or a consent is missing.
 set -u
 exec </dev/null
 
@@ -12,7 +12,7 @@ newline='
 made=
 consents=
 
-# plan_shows EXPECTED COMMAND...: it ends with 0 and prints that.
+# plan_shows EXPECTED COMMAND...: check that the command exits with 0 and prints EXPECTED.
 plan_shows() {
     expected=$1
     shift
@@ -23,7 +23,7 @@ plan_shows() {
     return 1
 }
 
-# plan_shows_no EXPECTED COMMAND...: it ends with 0 and does not print that.
+# plan_shows_no EXPECTED COMMAND...: check that it exits with 0 and does not print EXPECTED.
 plan_shows_no() {
     expected=$1
     shift
@@ -42,11 +42,11 @@ plan_stop() {
     status=$1
     shift
     plan_say "$*" >&2
-    [ -z "$made" ] || plan_say "to undo what was made: sh $0 undo$made" >&2
+    [ -z "$made" ] || plan_say "to undo the changes: sh $0 undo$made" >&2
     exit "$status"
 }
 
-# plan_patiently SECONDS NUMBER: its verification holds by then.
+# plan_patiently SECONDS NUMBER: wait until the step's verification holds, at most SECONDS.
 plan_patiently() {
     left=$1
     until plan_verified "$2"; do
@@ -56,7 +56,7 @@ plan_patiently() {
     done
 }
 
-# plan_due NUMBER WHEN: there is something to do.
+# plan_due NUMBER WHEN: check whether the step has to run.
 plan_due() {
     case $2 in
     always | look) return 0 ;;
@@ -65,24 +65,24 @@ plan_due() {
     ! plan_verified "$1"
 }
 
-# plan_step NUMBER WHEN CONSENT SECONDS TITLE; WHEN: "check" if its verification does not hold yet,
-# "follows" also if a step before was made, "always", "look" for one that only verifies.
+# plan_step NUMBER WHEN CONSENT SECONDS TITLE: run a step. WHEN: "check" if its verification does
+# not hold yet, "follows" also after another step has run, "always", "look" if it only verifies.
 plan_step() {
     if ! plan_due "$1" "$2"; then
-        plan_say "$1. already so: $5"
+        plan_say "$1. no change needed: $5"
         return
     fi
     if [ -n "$3" ]; then
         case " $consents " in
         *" $3 "*) ;;
-        *) plan_stop 3 "$1. left, with what follows: $5: it needs consent: sh $0 apply $3" ;;
+        *) plan_stop 3 "$1. not run, nor any step after it: $5: consent is missing: sh $0 apply $3" ;;
         esac
     fi
     plan_say "$1. $5"
-    plan_rests "$1" || plan_stop 1 "$1. stopped: what this step rests on has changed since it was planned"
+    plan_preconditions "$1" || plan_stop 1 "$1. stopped: a precondition of this step changed after planning"
     [ "$2" = look ] || made=" $1$made"
     plan_make "$1" || plan_stop 1 "$1. stopped: a command of this step failed"
-    plan_patiently "$4" "$1" || plan_stop 1 "$1. stopped: its verification does not hold"
+    plan_patiently "$4" "$1" || plan_stop 1 "$1. stopped: the verification of this step failed"
 }
 
 plan_main() {
@@ -96,7 +96,7 @@ plan_main() {
         [ $# -eq 0 ] || shift
         consents="$*"
         plan_apply
-        [ -z "$made" ] || plan_say "made; to undo: sh $0 undo$made"
+        [ -z "$made" ] || plan_say "done; to undo: sh $0 undo$made"
         ;;
     undo)
         shift

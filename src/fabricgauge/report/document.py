@@ -1,7 +1,7 @@
-"""What a report consists of, whatever it is about: frozen values that know no format.
+"""Define the parts of a report, whatever its subject: frozen values that know no format.
 
-A content module builds a ``Report``; each module of ``render`` writes any document in one
-format. Texts are as they came: renderers escape them, and no text is markup anywhere.
+A content module builds a ``Report``; each module of ``render`` writes any document in one format.
+Texts are raw: renderers escape them, and no text is markup.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,12 +15,12 @@ from msgspec.structs import replace
 if TYPE_CHECKING:
     from fabricgauge.report.picture import Drawable
 
-#: How a word or a row is meant; each renderer has its own colours for them.
+#: Meaning of a word or a row; each renderer has its own colours.
 Tone = Literal["", "pass", "warn", "fail", "invalid", "inconclusive", "skipped"]
 
 
 class Medium(Flag):
-    """Where a reader sees a document; each part names those that it is meant for."""
+    """Name where a reader sees a document; each part lists the media it is meant for."""
 
     #: A terminal: few columns, and the first screen counts.
     SCREEN = auto()
@@ -38,16 +38,16 @@ ALL = TEXT | PAGE | PAPER
 
 
 class RowLimit(msgspec.Struct, frozen=True):
-    """The most rows of each medium, and the sentence on the rest, which has ``{count}`` in it."""
+    """Limit the rows of each medium; ``words`` is the sentence on the rest, with ``{count}``."""
 
     words: str
     most: Mapping[Medium, int]
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """Text with a meaning: ``tone`` makes it a badge, ``link`` is the ``ident`` of a section.
+    """Hold text with a meaning: ``tone`` makes it a badge, ``link`` is a section's ``ident``.
 
-    ``hint`` is what pointing at it says.
+    ``hint`` appears when a reader points at it.
     """
 
     text: str
@@ -57,11 +57,11 @@ class Cell(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
-Said = str | Cell
+Inline = str | Cell
 
 
 class ColumnHead(msgspec.Struct, frozen=True):
-    """The head of a column, in lines; ``right`` aligns figures.
+    """Hold the head of a column, in lines; ``right`` aligns figures.
 
     A cell of a ``whole`` column is never broken into lines, one of a ``loose`` one at any letter.
     """
@@ -74,20 +74,20 @@ class ColumnHead(msgspec.Struct, frozen=True):
 
 
 def heads(*texts: str, on: Medium = ALL) -> tuple[ColumnHead, ...]:
-    """A head for each text: ``>`` in front is right, ``=`` whole, ``~`` loose."""
+    """Return a head for each text: a leading ``>`` means right, ``=`` whole, ``~`` loose."""
     signs = ((text.lstrip(">=~"), text[:1]) for text in texts)
     return tuple(
         ColumnHead(text, sign == ">", sign == "=", sign == "~", on) for text, sign in signs
     )
 
 
-def figures(*texts: str) -> tuple[ColumnHead, ...]:
-    """Heads of figures, whatever their texts begin with."""
+def figure_heads(*texts: str) -> tuple[ColumnHead, ...]:
+    """Return right-aligned heads, whatever their texts begin with."""
     return tuple(ColumnHead(text, right=True) for text in texts)
 
 
 class Paragraph(msgspec.Struct, frozen=True, tag=True):
-    """One or more sentences."""
+    """Hold one or more sentences."""
 
     text: str
     kind: Literal["plain", "strong", "soft", "caution", "remedy"] = "plain"
@@ -95,31 +95,31 @@ class Paragraph(msgspec.Struct, frozen=True, tag=True):
 
 
 class Items(msgspec.Struct, frozen=True, tag=True):
-    """A list, each item one text or parts of one that follow each other without a gap."""
+    """Hold a list; an item is one text, or parts that follow each other without a gap."""
 
-    items: tuple[Said | tuple[Said, ...], ...]
+    items: tuple[Inline | tuple[Inline, ...], ...]
     ordered: bool = False
     limit: RowLimit | None = None
     on: Medium = ALL
 
 
 class FactList(msgspec.Struct, frozen=True, tag=True):
-    """What is known of one thing: labels, each with a text."""
+    """Hold labels, each with a text."""
 
     rows: tuple[tuple[str, str], ...]
     on: Medium = ALL
 
 
 class Table(msgspec.Struct, frozen=True, tag=True):
-    """Rows of as many cells as there are columns.
+    """Hold rows of as many cells as there are columns.
 
     ``total`` draws a line above the last row, ``marked`` are the places of rows that stand out,
-    ``tight`` is for many narrow columns. A ``filtered`` table can be narrowed on a page, by the
+    ``tight`` is for many narrow columns. A reader can narrow a ``filtered`` table on a page, by the
     first column and by words.
     """
 
     columns: tuple[ColumnHead, ...]
-    rows: tuple[tuple[Said, ...], ...]
+    rows: tuple[tuple[Inline, ...], ...]
     total: bool = False
     marked: frozenset[int] = frozenset()
     tight: bool = False
@@ -129,14 +129,14 @@ class Table(msgspec.Struct, frozen=True, tag=True):
 
 
 class Lines(msgspec.Struct, frozen=True, tag=True):
-    """Text to be copied: commands, columns already aligned. No line is ever broken."""
+    """Hold text to be copied: commands, columns already aligned. No line is ever broken."""
 
     lines: tuple[str, ...]
     on: Medium = ALL
 
 
 class Plot(msgspec.Struct, frozen=True, tag=True):
-    """A picture; ``note`` says how to read it. Pages alone can show one."""
+    """Hold a picture; ``note`` explains it. Only pages can show one."""
 
     picture: "Drawable"
     note: str = ""
@@ -144,7 +144,7 @@ class Plot(msgspec.Struct, frozen=True, tag=True):
 
 
 class Plots(msgspec.Struct, frozen=True, tag=True):
-    """Pictures side by side; ``beside`` stands on the right of a large one, and belongs to it."""
+    """Hold pictures side by side; ``beside`` stands to the right of a large one."""
 
     plots: tuple[Plot, ...]
     beside: tuple["Block", ...] = ()
@@ -152,9 +152,9 @@ class Plots(msgspec.Struct, frozen=True, tag=True):
 
 
 class ShareBar(msgspec.Struct, frozen=True, tag=True):
-    """Shares of a whole: text and share of each part, and whether it is what it should be.
+    """Hold shares of a whole: text and share of each part, and whether the part is right.
 
-    Parts that are ``alike`` are only told apart. What the shares lack to 1 stays empty.
+    The colours of ``alike`` parts only separate them. The rest to 1 stays empty.
     """
 
     label: str
@@ -164,7 +164,7 @@ class ShareBar(msgspec.Struct, frozen=True, tag=True):
 
 
 class Fold(msgspec.Struct, frozen=True, tag=True):
-    """Blocks under a title that opens them; text shows them all."""
+    """Hold blocks under a title that opens them; text formats show all of them."""
 
     title: str
     note: str
@@ -174,23 +174,23 @@ class Fold(msgspec.Struct, frozen=True, tag=True):
 
 
 class Deferred(msgspec.Struct, frozen=True, tag=True):
-    """Blocks that are made only where they are shown: pictures take time."""
+    """Hold blocks that are built only when shown: pictures take time."""
 
     make: Callable[[], Iterable["Block"]]
     on: Medium = PAGE
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A label and what stands behind it, as part of a finding."""
+    """Hold a label with its blocks, as part of a finding."""
 
     label: str
     blocks: tuple["Block", ...]
 
 
 class Judgement(msgspec.Struct, frozen=True, tag=True):
-    """Something that was found or judged: ``WORD mark: subject: summary``, and its reasons.
+    """Hold a finding or a verdict: ``WORD mark: subject: summary``, and its reasons.
 
-    ``mark`` is the check or rule that says so.
+    ``mark`` is the check or rule that decided it.
     """
 
     word: str
@@ -205,7 +205,7 @@ class Judgement(msgspec.Struct, frozen=True, tag=True):
 
 
 class Heading(msgspec.Struct, frozen=True, tag=True):
-    """A title within a section."""
+    """Hold a title within a section."""
 
     text: str
     level: Literal[1, 2] = 1
@@ -219,9 +219,10 @@ Block = (
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A part of a document; ``nav`` is its short name for a list, ``urgent`` draws the eye to it.
+    """Hold a part of a document; ``nav`` is its short name in a list, ``urgent`` draws the eye to
+    it.
 
-    ``intro`` says what follows; without a block that says anything the section is left out.
+    ``intro`` introduces the blocks; without a block to show, the section is left out.
     """
 
     ident: str
@@ -234,9 +235,9 @@ class Section(msgspec.Struct, frozen=True):
 
 
 class KeyFigure(msgspec.Struct, frozen=True):
-    """A figure for the head of a page: number, unit, and what exactly it is.
+    """Hold a figure for the head of a page: number, unit, and its meaning.
 
-    ``valid`` is false when a rule found that the figure means something else.
+    ``valid`` is false if a rule found that the figure means something else.
     """
 
     value: str
@@ -246,10 +247,11 @@ class KeyFigure(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """Is it good? ``word`` and ``headline``. What, where, what to do: the sections, in order.
+    """Answer first if it is good: ``word`` and ``headline``. The sections follow: what, where, what
+    to do.
 
-    ``title`` is the window's, ``about`` names what was looked at. ``provisos`` are printed above
-    everything: figures that are not those of a real fabric, say.
+    ``title`` is the window's, ``about`` names the subject. ``provisos`` stand above everything,
+    such as figures that are not those of a real fabric.
     """
 
     word: str
@@ -262,18 +264,20 @@ class Report(msgspec.Struct, frozen=True):
     provisos: tuple[str, ...] = ()
     figures: tuple[KeyFigure, ...] = ()
     closing: str = ""
-    #: The last lines of a page of text: where the rest is.
+    #: The last lines of a page of text: the places of further reports.
     places: tuple[Block, ...] = ()
 
 
-def first(blocks: Sequence[Block], limit: int, words: str, on: Medium = ALL) -> tuple[Block, ...]:
-    """The first ``most`` blocks, and a sentence on the rest, which has ``{count}`` in it."""
+def limit_blocks(
+    blocks: Sequence[Block], limit: int, words: str, on: Medium = ALL
+) -> tuple[Block, ...]:
+    """Return the first ``most`` blocks, and a sentence on the rest, with ``{count}`` in it."""
     visible, remark = _cut(tuple(blocks), RowLimit(words, {ALL: limit}), ALL)
     return (*visible, *(replace(block, on=on) for block in remark))
 
 
-def drawn(pictures: "Iterable[Drawable | None]") -> Plots:
-    """The pictures side by side; one of nothing is left out."""
+def side_by_side(pictures: "Iterable[Drawable | None]") -> Plots:
+    """Return the pictures side by side, without those that are None."""
     return Plots(tuple(Plot(picture) for picture in pictures if picture is not None))
 
 
@@ -281,52 +285,54 @@ _Part = TypeVar("_Part", bound="Section | Block")
 _Row = TypeVar("_Row")
 
 
-def text_of(content: Said) -> str:
+def plain_text(content: Inline) -> str:
     return content if isinstance(content, str) else content.text
 
 
-def parts_of(item: Said | tuple[Said, ...]) -> tuple[Said, ...]:
-    """The parts of an item, in their order."""
+def item_parts(item: Inline | tuple[Inline, ...]) -> tuple[Inline, ...]:
+    """Return the parts of an item, in their order."""
     return item if isinstance(item, tuple) else (item,)
 
 
-def shown_on(document: Report, medium: Medium) -> Report:
-    """The document with those parts that are meant for the medium, cut to its limits."""
+def cut_to_medium(document: Report, medium: Medium) -> Report:
+    """Return the document with the parts for the medium, cut to its limits."""
     sections = (
         replace(section, blocks=(Paragraph(section.intro), *blocks) if section.intro else blocks)
-        for section in _meant(document.sections, medium)
-        if (blocks := _shown(section.blocks, medium))
+        for section in _select(document.sections, medium)
+        if (blocks := _show_blocks(section.blocks, medium))
     )
     return replace(
-        document, sections=tuple(sections), under=tuple(_meant(document.under, medium)),
-        places=_shown(document.places, medium),
+        document, sections=tuple(sections), under=tuple(_select(document.under, medium)),
+        places=_show_blocks(document.places, medium),
     )  # fmt: skip
 
 
-def _meant(parts: Iterable[_Part], medium: Medium) -> Iterator[_Part]:
+def _select(parts: Iterable[_Part], medium: Medium) -> Iterator[_Part]:
     return (part for part in parts if medium in part.on)
 
 
-def _shown(blocks: Iterable[Block], medium: Medium) -> tuple[Block, ...]:
-    return tuple(part for block in _meant(blocks, medium) for part in _block(block, medium))
+def _show_blocks(blocks: Iterable[Block], medium: Medium) -> tuple[Block, ...]:
+    return tuple(part for block in _select(blocks, medium) for part in _show_block(block, medium))
 
 
-#: What a block is nothing without.
+#: The field without which a block shows nothing.
 _HOLDS = {Table: "rows", Items: "items", FactList: "rows", Lines: "lines", Plots: "plots"}
 
 
-def _block(block: Block, medium: Medium) -> Iterator[Block]:
-    """The block as the medium shows it, and a sentence on what was cut off; empty ones vanish."""
+def _show_block(block: Block, medium: Medium) -> Iterator[Block]:
+    """Yield the block as the medium shows it, and a sentence on the cut rows; drop empty blocks."""
     if not getattr(block, _HOLDS.get(type(block), "on")):
         return
     if isinstance(block, Deferred):
-        yield from _shown(block.make(), medium)
+        yield from _show_blocks(block.make(), medium)
     elif isinstance(block, Fold):
-        yield replace(block, blocks=_shown(block.blocks, medium))
+        yield replace(block, blocks=_show_blocks(block.blocks, medium))
     elif isinstance(block, Plots):
-        yield replace(block, beside=_shown(block.beside, medium))
+        yield replace(block, beside=_show_blocks(block.beside, medium))
     elif isinstance(block, Judgement):
-        entries = (replace(entry, blocks=_shown(entry.blocks, medium)) for entry in block.entries)
+        entries = (
+            replace(entry, blocks=_show_blocks(entry.blocks, medium)) for entry in block.entries
+        )
         yield replace(block, entries=tuple(entry for entry in entries if entry.blocks))
     elif isinstance(block, Table):
         visible = [medium in column.on for column in block.columns]

@@ -1,4 +1,4 @@
-"""The table of report formats: a new one is a module and a row here."""
+"""List the report formats: a new one is a module and a row here."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from fabricgauge.report.content import run
 from fabricgauge.report.interface import Format, Kind, Setting, Subject
 from fabricgauge.report.render import data, html, junit, layouts, markdown, prometheus, terminal
 
-#: A kind of report has a format if it has what that is made of.
+#: A kind of report has a format if it has the ``part`` of the format.
 FORMATS: dict[str, Format] = {
     row.name: row
     for row in (
@@ -29,7 +29,7 @@ DEFAULT_SETTING = Setting()
 
 
 def formats_of(kind: Kind[Subject]) -> dict[str, Callable[[Subject, Setting], str]]:
-    """What writes a report of that kind, by the name of its format."""
+    """Return the writers of that kind of report, by the name of the format."""
 
     def written(row: Format) -> Callable[[Subject, Setting], str]:
         part = getattr(kind, row.part)
@@ -40,5 +40,5 @@ def formats_of(kind: Kind[Subject]) -> dict[str, Callable[[Subject, Setting], st
 
 
 def report(judged: Judged, name: str, setting: Setting = DEFAULT_SETTING) -> str:
-    """The report of a run in the format called ``name``, a key of ``FORMATS``."""
+    """Return the report of a run in the format called ``name``, a key of ``FORMATS``."""
     return formats_of(run.KIND)[name](judged, setting)

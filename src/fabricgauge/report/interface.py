@@ -1,4 +1,4 @@
-"""What this stage takes and gives: a subject and its kind in, text out."""
+"""Define what the reports take and give: a subject and its kind in, text out."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ Cell = str | int | float | None
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """Where a report is to be shown, which its subject cannot know.
+    """Describe where a report is shown.
 
-    ``width`` is in columns. ``verbose`` asks for every node in detail. ``run_directory`` and
-    ``html_file`` are paths to mention; empty when there is nothing to mention. ``pattern`` narrows
-    the suites' layouts to the tables of one pattern, for readers that take the first row that fits.
-    ``fail_on`` is what counts as a failure beside a FAIL. ``printed`` is program and day, for
-    reports whose subject does not have them.
+    ``width`` is in columns. ``verbose`` shows every node in detail. ``run_directory`` and
+    ``html_file`` are paths to mention, or empty. ``pattern`` narrows the suites' layouts to the
+    tables of one pattern, for readers that take the first row that fits. ``fail_on`` lists outcomes
+    that count as a failure besides FAIL. ``printed`` is program and day, for reports whose subject
+    does not have them.
     """
 
     width: int = 80
@@ -35,31 +35,31 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 class Records(msgspec.Struct, frozen=True):
-    """Figures in SI units for other programs; None is an empty cell, never 0."""
+    """Hold figures in SI units for other programs; None is an empty cell, never 0."""
 
     columns: tuple[str, ...]
     rows: Iterable[Sequence[Cell]]
 
 
 class OneLine(msgspec.Struct, frozen=True):
-    """A JSON document too large for a line per number."""
+    """Mark a JSON document as too large for a line per number."""
 
     document: object
 
 
-def identified(name: str, version: str, **fields: object) -> dict[str, object]:
-    """A JSON document; a reader accepts every one of the same ``what`` and major version."""
+def versioned(name: str, version: str, **fields: object) -> dict[str, object]:
+    """Return a JSON document; its readers accept any version of the same name and major number."""
     return {"format": f"fabricgauge-{name}", "version": version, **fields}
 
 
-#: What JUnit calls an outcome; a pass has no element.
+#: JUnit's element of an outcome; a pass has no element.
 Element = Literal["", "failure", "error", "skipped"]
 
 
 class TestCase(msgspec.Struct, frozen=True):
-    """One case of a JUnit suite: its subject, its outcome, and the text about it.
+    """Hold one case of a JUnit suite: its subject, its outcome, and the text about it.
 
-    ``element`` is what JUnit calls an outcome, empty for a pass; ``id`` is the verdict's.
+    ``element`` is JUnit's name of the outcome, empty for a pass; ``id`` is the verdict's.
     """
 
     place: str
@@ -72,7 +72,7 @@ class TestCase(msgspec.Struct, frozen=True):
 
 
 class TestSuite(msgspec.Struct, frozen=True):
-    """A suite with its properties; ``started_utc`` and the wall time are those of the whole."""
+    """Hold a suite with its properties; ``started_utc`` and the wall time cover the whole run."""
 
     name: str
     wall_s: float
@@ -82,7 +82,7 @@ class TestSuite(msgspec.Struct, frozen=True):
 
 
 class Gauge(msgspec.Struct, frozen=True):
-    """One gauge with its series: labels, and the value in the metric's base unit."""
+    """Hold one gauge with its series: labels, and the value in the metric's base unit."""
 
     name: str
     help: str
@@ -90,7 +90,7 @@ class Gauge(msgspec.Struct, frozen=True):
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """Curves to be printed as another suite prints its own, each with where it was measured.
+    """Hold curves for another suite's layout, each with where it was measured.
 
     ``remarks`` stand above them; ``version`` is that of fabricgauge.
     """
@@ -102,12 +102,12 @@ class Layout(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Kind(Generic[Subject]):
-    """A kind of report: what each format is made of, None where it has none of it.
+    """Define a kind of report: the source of each format, None if it lacks the format.
 
-    ``document`` is for people; ``data`` is the whole of it for the JSON format, ``records`` are
-    the rows of the CSV format, ``suite`` is for CI systems, ``gauges`` for a collector, ``layout``
-    for programs that read other suites, ``tables`` are rows on each table of others' logs,
-    ``listing`` is text in the layout of another tool.
+    ``document`` is for people; ``data`` is everything, for the JSON format; ``records`` are the
+    rows of the CSV format, ``suite`` is for CI systems, ``gauges`` for a collector, ``layout`` for
+    programs that read other suites, ``tables`` are rows on each table of others' logs, ``listing``
+    is text in the layout of another tool.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Kind(Generic[Subject]):
 
 
 class Format(msgspec.Struct, frozen=True):
-    """One way to write a report; ``suffix`` is that of a file which holds it.
+    """Define one way to write a report; ``suffix`` is that of a file which holds it.
 
     ``part`` is the field of a ``Kind`` that it is made of.
     """

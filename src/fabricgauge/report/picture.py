@@ -1,4 +1,4 @@
-"""What each plot shows, as columns of numbers and of text: frozen values that know no plotting."""
+"""Hold the content of each plot as columns of numbers and text; know no plotting library."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -27,17 +27,17 @@ WHAT: dict[Quantity, str] = {
 
 
 def title(analysis: PairAnalysis) -> str:
-    """``net1: bandwidth, per direction, 1 MiB``."""
+    """Return ``net1: bandwidth, per direction, 1 MiB``."""
     matrix = analysis.matrix
     return f"{named(matrix.network)}: {WHAT[matrix.quantity]}, {size(matrix.message_bytes)}"
 
 
 class Mark(NamedTuple):
-    """One point of a curve in the plot's unit, and what pointing at it says.
+    """Hold one point of a curve in the plot's unit, and its tooltip.
 
-    ``place`` is x in words, ``median`` and ``interval`` are y, ``samples`` how many.
-    ``tail`` is the 99th percentile, None where the plot shows rates. ``fill`` is 0 for a point
-    that a second measurement refuted: it is drawn hollow.
+    ``place`` is x in words, ``median`` and ``interval`` are y, ``samples`` their count. ``tail`` is
+    the 99th percentile, None if the plot shows rates. ``fill`` is 0 for a point that a second
+    measurement refuted: it is drawn hollow.
     """
 
     x: float
@@ -57,25 +57,25 @@ def estimate_mark(
     message_bytes: int, estimate: Estimate, factor: float, median: str, interval: str, note: str,
     samples: str, tail: float | None = None,
 ) -> Mark:  # fmt: skip
-    """A mark over its message size; ``factor`` makes the estimate one of the plot's unit."""
+    """Return a mark over its message size; ``factor`` converts the estimate to the plot's unit."""
     y, low, high = (value * factor for value in (estimate.value, estimate.low, estimate.high))
     place = size(message_bytes)
     return Mark(position(message_bytes), y, low, high, place, median, interval, note, samples, tail)
 
 
 class PlotCurve(NamedTuple):
-    """One curve ready to draw: its label, and its points from left to right."""
+    """Hold one curve ready to draw: its label, and its points from left to right."""
 
     label: str
     marks: Sequence[Mark]
 
     def column(self, name: str) -> list[Any]:
-        """A field of each point, by its name in ``Mark``."""
+        """Return a field of each point, by its name in ``Mark``."""
         return [getattr(mark, name) for mark in self.marks]
 
 
 class Line(NamedTuple):
-    """A limit: a floor or a ceiling."""
+    """Hold a limit: a floor or a ceiling."""
 
     label: str
     x: list[float]
@@ -84,12 +84,11 @@ class Line(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """One plot; ``log`` is whether its y axis is logarithmic, its labels powers of ``base``.
+    """Hold one plot; ``log`` makes its y axis logarithmic, its labels powers of ``base``.
 
-    ``full_scale`` is the ceiling in the plot's unit, None where there is none. ``band`` is
-    a tinted range of y. Without ``span``, the range of y, a linear axis begins at 0.
-    ``patterns`` are those of our own curves in it. Along x are message sizes unless ``ticks`` give
-    other places their words.
+    ``full_scale`` is the ceiling in the plot's unit, or None. ``band`` is a tinted range of y.
+    Without ``span``, the range of y, a linear axis begins at 0. ``patterns`` are those of our own
+    curves in it. The x axis shows message sizes, unless ``ticks`` give words to other places.
     """
 
     title: str
@@ -107,7 +106,7 @@ class Picture(NamedTuple):
 
 
 class GroupBlock(NamedTuple):
-    """A group's place along an axis, in cells from the first."""
+    """Hold a group's place along an axis, in cells from the first."""
 
     name: str
     first: float
@@ -115,12 +114,12 @@ class GroupBlock(NamedTuple):
 
 
 class HeatMap(NamedTuple):
-    """A matrix to draw; rows send, columns receive.
+    """Hold a matrix to draw; rows send, columns receive.
 
-    The value of a cell of code ``c`` > 0 is ``best + (c - 1) * step``, in ``unit``; ``step``
-    is below 0 where more is better. ``whole`` are larger blocks for the whole picture, or the cells
-    themselves; ``block`` is how many nodes a cell holds per side. ``good`` is where the first
-    colour ends, ``bad`` where the last begins; ``named`` are the cells of nodes in a finding.
+    The value of a cell of code ``c`` > 0 is ``best + (c - 1) * step``, in ``unit``; ``step`` is
+    below 0 if more is better. ``whole`` has larger blocks for the whole picture, or the cells
+    themselves; ``block`` is the number of nodes per side of a cell. The first colour ends at
+    ``good``, the last begins at ``bad``; ``named`` are the cells of nodes in a finding.
     """
 
     title: str
@@ -140,12 +139,12 @@ class HeatMap(NamedTuple):
 
     @property
     def joined(self) -> int:
-        """How many cells a block of the whole picture holds per side: the last may jut out."""
+        """Return the cells per side of a block of the whole picture; the last block may jut out."""
         return -(-len(self.cells) // len(self.whole))
 
 
 class Histogram(NamedTuple):
-    """Counts between edges; ``said`` is each bar's range in words."""
+    """Hold counts between edges; ``ranges`` is each bar's range in words."""
 
     title: str
     unit: str
@@ -158,22 +157,22 @@ class Histogram(NamedTuple):
 Drawable = Picture | HeatMap | Histogram
 
 
-def level(label: str, curves: Sequence[PlotCurve], height: float) -> tuple[Line, ...]:
-    """A line at one height over all that is drawn; none where nothing is."""
+def level_line(label: str, curves: Sequence[PlotCurve], height: float) -> tuple[Line, ...]:
+    """Return a line at one height over all curves; none without a curve."""
     ends = [mark.x for curve in curves for mark in curve.marks]
     return (Line(label, [min(ends), max(ends)], [height, height]),) if ends else ()
 
 
 def position(message_bytes: float) -> float:
-    """Where a message size is on the axis of log2(bytes)."""
+    """Return the position of a message size on the axis of log2(bytes)."""
     return math.log2(message_bytes) if message_bytes > 0 else EMPTY_MESSAGE_AT
 
 
 def canvas_text(text: str) -> str:
-    """Text that Bokeh draws as it is: at TeX delimiters it would ask for MathJax."""
+    """Return text that Bokeh draws unchanged: TeX delimiters would make it ask for MathJax."""
     return visible(text).replace("$$", "$ $").replace("\\", "\\ ")
 
 
 def shortened(text: str, longest: int) -> str:
-    """A name for a legend or an axis, cut to that many letters."""
+    """Return a name for a legend or an axis, cut to that many letters."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"

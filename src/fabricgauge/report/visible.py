@@ -1,4 +1,4 @@
-"""Text from outside made safe to show: what a terminal or browser would obey is spelled out."""
+"""Make text from outside safe to show: control characters are spelled out."""
 
 import re
 import unicodedata
@@ -7,12 +7,12 @@ import unicodedata
 # paragraph separators: none of them may act on the page that shows a hostname.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
-#: A command within prose; split by it, every second part is one.
+#: A command within prose; after a split, every second part is a command.
 COMMAND = re.compile(r"`([^`]+)`")
 
 
 def visible(text: str) -> str:
-    """The text with every character that has no glyph written as its escape.
+    """Return the text with every character that has no glyph written as its escape.
 
     The result is one line and can be encoded in UTF-8.
     """
@@ -22,7 +22,7 @@ def visible(text: str) -> str:
 
 
 def is_hidden(character: str) -> bool:
-    """Whether it has no glyph, so that a terminal or a page may obey it."""
+    """Check whether a character has no glyph, so that a terminal or a page may obey it."""
     return unicodedata.category(character) in _HIDDEN
 
 

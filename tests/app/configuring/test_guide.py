@@ -241,7 +241,7 @@ def test_the_script_does_what_apply_does(tmp_path: Path, cluster: Cluster) -> No
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert cluster.changes()[-1] == ["updatenode", "c1,c2", "-P", "confignetwork -s"]
-    assert "made; to undo: sh" in done.stdout
+    assert "to undo: sh" in done.stdout
     numbers = done.stdout.rpartition("undo ")[2].split()
     undone = subprocess.run(
         ["/bin/sh", script, "undo", *numbers], env=cluster.env(), capture_output=True, text=True,

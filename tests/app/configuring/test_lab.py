@@ -51,7 +51,7 @@ def two(lab: Lab) -> str:
 
 def test_a_clean_lab_has_no_step_to_make(two: str) -> None:
     done = fabricgauge("configure", "--lab", two)
-    assert done.returncode == 0 and "Plan by ip: 0 steps to make" in done.stdout.splitlines()[0], (
+    assert done.returncode == 0 and "Plan by ip: 0 steps to run" in done.stdout.splitlines()[0], (
         done
     )
 
@@ -73,7 +73,7 @@ def test_a_broken_lab_is_mended_and_the_undoing_breaks_it_again(two: str, tmp_pa
     assert done.returncode == 0, done.stderr
     assert without_route(facts(two)) == right
     again = fabricgauge("configure", "--lab", two)
-    assert "Plan by ip: 0 steps to make" in again.stdout.splitlines()[0], again.stdout
+    assert "Plan by ip: 0 steps to run" in again.stdout.splitlines()[0], again.stdout
 
     (journal,) = tmp_path.iterdir()
     undone = fabricgauge("configure", "--undo", str(journal), "--lab", two, "--apply")

@@ -52,7 +52,7 @@ def test_more_bandwidth_is_better() -> None:
 def test_means_are_called_means_and_have_no_interval_column() -> None:
     page = shown(compared.bare(), "terminal")
     assert "means only: no interval possible" in page
-    assert "not decided" not in page
+    assert "undecided" not in page
     assert "only in A: 1 MiB" in page
     assert "cut off: ends at 65536 bytes" in page
     assert "\nB: 3 odd lines\n" in page

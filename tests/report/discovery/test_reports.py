@@ -56,7 +56,7 @@ def test_the_html_page_holds_no_tag_of_the_data_and_no_script(hostile: bool) -> 
 
 def test_the_html_page_shows_who_is_odd_and_who_is_near_to_whom() -> None:
     html = FORMATS["html"](sample.surveyed(), Setting())
-    assert "1 ODD" not in html  # a node was lost: that comes first
+    assert "1 DIFFERENT" not in html  # a node was lost: that comes first
     assert "INCOMPLETE" in html
     assert "firmware of XL710" in html
     assert "<td><b>mlx5_0</b></td><td>0</td><td>PIX</td><td>SYS</td>" in html
@@ -120,8 +120,8 @@ def test_a_page_without_gpus_speaks_of_none() -> None:
     )
     html = FORMATS["html"](sample.concluded(bare), Setting())
     assert "Adapters, sockets</h2>" in html
-    assert "Ways between adapter and GPU" not in html
-    assert "Ways between adapter and GPU" in FORMATS["html"](with_gpus, Setting())
+    assert "Distances between adapter and GPU" not in html
+    assert "Distances between adapter and GPU" in FORMATS["html"](with_gpus, Setting())
 
 
 def test_a_limit_that_all_nodes_share_is_in_the_headline_and_unread_files_are_listed() -> None:

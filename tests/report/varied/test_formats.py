@@ -11,8 +11,8 @@ import pytest
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Layer, Varied
 from fabricgauge.report.content import layers
-from fabricgauge.report.content.changes import sweeps_of
-from fabricgauge.report.content.varied import KIND, compared
+from fabricgauge.report.content.changes import plot_sweeps
+from fabricgauge.report.content.varied import KIND, describe_effect
 from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting
 from fabricgauge.words.figures import signed
@@ -79,9 +79,9 @@ def test_a_change_next_to_nothing_keeps_its_sign_and_size(share: float, said: st
 
 
 def test_less_of_a_rate_is_less_and_of_a_time_faster() -> None:
-    assert compared(effect(8, -0.05), "bandwidth") == "5.0 % less"
-    assert compared(effect(8, 0.05), "bandwidth") == "5.0 % more"
-    assert compared(effect(8, -0.05), "time") == "5.0 % faster"
+    assert describe_effect(effect(8, -0.05), "bandwidth") == "5.0 % less"
+    assert describe_effect(effect(8, 0.05), "bandwidth") == "5.0 % more"
+    assert describe_effect(effect(8, -0.05), "time") == "5.0 % faster"
 
 
 def test_csv_and_json_hold_every_effect() -> None:
@@ -132,7 +132,7 @@ def swept(levels: int) -> Varied:
 
 
 def test_a_factor_of_many_values_is_drawn_over_its_values() -> None:
-    (picture,) = sweeps_of(swept(5))
+    (picture,) = plot_sweeps(swept(5))
     assert list(picture.ticks.values()) == ["8K", "16K", "32K", "64K", "128K"]
     assert picture.series[0].column("x") == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert picture.series[0].column("y") == pytest.approx([0.0, 2.0, 4.0, 6.0, 8.0])
@@ -141,7 +141,7 @@ def test_a_factor_of_many_values_is_drawn_over_its_values() -> None:
 
 
 def test_two_values_are_no_sweep() -> None:
-    assert sweeps_of(swept(2)) == ()
+    assert plot_sweeps(swept(2)) == ()
     assert 'id="sweeps"' not in FORMATS["html"](swept(2), Setting())
 
 
@@ -149,7 +149,7 @@ def test_a_value_of_unknown_effect_is_left_out_of_a_sweep() -> None:
     found = swept(3)
     unknown = Effect(None, 0.5, NAN, NAN, NAN, 2)
     first = msgspec.structs.replace(found.effects[0], whole=unknown)
-    (picture,) = sweeps_of(msgspec.structs.replace(found, effects=(first, *found.effects[1:])))
+    (picture,) = plot_sweeps(msgspec.structs.replace(found, effects=(first, *found.effects[1:])))
     assert picture.series[0].column("x") == [0.0, 2.0]
 
 
@@ -172,15 +172,15 @@ def test_layers_are_told_with_what_each_adds_to_the_one_before() -> None:
     factors = (Factor("transport", ("sockets", HOSTILE, "mpi")),)
     made = varied(layers=ledger, design=msgspec.structs.replace(DESIGN, factors=factors))
     terminal = FORMATS["terminal"](made, Setting(width=120))
-    assert "What each layer adds" in terminal
+    assert "Cost of each layer" in terminal
     assert "12 µs" in terminal
     assert "+2 µs" in terminal
     assert "−1 µs" in terminal
     assert "\x1b[31m" not in terminal
     page = FORMATS["html"](made, Setting())
-    assert "What each layer adds" in page
+    assert "Cost of each layer" in page
     assert "<script>alert(1)" not in page
-    assert "What each layer adds" not in FORMATS["html"](varied(), Setting())
+    assert "Cost of each layer" not in FORMATS["html"](varied(), Setting())
 
 
 def test_what_small_messages_get_is_seen_beside_what_large_ones_get() -> None:

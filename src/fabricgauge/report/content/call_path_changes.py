@@ -1,22 +1,22 @@
-"""What differs between the instruction paths of A and B."""
+"""Show the differences between the instruction paths of A and B."""
 
 from collections.abc import Iterator, Sequence
 
 from fabricgauge.model.call_path import CallPath, PathChange, PathComparison, PathPart
 from fabricgauge.report import document as doc
-from fabricgauge.report.content.call_paths import bar, called, named, title
-from fabricgauge.report.interface import Kind, Records, Setting, identified
+from fabricgauge.report.content.call_paths import bar, call_name, function_name, title
+from fabricgauge.report.interface import Kind, Records, Setting, versioned
 from fabricgauge.words.figures import signed
 from fabricgauge.words.sentences import counted, listed
 
-#: Functions that a page of text names.
+#: Most functions on a page of text.
 _MOST = 10
 
 
 def data(comparison: PathComparison, _setting: Setting) -> dict[str, object]:
-    """The whole of it; a part with 0 instructions is not in that path."""
+    """Return everything; a part with 0 instructions is not in that path."""
     sentence = headline(comparison)
-    return identified("call-path-changes", "1.0", headline=sentence, comparison=comparison)
+    return versioned("call-path-changes", "1.0", headline=sentence, comparison=comparison)
 
 
 COLUMNS = (
@@ -26,7 +26,7 @@ COLUMNS = (
 
 
 def records(comparison: PathComparison, _setting: Setting) -> Records:
-    """A row for each function of either path."""
+    """Return a row for each function of either path."""
     rows = (
         (change.a.operation, change.a.message_bytes, change.a.ranks, change.a.way, part.library,
          part.function, part.a_instructions, part.b_instructions, part.a_lines, part.b_lines)
@@ -41,13 +41,13 @@ def document(comparison: PathComparison, _setting: Setting) -> doc.Report:
         "COMPARED" if comparison.changes else "NOTHING",
         "" if comparison.changes else "inconclusive", headline(comparison),
         f"Instruction paths: {a.mpi} against {b.mpi}", f"A {a.mpi}, B {b.mpi}",
-        (_sides(comparison), _overview(comparison), *_sections(comparison), _alone(comparison)),
+        (_sides(comparison), _overview(comparison), *_sections(comparison), _unmatched(comparison)),
     )  # fmt: skip
 
 
 def headline(comparison: PathComparison) -> str:
     if not comparison.changes:
-        return "A and B have no call in common: the same call, size, ranks and way"
+        return "A and B have no call in common: call, size, ranks and path must agree"
     change = comparison.changes[0]
     a, b = change.a.call, change.b.call
     parts = [
@@ -68,7 +68,7 @@ def _relative(a: int, b: int) -> str:
 
 
 def _sides(comparison: PathComparison) -> doc.Section:
-    """What is known of both and differs; the MPI in any case."""
+    """Return the environment of both sides where it differs, and always the MPI."""
     a, b = comparison.a, comparison.b
     names = dict.fromkeys((*a.environment, *b.environment))
     differing = [name for name in names if a.environment.get(name) != b.environment.get(name)]
@@ -77,28 +77,28 @@ def _sides(comparison: PathComparison) -> doc.Section:
         *((name, a.environment.get(name, ""), b.environment.get(name, "")) for name in differing),
     )  # fmt: skip
     table = doc.Table(doc.heads("", "~A", "~B"), rows)
-    return doc.Section("sides", "A and B, where they differ", (table,), nav="A and B")
+    return doc.Section("sides", "Differences in the environment", (table,), nav="A and B")
 
 
 def _overview(comparison: PathComparison) -> doc.Section:
     columns = doc.heads(
-        "=call", "way", ">A", ">B", ">instruc-\ntions", ">cache\nlines", ">calls", ">locked",
+        "=call", "path", ">A", ">B", ">instruc-\ntions", ">cache\nlines", ">calls", ">locked",
         ">branch-\nes", ">functions\nremoved", ">added",
     )  # fmt: skip
     rows = tuple(_row(change, f"change-{n}") for n, change in enumerate(comparison.changes, 1))
     table = doc.Table(columns, rows, tight=True)
-    note = doc.Paragraph("A and B are instructions; the columns after them are B less A.", "soft")
+    note = doc.Paragraph("A and B are instructions; the columns after them are B − A.", "soft")
     return doc.Section("changes", "Calls side by side", (table, note) if rows else (), nav="Calls")
 
 
-def _row(change: PathChange, link: str) -> tuple[doc.Said, ...]:
+def _row(change: PathChange, link: str) -> tuple[doc.Inline, ...]:
     a, b = change.a.call, change.b.call
     pairs = (
         (a.lines.total, b.lines.total), (a.calls, b.calls), (a.locked, b.locked),
         (a.branches, b.branches),
     )  # fmt: skip
     return (
-        doc.Cell(called(change.a), link=link), change.a.way, f"{a.instructions:,}",
+        doc.Cell(call_name(change.a), link=link), change.a.way, f"{a.instructions:,}",
         f"{b.instructions:,}",
         doc.Cell(_relative(a.instructions, b.instructions), strong=True),
         *(_difference(*pair) for pair in pairs),
@@ -118,7 +118,7 @@ def _sections(comparison: PathComparison) -> Iterator[doc.Section]:
 
 
 def _bars(change: PathChange) -> Iterator[doc.Block]:
-    """Both sides by their libraries, then each library on both by its functions."""
+    """Yield both sides by their libraries, then each library by its functions."""
     yield from _two_bars("", [(library.library, library) for library in change.libraries])
     for part in change.libraries:
         inside = [
@@ -130,7 +130,7 @@ def _bars(change: PathChange) -> Iterator[doc.Block]:
 
 
 def _two_bars(label: str, parts: list[tuple[str, PathPart]]) -> Iterator[doc.Block]:
-    """A's and B's of one scale: that of the longer one."""
+    """Yield A's and B's bar on the scale of the longer one."""
     a = [(name, part.a_instructions) for name, part in parts]
     b = [(name, part.b_instructions) for name, part in parts]
     longer = max(sum(count for _, count in side) for side in (a, b))
@@ -139,7 +139,7 @@ def _two_bars(label: str, parts: list[tuple[str, PathPart]]) -> Iterator[doc.Blo
 
 
 def _functions(change: PathChange) -> Iterator[doc.Block]:
-    """Those removed, those added, and those of another length."""
+    """Yield the functions removed, added, and of another length."""
     parts_by_change: dict[str, list[PathPart]] = {
         "Removed": [],
         "Added": [],
@@ -165,7 +165,7 @@ def _table(parts: Sequence[PathPart], part_kind: str) -> doc.Table:
     heads = doc.heads(f"~{part_kind}", ">A", ">B", ">B − A", ">cache lines A", ">B")
     rows = tuple(
         (
-            named(part.function, part.library) if part.function else part.library,
+            function_name(part.function, part.library) if part.function else part.library,
             f"{part.a_instructions:,}", f"{part.b_instructions:,}",
             _difference(part.a_instructions, part.b_instructions),
             f"{part.a_lines:,}", f"{part.b_lines:,}",
@@ -176,7 +176,7 @@ def _table(parts: Sequence[PathPart], part_kind: str) -> doc.Table:
     return doc.Table(heads, rows, limit=limit)
 
 
-def _alone(comparison: PathComparison) -> doc.Section:
+def _unmatched(comparison: PathComparison) -> doc.Section:
     def describe(side: str, paths: tuple[CallPath, ...]) -> tuple[str, ...]:
         return tuple(f"only in {side}: {title(call_path)}" for call_path in paths)
 

@@ -1,4 +1,4 @@
-"""What calls of MPI execute: each call in a row, then its libraries, functions and cache lines."""
+"""Show the code that MPI calls execute: a row per call, then libraries, functions, cache lines."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -9,16 +9,16 @@ from fabricgauge.report.interface import Kind, Records, Setting
 from fabricgauge.words.figures import percent, size
 from fabricgauge.words.sentences import counted
 
-#: Functions that a page of text names; the rest is summed up.
+#: Most functions on a page of text.
 _MOST_FUNCTIONS = 12
 
 _HOW = (
     "Each call is stepped through from its first instruction to its return. The usual number is the"
-    " most frequent one of the warm calls. Rounds of polling that only repeat the one before are"
-    " left out. A function without a name in its file is called by where it begins in it."
+    " most frequent number of the warm calls. Repeated rounds of polling are left out. A function"
+    " without a symbol is named by its offset in the file."
 )
 _WAYS = {"node": "within a node", "loopback": "over TCP within a node"}
-#: Whether there is a path, and whether all are whole.
+#: By two conditions: a path exists, all paths are complete.
 _VERDICTS: dict[tuple[bool, bool], tuple[str, doc.Tone]] = {
     (True, True): ("TRACED", "pass"), (True, False): ("INCOMPLETE", "warn"),
     (False, True): ("NOTHING", "inconclusive"),
@@ -28,7 +28,7 @@ _FOOTPRINT = ("LOAD", "STORE", "LD+ST", "CODE", "CD+LD", "CD+ST", "C+L+S")
 
 
 def data(paths: CallPaths, _setting: Setting) -> CallPaths:
-    """The whole of it; it is the run's ``paths.json``."""
+    """Return everything, in the form of the run's ``paths.json``."""
     return paths
 
 
@@ -39,7 +39,7 @@ COLUMNS = (
 
 
 def records(paths: CallPaths, _setting: Setting) -> Records:
-    """A row for each function of the usual call of each path."""
+    """Return a row for each function of the usual call of each path."""
     rows = (
         (call_path.operation, call_path.message_bytes, call_path.ranks, call_path.way, f.object,
          f.function, f.instructions, f.lines)
@@ -49,8 +49,10 @@ def records(paths: CallPaths, _setting: Setting) -> Records:
 
 
 def listing(paths: CallPaths, _setting: Setting) -> str:
-    """Each call in order, function by function, then its footprint: the layout of Intel SDE."""
-    return "\n".join("\n".join(_listed(call_path, paths.mpi)) for call_path in paths.paths) + "\n"
+    """Return each call, function by function, then its footprint: the layout of Intel SDE."""
+    return (
+        "\n".join("\n".join(_list_call(call_path, paths.mpi)) for call_path in paths.paths) + "\n"
+    )
 
 
 def document(paths: CallPaths, setting: Setting) -> doc.Report:
@@ -71,23 +73,23 @@ def _provisos(paths: CallPaths) -> Iterator[str]:
             " network's part is that of TCP."
         )
     if any(call_path.is_static for call_path in paths.paths):
-        yield f"The MPI is linked statically: its functions stand under the name {CALLS}."
+        yield f"The MPI is linked statically: its functions appear under {CALLS}."
 
 
-def called(path: CallPath) -> str:
-    """``send of 4 B``, ``barrier on 4 ranks``."""
+def call_name(path: CallPath) -> str:
+    """Return ``send of 4 B``, ``barrier on 4 ranks``."""
     ranks = f" on {path.ranks} ranks" if path.ranks > 2 else ""
     sized = f" of {size(path.message_bytes)}" if path.operation != "barrier" else ""
     return f"{path.operation}{sized}{ranks}"
 
 
 def title(path: CallPath) -> str:
-    """``send of 4 B, within a node``."""
-    return f"{called(path)}, {_WAYS.get(path.way, f'over {path.way}')}"
+    """Return ``send of 4 B, within a node``."""
+    return f"{call_name(path)}, {_WAYS.get(path.way, f'over {path.way}')}"
 
 
-def named(function: str, object_: str) -> str:
-    """``libmpi.so.12:MPI_Send``."""
+def function_name(function: str, object_: str) -> str:
+    """Return ``libmpi.so.12:MPI_Send``."""
     return f"{object_}:{function}"
 
 
@@ -103,12 +105,12 @@ def _headline(paths: CallPaths) -> str:
 
 def _overview(paths: CallPaths) -> doc.Section:
     columns = doc.heads(
-        "=call", "way", ">instruc-\ntions", ">calls\nalike", ">fewest", ">most", ">cold",
+        "=call", "path", ">instruc-\ntions", ">equal\ncalls", ">fewest", ">most", ">cold",
         ">cache\nlines", ">new", ">calls", ">locked", ">branch-\nes", ">polled", "~system calls",
     )  # fmt: skip
     rows = tuple(
         (
-            doc.Cell(called(call_path), link=f"path-{n}"),
+            doc.Cell(call_name(call_path), link=f"path-{n}"),
             _WAYS.get(call_path.way, call_path.way),
             *_row(call_path),
         )
@@ -121,7 +123,7 @@ def _overview(paths: CallPaths) -> doc.Section:
     return doc.Section("calls", "Calls", blocks, nav="Calls")
 
 
-def _row(path: CallPath) -> tuple[doc.Said, ...]:
+def _row(path: CallPath) -> tuple[doc.Inline, ...]:
     call, cold = path.usual, f"{path.cold.instructions:,}" if path.cold else "·"
     if call is None:
         return ("·", f"0 of {path.traced}", "·", "·", cold, *("·",) * 7)
@@ -139,11 +141,11 @@ def _sections(paths: Iterable[CallPath]) -> Iterator[doc.Section]:
     for number, call_path in enumerate(paths, 1):
         if call_path.usual is not None:
             yield doc.Section(
-                f"path-{number}", title(call_path), tuple(_told(call_path, call_path.usual))
+                f"path-{number}", title(call_path), tuple(_call_blocks(call_path, call_path.usual))
             )
 
 
-def _told(path: CallPath, call: TracedCall) -> Iterator[doc.Block]:
+def _call_blocks(path: CallPath, call: TracedCall) -> Iterator[doc.Block]:
     objects = sorted(call.objects, key=lambda library: -library.instructions)
     yield from _bars(call)
     rows = tuple(
@@ -162,15 +164,15 @@ def _told(path: CallPath, call: TracedCall) -> Iterator[doc.Block]:
     limit = doc.RowLimit(
         "and {count} more; --format listing has all of them, in order", {doc.TEXT: _MOST_FUNCTIONS}
     )
-    cells: tuple[tuple[doc.Said, ...], ...] = tuple(
-        (named(function.function, function.object), f"{function.instructions:,}",
+    cells: tuple[tuple[doc.Inline, ...], ...] = tuple(
+        (function_name(function.function, function.object), f"{function.instructions:,}",
          _share(function.instructions, call), f"{function.lines:,}")
         for function in functions
     )  # fmt: skip
     heads = doc.heads("~function", ">instructions", ">share", ">cache lines")
     note = counted(len(functions), "function")
     yield doc.Fold("Functions", note, (doc.Table(heads, cells, limit=limit),), open=True)
-    heads = doc.figures("", *_FOOTPRINT, "all", "NEW")
+    heads = doc.figure_heads("", *_FOOTPRINT, "all", "NEW")
     new = {"lines": f"{call.new_lines:,}", "pages": ""}
     cells = tuple(
         (name, *_footprint(uses), f"{uses.total:,}", new[name])
@@ -193,7 +195,7 @@ def _footprint(uses: Uses) -> tuple[str, ...]:
 
 
 def _bars(call: TracedCall) -> Iterator[doc.Block]:
-    """A bar of all libraries, and of each library one of its functions, in order of first use."""
+    """Yield a bar of all libraries, then one of each library's functions, in order of first use."""
     yield bar(
         "all",
         [(library.object, library.instructions) for library in call.objects],
@@ -207,23 +209,23 @@ def _bars(call: TracedCall) -> Iterator[doc.Block]:
 
 
 def bar(label: str, parts: Iterable[tuple[str, int]], total: int) -> doc.ShareBar:
-    """Numbers of instructions as shares of a whole; what executed none is left out."""
+    """Return numbers of instructions as shares of a whole, without empty parts."""
     shares = tuple((f"{name} {count:,}", count / total, True) for name, count in parts if count)
     return doc.ShareBar(label, shares, alike=True)
 
 
 def _in_order(call: TracedCall) -> Iterator[str]:
-    """``object:function<TAB>instructions``, with a sum each time that another object begins."""
+    """Yield ``object:function<TAB>instructions``, with a sum after each run of one object."""
     for object_, group in groupby(call.segments, lambda segment: call.functions[segment[0]].object):
         total = 0
         for place, instructions in group:
-            yield f"{named(call.functions[place].function, object_)}\t{instructions}"
+            yield f"{function_name(call.functions[place].function, object_)}\t{instructions}"
             total += instructions
         yield f"{object_}\t{total}"
     yield f"Totals\t{call.instructions}"
 
 
-def _listed(path: CallPath, mpi: str) -> Iterator[str]:
+def _list_call(path: CallPath, mpi: str) -> Iterator[str]:
     yield f"{title(path)}: {mpi}"
     if path.usual is None:
         yield path.problem

@@ -1,4 +1,4 @@
-"""Cases of many ranks, over all launches that measured them alike, and their plots."""
+"""Aggregate cases of many ranks over all launches of the same case, and plot them."""
 
 import math
 import statistics
@@ -18,15 +18,14 @@ from fabricgauge.words.figures import digits, duration, percent, size
 from fabricgauge.words.patterns import LOADS
 
 
-class Joint(msgspec.Struct, frozen=True):
-    """One case of many ranks: times in s per sample, rates in bytes/s and messages/s, in sum.
+class ConcurrentCase(msgspec.Struct, frozen=True):
+    """Hold one case of many ranks: times in s per sample, rates in bytes/s and messages/s, summed.
 
-    It is an entry of the JSON report as it is. Rates are 0 where messages are not counted.
+    It is an entry of the JSON report as it is. Rates are 0 if messages are not counted.
 
-    The median is that of the launches' medians, ``low_s`` to ``high_s`` reaches over all
-    their intervals. Percentiles and late starts are those of the worst launch and of all;
-    a percentile is None where no launch had the samples for it. ``overlap`` is 0 to 1, None
-    for a blocking operation.
+    The median is that of the launches' medians, ``low_s`` to ``high_s`` spans all their intervals.
+    A percentile is the worst launch's, None if no launch had enough samples; late starts are summed
+    over all launches. ``overlap`` is 0 to 1, None for a blocking operation.
     """
 
     network: str | None
@@ -57,15 +56,15 @@ class Joint(msgspec.Struct, frozen=True):
     load_bytes_per_s: float
 
 
-#: What makes two cases the same, in their order: idle before loaded, since ratios are to it.
-_Alike = tuple[str, str, int, int, bool, str, int, int]
-#: A launch, a case of it, its times, and what is only of cases of many ranks.
-_Found = tuple[Launch, Measurement, Times, Together]
+#: Key of equal cases, in the order of the report: idle before loaded, since ratios refer to idle.
+_CaseKey = tuple[str, str, int, int, bool, str, int, int]
+#: A launch, its case, the times, and the result of many ranks.
+_Record = tuple[Launch, Measurement, Times, Together]
 
 
-def joint(run: Run) -> tuple[Joint, ...]:
-    """Every case of many ranks that came to its proper end, smallest first within a pattern."""
-    records: dict[_Alike, list[_Found]] = {}
+def concurrent_cases(run: Run) -> tuple[ConcurrentCase, ...]:
+    """Return every completed case of many ranks, smallest first within a pattern."""
+    records: dict[_CaseKey, list[_Record]] = {}
     for launch in run.launches:
         for measurement in launch.measurements:
             if (
@@ -82,17 +81,17 @@ def joint(run: Run) -> tuple[Joint, ...]:
                 records.setdefault(key, []).append(
                     (launch, measurement, measurement.times, ranks_result)
                 )
-    return tuple(_joined(records[key]) for key in sorted(records))
+    return tuple(_merge_records(records[key]) for key in sorted(records))
 
 
-def _joined(records: Sequence[_Found]) -> Joint:
+def _merge_records(records: Sequence[_Record]) -> ConcurrentCase:
     launches, cases, times, together = zip(*records, strict=True)
     case, ranks_result = cases[0], together[0]
     timed = list(zip(cases, times, strict=True))
     messages_per_s = statistics.median(result.messages_per_s for result in together)
     overlaps = [result.overlap for result in together if result.overlap is not None]
     clocks = {result.clock for result in together}
-    return Joint(
+    return ConcurrentCase(
         network=launches[0].network, pattern=case.pattern, ranks=ranks_result.ranks,
         pairs=ranks_result.pairs,
         load=case.load, message_bytes=case.message_bytes, window=case.window,
@@ -118,61 +117,61 @@ def _joined(records: Sequence[_Found]) -> Joint:
     )  # fmt: skip
 
 
-#: The least trustworthy first: a bias in one launch is a bias of all.
+#: The least trustworthy clock first: one biased launch biases the result.
 _CLOCKS = ("barrier", "origin", "synchronised")
 
 
-def of_pattern(cases: Sequence[Joint], *patterns: str) -> tuple[Joint, ...]:
+def select_patterns(cases: Sequence[ConcurrentCase], *patterns: str) -> tuple[ConcurrentCase, ...]:
     return tuple(case for case in cases if case.pattern in patterns)
 
 
-def idle(cases: Sequence[Joint], loaded: Joint) -> Joint | None:
-    """The same victims without a load, if that was measured."""
+def find_idle(cases: Sequence[ConcurrentCase], loaded: ConcurrentCase) -> ConcurrentCase | None:
+    """Return the same victims without a load, None if they were not measured."""
     same = attrgetter("network", "pattern", "ranks", "pairs", "message_bytes", "window")
     baselines = (case for case in cases if case.load == "none" and same(case) == same(loaded))
     return next(baselines, None)
 
 
 def ratio(loaded: float | None, without: float | None) -> float | None:
-    """How many times longer under load; None where either was not measured."""
+    """Return the factor by which a load lengthens a time; None if either is missing."""
     return loaded / without if loaded is not None and without else None
 
 
-def is_biased(case: Joint) -> bool:
-    """Whether its time is taken after a barrier, whose exit no two ranks leave together."""
+def is_biased(case: ConcurrentCase) -> bool:
+    """Check whether its time starts after a barrier, which no two ranks leave together."""
     return case.clock == "barrier"
 
 
-def load(case: Joint) -> str:
-    """What the other ranks did meanwhile, in words."""
+def load(case: ConcurrentCase) -> str:
+    """Return the load of the other ranks, in words."""
     return LOADS.get(case.load, case.load)
 
 
-#: A legend with more cannot be read; the tables have the rest.
+#: Most curves in a readable legend; the tables have the rest.
 MOST_SERIES = 12
 #: Most message sizes beside each other over ranks or pairs.
 MOST_SIZES = 5
 
-#: Value, low, high, and the tail above it if there is one.
+#: Value, low, high, and the tail above them or None.
 Drawn = tuple[float, float, float, float | None]
-#: What the cases of one curve have in common, as its name.
-CurveName = Callable[[Joint], str]
+#: Name of a curve: what its cases have in common.
+CurveName = Callable[[ConcurrentCase], str]
 
 
 class Ordinate(NamedTuple):
-    """What of a case stands along y, in which unit, and the range if it is a linear axis."""
+    """Define a case's y value, its unit, and the range of a linear axis."""
 
     unit: str
-    of: Callable[[Joint], Drawn]
+    of: Callable[[ConcurrentCase], Drawn]
     span: tuple[float, float] | None = None
 
 
 class Axis(NamedTuple):
-    """Where a case stands along x, and in what words."""
+    """Define a case's position along x, and its words."""
 
     label: str
-    place: Callable[[Joint], float]
-    tick: Callable[[Joint], str] | None = None
+    place: Callable[[ConcurrentCase], float]
+    tick: Callable[[ConcurrentCase], str] | None = None
 
 
 SIZES = Axis("message size", lambda case: position(case.message_bytes))
@@ -182,20 +181,20 @@ PAIRS = Axis(
 )
 
 
-def _time_us(case: Joint) -> Drawn:
-    """Median with its interval; the tail is the 99th percentile."""
+def _time_us(case: ConcurrentCase) -> Drawn:
+    """Return the median with its interval; the tail is the 99th percentile."""
     tail = case.p99_s if case.p99_s is not None else case.high_s
     return case.median_s * 1e6, case.low_s * 1e6, case.high_s * 1e6, tail * 1e6
 
 
-def _millions(case: Joint, per_s: float) -> Drawn:
-    """A sum over all pairs in 10^6/s; its interval is that of the time, turned over."""
+def _millions(case: ConcurrentCase, per_s: float) -> Drawn:
+    """Return a sum over all pairs in 10^6/s; its interval is that of the time, inverted."""
     rate = per_s / 1e6
     return rate, rate * case.median_s / case.high_s, rate * case.median_s / case.low_s, None
 
 
-def _overlap(case: Joint) -> Drawn:
-    """The share of the operation that computing hid, in percent."""
+def _overlap(case: ConcurrentCase) -> Drawn:
+    """Return the share of the operation that computing hid, in percent."""
     share = 100 * (case.overlap or 0.0)
     return share, share, share, None
 
@@ -207,9 +206,14 @@ OVERLAP = Ordinate("%", _overlap, (0.0, 105.0))
 
 
 def curves(
-    cases: Sequence[Joint], title: str, y_label: str, axis: Axis, figure: Ordinate, by: CurveName
+    cases: Sequence[ConcurrentCase],
+    title: str,
+    y_label: str,
+    axis: Axis,
+    figure: Ordinate,
+    by: CurveName,
 ) -> Picture | None:
-    """A curve for each value of ``by``; None where no curve has two points."""
+    """Return a curve for each value of ``by``; None if no curve has two points."""
     groups = grouped(cases, by)
     if all(len({axis.place(case) for case in group}) < 2 for group in groups.values()):
         return None
@@ -229,14 +233,14 @@ def curves(
     )  # fmt: skip
 
 
-def few_sizes(cases: Sequence[Joint]) -> list[Joint]:
-    """The cases of at most ``MOST_SIZES`` message sizes, from the smallest to the largest."""
+def few_sizes(cases: Sequence[ConcurrentCase]) -> list[ConcurrentCase]:
+    """Return the cases of at most ``MOST_SIZES`` sizes, with the smallest and the largest."""
     sizes = spread(sorted({case.message_bytes for case in cases}), MOST_SIZES)
     return [case for case in cases if case.message_bytes in sizes]
 
 
-def ladder(cases: Sequence[Joint], title: str) -> Picture | None:
-    """Median, p90, p99 and p99.9 of each load beside those without: how far the tails reach."""
+def ladder(cases: Sequence[ConcurrentCase], title: str) -> Picture | None:
+    """Plot median, p90, p99 and p99.9 of each load beside the idle ones: the reach of the tails."""
     steps = ("median", "p90", "p99", "p99.9")
     plot_curves = []
     for case in cases:
@@ -255,7 +259,7 @@ def ladder(cases: Sequence[Joint], title: str) -> Picture | None:
     )  # fmt: skip
 
 
-def _mark(case: Joint, x: float, ordinate: Drawn, median: str) -> Mark:
+def _mark(case: ConcurrentCase, x: float, ordinate: Drawn, median: str) -> Mark:
     y, low, high, tail = ordinate
     pairs = f", {case.pairs:,} pairs" if case.pairs else ""
     p99 = f"p99 {duration(case.p99_s)}" if case.p99_s is not None else "too few samples for a p99"

@@ -1,4 +1,4 @@
-"""What networks can carry at most, and how that is worked out."""
+"""Show the ceilings of networks and their derivation."""
 
 from collections.abc import Iterator
 
@@ -9,55 +9,55 @@ from fabricgauge.report import document as doc
 from fabricgauge.words.figures import rate, size, with_unit
 
 
-def in_lines(judged: Judged) -> doc.Section:
-    """A terminal has one line per network."""
+def brief_ceilings(judged: Judged) -> doc.Section:
+    """Return one line per network, for a terminal."""
     lines = []
     for network in judged.run.fabric.networks:
         ceiling = judged.ceilings.get(network.name)
         if isinstance(ceiling, Ceiling):
             sentence = f"ceiling {rate(ceiling.payload_bytes_per_s)} per direction"
             sentence += f" = {ceiling.steps[-1].expression}" if ceiling.steps else ""
-            sentence += f" ({ceiling.payload_per_packet_bytes} bytes of payload in every"
+            sentence += f" ({ceiling.payload_per_packet_bytes} payload bytes per"
             sentence += f" {ceiling.wire_bytes_per_packet} on the wire; bound by {ceiling.binding})"
         else:
-            sentence = f"no ceiling: {ceiling.reason if ceiling else 'it was not worked out'}"
+            sentence = f"no ceiling: {ceiling.reason if ceiling else 'not computed'}"
         lines.append(doc.Paragraph(f"{network.name}: {sentence}"))
     return doc.Section("", "", tuple(lines), on=doc.SCREEN)
 
 
-def sums(judged: Judged) -> Iterator[doc.Section]:
-    """An issue tracker has a row per network, a page the whole sum."""
+def calculations(judged: Judged) -> Iterator[doc.Section]:
+    """Yield a row per network for an issue tracker, the whole derivation for a page."""
     rows, blocks = [], list[doc.Block]()
     for name, ceiling in judged.ceilings.items():
         if isinstance(ceiling, Skipped):
-            rows.append((name, "not known", ceiling.reason, ""))
+            rows.append((name, "unknown", ceiling.reason, ""))
         else:
             expression = ceiling.steps[-1].expression if ceiling.steps else ""
             rows.append((name, rate(ceiling.payload_bytes_per_s), expression, ceiling.binding))
     for name, ceiling in sorted(judged.ceilings.items()):
-        blocks += [doc.Heading(name), *sum_of(ceiling)]
-    heads = doc.heads("network", "payload per direction", "sum", "bound by")
+        blocks += [doc.Heading(name), *show_calculation(ceiling)]
+    heads = doc.heads("network", "payload per direction", "calculation", "bound by")
     yield doc.Section("", "Ceilings", (doc.Table(heads, tuple(rows)),), on=doc.TRACKER)
     blocks = blocks or [doc.Paragraph("No network with a known rate was found.")]
-    yield doc.Section("ceiling", "Ceiling, with the sum", tuple(blocks), nav="Ceiling",
+    yield doc.Section("ceiling", "Ceiling and its calculation", tuple(blocks), nav="Ceiling",
                       on=doc.PAGE | doc.PAPER)  # fmt: skip
 
 
-def sum_of(ceiling: Ceiling | Skipped) -> Iterator[doc.Block]:
-    """How a ceiling is worked out, step by step, and what binds it."""
+def show_calculation(ceiling: Ceiling | Skipped) -> Iterator[doc.Block]:
+    """Yield the derivation of a ceiling, step by step, and what binds it."""
     if isinstance(ceiling, Skipped):
         yield doc.Paragraph(f"No ceiling: {ceiling.reason}", kind="caution")
         return
     steps = [
         (step.label, step.expression, with_unit(step.value, step.unit)) for step in ceiling.steps
     ]
-    columns = doc.heads("step", "~how", ">result")
+    columns = doc.heads("step", "~formula", ">result")
     yield doc.Table(columns, tuple(steps), total=True, on=doc.PAGE)
     sums = tuple((label, f"{expression} = {result}") for label, expression, result in steps)
     yield doc.FactList(sums, on=doc.TEXT)
     bucket = ""
     if ceiling.burst_bytes:
         burst = size(ceiling.burst_bytes)
-        bucket = f" A token bucket may let {burst} pass above the line rate at once, so a transfer"
-        bucket += f" of n bytes takes at least (n − {burst}) ÷ ceiling."
+        bucket = f" A token bucket may pass {burst} above the line rate at once: a transfer of n"
+        bucket += f" bytes takes at least (n − {burst}) ÷ ceiling."
     yield doc.Paragraph(f"Bound by {ceiling.binding}.{bucket}", on=doc.PAGE)

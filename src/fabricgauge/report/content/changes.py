@@ -1,4 +1,4 @@
-"""Changes in words and as pictures: B against A, and a setting's effect over sizes and values."""
+"""Describe and plot changes: B against A, and a setting's effect over sizes and values."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from fabricgauge.report.picture import (
     Picture,
     PlotCurve,
     canvas_text,
-    level,
+    level_line,
     position,
     shortened,
 )
@@ -26,19 +26,19 @@ STANDINGS: dict[Standing, str] = {
     "worse": "worse",
     "better": "better",
     "within": "within",
-    "open": "not decided",
+    "open": "undecided",
 }
 
-#: A plot of B against A is at least this many times as high as its tolerance band, in percent
-#: at least that; what is farther off is drawn at the edge (its tooltip has the figure).
+#: Least height of a plot of B against A: in multiples of its tolerance band, and in percent. Points
+#: beyond the largest span are drawn at the edge (the tooltip has the figure).
 BANDS = 2.5
 LEAST_SPAN, LARGEST_SPAN = 5.0, 400.0
 LONGEST_NAME = 48
-#: Two values are a comparison, which the plots over sizes show.
+#: Fewest levels of a sweep; the plots over sizes show two levels.
 FEWEST_LEVELS = 3
-#: Sizes with a line of their own.
+#: Most sizes with a line of their own.
 MOST_SIZES = 2
-#: Plots of sweeps on one page.
+#: Most plots of sweeps on one page.
 MOST_PLOTTED = 24
 
 
@@ -47,39 +47,39 @@ def better_is(quantity: Quantity) -> str:
 
 
 def change(share: float, quantity: Quantity) -> str:
-    """A change as a share of A, in percent and with its direction: ``+12.0 % (better)``."""
+    """Return a change as a share of A, in percent and with its direction: ``+12.0 % (better)``."""
     better = (share < 0) == (quantity in LESS_IS_BETTER)
     equal = round(share * 100, 1) == 0
     return f"{signed(share)} ({'equal' if equal else 'better' if better else 'worse'})"
 
 
 #: Below this speed, as a share of A's, a curve is called slower.
-_ALIKE = 0.995
+_SLOWER = 0.995
 
 
-def overall(pairs: Sequence[Pair]) -> str:
-    """``B is 2.0 % faster``: the median over the curves of each one's median over its sizes."""
-    return f"B is {_faster(median(map(_whole_speed, pairs)))}"
+def describe_change(pairs: Sequence[Pair]) -> str:
+    """Return ``B is 2.0 % faster``: the median over the curves of their medians over sizes."""
+    return f"B is {_describe_speed(median(map(_whole_speed, pairs)))}"
 
 
-def loss(pairs: Sequence[Pair]) -> str:
-    """How much slower B is, over all sizes, or at its worst size where the others hide it.
+def describe_loss(pairs: Sequence[Pair]) -> str:
+    """Describe how much slower B is: over all sizes, or at its worst size if the others hide it.
 
-    Where no size is slower, why the first pair is a regression or in doubt.
+    If no size is slower, return the reason why the first pair is a regression or in doubt.
     """
     chance = "" if pairs[0].regression else ", and chance may explain it"
-    if all(_whole_speed(pair) < _ALIKE for pair in pairs):
-        return f"{overall(pairs)}{chance}"
+    if all(_whole_speed(pair) < _SLOWER for pair in pairs):
+        return f"{describe_change(pairs)}{chance}"
     speeds = (
         (_speed(difference.ratio, pair.a.quantity), difference)
         for pair in pairs
         for difference in pair.differences
     )
     speed, worst = min(speeds, key=lambda item: item[0])
-    if speed >= _ALIKE:
+    if speed >= _SLOWER:
         return pairs[0].regression or pairs[0].doubt
     size_words = "" if worst.message_bytes is None else f"at {size(worst.message_bytes)} "
-    return f"{size_words}B is {_faster(speed)}{chance}"
+    return f"{size_words}B is {_describe_speed(speed)}{chance}"
 
 
 def _whole_speed(pair: Pair) -> float:
@@ -87,11 +87,11 @@ def _whole_speed(pair: Pair) -> float:
 
 
 def _speed(ratio: float, quantity: Quantity) -> float:
-    """How many times as fast as A."""
+    """Return B's speed as a multiple of A's."""
     return 1.0 / ratio if quantity in LESS_IS_BETTER else ratio
 
 
-def _faster(speed: float) -> str:
+def _describe_speed(speed: float) -> str:
     if abs(speed - 1.0) < 0.0005:
         return "as fast as A"
     word, ratio = ("faster", speed) if speed > 1.0 else ("slower", 1.0 / speed)
@@ -99,7 +99,7 @@ def _faster(speed: float) -> str:
 
 
 def interval(change_value: Difference | Effect) -> str:
-    """``−1.2 % to +3.4 %``; a difference has the ends of a ratio."""
+    """Return ``−1.2 % to +3.4 %``; a difference has the ends of a ratio."""
     low, high = change_value.low, change_value.high
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return "no interval"
@@ -110,13 +110,13 @@ def interval(change_value: Difference | Effect) -> str:
 def _picture(
     title: str, y_label: str, series: tuple[PlotCurve, ...], span: float, **options: Any
 ) -> Picture:
-    """Changes in percent, with no change in the middle."""
-    equal = level("equal", series, 0.0)
+    """Return a plot of changes in percent, with no change in the middle."""
+    equal = level_line("equal", series, 0.0)
     return Picture(title, y_label, False, series, equal, span=(-span, span), **options)
 
 
 def pictures(pair: Pair, tolerance: float, names: tuple[str, str]) -> tuple[Picture, ...]:
-    """Both curves, then the change; none where fewer than two sizes can be placed."""
+    """Return both curves, then the change; none if fewer than two points have a size."""
     if sum(difference.message_bytes is not None for difference in pair.differences) < 2:
         return ()
     quantity = pair.a.quantity
@@ -150,7 +150,7 @@ def _against(pair: Pair, tolerance: float) -> Picture:
         )
         y, low, high = (min(max(100.0 * end, -span), span) for end in ends)
         samples = (
-            f"{estimate.samples:,}" if estimate.samples else "not said"
+            f"{estimate.samples:,}" if estimate.samples else "unknown"
             for estimate in (difference.a, difference.b)
         )
         marks.append(Mark(
@@ -166,7 +166,7 @@ def _against(pair: Pair, tolerance: float) -> Picture:
 
 
 def over_sizes(curve_effect: CurveEffect) -> Picture | None:
-    """The change over the sizes; none where fewer than two have an interval."""
+    """Plot the change over the sizes; None if fewer than two have an interval."""
     name = canvas_text(f"{curve_effect.level} against {curve_effect.base}")
     marks = [
         _mark(effect, position(effect.message_bytes), size(effect.message_bytes))
@@ -195,14 +195,14 @@ def _effects(title: str, y_label: str, series: tuple[PlotCurve, ...], **options:
     return _picture(title, y_label, series, 1.15 * max(1.0, *ends), **options)
 
 
-def sweeps_of(varied: Varied) -> tuple[Picture, ...]:
-    """A plot for each curve of each factor with three levels or more."""
+def plot_sweeps(varied: Varied) -> tuple[Picture, ...]:
+    """Return a plot for each curve of each factor with three levels or more."""
     swept = (factor for factor in varied.design.factors if len(factor.levels) >= FEWEST_LEVELS)
-    plots = (picture for factor in swept for picture in _of_factor(varied, factor))
+    plots = (picture for factor in swept for picture in _plot_factor(varied, factor))
     return tuple(islice(plots, MOST_PLOTTED))
 
 
-def _of_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
+def _plot_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
     words = tuple(map(canvas_text, factor.levels))
     effects_of_factor = (effect for effect in varied.effects if effect.factor == factor.name)
     for (title, _), effects in grouped(
@@ -218,7 +218,7 @@ def _of_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
 
 
 def _series(words: Sequence[str], effects: Sequence[CurveEffect]) -> Iterator[PlotCurve]:
-    """All sizes together, then those whose effects are least likely chance."""
+    """Yield all sizes together, then the sizes whose effects are least likely chance."""
     lines: list[tuple[str, Sequence[Effect]]] = [
         ("all sizes", [effect.whole for effect in effects])
     ]

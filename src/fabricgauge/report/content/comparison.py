@@ -1,4 +1,4 @@
-"""Two sets of curves compared: the outcome, the pairs in a row each, then size by size."""
+"""Compare two sets of curves: the outcome, a row per pair, then size by size."""
 
 from collections.abc import Iterator
 
@@ -10,66 +10,66 @@ from fabricgauge.report.content.changes import (
     STANDINGS,
     better_is,
     change,
+    describe_change,
+    describe_loss,
     interval,
-    loss,
-    overall,
     pictures,
 )
 from fabricgauge.report.content.suites import SHOWN
 from fabricgauge.report.interface import Cell as Value
-from fabricgauge.report.interface import Kind, Records, Setting, identified
+from fabricgauge.report.interface import Kind, Records, Setting, versioned
 from fabricgauge.words.figures import digits, megabytes_per_s, microseconds, signed, size
 from fabricgauge.words.sentences import counted, listed
 
-#: How each outcome is shown, and what it means.
+#: Tone and meaning of each outcome.
 OUTCOMES: dict[ComparisonOutcome, tuple[doc.Tone, str]] = {
     "invalid": (
-        "invalid", "the figures of a side are not those of the network that they are said to be"
-        " of, so no difference means anything; measure that side again",
+        "invalid", "the figures of one side do not describe its network, so no difference counts;"
+        " measure that side again",
     ),
     "regression": (
         "fail", "B is worse than A by more than the tolerance, more surely than chance explains"
     ),
     "no regression": (
         "pass", "no curve of B is surely worse than A's by more than the tolerance;"
-        " smaller differences are not denied",
+        " smaller differences are possible",
     ),
     "undecided": (
-        "inconclusive", "some sizes are worse by more than the tolerance and chance may explain it,"
-        " B lacks figures or curves that A has, or the intervals leave more sizes open than they"
-        " decide; measure longer or on a quieter machine, or allow more",
+        "inconclusive", "chance may explain the sizes beyond the tolerance, B lacks figures or"
+        " curves of A, or the intervals leave most sizes open; measure longer, on a quieter"
+        " machine, or with a larger tolerance",
     ),
-    "nothing comparable": ("inconclusive", "the two have no curve of one kind at a common size"),
+    "nothing comparable": ("inconclusive", "A and B have no curve of one kind at a common size"),
 }  # fmt: skip
 
 _INTERVALS = (
     "The interval of a change is conservative: B's lower end over A's upper end, and the reverse."
 )
 _TOSSED = (
-    "With intervals a pair is a regression when, beyond the tolerance and all intervals, more sizes"
-    " are worse than better, or more of them in a row are, than tossing coins explains (5 % over"
-    " all pairs), or when sizes stay beyond after Holm's correction. docs/development/comparing.md"
-    " gives the reasons and the rates of false alarms."
+    "A pair with intervals is a regression if, beyond the tolerance and all intervals, the surplus"
+    " of worse over better sizes, or a row of worse sizes, is larger than tossing coins explains"
+    " (5 % over all pairs), or if sizes stay beyond after Holm's correction. Reasons and rates of"
+    " false alarms: docs/development/comparing.md."
 )
 _BARE = (
-    " A figure without an interval is a mean or a single value that its suite printed: it cannot be"
-    " told from chance. Such a pair is a regression when the median over its sizes is beyond the"
-    " tolerance, or some sizes are by far; it is none only when every size is within."
+    " A figure without an interval is a mean or a single value that its suite printed: it may be"
+    " chance. Such a pair is a regression if the median over its sizes is beyond the tolerance, or"
+    " some sizes are far beyond; it is no regression only if every size is within."
 )
-#: Pairs beyond this have their tables but no plot: the file would grow past what mail takes.
+#: Most pairs with a plot; a larger file could not be mailed.
 MOST_PLOTTED = 24
 _MOST_NOTES = {doc.SCREEN: 8}
-#: Sizes that one side alone has, as a list.
+#: Most sizes in the list of sizes of one side only.
 _MOST_SIZES = 8
-#: Curves that B lacks, in the headline.
+#: Most curves in the headline that B lacks.
 _MOST_LOST = 3
 _MOST_UNMATCHED = {doc.SCREEN: 12, doc.TRACKER: 60}
 
 
 def data(comparison: Comparison, _setting: Setting) -> dict[str, object]:
-    """The whole of it, in s, bytes/s, messages/s and shares, as in the model."""
+    """Return everything, in s, bytes/s, messages/s and shares, as in the model."""
     sentence = headline(comparison)
-    return identified("comparison", "1.2", headline=sentence, comparison=comparison)
+    return versioned("comparison", "1.2", headline=sentence, comparison=comparison)
 
 
 COLUMNS = (
@@ -81,8 +81,9 @@ COLUMNS = (
 
 
 def records(comparison: Comparison, _setting: Setting) -> Records:
-    """One row per size, in SI units; ``change`` and its interval are shares of A, positive where
-    B's figure is larger.
+    """Return one row per size, in SI units.
+
+    ``change`` and its interval are shares of A, positive if B's figure is larger.
     """
     numbered = enumerate(comparison.pairs, 1)
     rows = (row for number, pair in numbered for row in _rows(number, pair, comparison.tolerance))
@@ -110,7 +111,7 @@ def _ends(estimate: Estimate) -> tuple[Value, ...]:
 
 
 def document(comparison: Comparison, _setting: Setting) -> doc.Report:
-    """The outcome, both sides, the pairs in a table, then each pair size by size."""
+    """Show the outcome, both sides, the pairs in a table, then each pair size by size."""
     word = comparison.outcome.upper()
     a, b = (f"{side.kind} {side.name}" for side in (comparison.a, comparison.b))
     tone, meaning = OUTCOMES[comparison.outcome]
@@ -130,39 +131,39 @@ def document(comparison: Comparison, _setting: Setting) -> doc.Report:
 
 
 def headline(comparison: Comparison) -> str:
-    """The outcome in one sentence."""
+    """Return the outcome in one sentence."""
     allowed = _share(comparison.tolerance)
     total = counted(len(comparison.pairs), "pair of curves", "pairs of curves")
     if comparison.outcome == "invalid":
-        return f"Nothing can be compared: {_invalid(comparison)}"
+        return f"Nothing can be compared: {_invalid_reason(comparison)}"
     if comparison.outcome == "regression":
         bad = [pair for pair in comparison.pairs if pair.regression]
         means = (pair.basis == "means" and "mean" in (pair.a.statistic, pair.b.statistic)
                  for pair in bad)  # fmt: skip
         bare = " (means only)" if all(means) else ""
         sentence = f"B is worse than A by more than {allowed} in {len(bad)} of {total}{bare}"
-        return f"{sentence}: {loss(bad)}"
+        return f"{sentence}: {describe_loss(bad)}"
     if comparison.outcome == "no regression":
         sentence = f"B is not shown to be worse than A by more than {allowed} in {total}"
-        return f"{sentence}: {overall(comparison.pairs)}"
+        return f"{sentence}: {describe_change(comparison.pairs)}"
     lost = [curve.curve for curve in comparison.unmatched if curve.lost]
     if comparison.outcome == "undecided" and lost:
-        names = listed(list(dict.fromkeys(map(_described, lost))), _MOST_LOST)
+        names = listed(list(dict.fromkeys(map(_describe_curve, lost))), _MOST_LOST)
         return (
             f"B lacks {counted(len(lost), 'curve')} that A has: {names}. Measure them, or compare"
             " the others with --only"
         )
     doubtful = [pair for pair in comparison.pairs if pair.doubt]
     if doubtful:
-        sentence = f"Nothing is decided in {len(doubtful)} of {total}"
-        return f"{sentence}: {loss(doubtful)}"
+        sentence = f"Undecided in {len(doubtful)} of {total}"
+        return f"{sentence}: {describe_loss(doubtful)}"
     if comparison.outcome == "undecided":
-        return f"The intervals are too wide to tell a difference of {allowed} in {total}"
+        return f"The intervals are too wide to show a difference of {allowed} in {total}"
     return "A and B have no curve in common"
 
 
-def _invalid(comparison: Comparison) -> str:
-    """The first reason, with the side that it is about."""
+def _invalid_reason(comparison: Comparison) -> str:
+    """Return the first reason, with its side."""
     for side, comparison_side in (("A", comparison.a), ("B", comparison.b)):
         if comparison_side.invalid:
             return f"{side} is {comparison_side.invalid[0]}"
@@ -170,7 +171,7 @@ def _invalid(comparison: Comparison) -> str:
 
 
 def _share(tolerance: float) -> str:
-    """A share as percent with no more digits than it needs: ``5 %``."""
+    """Return a share as percent with no more digits than it needs: ``5 %``."""
     return f"{tolerance * 100:g} %"
 
 
@@ -195,17 +196,17 @@ def _sides(comparison: Comparison) -> doc.Section:
         )
         for side, comparison_side in sides
     )
-    table = doc.Table(doc.heads("side", "what", "~known of it"), rows)
+    table = doc.Table(doc.heads("side", "source", "~facts"), rows)
     return doc.Section("sides", "A and B", (table, *notes), nav="A and B")
 
 
 def _overview(comparison: Comparison) -> doc.Section:
-    heads = (">from", ">to", ">B ÷ A", ">worse", ">better", ">within", ">not decided")
+    heads = (">from", ">to", ">B ÷ A", ">worse", ">better", ">within", ">undecided")
     columns = (
         *doc.heads("result", "curves", ">sizes", ">median change"),
         *doc.heads(*heads, on=doc.PAGE),
     )
-    rows: list[tuple[doc.Said, ...]] = []
+    rows: list[tuple[doc.Inline, ...]] = []
     for number, pair in enumerate(comparison.pairs, 1):
         summary, result = pair.summary, _result(pair)
         rows.append((
@@ -224,7 +225,7 @@ def _overview(comparison: Comparison) -> doc.Section:
 
 
 def _result(pair: Pair) -> str:
-    """One word for a pair."""
+    """Return one word for a pair."""
     together = pair.summary
     if pair.invalid:
         return "INVALID"
@@ -236,16 +237,16 @@ def _result(pair: Pair) -> str:
         return "better" if 2 * together.better > together.sizes else "better in parts"
     if together.worse:
         return "mixed" if together.better else "worse in parts"
-    return "no difference" if together.within == together.sizes else "none shown"
+    return "no difference" if together.within == together.sizes else "no difference shown"
 
 
 def _title(pair: Pair) -> str:
-    """What was compared: the figure, its direction, and between which hosts."""
-    return " / ".join(dict.fromkeys((_described(pair.a), _described(pair.b))))
+    """Name what was compared: the figure, its direction, and the hosts."""
+    return " / ".join(dict.fromkeys((_describe_curve(pair.a), _describe_curve(pair.b))))
 
 
-def _described(curve: SuiteCurve) -> str:
-    """A curve by suite, benchmark and what one figure is."""
+def _describe_curve(curve: SuiteCurve) -> str:
+    """Name a curve by suite, benchmark and the meaning of a figure."""
     sign = " ↔ " if curve.directions == 2 else " → "
     hosts_words = sign.join(curve.hosts[:2]) + (" …" if len(curve.hosts) > 2 else "")
     hosts = f", {hosts_words}" if len(curve.hosts) > 1 else ""
@@ -257,12 +258,12 @@ def _described(curve: SuiteCurve) -> str:
 
 
 def _origin(curve: SuiteCurve) -> str:
-    """Suite, version and the rule by which its unit was read."""
+    """Return the suite, its version and the rule by which its unit was read."""
     version = f" {curve.version}" if curve.version else ""
     lines = f", lines {curve.first_line}-{curve.last_line}" if curve.last_line else ""
     return (
         f"{curve.suite}{version}, {curve.statistic} per size, {curve.unit_rule};"
-        f" {curve.source or 'source not said'}{lines}"
+        f" {curve.source or 'source unknown'}{lines}"
     )
 
 
@@ -270,25 +271,25 @@ def _pairs(comparison: Comparison) -> Iterator[doc.Section]:
     names = (comparison.a.name, comparison.b.name)
     for number, pair in enumerate(comparison.pairs, 1):
         plotted = number <= MOST_PLOTTED
-        plots = doc.drawn(pictures(pair, comparison.tolerance, names) if plotted else ())
+        plots = doc.side_by_side(pictures(pair, comparison.tolerance, names) if plotted else ())
         origins = (("A", _origin(pair.a)), ("B", _origin(pair.b)))
         blocks = (
-            *_told(pair, comparison.tolerance), plots,
+            *_pair_summary(pair, comparison.tolerance), plots,
             _sizes(pair, comparison.tolerance, not plots.plots),
             doc.FactList(origins, on=doc.ALL & ~doc.SCREEN),
         )  # fmt: skip
         yield doc.Section(f"pair-{number}", f"{_result(pair)}: {_title(pair)}", blocks)
 
 
-def _told(pair: Pair, tolerance: float) -> Iterator[doc.Block]:
-    """The decision, the whole curve in a sentence, crossovers, and what is not comparable."""
+def _pair_summary(pair: Pair, tolerance: float) -> Iterator[doc.Block]:
+    """Yield the decision, the whole curve in a sentence, crossovers, and sizes of one side."""
     decided = pair.invalid or pair.regression or pair.doubt
     summary, quantity = pair.summary, pair.a.quantity
     if decided:
         yield doc.Paragraph(decided, kind="strong")
     lines = [f"one size: {change(summary.median_change, quantity)}"]
     if summary.sizes > 1:
-        method = "by the bare figures" if pair.basis == "means" else "intervals allowed for"
+        method = "without intervals" if pair.basis == "means" else "with intervals"
         lines = [
             f"{summary.sizes} sizes: median {change(summary.median_change, quantity)}, from"
             f" {signed(summary.least_change)} to {signed(summary.largest_change)};"
@@ -307,7 +308,7 @@ def _told(pair: Pair, tolerance: float) -> Iterator[doc.Block]:
 
 
 def _crossings(pair: Pair) -> Iterator[str]:
-    """Crossovers as sentences; those that are not significant are only counted."""
+    """Yield crossovers as sentences; insignificant ones are only counted."""
     method = " (bare figures)" if pair.basis == "means" else ""
     for crossover in pair.crossovers:
         if crossover.significant:
@@ -344,7 +345,7 @@ def _sizes(pair: Pair, tolerance: float, is_open: bool) -> doc.Block:
 
 
 def _figure(estimate: Estimate, quantity: Quantity) -> str:
-    """The value in the quantity's unit, without the unit."""
+    """Return the value in the quantity's unit, without the unit."""
     if quantity == "time":
         return microseconds(estimate.value)
     if quantity in ("bandwidth", "bus_bandwidth"):
@@ -355,7 +356,7 @@ def _figure(estimate: Estimate, quantity: Quantity) -> str:
 def _unmatched(comparison: Comparison) -> doc.Section:
     columns = (*doc.heads("side", "curve", "why"), *doc.heads("~from", on=doc.PAGE))
     rows = tuple(
-        (curve.side, _described(curve.curve), curve.reason, _origin(curve.curve))
+        (curve.side, _describe_curve(curve.curve), curve.reason, _origin(curve.curve))
         for curve in comparison.unmatched
     )
     limit = doc.RowLimit("and {count} more; JSON and HTML list all", _MOST_UNMATCHED)

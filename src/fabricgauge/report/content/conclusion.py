@@ -1,4 +1,4 @@
-"""The verdict in words: the order of verdicts, the headline, the next steps."""
+"""Put a judged run into words: the order of verdicts, the headline, the next steps."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,29 +10,36 @@ from fabricgauge.model.curve import Curve
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.verdict import GONE, Outcome, Verdict
-from fabricgauge.words.figures import digits, megabytes_per_s, share_of, size, supported_digits
+from fabricgauge.words.figures import (
+    digits,
+    megabytes_per_s,
+    share_of,
+    size,
+    supported_digits,
+    with_unit,
+)
 from fabricgauge.words.networks import is_loopback, named
 from fabricgauge.words.patterns import words_of
 
 VIRTUAL = "Virtual cluster on one machine: the figures describe the lab, not a fabric."
 SIMULATED = "Simulated: no network carried anything; the figures are a simulator's, not a fabric's."
 EMULATED = (
-    "Emulated: the nodes' processors are QEMU's. Path and data are judged, speed is not: the "
+    "Emulated: QEMU emulates the nodes' processors. Path and data are judged, speed is not: its "
     "figures mean nothing."
 )
 
 MEANING: dict[Outcome, str] = {
-    Outcome.PASS: "every rule that could be applied is satisfied",
-    Outcome.WARN: "usable, but something deserves attention",
-    Outcome.FAIL: "the network does not do what it should",
-    Outcome.INVALID: "the figures do not describe the network that was meant",
-    Outcome.INCONCLUSIVE: "the data do not support an answer",
+    Outcome.PASS: "every applicable rule is satisfied",
+    Outcome.WARN: "usable, but read the warnings",
+    Outcome.FAIL: "the network does not work as it should",
+    Outcome.INVALID: "the figures do not describe the intended network",
+    Outcome.INCONCLUSIVE: "the data do not allow an answer",
     Outcome.SKIPPED: "nothing was judged",
 }
 
 
 class BestRate(NamedTuple):
-    """The best assured bandwidth of a curve; ``limit_bytes_s`` is the ceiling if known."""
+    """Hold the best assured bandwidth of a curve; ``limit_bytes_s`` is the ceiling if known."""
 
     curve: Curve
     message_bytes: int
@@ -41,12 +48,12 @@ class BestRate(NamedTuple):
 
 
 def is_simulated(judged: Judged) -> bool:
-    """Whether a simulator gave the figures of any launch: one is enough to doubt them all."""
+    """Check whether a simulator gave the figures of any launch."""
     return any(launch.header and launch.header.simulated for launch in judged.run.launches)
 
 
 def provisos(judged: Judged) -> tuple[str, ...]:
-    """What stands above every report whose figures are not those of a real fabric."""
+    """Return the sentences above a report whose figures are not those of a real fabric."""
     if is_simulated(judged):
         return (SIMULATED,)
     if judged.run.fabric.emulated:
@@ -58,12 +65,12 @@ _Judged = TypeVar("_Judged", Verdict, TableVerdict)
 
 
 def worst_first(verdicts: Iterable[_Judged]) -> tuple[_Judged, ...]:
-    """Verdicts by precedence of their outcome, otherwise as they stood."""
+    """Return verdicts in the order of their outcome, otherwise unchanged."""
     return tuple(sorted(verdicts, key=lambda verdict: verdict.outcome.rank))
 
 
 def tally(verdicts: Sequence[Verdict | TableVerdict]) -> str:
-    """How many of each outcome: ``1 FAIL, 7 PASS``."""
+    """Return the number of verdicts by outcome: ``1 FAIL, 7 PASS``."""
     counts = Counter(verdict.outcome for verdict in verdicts)
     return ", ".join(
         f"{counts[outcome]:,} {outcome.value}" for outcome in Outcome if counts[outcome]
@@ -71,40 +78,64 @@ def tally(verdicts: Sequence[Verdict | TableVerdict]) -> str:
 
 
 def headline(judged: Judged) -> str:
-    """The reason for the overall outcome in one sentence."""
+    """Return the reason for the overall outcome in one sentence."""
     if len(judged.tables) > 1:
-        return _of_tables(judged)
+        return _table_headline(judged)
     if judged.overall is Outcome.PASS and judged.run.fabric.emulated:
         return "Emulated nodes: the path is proved; speed is not judged."
     if judged.overall is Outcome.PASS:
         peaks = [peak for peak in one_way_peaks(judged) if peak.limit_bytes_s]
         if peaks:
-            return " ".join(_sentence(peak) for peak in peaks)
+            return " ".join(_describe_peak(peak) for peak in peaks)
         read = [verdict for verdict in judged.verdicts if verdict.rule == "fraction"]
         if read:
-            return f"{read[0].subject}: {read[0].summary}.{_caveat(judged)}"
-    decisive: Sequence[Verdict] = _gone(judged)
-    candidates = [verdict for verdict in judged.verdicts if verdict.outcome is judged.overall]
-    decisive = (
-        decisive
-        or [verdict for verdict in candidates if verdict.id not in judged.follows]
-        or candidates
-    )
-    if not decisive and judged.overall is Outcome.INCONCLUSIVE:
-        # Where no rule decided anything, the reason is that of the rule that could not.
-        decisive = [verdict for verdict in judged.verdicts if verdict.rule == "fraction"]
+            return f"{_state_figure(read[0])}.{_caveat(judged)}"
+    decisive = decisive_verdicts(judged)
     if not decisive:
         return f"{MEANING[judged.overall].capitalize()}."
     more = f" (and {len(decisive) - 1} more)" if len(decisive) > 1 else ""
     caveat = _caveat(judged) if judged.overall is Outcome.WARN else ""
-    return f"{decisive[0].subject}: {decisive[0].summary}{more}{caveat and '.' + caveat}"
+    return f"{_state_figure(decisive[0])}{more}{caveat and '.' + caveat}"
 
 
-def _of_tables(judged: Judged) -> str:
-    """The first table of the worst outcome, and how many there are like it."""
+def decisive_verdicts(judged: Judged) -> Sequence[Verdict]:
+    """Return the verdicts behind the overall outcome: causes if there are any."""
+    if unreachable := _unreachable(judged):
+        return unreachable
+    candidates = [verdict for verdict in judged.verdicts if verdict.outcome is judged.overall]
+    causes = [verdict for verdict in candidates if verdict.id not in judged.follows]
+    if not candidates and judged.overall is Outcome.INCONCLUSIVE:
+        # If no rule decided anything, the reason is that of `fraction`.
+        return [verdict for verdict in judged.verdicts if verdict.rule == "fraction"]
+    return causes or candidates
+
+
+def _state_figure(verdict: Verdict) -> str:
+    """Return subject, figure and limit; the rows of verdicts have the details.
+
+    Figures that are no share of a ceiling and no effect beside peers keep the first clause of the
+    summary. The other clauses give the reason of a verdict that is no failure.
+    """
+    sentence, _, reason = verdict.summary.partition("; ")
+    figure, limit = verdict.figure, verdict.threshold
+    value = with_unit(abs(figure.value), figure.unit) if figure else ""
+    if figure is not None and value in verdict.summary:
+        quantity, _, peers = figure.what.partition(" beside ")
+        if peers:
+            direction = "lower" if figure.value < 0 else "higher"
+            sentence = f"{quantity} {value} {direction} than {peers}"
+        elif figure.what.startswith("of the ceiling"):
+            required = f"{limit.relation} {with_unit(limit.value, limit.unit)}" if limit else ""
+            sentence = f"{value} {figure.what}{required and f', required {required}'}"
+    reason = "" if verdict.outcome is Outcome.FAIL else reason
+    return f"{verdict.subject}: {'; '.join(filter(None, (sentence, reason)))}"
+
+
+def _table_headline(judged: Judged) -> str:
+    """Return the first table of the worst outcome, and the number of such tables."""
     worst_tables = [table for table in judged.tables if table.outcome is judged.overall]
     if not worst_tables:
-        return "No table holds what can pass or fail: a one-way stream and a stated network."
+        return "No table can pass or fail: that takes a one-way stream and a stated network."
     count = f"{len(worst_tables):,} of {len(judged.tables):,} tables and files"
     first = worst_tables[0]
     fine = judged.overall in (Outcome.PASS, Outcome.WARN)
@@ -112,8 +143,8 @@ def _of_tables(judged: Judged) -> str:
     return f"{count}, first {first.where}: {first.summary}{caveat and '.' + caveat}"
 
 
-def _gone(judged: Judged) -> tuple[Verdict, ...]:
-    """Nodes and links that are gone come before all that follows from it, such as a lost path.
+def _unreachable(judged: Judged) -> tuple[Verdict, ...]:
+    """Return failures to reach a node or link: they come before their consequences.
 
     Verdicts stand in the order of the rules, those nearest to a cause first.
     """
@@ -127,13 +158,13 @@ def _gone(judged: Judged) -> tuple[Verdict, ...]:
 
 
 def _caveat(judged: Judged) -> str:
-    """A pass of others' figures rests on the figures alone, and says so."""
+    """Return the caveat of imported figures: only the figures are proved, not the path."""
     caveat = " Imported: the figures fit the network, the path is not proved."
     return caveat if judged.run.imported else ""
 
 
 def one_way_peaks(judged: Judged) -> tuple[BestRate, ...]:
-    """The best assured one-way bandwidth of each network, over both directions."""
+    """Return the best assured one-way bandwidth of each network, over both directions."""
     rates_by_network: dict[str | None, list[BestRate]] = {}
     for curve in judged.curves:
         if curve.pattern == "bandwidth" and not is_loopback(curve.network):
@@ -149,7 +180,7 @@ def one_way_peaks(judged: Judged) -> tuple[BestRate, ...]:
                 if best_rate.message_bytes >= judged.sustained_bytes
             ]
             rates_by_network.setdefault(curve.network, []).extend(large or carried)
-    # As the rule `fraction` chooses: the highest median may be the luckiest one.
+    # The rule `fraction` chooses alike: the highest median may be the luckiest one.
     return tuple(
         max(rates, key=lambda best_rate: (best_rate.bandwidth.supported, best_rate.bandwidth.low))
         for rates in rates_by_network.values()
@@ -158,7 +189,7 @@ def one_way_peaks(judged: Judged) -> tuple[BestRate, ...]:
 
 
 def limit_bytes_s(judged: Judged, network: str | None, pattern: str) -> float | None:
-    """The ceiling that a pattern's figures are held against: both directions add up."""
+    """Return the ceiling for a pattern's figures: both directions add up."""
     ceiling = judged.ceilings.get(network) if network is not None else None
     if not isinstance(ceiling, Ceiling):
         return None
@@ -166,9 +197,9 @@ def limit_bytes_s(judged: Judged, network: str | None, pattern: str) -> float | 
 
 
 def next_steps(judged: Judged) -> tuple[Verdict, ...]:
-    """Verdicts that ask for something to be done, worst first, each remedy once.
+    """Return verdicts with a remedy, worst first, each remedy once.
 
-    What only follows from another verdict is left out.
+    Consequences of other verdicts are left out.
     """
     steps: dict[str, Verdict] = {}
     for verdict in worst_first(judged.verdicts):
@@ -178,7 +209,7 @@ def next_steps(judged: Judged) -> tuple[Verdict, ...]:
     return tuple(steps.values())
 
 
-def follow_on(judged: Judged) -> tuple[Verdict, ...]:
+def consequences(judged: Judged) -> tuple[Verdict, ...]:
     """Return the verdicts that are consequences of others."""
     return tuple(verdict for verdict in judged.verdicts if verdict.id in judged.follows)
 
@@ -201,7 +232,7 @@ def _is_said(judged: Judged, verdict: Verdict) -> bool:
     return verdict.about.kind == "network" and bool(dead) and dead <= named_ports
 
 
-def _sentence(peak: BestRate) -> str:
+def _describe_peak(peak: BestRate) -> str:
     limit = peak.limit_bytes_s or float("inf")
     rate = peak.bandwidth
     figure = digits(rate.value / 1e6, supported_digits(rate, 5))

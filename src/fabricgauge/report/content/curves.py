@@ -1,4 +1,4 @@
-"""Curves of two nodes: which sizes and percentiles are shown, and their plots."""
+"""Select sizes and percentiles of curves between two nodes, and plot them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -14,7 +14,7 @@ from fabricgauge.report.picture import (
     PlotCurve,
     canvas_text,
     estimate_mark,
-    level,
+    level_line,
     position,
     shortened,
 )
@@ -24,25 +24,25 @@ from fabricgauge.words.patterns import ONE_WAY_BANDWIDTHS, PAIR_LATENCIES, PATTE
 
 T = TypeVar("T")
 
-# Small message, eager, near rendezvous, and where a stream reaches its ceiling.
+# Small message, eager, near rendezvous, and a stream at its ceiling.
 KEY_SIZES_BYTES = (0, 8, 1024, 16384, 65536, 1 << 20, 1 << 22)
 
-#: With fewer samples a percentile is the maximum, or next to it, under another name.
+#: Fewest samples of a percentile: with fewer it is about the maximum.
 P99_SAMPLES, P999_SAMPLES = 100, 1000
 
 
 def pair_curves(judged: Judged) -> tuple[Curve, ...]:
-    """Curves between two nodes; cases of many ranks are told apart from them."""
+    """Return the curves between two nodes, without cases of many ranks."""
     return tuple(curve for curve in judged.curves if is_of_a_pair(curve.pattern))
 
 
 def networks(judged: Judged) -> tuple[str | None, ...]:
-    """Networks with curves, in the order of the curves."""
+    """Return the networks with curves, in the order of the curves."""
     return tuple(dict.fromkeys(curve.network for curve in pair_curves(judged)))
 
 
 def curves_of(judged: Judged, network: str | None, patterns: Iterable[str]) -> tuple[Curve, ...]:
-    """A network's curves, pattern by pattern."""
+    """Return a network's curves, pattern by pattern."""
     return tuple(
         curve
         for pattern in patterns
@@ -52,7 +52,7 @@ def curves_of(judged: Judged, network: str | None, patterns: Iterable[str]) -> t
 
 
 def key_sizes(curves: Iterable[Curve]) -> tuple[int, ...]:
-    """Sizes for a short table: all if they are few, the usual ones, or a spread of all."""
+    """Return sizes for a short table: all if they are few, the usual ones, or a spread."""
     measured = sorted({point.message_bytes for curve in curves for point in curve.points})
     if len(measured) <= len(KEY_SIZES_BYTES):
         return tuple(measured)
@@ -63,14 +63,14 @@ def key_sizes(curves: Iterable[Curve]) -> tuple[int, ...]:
 
 
 def spread(items: Sequence[T], limit: int) -> Sequence[T]:
-    """All of them, or ``most`` at even distances, the first and the last among them."""
+    """Return all items, or ``limit`` at even distances with the first and the last."""
     if len(items) <= limit:
         return items
     return [items[place * (len(items) - 1) // (limit - 1)] for place in range(limit)]
 
 
 def direction(curve: Curve) -> str:
-    """``c1 → c2``, or ``c1 ↔ c2`` where both send at once; ``c1 → c2 (fence)``."""
+    """Return ``c1 → c2``, ``c1 ↔ c2`` if both send at once, ``c1 → c2 (fence)``."""
     bidirectional = PATTERNS[curve.pattern].directions == 2
     variant = f" ({curve.variant})" if curve.variant else ""
     return f"{sentences.direction(curve.origin_node, curve.target_node, bidirectional)}{variant}"
@@ -81,7 +81,7 @@ LONGEST_LABEL = 40
 
 
 def pictures(judged: Judged, network: str | None) -> tuple[Picture, ...]:
-    """The plots of one network; a pattern that was not measured has none."""
+    """Return the plots of one network; an unmeasured pattern has none."""
     candidates = (
         _times(judged, network, "latency"),
         _rates(judged, network, ONE_WAY_BANDWIDTHS, "per direction"),
@@ -103,7 +103,7 @@ def _times(judged: Judged, network: str | None, pattern: str) -> Picture:
 
 
 def _time_mark(point: CurvePoint) -> Mark:
-    """The tail is the 99th percentile; with too few samples for one, the interval's end."""
+    """Return a mark whose tail is the 99th percentile, or the interval's end for few samples."""
     time = point.time
     enough = time.samples >= P99_SAMPLES
     p99 = f"p99 {microseconds(point.p99_s)} µs" if enough else "too few samples for a p99"
@@ -167,8 +167,10 @@ def _count(point: CurvePoint) -> str:
 
 
 def ceiling_line(limit: float | None, series: Sequence[PlotCurve]) -> tuple[Line, ...]:
-    """The ceiling in MB/s, where one is known."""
-    lines = level(f"ceiling {megabytes_per_s(limit)} MB/s", series, limit / 1e6) if limit else ()
+    """Return the ceiling in MB/s, if known."""
+    lines = (
+        level_line(f"ceiling {megabytes_per_s(limit)} MB/s", series, limit / 1e6) if limit else ()
+    )
     return tuple(line._replace(is_ceiling=True) for line in lines)
 
 
@@ -179,7 +181,7 @@ def _label(curve: Curve) -> str:
 
 
 def _floors(judged: Judged, network: str | None, series: tuple[PlotCurve, ...]) -> Iterator[Line]:
-    """What times must not undercut: limits that verdicts were held against, and the wire's time.
+    """Yield lower bounds of times: the limits of verdicts, and the wire's time.
 
     The wire's line begins where it comes near the fastest message.
     """
@@ -195,7 +197,7 @@ def _floors(judged: Judged, network: str | None, series: tuple[PlotCurve, ...]) 
         if limit.unit.split(" ")[0] == "s" and limit.relation in ("at least", ">=", "≥")
     }
     for floor_s in sorted(floor for floor in floors if floor > 0):
-        yield from level(f"floor of the medium {duration(floor_s)}", series, floor_s * 1e6)
+        yield from level_line(f"floor of the medium {duration(floor_s)}", series, floor_s * 1e6)
     ceiling = judged.ceilings.get(network) if network is not None else None
     if isinstance(ceiling, Ceiling) and marks:
         last, lowest = max(mark.x for mark in marks), min(mark.y for mark in marks)

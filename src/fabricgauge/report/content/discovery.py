@@ -1,4 +1,6 @@
-"""A survey: classes of like nodes, odd ones, networks with their sums, nodes in detail."""
+"""Show a survey: classes of equal nodes, differing ones, networks with their ceilings, nodes in
+detail.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -10,25 +12,25 @@ from fabricgauge.model.likeness import LikeNodes, Oddity
 from fabricgauge.model.surveyed import Surveyed
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import inventory as words
-from fabricgauge.report.content.ceilings import sum_of
+from fabricgauge.report.content.ceilings import show_calculation
 from fabricgauge.report.content.inventory import shortened
 from fabricgauge.report.content.preflight import place
-from fabricgauge.report.interface import Kind, Setting, identified
+from fabricgauge.report.interface import Kind, Setting, versioned
 from fabricgauge.words.sentences import counted, listed
 
-#: Up to FEW nodes are shown in full unasked; a page shows at most MOST_NODES in full.
+#: Up to FEW nodes are shown in full without a request; a page shows at most MOST_NODES in full.
 FEW, MOST_NODES = 2, 200
 
 ADAPTER = "adapter "
-_OF = " of "
-_OF_INTERFACE = "net.ipv4.conf."
-_VIRTUAL = "Virtual nodes: they share one machine, and what they say of it is said once for each."
+_SEPARATOR = " of "
+_INTERFACE_SETTING = "net.ipv4.conf."
+_VIRTUAL = "Virtual nodes share one machine: its facts appear once for each node."
 
 
 def data(surveyed: Surveyed, _setting: Setting) -> dict[str, object]:
-    """All of it; quantities are bytes and bit/s, as in the model."""
+    """Return everything; quantities are bytes and bit/s, as in the model."""
     fabric = surveyed.fabric
-    return identified(
+    return versioned(
         "discovery", "1.0", virtual=fabric.virtual, nodes=surveyed.inventories,
         unreached=fabric.unreached, networks=fabric.networks, ports=surveyed.ports,
         ceilings=surveyed.ceilings, classes=surveyed.classes, limits=surveyed.limits,
@@ -37,10 +39,10 @@ def data(surveyed: Surveyed, _setting: Setting) -> dict[str, object]:
 
 
 def document(surveyed: Surveyed, setting: Setting) -> doc.Report:
-    """Who did not answer, who is odd, what networks can carry, every node."""
+    """Show unreachable nodes, differing nodes, the networks' ceilings, every node."""
     word, tone = _verdict(surveyed)
     networks = counted(len(surveyed.fabric.networks), "network")
-    joins = f"{networks} join{'s' * (len(surveyed.fabric.networks) == 1)} these nodes."
+    joins = f"{networks} connect{'s' * (len(surveyed.fabric.networks) == 1)} these nodes."
     return doc.Report(
         word=word, tone=tone, headline=summary(surveyed), title="fabricgauge discover",
         about="fabricgauge discover", under=(doc.Paragraph(joins, on=doc.PAGE),),
@@ -49,8 +51,8 @@ def document(surveyed: Surveyed, setting: Setting) -> doc.Report:
             _missing(surveyed), _limits(surveyed), _classes(surveyed), _near(surveyed),
             _networks(surveyed), _ports(surveyed), _nodes(surveyed, setting.verbose),
         ),
-        closing="MB is 10⁶ bytes. All rates are per direction; ceilings are payload. What a node"
-        " did not say is left out.",
+        closing="MB is 10⁶ bytes. All rates are per direction; ceilings are payload. Unknown values"
+        " are left out.",
     )  # fmt: skip
 
 
@@ -62,15 +64,15 @@ def _verdict(surveyed: Surveyed) -> tuple[str, doc.Tone]:
     if surveyed.fabric.unreached or not surveyed.inventories:
         return "INCOMPLETE", "inconclusive"
     if odd:
-        return f"{odd:,} ODD", "warn"
+        return f"{odd:,} DIFFERENT", "warn"
     if surveyed.limits and surveyed.limits[0].severity is not Severity.NOTE:
         return "LIMITED", "warn"
     differ = any(like.splits for like in surveyed.classes)
-    return ("DIFFERENT", "warn") if differ else ("ALIKE", "pass")
+    return ("MIXED", "warn") if differ else ("ALL ALIKE", "pass")
 
 
 def summary(surveyed: Surveyed) -> str:
-    """How many answered, in how many classes, and how many of them are odd."""
+    """Return the number of nodes that answered, of their classes, and of differing nodes."""
     total = len(surveyed.inventories)
     lost = len(surveyed.fabric.unreached)
     odd = len(odd_nodes(surveyed))
@@ -78,7 +80,7 @@ def summary(surveyed: Surveyed) -> str:
     kinds = counted(len(surveyed.classes), "class", "classes")
     worst = [limit for limit in surveyed.limits if limit.severity is not Severity.NOTE][:1]
     limits = "".join(f"; {place(finding)} {finding.what}" for finding in worst)
-    return f"{answered}; {kinds} of like nodes, {odd or 'none'} odd{limits}"
+    return f"{answered}; {kinds} of equal nodes, {odd or 'none'} different{limits}"
 
 
 def odd_nodes(surveyed: Surveyed) -> set[str]:
@@ -87,32 +89,32 @@ def odd_nodes(surveyed: Surveyed) -> set[str]:
 
 def _missing(surveyed: Surveyed) -> doc.Section:
     lost = {node.name for node in surveyed.fabric.unreached}
-    items: tuple[doc.Said | tuple[doc.Said, ...], ...] = (
+    items: tuple[doc.Inline | tuple[doc.Inline, ...], ...] = (
         *(
             (doc.Cell(names, strong=True), f": not reached: {reason}")
             for names, reason in unreached(surveyed.fabric.unreached)
         ),
         *troubles([inventory for inventory in surveyed.inventories if inventory.name not in lost]),
-        *(f"not joined: {sentence}" for sentence in surveyed.fabric.unjoined),
+        *(f"not connected: {sentence}" for sentence in surveyed.fabric.unjoined),
         *surveyed.unread,
     )
     return doc.Section("missing", "Not read", (doc.Items(items),), nav="Not read")
 
 
 def _limits(surveyed: Surveyed) -> doc.Section:
-    """What holds adapters and ports below what they could carry, alike or not."""
+    """Show what holds adapters and ports below their capability."""
     lines = (f"{place(limit)} {limit.what}; {'; '.join(limit.evidence[1:2])}".rstrip("; ")
             for limit in surveyed.limits)  # fmt: skip
-    intro = "fabricgauge doctor says what to do, and looks at more."
-    return doc.Section("limits", "Below what it could be", (doc.Items(tuple(lines)),), nav="Limits",
+    intro = "Run `fabricgauge doctor` for remedies and further checks."
+    return doc.Section("limits", "Below its capability", (doc.Items(tuple(lines)),), nav="Limits",
                        intro=intro)  # fmt: skip
 
 
 def _classes(surveyed: Surveyed) -> doc.Section:
     classes = (_class(number, like) for number, like in enumerate(surveyed.classes, 1))
     blocks = tuple(chain.from_iterable(classes))
-    nothing = (doc.Paragraph("No node said anything of itself."),)
-    return doc.Section("classes", "Classes of like nodes", blocks or nothing, nav="Classes")
+    nothing = (doc.Paragraph("No node returned any facts."),)
+    return doc.Section("classes", "Classes of equal nodes", blocks or nothing, nav="Classes")
 
 
 def _class(number: int, like: LikeNodes) -> Iterator[doc.Block]:
@@ -121,23 +123,21 @@ def _class(number: int, like: LikeNodes) -> Iterator[doc.Block]:
     )
     if like.oddities:
         differences = doc.Items(tuple(map(_oddity, like.oddities)))
-        yield doc.Fold("Odd ones out", "", (differences,), open=True)
+        yield doc.Fold("Different from their peers", "", (differences,), open=True)
     if like.splits:
         differences = doc.Items(
-            tuple(f"{split.attribute}: {_on_each(split.values)}" for split in like.splits)
+            tuple(f"{split.attribute}: {_nodes_by_value(split.values)}" for split in like.splits)
         )
-        yield doc.Fold(
-            "They differ, and none has most of them on its side", "", (differences,), open=True
-        )
+        yield doc.Fold("Differences without a majority", "", (differences,), open=True)
     namings = (
-        (f"interface of {naming.adapter}", _on_each(naming.names)) for naming in like.namings
+        (f"interface of {naming.adapter}", _nodes_by_value(naming.names)) for naming in like.namings
     )
     yield doc.FactList((*_features(like), *namings))
 
 
 def _oddity(oddity: Oddity) -> str:
-    """``c17: firmware of XL710 is 5.04; 1,993 like nodes have 6.01``."""
-    usual_nodes = counted(oddity.usual_count, "like node") + (
+    """Return ``c17: firmware of XL710 is 5.04; 1,993 like nodes have 6.01``."""
+    usual_nodes = counted(oddity.usual_count, "peer") + (
         " has" if oddity.usual_count == 1 else " have"
     )
     nodes, is_part = shortened(oddity.nodes), not oddity.value or not oddity.usual
@@ -148,14 +148,18 @@ def _oddity(oddity: Oddity) -> str:
     return f"{nodes}: {oddity.attribute} {value}; {usual_nodes} {oddity.usual or 'none'}"
 
 
-def _on_each(values: Iterable[tuple[str, Sequence[str]]]) -> str:
-    """``5.14 on c1; 6.1 on c2``."""
+def _nodes_by_value(values: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """Return ``5.14 on c1; 6.1 on c2``."""
     return "; ".join(f"{value or 'missing'} on {shortened(nodes)}" for value, nodes in values)
 
 
 def _features(like: LikeNodes) -> Iterator[tuple[str, str]]:
-    """Rows of a class: an adapter's attributes in one row, the settings in the last."""
-    ends = {key: _OF + key.removeprefix(ADAPTER) for key in like.traits if key.startswith(ADAPTER)}
+    """Yield rows of a class: an adapter's attributes in one row, the settings in the last."""
+    ends = {
+        key: _SEPARATOR + key.removeprefix(ADAPTER)
+        for key in like.traits
+        if key.startswith(ADAPTER)
+    }
     settings = []
     for attribute, value in like.traits.items():
         if end := ends.get(attribute):
@@ -173,7 +177,7 @@ def _features(like: LikeNodes) -> Iterator[tuple[str, str]]:
 
 
 def _near(surveyed: Surveyed) -> doc.Section:
-    """One table for each class that has adapters, by its example."""
+    """Show one table for each class that has adapters, by its example."""
     by_name = {inventory.name: inventory for inventory in surveyed.inventories}
     blocks: list[doc.Block] = []
     with_gpus = False
@@ -185,7 +189,9 @@ def _near(surveyed: Surveyed) -> doc.Section:
             with_gpus |= bool(example.gpus)
     if with_gpus:
         distances = "; ".join(f"{word} is {meaning}" for word, meaning in words.DISTANCES.items())
-        blocks.append(doc.Paragraph(f"Ways between adapter and GPU, nearest first: {distances}."))
+        blocks.append(
+            doc.Paragraph(f"Distances between adapter and GPU, nearest first: {distances}.")
+        )
     title = "Adapters, sockets" + " and GPUs" * with_gpus
     nav = "Adapters, sockets" + ", GPUs" * with_gpus
     return doc.Section("near", title, tuple(blocks), nav=nav, on=doc.PAGE)
@@ -200,10 +206,13 @@ def _networks(surveyed: Surveyed) -> doc.Section:
             peer.name for peer in all_networks if peer.wire == network.wire and peer is not network
         ]
         if network.wire and same_wire:
-            facts.append(("the same wire", f"is used by {listed(same_wire)} as well"))
-        blocks += [doc.Heading(f"network {words.titled(network)}"), doc.FactList(tuple(facts))]
-        blocks += sum_of(surveyed.ceilings[network.name])
-    blocks = blocks or [doc.Paragraph("No network joins these nodes.")]
+            facts.append(("shared wire", f"also used by {listed(same_wire)}"))
+        blocks += [
+            doc.Heading(f"network {words.network_title(network)}"),
+            doc.FactList(tuple(facts)),
+        ]
+        blocks += show_calculation(surveyed.ceilings[network.name])
+    blocks = blocks or [doc.Paragraph("No network connects these nodes.")]
     blocks += [
         doc.Paragraph(sentence, kind="caution", on=doc.PAGE)
         for sentence in surveyed.fabric.unjoined
@@ -212,13 +221,13 @@ def _networks(surveyed: Surveyed) -> doc.Section:
 
 
 def _ports(surveyed: Surveyed) -> doc.Section:
-    intro = "What one such port can carry. Whom these ports reach is not known."
+    intro = "The ceiling of one such port. Its peers are unknown."
     blocks: list[doc.Block] = []
     for port in surveyed.ports:
         facts = (("ports", words.listed(port.ports)), ("rate", port.network.rate_origin))
         blocks += [doc.Heading(port.network.name), doc.FactList(facts)]
-        blocks += sum_of(surveyed.ceilings[port.network.name])
-    title = "RDMA ports that are alike"
+        blocks += show_calculation(surveyed.ceilings[port.network.name])
+    title = "Equal RDMA ports"
     return doc.Section("ports", title, tuple(blocks), nav="RDMA ports", intro=intro)
 
 
@@ -253,15 +262,15 @@ def _node(inventory: Inventory, verbose: bool, on: doc.Medium) -> doc.Fold:
         facts = {**inventory.facts, **node.facts}
     else:
         note, facts = node.reason, inventory.facts
-    blocks.append(doc.FactList(_of_shown(facts, inventory), on=doc.PAGE))
+    blocks.append(doc.FactList(_visible_facts(facts, inventory), on=doc.PAGE))
     if verbose:
         blocks.append(doc.FactList(tuple(sorted(facts.items())), on=doc.SCREEN))
         blocks.append(doc.Paragraph(f"from: {', '.join(inventory.sources) or 'nothing'}"))
     return doc.Fold(inventory.name, note, tuple(blocks), on=on)
 
 
-def _of_shown(facts: dict[str, str], inventory: Inventory) -> tuple[tuple[str, str], ...]:
-    """All but the settings of interfaces that are not shown."""
+def _visible_facts(facts: dict[str, str], inventory: Inventory) -> tuple[tuple[str, str], ...]:
+    """Return all facts except the settings of hidden interfaces."""
     visible_names = {"all", "default"}
     if isinstance(inventory.node, Node):
         wired = frozenset(name for adapter in inventory.adapters for name in adapter.interfaces)
@@ -272,18 +281,18 @@ def _of_shown(facts: dict[str, str], inventory: Inventory) -> tuple[tuple[str, s
     return tuple(
         (name, value)
         for name, value in sorted(facts.items())
-        if not name.startswith(_OF_INTERFACE)
-        or name.removeprefix(_OF_INTERFACE).rpartition(".")[0] in visible_names
+        if not name.startswith(_INTERFACE_SETTING)
+        or name.removeprefix(_INTERFACE_SETTING).rpartition(".")[0] in visible_names
     )
 
 
 def troubles(inventories: Sequence[Inventory]) -> Iterator[str]:
-    """What could not be read, once for all nodes that say the same."""
-    yield from words.told_together(
+    """Yield what could not be read, once for all nodes with the same sentence."""
+    yield from words.merge_sentences(
         [(inventory.name, trouble) for inventory in inventories for trouble in inventory.troubles]
     )
 
 
 def unreached(nodes: Sequence[Unreached]) -> Iterator[tuple[str, str]]:
-    """Nodes and the reason; nodes with the same reason share one entry."""
-    yield from words.together([(node.name, node.reason) for node in nodes])
+    """Yield nodes and the reason; nodes with the same reason share one entry."""
+    yield from words.group_sentences([(node.name, node.reason) for node in nodes])

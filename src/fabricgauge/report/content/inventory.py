@@ -1,6 +1,6 @@
-"""Nodes, adapters, interfaces and networks in words, and who is near to whom.
+"""Describe nodes, adapters, interfaces, networks and distances.
 
-Many nodes' names are written as a person writes them: ``c[1-3,7],gpu[01-04]``.
+Many nodes' names are folded as a person writes them: ``c[1-3,7],gpu[01-04]``.
 """
 
 import re
@@ -18,7 +18,7 @@ from fabricgauge.words.sentences import counted
 #: RoCE and iWARP have no subnet manager, and tools write 0.
 _WITH_LID = ("infiniband", "omni-path")
 
-#: nvidia-smi's words for the way between an adapter and a GPU, nearest first (topo -m's legend).
+#: nvidia-smi's words for the path between an adapter and a GPU, nearest first (topo -m's legend).
 DISTANCES = {
     "PIX": "one PCIe bridge at most",
     "PXB": "several PCIe bridges",
@@ -26,11 +26,11 @@ DISTANCES = {
     "NODE": "host bridges of one NUMA node",
     "SYS": "the link between sockets",
 }
-#: With more, as of a host of containers, a page would grow past what mail takes.
+#: Most interfaces of a node: a host of containers has many, and a page must fit into a mail.
 MOST_INTERFACES = 32
 
 
-#: A list of names may fill some lines, and no more; that of a few names is never cut.
+#: Most letters of a list of names; a list of at most ``FEW`` names is never cut.
 LONGEST = 400
 FEW = 20
 
@@ -38,7 +38,8 @@ _NUMBERED = re.compile(r"(.*?)([0-9]{1,18})([^0-9]*)", re.DOTALL)
 
 
 def folded(names: Iterable[str]) -> str:
-    """Each name once, those that differ in their last number alone as one, in time n log n.
+    """Return each name once, with names that differ only in their last number folded, in time n log
+    n.
 
     ClusterShell reads it back. A number with zeros in front keeps its width.
     """
@@ -60,32 +61,32 @@ def folded(names: Iterable[str]) -> str:
 
 
 def shortened(names: Sequence[str]) -> str:
-    """The same, or of names that fold badly the first two, the last, and how many they are."""
+    """Return folded names; if they fold badly, the first two, the last, and their number."""
     text = folded(names)
     if len(text) <= LONGEST or len(names) <= FEW:
         return text
     return f"{names[0]}, {names[1]} … {names[-1]} ({len(names):,})"
 
 
-def known(template: str, *values: object) -> list[str]:
-    """The words with the values in them, nothing where one of them is not known."""
+def fill_known(template: str, *values: object) -> list[str]:
+    """Return the words with the values in them, nothing if a value is unknown."""
     return [] if any(isinstance(value, Skipped) for value in values) else [template.format(*values)]
 
 
 def adapter(adapter: Adapter) -> str:
-    """One line on an adapter of one node; what is not known is left out."""
+    """Return one line on an adapter of one node, without unknown values."""
     facts = [
         adapter.kind,
-        *known("{}", adapter.bus),
-        *known("{}", adapter.product),
-        *known("driver {}", adapter.driver),
-        *known("firmware {}", adapter.firmware),
+        *fill_known("{}", adapter.bus),
+        *fill_known("{}", adapter.product),
+        *fill_known("driver {}", adapter.driver),
+        *fill_known("firmware {}", adapter.firmware),
         *_pcie(adapter),
-        *known("NUMA node {}", adapter.numa_node),
-        *known("lanes {}", adapter.lane_mode),
-        *([f"lanes could be {', '.join(adapter.lane_modes)}"] if adapter.lane_modes else []),
+        *fill_known("NUMA node {}", adapter.numa_node),
+        *fill_known("lanes {}", adapter.lane_mode),
+        *([f"possible lanes {', '.join(adapter.lane_modes)}"] if adapter.lane_modes else []),
     ]
-    return f"{_ends(adapter) or 'no interface'}: {', '.join(facts)}"
+    return f"{_ports(adapter) or 'no interface'}: {', '.join(facts)}"
 
 
 def _pcie(adapter: Adapter) -> list[str]:
@@ -104,27 +105,27 @@ def lanes(link: PcieLink) -> str:
 
 
 def port(port: RdmaPort) -> str:
-    """One line on an RDMA port of one node."""
+    """Return one line on an RDMA port of one node."""
     facts = [
         port.protocol,
-        *known("{}", port.state),
-        *known("{}", port.physical),
+        *fill_known("{}", port.state),
+        *fill_known("{}", port.physical),
         *([link_rate(port.rate_bit_s)] if isinstance(port.rate_bit_s, float) else []),
         *([counted(port.lanes, "lane")] if isinstance(port.lanes, int) else []),
-        *(known("LID {}", port.lid) if port.protocol in _WITH_LID else []),
-        *known("on {}", port.interface),
+        *(fill_known("LID {}", port.lid) if port.protocol in _WITH_LID else []),
+        *fill_known("on {}", port.interface),
         *([port.reason] if port.reason else []),
     ]
     return f"{port.device}:{port.number}: {', '.join(facts)}"
 
 
 def gpu(gpu: Gpu) -> str:
-    place = [gpu.bus or "bus not known", *known("NUMA node {}", gpu.numa_node)]
+    place = [gpu.bus or "bus unknown", *fill_known("NUMA node {}", gpu.numa_node)]
     return f"GPU {gpu.index}: {', '.join((gpu.product, *place))}"
 
 
 def interfaces(node: Node, wired: frozenset[str] = frozenset()) -> doc.Table:
-    """A row for each; those of adapters (``wired``) and those with addresses come first."""
+    """Return a row for each; interfaces of adapters (``wired``) and with addresses come first."""
     columns = doc.heads("interface", "driver", "state", ">rate", ">MTU", "addresses")
     limit = doc.RowLimit(
         "{count} more interfaces are in the JSON report", {doc.PAGE: MOST_INTERFACES}
@@ -144,8 +145,8 @@ def _interface(interface: Interface) -> tuple[str, ...]:
     driver = interface.driver if isinstance(interface.driver, str) else interface.driver.reason
     ipoib = ""
     if isinstance(interface.ipoib, IpoibPort):
-        mode = known(" in {} mode", interface.ipoib.mode)
-        ipoib = "".join((", IPoIB", *mode, *known(" on {}", interface.ipoib.link)))
+        mode = fill_known(" in {} mode", interface.ipoib.mode)
+        ipoib = "".join((", IPoIB", *mode, *fill_known(" on {}", interface.ipoib.link)))
     return (
         interface.name, f"{driver}{ipoib}", interface.operstate,
         speed.reason if isinstance(speed, Skipped) else link_rate(speed), str(interface.mtu_bytes),
@@ -153,8 +154,8 @@ def _interface(interface: Interface) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def titled(network: Network) -> str:
-    """Name, subnet where that is not its name, technology."""
+def network_title(network: Network) -> str:
+    """Return the name, the subnet if it differs, the technology."""
     subnet = f" ({network.subnet})" if network.subnet not in ("", network.name) else ""
     rails = f", {network.rails} rails together" if network.rails > 1 else ""
     technology = f", {network.technology}" if network.technology != network.name else ""
@@ -162,7 +163,7 @@ def titled(network: Network) -> str:
 
 
 def listed(members: tuple[Member, ...]) -> str:
-    """``c[1-9]:eth0, c10:eth1``: nodes by the name that they give their interface."""
+    """Return ``c[1-9]:eth0, c10:eth1``: nodes by the name of their interface."""
     nodes: dict[str, list[str]] = {}
     for member in members:
         nodes.setdefault(member.interface, []).append(member.node)
@@ -170,50 +171,51 @@ def listed(members: tuple[Member, ...]) -> str:
 
 
 def nearness(inventory: Inventory) -> doc.Table:
-    """Adapters with their NUMA node and their way to each GPU.
+    """Return adapters with their NUMA node and their distance to each GPU.
 
-    Where no tool measured the way, equal or different NUMA nodes are all that is known.
+    Without a tool that measures distances, only the NUMA nodes are compared.
     """
     distances = {(near.adapter, near.gpu): near.distance for near in inventory.nearness}
     gpus = (f"GPU {gpu.index}\nNUMA node {number(gpu.numa_node)}" for gpu in inventory.gpus)
-    rows: tuple[tuple[doc.Said, ...], ...] = tuple(
+    rows: tuple[tuple[doc.Inline, ...], ...] = tuple(
         (
-            doc.Cell(_ends(adapter) or number(adapter.bus), strong=True), number(adapter.numa_node),
-            *(_way(adapter, gpu, distances) for gpu in inventory.gpus),
+            doc.Cell(_ports(adapter) or number(adapter.bus), strong=True),
+            number(adapter.numa_node),
+            *(_distance(adapter, gpu, distances) for gpu in inventory.gpus),
         )
         for adapter in inventory.adapters
     )  # fmt: skip
     return doc.Table(doc.heads("adapter", "NUMA node", *gpus), rows)
 
 
-def _ends(adapter: Adapter) -> str:
+def _ports(adapter: Adapter) -> str:
     return ", ".join((*adapter.interfaces, *adapter.rdma_devices))
 
 
-def _way(adapter: Adapter, gpu: Gpu, distances: dict[tuple[str, int], str]) -> str:
+def _distance(adapter: Adapter, gpu: Gpu, distances: dict[tuple[str, int], str]) -> str:
     for name in (*adapter.rdma_devices, *adapter.interfaces):
         if (name, gpu.index) in distances:
             return distances[name, gpu.index]
     if isinstance(adapter.numa_node, Skipped) or isinstance(gpu.numa_node, Skipped):
-        return "not known"
+        return "unknown"
     return "same NUMA node" if adapter.numa_node == gpu.numa_node else "SYS"
 
 
 def number(value: int | str | Skipped) -> str:
-    return "not known" if isinstance(value, Skipped) else str(value)
+    return "unknown" if isinstance(value, Skipped) else str(value)
 
 
-#: Host names are words with points and hyphens (RFC 952); what is between is kept as well.
+#: Host names are words with points and hyphens (RFC 952); the text between is kept as well.
 _WORDS = re.compile(r"([\w.-]+)")
 
 
-def told_together(sentences: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Sentences behind their nodes' names, once for all nodes that say the same."""
-    return tuple(f"{names}: {sentence}" for names, sentence in together(sentences))
+def merge_sentences(sentences: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Return sentences behind their nodes' names, once for all nodes with the same sentence."""
+    return tuple(f"{names}: {sentence}" for names, sentence in group_sentences(sentences))
 
 
-def together(sentences: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Sentences begin with their node's name, or have it where another node's has its own."""
+def group_sentences(sentences: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Group equal sentences; a node's own name in its sentence does not count."""
     nodes_by_sentence: dict[str, list[tuple[str, str]]] = {}
     for name, sentence in sentences:
         bare = sentence.removeprefix(f"{name}: ").removeprefix(f"{name} ")

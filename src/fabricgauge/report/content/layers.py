@@ -1,4 +1,4 @@
-"""What each layer takes, and what it adds to the one named before it: table and plots."""
+"""Show what each layer takes, and what it adds to the one named before it: table and plots."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -14,37 +14,36 @@ from fabricgauge.report.picture import (
     PlotCurve,
     canvas_text,
     estimate_mark,
-    level,
+    level_line,
     shortened,
 )
 from fabricgauge.words.figures import size
 
 LONGEST_LABEL = 40
-#: How far apart layers stand along the axis of sizes, in doublings: else intervals hide each other.
+#: Distance of layers along the axis of sizes, in doublings, so that no interval hides another.
 APART = 0.15
 
 _SAID = (
-    "Medians over the blocks, with intervals of 90 % or more where there are blocks enough. The"
-    " column adds has the difference to the layer named before, block by block. A longer time and a"
-    " lower bandwidth (−) are what a layer costs. One that polls less, or gathers messages, may"
-    " gain."
+    "Medians over the blocks, with intervals of 90 % or more if there are enough blocks. The column"
+    " “adds” has the difference to the previous layer, block by block. A longer time or a lower"
+    " bandwidth (−) is the cost of a layer. A layer that polls less, or gathers messages, may gain."
 )
 
 
 def section(varied: Varied) -> Iterator[doc.Section]:
-    """The ledger; nothing where no layers were varied."""
+    """Yield the table; nothing if no layers were varied."""
     titles = tuple(dict.fromkeys(layer.title for layer in varied.layers))
     if titles:
-        # The last one first, so that a layer has one colour though the first one adds nothing.
+        # The last layer comes first: each layer keeps its colour although the first adds nothing.
         levels = varied.design.factors[0].levels[::-1]
         blocks = tuple(b for title in titles for b in _blocks(varied.layers, title, levels))
-        yield doc.Section("layers", "What each layer adds", blocks, intro=_SAID)
+        yield doc.Section("layers", "Cost of each layer", blocks, intro=_SAID)
 
 
 def _blocks(layers: Sequence[Layer], title: str, levels: Sequence[str]) -> Iterator[doc.Block]:
     layers_of_title = [layer for layer in layers if layer.title == title]
     yield doc.Heading(title)
-    yield doc.drawn(_pictures(layers_of_title, levels))
+    yield doc.side_by_side(_pictures(layers_of_title, levels))
     heads = doc.heads("size", "layer", ">median", ">interval", ">adds", ">interval")
     yield doc.Table(heads, tuple(map(_row, layers_of_title)))
 
@@ -56,7 +55,7 @@ def _row(layer: Layer) -> tuple[str, ...]:
 
 
 def _words(estimate: Estimate, quantity: Quantity, sign: str = "") -> tuple[str, str]:
-    """Figure and interval, in the unit that people read."""
+    """Return figure and interval, in the unit that people read."""
     unit, factor = SHOWN[quantity]
     value, low, high = (
         f"{value * factor:{sign}.4g}".replace("-", "−")
@@ -66,7 +65,7 @@ def _words(estimate: Estimate, quantity: Quantity, sign: str = "") -> tuple[str,
 
 
 def _pictures(layers: Sequence[Layer], levels: Sequence[str]) -> Iterator[Picture]:
-    """Each layer over the sizes, then what each adds; sizes alone have a place."""
+    """Yield each layer over the sizes, then what each adds; only sizes have a place."""
     sized = [layer for layer in layers if layer.message_bytes is not None]
     unit, factor = SHOWN[layers[0].quantity]
     curves = _drawn([(layer.level, _mark(layer, layer.figure, factor)) for layer in sized], levels)
@@ -79,13 +78,13 @@ def _pictures(layers: Sequence[Layer], levels: Sequence[str]) -> Iterator[Pictur
     adds = _drawn(shares, levels)
     largest = max((max(-mark.low, mark.high) for _, mark in shares), default=0.0)
     if largest > 0:
-        nothing = level("nothing", adds, 0.0)
+        nothing = level_line("nothing", adds, 0.0)
         span = (-1.1 * largest, 1.1 * largest)
-        yield Picture("What each adds to the one before it", "%", False, adds, nothing, span=span)
+        yield Picture("Change to the previous layer", "%", False, adds, nothing, span=span)
 
 
 def _drawn(marks: Sequence[tuple[str, Mark]], levels: Sequence[str]) -> tuple[PlotCurve, ...]:
-    """A curve for each level, side by side."""
+    """Return a curve for each level, side by side."""
     middle = (len(levels) - 1) / 2
     curves = (
         PlotCurve(

@@ -1,7 +1,7 @@
-"""Matrices of all pairs as pictures of cells: ordered by group, quantised, worst per block.
+"""Turn matrices of all pairs into pictures of cells: ordered by group, quantised, worst per block.
 
-A cell is a whole number: 0 where nothing was measured, else 1 for the best pair and more the
-worse. That is two bytes per pair in the page, and one colour scale for all quantities.
+A cell is a whole number: 0 if nothing was measured, else 1 for the best pair and more the worse.
+That is two bytes per pair in the page, and one colour scale for all quantities.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from fabricgauge.model.pairs import PairAnalysis
 from fabricgauge.report.picture import SHOWN, GroupBlock, HeatMap, Histogram, canvas_text, title
 from fabricgauge.words.figures import digits
 
-#: More cells per side are joined into blocks that show their worst pair.
+#: Most cells per side; more are joined into blocks that show their worst pair.
 MOST_CELLS = 1024
-#: More than these cannot each have a pixel on the page: the whole is shown by blocks.
+#: Most cells per side with a pixel each on the page; larger pictures show blocks.
 MOST_IN_WHOLE = 384
-#: Cells are told apart to this share of the typical value, as far as 16 bits reach.
+#: Resolution of cells as a share of the typical value, within 16 bits.
 QUANTUM = 1e-4
 CODES = 65535
-#: The last colour is that of this many times the typical time, or of that part of the rate.
+#: The last colour stands for this multiple of the typical time, or this fraction of the rate.
 WORST_SHOWN = 2.0
 #: The first colour reaches from the best figure to a band beyond the typical one. The band is
 #: NOISES times the noise; LEAST_BAND and MOST_BAND of the typical figure bound it.
@@ -32,7 +32,7 @@ Cells = NDArray[np.uint16]
 
 
 def heat_map(analysis: PairAnalysis) -> HeatMap | None:
-    """The picture of one matrix; None where nothing was measured."""
+    """Return the picture of one matrix; None if nothing was measured."""
     matrix = analysis.matrix
     unit, factor = SHOWN[matrix.quantity]
     order = list(analysis.order) or list(range(len(matrix.nodes)))
@@ -63,7 +63,7 @@ def heat_map(analysis: PairAnalysis) -> HeatMap | None:
 
 
 def blocked(codes: Cells, block: int) -> Cells:
-    """The worst of each block of ``block`` by ``block`` cells: the largest code."""
+    """Return the worst of each block of ``block`` by ``block`` cells: the largest code."""
     if block == 1:
         return codes
     starts = np.arange(0, len(codes), block)
@@ -73,7 +73,7 @@ def blocked(codes: Cells, block: int) -> Cells:
 
 
 def _coded(values: Values, typical: float, less_is_better: bool) -> tuple[Cells, float, float]:
-    """The codes, the value of code 1, and what each further code adds."""
+    """Return the codes, the value of code 1, and the increase per code."""
     best, worst = float(np.nanmin(values)), float(np.nanmax(values))
     if not less_is_better:
         best, worst = worst, best
@@ -87,7 +87,7 @@ def _coded(values: Values, typical: float, less_is_better: bool) -> tuple[Cells,
 
 
 def _groups(analysis: PairAnalysis, nodes: Sequence[str], block: int) -> tuple[GroupBlock, ...]:
-    """Runs of nodes of one group, in the picture's order; none where there is one group only."""
+    """Return runs of nodes of one group, in the picture's order; none for a single group."""
     group_of = {node: group.name for group in analysis.groups for node in group.nodes}
     runs = [
         (name, list(run))
@@ -103,7 +103,7 @@ def _groups(analysis: PairAnalysis, nodes: Sequence[str], block: int) -> tuple[G
 
 
 def histogram(analysis: PairAnalysis) -> Histogram | None:
-    """The spectrum of one matrix; None where it has no pairs."""
+    """Return the spectrum of one matrix; None if it has no pairs."""
     spectrum = analysis.spectrum
     if not any(spectrum.counts):
         return None

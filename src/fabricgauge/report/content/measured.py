@@ -1,4 +1,4 @@
-"""What two nodes measured: tables of usual sizes, plots, and every case in figures."""
+"""Show the measurements of two nodes: tables of usual sizes, plots, and every case in figures."""
 
 from collections import Counter
 from collections.abc import Container, Iterator
@@ -36,7 +36,7 @@ from fabricgauge.words.networks import is_loopback, named
 from fabricgauge.words.patterns import PATTERNS
 from fabricgauge.words.sentences import counted
 
-#: What has a column of its own among the usual sizes, and its head; a terminal has less room.
+#: Patterns with a column of their own among the usual sizes; a terminal has less room.
 _HEADS = {
     "latency": "half RTT µs",
     "put_latency": "put µs",
@@ -45,20 +45,20 @@ _HEADS = {
     "bidirectional_bandwidth": "MB/s, sum",
 }
 _ON_SCREEN = ("latency", "bandwidth", "bidirectional_bandwidth")
-#: Part of the default set, so that they are left out beside what has columns.
+#: Patterns of the default set that are left out beside the patterns with columns.
 _USUAL = ("put_latency", "put_bandwidth")
-#: In the place of a percentile for which there are too few samples.
+#: Stands in the place of a percentile with too few samples.
 TOO_FEW = doc.Cell("–", hint="too few samples")
 
 
 def figures(judged: Judged) -> Iterator[doc.Section]:
-    """Of each network the usual sizes, and the ends of every other curve."""
+    """Yield the usual sizes of each network, and the ends of every other curve."""
     columns = {doc.SCREEN: _ON_SCREEN, doc.TRACKER: tuple(_HEADS)}
     for network in (network for network in networks(judged) if not is_loopback(network)):
         memory = f"; {memory_words(judged.run.plan.memory)}" if judged.run.plan.memory else ""
         title = f"{named(network)}{memory}; medians, 95 % intervals, share of the ceiling"
         usual = tuple(
-            _usual(judged, curves_of(judged, network, patterns), medium)
+            _key_size_table(judged, curves_of(judged, network, patterns), medium)
             for medium, patterns in columns.items()
         )
         yield doc.Section("figures", f"Measured: {title}", usual, on=doc.TEXT)
@@ -70,7 +70,7 @@ def figures(judged: Judged) -> Iterator[doc.Section]:
         yield doc.Section("others", f"Measured in other patterns: {title}", tables, on=doc.TEXT)
 
 
-def _usual(judged: Judged, curves: tuple[Curve, ...], medium: doc.Medium) -> doc.Table:
+def _key_size_table(judged: Judged, curves: tuple[Curve, ...], medium: doc.Medium) -> doc.Table:
     heads = (f"{_HEADS[curve.pattern]}\n{direction(curve)}" for curve in curves)
     points = [{point.message_bytes: point for point in curve.points} for curve in curves]
     columns = list(zip(curves, points, strict=True))
@@ -81,11 +81,11 @@ def _usual(judged: Judged, curves: tuple[Curve, ...], medium: doc.Medium) -> doc
         )
         for length in key_sizes(curves)
     )
-    return doc.Table(doc.figures("size", *heads), rows, on=medium)
+    return doc.Table(doc.figure_heads("size", *heads), rows, on=medium)
 
 
 def _cell(judged: Judged, curve: Curve, point: CurvePoint | None, medium: doc.Medium) -> str:
-    """A terminal has little room: fewer digits, and no blanks within a figure."""
+    """Return a table's cell; a terminal gets fewer digits, and no blanks within a figure."""
     if medium is not doc.SCREEN:
         return ", ".join(_figure(judged, curve, point)) if point else "–"
     words = "  ".join(_figure(judged, curve, point, brief=True)) if point else "·"
@@ -95,7 +95,7 @@ def _cell(judged: Judged, curve: Curve, point: CurvePoint | None, medium: doc.Me
 def _figure(
     judged: Judged, curve: Curve, point: CurvePoint, units: bool = False, brief: bool = False
 ) -> Iterator[str]:
-    """The median with its interval, then a rate's share of the ceiling where there is one."""
+    """Yield the median with its interval, then a rate's share of a known ceiling."""
     rate = point.bandwidth
     if rate is None:
         figure = digits(point.time.value * 1e6, supported_digits(point.time))
@@ -112,7 +112,7 @@ def _figure(
 def other_rows(
     judged: Judged, network: str | None, columns: Container[str]
 ) -> tuple[tuple[str, ...], ...]:
-    """The smallest and the largest message of each curve of no pattern of ``columns``.
+    """Return the smallest and the largest message of each curve of no pattern in ``columns``.
 
     A row has the word that asks for the curve, its ends, the size and the median; a curve's second
     row does not repeat the first two.
@@ -140,7 +140,7 @@ _COPIES = (
 
 
 def copies(judged: Judged) -> Iterator[doc.Section]:
-    """What copies between hosts and GPUs carry, of each network on which buffers lay on a GPU."""
+    """Show the rates of copies between host and GPU, for each network with buffers on a GPU."""
     for network in (network for network in networks(judged) if not is_loopback(network)):
         rates = judged.evidence.of(network).copies
         if not rates:
@@ -168,12 +168,12 @@ def copies(judged: Judged) -> Iterator[doc.Section]:
             for direction_words in ("GPU to host", "host to GPU")
         ]
         title = f"Copies between GPU and host: {named(network)}; medians in MB/s"
-        table = doc.Table(doc.figures("size", *heads), tuple(rows))
+        table = doc.Table(doc.figure_heads("size", *heads), tuple(rows))
         yield doc.Section("copies", title, (table,), nav="Copies", intro=_COPIES)
 
 
 def curves(judged: Judged) -> doc.Section:
-    """A plot for each pattern of each network."""
+    """Return a plot for each pattern of each network."""
     intro = (
         "Medians with their 95 % intervals (whiskers). The tint above a latency curve reaches to"
     )
@@ -188,7 +188,9 @@ def curves(judged: Judged) -> doc.Section:
 def _plots(judged: Judged) -> list[doc.Block]:
     blocks: list[doc.Block] = []
     for network in networks(judged):
-        plots = doc.drawn(with_references(judged, picture) for picture in pictures(judged, network))
+        plots = doc.side_by_side(
+            with_references(judged, picture) for picture in pictures(judged, network)
+        )
         if plots.plots:
             blocks += [doc.Heading(named(network)), plots]
     return blocks or [doc.Paragraph("No curve was measured.")]
@@ -197,13 +199,13 @@ def _plots(judged: Judged) -> list[doc.Block]:
 _CASES = (
     "Times are µs per sample; p99.9 is that of the worst launch. The interval is that of the"
     " median. “–” stands for too few samples: fewer than 100 for p99, than 1,000 in every"
-    " launch for p99.9. A batch is how many operations were timed at once. ○ marks a size that a"
+    " launch for p99.9. A batch is the number of operations timed at once. ○ marks a size that a"
     " second measurement refuted; point at it for the second figure."
 )
 
 
 def cases(judged: Judged) -> doc.Section:
-    """Every curve in figures."""
+    """Return every curve in figures."""
     tables = tuple(_case_table(judged, curve) for curve in pair_curves(judged))
     none = (doc.Paragraph("No case was measured."),)
     return doc.Section(
@@ -221,12 +223,14 @@ def _case_table(judged: Judged, curve: Curve) -> doc.Fold:
     words = PATTERNS[curve.pattern]
     sizes = counted(len(rows), "size")
     note = f"{named(curve.network)}, {sizes}; a sample is {words.sample}"
-    table = doc.Table((*doc.figures(*heads), *doc.heads("stopped by")), rows)
+    table = doc.Table((*doc.figure_heads(*heads), *doc.heads("stopped by")), rows)
     return doc.Fold(f"{words.title} {direction(curve)}", note, (table,))
 
 
-def _case_row(judged: Judged, curve: Curve, point: CurvePoint, rated: bool) -> tuple[doc.Said, ...]:
-    """The worst p99.9 of launches with samples enough for one, and why each launch stopped."""
+def _case_row(
+    judged: Judged, curve: Curve, point: CurvePoint, rated: bool
+) -> tuple[doc.Inline, ...]:
+    """Return a point's figures, the worst p99.9 with enough samples, and each launch's stop."""
     records = _records(judged, curve, point.message_bytes)
     limit = limit_bytes_s(judged, curve.network, curve.pattern)
     rate, time = point.bandwidth, point.time
@@ -256,11 +260,11 @@ def _case_row(judged: Judged, curve: Curve, point: CurvePoint, rated: bool) -> t
 
 def _stopped_by(record: Measurement) -> str:
     cut = record.losing and record.stop == "budget"
-    return "budget, cut as frames were lost" if cut else record.stop or record.status
+    return "budget, cut because frames were lost" if cut else record.stop or record.status
 
 
 def _records(judged: Judged, curve: Curve, message_bytes: int) -> list[Measurement]:
-    """What all launches recorded of one point of a curve."""
+    """Return the records of all launches for one point of a curve."""
     identity = (curve.pattern, curve.variant, message_bytes, curve.origin_node, curve.target_node)
     measurements = []
     for launch in judged.run.launches:

@@ -1,9 +1,9 @@
-"""What CI systems and collectors read about a run: a test case per verdict, key gauges.
+"""Report a run to CI systems and collectors: a test case per verdict, key gauges.
 
-As with the exit status, FAIL is a failure, INVALID and INCONCLUSIVE are errors, since nothing was
-decided, WARN passes with its words; ``--fail-on`` makes failures of them. In a run that decided
-nothing no case is a failure. A run that ends badly without a verdict that says so has a test case
-of its own: a CI system must not read its suite as a pass.
+As with the exit status, FAIL is a failure; INVALID and INCONCLUSIVE are errors, since nothing was
+decided; WARN passes with its text; ``--fail-on`` makes failures of them. A run that decided nothing
+has no failed case. A bad run without a bad verdict gets a test case of its own: a CI system must
+not read its suite as a pass.
 """
 
 from collections import Counter
@@ -20,19 +20,19 @@ from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.pairs import PairAnalysis, Part
 from fabricgauge.model.pattern import LATENCY_PATTERNS
 from fabricgauge.model.verdict import Outcome, Verdict, exit_status
-from fabricgauge.report.content.at_fault import kind, kinds
+from fabricgauge.report.content.at_fault import find_kinds, finding_kind
 from fabricgauge.report.content.conclusion import headline, is_simulated, limit_bytes_s, worst_first
 from fabricgauge.report.content.curves import pair_curves
-from fabricgauge.report.content.verdicts import reasons, several
+from fabricgauge.report.content.verdicts import has_several_tables, reasons
 from fabricgauge.report.interface import Element, Gauge, Setting, TestCase, TestSuite
 from fabricgauge.words.networks import is_loopback, named
 
-#: A collector that reads more series than this from one file is slowed down by it.
+#: Most nodes with series of their own; more would slow a collector down.
 MOST_NODES = 1024
 
 #: The exit status of a run that decided nothing.
 UNDECIDED = 3
-#: What JUnit calls an outcome, by the exit status that it has.
+#: JUnit's element of an outcome, by its exit status.
 ELEMENTS: dict[int, Element] = {0: "", 1: "failure", UNDECIDED: "error"}
 
 Labels = dict[str, str]
@@ -40,9 +40,9 @@ Series = Iterator[tuple[Labels, float]]
 
 
 def suite(judged: Judged, setting: Setting) -> TestSuite:
-    """One test case per verdict, with the run's identity as properties.
+    """Return one test case per verdict, with the run's identity as properties.
 
-    Of several tables of others' logs it is one per table.
+    Several tables of others' logs have one case each instead.
     """
     run = judged.run
     properties = {
@@ -69,7 +69,7 @@ def suite(judged: Judged, setting: Setting) -> TestSuite:
 
 
 def _element(outcome: Outcome, judged: Judged, setting: Setting) -> Element:
-    """What an outcome is in JUnit, by the run's exit status: none is a failure if it is 3."""
+    """Return JUnit's outcome by the run's exit status: no failure if it is 3."""
     status = exit_status(outcome, setting.fail_on)
     if exit_status(judged.overall, setting.fail_on) == UNDECIDED:
         status = UNDECIDED if exit_status(outcome) else 0
@@ -77,8 +77,8 @@ def _element(outcome: Outcome, judged: Judged, setting: Setting) -> Element:
 
 
 def _cases(judged: Judged, setting: Setting) -> Iterator[TestCase]:
-    """A case for each verdict, or for each of several tables, worst first."""
-    if several(judged):
+    """Yield a case for each verdict, or for each of several tables, worst first."""
+    if has_several_tables(judged):
         for table in worst_first(judged.tables):
             place = table.network or "not stated"
             yield _case(table, place, table.where, f"{table.rule}: ", judged, setting)
@@ -118,7 +118,7 @@ def _time(utc: str) -> Series:
         yield {}, moment.timestamp()
 
 
-def _counted(judged: Judged) -> Series:
+def _verdict_counts(judged: Judged) -> Series:
     counts = Counter(
         (verdict.network, verdict.rule, verdict.outcome) for verdict in judged.verdicts
     )
@@ -142,7 +142,7 @@ def _ceilings(judged: Judged) -> Series:
             yield {"network": name}, ceiling.payload_bytes_per_s
 
 
-def _of_networks(judged: Judged) -> Iterator[tuple[Curve, Labels]]:
+def _network_curves(judged: Judged) -> Iterator[tuple[Curve, Labels]]:
     for curve in pair_curves(judged):
         if not is_loopback(curve.network):
             yield curve, {
@@ -152,8 +152,8 @@ def _of_networks(judged: Judged) -> Iterator[tuple[Curve, Labels]]:
 
 
 def _best(judged: Judged, share: bool = False) -> Series:
-    """The best rate of each curve that has one, or its share of the ceiling."""
-    for curve, labels in _of_networks(judged):
+    """Yield the best rate of each curve with a rate, or its share of the ceiling."""
+    for curve, labels in _network_curves(judged):
         rate = max(
             (point.bandwidth.value for point in curve.points if point.bandwidth), default=None
         )
@@ -163,43 +163,43 @@ def _best(judged: Judged, share: bool = False) -> Series:
 
 
 def _latencies(judged: Judged) -> Series:
-    for curve, labels in _of_networks(judged):
+    for curve, labels in _network_curves(judged):
         if curve.pattern in LATENCY_PATTERNS and curve.points:
             yield labels, min(point.time.value for point in curve.points)
 
 
-def _named(judged: Judged) -> Series:
-    """How many of each part are named at fault: also 0, so that a series never vanishes.
+def _fault_counts(judged: Judged) -> Series:
+    """Yield the number of faults per kind of part: also 0, so that a series never vanishes.
 
-    Those that a verdict only suspects are not counted: nobody is to be woken for them.
+    Suspects do not count: they must not wake anybody.
     """
-    verdict_kinds = kinds(judged)
+    verdict_kinds = find_kinds(judged)
     for analysis in judged.fabric.analyses:
         counts = Counter(
             finding.part
             for finding in analysis.findings
-            if kind(analysis, finding, verdict_kinds) == "FAULT"
+            if finding_kind(analysis, finding, verdict_kinds) == "FAULT"
         )
         for part in get_args(Part):
-            yield {**_of_matrix(analysis), "part": part}, float(counts[part])
+            yield {**_matrix_labels(analysis), "part": part}, float(counts[part])
 
 
 def _typical(judged: Judged, quantity: str) -> Series:
     for analysis in judged.fabric.analyses:
         if analysis.matrix.quantity == quantity:
-            yield _of_matrix(analysis), float(analysis.typical)
+            yield _matrix_labels(analysis), float(analysis.typical)
 
 
 def _node_effects(judged: Judged) -> Series:
-    """Each node's standing; none for fabrics of more nodes than a collector should read."""
+    """Yield each node's effect; none for fabrics of more nodes than a collector should read."""
     for analysis in judged.fabric.analyses:
         for node in analysis.ranking if len(analysis.ranking) <= MOST_NODES else ():
-            labels = {**_of_matrix(analysis), "node": node.node}
+            labels = {**_matrix_labels(analysis), "node": node.node}
             yield {**labels, "direction": "sending"}, float(node.sending)
             yield {**labels, "direction": "receiving"}, float(node.receiving)
 
 
-def _of_matrix(analysis: PairAnalysis) -> Labels:
+def _matrix_labels(analysis: PairAnalysis) -> Labels:
     matrix = analysis.matrix
     return {
         "network": matrix.network, "quantity": matrix.quantity,
@@ -208,18 +208,18 @@ def _of_matrix(analysis: PairAnalysis) -> Labels:
 
 
 def gauges(judged: Judged, _setting: Setting) -> Iterator[Gauge]:
-    """The key figures of a run."""
+    """Return the key figures of a run."""
     is_it = (({"outcome": outcome.value}, float(outcome is judged.overall)) for outcome in Outcome)
     rows: tuple[tuple[str, str, Series], ...] = (
-        ("run_info", "The run that the figures are of.", _identity(judged)),
+        ("run_info", "The run of these figures.", _identity(judged)),
         ("run_timestamp_seconds", "When the run was started, since 1970-01-01 UTC.",
          _time(judged.run.started_utc)),
         ("judged_timestamp_seconds", "When the run was judged, since 1970-01-01 UTC.",
          _time(judged.judged_utc)),
         ("outcome", "1 for the outcome of the run, 0 for all others.", is_it),
-        ("verdicts", "How many verdicts a rule gave on a network, by outcome.", _counted(judged)),
+        ("verdicts", "Verdicts of a rule on a network, by outcome.", _verdict_counts(judged)),
         ("verdict", "1 for each verdict; its id is the same in every run.", _each_verdict(judged)),
-        ("ceiling_bytes_per_second", "The most payload that a network can carry per direction.",
+        ("ceiling_bytes_per_second", "Highest payload rate of a network per direction.",
          _ceilings(judged)),
         ("bandwidth_bytes_per_second",
          "Best median bandwidth; both directions add up in bidirectional_bandwidth.",
@@ -228,7 +228,8 @@ def gauges(judged: Judged, _setting: Setting) -> Iterator[Gauge]:
          _best(judged, share=True)),
         ("latency_seconds", "Smallest median time: half a round trip, or one put with its flush.",
          _latencies(judged)),
-        ("named_at_fault", "How many of a part are named at fault by all pairs.", _named(judged)),
+        ("named_at_fault", "Parts that the matrices of all pairs name at fault.",
+         _fault_counts(judged)),
         ("pairs_latency_seconds", "Half round trip of the typical pair of nodes.",
          _typical(judged, "latency")),
         ("pairs_bandwidth_bytes_per_second",

@@ -1,4 +1,4 @@
-"""The matrices of all pairs of a fabric: what is typical, who stands worst, and pictures."""
+"""Show the matrices of all pairs of a fabric: the typical figure, the worst nodes, pictures."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,36 +9,35 @@ from fabricgauge.report.picture import SHOWN, HeatMap, shortened, title
 from fabricgauge.words.figures import digits, microseconds, percent, signed, size, with_unit
 from fabricgauge.words.networks import named
 
-#: A wider table of percentages does not fit 80 columns.
+#: Most nodes in a table of percentages of 80 columns.
 MOST_NODES_DRAWN = 16
 LONGEST_NAME = 10
 #: Nodes of a ranking in an issue tracker, those that stand open on a page, all that a page has.
 WORST_NODES, FIRST_NODES, MOST_NODES = 10, 30, 1024
 MOST_GROUPS = 24
-_GROUPED = {"topology": "as the topology states", "data": "found from the data"}
+_GROUPED = {"topology": "of the topology", "data": "derived from the data"}
 _HEADS = ("node", "group", ">sending", ">receiving", ">jitter", ">typical", "worst partner")
 _HOW = (
     "Rows send, columns receive, nodes stand group by group. Colours mean the same in every report:"
-    " the first is what the noise explains, the last is twice the typical time or half the typical"
-    " rate, and whatever is worse; what was not measured is grey. Point at a cell for its nodes and"
-    " value."
+    " the first covers the noise, the last begins at twice the typical time or half the typical"
+    " rate; unmeasured cells are grey. Point at a cell for its nodes and value."
 )
 
 
 def typical(analysis: PairAnalysis) -> str:
-    """The median over healthy pairs with its unit."""
+    """Return the median over healthy pairs with its unit."""
     return value(analysis.matrix.quantity, analysis.typical)
 
 
 def value(quantity: Quantity, amount: float) -> str:
-    """A figure with the unit that people read; a latency stays in µs beside others."""
+    """Return a figure with the unit that people read; a latency always stays in µs."""
     if quantity == "latency":
         return f"{microseconds(amount)} µs"
     return with_unit(amount, "bytes/s")
 
 
 def coverage(analysis: PairAnalysis) -> str:
-    """How many directed pairs were measured, and of how many."""
+    """Return how many directed pairs were measured, and the possible number."""
     count = len(analysis.matrix.nodes)
     possible = count * (count - 1)
     share = analysis.matrix.coverage
@@ -46,23 +45,23 @@ def coverage(analysis: PairAnalysis) -> str:
 
 
 def verdict(analysis: PairAnalysis) -> str:
-    """In a few words what the analysis of one matrix found; other rules may name further nodes."""
+    """Summarise the analysis of one matrix; other rules may name further nodes."""
     faults = sum(finding.explanation == "fault" for finding in analysis.findings)
-    counts = [f"{faults or 'none'} slower than the others"]
+    counts = [f"{faults or 'none'} slower than its peers"]
     counts += ["oversubscribed"] if len(analysis.findings) > faults else []
     count = len(analysis.suspects)
     return ", ".join([*counts, f"{count} suspected"] if count else counts)
 
 
 def summary(judged: Judged) -> Iterator[str]:
-    """One line per matrix: how much was covered, what is typical, and what it came to."""
+    """Yield one line per matrix: coverage, the typical figure, and the findings."""
     for analysis in judged.fabric.analyses:
         grouped = analysis.grouped_by != "none" and bool(analysis.groups)
         groups = (
             f", {len(analysis.groups)} groups {_GROUPED[analysis.grouped_by]}" if grouped else ""
         )
         nodes = f"{len(analysis.matrix.nodes):,} nodes{groups}, {coverage(analysis)}"
-        sentence = f"typical {typical(analysis)}, unexplained {percent(analysis.noise)}"
+        sentence = f"typical {typical(analysis)}, noise {percent(analysis.noise)}"
         yield f"{title(analysis)}: {nodes}, {sentence}: {verdict(analysis)}"
 
 
@@ -86,7 +85,7 @@ def key_figures(judged: Judged) -> Iterator[tuple[str, doc.KeyFigure]]:
 
 
 def pairs(judged: Judged) -> Iterator[doc.Section]:
-    """What is typical and worst of each matrix; pages draw it, text has small ones as figures."""
+    """Show the typical and the worst of each matrix; pages draw it, text prints small ones."""
     analyses = sorted(judged.fabric.analyses, key=lambda analysis: not analysis.findings)
     if not analyses:
         return
@@ -113,7 +112,7 @@ def _overview(analyses: Sequence[PairAnalysis]) -> doc.Table:
 
 
 def _worst(analysis: PairAnalysis) -> str:
-    """The node that stands worst, by its worse direction: a median over both would hide one."""
+    """Return the worst node by its worse direction: a median over both would hide one."""
     if not analysis.ranking:
         return "none"
     worst, less_is_better = analysis.ranking[0], analysis.matrix.quantity == "latency"
@@ -149,11 +148,11 @@ def _matrix(analysis: PairAnalysis) -> Iterator[doc.Block]:
 
 
 def _percentages(analysis: PairAnalysis) -> doc.Table:
-    """Cells in percent of the typical, ``·`` where nothing was measured."""
+    """Return cells in percent of the typical figure, ``·`` if not measured."""
     order = list(analysis.order) or list(range(len(analysis.matrix.nodes)))
     names = [shortened(analysis.matrix.nodes[place], LONGEST_NAME) for place in order]
     shares = 100 * analysis.matrix.values[order][:, order] / analysis.typical
-    columns = (*doc.heads(""), *doc.figures(*map(str, range(1, len(names) + 1))))
+    columns = (*doc.heads(""), *doc.figure_heads(*map(str, range(1, len(names) + 1))))
     rows = tuple(
         (f"{place} {name}", *("·" if share != share else f"{share:.0f}" for share in row))
         for place, (name, row) in enumerate(zip(names, shares.tolist(), strict=True), 1)
@@ -179,18 +178,18 @@ def _note(heat: HeatMap) -> str:
     block_note = f"Each cell holds {block} × {block} pairs and shows the worst of them."
     zoom_note = f"The whole picture shows the worst of each {side} × {side} pairs; zoom in (box or"
     zoom_note += f" wheel) for each {'cell' if block > 1 else 'pair'}."
-    marks = "Triangles at the edges mark what is named."
+    marks = "Triangles at the edges mark named nodes."
     notes = ((block > 1, block_note), (side > block, zoom_note), (heat.named, marks))
     return " ".join(words for holds, words in notes if holds)
 
 
 def _between(analysis: PairAnalysis) -> Iterator[doc.Block]:
-    """Medians from each group (row) to each; none for a single group."""
+    """Yield medians from each group (row) to each; none for a single group."""
     if not 2 <= len(analysis.groups) <= MOST_GROUPS:
         return
     unit, factor = SHOWN[analysis.matrix.quantity]
     yield doc.Heading(f"From group (row) to group, median, {unit}", 2)
-    columns = (*doc.heads(""), *doc.figures(*(group.name for group in analysis.groups)))
+    columns = (*doc.heads(""), *doc.figure_heads(*(group.name for group in analysis.groups)))
     rows = tuple(
         (group.name, *(digits(rate * factor) if rate == rate else "–" for rate in row))
         for group, row in zip(analysis.groups, analysis.between.tolist(), strict=True)
@@ -199,7 +198,7 @@ def _between(analysis: PairAnalysis) -> Iterator[doc.Block]:
 
 
 def _ranking(analysis: PairAnalysis, rows: Sequence[tuple[str, ...]]) -> Iterator[doc.Block]:
-    """The first as a table; a thousand rows of one would take longer to lay out than the rest."""
+    """Yield the first as a table; a browser lays out a thousand rows too slowly."""
     names = {name for finding in analysis.findings for name in finding.names}
     placed = [(str(place), *row) for place, row in enumerate(rows[:MOST_NODES], 1)]
     first = placed[:FIRST_NODES]
@@ -214,4 +213,4 @@ def _ranking(analysis: PairAnalysis, rows: Sequence[tuple[str, ...]]) -> Iterato
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         padded = (map(str.ljust, row, widths) for row in cells)
         lines = doc.Lines(tuple("  ".join(row).rstrip() for row in padded))
-        yield doc.Fold(f"The other {len(remaining):,}", note, (lines,), on=doc.PAGE)
+        yield doc.Fold(f"{len(remaining):,} more nodes", note, (lines,), on=doc.PAGE)

@@ -1,4 +1,4 @@
-"""The proof of the path: what each interface carried, and where each rank ran."""
+"""Prove the path: what each interface carried, and where each rank ran."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,27 +15,27 @@ from fabricgauge.words.networks import is_loopback, named
 from fabricgauge.words.patterns import words_of
 from fabricgauge.words.sentences import counted
 
-#: A page with a row for each of more nodes is slow to open, and nobody reads it.
+#: Most nodes with rows on a page; more make it slow to open.
 MOST_NODES = 64
-#: Of more nodes a terminal shows only those whose path proof is weakest.
+#: Most nodes on a terminal; it prefers the nodes with the weakest path proof.
 MOST_PATHS = 16
-#: Lines of the wire's account on a page.
+#: Most lines on the wire's time on a page.
 MOST_WIRES = 64
 
 _HOW = (
-    "What each interface counted before and after every case that came to its proper end, added up,"
-    " warm-up and control messages included; errors and drops are those of all cases. Interfaces"
-    " that end no path (members of a bond or bridge, a VLAN's part of its parent, an adapter's port"
-    " under a TCP connection) are left out. Shares are of everything that the node sent."
+    "Each interface's counts, summed over all completed cases, with warm-up and control messages;"
+    " errors and drops are those of all cases. Interfaces at which no path ends (members of a bond"
+    " or bridge, a VLAN's part of its parent, an adapter's port under a TCP connection) are left"
+    " out. Shares refer to everything that the node sent."
 )
 
 
 def paths(judged: Judged) -> Iterator[doc.Section]:
-    """On a screen what was sent; on a page everything that was counted."""
+    """Show the bytes sent on a screen, and all counters on a page."""
     groups = judged.evidence.traffic
     is_large = len(judged.run.fabric.nodes) > MOST_PATHS
     selection = f", {MOST_PATHS} nodes with the least share" if is_large else ""
-    title = f"Path: what each interface sent during the cases{selection}"
+    title = f"Path: bytes sent by each interface during the cases{selection}"
     rows = tuple(
         (
             named(group.network), node.node,
@@ -55,7 +55,7 @@ def paths(judged: Judged) -> Iterator[doc.Section]:
 
 
 def _least_shares(nodes: Sequence[NodeTraffic], limit: int) -> Sequence[NodeTraffic]:
-    """All nodes; of more than ``most`` those that sent least of theirs over the pinned network."""
+    """Return all nodes, or the ``limit`` nodes that sent least over the pinned network."""
     return (
         nodes if len(nodes) <= limit else sorted(nodes, key=lambda node: node.pinned_share)[:limit]
     )
@@ -96,24 +96,24 @@ def _group(group: Traffic) -> Iterator[doc.Block]:
         yield doc.Paragraph(remark, kind="caution")
 
 
-#: A direction with less payload carries the acknowledgements of the other one.
+#: Least payload share of a stream; a direction with less carries acknowledgements.
 WIRE_LEAST = 0.01
-#: Parts that text tells of, and streams that it tells them of.
+#: Least share of a printed part, and most streams in text.
 LEAST_PART, MOST_LOW = 0.001, 6
 
 _WIRE = (
     "Shares of the line rate in the direction of the stream, over whole cases, with warm-up and the"
     " agreements between blocks. Estimates: headers and acknowledgements are TCP's segments times"
-    " the bytes of a frame without payload, preamble and gap included; MPI's own bytes are what TCP"
-    " sent beyond the payload; other is what the interface counted beyond all that."
+    " the bytes of a frame without payload, preamble and gap included; MPI's own are TCP's bytes"
+    " beyond the payload; other are the interface's bytes beyond all of these."
 )
 
 
 _PARTS = ("payload", "headers", "acknowledgements", "resent", "MPI's own", "other", "idle")
 
 
-def _of_streams(judged: Judged) -> list[WireLedger]:
-    """Of large messages, in the direction of the stream."""
+def _stream_ledgers(judged: Judged) -> list[WireLedger]:
+    """Return the ledgers of large messages, in the direction of the stream."""
     return [
         ledger
         for ledger in judged.ledgers
@@ -121,10 +121,10 @@ def _of_streams(judged: Judged) -> list[WireLedger]:
     ]
 
 
-def wire_of_low(judged: Judged) -> doc.Section:
-    """Text has a sentence for each stream that does not pass, at its largest messages.
+def wire_of_slow_streams(judged: Judged) -> doc.Section:
+    """Describe in text each stream that does not pass, at its largest messages.
 
-    It tells the parts that can be seen, the largest first.
+    The visible parts come first with the largest.
     """
     low = {
         (verdict.about.network, verdict.about.series, frozenset(verdict.about.names))
@@ -132,7 +132,7 @@ def wire_of_low(judged: Judged) -> doc.Section:
         if verdict.rule == "fraction" and verdict.outcome not in (Outcome.PASS, Outcome.SKIPPED)
     }
     paragraphs: dict[tuple[str, str, str], doc.Paragraph] = {}
-    for ledger in sorted(_of_streams(judged), key=lambda ledger: ledger.message_bytes):
+    for ledger in sorted(_stream_ledgers(judged), key=lambda ledger: ledger.message_bytes):
         if (ledger.network, ledger.pattern, frozenset((ledger.origin, ledger.target))) in low:
             parts = sorted(zip(astuple(ledger.shares), _PARTS, strict=True), reverse=True)
             visible_parts = (
@@ -149,15 +149,15 @@ def wire_of_low(judged: Judged) -> doc.Section:
 
 
 def wire(judged: Judged) -> doc.Section:
-    """Where the wire's time went, one line for each stream of large messages that TCP carried."""
+    """Show where the wire's time went, one line for each stream of large messages over TCP."""
     rows = tuple(
         (
             named(ledger.network), words_of(ledger.pattern).sentence, ledger.sender,
             size(ledger.message_bytes), *map(percent, astuple(ledger.shares)),
         )
-        for ledger in _of_streams(judged)
+        for ledger in _stream_ledgers(judged)
     )  # fmt: skip
-    columns = (*doc.heads("network", "stream", "from"), *doc.figures("size", *_PARTS))
+    columns = (*doc.heads("network", "stream", "from"), *doc.figure_heads("size", *_PARTS))
     remark = f"The first {MOST_WIRES} of {len(rows):,}; all are in the JSON report (wire)."
     table = doc.Table(columns, rows, limit=doc.RowLimit(remark, {doc.PAGE: MOST_WIRES}))
     title = "Where the wire's time went"
@@ -171,7 +171,7 @@ _PLACED = (
 
 
 def placement(judged: Judged) -> doc.Section:
-    """As each rank saw itself."""
+    """Show each rank's own view of its place."""
     rows = tuple(
         (
             str(placed.launch), str(rank.rank), rank.host, rank.cpus_allowed, number(rank.cpu),
@@ -184,7 +184,7 @@ def placement(judged: Judged) -> doc.Section:
     if any(len(placed.ranks) > MOST_NODES for placed in judged.evidence.placed):
         remark = f"The first {MOST_NODES} ranks of each launch; all are in results.jsonl and in the"
         blocks.append(doc.Paragraph(f"{remark} JSON report.", kind="caution"))
-    remark = "As each rank saw itself."
+    remark = "Each rank's own view of its place."
     return doc.Section(
         "placement", "Placement", tuple(blocks), nav="Placement", intro=remark, on=doc.PAGE
     )

@@ -1,4 +1,4 @@
-"""A configuration plan for a reviewer: what is wanted, each step with its commands, what is so."""
+"""Show a configuration plan to a reviewer: request, steps with commands, fulfilled steps."""
 
 from collections.abc import Iterator
 
@@ -8,16 +8,16 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Configuration, Step, Verification, WantedNetwork
 from fabricgauge.model.finding import Command
 from fabricgauge.report import document as doc
-from fabricgauge.report.interface import Kind, Setting, identified
+from fabricgauge.report.interface import Kind, Setting, versioned
 from fabricgauge.words.figures import link_rate
 from fabricgauge.words.sentences import brief, counted
 
-#: Of a long file a reviewer sees this many lines; JSON and script have it whole.
+#: Most lines of a file in the review; JSON and script have all of them.
 _SHOWN_LINES = 40
 
 
 def document(plan: Configuration, _setting: Setting) -> doc.Report:
-    """Numbered steps with their commands, then what is so already, then notes."""
+    """Show numbered steps with their commands, then fulfilled steps, then notes."""
     steps: list[doc.Block] = []
     fulfilled: list[str] = []
     for number, step in enumerate(plan.steps, 1):
@@ -25,14 +25,14 @@ def document(plan: Configuration, _setting: Setting) -> doc.Report:
             fulfilled.append(f"{number}. {step.title}: {step.fulfilled}")
         else:
             steps.append(_step(number, step))
-    counts = f"{counted(len(steps), 'step')} to make, {len(fulfilled)} already so"
+    counts = f"{counted(len(steps), 'step')} to run, {len(fulfilled)} already done"
     return doc.Report(
         word="PLAN", tone="skipped", title="fabricgauge configure", about="fabricgauge configure",
         headline=f"Plan by {plan.backend}: {counts}",
         sections=(
-            doc.Section("wanted", "Wanted", tuple(map(_wanted, plan.wanted)), nav="Wanted"),
-            doc.Section("steps", "To make", tuple(steps), nav="To make"),
-            doc.Section("done", "Already so", (doc.Items(tuple(fulfilled)),), nav="Already so"),
+            doc.Section("wanted", "Requested", tuple(map(_network, plan.wanted)), nav="Requested"),
+            doc.Section("steps", "To run", tuple(steps), nav="To run"),
+            doc.Section("done", "Already done", (doc.Items(tuple(fulfilled)),), nav="Already done"),
             doc.Section("notes", "Notes", (doc.Items(plan.notes),), nav="Notes"),
         ),
         closing="Nothing is changed before this plan is applied.",
@@ -40,14 +40,14 @@ def document(plan: Configuration, _setting: Setting) -> doc.Report:
 
 
 def data(plan: Configuration, _setting: Setting) -> dict[str, object]:
-    """All of it; ``format`` and ``version`` say how to read it."""
-    return identified("configuration", "1.0", **msgspec.structs.asdict(plan))
+    """Return everything; ``format`` and ``version`` identify the document."""
+    return versioned("configuration", "1.0", **msgspec.structs.asdict(plan))
 
 
 KIND = Kind("plan", document, data)
 
 
-def _wanted(network: WantedNetwork) -> doc.Fold:
+def _network(network: WantedNetwork) -> doc.Fold:
     rate = "" if isinstance(network.rate_bit_s, Skipped) else f", {link_rate(network.rate_bit_s)}"
     mtu = "" if isinstance(network.mtu_bytes, Skipped) else f", MTU {network.mtu_bytes}"
     port_lines = []
@@ -81,7 +81,7 @@ def _lines(step: Step) -> Iterator[str]:
 def _commands(
     label: str, commands: tuple[Command, ...], printed: set[str], behind: str = ""
 ) -> Iterator[str]:
-    """Commands, with what they read unless it is ``shown`` already."""
+    """Yield commands, with their input unless it was ``printed`` already."""
     for number, command in enumerate(commands):
         words = brief(command.argv)
         node = command.node or "head"

@@ -1,8 +1,8 @@
-"""On which of two stacks an application communicates faster, and at which sizes."""
+"""Predict on which of two stacks an application communicates faster, and at which sizes."""
 
 from fabricgauge.model.prediction import Bounds, PredictedMix, Prediction, Span
 from fabricgauge.report import document as doc
-from fabricgauge.report.interface import Kind, Records, Setting, identified
+from fabricgauge.report.interface import Kind, Records, Setting, versioned
 from fabricgauge.words.figures import duration, percent, ratio, size
 from fabricgauge.words.sentences import counted
 
@@ -13,7 +13,7 @@ HOW = (
     " waiting for late ranks and overlap with computing are in neither."
 )
 
-#: An upper bound whose interval is wider than this factor is of delays.
+#: An upper bound with a wider interval than this factor consists of delays.
 DELAYED = 2.0
 
 COLUMNS = (
@@ -22,7 +22,7 @@ COLUMNS = (
 
 
 def data(prediction: Prediction, _setting: Setting) -> dict[str, object]:
-    return identified("prediction", "1.1", headline=headline(prediction), prediction=prediction)
+    return versioned("prediction", "1.1", headline=headline(prediction), prediction=prediction)
 
 
 def records(prediction: Prediction, _setting: Setting) -> Records:
@@ -35,19 +35,19 @@ def records(prediction: Prediction, _setting: Setting) -> Records:
 
 
 def headline(prediction: Prediction) -> str:
-    """Who wins, or why nobody does."""
+    """Name the winner, or the reason why there is none."""
     spans = f"{_times(prediction.least_ratio)} at the least,"
     spans += f" {_times(prediction.most_ratio)} at the most"
     if prediction.winner != "undecided":
         name = prediction.a_name if prediction.winner == "a" else prediction.b_name
         return f"{prediction.program} communicates faster on {name}: B takes {spans} of A's time"
     if prediction.invalid:
-        return f"{prediction.program}: nothing can be predicted: {prediction.invalid[0]}"
+        return f"{prediction.program}: no prediction: {prediction.invalid[0]}"
     if not prediction.rows:
         return f"{prediction.program}: no curve of both stacks fits what it sends to other nodes"
     if prediction.covered < 1.0:
         spans += f"; the curves cover {percent(prediction.covered)} of the calls between nodes"
-    return f"whether A or B is faster for {prediction.program} is not decided: B takes {spans}"
+    return f"undecided whether A or B is faster for {prediction.program}: B takes {spans}"
 
 
 def _times(span: Span) -> str:
@@ -64,13 +64,13 @@ def document(prediction: Prediction, _setting: Setting) -> doc.Report:
         headline=headline(prediction), title="fabricgauge compare", about=f"fabricgauge · {names}",
         under=(doc.Paragraph(names),),
         sections=(
-            doc.Section("notes", "Before you believe it", (doc.Items(notes),)),
+            doc.Section("notes", "Caveats", (doc.Items(notes),)),
             doc.Section(
                 "sum", "Time in communication between nodes, per rank", (_sum(prediction),)
             ),
-            doc.Section("rows", "Where the difference is made", (_rows(prediction),)),
+            doc.Section("rows", "Difference by call", (_rows(prediction),)),
             doc.Section(
-                "left-out", "Without a curve on both",
+                "left-out", "Calls without a curve of both stacks",
                 (doc.Items(prediction.left_out, limit=limit),)
             ),
             doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),)),
@@ -79,7 +79,7 @@ def document(prediction: Prediction, _setting: Setting) -> doc.Report:
 
 
 def waiting(prediction: Prediction) -> tuple[str, ...]:
-    """That the profile's own run took longer than both stacks would: it waited."""
+    """Warn if the profiled run took longer than both stacks would: it waited."""
     if not prediction.unexplained_s:
         return ()
     most_s = prediction.recorded_s - prediction.unexplained_s
@@ -92,7 +92,7 @@ def waiting(prediction: Prediction) -> tuple[str, ...]:
 
 
 def delayed(prediction: Prediction) -> tuple[str, ...]:
-    """The stacks whose upper bound is mostly delays that medians leave out, or chance."""
+    """Warn about stacks whose upper bound is mostly chance, or delays that medians leave out."""
     return tuple(
         f"with all ranks at once {name} takes from {duration(upper.low / prediction.ranks)} to"
         f" {duration(upper.high / prediction.ranks)} per rank: messages of its check were delayed,"

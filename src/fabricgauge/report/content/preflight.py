@@ -1,21 +1,21 @@
-"""What a preflight came to: findings, the worst first, then what could not be looked at."""
+"""Show the result of a preflight: findings, the worst first, then checks that could not run."""
 
 from collections import Counter
 from collections.abc import Iterator
 
 from fabricgauge.model.finding import THEREFORE, Diagnosis, Finding, Severity
 from fabricgauge.report import document as doc
-from fabricgauge.report.content.inventory import folded, told_together
+from fabricgauge.report.content.inventory import folded, merge_sentences
 from fabricgauge.report.interface import Kind, Setting
 from fabricgauge.words.sentences import command, counted
 
 #: The version of the JSON document; readers check it.
 VERSION = 1
-#: Of more nodes the first and the last are named.
+#: Most nodes in a list; of more, only the first and the last are named.
 MOST_NAMED = 16
-#: A headline is read at a glance: two findings, and the nodes of one in a short word.
+#: Most findings in a headline, and most letters of a finding's place.
 MOST_IN_HEADLINE, LONGEST_PLACE = 2, 60
-#: Files that nothing reads, in a page.
+#: Most unread files on a page.
 MOST_UNREAD = 50
 
 TONES: dict[Severity, doc.Tone] = {
@@ -28,13 +28,11 @@ _MEANINGS = {
     Severity.WARN: "may break the network or its figures",
     Severity.NOTE: "is worth knowing",
 }
-_VIRTUAL = (
-    "Virtual nodes: they share one machine; its clock, kernel and adapters were not looked at."
-)
+_VIRTUAL = "Virtual nodes share one machine; its clock, kernel and adapters were not checked."
 
 
 def document(diagnosis: Diagnosis, _setting: Setting) -> doc.Report:
-    """The worst severity, each finding with its remedy, what was sound, what was not looked at."""
+    """Show the worst severity, each finding with its remedy, sound checks, and skipped checks."""
     word, tone = _verdict(diagnosis)
     return doc.Report(
         word=word, tone=tone, headline=conclusion(diagnosis), title="fabricgauge doctor",
@@ -42,15 +40,16 @@ def document(diagnosis: Diagnosis, _setting: Setting) -> doc.Report:
         under=(*_first_step(diagnosis), doc.Paragraph(looked_at(diagnosis))),
         provisos=(_VIRTUAL,) if diagnosis.virtual else (),
         sections=(
-            *_found(diagnosis), *_unread(diagnosis), _sound(diagnosis), *_missing(diagnosis),
+            *_finding_sections(diagnosis), *_unread(diagnosis), _sound(diagnosis),
+            *_missing(diagnosis),
         ),
-        closing="Nothing was changed on any node. Commands are those that need no choice; what is"
-        " configured elsewhere must be changed there as well.",
+        closing="No node was changed. Only remedies without a choice have commands; settings that"
+        " are configured elsewhere must be changed there as well.",
     )  # fmt: skip
 
 
 def data(diagnosis: Diagnosis, _setting: Setting) -> dict[str, object]:
-    """Everything; ``findings`` are worst first."""
+    """Return everything; ``findings`` are worst first."""
     return {
         "doctor": VERSION,
         "conclusion": conclusion(diagnosis),
@@ -75,8 +74,10 @@ KIND = Kind("preflight", document, data)
 
 
 def conclusion(diagnosis: Diagnosis) -> str:
-    """The worst findings with their places, and how many more there are; never ``no finding`` for
-    no look."""
+    """Return the worst findings with their places, and the number of others.
+
+    Without a single check that ran, it is never ``no finding``.
+    """
     if all(checked.skipped for checked in diagnosis.checked):
         return "nothing could be checked"
     findings = diagnosis.findings
@@ -95,15 +96,15 @@ def conclusion(diagnosis: Diagnosis) -> str:
 
 
 def looks(diagnosis: Diagnosis) -> str:
-    """``12 checks looked, 3 more could not look``."""
+    """Return ``12 checks ran, 3 more could not run``."""
     looked = sum(checked.skipped is None for checked in diagnosis.checked)
     missing = len(diagnosis.checked) - looked
-    skipped = f", {missing} more could not look" if missing else ""
-    return f"{counted(looked, 'check')} looked{skipped}"
+    skipped = f", {missing} more could not run" if missing else ""
+    return f"{counted(looked, 'check')} ran{skipped}"
 
 
 def place(finding: Finding) -> str:
-    """Where it is, with a colon; of many places the nodes' folded names."""
+    """Return the place with a colon; for many places the nodes' folded names."""
     place = finding.where
     if len(place) > LONGEST_PLACE:
         place = folded(finding.nodes)
@@ -111,7 +112,7 @@ def place(finding: Finding) -> str:
 
 
 def looked_at(diagnosis: Diagnosis) -> str:
-    """Nodes, networks, how many checks looked, and how long counters were watched."""
+    """Return nodes, networks, the number of checks, and how long counters were watched."""
     nodes = ", ".join(diagnosis.nodes) or "no node"
     if len(diagnosis.nodes) > MOST_NAMED:
         nodes = f"{len(diagnosis.nodes):,} nodes, {diagnosis.nodes[0]} to {diagnosis.nodes[-1]}"
@@ -122,17 +123,17 @@ def looked_at(diagnosis: Diagnosis) -> str:
 
 
 def _first_step(diagnosis: Diagnosis) -> Iterator[doc.Paragraph]:
-    """What to do about the worst finding; its commands stand with it."""
+    """Yield the remedy of the worst finding; its commands stand with it."""
     for finding in diagnosis.findings[:1]:
         if finding.severity is not Severity.NOTE:
             yield doc.Paragraph(f"First: {finding.remedy}")
 
 
 def _unread(diagnosis: Diagnosis) -> Iterator[doc.Section]:
-    """Files and lines that nothing reads: no check has looked at them."""
+    """Yield files and lines that nothing reads: no check covers them."""
     lines = (
         *diagnosis.unread,
-        *told_together(
+        *merge_sentences(
             [
                 (node, trouble)
                 for node, troubles in diagnosis.troubles.items()
@@ -162,7 +163,7 @@ def _verdict(diagnosis: Diagnosis) -> tuple[str, doc.Tone]:
     return findings[0].severity.value, TONES[findings[0].severity]
 
 
-def _found(diagnosis: Diagnosis) -> Iterator[doc.Section]:
+def _finding_sections(diagnosis: Diagnosis) -> Iterator[doc.Section]:
     for severity in Severity:
         findings = tuple(
             _finding(finding) for finding in diagnosis.findings if finding.severity is severity
@@ -173,7 +174,7 @@ def _found(diagnosis: Diagnosis) -> Iterator[doc.Section]:
 
 
 def _finding(finding: Finding) -> doc.Judgement:
-    """Commands can be pasted; each has the node that it is for."""
+    """Return a finding; its commands can be pasted, each with its node."""
     place = f"{finding.where} ({finding.network})" if finding.network else finding.where
     mends = (
         f"{f'on {mend.node}' if mend.node else 'here'}: {command(mend.argv)}"
@@ -181,7 +182,7 @@ def _finding(finding: Finding) -> doc.Judgement:
     )
     reasons: tuple[tuple[str, doc.Block], ...] = (
         ("Evidence", doc.Items(tuple(e for e in finding.evidence if not e.startswith(THEREFORE)))),
-        ("What follows", doc.Items(_follows(finding))),
+        ("Consequences", doc.Items(_follows(finding))),
         ("Why it matters", doc.Paragraph(finding.why)),
         ("Remedy", doc.Paragraph(finding.remedy)),
         ("Commands", doc.Lines(tuple(mends))),
@@ -193,31 +194,31 @@ def _finding(finding: Finding) -> doc.Judgement:
 
 
 def _follows(finding: Finding) -> tuple[str, ...]:
-    """Findings of other checks that this one explains."""
+    """Return findings of other checks that this one explains."""
     lines = (line for line in finding.evidence if line.startswith(THEREFORE))
     return tuple(line.removeprefix(THEREFORE) for line in lines)
 
 
 def _sound(diagnosis: Diagnosis) -> doc.Section:
-    """Checks that looked and have no finding of their own."""
+    """Return checks that ran and have no finding of their own."""
     silent = [
         checked for checked in diagnosis.checked if not checked.skipped and not checked.findings
     ]
     elsewhere = {
         line.partition(":")[0] for finding in diagnosis.findings for line in _follows(finding)
     }
-    note = ": not so, but it follows from a finding above"
+    note = ": failed as a consequence of a finding above"
     rows = tuple(
         (checked.check, checked.title + note * (checked.check in elsewhere)) for checked in silent
     )
-    title, nav = "Looked, and had nothing to say", f"Nothing to say ({len(rows)})"
+    title, nav = "Checks without a finding", f"No finding ({len(rows)})"
     return doc.Section("sound", title, (doc.FactList(rows),), nav=nav, on=doc.PAGE)
 
 
 def _missing(diagnosis: Diagnosis) -> Iterator[doc.Section]:
-    """Checks that could not look, and trials that could not be made, each with the reason.
+    """Yield checks and trials that could not run, each with the reason.
 
-    A trial is left out where a check says the same.
+    A trial is left out if a check has the same reason.
     """
     reasons = {
         checked.check: checked.skipped.reason for checked in diagnosis.checked if checked.skipped
@@ -229,6 +230,6 @@ def _missing(diagnosis: Diagnosis) -> Iterator[doc.Section]:
     }
     rows = tuple((reasons | untried).items())
     if rows:
-        intro = doc.Paragraph("What is not known is neither sound nor a finding.", on=doc.PAGE)
-        nav = f"Could not look ({len(rows)})"
-        yield doc.Section("missing", "Could not look", (intro, doc.FactList(rows)), nav)
+        intro = doc.Paragraph("An unchecked item is neither sound nor a finding.", on=doc.PAGE)
+        nav = f"Not checked ({len(rows)})"
+        yield doc.Section("missing", "Not checked", (intro, doc.FactList(rows)), nav)

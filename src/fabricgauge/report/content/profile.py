@@ -1,4 +1,4 @@
-"""What an application sends: the time in MPI, the calls, the sizes, the ranks, the peers."""
+"""Show what an application sends: the time in MPI, the calls, the sizes, the ranks, the peers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -8,16 +8,16 @@ import msgspec
 
 from fabricgauge.model.application import ApplicationProfile, CallMix, RankProfile
 from fabricgauge.report import document as doc
-from fabricgauge.report.interface import Kind, Records, Setting, identified
+from fabricgauge.report.interface import Kind, Records, Setting, versioned
 from fabricgauge.words.figures import amount, duration, percent, size
 from fabricgauge.words.sentences import counted, listed
 
-#: Rows of a terminal, and of a page.
+#: Most rows of a terminal, and of a page.
 MOST = {doc.TEXT: 12, doc.PAGE: 200}
 
 HOW = (
-    "A message is counted where it is sent: calls that receive or wait have time and no bytes. Time"
-    " in MPI includes waiting for other ranks. A size class is named by its smallest size, and is"
+    "Only the sender counts a message: calls that receive or wait have time and no bytes. Time in"
+    " MPI includes waiting for other ranks. A size class is named by its smallest size and ends"
     " below twice that."
 )
 
@@ -27,8 +27,8 @@ COLUMNS = (
 
 
 def data(profile: ApplicationProfile, _setting: Setting) -> dict[str, object]:
-    """The whole of it, with what follows from it."""
-    return identified(
+    """Return everything, with what follows from it."""
+    return versioned(
         "profile", "1.0", headline=headline(profile), complete=profile.complete,
         wall_s=profile.wall_s, mpi_share=profile.mpi_share,
         overhead_share=profile.overhead_share, profile=profile,
@@ -49,7 +49,7 @@ def headline(profile: ApplicationProfile) -> str:
     if profile.complete:
         return sentence
     endings = {rank.ending for rank in profile.ranks}
-    ending = "called MPI_Abort" if "aborted" in endings else "never came to MPI_Finalize"
+    ending = "called MPI_Abort" if "aborted" in endings else "never reached MPI_Finalize"
     kept_ranks = (
         "" if len(profile.ranks) == profile.size else f"; {len(profile.ranks)} of them were kept"
     )
@@ -57,13 +57,13 @@ def headline(profile: ApplicationProfile) -> str:
 
 
 def document(profile: ApplicationProfile, _setting: Setting) -> doc.Report:
-    """The share of time first, then which calls, which sizes, which ranks, to whom."""
+    """Show the share of time first, then calls, sizes, ranks and peers."""
     overhead = (
-        f"Recording took {duration(profile.overhead_s)} a call, as measured at the start:"
+        f"Recording took {duration(profile.overhead_s)} per call, measured at the start:"
         f" {percent(profile.overhead_share)} of the run."
     )
     return doc.Report(
-        word="PROFILE" if profile.complete else "BROKEN OFF",
+        word="PROFILE" if profile.complete else "INCOMPLETE",
         tone="" if profile.complete else "warn",
         headline=headline(profile),
         title="fabricgauge profile", about=f"fabricgauge · {profile.program} · {profile.library}",
@@ -75,9 +75,9 @@ def document(profile: ApplicationProfile, _setting: Setting) -> doc.Report:
 
 def _sections(profile: ApplicationProfile) -> Iterator[doc.Section]:
     lost = sum(rank.lost_calls for rank in profile.ranks)
-    loss = f"{lost:,} calls found no room in their ranks' memory and are left out"
+    loss = f"{lost:,} calls did not fit into their ranks' memory and are left out"
     notes = (*profile.notes, *((loss,) if lost else ()))
-    yield doc.Section("notes", "Before you believe it", (doc.Items(notes),))
+    yield doc.Section("notes", "Caveats", (doc.Items(notes),))
     every_s = sum(rank.wall_s for rank in profile.ranks) or 1.0
     yield _calls(profile, every_s)
     yield _sizes(profile, every_s)
@@ -87,8 +87,8 @@ def _sections(profile: ApplicationProfile) -> Iterator[doc.Section]:
     yield doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),))
 
 
-def _alike(mix: Iterable[CallMix], *fields: str) -> list[list[CallMix]]:
-    """Those that have the same in all ``fields``, in ascending order."""
+def _group_mixes(mix: Iterable[CallMix], *fields: str) -> list[list[CallMix]]:
+    """Group the mixes that agree in all ``fields``, in ascending order."""
     key = attrgetter(*fields)
     return [list(mixes) for _, mixes in groupby(sorted(mix, key=key), key)]
 
@@ -113,7 +113,7 @@ _FIGURES = doc.heads(">calls", ">bytes", ">to other nodes", ">time, all ranks", 
 
 
 def _calls(profile: ApplicationProfile, every_s: float) -> doc.Section:
-    groups = _alike(profile.mix, "call", "ranks")
+    groups = _group_mixes(profile.mix, "call", "ranks")
     groups.sort(key=lambda mixes: -sum(mix.time_s for mix in mixes))
     rows = tuple(
         (f"MPI_{mixes[0].call}", str(mixes[0].ranks or "–"), *_figures(mixes, every_s))
@@ -131,7 +131,7 @@ def _sizes(profile: ApplicationProfile, every_s: float) -> doc.Section:
             f"from {size(mixes[0].least_bytes or 0)}", _KINDS.get(mixes[0].kind, mixes[0].kind),
             *_figures(mixes, every_s),
         )
-        for mixes in _alike(sized, "least_bytes", "kind")
+        for mixes in _group_mixes(sized, "least_bytes", "kind")
     )  # fmt: skip
     columns = (*doc.heads("=size of a message", "kind"), *_FIGURES)
     table = doc.Table(columns, rows, limit=doc.RowLimit("and {count} more sizes", {doc.TEXT: 40}))
@@ -147,14 +147,17 @@ _KINDS = {
 def _regions(profile: ApplicationProfile, every_s: float) -> doc.Section:
     rows = tuple(
         (str(mixes[0].region or "outside of any"), *_figures(mixes, every_s))
-        for mixes in _alike(profile.mix, "region")
+        for mixes in _group_mixes(profile.mix, "region")
     )
     table = doc.Table((*doc.heads("region"), *_FIGURES), rows if len(rows) > 1 else ())
     return doc.Section("regions", "Regions, as MPI_Pcontrol names them", (table,))
 
 
 def _ranks(ranks: Sequence[RankProfile]) -> doc.Section:
-    """The ranks with the least, the middle and the most time in MPI: what one waits, others do."""
+    """Show the ranks with the least, the middle and the most time in MPI.
+
+    A rank that waits for others has more time in MPI.
+    """
     if not ranks:
         return doc.Section("ranks", "Ranks", ())
     ordered = sorted(
@@ -188,7 +191,7 @@ def _peers(profile: ApplicationProfile) -> doc.Section:
     )  # fmt: skip
     columns = doc.heads("=from → to", "side", ">messages", ">bytes", ">share")
     table = doc.Table(columns, rows, limit=_limit("pairs"))
-    return doc.Section("peers", "Who sends to whom, most bytes first", (table,))
+    return doc.Section("peers", "Pairs of ranks, most bytes first", (table,))
 
 
 KIND = Kind("profile", document, data, records)

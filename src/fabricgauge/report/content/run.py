@@ -1,4 +1,4 @@
-"""A judged run: the verdict, what to do, what it rests on, and under what it was measured."""
+"""Show a judged run: the verdict, what to do, the evidence, and the conditions."""
 
 from collections.abc import Iterable, Iterator
 
@@ -40,9 +40,9 @@ from fabricgauge.words.sentences import between, counted
 
 
 def document(judged: Judged, setting: Setting) -> doc.Report:
-    """At most about 60 lines of a terminal for two nodes; a page has all that is known."""
+    """Return about 60 lines of a terminal for two nodes; a page has everything."""
     run, word = judged.run, judged.overall.value
-    counts = tally(judged.tables if verdicts.several(judged) else judged.verdicts)
+    counts = tally(judged.tables if verdicts.has_several_tables(judged) else judged.verdicts)
     meaning = f"{word} means: {MEANING[judged.overall]}.{counts and f' {counts}.'}"
     program = f"fabricgauge {run.environment.get('fabricgauge', '')}".strip()
     nodes = shortened([node.name for node in run.fabric.nodes]) or "no node"
@@ -59,36 +59,38 @@ def document(judged: Judged, setting: Setting) -> doc.Report:
 
 
 def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
-    has_figures = bool(pair_curves(judged)) or not suites.told(judged)
+    has_figures = bool(pair_curves(judged)) or not suites.logged_curves(judged)
     placed = any(placed.ranks for placed in judged.evidence.placed)
     matrices = tuple(pairs.pairs(judged))
     curves = (measured.curves(judged),) if has_figures else ()
     proof = tuple(path.paths(judged)) if judged.evidence.traffic or has_figures else ()
-    # What shows the worst verdict stands on a page before everything that only tells it.
+    # A page shows the picture of the worst verdict before the tables.
     worst = worst_first(judged.verdicts)[:1]
     of_path = any(verdict.rule in ("path", "placement") for verdict in worst)
     pictured = proof if of_path else matrices if judged.fabric.analyses else curves
-    # A page has its headline above: what to do comes next, without scrolling.
+    # A page has its headline above: what to do comes next and needs no scrolling.
     faults = tuple(at_fault.faults(judged))
-    yield from _on(doc.TEXT, faults)
+    yield from _restrict(doc.TEXT, faults)
     yield verdicts.to_do(judged)
-    yield at_fault.drained(judged)
-    yield from _on(doc.PAGE | doc.PAPER, faults)
-    yield from _on(doc.PAGE | doc.PAPER, pictured)
+    yield at_fault.drain_commands(judged)
+    yield from _restrict(doc.PAGE | doc.PAPER, faults)
+    yield from _restrict(doc.PAGE | doc.PAPER, pictured)
     yield from verdicts.tables(judged)
-    yield ceilings.in_lines(judged)
-    yield verdicts.verdicts(judged, doc.PAGE | doc.PAPER if verdicts.several(judged) else doc.ALL)
-    yield path.wire_of_low(judged)
-    yield from ceilings.sums(judged)
+    yield ceilings.brief_ceilings(judged)
+    yield verdicts.verdicts(
+        judged, doc.PAGE | doc.PAPER if verdicts.has_several_tables(judged) else doc.ALL
+    )
+    yield path.wire_of_slow_streams(judged)
+    yield from ceilings.calculations(judged)
     yield from measured.figures(judged)
     yield from measured.copies(judged)
-    yield from _on(doc.TEXT if pictured is matrices else doc.ALL, matrices)
+    yield from _restrict(doc.TEXT if pictured is matrices else doc.ALL, matrices)
     yield from together(judged)
     yield from suites.sections(judged)
     yield from () if pictured is curves else curves
     yield suites.references(judged)
     yield path.wire(judged)
-    yield from _on(doc.TEXT if pictured is proof else doc.ALL, proof)
+    yield from _restrict(doc.TEXT if pictured is proof else doc.ALL, proof)
     if placed or has_figures:
         yield path.placement(judged)
     if has_figures:
@@ -99,13 +101,13 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     yield _check(judged, setting)
 
 
-def _on(medium: doc.Medium, sections: Iterable[doc.Section]) -> Iterator[doc.Section]:
-    """The sections on those media alone."""
+def _restrict(medium: doc.Medium, sections: Iterable[doc.Section]) -> Iterator[doc.Section]:
+    """Yield the sections for those media alone."""
     return (msgspec.structs.replace(section, on=section.on & medium) for section in sections)
 
 
 def _key_figures(judged: Judged) -> Iterator[doc.KeyFigure]:
-    """Rates and times, then the smallest share that the pinned network's interfaces carried."""
+    """Yield rates and times, then the smallest share that the pinned network carried."""
     yield from _failed_figure(judged)
     invalid = {verdict.network for verdict in judged.verdicts if verdict.outcome is Outcome.INVALID}
     for network, figure in _measured(judged):
@@ -113,7 +115,7 @@ def _key_figures(judged: Judged) -> Iterator[doc.KeyFigure]:
     for group in judged.evidence.traffic:
         if group.network is not None and group.nodes and not is_loopback(group.network):
             smallest = percent(min(node.pinned_share for node in group.nodes))
-            description = f"of what each node sent crossed {group.network} (least over the nodes)"
+            description = f"of each node's traffic crossed {group.network} (least of all nodes)"
             yield doc.KeyFigure(smallest.removesuffix(" %"), "%", description)
 
 
@@ -138,7 +140,7 @@ def _failed_figure(judged: Judged) -> Iterator[doc.KeyFigure]:
 
 
 def _measured(judged: Judged) -> Iterator[tuple[str | None, doc.KeyFigure]]:
-    """Each with its network: what is typical of all pairs, best bandwidth, smallest latency."""
+    """Yield figures with their network: typical of all pairs, best bandwidth, smallest latency."""
     yield from pairs.key_figures(judged)
     for peak in one_way_peaks(judged):
         limit, rate, network = peak.limit_bytes_s, peak.bandwidth.value, peak.curve.network
@@ -168,7 +170,7 @@ def _environment(judged: Judged) -> doc.Section:
         facts.append(("memory", memory_words(plan.memory)))
     more = "{count} more nodes are in fabric.json and in the JSON report."
     fact_list = doc.FactList((*facts, *sorted(run.environment.items())))
-    nodes = doc.first(tuple(map(_node, run.fabric.nodes)), path.MOST_NODES, more)
+    nodes = doc.limit_blocks(tuple(map(_node, run.fabric.nodes)), path.MOST_NODES, more)
     return doc.Section("environment", "Environment", (fact_list, *nodes), nav="Environment",
                        on=doc.PAGE)  # fmt: skip
 
@@ -213,18 +215,17 @@ def _launch(launch: Launch) -> doc.Fold:
             f" overhead {duration(timer.overhead_s)} per reading.{memory}"
         ))  # fmt: skip
     elif not launch.curves:
-        blocks.append(doc.Paragraph("The engine said nothing.", kind="caution"))
+        blocks.append(doc.Paragraph("The engine wrote nothing.", kind="caution"))
     blocks += connections(launch)
     return doc.Fold(f"Launch {launch.number}", note, tuple(blocks), open=ended.exit_code != 0)
 
 
 _FILES = (
-    ("raw/", "what every program that was started wrote, untouched"),
+    ("raw/", "unchanged output of every program"),
     ("results.jsonl", "one record per case, as the engine wrote it, with counters, sockets, and"
      " the histogram of its samples"),
-    ("launches.jsonl", "how each launch ended, with its command line"),
-    ("plan.json, fabric.json, run.json", "what was to be measured, what was found, what was in"
-     " force"),
+    ("launches.jsonl", "status and command line of each launch"),
+    ("plan.json, fabric.json, run.json", "the plan, the nodes and networks, the settings"),
 )  # fmt: skip
 
 
@@ -236,7 +237,7 @@ def _check(judged: Judged, setting: Setting) -> doc.Section:
         doc.Paragraph("Judge it again, by the rules of the installed version:"),
         doc.Lines((command,)),
     )
-    intro = f"Everything above was worked out from the run directory{directory}:"
+    intro = f"Everything above was computed from the run directory{directory}:"
     title, nav = "How to check this report", "Check this report"
     return doc.Section("check", title, blocks, nav=nav, intro=intro, on=doc.PAGE)
 

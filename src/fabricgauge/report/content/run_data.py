@@ -1,4 +1,4 @@
-"""A judged run for other programs: JSON, a row for each figure, and other suites' layouts."""
+"""Write a judged run for other programs: JSON, a row for each figure, and other suites' layouts."""
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -12,10 +12,10 @@ from fabricgauge.model.pairs import PairAnalysis, matrix_keys
 from fabricgauge.model.suite import Quantity, SuitePoint
 from fabricgauge.model.verdict import distinct, finding_subject, identity
 from fabricgauge.report.content import suites
-from fabricgauge.report.content.cases import Joint, joint
+from fabricgauge.report.content.cases import ConcurrentCase, concurrent_cases
 from fabricgauge.report.content.conclusion import SIMULATED, headline, is_simulated, limit_bytes_s
 from fabricgauge.report.content.curves import P99_SAMPLES, direction, pair_curves
-from fabricgauge.report.interface import Cell, Layout, OneLine, Records, Setting, identified
+from fabricgauge.report.interface import Cell, Layout, OneLine, Records, Setting, versioned
 from fabricgauge.words.figures import half_width
 from fabricgauge.words.networks import is_loopback, named
 from fabricgauge.words.patterns import words_of
@@ -25,7 +25,7 @@ MATRICES = "matrices.npz"
 
 
 def data(judged: Judged, _setting: Setting) -> OneLine:
-    """On one line: histograms would fill a line per number otherwise.
+    """Return everything on one line: histograms would fill a line per number otherwise.
 
     docs/reference/report.md describes each field. All quantities are bytes, seconds, bit/s and
     bytes/s, as in the model.
@@ -34,7 +34,7 @@ def data(judged: Judged, _setting: Setting) -> OneLine:
     bare = tuple(msgspec.structs.replace(launch, rounds=()) for launch in judged.run.launches)
     analyses = judged.fabric.analyses
     keys = matrix_keys([analysis.matrix for analysis in analyses])
-    return OneLine(identified(
+    return OneLine(versioned(
         "report", "1.7",
         overall=judged.overall,
         headline=headline(judged),
@@ -48,7 +48,7 @@ def data(judged: Judged, _setting: Setting) -> OneLine:
         against=judged.against,
         simulated=is_simulated(judged),
         matrices=[_matrix(*pair) for pair in zip(analyses, keys, strict=True)],
-        together=joint(judged.run),
+        together=concurrent_cases(judged.run),
         wire=judged.ledgers,
         tables=judged.tables,
         emulated=judged.run.fabric.emulated,
@@ -56,11 +56,11 @@ def data(judged: Judged, _setting: Setting) -> OneLine:
 
 
 def _matrix(analysis: PairAnalysis, key: str) -> dict[str, object]:
-    """One matrix without its cells: where they are, and what they say.
+    """Return one matrix without its cells: the place of the cells, and the findings.
 
-    ``unit`` is that of every figure of the quantity. ``array`` is the name under which
-    ``file`` holds the values; ``between`` has null where nothing was measured. Each finding has the
-    id by which it is found again in other runs, unique within the run.
+    ``unit`` is that of every figure of the quantity. ``array`` is the name under which ``file``
+    holds the values; ``between`` has null if nothing was measured. Each finding has an id that is
+    the same in other runs and unique within the run.
     """
     matrix = analysis.matrix
     network = named(matrix.network or None)
@@ -104,12 +104,12 @@ _OTHERS: dict[Quantity, str] = {
 
 
 def records(judged: Judged, _setting: Setting) -> Records:
-    """Our own curves, cases and nodes, then the curves of other suites."""
+    """Return our own curves, cases and nodes, then the curves of other suites."""
     run: _Cells = {
         "run": judged.run.identity, "outcome": judged.overall.value,
         "simulated": int(is_simulated(judged)),
     }  # fmt: skip
-    cells = chain(_curves(judged), _of_many(judged), _suites(judged))
+    cells = chain(_curves(judged), _concurrent_rows(judged), _suites(judged))
     rows = ({**run, **cell} for cell in cells)
     return Records(COLUMNS, ([row.get(column) for column in COLUMNS] for row in rows))
 
@@ -135,7 +135,7 @@ def _curves(judged: Judged) -> Iterator[_Cells]:
 
 
 def _suites(judged: Judged) -> Iterator[_Cells]:
-    for logged in suites.told(judged):
+    for logged in suites.logged_curves(judged):
         limit, curve = suites.ceiling_of(judged, logged), logged.curve
         origin, target = curve.hosts if len(curve.hosts) == 2 else (None, None)
         of_curve: _Cells = {
@@ -168,7 +168,7 @@ def _rate(rate: Estimate | None, limit: float | None) -> _Cells:
 
 
 def _interval(name: str, unit: str, estimate: Estimate) -> _Cells:
-    """The value, and its interval where there were samples enough for one."""
+    """Return the value, and its interval if the samples suffice for one."""
     has_interval = estimate.confidence > 0
     return {
         f"{name}_{unit}": estimate.value,
@@ -185,9 +185,9 @@ def _counts(estimate: Estimate) -> _Cells:
     }
 
 
-def _of_many(judged: Judged) -> Iterator[_Cells]:
-    """Cases first, then the nodes of each matrix, worst first."""
-    yield from map(_of_case, joint(judged.run))
+def _concurrent_rows(judged: Judged) -> Iterator[_Cells]:
+    """Yield cases first, then the nodes of each matrix, worst first."""
+    yield from map(_case_cells, concurrent_cases(judged.run))
     for analysis in judged.fabric.analyses:
         matrix = analysis.matrix
         time_or_rate = "time_s" if matrix.quantity == "latency" else "bandwidth_bytes_per_s"
@@ -201,8 +201,8 @@ def _of_many(judged: Judged) -> Iterator[_Cells]:
             }  # fmt: skip
 
 
-def _of_case(case: Joint) -> _Cells:
-    """Most columns are called as the case's fields; of the others 0 means that nothing is known."""
+def _case_cells(case: ConcurrentCase) -> _Cells:
+    """Return a case's cells; most columns are called as its fields. An unknown value is empty."""
     has_interval = case.confidence > 0
     return {
         **msgspec.structs.asdict(case), "suite": "fabricgauge", "pairs": case.pairs or None,
@@ -217,10 +217,10 @@ def _of_case(case: Joint) -> _Cells:
 
 
 def layout(judged: Judged, setting: Setting) -> Layout:
-    """Curves of networks, of all patterns or of the one that was asked for.
+    """Return curves of networks, of all patterns or of the requested one.
 
-    A node's loopback has no place among tables that name no network, nor has what the suites
-    define otherwise, as epochs other than a flush.
+    Tables that name no network have no place for a node's loopback, nor for what the suites define
+    otherwise, such as epochs other than a flush.
     """
     remarks = (
         f"run {judged.run.identity}, started {judged.run.started_utc}",
@@ -228,7 +228,7 @@ def layout(judged: Judged, setting: Setting) -> Layout:
         f"verdict {judged.overall.value}: {headline(judged)}",
     )
     curves = tuple(
-        (_where(curve), curve)
+        (_table_remark(curve), curve)
         for curve in judged.curves
         if curve.points and not is_loopback(curve.network)
         and setting.pattern in ("", curve.pattern) and not curve.variant
@@ -237,8 +237,8 @@ def layout(judged: Judged, setting: Setting) -> Layout:
     return Layout(version, remarks, curves)
 
 
-def _where(curve: Curve) -> str:
-    """What a table of the suite cannot say: network, nodes, window, how sure the figures are."""
+def _table_remark(curve: Curve) -> str:
+    """Return what a table of the suite lacks: network, nodes, window, width of the interval."""
     window = max(point.window for point in curve.points)
     streams = f", window {window}" if window > 1 else ""
     last = curve.points[-1]

@@ -1,4 +1,4 @@
-"""An application at several numbers of nodes: times, speed-up, efficiency, and what proves them."""
+"""Show an application at several numbers of nodes: times, speed-up, efficiency, and their proof."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from fabricgauge.model.scaled import Scaled, ScalePoint
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.verdicts import TONES
-from fabricgauge.report.interface import Kind, Records, Setting, identified
+from fabricgauge.report.interface import Kind, Records, Setting, versioned
 from fabricgauge.report.picture import Line, Mark, Picture, PlotCurve
 from fabricgauge.words.figures import duration, half_width, percent, ratio
 from fabricgauge.words.sentences import command, counted
@@ -24,14 +24,14 @@ HOW = (
     " Placement and path are proved around each launch, as in check."
 )
 
-#: What the word tells: of the launches, never of how well the program scales.
+#: Meaning of the word: it judges the launches, never the program's scaling.
 MEANING = {
-    Outcome.PASS: "PASS means: every launch came to its end, ran where it was meant to and used the"
-    " network that was meant. It does not judge the speed-up.",
-    Outcome.INVALID: "INVALID means: a launch ran elsewhere than meant, or another network carried"
-    " its bytes. Its time is left out.",
-    Outcome.INCONCLUSIVE: "INCONCLUSIVE means: a launch is missing or broke, or where it ran and"
-    " what carried it could not be proved.",
+    Outcome.PASS: "PASS means: every launch completed, ran on its own nodes and used the intended"
+    " network. It does not judge the speed-up.",
+    Outcome.INVALID: "INVALID means: a launch ran on other nodes, or another network carried its"
+    " bytes. Its time is left out.",
+    Outcome.INCONCLUSIVE: "INCONCLUSIVE means: a launch is missing or failed, or its nodes or its"
+    " network could not be proved.",
 }
 
 COLUMNS = (
@@ -42,7 +42,9 @@ COLUMNS = (
 
 
 def overall(scaled: Scaled) -> Outcome:
-    """INVALID where any launch used another network; then what has no figure; else a pass."""
+    """Return INVALID if a launch used another network, INCONCLUSIVE if a figure is missing, else
+    PASS.
+    """
     outcomes = [point.outcome for point in scaled.points]
     if Outcome.INVALID in outcomes:
         return Outcome.INVALID
@@ -54,7 +56,7 @@ def overall(scaled: Scaled) -> Outcome:
 
 def data(scaled: Scaled, _setting: Setting) -> dict[str, object]:
     outcome, sentence = overall(scaled), headline(scaled)
-    return identified("scale", "1.0", overall=outcome, headline=sentence, scale=scaled)
+    return versioned("scale", "1.0", overall=outcome, headline=sentence, scale=scaled)
 
 
 def records(scaled: Scaled, _setting: Setting) -> Records:
@@ -80,7 +82,7 @@ def _ends(figure: Estimate | Skipped) -> tuple[float | None, float | None, float
 
 
 def headline(scaled: Scaled) -> str:
-    """The largest number of nodes first."""
+    """Return the speed-up at the largest number of nodes."""
     name = scaled.program[0].rsplit("/", 1)[-1]
     invalid = next((point for point in scaled.points if point.outcome is Outcome.INVALID), None)
     if invalid:
@@ -101,7 +103,7 @@ def headline(scaled: Scaled) -> str:
 
 
 def _setting_of(scaled: Scaled, point: ScalePoint) -> str:
-    """Its levels; of several factors each with its name."""
+    """Return its levels; for several factors each with its name."""
     if len(point.levels) == 1:
         return point.levels[0]
     names = (factor.name for factor in scaled.design.factors)
@@ -124,15 +126,15 @@ def document(scaled: Scaled, _setting: Setting) -> doc.Report:
 def _sections(scaled: Scaled) -> Iterator[doc.Section]:
     notes = list(scaled.notes)
     if not scaled.complete:
-        notes.append("interrupted: some launches were not made")
-    yield doc.Section("notes", "Before you believe it", (doc.Items(tuple(notes)),))
+        notes.append("interrupted: some launches were not started")
+    yield doc.Section("notes", "Caveats", (doc.Items(tuple(notes)),))
     varied = [factor.name for factor in scaled.design.factors[:-1]]
     rows = tuple(
         (
             *((_setting_of(scaled, point),) if varied else ()), str(point.nodes), str(point.ranks),
-            *_said(point.time, duration), *_said(point.speedup, ratio),
-            *_said(point.efficiency, percent),
-            _said(point.mpi_share, percent)[0],
+            *_figure_cells(point.time, duration), *_figure_cells(point.speedup, ratio),
+            *_figure_cells(point.efficiency, percent),
+            _figure_cells(point.mpi_share, percent)[0],
             doc.Cell(point.outcome.value, tone=TONES[point.outcome], hint=point.summary),
         )
         for point in scaled.points
@@ -153,18 +155,18 @@ def _sections(scaled: Scaled) -> Iterator[doc.Section]:
         if verdict.outcome not in (Outcome.PASS, Outcome.SKIPPED)
     )  # fmt: skip
     blocks = (doc.Items(tuple(sentences)), doc.Items(tuple(lines)[:24]))
-    yield doc.Section("path", "Where it ran, and what carried it", blocks)
+    yield doc.Section("path", "Nodes and network of the launches", blocks)
     yield doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),))
 
 
-def _said(figure: Estimate | Skipped, words: Callable[[float], str]) -> tuple[str, str]:
+def _figure_cells(figure: Estimate | Skipped, words: Callable[[float], str]) -> tuple[str, str]:
     if isinstance(figure, Skipped):
         return "–", "–"
     return words(figure.value), half_width(figure)
 
 
 def _plots(scaled: Scaled) -> tuple[doc.Block, ...]:
-    """Speed-up over nodes, and what it would be if nothing were lost."""
+    """Plot speed-up over nodes, and the ideal without losses."""
     marks_by_setting: dict[tuple[str, ...], list[Mark]] = {}
     for point in scaled.points:
         if isinstance(point.speedup, Estimate):
@@ -186,7 +188,7 @@ def _plots(scaled: Scaled) -> tuple[doc.Block, ...]:
         "Speed-up", "times as fast", True, curves, (ideal,), x_label="nodes",
         ticks={math.log2(place): str(place) for place in places}, base=2,
     )  # fmt: skip
-    return (doc.drawn((picture,) if curves else ()),)
+    return (doc.side_by_side((picture,) if curves else ()),)
 
 
 KIND = Kind("scale", document, data, records)

@@ -1,4 +1,4 @@
-"""What other suites' output says: rows, plots, tables of every figure, and odd lines."""
+"""Show other suites' output: rows, plots, tables of every figure, and unparsed lines."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -16,12 +16,12 @@ from fabricgauge.report.picture import Mark, Picture, PlotCurve, canvas_text, es
 from fabricgauge.words.figures import digits, percent, size, with_unit
 from fabricgauge.words.sentences import counted
 
-#: Statistics that no reader takes for each other; words as the reports print them.
+#: Words for each statistic.
 STATISTICS = {
     "mean": "mean", "median": "median", "typical": "typical (the suite's median)",
     "minimum": "minimum", "maximum": "maximum", "single": "as printed",
 }  # fmt: skip
-#: Unit in which a quantity is shown, and how many of it are one SI unit.
+#: Unit of a quantity in reports, and how many of it are one SI unit.
 SHOWN: dict[Quantity, tuple[str, float]] = {
     "time": ("µs", 1e6),
     "bandwidth": ("MB/s", 1e-6),
@@ -31,22 +31,24 @@ SHOWN: dict[Quantity, tuple[str, float]] = {
 }
 
 
-class Told(NamedTuple):
-    """A curve and the launch (for imported ones: the file) that it is of."""
+class LoggedCurve(NamedTuple):
+    """Hold a curve and its launch (for imported ones: the file)."""
 
     launch: Launch
     curve: SuiteCurve
 
 
-def told(judged: Judged) -> tuple[Told, ...]:
-    """All curves that other suites' output gave, in the order of reading."""
-    return tuple(Told(launch, curve) for launch in judged.run.launches for curve in launch.curves)
+def logged_curves(judged: Judged) -> tuple[LoggedCurve, ...]:
+    """Return all curves of other suites' output, in the order of reading."""
+    return tuple(
+        LoggedCurve(launch, curve) for launch in judged.run.launches for curve in launch.curves
+    )
 
 
-def _row(curve: SuiteCurve, limit: float | None) -> tuple[doc.Said, ...]:
-    """A curve in a line, with its best figure: the least time, or the most of anything else.
+def _row(curve: SuiteCurve, limit: float | None) -> tuple[doc.Inline, ...]:
+    """Return a curve in a line, with its best figure: the least time, or the most of anything else.
 
-    ``limit`` is the ceiling in its unit, None where none applies.
+    ``limit`` is the ceiling in its unit, or None.
     """
     best_of = min if curve.quantity in LESS_IS_BETTER else max
     best = best_of(curve.points, key=lambda point: point.estimate.value, default=None)
@@ -68,13 +70,13 @@ def _benchmark(curve: SuiteCurve) -> str:
 
 
 def _what(curve: SuiteCurve) -> str:
-    """What one figure is."""
+    """Return the meaning of one figure."""
     parts = (curve.what, curve.settings.get("placement", ""), STATISTICS[curve.statistic])
     return ", ".join(filter(None, parts))
 
 
 def _sizes(curve: SuiteCurve) -> str:
-    """``24 sizes, 0 B to 4 MiB``."""
+    """Return ``24 sizes, 0 B to 4 MiB``."""
     sizes = {point.message_bytes for point in curve.points if point.message_bytes is not None}
     if not sizes:
         return "no size" if curve.points else "none"
@@ -95,22 +97,22 @@ def _remarks(curve: SuiteCurve) -> Iterator[str]:
 
 
 def value(curve: SuiteCurve, point: SuitePoint) -> str:
-    """A figure with its unit: ``116.96 MB/s``, ``49.81 µs``, ``1.234 M messages/s``."""
+    """Return a figure with its unit: ``116.96 MB/s``, ``49.81 µs``, ``1.234 M messages/s``."""
     if curve.quantity == "message_rate":
         return f"{digits(point.estimate.value / 1e6)} M messages/s"
     return with_unit(point.estimate.value, UNITS[curve.quantity])
 
 
 def _interval(curve: SuiteCurve, point: SuitePoint) -> str:
-    """Empty where no samples are told."""
+    """Return the interval, empty without samples."""
     unit, ends = UNITS[curve.quantity], (point.estimate.low, point.estimate.high)
     return " to ".join(with_unit(end, unit) for end in ends) if point.estimate.supported else ""
 
 
-def ceiling_of(judged: Judged, entry: Told) -> float | None:
-    """What the stated network allows for a bandwidth curve, bytes/s; None where none is known.
+def ceiling_of(judged: Judged, entry: LoggedCurve) -> float | None:
+    """Return the stated network's ceiling for a bandwidth curve, bytes/s; None if unknown.
 
-    Bytes that move in ways that no rule knows are held against nothing.
+    Bytes that move in directions that no rule knows have no ceiling.
     """
     network, curve = entry.launch.network, entry.curve
     ceiling = judged.ceilings.get(network) if network is not None else None
@@ -122,15 +124,17 @@ def ceiling_of(judged: Judged, entry: Told) -> float | None:
     return ceiling.payload_bytes_per_s * curve.directions * links
 
 
-#: A page with more could not be read, and would be slow to make and to open.
+#: Most plots on a readable page that opens quickly.
 MOST_PICTURES = 24
 MOST_SERIES = 6
-#: Of one kind of figure; an archive of logs has hundreds of it.
+#: Most plots of one kind of figure; an archive of logs has hundreds.
 MOST_ALIKE = 2
 
 
-def suite_pictures(judged: Judged, logged_curves: Sequence[Told]) -> tuple[Picture, ...]:
-    """At most ``MOST_PICTURES`` plots of the first curves of each kind, our own patterns first."""
+def suite_pictures(judged: Judged, logged_curves: Sequence[LoggedCurve]) -> tuple[Picture, ...]:
+    """Return at most ``MOST_PICTURES`` plots of the first curves of each kind, our own patterns
+    first.
+    """
     groups = grouped(
         (logged for logged in logged_curves if _sized(logged.curve) > 1),
         lambda logged: (logged.curve.pattern is None, logged.curve.quantity, logged.curve.what,
@@ -144,8 +148,8 @@ def suite_pictures(judged: Judged, logged_curves: Sequence[Told]) -> tuple[Pictu
     return tuple(islice(plots, MOST_PICTURES))
 
 
-def _picture(judged: Judged, group: Sequence[Told]) -> Picture:
-    """The curves, and reference curves of the same pattern and quantity."""
+def _picture(judged: Judged, group: Sequence[LoggedCurve]) -> Picture:
+    """Plot the curves, and reference curves of the same pattern and quantity."""
     first, network = group[0].curve, group[0].launch.network
     unit, factor = SHOWN[first.quantity]
     limit = ceiling_of(judged, group[0])
@@ -172,7 +176,7 @@ def _kind(network_words: SuiteCurve) -> tuple[str, str, int]:
 
 
 def with_references(judged: Judged, picture: Picture) -> Picture:
-    """A plot of our own curves with the reference curves of the same patterns in it."""
+    """Return a plot of our own curves with the reference curves of the same patterns in it."""
     quantity = "time" if picture.log else "bandwidth"
     references = [
         reference for reference in judged.against if reference.pattern in picture.patterns
@@ -191,7 +195,7 @@ def _series(curve: SuiteCurve) -> PlotCurve:
 
 
 def suite_marks(points: Iterable[SuitePoint], curve: SuiteCurve) -> list[Mark]:
-    """The points of a curve that have a message size, in the plot's unit."""
+    """Return the points of a curve that have a message size, in the plot's unit."""
     marks = []
     for point in points:
         if point.message_bytes is not None:
@@ -200,43 +204,43 @@ def suite_marks(points: Iterable[SuitePoint], curve: SuiteCurve) -> list[Mark]:
             marks.append(estimate_mark(
                 point.message_bytes, estimate, SHOWN[curve.quantity][1],
                 f"{value(curve, point)} ({STATISTICS[curve.statistic]})",
-                _interval(curve, point) or "none: no samples are told",
+                _interval(curve, point) or "none: no samples in the log",
                 canvas_text(f"line {point.line}; {curve.unit_rule}") if point.line else "",
-                f"{estimate.samples:,}{launches}" if estimate.samples else "not said",
+                f"{estimate.samples:,}{launches}" if estimate.samples else "unknown",
             ))  # fmt: skip
     return marks
 
 
-#: Curves of each medium: a page with more rows takes seconds to open.
+#: Most curves of each medium: a page with more rows takes seconds to open.
 MOST_CURVES = {doc.SCREEN: 24, doc.TRACKER: 60, doc.PAGE: 400}
 MOST_UNPARSED = 200
 
 
 def sections(judged: Judged) -> Iterator[doc.Section]:
-    """Imported curves, or those of suites that were run; pairs of many nodes are in matrices."""
-    # Curves of the worst tables first, otherwise in the order of reading.
+    """Yield imported curves, or those of suites that were run; matrices show many nodes."""
+    # Curves of the worst tables come first, otherwise in the order of reading.
     places = {
         (verdict.source, verdict.line): place
         for place, verdict in enumerate(worst_first(judged.tables))
     }
     entries = sorted(
-        (logged for logged in told(judged) if not logged.launch.rounds),
+        (logged for logged in logged_curves(judged) if not logged.launch.rounds),
         key=lambda logged: places.get((logged.curve.source, logged.curve.first_line), 0),
     )
     if not entries:
         return
     imported = all(logged.launch.imported for logged in entries)
-    title = "Imported: what the logs say" if imported else "Measured by other suites"
+    title = "Imported from logs" if imported else "Measured by other suites"
     rules = dict.fromkeys(logged.curve.unit_rule for logged in entries)
     columns = (
-        *doc.heads("where", "benchmark", "one figure is", "sizes", "best", ">of ceiling"),
+        *doc.heads("source", "benchmark", "figure", "sizes", "best", ">of ceiling"),
         *doc.heads("unit rule", on=doc.TRACKER | doc.PAGE), *doc.heads("remark"),
     )  # fmt: skip
     rows = tuple(_row(logged.curve, ceiling_of(judged, logged)) for logged in entries)
     limit = doc.RowLimit("and {count} more; the JSON and CSV reports have them all", MOST_CURVES)
     blocks = (
         doc.Paragraph(_HOW, on=doc.PAGE),
-        doc.Deferred(lambda: (doc.drawn(suite_pictures(judged, entries)),)),
+        doc.Deferred(lambda: (doc.side_by_side(suite_pictures(judged, entries)),)),
         doc.Table(columns, rows, limit=limit),
         doc.Paragraph(f"units read as: {'; '.join(rules)}", on=doc.SCREEN),
         *(_table(logged.curve) for logged in entries[: MOST_CURVES[doc.PAGE]]),
@@ -246,16 +250,16 @@ def sections(judged: Judged) -> Iterator[doc.Section]:
 
 
 _HOW = (
-    "Read from the output of the suites themselves; each figure has the line that says so. The unit"
-    " rule is how the printed unit was read. Where a log has means only, no interval can be given."
+    "Read from the output of the suites; each figure has its line in the log. The unit rule is the"
+    " reading of the printed unit. Means have no interval."
 )
 
 
 def _table(curve: SuiteCurve) -> doc.Fold:
-    """One curve with all its figures."""
+    """Show one curve with all its figures."""
     description, unit = _what(curve), UNITS[curve.quantity]
     columns = (
-        *doc.figures("size", description),
+        *doc.figure_heads("size", description),
         *doc.heads("interval", "also", ">samples", ">line"),
     )
     cut = (doc.Paragraph(curve.cut_off, kind="caution"),) if curve.cut_off else ()
@@ -283,21 +287,21 @@ def _unparsed(judged: Judged) -> Iterator[doc.Block]:
     )
     if rows:
         yield doc.Heading("Lines that were not understood", on=doc.PAGE)
-    columns = doc.heads("where", ">lines", "~the first reads", "expected")
+    columns = doc.heads("source", ">lines", "~first line", "expected")
     yield doc.Table(columns, rows, on=doc.PAGE)
 
 
 def references(judged: Judged) -> doc.Section:
-    """Published figures beside the run's own."""
+    """Show published figures beside the run's own."""
     columns = (
-        *doc.heads("reference", "benchmark", "one figure is"), *doc.heads("sizes", on=doc.PAGE),
-        *doc.heads("best"), *doc.heads("unit rule", "where from, and what to know", on=doc.PAGE),
+        *doc.heads("reference", "benchmark", "figure"), *doc.heads("sizes", on=doc.PAGE),
+        *doc.heads("best"), *doc.heads("unit rule", "source and caveats", on=doc.PAGE),
     )  # fmt: skip
     row_pairs = ((_row(curve, None), curve) for curve in judged.against)
     rows = tuple((*row[:5], curve.unit_rule, _settings(curve)) for row, curve in row_pairs)
     caveat = judged.against[0].settings.get("caveat", "none") if judged.against else ""
     sentence = f"caveat: {caveat}; `fabricgauge compare` has the whole curves"
-    intro = "Published figures, drawn beside the run's own; no rule judges the run by them."
+    intro = "Published figures beside the run's own; no rule uses them."
     caveats = (doc.Paragraph(sentence, on=doc.TEXT),) if rows else ()
     blocks = (doc.Table(columns, rows), *caveats)
-    return doc.Section("references", "References beside it", blocks, nav="References", intro=intro)
+    return doc.Section("references", "References", blocks, nav="References", intro=intro)

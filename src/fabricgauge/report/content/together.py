@@ -1,4 +1,4 @@
-"""What many ranks measured together: collectives, latency under load, many pairs at once."""
+"""Show what many ranks measured together: collectives, latency under load, many pairs at once."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -8,7 +8,15 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import cases as series
-from fabricgauge.report.content.cases import Joint, idle, is_biased, joint, load, of_pattern, ratio
+from fabricgauge.report.content.cases import (
+    ConcurrentCase,
+    concurrent_cases,
+    find_idle,
+    is_biased,
+    load,
+    ratio,
+    select_patterns,
+)
 from fabricgauge.report.picture import Picture
 from fabricgauge.words.figures import amount, digits, duration, microseconds, percent, size
 from fabricgauge.words.networks import named
@@ -16,40 +24,40 @@ from fabricgauge.words.patterns import words_of
 from fabricgauge.words.sentences import counted
 
 MOST_COLLECTIVES, MOST_CASES = 16, 80
-#: More rows than this make a page slow to open; the CSV report has them all.
+#: Most rows of a page that opens quickly; the CSV report has all.
 MOST_ROWS = 400
-#: Most plots of cases on a page: each takes time to make and to draw.
+#: Most plots of cases on a page: each takes time to draw.
 MOST_PLOTS = 32
 CROWDS = ("multi_latency", "multi_bandwidth", "sendrecv", "exchange", "bisection")
 TOO_FEW = "–"
 
 _BIASED = (
-    "Some of these times are taken after a barrier, since no synchronised clock was there: "
-    "ranks leave a barrier at different moments, and that bias is in the figures."
+    "Some of these times start after a barrier, since no synchronised clock was available: "
+    "ranks leave a barrier at different moments, which biases the figures."
 )
-_OF_COLLECTIVES = (
+_COLLECTIVES = (
     "A time is that of one operation: from the first rank's start to the last rank's exit, so that"
-    " percentiles are those of the slowest rank. Clock “synchronised”: both are read on one clock,"
+    " percentiles are those of the slowest rank. Clock “synchronised”: one clock for all ranks,"
     " right within its error; “barrier”: the slowest rank's own time after a barrier, which biases"
-    " it. Late starts are iterations that some rank began after the agreed moment; they are left"
-    " out. Whiskers are the interval of the median, the tint reaches to the 99th percentile."
-    " Overlap is the share of a non-blocking operation's time that computing beside it hid."
+    " it. A late start is an iteration that a rank began after the agreed moment; it is left out."
+    " Whiskers are the interval of the median, the tint reaches to the 99th percentile. Overlap is"
+    " the share of a non-blocking operation's time that concurrent computing hid."
 )
-_OF_LOADS = (
-    "Victim pairs measure half round trips while the other ranks make the load. Ratios are to the"
-    " same victims without it."
+_LOADS = (
+    "Victim pairs measure half round trips while the other ranks make the load. Ratios compare with"
+    " the same victims without load."
 )
-_OF_CROWDS = (
+_CROWDS = (
     "Times are those of one pair; rates are sums over all pairs. “Over pairs at once” is latency or"
     " rate against the number of active sessions."
 )
 
-#: A head, and what stands below it for one case.
-Column = tuple[str, Callable[[Joint], str]]
+#: A head, and the cell of one case below it.
+Column = tuple[str, Callable[[ConcurrentCase], str]]
 #: The plots of one operation, and the columns of its table.
 _Shown = tuple[Iterable[Picture | None], tuple[Column, ...]]
 
-_SECONDS: dict[str, Callable[[Joint], float | None]] = {
+_SECONDS: dict[str, Callable[[ConcurrentCase], float | None]] = {
     "median": lambda case: case.median_s,
     "p90": lambda case: case.p90_s,
     "p99": lambda case: case.p99_s,
@@ -60,7 +68,7 @@ _SECONDS: dict[str, Callable[[Joint], float | None]] = {
 
 
 def _time(statistic: str, head: str = "", words: Callable[[float], str] = duration) -> Column:
-    """A time of ``_SECONDS``, or a sign that the samples were too few for it."""
+    """Return a column of ``_SECONDS``, with a sign for too few samples."""
     seconds = _SECONDS[statistic]
     return (
         head or statistic,
@@ -68,18 +76,18 @@ def _time(statistic: str, head: str = "", words: Callable[[float], str] = durati
     )
 
 
-def _millions(head: str, per_s: Callable[[Joint], float]) -> Column:
-    """10^6 per second, of all pairs together; empty where messages are not counted."""
+def _millions(head: str, per_s: Callable[[ConcurrentCase], float]) -> Column:
+    """Return a column in 10^6 per second, of all pairs; empty if messages are not counted."""
     return head, lambda case: digits(per_s(case) / 1e6) if per_s(case) else ""
 
 
-def _longer(cases: Sequence[Joint], head: str, statistic: str) -> Column:
-    """How many times longer than the same victims without a load took: ``3.21 ×``."""
+def _longer(cases: Sequence[ConcurrentCase], head: str, statistic: str) -> Column:
+    """Return a column with the factor to the same victims without a load: ``3.21 ×``."""
 
-    def cell(case: Joint) -> str:
+    def cell(case: ConcurrentCase) -> str:
         if case.load == "none":
             return ""
-        still, seconds = idle(cases, case), _SECONDS[statistic]
+        still, seconds = find_idle(cases, case), _SECONDS[statistic]
         times = ratio(seconds(case), seconds(still) if still else None)
         return TOO_FEW if times is None else f"{digits(times, 3)} ×"
 
@@ -98,7 +106,7 @@ _LOAD_SENDS: Column = (
     "load sends",
     lambda case: f"{amount(case.load_bytes_per_s)}/s" if case.load_bytes_per_s else "",
 )
-#: Within what the clock that all ranks share is right; empty without such a clock.
+#: Error of the clock that all ranks share; empty without such a clock.
 _ERROR: Column = (
     "its error",
     lambda case: duration(case.clock_error_s) if case.clock == "synchronised" else "",
@@ -116,7 +124,10 @@ _COUNTS: tuple[Column, ...] = (
 
 
 def _table(
-    cases: Iterable[Joint], *columns: Column, limit: doc.RowLimit | None = None, right: bool = False
+    cases: Iterable[ConcurrentCase],
+    *columns: Column,
+    limit: doc.RowLimit | None = None,
+    right: bool = False,
 ) -> doc.Table:
     rows = tuple(tuple(cell(case) for _, cell in columns) for case in cases)
     heads = tuple(doc.ColumnHead(head, right) for head, _ in columns)
@@ -124,11 +135,11 @@ def _table(
 
 
 def together(judged: Judged) -> Iterator[doc.Section]:
-    """Text has the ends of each; a page has every case, with plots."""
-    cases = joint(judged.run)
+    """Show the ends of each in text; a page has every case, with plots."""
+    cases = concurrent_cases(judged.run)
     collectives, loaded = (
-        of_pattern(cases, *COLLECTIVE_PATTERNS),
-        of_pattern(cases, "loaded_latency"),
+        select_patterns(cases, *COLLECTIVE_PATTERNS),
+        select_patterns(cases, "loaded_latency"),
     )
     more = "and {count} more; the HTML report lists them"
     columns = (
@@ -140,7 +151,7 @@ def together(judged: Judged) -> Iterator[doc.Section]:
     yield doc.Section("", title, (table,), on=doc.SCREEN)
     times = (_time("median"), _time("p99"), _time("p99.9"))
     longer = (_longer(cases, "× median", "median"), _longer(cases, "× p99", "p99"))
-    title = "Latency under load; half round trip, and times as long as idle"
+    title = "Latency under load; half round trip, and the factor to idle"
     table = _table(loaded, _LOAD, _SIZE, _PAIRS, *times, *longer)
     yield doc.Section("", title, (table,), on=doc.SCREEN)
     limit = doc.RowLimit("and {count} more; the CSV report has them all", {doc.TRACKER: MOST_CASES})
@@ -149,18 +160,18 @@ def together(judged: Judged) -> Iterator[doc.Section]:
     yield doc.Section("together", "Many ranks together", (table,), on=doc.TRACKER)
     pictures: list[Picture] = []
     for ident, nav, title, intro, group, make in (
-        ("load", "Load", "Latency under load", _OF_LOADS, loaded, _loaded),
-        ("crowds", "Many pairs", "Many pairs at once", _OF_CROWDS, of_pattern(cases, *CROWDS),
+        ("load", "Load", "Latency under load", _LOADS, loaded, _loaded),
+        ("crowds", "Many pairs", "Many pairs at once", _CROWDS, select_patterns(cases, *CROWDS),
          _crowd),
-        ("collectives", "Collectives", "Collectives", _OF_COLLECTIVES, collectives, _collective),
+        ("collectives", "Collectives", "Collectives", _COLLECTIVES, collectives, _collective),
     ):  # fmt: skip
         blocks = (doc.Deferred(partial(_operations, group, make, pictures)),) if group else ()
         yield doc.Section(ident, title, blocks, nav=nav, intro=intro, on=doc.PAGE)
 
 
-def _most_ranks(cases: Sequence[Joint]) -> list[Joint]:
-    """Of each operation the smallest and the largest message at the most ranks."""
-    ends: list[Joint] = []
+def _most_ranks(cases: Sequence[ConcurrentCase]) -> list[ConcurrentCase]:
+    """Return the smallest and the largest message of each operation at the most ranks."""
+    ends: list[ConcurrentCase] = []
     for group in grouped(cases, _operation).values():
         largest = max(case.ranks for case in group)
         largest_cases = [case for case in group if case.ranks == largest]
@@ -168,14 +179,16 @@ def _most_ranks(cases: Sequence[Joint]) -> list[Joint]:
     return ends
 
 
-def _operation(case: Joint) -> tuple[str | None, str]:
+def _operation(case: ConcurrentCase) -> tuple[str | None, str]:
     return case.network, case.pattern
 
 
 def _operations(
-    cases: Sequence[Joint], make: Callable[[Sequence[Joint]], _Shown], page_pictures: list[Picture]
+    cases: Sequence[ConcurrentCase],
+    make: Callable[[Sequence[ConcurrentCase]], _Shown],
+    page_pictures: list[Picture],
 ) -> Iterator[doc.Fold]:
-    """Each operation of each network; ``drawn`` are the page's plots of cases so far."""
+    """Yield each operation of each network; ``page_pictures`` counts the page's plots so far."""
     limit = doc.RowLimit("{count} more rows are in the CSV report.", {doc.PAGE: MOST_ROWS})
     for place, group in enumerate(grouped(cases, _operation).values()):
         pictures, columns = make(group)
@@ -184,7 +197,7 @@ def _operations(
         page_pictures += plots * fit
         blocks: tuple[doc.Block, ...] = (
             *([doc.Paragraph(_BIASED, kind="caution")] if any(map(is_biased, group)) else []),
-            doc.drawn(plots) if fit else doc.Paragraph(_WITHOUT, kind="soft"),
+            doc.side_by_side(plots) if fit else doc.Paragraph(_WITHOUT, kind="soft"),
             _table(group, *columns, limit=limit, right=True),
         )
         title = words_of(group[0].pattern).title
@@ -196,11 +209,11 @@ _WITHOUT = f"Without plots: a page has at most {MOST_PLOTS}. The figures are all
 _SPAN = "last exit - first start, µs"
 
 
-def _ranks(case: Joint) -> str:
+def _ranks(case: ConcurrentCase) -> str:
     return f"{case.ranks:,} ranks"
 
 
-def _collective(group: Sequence[Joint]) -> _Shown:
+def _collective(group: Sequence[ConcurrentCase]) -> _Shown:
     hides = (_OVERLAP,) if any(case.overlap is not None for case in group) else ()
     late: Column = ("late starts", lambda case: f"{case.late_starts:,}")
     over = partial(series.curves, y_label=_SPAN, figure=series.TIME)
@@ -217,14 +230,14 @@ def _collective(group: Sequence[Joint]) -> _Shown:
     return pictures, (_SIZE, _RANKS, *_TIMES, *hides, _CLOCK, _ERROR, late, *_COUNTS)
 
 
-def _crowd(group: Sequence[Joint]) -> _Shown:
+def _crowd(group: Sequence[ConcurrentCase]) -> _Shown:
     window: Column = ("window", lambda case: f"{case.window:,}")
     rate = _millions("M messages/s, sum", lambda case: case.messages_per_s)
     columns = (_SIZE, window, _PAIRS, _RANKS, *_TIMES, _RATE, rate, *_COUNTS)
     return _crowd_pictures(group), columns
 
 
-def _crowd_pictures(group: Sequence[Joint]) -> Iterator[Picture | None]:
+def _crowd_pictures(group: Sequence[ConcurrentCase]) -> Iterator[Picture | None]:
     few_sizes = series.few_sizes(group)
     over = partial(series.curves, axis=series.PAIRS, by=_SIZE[1])
     if group[0].pattern == "multi_latency" or not any(case.messages_per_s for case in group):
@@ -240,7 +253,7 @@ def _crowd_pictures(group: Sequence[Joint]) -> Iterator[Picture | None]:
     )  # fmt: skip
 
 
-def _loaded(group: Sequence[Joint]) -> _Shown:
+def _loaded(group: Sequence[ConcurrentCase]) -> _Shown:
     longer = (
         _longer(group, f"{statistic} ÷ idle", statistic) for statistic in ("median", "p99", "p99.9")
     )

@@ -1,4 +1,4 @@
-"""What varying stacks and settings showed: the finding, each curve in a row, then its sizes."""
+"""Show the effects of varied stacks and settings: the finding, a row per curve, then its sizes."""
 
 import math
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 from fabricgauge.model.varied import CurveEffect, Effect, Influence, Varied
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import layers
-from fabricgauge.report.content.changes import interval, over_sizes, sweeps_of
-from fabricgauge.report.interface import Kind, Records, Setting, identified
+from fabricgauge.report.content.changes import interval, over_sizes, plot_sweeps
+from fabricgauge.report.interface import Kind, Records, Setting, versioned
 from fabricgauge.words.figures import at, percent, signed, size
 from fabricgauge.words.sentences import counted
 
-#: How each finding is shown, and what it means.
+#: Tone and meaning of each finding.
 FINDINGS: dict[Influence, tuple[doc.Tone, str]] = {
     "worse": ("fail", "some level is surely worse than the first by more than the tolerance"),
     "different": (
@@ -24,13 +24,13 @@ FINDINGS: dict[Influence, tuple[doc.Tone, str]] = {
         " than 10 %, or is worse by less than the tolerance",
     ),
     "undecided": (
-        "inconclusive", "too few blocks, too much noise, or an arm that is not whole or not valid:"
-        " whether anything differs cannot be said; measure more blocks (--launches), or on quieter"
+        "inconclusive", "too few blocks, too much noise, or an incomplete or invalid arm: a"
+        " difference is neither shown nor excluded; measure more blocks (--launches), or on quieter"
         " nodes",
     ),
 }  # fmt: skip
 
-#: Effects at single sizes have no place in it.
+#: Title of the ranking; effects at single sizes do not count.
 RANKED = "Factors by their largest clear effect on a whole curve"
 
 HOW = (
@@ -39,15 +39,15 @@ HOW = (
     " blocks, and hold for all effects of a factor at once."
 )
 
-#: Curves beyond this have their tables but no plot.
+#: Most curves with a plot.
 MOST_PLOTTED = 24
-#: Notes that a terminal shows.
+#: Most notes on a terminal.
 MOST_NOTES = 8
 
 
 def data(varied: Varied, _setting: Setting) -> dict[str, object]:
-    """The whole of it; changes are shares of the first level's figure, null is not known."""
-    return identified("varied", "1.1", headline=headline(varied), varied=varied)
+    """Return everything; changes are shares of the first level's figure, null is unknown."""
+    return versioned("varied", "1.1", headline=headline(varied), varied=varied)
 
 
 COLUMNS = (
@@ -57,7 +57,7 @@ COLUMNS = (
 
 
 def records(varied: Varied, _setting: Setting) -> Records:
-    """A row per size, and one with an empty size for all of a curve together."""
+    """Return a row per size, and one with an empty size for the whole curve."""
     rows = (
         (
             effect.factor, effect.level, effect.base, effect.title, effect.quantity,
@@ -70,14 +70,14 @@ def records(varied: Varied, _setting: Setting) -> Records:
 
 
 def _known(effect: Effect) -> Iterator[float | None]:
-    """Change, low, high and chance; None is not known."""
+    """Yield change, low, high and chance; None is unknown."""
     ends = (effect.low, effect.high) if math.isfinite(effect.high) else (math.nan, math.nan)
     figures = (effect.change, *ends, effect.chance)
     return (None if math.isnan(figure) else figure for figure in figures)
 
 
 def document(varied: Varied, _setting: Setting) -> doc.Report:
-    """The finding, what makes it doubtful, every effect, then each curve over its sizes."""
+    """Show the finding, its doubts, every effect, then each curve over its sizes."""
     word = varied.finding.upper()
     tone, meaning = FINDINGS[varied.finding]
     return doc.Report(
@@ -96,12 +96,12 @@ def _sections(varied: Varied) -> Iterator[doc.Section]:
     notes = tuple(sorted(varied.notes, key=lambda note: "INVALID" not in note))
     more = "and {count} more notes; the HTML report has them"
     limit = doc.RowLimit(more, {doc.SCREEN: MOST_NOTES})
-    yield doc.Section("notes", "Before you believe it", (doc.Items(notes, limit=limit),))
+    yield doc.Section("notes", "Caveats", (doc.Items(notes, limit=limit),))
     yield from layers.section(varied)
     yield _effects(varied)
     intro = "Each value against the first one, with its interval: all sizes together, and those"
     intro += " sizes whose change is least likely chance."
-    plots = (doc.drawn(sweeps_of(varied)),)
+    plots = (doc.side_by_side(plot_sweeps(varied)),)
     yield doc.Section("sweeps", "Over the values", plots, intro=intro, on=doc.PAGE)
     yield from _curves(varied)
     why = " docs/development/varying.md gives the reasons and the rate of false alarms."
@@ -137,33 +137,33 @@ def _effects(varied: Varied) -> doc.Section:
 
 
 def _spread(curve_effect: CurveEffect) -> str:
-    """From the least to the largest change over the sizes."""
+    """Return the least and the largest change over the sizes."""
     changes = [effect.change for effect in curve_effect.sizes if not math.isnan(effect.change)]
     return f"{signed(min(changes))} … {signed(max(changes))}" if changes else "–"
 
 
 def _crossings(curve_effect: CurveEffect) -> str:
-    """Between which sizes the better one becomes the worse, or nothing."""
+    """Return the sizes between which the better one becomes the worse, or nothing."""
     return ", ".join(
         f"{size(smaller)} and {size(larger)}" for smaller, larger in curve_effect.crossovers
     )
 
 
 def _curves(varied: Varied) -> Iterator[doc.Section]:
-    columns = doc.heads("size", ">change", ">interval", "said", ">blocks")
+    columns = doc.heads("size", ">change", ">interval", "meaning", ">blocks")
     for number, effect in enumerate(varied.effects, 1):
         crossed = f"crossover between {_crossings(effect)}"
         rows = tuple(
             (
                 "all sizes" if part.message_bytes is None else size(part.message_bytes),
                 signed(part.change), interval(part),
-                compared(part, effect.quantity) if part.clear else "may be chance",
+                describe_effect(part, effect.quantity) if part.clear else "may be chance",
                 str(part.blocks),
             )
             for part in effect.sizes
         )  # fmt: skip
         blocks = (
-            doc.drawn((over_sizes(effect),) if number <= MOST_PLOTTED else ()),
+            doc.side_by_side((over_sizes(effect),) if number <= MOST_PLOTTED else ()),
             *((doc.Paragraph(crossed, on=doc.TEXT),) if effect.crossovers else ()),
             doc.Table(columns, rows),
         )
@@ -176,26 +176,26 @@ KIND = Kind("varied", document, data, records)
 
 
 def headline(varied: Varied) -> str:
-    """The finding in one sentence."""
+    """Return the finding in one sentence."""
     names = " and ".join(factor.name for factor in varied.design.factors)
     detail = ""
     clear = [(effect, effect.whole) for effect in varied.effects if effect.whole.clear]
     largest = max(clear, key=lambda pair: abs(pair[1].change), default=None)
     if candidate := _worst(varied) or largest:
         curve_effect, effect = candidate
-        comparison = f"{compared(effect, curve_effect.quantity)} than {curve_effect.base}"
+        comparison = f"{describe_effect(effect, curve_effect.quantity)} than {curve_effect.base}"
         detail = f": {curve_effect.factor} {curve_effect.level}: {comparison}, {curve_effect.title}"
         detail += "" if effect.message_bytes is None else f" {at(effect.message_bytes)}"
     return {
         "worse": f"a level of {names} is worse than the first one{detail}",
         "different": f"{names} makes a difference{detail}",
-        "no difference": f"{names} makes no difference that could be seen",
-        "undecided": f"whether {names} makes a difference was not decided",
+        "no difference": f"{names} shows no difference",
+        "undecided": f"undecided whether {names} makes a difference",
     }[varied.finding]
 
 
 def _worst(varied: Varied) -> tuple[CurveEffect, Effect] | None:
-    """What is surely worse than the first level: over a whole curve, or else at one size."""
+    """Return what is surely worse than the first level: a whole curve, or else one size."""
     worse = [
         (effect, part)
         for effect in varied.effects
@@ -208,8 +208,8 @@ def _worst(varied: Varied) -> tuple[CurveEffect, Effect] | None:
     )
 
 
-def compared(effect: Effect, quantity: Quantity) -> str:
-    """``3.1 % slower``: of times more is slower, of rates less is."""
+def describe_effect(effect: Effect, quantity: Quantity) -> str:
+    """Return ``3.1 % slower``: a longer time is slower, a lower rate as well."""
     slower = (effect.change > 0) == (quantity in LESS_IS_BETTER)
     word = {"time": ("slower", "faster")}.get(quantity, ("less", "more"))[0 if slower else 1]
     return f"{percent(abs(effect.change))} {word}"

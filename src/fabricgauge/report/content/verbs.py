@@ -1,4 +1,4 @@
-"""What queue pairs and registered memory took, of a launch whose data went over verbs."""
+"""Show the cost of queue pairs and registered memory, for a launch whose data went over verbs."""
 
 from collections.abc import Callable, Iterator
 
@@ -12,14 +12,14 @@ _HEADS = (
     ">registered in", ">released in",
 )  # fmt: skip
 _SAID = (
-    "What each case's queue pairs and its memory took on either side, outside of what is timed."
-    " Registering and releasing are medians, with the least and the most; all else is one reading."
-    " What kernel and adapter keep for a queue pair is not in the process."
+    "Cost of each case's queue pairs and memory on either side, outside of the timed part."
+    " Registering and releasing are medians, with the least and the most; the rest are single"
+    " readings. The process does not include the memory of kernel and adapter."
 )
 
 
 def connections(launch: Launch) -> Iterator[doc.Block]:
-    """A table of what was made for each case; nothing over MPI."""
+    """Yield a table with the cost of each case; nothing over MPI."""
     rows = tuple(
         (
             measured.case, str(connection.rank), str(connection.queue_pairs),
@@ -48,10 +48,10 @@ def _within(median_s: float, bounds_s: tuple[float, ...]) -> str:
     return f"{duration(median_s)}{bounds}"
 
 
-#: One queue pair grows a process by whole pages, or not at all.
+#: Fewest queue pairs for an average: a single one adds whole pages or nothing.
 ENOUGH_TO_DIVIDE = 64
-#: Queue pairs that an adapter holds where each of the ``m`` ranks on each of ``n`` nodes talks to
-#: all others (InfiniBand Architecture Specification Volume 1, 3.2.2 and annex A14 for XRC).
+#: Queue pairs of an adapter if each of the ``m`` ranks on each of ``n`` nodes talks to all others
+#: (InfiniBand Architecture Specification Volume 1, 3.2.2 and annex A14 for XRC).
 TRANSPORTS: tuple[tuple[str, str, Callable[[int, int], int]], ...] = (
     ("reliable or unreliable connections", "M²N", lambda m, n: m * m * n),
     ("extended reliable connections (XRC)", "MN", lambda m, n: m * n),
@@ -62,10 +62,10 @@ _CLUSTERS = ((8, 16), (64, 128), (128, 1024))
 
 
 def _at_scale(measured: VerbsConnection) -> Iterator[doc.Block]:
-    """What an adapter's queue pairs would be, and take, by what one took here; computed."""
+    """Yield the computed number and memory of an adapter's queue pairs at larger scale."""
     pair_bytes = measured.resident_bytes / measured.queue_pairs
     yield doc.Paragraph(
-        f"Computed: queue pairs of one adapter where all M ranks on each of N nodes talk to each"
+        f"Computed: queue pairs of one adapter if all M ranks on each of N nodes talk to each"
         f" other, and their memory by the {amount(round(pair_bytes))} that each of"
         f" {measured.queue_pairs:,} took of the process of rank {measured.rank} here. Queues of"
         " other lengths take more or less."

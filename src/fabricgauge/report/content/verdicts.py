@@ -1,4 +1,4 @@
-"""The verdicts of a run and on others' tables, what to do, and what was not measured and why."""
+"""Show the verdicts of a run and of others' tables, what to do, and what was not measured."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject
 from fabricgauge.report import document as doc
-from fabricgauge.report.content.conclusion import follow_on, next_steps, tally, worst_first
+from fabricgauge.report.content.conclusion import consequences, next_steps, tally, worst_first
 from fabricgauge.report.interface import Records, Setting
 from fabricgauge.words.figures import percent, with_unit
 from fabricgauge.words.sentences import counted
@@ -23,21 +23,21 @@ TONES: dict[Outcome, doc.Tone] = {
     Outcome.SKIPPED: "skipped",
 }
 
-#: More verdicts than this would push the figures off the screen.
+#: Most verdicts with a row each: more would push the figures off the screen.
 MOST_ROWS = 16
-#: More skipped rules than this share a row.
+#: Most skipped rules with a row each.
 MOST_SKIPPED = 3
-#: Verdicts that a page shows whole.
+#: Most verdicts that a page shows with all details.
 MOST_WHOLE = 500
-#: Of these, the first ones that are not calm stand open: an archive of logs has hundreds.
+#: Most of them that stand open: an archive of logs has hundreds.
 MOST_OPEN = 16
 MOST_EVIDENCE = 8
 MOST_OMISSIONS = 6
-#: Tables of others' logs in each medium; a page with more takes seconds to open.
+#: Most tables of others' logs in each medium; a page with more takes seconds to open.
 MOST_TABLES = {doc.SCREEN: 40, doc.TRACKER: 100, doc.PAGE: 5000}
 CALM = frozenset({Outcome.PASS, Outcome.SKIPPED})
-#: Rules whose figures a reader wants to see also when all is well.
-TELLING = frozenset({"placement", "path", "fraction"})
+#: Rules with a row of their own even if they pass.
+ALWAYS_SHOWN = frozenset({"placement", "path", "fraction"})
 
 
 def badge(outcome: Outcome) -> doc.Cell:
@@ -45,10 +45,10 @@ def badge(outcome: Outcome) -> doc.Cell:
 
 
 def to_do(judged: Judged) -> doc.Section:
-    """Each remedy once, by the worst verdict that asks for it."""
+    """Return each remedy once, by the worst verdict that asks for it."""
     steps = next_steps(judged)
-    consequences = ", ".join(dict.fromkeys(verdict.rule for verdict in follow_on(judged)))
-    remark = f"{AFTER} ({consequences})." if consequences else ""
+    rules = ", ".join(dict.fromkeys(verdict.rule for verdict in consequences(judged)))
+    remark = f"{AFTER} ({rules})." if rules else ""
     if not steps and judged.overall is not Outcome.PASS:
         remark = "Read the evidence in the HTML report; no rule names a remedy."
     items = []
@@ -63,20 +63,22 @@ def to_do(judged: Judged) -> doc.Section:
     return doc.Section("next", "What to do", blocks, nav="What to do", urgent=True)
 
 
-AFTER = "Then measure again: remedies that follow from the above are left out"
+AFTER = "Then measure again: remedies for consequences of the above are left out"
 
 
 def verdicts(judged: Judged, on: doc.Medium = doc.ALL) -> doc.Section:
-    """Worst first: on a screen calm ones share a row when they are many, a page has all of each.
+    """Return verdicts worst first: a screen joins many calm ones in a row, a page has all of each.
 
-    A page with thousands would take seconds to open: what does not fit is in the JSON report.
+    A page with thousands would take seconds to open: the JSON report has the rest.
     """
     ordered = worst_first(judged.verdicts)
     intro = (
         "Worst first. Each opens to its figure, its threshold with the origin, and the evidence."
     )
     heads = doc.heads("outcome", "rule", "subject", "figure", "threshold", "finding")
-    judgements = tuple(_whole(judged, number, verdict) for number, verdict in enumerate(ordered, 1))
+    judgements = tuple(
+        _full_judgement(judged, number, verdict) for number, verdict in enumerate(ordered, 1)
+    )
     rows = tuple(
         (
             badge(verdict.outcome), verdict.rule, verdict.subject,
@@ -88,7 +90,9 @@ def verdicts(judged: Judged, on: doc.Medium = doc.ALL) -> doc.Section:
     blocks = (
         _brief(ordered), doc.Table(heads, rows, on=doc.TRACKER),
         *_evidence(ordered), doc.Paragraph(intro, on=doc.PAGE),
-        *doc.first(judgements, MOST_WHOLE, "and {count} more; the JSON report has all", doc.PAGE),
+        *doc.limit_blocks(
+            judgements, MOST_WHOLE, "and {count} more; the JSON report has all", doc.PAGE
+        ),
     )  # fmt: skip
     title = f"Verdicts: {tally(ordered) or 'none'}"
     nothing = (doc.Paragraph("No rule was applied."),)
@@ -96,9 +100,9 @@ def verdicts(judged: Judged, on: doc.Medium = doc.ALL) -> doc.Section:
 
 
 def _brief(ordered: tuple[Verdict, ...]) -> doc.Table:
-    """A row for each; calm ones of one subject share a row when there are many.
+    """Return a row for each; calm ones of one subject share a row if there are many.
 
-    A skipped rule may still have named something: what has evidence needs a row of its own.
+    A skipped rule may still name something: a verdict with evidence needs a row of its own.
     """
     skipped = sum(verdict.outcome is Outcome.SKIPPED for verdict in ordered)
     room = len(ordered) <= MOST_ROWS
@@ -106,10 +110,10 @@ def _brief(ordered: tuple[Verdict, ...]) -> doc.Table:
     rows, calm = [], dict[tuple[Outcome, VerdictSubject], list[Verdict]]()
     for verdict in ordered:
         named = verdict.outcome is Outcome.SKIPPED and bool(verdict.evidence)
-        if own_row.get(verdict.outcome, True) or verdict.rule in TELLING or named:
+        if own_row.get(verdict.outcome, True) or verdict.rule in ALWAYS_SHOWN or named:
             rows.append((badge(verdict.outcome), verdict.rule, verdict.subject, verdict.summary))
         else:
-            calm.setdefault((verdict.outcome, _shared(verdict.about)), []).append(verdict)
+            calm.setdefault((verdict.outcome, _shared_subject(verdict.about)), []).append(verdict)
     rows += [
         (
             badge(outcome),
@@ -119,12 +123,12 @@ def _brief(ordered: tuple[Verdict, ...]) -> doc.Table:
         )
         for (outcome, _), calm_verdicts in calm.items()
     ]
-    heads = doc.heads("=outcome", "rule", "subject", "what was found")
+    heads = doc.heads("=outcome", "rule", "subject", "finding")
     return doc.Table(heads, tuple(rows), on=doc.SCREEN)
 
 
-def _shared(about: VerdictSubject) -> VerdictSubject:
-    """What verdicts in one row share: the nodes, whichever pattern showed it."""
+def _shared_subject(about: VerdictSubject) -> VerdictSubject:
+    """Return what verdicts in one row share: the nodes, in any pattern."""
     bare = msgspec.structs.replace(about, series="")
     is_pair = about.kind == "directions"
     return msgspec.structs.replace(bare, variant="", program="") if is_pair else bare
@@ -139,7 +143,7 @@ def _limit(threshold: Threshold) -> str:
 
 
 def _evidence(ordered: tuple[Verdict, ...]) -> Iterator[doc.Judgement]:
-    """The evidence of what is not well, in an issue tracker."""
+    """Yield the evidence of bad verdicts, for an issue tracker."""
     limit = doc.RowLimit("and {count} more", {doc.TRACKER: MOST_EVIDENCE})
     for verdict in ordered:
         if verdict.outcome not in CALM and verdict.evidence:
@@ -152,7 +156,9 @@ def _evidence(ordered: tuple[Verdict, ...]) -> Iterator[doc.Judgement]:
 
 
 def reasons(verdict: Verdict | TableVerdict) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What it rests on, its likely cause, and what to do, each with its label, where known."""
+    """Yield the figure, threshold, evidence, likely cause and remedy, each with its label, if
+    known.
+    """
     if isinstance(verdict, Verdict):
         if verdict.figure:
             yield "Figure", (f"{_figure(verdict.figure)}: {verdict.figure.what}",)
@@ -165,7 +171,7 @@ def reasons(verdict: Verdict | TableVerdict) -> Iterator[tuple[str, tuple[str, .
         yield "Remedy", (verdict.remedy,)
 
 
-def _whole(judged: Judged, number: int, verdict: Verdict) -> doc.Judgement:
+def _full_judgement(judged: Judged, number: int, verdict: Verdict) -> doc.Judgement:
     entries = [
         doc.Entry(label, (
             doc.Items(texts) if label == "Evidence"
@@ -183,17 +189,17 @@ def _whole(judged: Judged, number: int, verdict: Verdict) -> doc.Judgement:
     )  # fmt: skip
 
 
-def several(judged: Judged) -> bool:
-    """Whether there is more than one table or file of others' logs: each has its row then."""
+def has_several_tables(judged: Judged) -> bool:
+    """Check whether there are several tables or files of others' logs: each then has a row."""
     return len(judged.tables) > 1
 
 
 def tables(judged: Judged) -> Iterator[doc.Section]:
-    """The table of tables, where there are several; its title counts them.
+    """Yield the table of several tables; its title counts them.
 
     ``12 tables of 9 files, 2 files without one: 1 FAIL, 11 PASS, 2 SKIPPED``.
     """
-    if not several(judged):
+    if not has_several_tables(judged):
         return
     read = [table.source for table in judged.tables if table.line > 0]
     bare = len(judged.tables) - len(read)
@@ -206,7 +212,7 @@ def tables(judged: Judged) -> Iterator[doc.Section]:
         )
         for table in worst_first(judged.tables)
     )  # fmt: skip
-    heads = doc.heads("=outcome", "~where", "network", ">of ceiling", "rule", "what was found")
+    heads = doc.heads("=outcome", "~source", "network", ">of ceiling", "rule", "finding")
     limit = doc.RowLimit("and {count} more; `--format tables` writes them all", MOST_TABLES)
     table = doc.Table(heads, rows, limit=limit, filtered=True)
     intro = "Each table is judged by itself. SKIPPED: nothing in it can pass or fail."
@@ -221,7 +227,7 @@ TABLE_COLUMNS = (
 
 
 def table_records(judged: Judged, _setting: Setting) -> Records:
-    """Verdicts on tables for other programs: a row each."""
+    """Return verdicts on tables for other programs: a row each."""
     rows = (
         (
             table.outcome.value, table.source, table.line or None, table.suite, table.benchmark,
@@ -234,12 +240,12 @@ def table_records(judged: Judged, _setting: Setting) -> Records:
     return Records(TABLE_COLUMNS, rows)
 
 
-#: What is missing, and why.
+#: An unmeasured item, and the reason.
 Omission = tuple[str, str]
 
 
 def missing(judged: Judged) -> Iterator[doc.Section]:
-    """What was not measured; on a page also which rules judged nothing."""
+    """Yield what was not measured; a page also has the rules that judged nothing."""
     more = "and {count} more; the HTML report lists all"
     limit = doc.RowLimit(more, {doc.SCREEN: MOST_OMISSIONS})
     items = doc.Items(
@@ -252,24 +258,24 @@ def missing(judged: Judged) -> Iterator[doc.Section]:
 
 
 def omissions(judged: Judged) -> tuple[Omission, ...]:
-    """Everything that a reader might take for measured or judged although it was not."""
+    """Return everything that a reader might wrongly take for measured or judged."""
     skipped = (verdict for verdict in judged.verdicts if verdict.outcome is Outcome.SKIPPED)
     rules = ((f"rule {verdict.rule} on {verdict.subject}", verdict.summary) for verdict in skipped)
     return (*unmeasured(judged), *rules)
 
 
 def unmeasured(judged: Judged) -> tuple[Omission, ...]:
-    """What is missing of the run itself; rules that were skipped are not among it."""
-    return (*_of_run(judged), *_of_launches(judged))
+    """Return what the run itself lacks, without skipped rules."""
+    return (*_unmeasured_parts(judged), *_unmeasured_cases(judged))
 
 
-def _of_run(judged: Judged) -> Iterator[Omission]:
+def _unmeasured_parts(judged: Judged) -> Iterator[Omission]:
     run, fabric = judged.run, judged.run.fabric
     if not run.complete:
-        yield "the rest of the run", "it was broken off before its end"
+        yield "the rest of the run", "the run was interrupted"
     yield from (("a part of the stored run", note) for note in run.notes)
     yield from ((f"node {node.name}", node.reason) for node in fabric.unreached)
-    yield from (("a network that was meant", sentence) for sentence in fabric.unjoined)
+    yield from (("a requested network", sentence) for sentence in fabric.unjoined)
     measured = {launch.network for launch in run.plan.launches}
     measured |= {launch.network for launch in run.launches if launch.imported}
     for network in fabric.networks:
@@ -281,7 +287,7 @@ def _of_run(judged: Judged) -> Iterator[Omission]:
             yield f"the ceiling of {name}", ceiling.reason
 
 
-def _of_launches(judged: Judged) -> Iterator[Omission]:
+def _unmeasured_cases(judged: Judged) -> Iterator[Omission]:
     for planned in judged.run.plan.launches:
         name, cases = f"launch {planned.number}", [case.name for case in planned.cases]
         launches = [launch for launch in judged.run.launches if launch.number == planned.number]
@@ -290,34 +296,36 @@ def _of_launches(judged: Judged) -> Iterator[Omission]:
             continue
         sound = {case.case for launch in launches for case in launch.completed}
         for launch in launches:
-            # What broke in an attempt is made up for where another one has measured all.
+            # A failed attempt does not count if another one has measured everything.
             forgiven = sound.issuperset(cases) and launch is not launches[-1]
-            yield from _of_ended(launch, sound, forgiven)
+            yield from _launch_omissions(launch, sound, forgiven)
         measured = {measurement.case for launch in launches for measurement in launch.measurements}
         missing = [case for case in cases if case not in measured]
         if missing:
             why = f"{len(missing)} of {len(cases)} planned cases left no record"
-            yield f"{name}: {_some(missing)}", why
+            yield f"{name}: {_shorten(missing)}", why
 
 
-def _of_ended(launch: Launch, sound: set[str], forgiven: bool) -> Iterator[Omission]:
-    """What an attempt lacks that no other one of the same launch has: ``sound`` are their cases."""
+def _launch_omissions(launch: Launch, sound: set[str], forgiven: bool) -> Iterator[Omission]:
+    """Yield what an attempt lacks; ``sound`` are the cases that any attempt of the launch
+    completed.
+    """
     name = f"launch {launch.number}"
     if launch.ended.exit_code != 0 and not forgiven:
         status = launch.ended.message or f"ended with status {launch.ended.status}"
-        yield f"{name} did not end well", status
+        yield f"{name} failed", status
     reasons: dict[str, list[str]] = {}
     for measurement in launch.measurements:
         if measurement.status != "ok" and measurement.case not in sound:
             reasons.setdefault(f"{measurement.status}: {measurement.reason}", []).append(
                 measurement.case
             )
-    yield from ((f"{name}: {_some(cases)}", reason) for reason, cases in reasons.items())
+    yield from ((f"{name}: {_shorten(cases)}", reason) for reason, cases in reasons.items())
     if launch.not_understood:
         subject = f"{name}: {len(launch.not_understood)} lines of output"
-        yield subject, f"not understood, the first reads: {launch.not_understood[0]}"
+        yield subject, f"not understood; the first: {launch.not_understood[0]}"
 
 
-def _some(names: list[str]) -> str:
+def _shorten(names: list[str]) -> str:
     shown_names = ", ".join(names[:3])
     return f"{shown_names} and {len(names) - 3} more" if len(names) > 3 else shown_names

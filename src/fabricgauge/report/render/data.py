@@ -1,4 +1,4 @@
-"""The formats for programs that hold everything: JSON, and comma-separated values."""
+"""Write the complete formats: JSON, and comma-separated values."""
 
 import csv
 import io
@@ -9,12 +9,12 @@ import msgspec
 from fabricgauge.report.interface import Cell, OneLine, Records, Setting
 from fabricgauge.report.visible import is_hidden, visible
 
-#: A spreadsheet takes a cell that begins so for a formula and would work it out.
+#: A spreadsheet takes a cell with such a beginning for a formula and evaluates it.
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # full width too
 
 
 def json(document: object, _setting: Setting) -> str:
-    """The document with one space per level, or on one line."""
+    """Return the document with one space per level, or on one line."""
     if isinstance(document, OneLine):
         return _inert(msgspec.json.encode(document.document, enc_hook=_plain))
     written = msgspec.json.encode(document, enc_hook=_plain)
@@ -22,14 +22,14 @@ def json(document: object, _setting: Setting) -> str:
 
 
 def _inert(written: bytes) -> str:
-    """The same document; what a terminal could obey, such as U+009B, is an escape of JSON."""
+    """Return the document with each control character, such as U+009B, as an escape of JSON."""
     text = written.decode()
     hidden = {ord(c): dumps(c).strip('"') for c in set(text) if c > "~" and is_hidden(c)}
     return (text.translate(hidden) if hidden else text) + "\n"
 
 
 def _plain(value: object) -> object:
-    """A number of numpy's as Python's own, which it prints as well as any other."""
+    """Return a number of numpy's as Python's own, which prints alike."""
     from numpy import generic
 
     if isinstance(value, generic):
@@ -38,12 +38,12 @@ def _plain(value: object) -> object:
 
 
 def text(lines: str, _setting: Setting) -> str:
-    """Text with its tabs; whatever else a terminal could obey is spelled out."""
+    """Return text with its tabs; other control characters are spelled out."""
     return "\n".join("\t".join(map(visible, line.split("\t"))) for line in lines.split("\n"))
 
 
 def table(records: Records, _setting: Setting) -> str:
-    """A heading and a row per record; RFC 4180 but for the line ends, which are LF."""
+    """Return a heading and a row per record; RFC 4180 except for the line ends, which are LF."""
     page = io.StringIO()
     writer = csv.writer(page, lineterminator="\n")
     writer.writerow(records.columns)
@@ -53,7 +53,7 @@ def table(records: Records, _setting: Setting) -> str:
 
 
 def cell(value: Cell) -> str:
-    """A figure with every digit it has; text that no spreadsheet works out."""
+    """Return a figure with all its digits, or text that no spreadsheet takes for a formula."""
     if value is None:
         return ""
     if isinstance(value, float):

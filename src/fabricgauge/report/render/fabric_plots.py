@@ -1,4 +1,4 @@
-"""Heat maps and spectra as Bokeh plots, and which plot each kind of picture becomes."""
+"""Draw heat maps and spectra as Bokeh plots, and choose the plot of each kind of picture."""
 
 import base64
 import gzip
@@ -14,32 +14,32 @@ from fabricgauge.report.render.plots import curve_plot, document, framed, style
 models: Any = bokeh.models
 
 HEAT_HEIGHT_PX, SPECTRUM_HEIGHT_PX = 640, 300
-#: Room at the edges for the marks of what is named, as a share of the side.
+#: Room at the edges for the marks of named nodes, as a share of the side.
 MARGIN = 0.03
-#: With more nodes than this their names cannot be read along an axis.
+#: Most node names that can be read along an axis.
 MOST_NAMES = 40
 MOST_GROUP_NAMES = 32
 LONGEST_NAME = 16
-#: More lines than this would cover what they part.
+#: More lines than this would cover the cells.
 MOST_BOUNDARIES = 48
-#: Best pairs that are far off the others widen the first colour's room: at most to this multiple of
-#: the room of all colours.
+#: Best pairs far from the others widen the first colour's range, at most to this multiple of the
+#: range of all colours.
 MOST_PADDING = 64
-#: What boot.js listens to: Bokeh has no tooltip that can name rows and columns of an image.
+#: Events for boot.js: Bokeh has no tooltip that can name rows and columns of an image.
 LISTENED = ("mousemove", "mouseleave", "tap", "rangesupdate")
 
 
-def drawn(picture: Drawable, target: str) -> dict[str, Any]:
-    """The plot as data for boot.js; a heat map has what its tooltip says beside it."""
+def plot_data(picture: Drawable, target: str) -> dict[str, Any]:
+    """Return the plot as data for boot.js; a heat map carries the data of its tooltip."""
     if isinstance(picture, HeatMap):
-        return {**document(heat_plot(picture), target), "heat": facts(picture)}
+        return {**document(heat_plot(picture), target), "heat": heat_facts(picture)}
     if isinstance(picture, Histogram):
         return document(spectrum_plot(picture), target)
     return document(curve_plot(picture), target)
 
 
 def heat_plot(heat: HeatMap) -> Any:
-    """Cells with group boundaries and a colour bar; boot.js adds names and values on pointing."""
+    """Draw cells with group boundaries and a colour bar; boot.js adds names and values."""
     cells = len(heat.cells)
     margin = MARGIN * cells if heat.named else 0.0
     bounds = (-margin, cells)
@@ -68,11 +68,11 @@ def heat_plot(heat: HeatMap) -> Any:
     return plot
 
 
-def facts(heat: HeatMap) -> dict[str, Any]:
-    """What boot.js needs to say which pair a cell is, and its value.
+def heat_facts(heat: HeatMap) -> dict[str, Any]:
+    """Return what boot.js needs to name the pair and the value of a cell.
 
-    ``cells`` are the codes, row by row, as gzip of little-endian 16-bit numbers in base64; empty
-    where the plot has them itself. A browser unpacks them faster than BokehJS does.
+    ``cells`` are the codes, row by row, as gzip of little-endian 16-bit numbers in base64; empty if
+    the plot has them itself. A browser unpacks them faster than BokehJS does.
     """
     little = heat.cells.astype("<u2").tobytes()
     packed = b"" if heat.whole is heat.cells else gzip.compress(little, mtime=0)
@@ -85,7 +85,7 @@ def facts(heat: HeatMap) -> dict[str, Any]:
 
 
 def _colours(heat: HeatMap) -> tuple[Any, Any]:
-    """A scale over codes for the cells, and one over values for the bar."""
+    """Return a scale over codes for the cells, and one over values for the bar."""
     first = max((heat.good - heat.best) / heat.step + 1, 1.0)
     last = max((heat.bad - heat.best) / heat.step + 1, first + 1)
     padding = min(round(len(STEEP) * (first - 1) / (last - first)), MOST_PADDING * len(STEEP))
@@ -101,7 +101,7 @@ def _colours(heat: HeatMap) -> tuple[Any, Any]:
 
 
 def _image(plot: Any, codes: Any, side: int, mapper: Any, name: str) -> Any:
-    """The image called ``cells`` is empty: boot.js fills it when a reader comes that close."""
+    """Add an image; the one called ``cells`` is empty until boot.js fills it on zooming in."""
     source = models.ColumnDataSource({"codes": [codes]}, name=name)
     return plot.image(
         image="codes", x=0, y=0, dw=side, dh=side, source=source, color_mapper=mapper, name=name
@@ -117,7 +117,7 @@ def _boundaries(plot: Any, heat: HeatMap, cells: int) -> None:
 
 
 def _marks(plot: Any, heat: HeatMap, outside: float) -> None:
-    """Triangles along the edges: a named node is seen also where its cells are thin."""
+    """Draw triangles along the edges: a named node is visible even if its cells are thin."""
     middles = [place + 0.5 for place in heat.named]
     if middles:
         edge = [outside] * len(middles)
@@ -143,7 +143,7 @@ def _name_axes(plot: Any, heat: HeatMap) -> None:
 
 
 def spectrum_plot(histogram: Histogram) -> Any:
-    """How many pairs lie where; dashed lines are the centres of distinct levels."""
+    """Draw the number of pairs per range; dashed lines are the centres of distinct levels."""
     filled = [place for place, count in enumerate(histogram.counts) if count]
     columns = {
         "left": histogram.edges, "right": histogram.edges[1:], "count": histogram.counts,

@@ -1,8 +1,8 @@
-"""A document as one HTML file that opens offline, fetches nothing and runs no foreign script.
+"""Write a document as one HTML file that opens offline, fetches nothing and runs no foreign script.
 
-All text is escaped by the template. The content security policy names the hash of each script,
-so that a script which came in with the data would not run even if it were not escaped. A
-document without plots and tables to narrow has no script at all.
+The template escapes all text. The content security policy names the hash of each script, so that a
+script which came in with the data would not run even if it were not escaped. A document without
+plots and tables to narrow has no script.
 """
 
 import base64
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def render(document: doc.Report, setting: Setting) -> str:
-    """The template filled with the document, its plots, the style and the scripts."""
-    page = doc.shown_on(document, doc.PAGE)
+    """Fill the template with the document, its plots, the style and the scripts."""
+    page = doc.cut_to_medium(document, doc.PAGE)
     plots = _Plots()
     templates = _environment(plots)
     parts = templates.get_template("parts.html.j2").module
-    # Sections come first: only then is known which plots there are.
+    # Sections are rendered first: they collect the plots.
     sections = [str(parts.section(section)) for section in page.sections]
     scripts = []
     if plots.drawn:
@@ -53,22 +53,22 @@ def render(document: doc.Report, setting: Setting) -> str:
 
 
 class _Plots:
-    """The plots of a page as data for boot.js, in the order in which sections ask for them."""
+    """Collect the plots of a page as data for boot.js, in the order of the sections."""
 
     def __init__(self) -> None:
         self.drawn: list[dict[str, Any]] = []
 
     def target(self, picture: "Drawable") -> str:
-        """The element that the picture is drawn into."""
-        from fabricgauge.report.render.fabric_plots import drawn
+        """Add a picture and return the element to draw it into."""
+        from fabricgauge.report.render.fabric_plots import plot_data
 
         target = f"plot-{len(self.drawn)}"
-        self.drawn.append(drawn(picture, target))
+        self.drawn.append(plot_data(picture, target))
         return target
 
 
 def _environment(plots: _Plots) -> Any:
-    """Templates that escape, and show what has no glyph."""
+    """Return templates that escape all text and spell out control characters."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -77,14 +77,14 @@ def _environment(plots: _Plots) -> Any:
         finalize=lambda value: visible(value) if type(value) is str else value,
     )  # fmt: skip
     environment.filters.update(
-        kind=lambda value: type(value).__name__, parts=doc.parts_of, target=plots.target,
+        kind=lambda value: type(value).__name__, parts=doc.item_parts, target=plots.target,
         prose=_prose, printed=lambda section: doc.PAPER in section.on,
     )  # fmt: skip
     return environment
 
 
 def _prose(text: str) -> Any:
-    """Escaped text in which what stands between two backticks is a command."""
+    """Return escaped text; text between two backticks becomes a command."""
     from markupsafe import Markup
 
     parts = (
@@ -95,7 +95,7 @@ def _prose(text: str) -> Any:
 
 
 def _css_string(text: str) -> str:
-    """Text for a style sheet: whatever is no plain sign is escaped, so that nothing ends it."""
+    """Return a string for a style sheet; unusual signs are escaped so that none ends it."""
     return f'"{_NOT_PLAIN.sub(lambda match: f"{chr(92)}{ord(match[0]):x} ", visible(text))}"'
 
 
@@ -104,7 +104,7 @@ def _source(templates: Any, name: str) -> str:
 
 
 def _embedded(plots: list[dict[str, Any]]) -> str:
-    """JSON for a data block: no character in it can end the block or begin a tag."""
+    """Return JSON for a data block: no character in it can end the block or begin a tag."""
     if not plots:
         return ""
     from fabricgauge.report.render.palette import DARK

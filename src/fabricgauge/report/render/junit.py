@@ -1,4 +1,4 @@
-"""A suite of test cases as JUnit XML, for CI systems."""
+"""Write a suite of test cases as JUnit XML, for CI systems."""
 
 import re
 from collections import Counter
@@ -12,7 +12,7 @@ _UNWRITABLE = re.compile("[\ufffe\uffff]")
 
 
 def render(suite: TestSuite, _setting: Setting) -> str:
-    """One ``testsuite`` in ``testsuites``; names that occur again are numbered."""
+    """Return one ``testsuite`` in ``testsuites``; repeated names get a number."""
     counts = Counter(case.element for case in suite.cases)
     numbers = {
         "tests": str(len(suite.cases)), "failures": str(counts["failure"]),

@@ -1,11 +1,11 @@
-"""Curves in the layouts of the OSU Micro-Benchmarks and of the Intel MPI Benchmarks.
+"""Print curves in the layouts of the OSU Micro-Benchmarks and of the Intel MPI Benchmarks.
 
 Sources: OSU 7.4, c/util/osu_util_mpi.c and the ``BENCHMARK`` titles of c/mpi/pt2pt and
 c/mpi/one-sided; rows are ``%-10d`` and a field of 20. ReFrame
-(hpctestlib/microbenchmarks/mpi/osu.py) searches ``^8`` or ``^4194304`` and takes
-``^8\\s+(\\S+)`` in µs, ``^4194304\\s+(\\S+)`` in MB/s. IMB 2021.11, printed heads and rows of
-IMB-MPI1 (PingPong, PingPing, Uniband, Biband) and IMB-RMA (Unidir_put, Unidir_get): fields of 13,
-MB = 10^6 bytes, sizes in ascending order.
+(hpctestlib/microbenchmarks/mpi/osu.py) searches ``^8`` or ``^4194304`` and takes ``^8\\s+(\\S+)``
+in µs, ``^4194304\\s+(\\S+)`` in MB/s. IMB 2021.11, printed heads and rows of IMB-MPI1 (PingPong,
+PingPing, Uniband, Biband) and IMB-RMA (Unidir_put, Unidir_get): fields of 13, MB = 10^6 bytes,
+sizes in ascending order.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,13 @@ from fabricgauge.model.pattern import LATENCY_PATTERNS, ONE_SIDED_PATTERNS, Patt
 from fabricgauge.report.interface import Layout, Setting
 from fabricgauge.report.visible import visible
 
-#: Every line that is not the suite's begins so, behind its ``#``.
+#: Beginning of each line that is not the suite's, after its ``#``.
 _OURS = "fabricgauge: "
-#: As the suites print; more where four significant digits of the smallest figure need them.
+#: Decimals of the suites; more if four significant digits of the smallest figure need them.
 _DECIMALS = 2
 _DIGITS = 4
-#: In place of tables.
-NOTHING = "our own engine measured nothing here; formats csv and json have all the rest"
+#: Stands in the place of tables.
+NOTHING = "the engine measured nothing for this layout; use the formats csv or json"
 
 _OSU_TITLES: dict[Pattern, str] = {
     "latency": "MPI Latency Test",
@@ -38,11 +38,11 @@ _OSU_TITLES: dict[Pattern, str] = {
     "persistent_latency": "MPI Latency Persistent Test",
     "persistent_bandwidth": "MPI Bandwidth Persistent Test",
 }
-#: In place of the suite's version: none ever had this one.
+#: In the place of the suite's version; no release has this one.
 _OSU_VERSION = "0.fabricgauge"
 _OSU_WINDOW = ("# Window creation: MPI_Win_allocate", "# Synchronization: MPI_Win_flush")
 
-#: The layout is that of 2021.11; readers take the year for what MB stands for.
+#: The layout is that of 2021.11; readers infer the meaning of MB from the year.
 _IMB_VERSION = "2021.fabricgauge"
 _LAST_LINE = "# All processes entering MPI_Finalize"
 _WIDTHS = (13, 12, 12, 12)
@@ -50,7 +50,7 @@ _RULER = "#" + "-" * 51
 _TIMED = ("t[usec]", "Mbytes/sec")
 _STREAMED = ("Mbytes/sec", "Msg/sec")
 
-#: Part of the suite, benchmark, its mode, and its columns behind bytes and repetitions.
+#: Part of the suite, benchmark, its mode, and its columns after bytes and repetitions.
 _BENCHMARKS: dict[Pattern, tuple[str, str, str, tuple[str, str]]] = {
     "latency": ("MPI-1", "PingPong", "", _TIMED),
     "bandwidth": ("MPI-1", "Uniband", "", _STREAMED),
@@ -63,15 +63,15 @@ _BENCHMARKS: dict[Pattern, tuple[str, str, str, tuple[str, str]]] = {
 }
 
 
-def _ours(layout: Layout, suite: str) -> Iterator[str]:
-    """Who measured, and the verdict: comment lines."""
+def _remarks(layout: Layout, suite: str) -> Iterator[str]:
+    """Yield comment lines with the program that measured and the verdict."""
     yield f"# {_OURS}measured by fabricgauge {visible(layout.version)}, not by {suite}"
-    yield f"# {_OURS}only the layout is theirs; medians over all launches, MB = 10^6 bytes"
+    yield f"# {_OURS}the suite's layout; medians over all launches, MB = 10^6 bytes"
     yield from (f"# {_OURS}{visible(remark)}" for remark in layout.remarks)
 
 
 def printed(values: Sequence[float]) -> list[str]:
-    """A column of figures with as many decimals in each: a reader takes fewer for a cut row."""
+    """Return a column with as many decimals in each figure: a reader takes fewer for a cut row."""
     smallest = min((abs(value) for value in values if value), default=1.0)
     decimals = _DECIMALS
     while decimals < 12 and smallest < 10 ** (_DIGITS - 1 - decimals):
@@ -80,18 +80,18 @@ def printed(values: Sequence[float]) -> list[str]:
 
 
 def osu(layout: Layout, _setting: Setting) -> str:
-    """Blocks with an empty line between: what it is, then one table per curve."""
+    """Return one table per curve, with an empty line between."""
     tables = [
         "\n".join(_osu_table(place, curve))
         for place, curve in layout.curves
         if curve.pattern in _OSU_TITLES
     ]
-    head = "\n".join(_ours(layout, "the OSU Micro-Benchmarks"))
+    head = "\n".join(_remarks(layout, "the OSU Micro-Benchmarks"))
     return "\n\n".join([head, *(tables or [f"# {_OURS}{NOTHING}"])]) + "\n"
 
 
 def _osu_table(place: str, curve: Curve) -> Iterator[str]:
-    """Sizes with µs, or with MB/s where payload flowed."""
+    """Yield sizes with µs, or with MB/s for a stream."""
     yield f"# {_OURS}{visible(place)}"
     yield f"# OSU {_OSU_TITLES[curve.pattern]} v{_OSU_VERSION}"
     if curve.pattern in ONE_SIDED_PATTERNS:
@@ -111,7 +111,7 @@ def _osu_table(place: str, curve: Curve) -> Iterator[str]:
 
 
 def imb(layout: Layout, _setting: Setting) -> str:
-    """One head per part of the suite, followed by its tables."""
+    """Return one head per part of the suite, followed by its tables."""
     curves = [entry for entry in layout.curves if entry[1].pattern in _BENCHMARKS]
     parts = dict.fromkeys(_BENCHMARKS[curve.pattern][0] for _, curve in curves) or {"MPI-1": None}
     return "\n".join(chain.from_iterable(_part(layout, part, curves) for part in parts)) + "\n"
@@ -120,7 +120,7 @@ def imb(layout: Layout, _setting: Setting) -> str:
 def _part(layout: Layout, part: str, curves: list[tuple[str, Curve]]) -> Iterator[str]:
     rule = "#" + "-" * 64
     yield from (rule, f"#    Intel(R) MPI Benchmarks {_IMB_VERSION}, {part} part", rule)
-    yield from _ours(layout, "the Intel(R) MPI Benchmarks")
+    yield from _remarks(layout, "the Intel(R) MPI Benchmarks")
     yield "" if curves else f"# {_OURS}{NOTHING}"
     for place, curve in curves:
         if _BENCHMARKS[curve.pattern][0] == part:
@@ -154,7 +154,7 @@ def _imb_table(place: str, curve: Curve) -> Iterator[str]:
 
 
 def _figures(pattern: Pattern, point: CurvePoint) -> tuple[float, float] | None:
-    """MB/s and messages/s, or µs and MB/s; None for a stream of empty messages."""
+    """Return MB/s and messages/s, or µs and MB/s; None for a stream of empty messages."""
     bandwidth = point.bandwidth
     if _BENCHMARKS[pattern][3] is _STREAMED:
         if bandwidth is None or not point.message_bytes:

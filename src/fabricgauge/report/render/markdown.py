@@ -1,12 +1,11 @@
-"""A document as a page of Markdown that reads well in an issue tracker.
+"""Write a document as a page of Markdown that reads well in an issue tracker.
 
 Text from outside is inert: it can become no markup, HTML, link or mention. GitHub's dialect links
-bare addresses and names after ``@`` even where everything is escaped; only code spans are left
-alone. So each word that is more than letters, digits and harmless punctuation is put into a code
-span, where nothing acts but the backtick, and in tables ``|``.
+bare addresses and names after ``@`` even if everything is escaped; only code spans are left alone.
+So each word that is more than letters, digits and harmless punctuation is put into a code span,
+where nothing acts but the backtick, and in tables ``|``.
 
-Source: GitHub Flavored Markdown 0.29, sections 4.10 (tables), 6.3 (code spans), 6.9
-(autolinks).
+Source: GitHub Flavored Markdown 0.29, sections 4.10 (tables), 6.3 (code spans), 6.9 (autolinks).
 """
 
 import re
@@ -17,11 +16,11 @@ from fabricgauge.report.interface import Setting
 from fabricgauge.report.visible import COMMAND, visible
 
 _HARMLESS = re.compile(r"[(±≥≤×÷→←↔·–−+\"']*(?:\w|[%,.;:()/→←↔×÷±≥≤·–−µ'\"=+-])*")
-#: Addresses, emphasis, and what trackers take for an issue, a milestone or a commit.
+#: Addresses, emphasis, and text that trackers take for an issue, a milestone or a commit.
 _LINK = re.compile(
     r"www\.|:\S|//|_|%\w|\bGH-\d|(?<!\w)(?=\d*[a-f])[\da-f]{7,40}(?!\w)", re.IGNORECASE
 )
-#: What would begin a list, a rule or a heading at the start of a line.
+#: Text that begins a list, a rule or a heading at the start of a line.
 _BEGINS_BLOCK = re.compile(r"[-+=]+|\d+[.)]")
 _SPELLED = {ord("`"): "\\x60", ord("|"): "\\x7c"}
 #: Words that a reader must not miss.
@@ -29,8 +28,8 @@ _ALARMING = ("fail", "invalid")
 
 
 def render(document: doc.Report, _setting: Setting) -> str:
-    """The word as the title, then headline, sections and places."""
-    return "\n\n".join(_page(doc.shown_on(document, doc.TRACKER))) + "\n"
+    """Return the word as the title, then headline, sections and places."""
+    return "\n\n".join(_page(doc.cut_to_medium(document, doc.TRACKER))) + "\n"
 
 
 def _page(document: doc.Report) -> Iterator[str]:
@@ -56,7 +55,7 @@ def _block(block: doc.Block) -> Iterator[str]:
         text = inert(block.text)
         yield f"**{text}**" if block.kind == "strong" else text
     elif isinstance(block, doc.Items):
-        lines = ("".join(map(_said, doc.parts_of(item))) for item in block.items)
+        lines = ("".join(map(_inline, doc.item_parts(item))) for item in block.items)
         yield "\n".join(
             f"{f'{number}.' if block.ordered else '-'} {line}"
             for number, line in enumerate(lines, 1)
@@ -74,10 +73,10 @@ def _block(block: doc.Block) -> Iterator[str]:
         yield f"**{inert(block.title)}**{note}"
         yield from _blocks(block.blocks)
     elif isinstance(block, doc.Judgement):
-        yield from _finding(block)
+        yield from _judgement(block)
 
 
-def _finding(finding: doc.Judgement) -> Iterator[str]:
+def _judgement(finding: doc.Judgement) -> Iterator[str]:
     parts = (inert(part) for part in (finding.mark, finding.subject, finding.summary) if part)
     yield f"**{inert(finding.word)}** {': '.join(parts)}"
     for entry in finding.entries:
@@ -92,11 +91,11 @@ def _finding(finding: doc.Judgement) -> Iterator[str]:
 def _table(table: doc.Table) -> str:
     heads = [inert(column.head.replace("\n", ": ")) for column in table.columns]
     rules = ["--:" if column.right else "---" for column in table.columns]
-    rows = ([_said(cell) for cell in row] for row in table.rows)
+    rows = ([_inline(cell) for cell in row] for row in table.rows)
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rules, *rows))
 
 
-def _said(content: doc.Said) -> str:
+def _inline(content: doc.Inline) -> str:
     if not isinstance(content, doc.Cell):
         return inert(content)
     text = inert(content.text)
@@ -105,7 +104,7 @@ def _said(content: doc.Said) -> str:
 
 
 def inert(text: str) -> str:
-    """The text in one line, to be put anywhere in a page but at the start of a line."""
+    """Return the text in one line, safe anywhere in a page but at the start of a line."""
     parts = []
     for place, part in enumerate(COMMAND.split(visible(text))):
         words = part.split(" ")
@@ -115,7 +114,7 @@ def inert(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """The text as one code span; empty text stays empty."""
+    """Return the text as one code span; empty text stays empty."""
     spelled = visible(text).translate(_SPELLED)
     return f"`{spelled}`" if spelled.strip() else ""
 

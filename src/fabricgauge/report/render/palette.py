@@ -1,7 +1,7 @@
-"""The colours of the curves, for light and for dark pages.
+"""Define the colours of the curves, for light and for dark pages.
 
-Series colours are told apart by people with the common colour blindnesses
-(Okabe and Ito, "Color Universal Design", 2008; darkened for white paper).
+People with the common colour blindnesses can distinguish the series colours (Okabe and Ito, "Color
+Universal Design", 2008; darkened for white paper).
 """
 
 INK = "#1b2430"
@@ -16,7 +16,7 @@ SERIES = ("#0b5cad", "#c2570c", "#00785f", "#8a3f9e", "#6f6a00", "#3d5a6c")
 UNMEASURED = "#c4cdd8"
 HEAT_STEPS = 64
 #: Good to bad, on light and on dark pages alike: a colour means the same in every report.
-#: Lightness falls all the way, so that no colour need be told from another of the same lightness.
+#: Lightness falls all the way: no two colours have the same lightness.
 _HEAT_ANCHORS = ("#fef9dd", "#f7cf63", "#df7f2c", "#a02e4e", "#3a1048")
 
 
@@ -33,11 +33,11 @@ def _heat() -> tuple[str, ...]:
 
 
 HEAT = _heat()
-#: The same with the first steps near each other: a tenth of the span takes a third of the colours.
+#: The scale with close first steps: a tenth of the span takes a third of the colours.
 _LAST = HEAT_STEPS - 1
 STEEP = tuple(HEAT[round(_LAST * (step / _LAST) ** 0.5)] for step in range(HEAT_STEPS))
 
-#: What boot.js puts in the place of each colour when the reader prefers dark pages.
+#: Colours that boot.js substitutes if the reader prefers dark pages.
 DARK: dict[str, str] = {
     INK: "#e6eaf0",
     SOFT: "#9aa7b8",

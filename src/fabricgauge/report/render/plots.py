@@ -1,4 +1,4 @@
-"""Pictures as Bokeh documents; Bokeh takes about a second to import, so only this module does."""
+"""Draw pictures as Bokeh documents; only this module imports Bokeh, which takes about a second."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ HEIGHT_PX = 400
 LABEL_EVERY_DOUBLINGS = 4
 LONG_LABEL = 26
 MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex")
-#: What pointing at a mark says, below its curve and its place.
+#: Rows of a mark's tooltip, below its curve and its place.
 TOOLTIPS = [
     ("median", "@median"),
     ("interval", "@interval"),
@@ -29,12 +29,14 @@ TOOLTIPS = [
 
 
 def library() -> str:
-    """BokehJS itself, without widgets, tables or WebGL: 1.27 MB."""
+    """Return BokehJS itself, without widgets, tables or WebGL: 1.27 MB."""
     return "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw)
 
 
 def document(plot: Any, target: str) -> dict[str, Any]:
-    """What ``Bokeh.embed.embed_item`` needs to draw the plot into the element ``target``."""
+    """Return the input of ``Bokeh.embed.embed_item`` that draws the plot into the element
+    ``target``.
+    """
     item: dict[str, Any] = dict(json_item(plot, ID(target)))
     names: dict[str, str] = {}
     renumbered = _renumbered(item["doc"], names)
@@ -42,7 +44,10 @@ def document(plot: Any, target: str) -> dict[str, Any]:
 
 
 def _renumbered(value: Any, names: dict[str, str]) -> Any:
-    """Bokeh numbers models through the life of a process; equal reports must be equal."""
+    """Return a document with its models renumbered: equal reports must be equal.
+
+    Bokeh numbers models through the life of a process.
+    """
     if isinstance(value, (list, tuple)):
         return [_renumbered(item, names) for item in value]
     if isinstance(value, dict):
@@ -56,7 +61,7 @@ def _renumbered(value: Any, names: dict[str, str]) -> Any:
 
 
 def framed(height_px: int, x_label: str, y_label: str, **options: Any) -> Any:
-    """An empty plot as wide as its place on the page."""
+    """Return an empty plot as wide as its place on the page."""
     return figure(
         height=height_px, sizing_mode="stretch_width", toolbar_location="above",
         tools="pan,box_zoom,wheel_zoom,reset,save", output_backend="canvas",
@@ -65,7 +70,7 @@ def framed(height_px: int, x_label: str, y_label: str, **options: Any) -> Any:
 
 
 def curve_plot(picture: Picture) -> Any:
-    """Curves with intervals, tails and limits, and a legend that hides and shows them."""
+    """Draw curves with intervals, tails and limits, and a legend that hides and shows them."""
     ends = [mark.x for series in picture.series for mark in series.marks]
     plot = framed(
         HEIGHT_PX, picture.x_label, picture.y_label, min_border_right=12,
@@ -163,7 +168,7 @@ def _size_labels(doublings: range, first: float) -> dict[float, str]:
 
 
 def style(plot: Any) -> None:
-    """The page's colours and letters."""
+    """Set the page's colours and letters."""
     plot.background_fill_color = plot.border_fill_color = PAPER
     plot.outline_line_color = None
     plot.toolbar.logo = None

@@ -1,7 +1,7 @@
-"""Gauges for the textfile collector of Prometheus' node exporter.
+"""Write gauges for the textfile collector of Prometheus' node exporter.
 
-Source: Prometheus, "Exposition formats", text format 0.0.4: label values escape backslash,
-quote and line feed; a file with the same series twice is refused as a whole.
+Source: Prometheus, "Exposition formats", text format 0.0.4: label values escape backslash, quote
+and line feed; a file with the same series twice is refused as a whole.
 """
 
 import math
@@ -12,7 +12,7 @@ from fabricgauge.report.visible import visible
 
 
 def render(gauges: Iterable[Gauge], _setting: Setting) -> str:
-    """All gauges; one without a series is left out."""
+    """Return all gauges; one without a series is left out."""
     return "".join(map(_written, gauges))
 
 

@@ -1,4 +1,4 @@
-"""A document as a page of text for a terminal of a given width."""
+"""Write a document as a page of text for a terminal of a given width."""
 
 import io
 import re
@@ -23,29 +23,30 @@ STYLES: dict[doc.Tone, str] = {
     "skipped": "dim",
 }
 _KINDS = {"strong": "bold", "soft": "dim"}
-#: No line is broken between a figure and its unit or bound: this stands there until all are made.
+#: No line is broken between a figure and its unit or bound: ``_HELD`` replaces the blank until all
+#: lines are broken.
 _UNIT = re.compile(r"(?<=\d) (?=%|[numµ]?s\b|[kMGT]?i?B\b|[kMGT]?b/s)|(?<=[<>±]) (?=\d)")
 _HELD = "\ue000"
-#: Columns that each level below a title is moved in.
+#: Columns of indentation per level below a title.
 STEP = 2
 
 
 def render(document: doc.Report, setting: Setting) -> str:
-    """Plain text unless the setting asks for colour; no line ends in blanks."""
+    """Return plain text unless the setting asks for colour; no line ends in blanks."""
     page = io.StringIO()
     console = Console(
         file=page, width=max(40, setting.width), force_terminal=setting.colour,
         no_color=not setting.colour, color_system="standard" if setting.colour else None,
         markup=False, highlight=False, emoji=False, legacy_windows=False,
     )  # fmt: skip
-    for part in _parts(doc.shown_on(document, doc.SCREEN)):
-        console.print(part, crop=False, soft_wrap=isinstance(part, _Whole))
+    for part in _parts(doc.cut_to_medium(document, doc.SCREEN)):
+        console.print(part, crop=False, soft_wrap=isinstance(part, _UnbrokenLine))
     text = page.getvalue().replace(_HELD, " ")
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
-class _Whole(Text):
-    """A line that is never broken: it can be copied from the terminal."""
+class _UnbrokenLine(Text):
+    """Hold a line that is never broken: it can be copied from the terminal."""
 
 
 def _parts(document: doc.Report) -> Iterator[RenderableType]:
@@ -79,40 +80,40 @@ def _blocks(blocks: Iterable[doc.Block], indent: int) -> Iterator[RenderableType
 
 def _block(block: doc.Block, indent: int) -> Iterator[RenderableType]:
     if isinstance(block, doc.Paragraph):
-        yield _moved(_plain(block.text, _KINDS.get(block.kind, "")), indent)
+        yield _indented(_plain(block.text, _KINDS.get(block.kind, "")), indent)
     elif isinstance(block, doc.Items):
         for number, item in enumerate(block.items, 1):
-            text = "".join(map(doc.text_of, doc.parts_of(item)))
-            yield _moved(_plain(f"{number}. {text}" if block.ordered else text), indent)
+            text = "".join(map(doc.plain_text, doc.item_parts(item)))
+            yield _indented(_plain(f"{number}. {text}" if block.ordered else text), indent)
     elif isinstance(block, doc.FactList):
         for label, text in block.rows:
-            yield _moved(_plain(f"{label}: {text}"), indent)
+            yield _indented(_plain(f"{label}: {text}"), indent)
     elif isinstance(block, doc.Lines):
         for line in block.lines:
-            yield _Whole(f"{'': <{indent}}{visible(line)}")
+            yield _UnbrokenLine(f"{'': <{indent}}{visible(line)}")
     elif isinstance(block, doc.Table):
-        yield _moved(_grid(block), indent)
+        yield _indented(_grid(block), indent)
     elif isinstance(block, doc.Heading):
-        yield _moved(_plain(block.text, "bold"), indent)
+        yield _indented(_plain(block.text, "bold"), indent)
     elif isinstance(block, doc.Fold):
         note = f": {block.note}" if block.note else ""
-        yield _moved(Text.assemble(_plain(block.title, "bold"), _plain(note)), indent)
+        yield _indented(Text.assemble(_plain(block.title, "bold"), _plain(note)), indent)
         yield from _blocks(block.blocks, indent + STEP)
     elif isinstance(block, doc.Judgement):
-        yield from _finding(block, indent)
+        yield from _judgement(block, indent)
 
 
-def _finding(finding: doc.Judgement, indent: int) -> Iterator[RenderableType]:
+def _judgement(finding: doc.Judgement, indent: int) -> Iterator[RenderableType]:
     text = ": ".join(part for part in (finding.mark, finding.subject, finding.summary) if part)
     word = _plain(finding.word, STYLES[finding.tone])
-    yield _moved(Text.assemble(word, " ", _plain(text)), indent)
+    yield _indented(Text.assemble(word, " ", _plain(text)), indent)
     for entry in finding.entries:
         inner = indent + STEP
         only = entry.blocks[0]
         if len(entry.blocks) == 1 and isinstance(only, doc.Paragraph):
-            yield _moved(_plain(f"{entry.label}: {only.text}"), inner)
+            yield _indented(_plain(f"{entry.label}: {only.text}"), inner)
         else:
-            yield _moved(_plain(entry.label), inner)
+            yield _indented(_plain(entry.label), inner)
             yield from _blocks(entry.blocks, inner + STEP)
 
 
@@ -133,16 +134,16 @@ def _grid(table: doc.Table) -> Grid:
     return grid
 
 
-def _cell(content: doc.Said) -> Text:
+def _cell(content: doc.Inline) -> Text:
     if isinstance(content, str):
         return _plain(content)
     return _plain(content.text, STYLES[content.tone] or "bold" * content.strong)
 
 
 def _plain(words: str, style: str = "") -> Text:
-    """Text that a terminal cannot obey and rich does not read as markup."""
+    """Return text that a terminal cannot obey and rich does not read as markup."""
     return Text(_UNIT.sub(_HELD, visible(words)), style=style)
 
 
-def _moved(part: RenderableType, indent: int) -> RenderableType:
+def _indented(part: RenderableType, indent: int) -> RenderableType:
     return Padding(Group(part), (0, 0, 0, indent)) if indent else part

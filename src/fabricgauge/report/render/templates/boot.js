@@ -8,8 +8,8 @@
         typeof value === "string" && Object.hasOwn(data.dark, value) ? data.dark[value] : value)
     : data.plots;
 
-  // Which pair a cell is, and its value: cells hold whole numbers, 0 where nothing was measured.
-  const told = (heat, shown, x, y) => {
+  // Name the pair of a cell and its value: cells hold whole numbers, 0 if nothing was measured.
+  const describe = (heat, shown, x, y) => {
     const side = heat.labels.length;
     const places = [Math.floor(y), Math.floor(x)];
     if (places.some((place) => !(place >= 0 && place < side))) return "\u00a0";
@@ -34,33 +34,33 @@
   };
 
   const unpacked = async (packed) => {
-    const bytes = Uint8Array.from(atob(packed), (one) => one.charCodeAt(0));
+    const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Uint16Array(await new Response(stream).arrayBuffer());
   };
 
-  const pointed = (item, made) => {
+  const showValues = (item, plotDocument) => {
     const heat = item.heat;
-    const plot = made.roots()[0];
-    const line = document.getElementById(`${item.target_id}-said`);
+    const plot = plotDocument.roots()[0];
+    const line = document.getElementById(`${item.target_id}-value`);
     const [whole, cells] = ["whole", "cells"].map((name) =>
-      plot.renderers.find((one) => one.name === name));
+      plot.renderers.find((renderer) => renderer.name === name));
     const block = whole.data_source.data.codes[0];
     let shown = { codes: block, side: block.shape[1], each: heat.each };
-    const say = (_, event) => {
-      line.textContent = told(heat, shown, event.x, event.y);
+    const show = (_, event) => {
+      line.textContent = describe(heat, shown, event.x, event.y);
     };
-    made.on_event("mousemove", say);
-    made.on_event("tap", say);
+    plotDocument.on_event("mousemove", show);
+    plotDocument.on_event("tap", show);
     if (!cells) return;
-    // Each pair has its own cell as soon as no more are in view than the whole has blocks.
+    // Each pair gets its own cell once the view holds no more pairs than the whole has blocks.
     const side = heat.labels.length;
     let close = false;
     const swap = () => {
       cells.visible = close && shown.each === 1;
       whole.visible = !cells.visible;
     };
-    made.on_event("rangesupdate", (_, event) => {
+    plotDocument.on_event("rangesupdate", (_, event) => {
       const spans = [event.x1 - event.x0, event.y1 - event.y0].map(Math.abs);
       close = Math.min(...spans) <= heat.whole;
       swap();
@@ -76,13 +76,13 @@
 
   const draw = (item) => {
     Bokeh.embed.embed_item(item).then((views) => {
-      if (item.heat) for (const view of views) pointed(item, view.model.document);
+      if (item.heat) for (const view of views) showValues(item, view.model.document);
     }).catch((error) => {
       document.getElementById(item.target_id).textContent = `This plot could not be drawn: ${error}`;
     });
   };
 
-  // All of them, as they stand on the page: print, screenshots and PDFs wait for no scrolling.
+  // Draw all of them in the order of the page: print, screenshots and PDFs do not scroll.
   for (const item of shown) draw(item);
 
   const open = () => {

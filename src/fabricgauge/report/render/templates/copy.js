@@ -1,11 +1,11 @@
 "use strict";
-// A button behind each command: a click copies the text as it stands.
+// Add a button after each command: a click copies the text.
 (() => {
   const copy = async (text, button) => {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // A page from a file may have no clipboard: an older way needs a selection.
+      // A page from a file may have no clipboard: copy a selection instead.
       const area = document.createElement("textarea");
       area.value = text;
       document.body.append(area);

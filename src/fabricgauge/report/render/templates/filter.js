@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  // A line above each long table: one button for each outcome, and words that a row must have.
+  // Add a line above each long table: a button for each outcome, and words that a row must have.
   for (const table of document.querySelectorAll("table.filtered")) {
     const rows = [...table.tBodies[0].rows];
     const words = document.createElement("input");
@@ -19,15 +19,15 @@
       return button;
     });
     const apply = () => {
-      const wanted = new Set(
-        buttons.filter((one) => one.getAttribute("aria-pressed") === "true")
-          .map((one) => one.textContent));
-      const asked = words.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const outcomesShown = new Set(
+        buttons.filter((button) => button.getAttribute("aria-pressed") === "true")
+          .map((button) => button.textContent));
+      const wordsShown = words.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
       for (const row of rows) {
         const text = row.textContent.toLowerCase();
-        row.hidden = !wanted.has(row.cells[0].textContent.trim())
-          || !asked.every((word) => text.includes(word));
+        row.hidden = !outcomesShown.has(row.cells[0].textContent.trim())
+          || !wordsShown.every((word) => text.includes(word));
         shown += row.hidden ? 0 : 1;
       }
       count.textContent = `${shown} of ${rows.length}`;
