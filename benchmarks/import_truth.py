@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.app.read_files import found_in
+from fabricgauge.app.read_files import read_file
 from fabricgauge.ceiling.stated import stated_network
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.judge.interface import Context
@@ -70,7 +70,7 @@ def of_one_node() -> Said:
     for suite, network in CLAIMED.items():
         for meta in sorted((FIXTURES / suite).glob("*.meta")):
             if any(words in meta.read_text() for words in ONE_NODE):
-                said += judged(found_in(meta.with_suffix(".out")), network)
+                said += judged(read_file(meta.with_suffix(".out")), network)
     for name in MEMORY:
         said += judged(reference(name).curves, reference(name).network)
     return said

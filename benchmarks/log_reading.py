@@ -13,7 +13,7 @@ import msgspec
 from benchmarks.tables import bytes_text, heading, table
 
 from fabricgauge import process
-from fabricgauge.app.read_files import found_in
+from fabricgauge.app.read_files import read_file
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.suites import read
 
@@ -104,7 +104,7 @@ def _row(name: str, size_bytes: int) -> tuple[str, ...]:
 def _read(log: Path) -> Reading:
     curves = strange = 0
     began, began_processor = time.perf_counter(), time.process_time()
-    for found in found_in(log):
+    for found in read_file(log):
         if isinstance(found, SuiteCurve):
             curves += 1
         else:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.synthetic_bundle import written
 
-from fabricgauge.app.survey import concluded, read_bundle
+from fabricgauge.app.survey import conclude_survey, read_bundle
 from fabricgauge.report.content.discovery import KIND
 from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting
@@ -24,7 +24,7 @@ def main(_arguments: Sequence[str] = ()) -> None:
         begun = time.perf_counter()
         content = read_bundle(Path(folder) / "bundle")
         read = time.perf_counter()
-        surveyed = concluded(content.inventories, content.fabric)
+        surveyed = conclude_survey(content.inventories, content.fabric)
         judged = time.perf_counter()
         text = formats_of(KIND)["terminal"](surveyed, Setting(width=200))
         ended = time.perf_counter()

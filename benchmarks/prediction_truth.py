@@ -28,7 +28,7 @@ from benchmarks.tables import heading
 from numpy.typing import NDArray
 
 from fabricgauge import process
-from fabricgauge.app.compare import side
+from fabricgauge.app.compare import find_side
 from fabricgauge.app.profile import FOLDER, read_profiles
 from fabricgauge.compare.prediction import predict, recorded_s
 from fabricgauge.engines.find import describe_mpi, embedded_mpi
@@ -162,7 +162,7 @@ def _curves(on: Side, root: Path) -> tuple[SuiteCurve, ...]:
     """Those of one check; of several, the prediction takes the median at each size."""
     folder = Path(tempfile.mkdtemp(dir=root))
     run = _fabricgauge(on, folder, "check", "--mpi", str(on.setting.mpi.mpicxx), *MEASURED)
-    return side(str(run), root)[1]
+    return find_side(str(run), root)[1]
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fabricgauge.app.profile import mpi_under, variables
+from fabricgauge.app.profile import mpi_of_command, variables
 from fabricgauge.engines.find import embedded_mpi
 from fabricgauge.model.engine import Mpi
 
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows = {f"one call, ns, {kind}": (mpi, 1, [program, str(CALLS)], kind)
                 for kind in ("single", "multiple")}  # fmt: skip
         if asked.app:
-            rows["the program, s"] = (mpi_under(asked.app, ""), 2, asked.app, "")
+            rows["the program, s"] = (mpi_of_command(asked.app, ""), 2, asked.app, "")
         found: dict[tuple[str, bool], list[float]] = {}
         for _ in range(asked.rounds):
             turns = [(name, with_it) for name in rows for with_it in (False, True)]

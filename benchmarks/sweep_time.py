@@ -22,7 +22,7 @@ from benchmarks.tables import heading, table
 from benchmarks import netpipe
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import FabricgaugeError
-from fabricgauge.plan.cases import cases
+from fabricgauge.plan.cases import plan_cases
 from fabricgauge.plan.profiles import DEFAULT_SIZES, PROFILES
 
 LARGEST_BYTES = DEFAULT_SIZES[-1]
@@ -86,7 +86,7 @@ def _row(engine: Engine, place: Place, sweep: Sweep, pairs: int) -> tuple[str, .
 def _ours(engine: Engine, place: Place) -> Ours:
     wanted = [
         case
-        for case in cases(
+        for case in plan_cases(
             ("latency", "bandwidth"), DEFAULT_SIZES, PROFILE.pair_case_s, LAB_RATE_BIT_S / 8
         )
         if case.origin == 0  # the others measure one direction as well

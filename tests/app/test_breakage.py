@@ -37,7 +37,7 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
     hosts = HostAccess("local", tuple(Host(node, ()) for node in NODES))
     target = Target(hosts, MeasurementRequest(), DEFAULTS)
     monkeypatch.setattr(breakage, "try_connections", lambda *_: ())
-    monkeypatch.setattr(breakage, "surveyed", lambda *_: ((), Fabric((), (), ())))
+    monkeypatch.setattr(breakage, "survey_nodes", lambda *_: ((), Fabric((), (), ())))
     return RunContext(target, RunDirectory.create(tmp_path), planted.run())
 
 
@@ -60,7 +60,7 @@ def test_a_lost_rank_is_named_without_a_launch(context: RunContext) -> None:
     found = find_culprits(context, broken(lost={"c3": "its rank is gone"}), never)
     assert [one.where for one in found.findings] == ["c3"]
     assert "rank" in found.findings[0].what
-    assert [(one.kind, one.nodes) for one in found.dead] == [("node", ("c3",))]
+    assert [(one.kind, one.nodes) for one in found.culprits] == [("node", ("c3",))]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_connection_that_is_not_answered_names_its_ends(
         assert found is None
     else:
         assert found is not None
-        assert [({*one.nodes}, one.kind) for one in found.dead] == [(named, kind)]
+        assert [({*one.nodes}, one.kind) for one in found.culprits] == [(named, kind)]
         assert [{*one.nodes} for one in found.findings] == [named]
 
 
@@ -91,9 +91,9 @@ def test_the_launchers_word_is_taken(context: RunContext) -> None:
 def test_a_pair_that_hangs_is_found_by_launches(context: RunContext) -> None:
     found = asked(context, broken(), ("c2", "c5"))
     assert [set(one.nodes) for one in found.findings] == [{"c2", "c5"}]
-    assert found.dead[0].kind == "pair"
+    assert found.culprits[0].kind == "pair"
     assert any("broke" in line for line in found.findings[0].evidence)
-    assert set(culprits_from_findings(found.findings)) == set(found.dead)
+    assert set(culprits_from_findings(found.findings)) == set(found.culprits)
 
 
 def test_a_route_by_another_network_is_named_without_a_launch(
@@ -104,11 +104,11 @@ def test_a_route_by_another_network_is_named_without_a_launch(
     other = msgspec.structs.replace(wrong, network="net2", where="c2:eth1", nodes=("c2",))
     found = (Checked("reverse-path", "", (wrong, other)),)
     monkeypatch.setattr(
-        breakage, "diagnosis", lambda _: Diagnosis(found, NODES, ("net1",), 0.0, {})
+        breakage, "run_checks", lambda _: Diagnosis(found, NODES, ("net1",), 0.0, {})
     )
     told = find_culprits(context, broken(), never)
     assert [(one.where, one.what) for one in told.findings] == [said]
-    assert [(one.kind, one.nodes) for one in told.dead] == [("node", ("c1",))]
+    assert [(one.kind, one.nodes) for one in told.culprits] == [("node", ("c1",))]
 
 
 def test_a_route_that_all_nodes_have_wrong_names_each_of_them(
@@ -118,11 +118,13 @@ def test_a_route_that_all_nodes_have_wrong_names_each_of_them(
     both = ("c1", "c2")
     wrong = Finding("reverse-path", Severity.FAIL, *said, (), "", "ip route get", both, "net1")
     found = (Checked("reverse-path", "", (wrong,)),)
-    monkeypatch.setattr(breakage, "diagnosis", lambda _: Diagnosis(found, both, ("net1",), 0.0, {}))
+    monkeypatch.setattr(
+        breakage, "run_checks", lambda _: Diagnosis(found, both, ("net1",), 0.0, {})
+    )
     two = msgspec.structs.replace(LAUNCH, nodes=both)
     told = find_culprits(context, broken(launch=two, began=False), never)
     assert [(one.where, one.what) for one in told.findings] == [said]
-    assert [one.nodes for one in told.dead] == [("c1",), ("c2",)]
+    assert [one.nodes for one in told.culprits] == [("c1",), ("c2",)]
 
 
 WRONG_NAME = Finding("names", Severity.FAIL, "c3", "takes head for 10.77.0.99", (), "", "", ("c3",))
@@ -135,7 +137,7 @@ WRONG_NAME = Finding("names", Severity.FAIL, "c3", "takes head for 10.77.0.99", 
 def test_a_wrong_name_breaks_a_launch_that_never_began(
     context: RunContext, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], named: list[str]
 ) -> None:
-    monkeypatch.setattr(breakage, "wrong_names", lambda *_: (WRONG_NAME,))
+    monkeypatch.setattr(breakage, "find_wrong_names", lambda *_: (WRONG_NAME,))
     told = asked(context, broken(**changes))
     assert [one.where for one in told.findings] == named
     assert all((one.check, one.network) == ("launch", "net1") for one in told.findings)
@@ -172,7 +174,7 @@ def test_the_search_of_pairs_has_an_end(
 
     found = find_culprits(context, broken(), breaks)
     assert len(groups) == launches
-    assert found.dead == ()
+    assert found.culprits == ()
     told = [one.nodes for one in found.findings]
     assert told == ([] if launches == 1 else [groups[-1]])
 
@@ -203,14 +205,14 @@ def test_nodes_whose_own_launches_break_are_named_with_the_words(
 
     found = find_culprits(context, broken(exit_code=code, began=False), breaks)
     assert [one.nodes for one in found.findings] == [("c2",), ("c3",), ("c5",)]
-    assert [one.nodes for one in found.dead] == [("c2",), ("c3",), ("c5",)]
+    assert [one.nodes for one in found.culprits] == [("c2",), ("c3",), ("c5",)]
     assert "loading shared libraries: libx" in found.findings[0].what
     assert lacks in found.findings[0].evidence
 
 
 def test_nodes_that_only_break_launches_together_are_no_pair(context: RunContext) -> None:
     found = asked(context, broken(), ("c1", "c2", "c4"))
-    assert found.dead == ()
+    assert found.culprits == ()
     assert [one.nodes for one in found.findings] == [("c1", "c2", "c3", "c4")]
 
 
@@ -219,4 +221,4 @@ def test_of_two_nodes_the_one_that_breaks_alone_is_named(context: RunContext) ->
     assert asked(context, broken(launch=two), ("c1", "c2")) == CulpritFindings()
     assert asked(context, broken(launch=two), ("c1",), ("c2",)) == CulpritFindings()
     found = asked(context, broken(launch=two), ("c2",))
-    assert [one.nodes for one in found.dead] == [("c2",)]
+    assert [one.nodes for one in found.culprits] == [("c2",)]

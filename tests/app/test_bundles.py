@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.app.doctor import diagnose_bundle
-from fabricgauge.app.survey import concluded, read_bundle
+from fabricgauge.app.survey import conclude_survey, read_bundle
 from fabricgauge.cli.doctor import exit_status
 from fabricgauge.doctor.checks import CHECKS
 from fabricgauge.model.errors import StoreError
@@ -24,7 +24,7 @@ def examined(path: Path) -> Diagnosis:
 
 def surveyed(path: Path) -> Surveyed:
     content = read_bundle(path)
-    return concluded(content.inventories, content.fabric, content.unread, content.subnet)
+    return conclude_survey(content.inventories, content.fabric, content.unread, content.subnet)
 
 
 #: The bundle, its findings (check, severity, nodes), and the exit status.

@@ -8,7 +8,7 @@ from tests.app.commands import fabricgauge
 from tests.engines.path_samples import sends
 from tests.rdma_guests import counted
 
-from fabricgauge.app.call_paths import WARM_UP, stored_paths
+from fabricgauge.app.call_paths import WARM_UP_CALLS, stored_paths
 from fabricgauge.engines.sources import VERBS_HEADER
 from fabricgauge.lab.state import LabState
 from fabricgauge.model.call_path import CallPath
@@ -54,4 +54,4 @@ def test_verbs_are_traced_between_virtual_machines(roce_lab: LabState, tmp_path:
     assert post.usual.system_calls == {"write": 1}
     assert poll.usual.system_calls == {}
     # Rank 0 is on c1: of each message that it posts, the device sends a packet.
-    assert counted(roce_lab, "c1")["sent_pkts"] - before >= 1 + WARM_UP + REPEATS
+    assert counted(roce_lab, "c1")["sent_pkts"] - before >= 1 + WARM_UP_CALLS + REPEATS

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from fabricgauge import process
 from fabricgauge.app import begin
 from fabricgauge.app.batch.request import resumed_batch
-from fabricgauge.app.begin import stored_run
+from fabricgauge.app.begin import find_stored_run
 from fabricgauge.app.measure_tool import suite_launch
 from fabricgauge.app.target import Target
 from fabricgauge.app.vary import take_up
@@ -114,7 +114,7 @@ def test_a_stored_run_names_no_program_and_no_node(
     directory.write("run.json", about(request=MeasurementRequest(**asked)))  # type: ignore[arg-type]
     done = fabricgauge("check", "--resume", directory.path)
     options = (f"--{key.replace('_', '-')}" for key in said)
-    refused(done, "from the command line and configuration alone", *options)
+    refused(done, "only from the command line and configuration", *options)
     assert not started
     assert not (tmp_path / "mark").exists()
     assert not list(directory.path.glob("raw/*"))
@@ -125,13 +125,13 @@ def test_what_is_said_now_is_taken_in_the_place_of_what_a_run_says(
 ) -> None:
     directory.write("run.json", about(request=MeasurementRequest(mpi=str(evil))))
     said = MeasurementRequest(resume=str(directory.path), mpi="openmpi")
-    assert stored_run(Path(), said)[0].path == directory.path
+    assert find_stored_run(Path(), said)[0].path == directory.path
 
 
 def test_what_only_an_import_made_cannot_be_resumed(directory: RunDirectory) -> None:
     directory.write("run.json", about())
     with pytest.raises(StoreError, match="has no request"):
-        stored_run(Path(), MeasurementRequest(resume=str(directory.path)))
+        find_stored_run(Path(), MeasurementRequest(resume=str(directory.path)))
 
 
 @pytest.mark.parametrize("name", ["run.json", "plan.json"])
@@ -190,7 +190,7 @@ def test_a_submitted_run_is_resumed_with_what_is_said_now(directory: RunDirector
     made = resumed_batch(stored, request, said, "slurm", directory.path)
     assert made.request == Request(2, 2, ("a", "b"), partition="elsewhere", time="20")
     assert (made.mpi, made.starter) == ("openmpi", "slurm")
-    with pytest.raises(UsageError, match="begun with other nodes: --nodelist a,b"):
+    with pytest.raises(UsageError, match="began with other nodes: --nodelist a,b"):
         resumed_batch(
             stored, MeasurementRequest(nodelist="a,c"), said, "slurm", directory.path
         )  # fmt: skip

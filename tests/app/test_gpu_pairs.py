@@ -8,7 +8,7 @@ import pytest
 from tests.app.commands import Checked, fabricgauge
 from tests.judge.test_imported import run
 
-from fabricgauge.app.beside_logs import Beside, read_printout
+from fabricgauge.app.beside_logs import Companions, read_printout
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
 from fabricgauge.model.suite import SuiteCurve
@@ -55,14 +55,14 @@ def judged(tmp_path: Path) -> Judge:
     """The verdict on the first matrix of a log, with printouts beside it."""
 
     def judge(log: str, *printouts: str) -> Verdict:
-        beside = Beside()
+        beside = Companions()
         for number, text in enumerate(printouts):
             path = tmp_path / f"printout-{number}"
             path.write_text(text)
             parts = read_printout(path)
             assert parts, text
             beside.printouts.append((path.name, parts))
-        found = beside.joined(read([log.encode()], "log"))
+        found = beside.join_evidence(read([log.encode()], "log"))
         curves = [one for one in found if isinstance(one, SuiteCurve)]
         verdicts = judgement(Context(run(curves[0], network=None), {})).verdicts
         return next(one for one in verdicts if one.rule == "fraction")
@@ -228,7 +228,7 @@ def test_each_node_s_program_is_started_and_its_slow_way_named(
 
     (tool / "c1.nvbandwidth").unlink()
     done = fabricgauge(*asked)
-    assert "c1: nvbandwidth broke off (exit status 3)" in " ".join(done.stderr.split())
+    assert "c1: nvbandwidth failed (exit status 3)" in " ".join(done.stderr.split())
     assert done.returncode == 1, done.stderr
 
 
@@ -258,4 +258,4 @@ def test_a_missing_program_is_told(tmp_path: Path) -> None:
     asked = ("check", "--launcher", "local", "--tool", "nvbandwidth", "-o", str(tmp_path))
     done = fabricgauge(*asked, PATH="/usr/bin:/bin")
     assert done.returncode == 3, done.stderr
-    assert "nvbandwidth broke off (exit status 127)" in " ".join(done.stderr.split())
+    assert "nvbandwidth failed (exit status 127)" in " ".join(done.stderr.split())

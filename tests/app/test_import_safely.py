@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from tests.app.test_import import OSU_PUT
 
 from fabricgauge.app import import_logs
-from fabricgauge.app.read_files import found_in
+from fabricgauge.app.read_files import read_file
 from fabricgauge.cli.verbs import cli
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import load
@@ -115,21 +115,21 @@ def test_a_full_disk_costs_the_reports_and_not_the_verdict(
 def test_behind_the_last_table_that_is_kept_nothing_is_read_and_that_is_said(
     logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_logs, "MOST_CURVES", 3)
+    monkeypatch.setattr(import_logs, "MAX_CURVES", 3)
     (logs / "put.out").write_text(OSU_PUT * 10)
     read: list[object] = []
-    real = found_in
+    real = read_file
 
     def counted(*words: Any) -> Iterator[object]:
         for one in real(*words):
             read.append(one)
             yield one
 
-    monkeypatch.setattr(import_logs, "found_in", counted)
+    monkeypatch.setattr(import_logs, "read_file", counted)
     done, run = fabricgauge(logs)
     assert len(read) == 4
     said = "a run keeps 3 tables of a file; split it to import the rest"
-    assert f"logs/put.out is not read from line 22 on: {said}" in done.stderr
+    assert f"logs/put.out: lines from 22 on are not read: {said}" in done.stderr
     (launch,) = load(run).launches
     assert len(launch.curves) == 3
     assert [one for one in launch.unparsed if one.reason.endswith(said)]

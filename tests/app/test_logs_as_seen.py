@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from benchmarks.import_truth import tables
 
-from fabricgauge.app.compare import compared
+from fabricgauge.app.compare import compare_operands
 from fabricgauge.ceiling.stated import stated_network
 from fabricgauge.model.judged import TableVerdict
 from fabricgauge.model.verdict import Outcome
@@ -148,7 +148,7 @@ def test_what_is_far_worse_is_no_pass_of_compare(
 ) -> None:
     for name, text in (("a", a), ("b", b)):
         (tmp_path / name).write_text(text)
-    found = compared(str(tmp_path / "a"), str(tmp_path / "b"), tmp_path, 0.05)
+    found = compare_operands(str(tmp_path / "a"), str(tmp_path / "b"), tmp_path, 0.05)
     assert found.outcome == outcome
 
 

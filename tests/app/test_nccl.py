@@ -299,7 +299,7 @@ def test_a_dump_alone_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.xml").write_bytes(TOPOLOGY)
     done = fabricgauge("import", str(tmp_path / "t.xml"), "-o", str(tmp_path / "runs"))
     assert done.returncode in (2, 3)
-    assert "it holds no figures; import the log" in done.stderr
+    assert "a dump of NCCL without figures; import the log" in done.stderr
 
 
 def test_a_log_that_broke_off_says_why(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.app.commands import PROGRAM
 from tests.app.test_tools import INTEL
 from tests.engines.launched import EACH_MPI, MPIS
 
-from fabricgauge.app.profile import mpi_under, variables
+from fabricgauge.app.profile import mpi_of_command, variables
 from fabricgauge.engines.find import describe_mpi, embedded_mpi
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun
@@ -116,7 +116,7 @@ def test_every_call_is_counted_with_its_bytes(
 
 def test_a_program_has_the_mpi_that_it_loads(mpi: Mpi, built: Callable[[str], Path]) -> None:
     """Several are on the machine, and versions of one share a soname."""
-    found = mpi_under(["mpirun", "-n", "2", str(built("calls"))], "")
+    found = mpi_of_command(["mpirun", "-n", "2", str(built("calls"))], "")
     assert (found.kind, found.version, found.mpiexec.resolve().parent) == (
         mpi.kind, mpi.version, mpi.mpiexec.resolve().parent
     )  # fmt: skip
@@ -132,7 +132,7 @@ def test_a_program_of_intel_mpi_is_not_taken_for_mpichs(tmp_path: Path) -> None:
         [str(wrapper), str(SOURCES / "calls.cpp"), "-o", str(program)], check=True,
         capture_output=True, env={**os.environ, "I_MPI_ROOT": str(INTEL.resolve())},
     )  # fmt: skip
-    found = mpi_under([str(program)], "")
+    found = mpi_of_command([str(program)], "")
     assert (found.kind, found.mpiexec.parent) == ("intelmpi", (INTEL / "bin").resolve())
 
 
@@ -232,7 +232,7 @@ def test_the_library_of_another_mpi_harms_nothing(tmp_path: Path, mpi: Mpi) -> N
 def test_a_program_without_mpi_is_told(tmp_path: Path, mpi: Mpi) -> None:
     status, report, said = profiled(tmp_path, mpi, 2, "true")
     assert (status, report) == (3, {})
-    assert "no rank came to MPI_Init" in said
+    assert "no rank reached MPI_Init" in said
 
 
 def test_a_static_program_is_told(tmp_path: Path) -> None:
@@ -282,5 +282,5 @@ def test_report_shows_a_profile_again(
 
 
 def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(CannotRun, match=r"no program was found in `srun -n 2 \./nothing`"):
-        mpi_under(["srun", "-n", "2", "./nothing"], "")
+    with pytest.raises(CannotRun, match=r"no program found in `srun -n 2 \./nothing`"):
+        mpi_of_command(["srun", "-n", "2", "./nothing"], "")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.app.read_files import found_in
+from fabricgauge.app.read_files import read_file
 from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.parse.lines import LONGEST_BYTES
 
@@ -20,7 +20,7 @@ FIXTURE = FIXTURES / "osu" / "7.4--latency-default.out"
 
 
 def only_curve(path: Path) -> SuiteCurve:
-    (curve,) = found_in(path, "a.out")
+    (curve,) = read_file(path, "a.out")
     assert isinstance(curve, SuiteCurve)
     return curve
 
@@ -34,14 +34,14 @@ def test_a_packed_file_reads_as_the_plain_one(tmp_path: Path) -> None:
 def test_two_packed_files_behind_each_other_are_both_read(tmp_path: Path) -> None:
     packed = tmp_path / "log.gz"
     packed.write_bytes(gzip.compress(FIXTURE.read_bytes()) * 2)
-    assert len(list(found_in(packed))) == 2
+    assert len(list(read_file(packed))) == 2
 
 
 @pytest.mark.parametrize("cut", [3, 12, 200, -9, -1])
 def test_a_truncated_archive_keeps_what_stood_before_and_says_so(tmp_path: Path, cut: int) -> None:
     packed = tmp_path / "log.gz"
     packed.write_bytes(gzip.compress(FIXTURE.read_bytes() * 40)[:cut])
-    *before, last = found_in(packed)
+    *before, last = read_file(packed)
     assert isinstance(last, UnparsedLine)
     assert "cannot be read further" in last.reason
     assert all(isinstance(each, SuiteCurve) for each in before)
@@ -53,14 +53,14 @@ def test_an_archive_with_a_wrong_byte_is_told_of(tmp_path: Path) -> None:
     whole[-6] ^= 255
     packed = tmp_path / "log.gz"
     packed.write_bytes(bytes(whole))
-    *curves, last = found_in(packed)
+    *curves, last = read_file(packed)
     assert isinstance(last, UnparsedLine)
     assert len(curves) == 1
 
 
 def test_a_missing_file_and_a_directory_are_told_of(tmp_path: Path) -> None:
     for path in (tmp_path / "none.out", tmp_path):
-        (unparsed,) = found_in(path)
+        (unparsed,) = read_file(path)
         assert isinstance(unparsed, UnparsedLine)
         assert unparsed.source == str(path)
 
@@ -68,19 +68,19 @@ def test_a_missing_file_and_a_directory_are_told_of(tmp_path: Path) -> None:
 def test_an_empty_file_holds_nothing(tmp_path: Path) -> None:
     path = tmp_path / "empty.out"
     path.write_bytes(b"")
-    assert list(found_in(path)) == []
+    assert list(read_file(path)) == []
 
 
 def test_a_binary_file_is_strange_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "core"
     path.write_bytes(bytes(range(256)) * 2000)
-    assert all(isinstance(each, UnparsedLine) for each in found_in(path))
+    assert all(isinstance(each, UnparsedLine) for each in read_file(path))
 
 
 def test_a_very_long_line_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"x" * 3 * LONGEST_BYTES + b"\n" + FIXTURE.read_bytes())
-    unparsed, curve = found_in(path)
+    unparsed, curve = read_file(path)
     assert isinstance(unparsed, UnparsedLine)
     assert (unparsed.line, unparsed.count) == (1, 1)
     assert isinstance(curve, SuiteCurve)
@@ -90,7 +90,7 @@ def test_a_very_long_line_is_one_line(tmp_path: Path) -> None:
 def test_much_content_in_a_small_archive_is_unpacked_piece_by_piece(tmp_path: Path) -> None:
     path = tmp_path / "log.gz"
     path.write_bytes(gzip.compress(b"junk\n" * 2_000_000))
-    (unparsed,) = found_in(path)
+    (unparsed,) = read_file(path)
     assert isinstance(unparsed, UnparsedLine)
     assert unparsed.count == 2_000_000
 
@@ -98,9 +98,9 @@ def test_much_content_in_a_small_archive_is_unpacked_piece_by_piece(tmp_path: Pa
 def test_padding_behind_an_archive_is_nothing_and_junk_is_told_of(tmp_path: Path) -> None:
     path = tmp_path / "log.gz"
     path.write_bytes(gzip.compress(FIXTURE.read_bytes()) + b"\0" * 512)
-    assert len(list(found_in(path))) == 1
+    assert len(list(read_file(path))) == 1
     path.write_bytes(gzip.compress(FIXTURE.read_bytes()) + b"junk")
-    assert [type(each) for each in found_in(path)] == [SuiteCurve, UnparsedLine]
+    assert [type(each) for each in read_file(path)] == [SuiteCurve, UnparsedLine]
 
 
 def in_utf_16(raw: bytes) -> bytes:
@@ -128,7 +128,7 @@ def test_a_long_line_of_json_is_whole_in_whatever_encoding(tmp_path: Path) -> No
 def test_a_broken_xz_archive_is_told_of(tmp_path: Path) -> None:
     path = tmp_path / "log.xz"
     path.write_bytes(lzma.compress(FIXTURE.read_bytes() * 40)[:-40])
-    found = list(found_in(path))
+    found = list(read_file(path))
     assert isinstance(found[-1], UnparsedLine)
     assert found[-1].reason.startswith(UNREADABLE)
 
@@ -142,7 +142,7 @@ def test_a_header_that_asks_for_all_memory_costs_that_file_alone(tmp_path: Path)
     whole[12 + len(header) : 16 + len(header)] = zlib.crc32(header).to_bytes(4, "little")
     packed = tmp_path / "log.xz"
     packed.write_bytes(bytes(whole))
-    (last,) = found_in(packed)
+    (last,) = read_file(packed)
     assert isinstance(last, UnparsedLine)
     assert "emory" in last.reason
 
@@ -153,9 +153,9 @@ def test_other_archives_behind_each_other_are_read_and_cut_ones_told(
 ) -> None:
     packed = tmp_path / "log"
     packed.write_bytes(pack(FIXTURE.read_bytes()) * 2)
-    assert len(list(found_in(packed))) == 2
+    assert len(list(read_file(packed))) == 2
     packed.write_bytes(pack(FIXTURE.read_bytes())[:-9])
-    *_, last = found_in(packed)
+    *_, last = read_file(packed)
     assert isinstance(last, UnparsedLine)
     assert "cut off" in last.reason
 
@@ -166,6 +166,6 @@ def test_a_pipe_or_a_device_is_told_and_not_waited_for(tmp_path: Path, kind: str
     if kind == "pipe":
         place = tmp_path / "log"
         os.mkfifo(place)
-    (last,) = found_in(place)
+    (last,) = read_file(place)
     assert isinstance(last, UnparsedLine)
     assert f"it is a {kind}, no regular file" in last.reason

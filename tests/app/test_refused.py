@@ -7,7 +7,7 @@ import pytest
 
 from fabricgauge.app import import_logs
 from fabricgauge.app.progress import SILENT, Progress
-from fabricgauge.app.read_files import found_in
+from fabricgauge.app.read_files import read_file
 from fabricgauge.app.refused import RefusedFile, refusal
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
@@ -35,7 +35,7 @@ def test_a_refusal_names_what_the_file_seems_to_be_and_the_line(
 ) -> None:
     path = tmp_path / "log"
     path.write_bytes(content)
-    refused = RefusedFile("log").with_results(tuple(found_in(path, "log")))
+    refused = RefusedFile("log").with_results(tuple(read_file(path, "log")))
     assert refusal([refused]).startswith(f"found no figure of a known suite: {told}")
 
 
@@ -85,24 +85,24 @@ def _tables(taken: list[int]) -> Iterator[Found]:
 def test_at_the_limit_of_tables_reading_stops_and_says_so_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(import_logs, "MOST_CURVES", 3)
+    monkeypatch.setattr(import_logs, "MAX_CURVES", 3)
     taken: list[int] = []
     watching = Watching()
-    *curves, last = import_logs.kept(_tables(taken), "log", watching)
+    *curves, last = import_logs.limit_contents(_tables(taken), "log", watching)
     assert (len(curves), len(taken)) == (3, 4)
     assert isinstance(last, UnparsedLine)
     assert last.reason.startswith(f"{UNREADABLE}: a run keeps 3 tables of a file")
-    assert [text.partition(":")[0] for text in watching.told] == ["log is not read from line 1 on"]
+    assert [text.partition(":")[0] for text in watching.told] == ["log"]
 
 
 def test_places_beyond_the_limit_are_counted_and_a_broken_file_is_still_told_of(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(import_logs, "MOST_UNPARSED", 2)
+    monkeypatch.setattr(import_logs, "MAX_UNPARSED", 2)
     places = [UnparsedLine(number, "x", "y") for number in range(1, 6)]
     broken = UnparsedLine(6, "", f"{UNREADABLE}: the archive is cut off")
     (curve,) = read((OSU + b"1 2.00\n").splitlines(keepends=True), "log")
     assert isinstance(curve, SuiteCurve)
-    told = list(import_logs.kept([*places, curve, broken], "log", SILENT))
+    told = list(import_logs.limit_contents([*places, curve, broken], "log", SILENT))
     assert told[:4] == [*places[:2], curve, broken]
     assert [one.count for one in told[4:] if isinstance(one, UnparsedLine)] == [3]

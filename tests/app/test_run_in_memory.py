@@ -13,13 +13,17 @@ from tests.app.test_measure import ENGINE
 from fabricgauge.app import begin, check, conclude, groups, measure, run_context
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
+from fabricgauge.ceiling.technologies import ceilings
+from fabricgauge.evidence.gathering import evidence
+from fabricgauge.judge import subject
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.localise import detect
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Network
 from fabricgauge.model.host_access import Host, HostAccess, LaunchCommand
 from fabricgauge.model.pairs import FabricResult
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.model.run import Ended, Run
+from fabricgauge.model.run import Ended, Launch, Run
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import load
 
@@ -30,6 +34,13 @@ CASES = {
     "0.1.0--slow-direction": 0,
     "0.1.0--ppn-2": 0,
     "0.1.0--slow-node": 2,
+}
+#: The numbers of launches for which evidence and ceilings are gathered: once in each state.
+STATES = {
+    "0.1.0--healthy": [1],
+    "0.1.0--slow-direction": [1, 2, 3],
+    "0.1.0--ppn-2": [1],
+    "0.1.0--slow-node": [1, 3],
 }
 #: A direction that is slower than the other is measured again, and no matrix is there.
 SLOWER_ONE_WAY = {"0.1.0--slow-direction"}
@@ -57,10 +68,14 @@ class Replayed:
 
 
 class Counted:
-    """How often a run was read, and its matrices analysed."""
+    """How often a run was read, and its matrices analysed.
+
+    ``gathered`` has an entry for each call that gathers evidence or ceilings from launches.
+    """
 
     def __init__(self) -> None:
         self.loads = self.analyses = 0
+        self.gathered: list[tuple[str, tuple[Launch, ...]]] = []
 
 
 @pytest.fixture
@@ -76,7 +91,18 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
         made.analyses += 1
         return localise(*given)
 
+    def gather_evidence(run: Run) -> Any:
+        made.gathered.append(("evidence", run.launches))
+        return evidence(run)
+
+    def gather_ceilings(networks: tuple[Network, ...], launches: tuple[Launch, ...]) -> Any:
+        made.gathered.append(("ceilings", launches))
+        return ceilings(networks, launches)
+
     monkeypatch.setattr(RunDirectory, "read_lines", read)
+    for module in (conclude, subject):
+        monkeypatch.setattr(module, "evidence", gather_evidence)
+    monkeypatch.setattr(conclude, "ceilings", gather_ceilings)
     for module in (run_context, conclude):
         monkeypatch.setattr(module, "localise", analyse)
     return made
@@ -104,7 +130,7 @@ def replay(run: Run, records: dict[int, list[bytes]], patch: pytest.MonkeyPatch)
     patch.setattr(measure, "Running", start)
     patch.setattr(measure, "planned_command", lambda *_: LaunchCommand((), {}))
     patch.setattr(measure, "with_link_changes", lambda access, fabric, network, ended: ended)
-    patch.setattr(begin, "discovered", lambda *_: run.fabric)
+    patch.setattr(begin, "discover_nodes", lambda *_: run.fabric)
     patch.setattr(begin, "plan_groups", lambda *_, **__: plan)
 
 
@@ -137,6 +163,10 @@ def test_a_check_reads_nothing_back_and_analyses_once_and_after_a_recheck(
     assert counted.loads == 0
     assert measured_again(judged.run) == (CASES[case] == 2 or case in SLOWER_ONE_WAY)
     assert counted.analyses == CASES[case]
+    # Once for the records of each state: never twice for the same ones.
+    states = [launches for name, launches in counted.gathered if name == "evidence"]
+    assert [launches for name, launches in counted.gathered if name == "ceilings"] == states
+    assert [len(launches) for launches in states] == STATES[case]
     read = load(RunDirectory(context.directory.path))
     assert read == msgspec.structs.replace(judged.run, complete=True)
     assert len(read.launches) >= len(run.launches)

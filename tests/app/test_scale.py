@@ -88,4 +88,4 @@ def test_a_launcher_in_front_of_the_program_is_wrong_usage(
     done = fabricgauge("scale", "-q", "-o", str(tmp_path), "--lab", lab(), "--", "mpirun", "-n",
                        "2", str(program))  # fmt: skip
     assert done.returncode == 2
-    assert "leave mpirun and its options out" in done.stderr
+    assert "remove mpirun and its options" in done.stderr

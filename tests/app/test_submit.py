@@ -128,7 +128,10 @@ def test_each_pair_can_be_a_job_of_its_own(slurm: LabState, tmp_path: Path) -> N
 
 def test_pair_jobs_say_what_they_need(slurm: LabState, tmp_path: Path) -> None:
     unnamed = on_head(slurm, "submit", "-N3", "--pair-jobs", "-o", str(tmp_path))
-    assert (unnamed.returncode, "give them with -w" in unnamed.stderr) == (2, True)
+    assert (unnamed.returncode, "--pair-jobs needs the nodes by name" in unnamed.stderr) == (
+        2,
+        True,
+    )
     nowhere = on_head(slurm, "submit", "-w", "c[1-3]", "--pair-jobs", "-o", str(tmp_path))
     assert (nowhere.returncode, "needs --network" in nowhere.stderr) == (2, True)
     words = ("--dry-run", "-w", "c[1-3]", "--pair-jobs", "--network", "net1", "-o", str(tmp_path))

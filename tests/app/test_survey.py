@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from benchmarks.synthetic_bundle import ODDITIES, answer, written
 
-from fabricgauge.app.survey import concluded, read_bundle, surveyed
+from fabricgauge.app.survey import conclude_survey, read_bundle, survey_nodes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import StoreError
@@ -30,7 +30,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Surveyed, dict[str, 
     path = tmp_path_factory.mktemp("many") / "bundle"
     planted = written(path)
     content = read_bundle(path)
-    return concluded(content.inventories, content.fabric), planted
+    return conclude_survey(content.inventories, content.fabric), planted
 
 
 def test_seven_odd_ones_among_two_thousand_are_named_and_nobody_else(
@@ -74,7 +74,7 @@ def test_a_hanging_node_delays_nobody_and_half_an_answer_is_used(tmp_path: Path)
     )
     arrived: dict[str, float] = {}
     begun = time.monotonic()
-    inventories, fabric = surveyed(
+    inventories, fabric = survey_nodes(
         HostAccess("test", hosts), (), timeout_s=2.0,
         keep=lambda node, raw, trouble: arrived.__setitem__(node, time.monotonic() - begun),
     )  # fmt: skip
@@ -88,10 +88,10 @@ def test_a_hanging_node_delays_nobody_and_half_an_answer_is_used(tmp_path: Path)
 
 def test_a_node_that_cannot_be_reached_is_so_with_the_programs_own_words(tmp_path: Path) -> None:
     host = Host("c9", ("sh", "-c", "echo 'ssh: No route to host' >&2; exit 255"))
-    (inventory,), fabric = surveyed(HostAccess("test", (host,)), ())
+    (inventory,), fabric = survey_nodes(HostAccess("test", (host,)), ())
     assert "No route to host" in fabric.unreached[0].reason
     assert isinstance(inventory.node, Skipped)
-    assert concluded((inventory,), fabric).classes == ()
+    assert conclude_survey((inventory,), fabric).classes == ()
 
 
 def test_an_interrupt_keeps_what_arrived_where_that_is_wanted(tmp_path: Path) -> None:
@@ -105,10 +105,10 @@ def test_an_interrupt_keeps_what_arrived_where_that_is_wanted(tmp_path: Path) ->
         signal.setitimer(signal.ITIMER_REAL, 0.3)
 
     with pytest.raises(KeyboardInterrupt):
-        surveyed(HostAccess("test", hosts), (), keep=interrupted)
+        survey_nodes(HostAccess("test", hosts), (), keep=interrupted)
     before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
-        inventories, fabric = surveyed(HostAccess("test", hosts), (), keep=kept, partial=True)
+        inventories, fabric = survey_nodes(HostAccess("test", hosts), (), keep=kept, partial=True)
     finally:
         signal.signal(signal.SIGALRM, before)
     assert [node.name for node in fabric.nodes] == ["c1"]
@@ -133,7 +133,7 @@ def test_the_guides_printouts_are_a_bundle(tmp_path: Path) -> None:
     assert inventories[0].adapters[0].lane_mode == "1x40"
     assert [one.rdma_ports[0].physical for one in inventories] == ["Offline", "Offline"]
     assert (fabric.nodes, fabric.unreached) == ((), ())
-    (like,) = concluded(inventories, fabric).classes
+    (like,) = conclude_survey(inventories, fabric).classes
     assert like.nodes == ("c1", "c2")
     assert [name for name, _ in like.namings[0].names] == ["enp182s0", "enp97s0"]
 
@@ -152,7 +152,7 @@ def test_a_shared_file_without_labels_is_refused_by_name(tmp_path: Path) -> None
 
 
 def test_an_empty_directory_is_no_bundle(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="holds no node"):
+    with pytest.raises(StoreError, match="holds no answers"):
         read_bundle(tmp_path)
 
 
@@ -166,7 +166,7 @@ def test_the_keys_of_one_nodes_printout_are_not_taken_for_nodes(
 ) -> None:
     text = (FIXTURES / f"{fixture}.out").read_text()
     (tmp_path / f"{name}.txt").write_text(text)
-    with pytest.raises(StoreError, match="not every line begins with its node's name"):
+    with pytest.raises(StoreError, match="not every line begins with a node's name"):
         read_bundle(tmp_path)
     labelled = "".join(f"c{node}: {line}\n" for node in (1, 2) for line in text.splitlines())
     (tmp_path / f"{name}.txt").write_text(labelled)

@@ -75,7 +75,7 @@ def test_an_mpi_that_is_not_there_is_said_before_anything_is_measured(
         (("--vary", "mpi=mpich"), "two levels"),
         (("a.log", "b.log", "--vary", "mpi=mpich,openmpi"), "leave A and B out"),
         (("a.log",), "needs A and B"),
-        (("--lab", "no-such", "--vary", "colour=red,blue"), "there is mpi, "),
+        (("--lab", "no-such", "--vary", "colour=red,blue"), "available: mpi, "),
     ],
 )
 def test_a_wrong_command_line_is_explained(words: tuple[str, ...], text: str) -> None:

@@ -39,7 +39,7 @@ def test_the_status_is_that_of_the_outcome(logs: tuple[str, str], tmp_path: Path
 def test_what_names_nothing_is_a_usage_error_that_says_where_was_looked(tmp_path: Path) -> None:
     done = fabricgauge("compare", PINGPONG, "no-such-thing", "-o", str(tmp_path))
     assert done.returncode == 2
-    for part in ("no-such-thing", "is no file", str(tmp_path), "reference"):
+    for part in ("no-such-thing", "no such file", str(tmp_path), "reference"):
         assert part in done.stderr
 
 

@@ -38,7 +38,7 @@ def test_what_a_configuration_file_says_wrongly_is_told_with_the_file(
     (("check", "-w", "^/none/nodes"), "cannot read the nodes in '/none/nodes': No such file"),
     (("check", "-w", "@none:group"), "no source of groups is named 'none'"),
     (("import", "guide-1gbe-osu-put-bw", "--hosts", "a=c;d"), "--hosts 'c;d' is no list of nodes"),
-    (("profile", "--", "/none/app"), "no program was found in `/none/app`"),
+    (("profile", "--", "/none/app"), "no program found in `/none/app`"),
 ])  # fmt: skip
 def test_a_wrong_word_of_the_command_line_is_told_as_it_was_written(
     words: tuple[str, ...], told: str

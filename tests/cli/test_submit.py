@@ -8,7 +8,7 @@ from tests.app.commands import fabricgauge
 from tests.report import sample
 
 from fabricgauge.app.batch.pair_queue import AllStuck
-from fabricgauge.app.batch.submit import collected
+from fabricgauge.app.batch.submit import wait_and_judge
 from fabricgauge.app.progress import SILENT
 from fabricgauge.cli.jobs import discarded_unless_submitted, show_run, show_when_complete
 from fabricgauge.cli.options import Printing
@@ -100,9 +100,9 @@ def test_a_run_that_another_program_has_collected_is_told_to_be_complete(
         RunDirectory(directory.path).finish()
         directory.write("verdicts.json", ())
 
-    monkeypatch.setattr("fabricgauge.app.batch.submit.gather", collect)
+    monkeypatch.setattr("fabricgauge.app.batch.submit.collect_results", collect)
     with pytest.raises(UsageError, match=f"report .*/{directory.identity}$"):
-        collected(directory, Settings({}, {}, {}, "", ()), SILENT)
+        wait_and_judge(directory, Settings({}, {}, {}, "", ()), SILENT)
 
 
 def test_who_waits_for_stuck_jobs_alone_is_told_how_to_go_on(

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from tests.compare.simulated import operand
 
-from fabricgauge.app.read_files import found_in
+from fabricgauge.app.read_files import read_file
 from fabricgauge.compare.comparing import compare
 from fabricgauge.model.comparison import Comparison
 from fabricgauge.model.estimate import Estimate
@@ -31,7 +31,7 @@ Change = Callable[[int, float], float]
 
 def curves(log: str) -> list[SuiteCurve]:
     each = sorted(FIXTURES.glob(log))
-    read = ([one for one in found_in(path) if isinstance(one, SuiteCurve)] for path in each)
+    read = ([one for one in read_file(path) if isinstance(one, SuiteCurve)] for path in each)
     return next(one for one in read if any(curve.points for curve in one))
 
 

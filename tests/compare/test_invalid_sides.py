@@ -7,7 +7,7 @@ import pytest
 from tests.compare.test_comparing import compared as held
 from tests.compare.test_comparing import means
 
-from fabricgauge.app.compare import compared, side, with_doubts
+from fabricgauge.app.compare import compare_operands, find_side, with_doubts
 from fabricgauge.app.import_logs import Source, import_logs
 from fabricgauge.app.progress import SILENT
 from fabricgauge.ceiling.stated import stated_network
@@ -41,14 +41,14 @@ def status(found: Comparison) -> int:
 def test_a_comparison_with_an_invalid_side_is_invalid(
     tmp_path: Path, a: str, b: str, blamed: str
 ) -> None:
-    found = compared(a, b, tmp_path, 0.05)
+    found = compare_operands(a, b, tmp_path, 0.05)
     assert (found.outcome, status(found)) == ("invalid", 3)
     assert blamed in headline(found)
 
 
 @pytest.mark.parametrize(("a", "b"), [(HEALTHY, HEALTHY), (SOUND, SOUND)])
 def test_a_sound_side_against_itself_is_no_regression(tmp_path: Path, a: str, b: str) -> None:
-    found = compared(a, b, tmp_path, 0.05)
+    found = compare_operands(a, b, tmp_path, 0.05)
     assert (found.outcome, status(found)) == ("no regression", 0)
     assert not any((*found.a.invalid, *found.b.invalid))
 
@@ -59,14 +59,14 @@ def test_a_table_that_is_not_compared_does_not_make_the_others_invalid(tmp_path:
     directory = RunDirectory.create(tmp_path)
     import_logs([Source("a.out", tables, stated_network("edr"))], directory, (), SILENT)
     run = str(directory.path)
-    assert compared(run, run, tmp_path, 0.05).outcome == "invalid"
-    found = compared(run, run, tmp_path, 0.05, "bandwidth")
+    assert compare_operands(run, run, tmp_path, 0.05).outcome == "invalid"
+    found = compare_operands(run, run, tmp_path, 0.05, "bandwidth")
     assert (found.outcome, found.a.invalid) == ("no regression", ())
 
 
 def test_a_run_that_decided_nothing_says_so() -> None:
     for run, word in ((UNPINNED, "its verdict is INCONCLUSIVE"), (HEALTHY, "")):
-        notes = with_doubts(side(run, RUNS)).notes
+        notes = with_doubts(find_side(run, RUNS)).notes
         assert any(one.startswith("its verdict is") for one in notes) == bool(word), notes
         assert word in " ".join(notes)
 
@@ -136,5 +136,5 @@ def test_the_other_columns_of_a_table_are_not_lacking() -> None:
 
 
 def test_several_curves_are_named_with_commas(tmp_path: Path) -> None:
-    found = compared(HEALTHY, HEALTHY, tmp_path, 0.05, "latency,bandwidth")
+    found = compare_operands(HEALTHY, HEALTHY, tmp_path, 0.05, "latency,bandwidth")
     assert {pair.a.pattern for pair in found.pairs} == {"latency", "bandwidth"}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from fabricgauge.compare import varying
 from fabricgauge.compare.varying import Column, from_figures, least_blocks
 from fabricgauge.model.varied import Factor
-from fabricgauge.plan.design import design
+from fabricgauge.plan.design import make_design
 
 COLUMNS = (Column("latency", "time", 8), Column("latency", "time", 1024))
 
@@ -29,7 +29,7 @@ def test_the_least_blocks_find_what_is_as_clear_as_can_be(
     if arms > 24:
         return
     blocks = least_blocks(swept)
-    made = design(swept, blocks, seed=1)
+    made = make_design(swept, blocks, seed=1)
     rng = np.random.default_rng(1)
     logs = 1e-6 * rng.standard_normal((arms, blocks, len(COLUMNS)))
     slowest = np.array([[arm[0] == swept[0].levels[-1]] for arm in made.arms])
@@ -43,7 +43,7 @@ def test_more_levels_need_more_blocks() -> None:
 
 
 def test_eight_blocks_cannot_tell_five_levels_apart() -> None:
-    made = design(factors(5), 8, seed=1)
+    made = make_design(factors(5), 8, seed=1)
     logs = np.zeros((5, 8, 2)) + np.arange(5)[:, None, None]
     logs += 1e-9 * np.random.default_rng(1).standard_normal(logs.shape)
     assert from_figures(made, COLUMNS, logs, tolerance=0.0).finding == "undecided"
@@ -68,12 +68,12 @@ def of_two(change: float, noise: float, blocks: int = 10) -> np.ndarray:
 def test_no_difference_is_said_of_what_surely_differs_by_little(
     change: float, noise: float, tolerance: float, finding: str
 ) -> None:
-    made = design(factors(2), 10, seed=1)
+    made = make_design(factors(2), 10, seed=1)
     assert from_figures(made, COLUMNS, of_two(change, noise), tolerance).finding == finding
 
 
 def test_a_size_that_one_arm_never_has_leaves_it_undecided() -> None:
-    made, logs = design(factors(2), 10, seed=1), of_two(0.0, 0.001)
+    made, logs = make_design(factors(2), 10, seed=1), of_two(0.0, 0.001)
     logs[1, :, 1] = np.nan
     assert from_figures(made, COLUMNS, logs, 0.0).finding == "undecided"
 
@@ -90,13 +90,13 @@ def test_arms_that_are_not_believed_decide_nothing_but_worse(
     change: float, finding: str, unbelieved: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(varying, "figures", lambda *_: (COLUMNS, of_two(change, 0.001)))
-    made = design(factors(2), 10, seed=1)
+    made = make_design(factors(2), 10, seed=1)
     assert varying.compare_arms(made, (), 0.0).finding == finding
     assert varying.compare_arms(made, (), 0.0, believed=False).finding == unbelieved
 
 
 @pytest.mark.parametrize("blocks", [1, 8])
 def test_nothing_measured_is_undecided(blocks: int) -> None:
-    made = design(factors(2), blocks, seed=1)
+    made = make_design(factors(2), blocks, seed=1)
     found = from_figures(made, (), np.zeros((2, blocks, 0)), tolerance=0.0)
     assert (found.finding, found.effects) == ("undecided", ())

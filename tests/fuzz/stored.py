@@ -13,7 +13,7 @@ from typing import Any
 from tests.fuzz.mutations import FIXTURES, NUMBERS, TEXTS, broken
 
 from fabricgauge.app.conclude import conclude
-from fabricgauge.app.configuring.making import begun
+from fabricgauge.app.configuring.making import steps_to_undo
 from fabricgauge.app.survey import read_bundle
 from fabricgauge.configure.files import NoFile, write_change
 from fabricgauge.judge.thresholds import DEFAULTS
@@ -177,7 +177,7 @@ def _bundle(folder: Path, _length: int) -> Iterator[str]:
 def _journal(folder: Path, _length: int) -> Iterator[str]:
     planned, entries = journal.read(folder)
     count = len(planned.configuration.steps)
-    if not all(1 <= number <= count for number in begun(entries)):
+    if not all(1 <= number <= count for number in steps_to_undo(entries)):
         yield "a step that there is not would be undone"
 
 

@@ -10,7 +10,7 @@ from random import Random
 import msgspec
 from tests.fuzz.mutations import FIXTURES, Lines, broken
 
-from fabricgauge.app.survey import concluded
+from fabricgauge.app.survey import conclude_survey
 from fabricgauge.discover.interface import build_surveyed_fabric
 from fabricgauge.discover.printouts.table import parse_named
 from fabricgauge.discover.survey.understand import ANSWER, build_inventory
@@ -54,7 +54,7 @@ def complaints(text: str) -> Iterator[str]:
     if _decode(msgspec.json.encode(found)) != found:
         yield "the inventory changes when it is written and read"
     nodes = (found, *sound())
-    surveyed = concluded(nodes, build_surveyed_fabric(nodes, (), virtual=False))
+    surveyed = conclude_survey(nodes, build_surveyed_fabric(nodes, (), virtual=False))
     page = formats_of(KIND)["terminal"](surveyed, Setting(verbose=True))
     if not page.replace("\n", "").isprintable():
         yield "the page holds a sign that a terminal obeys"

@@ -3,7 +3,7 @@
 import pytest
 from tests.lab.conftest import MakeLab, on
 
-from fabricgauge.app.survey import concluded, surveyed
+from fabricgauge.app.survey import conclude_survey, survey_nodes
 from fabricgauge.lab.host_access import access, declared_networks
 from fabricgauge.report.content.discovery import KIND
 from fabricgauge.report.formats import formats_of
@@ -20,7 +20,7 @@ def test_hostile_names_of_interfaces_are_data_everywhere(make_lab: MakeLab) -> N
     for name in NAMES:
         on(state, "c1", "ip", "link", "add", "name", name, "type", "bridge")
     kept: dict[str, str] = {}
-    found, fabric = surveyed(
+    found, fabric = survey_nodes(
         access(state), declared_networks(state),
         keep=lambda node, raw, trouble: kept.__setitem__(node, raw),
     )  # fmt: skip
@@ -30,7 +30,7 @@ def test_hostile_names_of_interfaces_are_data_everywhere(make_lab: MakeLab) -> N
     for name in NAMES:
         assert found[0].facts[f"net.ipv4.conf.{name}.rp_filter"].isdigit()
     assert [network.name for network in fabric.networks] == ["net1"]
-    both = concluded(found, fabric)
+    both = conclude_survey(found, fabric)
     text, html = (
         formats_of(KIND)[name](both, Setting(verbose=True)) for name in ("terminal", "html")
     )
@@ -41,7 +41,7 @@ def test_hostile_names_of_interfaces_are_data_everywhere(make_lab: MakeLab) -> N
 
 def test_a_whole_survey_of_a_node_in_a_lab_has_no_trouble(make_lab: MakeLab) -> None:
     state = make_lab()
-    found, fabric = surveyed(access(state), declared_networks(state))
+    found, fabric = survey_nodes(access(state), declared_networks(state))
     assert [one.troubles for one in found] == [(), ()]
-    (like,) = concluded(found, fabric).classes
+    (like,) = conclude_survey(found, fabric).classes
     assert (len(like.nodes), like.oddities, like.splits) == (2, (), ())

@@ -169,7 +169,9 @@ class Dragonfly(msgspec.Struct, frozen=True):
         """All pairs, sixteen at once: those that cross share the link of their groups."""
         rounds = []
         for number in range(31):
-            pairs = [(int(one), int(other)) for one, other in round_robin.pairs(number, 32)]
+            pairs = [
+                (int(one), int(other)) for one, other in round_robin.pairs_of_round(number, 32)
+            ]
             for turn in (pairs, [(target, origin) for origin, target in pairs]):
                 crossing = Counter((origin // 8, target // 8) for origin, target in turn)
                 rates = [

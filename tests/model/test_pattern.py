@@ -12,7 +12,7 @@ from fabricgauge.model.pattern import (
     THREADED_PATTERNS,
     variant,
 )
-from fabricgauge.plan.asked import EPOCHS, asked
+from fabricgauge.plan.asked import EPOCHS, parse_pattern
 
 
 def test_families_have_no_pattern_in_common() -> None:
@@ -37,6 +37,6 @@ def test_a_curve_is_asked_for_by_its_word() -> None:
         *set(PAIR_PATTERNS) - THREADED_PATTERNS,
     }
     for word in words:
-        one = asked(word)
+        one = parse_pattern(word)
         told = variant(one.pattern, one.epoch, one.threads)
         assert Curve(None, one.pattern, "c1", "c2", (), told).word == word

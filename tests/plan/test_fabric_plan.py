@@ -16,7 +16,7 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS, THREADED_PATTERNS
 from fabricgauge.model.plan import CLOSING, Plan, PlannedLaunch, Stopping, rounds
 from fabricgauge.model.together import Round
-from fabricgauge.plan.outlook import estimated_s, remaining, rounds_to_make
+from fabricgauge.plan.outlook import estimated_s, find_remaining, rounds_to_make
 from fabricgauge.plan.plan import plan
 from fabricgauge.plan.profiles import PROFILES
 from fabricgauge.store.run_files import launch_of
@@ -152,7 +152,7 @@ def test_the_full_profile_has_every_pattern_of_many_ranks() -> None:
         (4, {"sizes": (2**40,)}, "size"),
         (4, {"patterns": ("threads_latency",)}, "between two"),
         (2, {"patterns": ("threads_latency", "allreduce")}, "between two"),
-        (10240, {"budget": 5.0}, "too little"),
+        (10240, {"budget": 5.0}, "too short"),
     ],
 )
 def test_a_plan_is_refused_when_it_cannot_be_made(
@@ -164,7 +164,7 @@ def test_a_plan_is_refused_when_it_cannot_be_made(
 
 def left_of(launch: PlannedLaunch, done: list[tuple[int, Round]]) -> tuple[PlannedLaunch, ...]:
     made = [launch_of(number, (one,), launch, None) for number, one in done]
-    return remaining(Plan("quick", Stopping(0.01, 0.95), False, (launch,)), made)
+    return find_remaining(Plan("quick", Stopping(0.01, 0.95), False, (launch,)), made)
 
 
 def made_round(case: str, number: int) -> Round:

@@ -14,9 +14,9 @@ from fabricgauge.plan.plan import (
     SUITE_PARTNERS,
     JointRanks,
     Targets,
-    apart,
     host_reference,
     plan,
+    split_by_threads,
     tool_plan,
 )
 from fabricgauge.plan.profiles import DEFAULT_SIZES, PATTERNS, PROFILES
@@ -92,8 +92,8 @@ def test_threads_have_launches_of_their_own() -> None:
 
 
 def test_patterns_of_one_kind_share_a_launch() -> None:
-    assert apart(("latency", "get_bandwidth")) == (("latency", "get_bandwidth"),)
-    assert apart(("threads_latency:2",)) == (("threads_latency:2",),)
+    assert split_by_threads(("latency", "get_bandwidth")) == (("latency", "get_bandwidth"),)
+    assert split_by_threads(("threads_latency:2",)) == (("threads_latency:2",),)
 
 
 def test_a_pair_s_default_is_every_size_of_five_patterns() -> None:
@@ -133,7 +133,7 @@ def test_a_pair_gets_no_more_than_the_profile_s_time_and_a_time_too_short_is_ref
     targets = ((network("a"), UNKNOWN),)
     assert of_pair(targets, budget=7200.0) == of_pair(targets)
     assert of_pair(targets, budget=14.0) != of_pair(targets)
-    with pytest.raises(UsageError, match="too little"):
+    with pytest.raises(UsageError, match="too short"):
         of_pair(targets, budget=9.5)
 
 

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.plan.search import AT_ONCE, Group, broken_alone, culprits, without
+from fabricgauge.plan.search import (
+    MAX_PARALLEL_LAUNCHES,
+    Group,
+    exclude_culprits,
+    search_alone,
+    search_culprits,
+)
 
 #: Launches per culprit: two bisections, and those that tell a node from a pair.
 LAUNCHES_PER_LOG2 = 2
@@ -17,7 +23,7 @@ BESIDE = 7
 
 def searched(nodes: Group, planted: Collection[Group]) -> tuple[tuple[Group, ...], int]:
     """Who was found, and with how many launches."""
-    launches, search = 0, culprits(nodes)
+    launches, search = 0, search_culprits(nodes)
     answer: bool | None = None
     while True:
         try:
@@ -75,7 +81,7 @@ def test_a_pair_among_64_nodes_is_found_in_18_launches_at_most() -> None:
 
 def alone(nodes: Group, bad: Collection[str]) -> tuple[tuple[str, ...], int]:
     """Who breaks launches of their own, and how often groups were launched."""
-    times, search = 0, broken_alone(nodes)
+    times, search = 0, search_alone(nodes)
     groups = next(search)
     while True:
         assert sum(map(len, groups)) == len({node for group in groups for node in group})
@@ -91,9 +97,9 @@ def test_nodes_that_break_alone_are_found_together(count: int, data: st.DataObje
     nodes = names(count)
     bad = data.draw(st.lists(st.sampled_from(nodes), max_size=3, unique=True))
     found, times = alone(nodes, bad)
-    everywhere = len(bad) == min(count, ceil(count / ceil(count / AT_ONCE)))
+    everywhere = len(bad) == min(count, ceil(count / ceil(count / MAX_PARALLEL_LAUNCHES)))
     assert {*found} == {*bad} or (everywhere and not found)
-    assert times <= 1 + ceil(log2(count) / log2(AT_ONCE))
+    assert times <= 1 + ceil(log2(count) / log2(MAX_PARALLEL_LAUNCHES))
 
 
 def test_what_all_nodes_break_is_no_nodes_fault() -> None:
@@ -105,4 +111,4 @@ def test_nothing_is_found_where_nothing_breaks() -> None:
 
 
 def test_both_nodes_of_a_known_pair_are_tried_with_the_others() -> None:
-    assert tuple(without(("a", "b", "c"), [("a", "b")])) == (("b", "c"), ("a", "c"))
+    assert tuple(exclude_culprits(("a", "b", "c"), [("a", "b")])) == (("b", "c"), ("a", "c"))

@@ -4,7 +4,7 @@ import pytest
 from tests import rdma_nodes
 from tests.discover.test_ports import alike
 
-from fabricgauge.app.networks import targets
+from fabricgauge.app.networks import choose_targets
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import PlannedLaunch
@@ -74,17 +74,19 @@ def test_without_addresses_mpi_has_its_own_choice() -> None:
 
 
 def test_verbs_measure_ports_alone_each_rail_by_itself() -> None:
-    found = targets(ASKED, alike(rdma_nodes.HDR), PLACE)
+    found = choose_targets(ASKED, alike(rdma_nodes.HDR), PLACE)
     assert [one.name for one, _ in found if one] == ["infiniband"]
-    rails = targets(ASKED, alike(rdma_nodes.NDR), PLACE)
+    rails = choose_targets(ASKED, alike(rdma_nodes.NDR), PLACE)
     assert [one.name for one, _ in rails if one] == ["infiniband-rail1", "infiniband-rail2"]
-    over_ethernet = targets(ASKED, alike(rdma_nodes.ROCE), PLACE)
+    over_ethernet = choose_targets(ASKED, alike(rdma_nodes.ROCE), PLACE)
     assert [one.name for one, _ in over_ethernet if one] == ["roce"]
 
 
 def test_where_no_ports_join_the_nodes_verbs_are_refused() -> None:
     for cards in (rdma_nodes.SLINGSHOT, rdma_nodes.EFA):
         with pytest.raises(UsageError, match="needs RDMA ports.*measure over MPI"):
-            targets(ASKED, alike(cards), PLACE)
+            choose_targets(ASKED, alike(cards), PLACE)
     with pytest.raises(UsageError, match="no network of RDMA ports 'x' joins"):
-        targets(MeasurementRequest(transport="verbs", network=("x",)), alike(rdma_nodes.HDR), PLACE)
+        choose_targets(
+            MeasurementRequest(transport="verbs", network=("x",)), alike(rdma_nodes.HDR), PLACE
+        )

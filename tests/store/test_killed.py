@@ -21,7 +21,7 @@ from fabricgauge.app.progress import SILENT
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.run import Run
-from fabricgauge.plan.outlook import remaining
+from fabricgauge.plan.outlook import find_remaining
 from fabricgauge.store.holding import run_lock
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import (
@@ -105,7 +105,7 @@ def made(root: Path, whole: Run, record: Callable[[str], None]) -> None:
 
 def _rest(directory: RunDirectory, whole: Run, record: Callable[[str], None]) -> None:
     stored = load(directory)
-    left = {launch.number for launch in remaining(stored.plan, stored.launches)}
+    left = {launch.number for launch in find_remaining(stored.plan, stored.launches)}
     for launch in whole.launches:
         if launch.number not in left:
             continue
@@ -142,7 +142,7 @@ def test_a_run_that_is_killed_at_any_write_keeps_what_was_complete_and_is_finish
                 _rest(RunDirectory(path), whole, lambda _: None)
         again = load(find(root, path.name.removesuffix(".partial")))
         assert again.complete
-        assert not remaining(again.plan, again.launches)
+        assert not find_remaining(again.plan, again.launches)
     assert seen > 3 * short
 
 

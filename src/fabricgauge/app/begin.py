@@ -9,12 +9,18 @@ import msgspec
 
 from fabricgauge.app.connectivity import try_connections
 from fabricgauge.app.groups import Culprits, joint_ranks
-from fabricgauge.app.networks import absent, lone, partial, targets, unjoined
+from fabricgauge.app.networks import (
+    choose_targets,
+    find_absent_nodes,
+    find_lone_interfaces,
+    find_partial_networks,
+    find_unjoined_networks,
+)
 from fabricgauge.app.notes import note_preflight
 from fabricgauge.app.programs import Suite, engine_for, suite_for
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
-from fabricgauge.app.target import Target, about, discovered, located
+from fabricgauge.app.target import Target, describe_run, discover_nodes, locate_target
 from fabricgauge.discover.port_ends import list_port_endpoints
 from fabricgauge.doctor.reachability import ConnectionFault, find_connection_faults
 from fabricgauge.engines.simgrid import simulated_engine
@@ -39,7 +45,7 @@ FIRST_DISCOVERY = "discover"
 
 
 @contextmanager
-def opened(
+def open_run(
     stated: MeasurementRequest,
     settings: Settings,
     from_files: Collection[str],
@@ -58,8 +64,8 @@ def opened(
         CannotRun: no network joins the nodes, or a stored run's nodes have changed.
         StoreError: there is no run of that name, or no place for one.
     """
-    old, stored = stored_run(root, stated, from_files) if stated.resume else (None, None)
-    with located(stated, settings, from_files, stored, progress) as target:
+    old, stored = find_stored_run(root, stated, from_files) if stated.resume else (None, None)
+    with locate_target(stated, settings, from_files, stored, progress) as target:
         directory = old or RunDirectory.create(root)
         with run_lock(directory):
             try:
@@ -107,9 +113,9 @@ def begin(
         UsageError: the request cannot be measured there.
     """
     request = target.request
-    fabric_found = discovered(target, directory, FIRST_DISCOVERY)
+    fabric_found = discover_nodes(target, directory, FIRST_DISCOVERY)
     ranks = _read_ranks(target.ranks, fabric_found)
-    chosen = targets(request, fabric_found, ranks, partly=True)
+    chosen = choose_targets(request, fabric_found, ranks, partly=True)
     networks = [
         network
         for network, _ in chosen
@@ -129,19 +135,20 @@ def begin(
         if network is not None:
             unreachable = culprits.setdefault(network.name, [])
             unreachable += [
-                ConnectionFault("node", (node,), "is not in it") for node in absent(network, ranks)
+                ConnectionFault("node", (node,), "is not in it")
+                for node in find_absent_nodes(network, ranks)
             ]
     fabric = msgspec.structs.replace(
         fabric_found,
-        unjoined=unjoined(request, target.declared, fabric_found, ranks),
-        partial=partial(request, target.declared, fabric_found, ranks),
-        lone=lone(request, fabric_found, ranks),
+        unjoined=find_unjoined_networks(request, target.declared, fabric_found, ranks),
+        partial=find_partial_networks(request, target.declared, fabric_found, ranks),
+        lone=find_lone_interfaces(request, fabric_found, ranks),
         topology=target.topology,
         networks=networks_for_tool(fabric_found, target.suite.tool)
         if target.suite
         else fabric_found.networks,
     )
-    about_run, planned = about(target), _planned(target, ranks, chosen, culprits, profile)
+    about_run, planned = describe_run(target), _planned(target, ranks, chosen, culprits, profile)
     write_beginning(directory, about_run, fabric, planned)
     run = Run(
         directory.identity, about_run.started_utc, about_run.command, about_run.environment, fabric,
@@ -170,7 +177,7 @@ def _planned(
         return plan_groups(request, ranks, groups, virtual=virtual, profile=profile)
     of_pairs = target.suite.tool.of_pairs
     usable_groups = [
-        group for group in groups if group.ranks == ranks or (of_pairs and not group.beside)
+        group for group in groups if group.ranks == ranks or (of_pairs and not group.separate)
     ]
     return tool_plan(request, usable_groups, _starts(target.suite, target.progress), of_pairs)
 
@@ -233,7 +240,7 @@ def _as_rdma(fabric: Fabric, tool: Tool, network: Network) -> Network:
     return msgspec.structs.replace(network, technology=technology, rate_origin=origin)
 
 
-def stored_run(
+def find_stored_run(
     root: Path, stated: MeasurementRequest, from_files: Collection[str] = ()
 ) -> tuple[RunDirectory, MeasurementRequest]:
     """Find the run to resume; return its directory and its stored request.
@@ -253,8 +260,8 @@ def stored_run(
     stored = stored_request(directory)
     if words := unsaid_place(stated, stored, from_files):
         raise UsageError(
-            "--resume takes nodes and programs from the command line and configuration alone:"
-            f" repeat them. {directory.path} was begun with {shlex.join(words)}"
+            "--resume takes nodes and programs only from the command line and configuration:"
+            f" repeat them. {directory.path} began with {shlex.join(words)}"
         )
     return directory, stored
 
@@ -275,8 +282,8 @@ def take_up(target: Target, directory: RunDirectory) -> RunContext:
     if not directory.foreign:
         end_marked(directory.identity)  # processes of a killed check
     attempt = 1 + sum(1 for folder in (directory.path / "raw").glob("discover*"))
-    now = discovered(target, directory, f"discover-{attempt}")
-    changes = differences(run.plan, run.fabric, now)
+    now = discover_nodes(target, directory, f"discover-{attempt}")
+    changes = find_changes(run.plan, run.fabric, now)
     if changes:
         raise CannotRun(
             f"{directory.identity} cannot be resumed: {'; '.join(changes)}. Undo the change, or"
@@ -285,7 +292,7 @@ def take_up(target: Target, directory: RunDirectory) -> RunContext:
     return RunContext(target, directory, run, attempt)
 
 
-def differences(plan: Plan, then: Fabric, now: Fabric) -> tuple[str, ...]:
+def find_changes(plan: Plan, then: Fabric, now: Fabric) -> tuple[str, ...]:
     """Return a sentence for each planned node or network that is gone or has changed."""
     nodes = dict.fromkeys(node for launch in plan.launches for node in launch.nodes)
     reasons = {node.name: node.reason for node in now.unreached}

@@ -1,6 +1,6 @@
-"""What lies beside logs and is evidence of them: dumps of NCCL, and printouts on a node's GPUs.
+"""Read the evidence beside logs: dumps of NCCL, and printouts on a node's GPUs.
 
-Both are told by their content.
+Their content shows which they are.
 """
 
 import re
@@ -22,43 +22,47 @@ from fabricgauge.parse.suites import Found
 _LARGEST_PRINTOUT_BYTES = 1 << 20
 _HEAD_BYTES = 512
 
-#: How nvidia-smi's printouts of topo -m, nvlink -s and --query-gpu=index,… begin, and rocm-smi's.
-_BEGINS = re.compile(
+#: First words of nvidia-smi's printouts of topo -m, nvlink -s, --query-gpu=index,…; of rocm-smi's.
+_PRINTOUT_HEAD = re.compile(
     r"\s*(?:\x1b\[4m)?\s*(?:GPU0\s|GPU 0: .{1,80}\(UUID|index, |(?P<rocm>=+ ROCm System Manage))"
 )
 
-#: What a file with figures has in it; such a file is no printout.
+#: Words of a file with figures; such a file is no printout.
 _FIGURES = re.compile(r"nvbandwidth Version|RocmBandwidthTest Version")
 
 
-class Beside(msgspec.Struct):
-    """What lies beside the logs of one folder; printouts, with their names, are of one node."""
+class Companions(msgspec.Struct):
+    """Hold the evidence beside the logs of one folder; the named printouts are of one node."""
 
     dumps: list[NcclDump] = []
     printouts: list[tuple[str, Parts]] = []
 
-    def joined(self, found: Iterable[Found]) -> Iterator[Found]:
-        """The same: dumps stand at tables of collectives, what joins GPUs at matrices of them."""
+    def join_evidence(self, contents: Iterable[Found]) -> Iterator[Found]:
+        """Add dumps to tables of collectives, and the GPUs' links to matrices of GPU pairs."""
         replace, topology = msgspec.structs.replace, self._topology()
-        for one in found:
-            if isinstance(one, SuiteCurve) and one.suite in SUITES and self.dumps:
-                told = replace(one.evidence.nccl or NcclEvidence(), dumps=tuple(self.dumps))
-                one = replace(one, evidence=replace(one.evidence, nccl=told))
-            if isinstance(one, SuiteCurve) and one.evidence.gpu_pairs and topology:
-                pairs = replace(one.evidence.gpu_pairs, topology=topology)
-                one = replace(one, evidence=replace(one.evidence, gpu_pairs=pairs))
-            yield one
+        for content in contents:
+            if isinstance(content, SuiteCurve) and content.suite in SUITES and self.dumps:
+                nccl_evidence = replace(
+                    content.evidence.nccl or NcclEvidence(), dumps=tuple(self.dumps)
+                )
+                content = replace(content, evidence=replace(content.evidence, nccl=nccl_evidence))
+            if isinstance(content, SuiteCurve) and content.evidence.gpu_pairs and topology:
+                pairs = replace(content.evidence.gpu_pairs, topology=topology)
+                content = replace(content, evidence=replace(content.evidence, gpu_pairs=pairs))
+            yield content
 
     def _topology(self) -> GpuTopology | None:
         if not self.printouts:
             return None
-        said = [(name, gpu) for name, parts in self.printouts for gpu in parts.gpus]
+        gpus_by_file = [(name, gpu) for name, parts in self.printouts for gpu in parts.gpus]
         links = next((parts.gpu_links for _, parts in self.printouts if parts.gpu_links), ())
-        return GpuTopology(", ".join(name for name, _ in self.printouts), merge_gpus(said), links)
+        return GpuTopology(
+            ", ".join(name for name, _ in self.printouts), merge_gpus(gpus_by_file), links
+        )
 
 
 def read_dump(path: Path, name: str, within: Path | None = None) -> NcclDump | UnparsedLine | None:
-    """What a dump of NCCL holds, or why nothing could be made of it; None of any other file."""
+    """Return an NCCL dump, or why it is unreadable; None for any other file."""
     try:
         with opened(path, within) as file:
             head = file.read(_HEAD_BYTES)
@@ -72,11 +76,11 @@ def read_dump(path: Path, name: str, within: Path | None = None) -> NcclDump | U
 
 
 def read_printout(path: Path, within: Path | None = None) -> Parts | None:
-    """What a printout of nvidia-smi or rocm-smi says of GPUs; None of any other file."""
+    """Return the GPUs of a printout of nvidia-smi or rocm-smi; None for any other file."""
     try:
         with opened(path, within) as file:
             head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
-            begins = _BEGINS.match(head)
+            begins = _PRINTOUT_HEAD.match(head)
             if not begins:
                 return None
             text = head + file.read(_LARGEST_PRINTOUT_BYTES).decode("utf-8", "replace")

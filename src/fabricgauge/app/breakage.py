@@ -6,10 +6,10 @@ from time import monotonic
 import msgspec
 
 from fabricgauge.app.connectivity import try_connections
-from fabricgauge.app.doctor import diagnosis, wrong_names
+from fabricgauge.app.doctor import find_wrong_names, run_checks
 from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.run_context import RunContext
-from fabricgauge.app.survey import surveyed
+from fabricgauge.app.survey import survey_nodes
 from fabricgauge.doctor.reachability import ConnectionFault, find_connection_faults
 from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.fabric import Fabric
@@ -18,7 +18,7 @@ from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.preflight import Preflight
 from fabricgauge.model.run import Ended
 from fabricgauge.plan.outlook import estimated_s
-from fabricgauge.plan.search import Group, broken_alone, culprits
+from fabricgauge.plan.search import Group, search_alone, search_culprits
 from fabricgauge.run.launch import engine_gave_up
 from fabricgauge.run.launcher_words import find_lost_rank
 from fabricgauge.words.sentences import between, listed
@@ -52,13 +52,13 @@ Breaks = Callable[[Sequence[Group]], Sequence[str]]
 
 
 class CulpritFindings(msgspec.Struct, frozen=True):
-    """Name the culprits of a broken launch: ``findings`` for a reader, ``dead`` for the next plan.
+    """Name who broke a launch: ``findings`` for a reader, ``culprits`` for the next plan.
 
     ``repeats`` is false if a short launch of the same nodes did not break.
     """
 
     findings: tuple[Finding, ...] = ()
-    dead: tuple[ConnectionFault, ...] = ()
+    culprits: tuple[ConnectionFault, ...] = ()
     repeats: bool = True
 
 
@@ -207,12 +207,12 @@ def _culprit_from_settings(context: RunContext, failed: FailedLaunch) -> Culprit
     """
     launch, target = failed.launch, context.target
     context.progress.stage("asking the nodes for their settings")
-    inventories, fabric = surveyed(target.access, target.declared)
-    all_findings = diagnosis(Preflight(fabric, inventories)).findings
+    inventories, fabric = survey_nodes(target.access, target.declared)
+    all_findings = run_checks(Preflight(fabric, inventories)).findings
     findings = [finding for finding in all_findings if finding.network == launch.network]
     if not (failed.began or failed.exit_code in _NOT_BY_NETWORK or any(map(_fails, findings))):
         context.progress.stage("asking the nodes for each other's names")
-        findings += wrong_names(target.access, target.declared)
+        findings += find_wrong_names(target.access, target.declared)
     failing = [
         msgspec.structs.replace(finding, check=CHECK, network=launch.network or "")
         for finding in findings
@@ -243,7 +243,7 @@ def _culprit_from_search(
         return alone
     if len(nodes) < 3 or failed.exit_code in _NOT_BY_NETWORK:
         return CulpritFindings()
-    search, answer = culprits(nodes), False
+    search, answer = search_culprits(nodes), False
     lines: list[str] = []
     smallest = nodes
     try:
@@ -271,7 +271,7 @@ def _culprit_from_search(
 
 def _culprits_alone(launch: PlannedLaunch, nodes: Group, breaks: Breaks) -> CulpritFindings | None:
     """Return nodes that break a launch of their own, while other nodes' own launches go well."""
-    search = broken_alone(nodes)
+    search = search_alone(nodes)
     lines: list[str] = []
     words: dict[Group, str] = {}
     try:

@@ -1,4 +1,4 @@
-"""From two names on the command line to a comparison: runs, logs of other suites, references."""
+"""Resolve two names on the command line to a comparison: runs, logs of other suites, references."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from fabricgauge.app.conclude import conclude
-from fabricgauge.app.import_logs import kept
+from fabricgauge.app.import_logs import limit_contents
 from fabricgauge.app.progress import SILENT
-from fabricgauge.app.read_files import found_in
+from fabricgauge.app.read_files import read_file
 from fabricgauge.compare.comparing import compare
 from fabricgauge.files.reading import shown
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
@@ -24,192 +24,210 @@ from fabricgauge.stats.curves import suite_curves
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import load
 
-#: In front of a reference's name where a file or a run has the same.
+#: Prefix of a reference's name if a file or a run has the same name.
 REFERENCE = "ref:"
 
-SHOWN_CHARACTERS = 80
+MAX_SHOWN_CHARACTERS = 80
 
-#: Outcomes of a run that leave nothing to say beside a comparison.
+#: Outcomes of a run that need no note beside a comparison.
 _CALM = (Outcome.PASS, Outcome.SKIPPED)
 
 
 class Side(NamedTuple):
-    """An operand with its curves; ``judged`` is what the rules say of a run, None for a file."""
+    """Hold an operand with its curves; ``judged`` is the judged run, None for a file."""
 
     operand: Operand
     curves: tuple[SuiteCurve, ...]
     judged: Judged | None = None
 
 
-def compared(
+def compare_operands(
     a: str, b: str, root: Path, tolerance: float, only: str = "", thresholds: Thresholds = DEFAULTS
 ) -> Comparison:
-    """B held against A; ``only`` are patterns or benchmarks, with commas, to narrow both to.
+    """Compare B with A; ``only`` narrows both to patterns or benchmarks, separated by commas.
 
     Raises:
-        UsageError: an operand names nothing, or no curve is of ``only``.
+        UsageError: an operand names nothing, or no curve matches ``only``.
         CannotRun: a file has more tables than are read.
         StoreError: a run cannot be read.
     """
-    sides = [side(asked, root, thresholds) for asked in (a, b)]
+    sides = [find_side(name, root, thresholds) for name in (a, b)]
     if only:
-        _require([curve for one in sides for curve in one.curves], only)
-        sides = [one._replace(curves=_of(one.curves, only)) for one in sides]
-    (one, of_one), (other, of_other) = ((with_doubts(each), each.curves) for each in sides)
-    return compare(one, of_one, other, of_other, tolerance)
+        _require_curves([curve for operand_side in sides for curve in operand_side.curves], only)
+        sides = [
+            operand_side._replace(curves=_matching(operand_side.curves, only))
+            for operand_side in sides
+        ]
+    (operand_a, curves_a), (operand_b, curves_b) = (
+        (with_doubts(operand_side), operand_side.curves) for operand_side in sides
+    )
+    return compare(operand_a, curves_a, operand_b, curves_b, tolerance)
 
 
-def side(asked: str, root: Path, thresholds: Thresholds = DEFAULTS) -> Side:
-    """What an operand names: a file, a run, or a published result, looked for in this order.
+def find_side(name: str, root: Path, thresholds: Thresholds = DEFAULTS) -> Side:
+    """Find a file, a run, or a published result of that name, in this order.
 
     A directory is a run, or holds runs: then the last run is taken.
 
     Raises:
-        UsageError: nothing has that name; the message says what was looked for.
+        UsageError: nothing has that name; the message lists what was looked for.
         StoreError: the run cannot be read.
     """
-    if asked.startswith(REFERENCE):
-        return _reference(asked, asked.removeprefix(REFERENCE))
-    path = Path(asked)
+    if name.startswith(REFERENCE):
+        return _reference(name, name.removeprefix(REFERENCE))
+    path = Path(name)
     if path.is_dir():
         is_run = (path / "run.json").exists()
-        return _run(asked, find(root, asked) if is_run else find(path, "latest"), thresholds)
+        return _run(name, find(root, name) if is_run else find(path, "latest"), thresholds)
     if path.exists():
-        return _file(asked, path)
+        return _file(name, path)
     try:
-        directory = find(root, asked)
+        directory = find(root, name)
     except StoreError as no_run:
         try:
-            return _reference(asked, asked)
+            return _reference(name, name)
         except UsageError as none:
-            raise UsageError(f"{asked!r} is no file; {no_run}; and {none}") from none
-    return _run(asked, directory, thresholds)
+            raise UsageError(f"{name!r}: no such file; {no_run}; {none}") from none
+    return _run(name, directory, thresholds)
 
 
-def _run(asked: str, directory: RunDirectory, thresholds: Thresholds) -> Side:
+def _run(name: str, directory: RunDirectory, thresholds: Thresholds) -> Side:
     run = load(directory)
     judged = conclude(run, thresholds)
-    library = next((one.header.mpi_library for one in run.launches if one.header), "")
+    library = next((launch.header.mpi_library for launch in run.launches if launch.header), "")
     facts = {
         "started": run.started_utc,
         "verdict": judged.overall.value,
         "networks": ", ".join(network.name for network in run.fabric.networks),
         "launches": str(len(run.launches)),
-        "MPI": " ".join(library.split()),  # some write a table
+        "MPI": " ".join(library.split()),  # some MPIs print a table
         "directory": str(directory.path),
     }
     return Side(
-        _operand(asked, "run", run.identity, facts, cautions(run)), suite_curves(run), judged
+        _operand_with(name, "run", run.identity, facts, find_cautions(run)),
+        suite_curves(run),
+        judged,
     )
 
 
-def with_doubts(side: Side) -> Operand:
-    """The operand with what its verdicts say against the curves that are compared.
+def with_doubts(find_side: Side) -> Operand:
+    """Return the operand with the verdicts against the curves that are compared.
 
-    Others' logs are judged table by table: a table that is not compared says nothing.
+    Others' logs are judged table by table: a table that is not compared does not count.
     """
-    operand, judged = side.operand, side.judged
+    operand, judged = find_side.operand, find_side.judged
     if judged is None:
         return operand
-    places = {(one.source, one.first_line) for one in side.curves}
-    against = invalid(judged.verdicts)
+    places = {(curve.source, curve.first_line) for curve in find_side.curves}
+    against = invalid_notes(judged.verdicts)
     if judged.tables:
         against = tuple(
-            f"INVALID ({one.rule}, {one.where}): {one.summary}"
-            for one in judged.tables
-            if one.outcome is Outcome.INVALID and (one.source, one.line) in places
+            f"INVALID ({table.rule}, {table.where}): {table.summary}"
+            for table in judged.tables
+            if table.outcome is Outcome.INVALID and (table.source, table.line) in places
         )
     notes = operand.notes
     if judged.overall not in (*_CALM, Outcome.INVALID):
-        first = next((one for one in judged.verdicts if one.outcome is judged.overall), None)
+        first = next(
+            (verdict for verdict in judged.verdicts if verdict.outcome is judged.overall), None
+        )
         why = f" ({first.rule}, {first.subject}): {first.summary}" if first else ""
         notes = (f"its verdict is {judged.overall.value}{why}", *notes)
     return msgspec.structs.replace(operand, notes=notes, invalid=against)
 
 
-def cautions(run: Run) -> tuple[str, ...]:
-    """What makes a run's figures less than they seem."""
-    broken = "" if run.complete else "the run was broken off: what it lacks is not compared"
+def find_cautions(run: Run) -> tuple[str, ...]:
+    """Return what makes a run's figures less reliable than they seem."""
+    broken = "" if run.complete else "the run broke off: its missing figures are not compared"
     virtual = "measured in a lab: the figures describe this machine" if run.fabric.virtual else ""
     emulated = "measured on emulated processors: times mean nothing" if run.fabric.emulated else ""
     return tuple(filter(None, (broken, virtual, emulated)))
 
 
-def invalid(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
-    """Figures that describe another path are not worth comparing, and this says so."""
+def invalid_notes(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    """Return a note for each INVALID verdict: figures of another path are not comparable."""
     return tuple(
-        f"INVALID ({one.rule}, {one.subject}): {one.summary}"
-        for one in verdicts
-        if one.outcome is Outcome.INVALID
+        f"INVALID ({verdict.rule}, {verdict.subject}): {verdict.summary}"
+        for verdict in verdicts
+        if verdict.outcome is Outcome.INVALID
     )
 
 
-def _file(asked: str, path: Path) -> Side:
+def _file(stated_name: str, path: Path) -> Side:
     name = shown(str(path))
-    found = list(kept(found_in(path), name, SILENT))
-    curves = tuple(one for one in found if isinstance(one, SuiteCurve))
-    unparsed = [one for one in found if isinstance(one, UnparsedLine)]
-    if any(one.reason.startswith(LIMITED) for one in unparsed):
+    contents = list(limit_contents(read_file(path), name, SILENT))
+    curves = tuple(content for content in contents if isinstance(content, SuiteCurve))
+    unparsed = [content for content in contents if isinstance(content, UnparsedLine)]
+    if any(line.reason.startswith(LIMITED) for line in unparsed):
         raise CannotRun(f"{name} has more tables than are compared at once; split it")
     facts = {
-        "suite": _listed(f"{one.suite} {one.version}".strip() for one in curves),
-        "benchmarks": _listed(one.benchmark for one in curves),
-        "units": _listed(one.unit_rule for one in curves),
+        "suite": _listed(f"{curve.suite} {curve.version}".strip() for curve in curves),
+        "benchmarks": _listed(curve.benchmark for curve in curves),
+        "units": _listed(curve.unit_rule for curve in curves),
     }
-    return Side(_operand(shown(asked), "file", name, facts, _unparsed(unparsed)), curves)
+    return Side(
+        _operand_with(shown(stated_name), "file", name, facts, _unparsed_note(unparsed)), curves
+    )
 
 
-def _unparsed(unparsed: Sequence[UnparsedLine]) -> tuple[str, ...]:
-    """How many lines were not understood, and the first of them."""
+def _unparsed_note(unparsed: Sequence[UnparsedLine]) -> tuple[str, ...]:
+    """Return the number of unparsed lines, with the first of them."""
     if not unparsed:
         return ()
-    first, lines = unparsed[0], sum(one.count for one in unparsed)
-    text = f": {first.text[:SHOWN_CHARACTERS]!r}" if first.text else ""
-    many = "1 line was" if lines == 1 else f"{lines} lines were"
-    return (f"{many} not understood, the first is {first.line} ({first.reason}){text}",)
+    first, lines = unparsed[0], sum(line.count for line in unparsed)
+    text = f": {first.text[:MAX_SHOWN_CHARACTERS]!r}" if first.text else ""
+    count = "1 line was" if lines == 1 else f"{lines} lines were"
+    return (f"{count} not understood, the first is {first.line} ({first.reason}){text}",)
 
 
-def _reference(asked: str, name: str) -> Side:
-    found = reference(name)
-    facts = {"title": found.title, "published in": found.provenance, "network": found.network}
-    notes = (found.caveat, found.audit)
+def _reference(stated_name: str, name: str) -> Side:
+    published = reference(name)
+    facts = {
+        "title": published.title,
+        "published in": published.provenance,
+        "network": published.network,
+    }
+    notes = (published.caveat, published.audit)
     curves = tuple(
-        one if one.source else msgspec.structs.replace(one, source=name) for one in found.curves
+        curve if curve.source else msgspec.structs.replace(curve, source=name)
+        for curve in published.curves
     )
-    operand = _operand(asked, "reference", name, facts, notes)
-    expected = found.expected
+    operand = _operand_with(stated_name, "reference", name, facts, notes)
+    expected = published.expected
     if expected and expected.outcome is Outcome.INVALID:
-        operand = msgspec.structs.replace(operand, invalid=(found.audit,))
+        operand = msgspec.structs.replace(operand, invalid=(published.audit,))
     return Side(operand, curves)
 
 
-def _operand(
-    asked: str,
+def _operand_with(
+    stated_name: str,
     kind: Literal["run", "file", "reference"],
     name: str,
     facts: dict[str, str],
     notes: Sequence[str],
 ) -> Operand:
-    """With those facts and notes that say something."""
-    told = {key: value for key, value in facts.items() if value}
-    return Operand(asked, kind, name, told, tuple(filter(None, notes)))
+    """Return an operand without empty facts and notes."""
+    known_facts = {key: value for key, value in facts.items() if value}
+    return Operand(stated_name, kind, name, known_facts, tuple(filter(None, notes)))
 
 
 def _listed(words: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(words))
 
 
-def _require(curves: Sequence[SuiteCurve], only: str) -> None:
-    if not _of(curves, only):
-        known = dict.fromkeys(one.pattern or one.benchmark for one in curves)
-        listed = ", ".join(known) or "nothing"
-        raise UsageError(f"neither side has a curve of {only!r}; there is {listed}")
+def _require_curves(curves: Sequence[SuiteCurve], only: str) -> None:
+    if not _matching(curves, only):
+        patterns = dict.fromkeys(curve.pattern or curve.benchmark for curve in curves)
+        listed = ", ".join(patterns) or "nothing"
+        raise UsageError(f"neither side has a curve of {only!r}; available: {listed}")
 
 
-def _of(curves: Sequence[SuiteCurve], only: str) -> tuple[SuiteCurve, ...]:
-    wanted = {one.strip().casefold() for one in only.split(",")} - {""}
+def _matching(curves: Sequence[SuiteCurve], only: str) -> tuple[SuiteCurve, ...]:
+    wanted_patterns = {pattern.strip().casefold() for pattern in only.split(",")} - {""}
     return tuple(
-        one
-        for one in curves
-        if not wanted.isdisjoint(((one.pattern or "").casefold(), one.benchmark.casefold()))
+        curve
+        for curve in curves
+        if not wanted_patterns.isdisjoint(
+            ((curve.pattern or "").casefold(), curve.benchmark.casefold())
+        )
     )

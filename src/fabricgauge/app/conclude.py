@@ -43,33 +43,37 @@ def write_reports(directory: RunDirectory, judged: Judged, progress: Progress) -
         progress.trouble(str(error))
 
 
-def conclude(
-    run: Run,
-    thresholds: Thresholds,
-    against: tuple[SuiteCurve, ...] = (),
-    fabric: FabricResult | None = None,
-) -> Judged:
-    """Judge a run by the rules of this version; ``against`` are curves to show beside it.
+def make_context(run: Run, thresholds: Thresholds, fabric: FabricResult | None = None) -> Context:
+    """Compute ceilings, evidence and the analysis of all pairs from a run's records.
 
-    ``fabric`` is the analysis of all pairs, if it exists already.
+    ``fabric`` is that analysis, if it exists already.
     """
     limits = ceilings(run.fabric.networks, run.launches)
     fabric = localise(run.launches, run.fabric.topology) if fabric is None else fabric
-    run_evidence = evidence(run)
-    judgement_now = judgement(Context(run, limits, thresholds, fabric, run_evidence))
+    return Context(run, limits, thresholds, fabric, evidence(run))
+
+
+def conclude(run: Run, thresholds: Thresholds, against: tuple[SuiteCurve, ...] = ()) -> Judged:
+    """Judge a stored run by the rules of this version; see ``judge_context``."""
+    return judge_context(make_context(run, thresholds), against)
+
+
+def judge_context(context: Context, against: tuple[SuiteCurve, ...] = ()) -> Judged:
+    """Judge a run by the rules of this version; ``against`` are curves to show beside it."""
+    run, judgement_now = context.run, judgement(context)
     return Judged(
         run=run,
-        ceilings=limits,
+        ceilings=context.ceilings,
         curves=curves(run),
         verdicts=judgement_now.verdicts,
         overall=judgement_now.overall,
         judged_utc=now_utc(),
         rules_version=RULES_VERSION,
         against=against,
-        fabric=fabric,
-        evidence=run_evidence,
-        ledgers=ledgers(run, limits),
-        sustained_bytes=thresholds.value("fraction.from"),
+        fabric=context.fabric,
+        evidence=context.evidence,
+        ledgers=ledgers(run, context.ceilings),
+        sustained_bytes=context.thresholds.value("fraction.from"),
         tables=judgement_now.tables,
         follows=judgement_now.follows,
     )

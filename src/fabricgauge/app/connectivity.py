@@ -65,7 +65,7 @@ def connectivity(
 def try_connections(
     target: Target, networks: Sequence[Network], directory: RunDirectory
 ) -> tuple[Connectivity, ...]:
-    """Find who can connect to whom over ``networks``; keep each answer. Empty if nobody can try."""
+    """Find which nodes can connect over ``networks``; keep each answer. Empty if none can try."""
     if target.simulation or len(target.access.hosts) < 2 or not networks:
         return ()
     target.progress.stage("every node connects to every other node")

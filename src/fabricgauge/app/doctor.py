@@ -1,4 +1,4 @@
-"""The preflight: ask the nodes, let them try each other, and let the checks look."""
+"""The preflight: ask the nodes, let them try each other, run the checks."""
 
 import platform
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.app.connectivity import connectivity
-from fabricgauge.app.survey import read_bundle, surveyed
+from fabricgauge.app.survey import read_bundle, survey_nodes
 from fabricgauge.discover.likeness.classes import classify_nodes
 from fabricgauge.discover.trials import run_trials
 from fabricgauge.doctor.checks import CHECKS
@@ -23,21 +23,21 @@ from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.preflight import Preflight
 
-#: Told what is being done now.
+#: Receives the name of each stage.
 Stage = Callable[[str], None]
 
-#: What nodes may not have tried, by the words of ``Preflight.untried``.
+#: Trials that nodes may not have made, by the words of ``Preflight.untried``.
 UNTRIED = ("ping", "mtu", "names", "clocks", "counters", "connect")
 
-#: Progress is told after this many trials.
-MANY = 250
+#: Progress is reported after this many trials.
+TRIALS_PER_REPORT = 250
 
 
 class DoctorRequest(msgspec.Struct, frozen=True):
-    """What a preflight is to look at: ``networks`` by name or subnet, all without any.
+    """Say what a preflight looks at: ``networks`` by name or subnet, all if empty.
 
-    ``head`` is the name of the machine where ``mpiexec`` is started, if it is to be looked at
-    as well: it should be like no node.
+    ``head`` is the name of the machine that starts ``mpiexec``, if it is to be checked as well. It
+    need not be like any node.
     """
 
     access: HostAccess
@@ -48,68 +48,70 @@ class DoctorRequest(msgspec.Struct, frozen=True):
     head: str = ""
 
 
-def diagnose(asked: DoctorRequest, stage: Stage) -> Diagnosis:
-    """All that the checks find.
+def diagnose(request: DoctorRequest, stage: Stage) -> Diagnosis:
+    """Survey the nodes, let them try each other, and return all findings.
 
     Raises:
         CannotRun: no node answered, or no network has one of the names.
     """
-    access = _with_head(asked.access, asked.head)
-    stage(f"asking {len(access.nodes):,} nodes what they are")
-    inventories, fabric = surveyed(access, asked.declared)
+    access = _with_head(request.access, request.head)
+    stage(f"asking {len(access.nodes):,} nodes for their hardware and settings")
+    inventories, fabric = survey_nodes(access, request.declared)
     if not fabric.nodes and not fabric.unreached:
-        raise CannotRun("there is no node to look at; name nodes with -w")
-    fabric = _chosen(fabric, asked.networks)
-    wanted = {trial for check in CHECKS if check.id in asked.checks for trial in check.trials}
-    stage("letting them try each other")
-    counted = _counted(len(fabric.nodes), stage)
+        raise CannotRun("no nodes; name nodes with -w")
+    fabric = _with_named_networks(fabric, request.networks)
+    trials = {trial for check in CHECKS if check.id in request.checks for trial in check.trials}
+    stage("nodes try each other")
+    counted = _count_trials(len(fabric.nodes), stage)
     networks = fabric.ip_networks
-    preflight = run_trials(access, fabric, networks, asked.seconds, keep=counted, selected=wanted)
-    if "connect" in wanted:
-        preflight = _connected(preflight, asked.access, stage)
-    return diagnosis(_with(preflight, inventories, asked.head), asked.checks)
+    preflight = run_trials(access, fabric, networks, request.seconds, keep=counted, selected=trials)
+    if "connect" in trials:
+        preflight = _connected(preflight, request.access, stage)
+    return run_checks(_with_inventories(preflight, inventories, request.head), request.checks)
 
 
-def head_of(access: HostAccess) -> str:
-    """The name of the machine where ``mpiexec`` is started."""
+def head_name(access: HostAccess) -> str:
+    """Return the name of the machine that starts ``mpiexec``."""
     return HEAD if access.launcher == "lab" else platform.node()
 
 
-def wrong_names(access: HostAccess, declared: tuple[DeclaredNetwork, ...]) -> tuple[Finding, ...]:
-    """What nodes and the head take each other's names for, where it is wrong."""
-    head = head_of(access)
-    asked = DoctorRequest(
+def find_wrong_names(
+    access: HostAccess, declared: tuple[DeclaredNetwork, ...]
+) -> tuple[Finding, ...]:
+    """Return findings on names that nodes and the head resolve wrongly."""
+    head = head_name(access)
+    request = DoctorRequest(
         access, declared, (), (NAMES.id,), 0.0, "" if head in access.nodes else head
     )
-    return diagnose(asked, lambda _: None).findings
+    return diagnose(request, lambda _: None).findings
 
 
 def _connected(preflight: Preflight, access: HostAccess, stage: Stage) -> Preflight:
-    """With the connectivity round."""
-    stage("letting them connect to each other")
-    made = connectivity(access, preflight.fabric.ip_networks, lambda _node, _raw: None)
-    if isinstance(made, Skipped):
-        untried = {**preflight.untried, "connect": made.reason}
+    """Add the connectivity round to the preflight."""
+    stage("nodes connect to each other")
+    connectivities = connectivity(access, preflight.fabric.ip_networks, lambda _node, _raw: None)
+    if isinstance(connectivities, Skipped):
+        untried = {**preflight.untried, "connect": connectivities.reason}
         return msgspec.structs.replace(preflight, untried=untried)
-    return msgspec.structs.replace(preflight, connectivity=made)
+    return msgspec.structs.replace(preflight, connectivity=connectivities)
 
 
 def _with_head(access: HostAccess, head: str) -> HostAccess:
-    """The same with the head as a host, unless it is among the nodes."""
-    if not head or any(access.head_prefix == one.prefix for one in access.hosts):
+    """Add the head as a host, unless it is among the nodes."""
+    if not head or any(access.head_prefix == host.prefix for host in access.hosts):
         return access
     return msgspec.structs.replace(access, hosts=(*access.hosts, Host(head, access.head_prefix)))
 
 
-def _counted(count: int, stage: Stage) -> Callable[[str, str], None]:
-    """A callback that counts trials and tells ``stage`` after every ``MANY`` of them."""
-    done = 0
+def _count_trials(count: int, stage: Stage) -> Callable[[str, str], None]:
+    """Return a callback that counts trials and reports to ``stage``."""
+    trials_done = 0
 
     def counted(_node: str, _raw: str) -> None:
-        nonlocal done
-        done += 1
-        if done % MANY == 0:
-            stage(f"{done:,} trials done; {count:,} nodes try one to two times")
+        nonlocal trials_done
+        trials_done += 1
+        if trials_done % TRIALS_PER_REPORT == 0:
+            stage(f"{trials_done:,} trials done; each of {count:,} nodes makes one or two")
 
     return counted
 
@@ -120,35 +122,38 @@ def diagnose_bundle(
     networks: tuple[str, ...],
     checks: tuple[str, ...],
 ) -> Diagnosis:
-    """What the checks find in what was gathered before: nothing is tried.
+    """Run the checks on a bundle; nothing is tried on nodes.
 
     Raises:
         StoreError: the bundle cannot be read.
         CannotRun: no network has one of the names.
     """
     content = read_bundle(path, declared)
-    fabric = _chosen(content.fabric, networks)
+    fabric = _with_named_networks(content.fabric, networks)
     untried = dict.fromkeys(UNTRIED, "a bundle was read; nothing was tried")
     preflight = Preflight(fabric, (), untried=untried, subnet=content.subnet)
-    return diagnosis(_with(preflight, content.inventories), checks, content.unread)
+    return run_checks(_with_inventories(preflight, content.inventories), checks, content.unread)
 
 
-def _with(preflight: Preflight, inventories: tuple[Inventory, ...], head: str = "") -> Preflight:
-    alike = tuple(
-        one.nodes for one in classify_nodes([one for one in inventories if one.name != head])
+def _with_inventories(
+    preflight: Preflight, inventories: tuple[Inventory, ...], head: str = ""
+) -> Preflight:
+    node_classes = classify_nodes(
+        [inventory for inventory in inventories if inventory.name != head]
     )
-    return msgspec.structs.replace(preflight, inventories=inventories, alike=alike)
+    classes_of_nodes = tuple(node_class.nodes for node_class in node_classes)
+    return msgspec.structs.replace(preflight, inventories=inventories, alike=classes_of_nodes)
 
 
-def diagnosis(
+def run_checks(
     preflight: Preflight, checks: Sequence[str] | None = None, unread: tuple[str, ...] = ()
 ) -> Diagnosis:
-    """What the checks find in a preflight, however it came to be.
+    """Run the checks on a preflight from any source.
 
-    ``unread`` are files of a bundle that nothing reads.
+    ``unread`` are files of a bundle that no reader understands.
     """
     fabric = preflight.fabric
-    lost = {one.name for one in fabric.unreached}
+    lost = {node.name for node in fabric.unreached}
     return Diagnosis(
         checked=examine(preflight, checks),
         nodes=tuple(node.name for node in Cluster(preflight).nodes),
@@ -158,22 +163,28 @@ def diagnosis(
         virtual=fabric.virtual,
         unread=unread,
         troubles={
-            one.name: one.troubles
-            for one in preflight.inventories
-            if one.troubles and one.name not in lost
+            inventory.name: inventory.troubles
+            for inventory in preflight.inventories
+            if inventory.troubles and inventory.name not in lost
         },
     )
 
 
-def _chosen(fabric: Fabric, wanted: Sequence[str]) -> Fabric:
-    """With the networks that were named and those of ports on the same wires, or with all."""
-    if not wanted:
+def _with_named_networks(fabric: Fabric, names: Sequence[str]) -> Fabric:
+    """Keep the named networks and those of ports on the same wires; all networks without names."""
+    if not names:
         return fabric
-    found = tuple(one for one in fabric.ip_networks if {one.name, one.subnet} & set(wanted))
-    missing = [w for w in wanted if not any(w in (one.name, one.subnet) for one in found)]
+    matching = tuple(
+        network for network in fabric.ip_networks if {network.name, network.subnet} & set(names)
+    )
+    missing = [
+        w for w in names if not any(w in (network.name, network.subnet) for network in matching)
+    ]
     if missing:
-        there = ", ".join(network.name for network in fabric.ip_networks) or "none"
-        raise CannotRun(f"no network {missing[0]!r} joins these nodes; there is {there}")
-    wires = {one.wire for one in found}
-    ports = tuple(one for one in fabric.networks if one.of_ports and one.wire in wires)
-    return msgspec.structs.replace(fabric, networks=(*found, *ports))
+        available = ", ".join(network.name for network in fabric.ip_networks) or "none"
+        raise CannotRun(f"no network {missing[0]!r} joins these nodes; available: {available}")
+    wires = {network.wire for network in matching}
+    ports = tuple(
+        network for network in fabric.networks if network.of_ports and network.wire in wires
+    )
+    return msgspec.structs.replace(fabric, networks=(*matching, *ports))

@@ -5,12 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from fabricgauge.app.networks import targets
+from fabricgauge.app.networks import choose_targets
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
-from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.doctor.reachability import ConnectionFault, choose_excluded_nodes, find_partner
-from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import losing, unclear
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
@@ -19,7 +17,7 @@ from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.pairs import Meeting, Recheck
 from fabricgauge.model.plan import Plan, PlannedLaunch, numbered
 from fabricgauge.model.run import Run
-from fabricgauge.plan.plan import JointRanks, Targets, plan_groups, rate_of
+from fabricgauge.plan.plan import JointRanks, Targets, payload_rate, plan_groups
 from fabricgauge.plan.recheck import recheck_launch
 from fabricgauge.words.sentences import listed
 
@@ -55,11 +53,11 @@ def joint_ranks(
 def planned_instead(
     target: Target,
     fabric: Fabric,
-    bad: Sequence[PlannedLaunch],
+    launches_with_culprit: Sequence[PlannedLaunch],
     culprits: Culprits,
     spent_s: float = 0.0,
 ) -> Iterator[Plan]:
-    """Plan what the sound nodes measure instead of ``bad`` launches, in the rest of the budget.
+    """Plan what the sound nodes measure instead, within the rest of the budget.
 
     If the rest is too short for them, the progress reports it.
     """
@@ -67,8 +65,10 @@ def planned_instead(
     rest_request = msgspec.structs.replace(
         request, budget=budget_s and max(1.0, budget_s - spent_s)
     )
-    for name, ranks in dict.fromkeys((launch.network, launch.nodes) for launch in bad):
-        all_targets = targets(request, fabric, ranks)
+    for name, ranks in dict.fromkeys(
+        (launch.network, launch.nodes) for launch in launches_with_culprit
+    ):
+        all_targets = choose_targets(request, fabric, ranks)
         chosen = tuple(
             target for target in all_targets if (target[0].name if target[0] else None) == name
         )
@@ -87,19 +87,21 @@ def launches_without_culprits(context: RunContext) -> tuple[PlannedLaunch, ...]:
     plan: once the culprits are repaired, a resumed run makes the rest of them.
     """
     broken, context.broken = context.broken, set()
-    unmade = [launch for launch in context.left() if launch.network in broken]
-    bad = [launch for launch in unmade if holds_culprit(launch, context.culprits)]
-    context.given_up |= {launch.number for launch in bad}
+    unmade = [launch for launch in context.unmade_launches() if launch.network in broken]
+    launches_with_culprit = [launch for launch in unmade if holds_culprit(launch, context.culprits)]
+    context.given_up |= {launch.number for launch in launches_with_culprit}
     # The time for which a launch hung does not count as measuring.
     run_launches = context.run.launches
     spent_s = sum(case.wall_s for launch in run_launches for case in launch.measurements)
     spent_s += sum(pair_round.wall_s for launch in run_launches for pair_round in launch.rounds)
-    instead = planned_instead(context.target, context.fabric, bad, context.culprits, spent_s)
+    instead = planned_instead(
+        context.target, context.fabric, launches_with_culprit, context.culprits, spent_s
+    )
     replacements = [launch for planned in instead for launch in _unmeasured(planned, context.run)]
     launches = numbered(replacements, context.plan.last)
     for launch in launches:
-        context.plan_further(launch)
-    return (*(launch for launch in unmade if launch not in bad), *launches)
+        context.add_to_plan(launch)
+    return (*(launch for launch in unmade if launch not in launches_with_culprit), *launches)
 
 
 def holds_culprit(launch: PlannedLaunch, culprits: Culprits) -> bool:
@@ -124,13 +126,6 @@ def _unmeasured(planned: Plan, run: Run) -> Iterator[PlannedLaunch]:
             yield msgspec.structs.replace(launch, cases=cases)
 
 
-def context_now(context: RunContext) -> Context:
-    """Return the context of the rules for the records so far."""
-    run, thresholds = context.run, context.target.thresholds
-    limits = ceilings(run.fabric.networks, run.launches)
-    return Context(run, limits, thresholds, context.fabric_result())
-
-
 def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped]]:
     """Yield each network with suspects, and a launch that measures them again or why there is none.
 
@@ -138,9 +133,9 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
     messages are lost, one launch of streams shows who loses frames; that explains the suspects as
     well.
     """
-    run, suspected = context.run, context.fabric_result().rechecks
-    lossy, judged = losing(run), context_now(context)
-    to_recheck = {recheck.network: recheck for recheck in unclear(judged)}
+    run, rules_context = context.run, context.context_now()
+    lossy, suspected = losing(run), rules_context.fabric.rechecks
+    to_recheck = {recheck.network: recheck for recheck in unclear(rules_context)}
     first = {name: to_recheck.pop(name) for name in lossy & to_recheck.keys()}
     streams = {recheck.network for recheck in suspected if _streams(recheck)}
     wanted_rechecks = (
@@ -165,7 +160,9 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
                     _suite_recheck(run.plan, recheck.network, number, pair, program),
                 )
             continue
-        rate = rate_of(judged.ceilings.get(recheck.network, Skipped("MPI chose the network")))
+        rate = payload_rate(
+            rules_context.ceilings.get(recheck.network, Skipped("MPI chose the network"))
+        )
         loses = recheck.network in lossy
         meetings = _streams(recheck) if loses else recheck.meetings
         launches = 0 if not meetings else 1 if loses else recheck.launches

@@ -21,8 +21,8 @@ from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.run import INTERRUPTED, UNSTORED, Ended
 from fabricgauge.model.together import Round
 from fabricgauge.parse.engine import NotUnderstood, parse_line
-from fabricgauge.plan.cases import threaded
-from fabricgauge.plan.search import AT_ONCE, Group, search_cases
+from fabricgauge.plan.cases import needs_threads
+from fabricgauge.plan.search import MAX_PARALLEL_LAUNCHES, Group, search_cases
 from fabricgauge.process import MARKER
 from fabricgauge.run.launch import Running, case_lines, printed
 from fabricgauge.run.mpi_impls.table import command
@@ -97,7 +97,7 @@ def launch_options(plan: Plan, launch: PlannedLaunch) -> tuple[str, ...]:
         *(("--check-data",) if plan.check_data else ()),
         *(("--memory", plan.memory) if plan.memory else ()),
         *(("--device", str(plan.device)) if plan.device is not None else ()),
-        *(("--thread-multiple",) if all(map(threaded, launch.cases)) else ()),
+        *(("--thread-multiple",) if all(map(needs_threads, launch.cases)) else ()),
     )  # fmt: skip
 
 
@@ -200,8 +200,8 @@ def _with_culprits(
     findings = find_culprits(context, broken, partial(_breaks, context, launch))
     if not findings.findings:
         context.progress.trouble(ended.message)
-    if findings.dead or not findings.repeats:
-        context.culprits.setdefault(launch.network or "", []).extend(findings.dead)
+    if findings.culprits or not findings.repeats:
+        context.culprits.setdefault(launch.network or "", []).extend(findings.culprits)
         context.broken.add(launch.network)
     return with_findings(ended, findings)
 
@@ -222,7 +222,7 @@ def _breaks(context: RunContext, of: PlannedLaunch, groups: Sequence[Group]) -> 
         ended = running.ended()
         return ended.message if ended.status != "ok" else ""
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(MAX_PARALLEL_LAUNCHES) as pool:
         try:
             return tuple(pool.map(end_of, groups))
         except BaseException:

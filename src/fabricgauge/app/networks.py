@@ -1,4 +1,4 @@
-"""Which networks a check measures, and which it was meant to but cannot."""
+"""Choose the networks that a check measures, and name those that it cannot measure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import ip_address, ip_network
@@ -23,46 +23,49 @@ from fabricgauge.run.transports import can_use, needs_ports
 from fabricgauge.words.networks import whole_of
 from fabricgauge.words.sentences import listed
 
-#: Which MPI may not speak: many Ethernet adapters have RDMA ports that nobody uses.
+#: Technologies to measure only on request: many Ethernet adapters have RDMA ports without use.
 ON_REQUEST = ("roce-v1", "roce-v2", "iwarp")
 
 
-def targets(
+def choose_targets(
     request: MeasurementRequest, fabric: Fabric, place: tuple[str, ...], partly: bool = False
 ) -> Targets:
-    """The networks that join the nodes of ``place`` with their ceilings, or MPI's own choice.
+    """Return the networks that join the nodes of ``place`` with their ceilings, or MPI's own
+    choice.
 
-    RDMA over Ethernet is measured where it is asked for. A suite of ``--tool`` needs addresses. The
-    name or subnet of a network whose rails are measured one by one means all of them. With
-    ``partly`` a network counts that joins most of the nodes; where none does, those that join as
-    many as any.
+    RDMA over Ethernet is measured only on request. A suite of ``--tool`` needs addresses. The name
+    or subnet of a network whose rails are measured one by one means all its rails. With ``partly``
+    a network counts that joins most of the nodes; if none does, those that join the most nodes
+    count.
 
     Raises:
         CannotRun: no network joins the nodes.
-        UsageError: a network that was asked for does not exist.
+        UsageError: a requested network does not exist.
     """
     if request.unpinned:
-        return ((None, Skipped("MPI was left its own choice of network")),)
+        return ((None, Skipped("MPI chose the network itself")),)
     usable = _usable(request, fabric)
     mixed = dict(_mixed(request, fabric))
-    unmixed = [one for one in usable if one.name not in mixed]
+    unmixed = [network for network in usable if network.name not in mixed]
     joining = _joining(unmixed, place) if partly else [
-        one for one in unmixed if not absent(one, place)
+        network for network in unmixed if not find_absent_nodes(network, place)
     ]  # fmt: skip
     if not joining and fabric.unreached:
         raise CannotRun(_no_network(fabric))
     chosen: list[Network] = []
     for name in request.network:
-        meant = [one for one in joining if _is_called(one, name)]
-        chosen += [one for one in meant if one not in chosen]
-        if not meant:
-            there = ", ".join(network.name for network in joining) or "none"
+        matching = [network for network in joining if _has_name(network, name)]
+        chosen += [network for network in matching if network not in chosen]
+        if not matching:
+            available = ", ".join(network.name for network in joining) or "none"
             kind = " of RDMA ports" * needs_ports(request.transport)
-            told = f"no network{kind} {name!r} joins {' and '.join(place)}; there is: {there}"
-            raise UsageError("; ".join((told, *mixed.values())))
+            message = (
+                f"no network{kind} {name!r} joins {' and '.join(place)}; available: {available}"
+            )
+            raise UsageError("; ".join((message, *mixed.values())))
     if needs_ports(request.transport) and not joining:
         raise UsageError(
-            f"--transport {request.transport} needs RDMA ports, one on each node and alike: none"
+            f"--transport {request.transport} needs RDMA ports of one kind on all nodes: none"
             f" join {' and '.join(place)}; leave it out to measure over MPI"
         )
     if not joining:
@@ -71,167 +74,200 @@ def targets(
 
 
 def _joining(networks: Sequence[Network], place: tuple[str, ...]) -> list[Network]:
-    """Those that join most of the nodes; where none does, those that join as many as any."""
+    """Return the networks that join most of the nodes; if none does, those that join the most."""
     count = len(set(place))
-    joined = {one.name: count - len(absent(one, place)) for one in networks}
+    joined = {network.name: count - len(find_absent_nodes(network, place)) for network in networks}
     least = min(count // 2 + 1, max(2, max(joined.values(), default=0)))
-    return [one for one in networks if joined[one.name] >= least]
+    return [network for network in networks if joined[network.name] >= least]
 
 
 def _usable(request: MeasurementRequest, fabric: Fabric) -> tuple[Network, ...]:
     if request.transport:
-        return tuple(one for one in fabric.networks if can_use(request.transport, one))
+        return tuple(network for network in fabric.networks if can_use(request.transport, network))
     return fabric.ip_networks if request.tool else fabric.networks
 
 
 def _usual(networks: Iterable[Network]) -> list[Network]:
-    """Those that are measured although nobody asked for them."""
-    return [one for one in networks if not (one.of_ports and one.technology in ON_REQUEST)]
+    """Return the networks that are measured without a request."""
+    return [
+        network
+        for network in networks
+        if not (network.of_ports and network.technology in ON_REQUEST)
+    ]
 
 
-def _is_called(network: Network, word: str) -> bool:
-    """All rails of RDMA ports together are a network of their own; those of a subnet are none."""
-    whole = network.name if network.of_ports else whole_of(network.name)
-    return word in (network.name, network.subnet, whole)
+def _has_name(network: Network, word: str) -> bool:
+    """Check if a word names a network.
+
+    All rails of RDMA ports together are a network of their own; the rails of a subnet are not.
+    """
+    whole_name = network.name if network.of_ports else whole_of(network.name)
+    return word in (network.name, network.subnet, whole_name)
 
 
 def _mixed(request: MeasurementRequest, fabric: Fabric) -> Iterator[tuple[str, str]]:
-    """Networks that a suite cannot measure rail by rail, since nobody knows which interfaces of two
-    nodes are one rail: each with a sentence.
+    """Yield networks that a suite cannot measure rail by rail, each with a sentence.
+
+    It is unknown which interfaces of two nodes are one rail.
     """
     for network in fabric.ip_networks if request.tool in SUITES else ():
-        own: dict[str, list[str]] = {}
-        for one in network.members:
-            own.setdefault(one.node, []).append(one.interface)
-        ends = sorted((len({*each}), sorted({*each}), node) for node, each in own.items())
+        interfaces_of: dict[str, list[str]] = {}
+        for member in network.members:
+            interfaces_of.setdefault(member.node, []).append(member.interface)
+        ends = sorted(
+            (len({*interfaces}), sorted({*interfaces}), node)
+            for node, interfaces in interfaces_of.items()
+        )
         if ends[-1][0] > 1:
-            have = [f"{node} has {listed(each)}" for _, each, node in (ends[-1], ends[0])]
-            told = (
-                f"{_with_subnet(network)} was not measured: {' and '.join(have)} in it, and which"
-                " of them are one rail is not known; give rails the same interface names on all"
+            have = [
+                f"{node} has {listed(interfaces)}" for _, interfaces, node in (ends[-1], ends[0])
+            ]
+            sentence = (
+                f"{_with_subnet(network)} was not measured: {' and '.join(have)} in it, and it is"
+                " unknown which of them are one rail. Give rails the same interface names on all"
                 " nodes, or a subnet each"
             )
-            yield network.name, told
+            yield network.name, sentence
 
 
-def unjoined(
+def find_unjoined_networks(
     request: MeasurementRequest,
     declared: Sequence[DeclaredNetwork],
     fabric: Fabric,
     place: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """Networks that were meant for these nodes and do not join them, a sentence each.
+    """Return a sentence for each network that was meant for these nodes and does not join them.
 
-    A network that was declared but reaches none of the nodes is another cluster's.
+    A declared network that reaches none of the nodes belongs to another cluster.
     """
     if request.unpinned:
         return ()
     usable = _usable(request, fabric)
     if not request.network and _joins_all(_usual(usable), place):
         usable = tuple(_usual(usable))
-    wanted = [network for network in usable if _asked(request, network.name)]
-    found = {whole_of(network.name) for network in fabric.networks}
+    requested = [network for network in usable if _is_requested(request, network.name)]
+    known_names = {whole_of(network.name) for network in fabric.networks}
     lonely = [
-        f"{one.name} ({one.subnet}) was declared, but of the nodes only {here[0]} is in it"
-        for one in declared
-        if one.name not in found and _asked(request, one.name) and (here := _within(fabric, one))
+        f"{declared_network.name} ({declared_network.subnet}) was declared, but only"
+        f" {nodes_within[0]} of the nodes is in it"
+        for declared_network in declared
+        if declared_network.name not in known_names
+        and _is_requested(request, declared_network.name)
+        and (nodes_within := _nodes_within(fabric, declared_network))
     ]
     missing = [
-        _does_not_reach(network, place)
-        for network in _lacked(wanted, place)
+        _missing_sentence(network, place)
+        for network in _incomplete(requested, place)
         if _is_meant(request, declared, network, place) or not _joins_all(usable, place)
     ]
-    mixed = [told for name, told in _mixed(request, fabric) if _asked(request, name)]
+    mixed = [sentence for name, sentence in _mixed(request, fabric) if _is_requested(request, name)]
     return (*lonely, *missing, *mixed)
 
 
-def partial(
+def find_partial_networks(
     request: MeasurementRequest,
     declared: Sequence[DeclaredNetwork],
     fabric: Fabric,
     place: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """Networks that some of the nodes lack, and may well be without, a sentence each.
+    """Return a sentence for each network that some nodes lack, and may lack on purpose.
 
-    Nobody asked for them or declared them, and they join half of the nodes at most, or one of them
-    while an interface of others that is alike has a link and no address.
+    These networks were neither requested nor declared. They join half of the nodes at most, or all
+    but nodes whose interface of the same kind has a link and no address.
     """
     if request.unpinned or request.network:
         return ()
-    few = [
-        _does_not_reach(network, place)
-        for network in _lacked(_usual(_usable(request, fabric)), place)
+    missing = [
+        _missing_sentence(network, place)
+        for network in _incomplete(_usual(_usable(request, fabric)), place)
         if not _is_meant(request, declared, network, place)
         and _joins_all(_usable(request, fabric), place)
     ]
-    return (*few, *(told for _, told in _bare(fabric, place)))
+    return (*missing, *(sentence for _, sentence in _without_address(fabric, place)))
 
 
-def lone(request: MeasurementRequest, fabric: Fabric, place: tuple[str, ...]) -> tuple[str, ...]:
-    """Interfaces with a link whose address is in no network of the nodes: ``c1:eth1 10.0.1.11/24``.
+def find_lone_interfaces(
+    request: MeasurementRequest, fabric: Fabric, place: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return interfaces with a link and an address outside the networks: ``c1:eth1 10.0.1.11/24``.
 
-    A head has such ones by right. Those that ``partial`` tells of are left out.
+    A head has such interfaces by design. Those that ``partial`` reports are left out.
     """
     if request.unpinned or request.network:
         return ()
-    told = {name for name, _ in _bare(fabric, place)}
+    bare_names = {name for name, _ in _without_address(fabric, place)}
     return tuple(
-        f"{node.name}:{one.name} {addresses[0].ip}/{addresses[0].prefix_length}"
-        for node, one in _outside(fabric, place)
-        if one.name not in told and (addresses := _leading_out(one))
+        f"{node.name}:{interface.name} {addresses[0].ip}/{addresses[0].prefix_length}"
+        for node, interface in _unused_interfaces(fabric, place)
+        if interface.name not in bare_names and (addresses := _reachable_addresses(interface))
     )
 
 
-def _bare(fabric: Fabric, place: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Interfaces that have an address on some nodes and, with a link, none on others: the name,
-    and a sentence. It is no fault where more nodes are without."""
-    for name, every in grouped(_outside(fabric, place), lambda end: end[1].name).items():
-        having = [(node, one) for node, one in every if _leading_out(one)]
+def _without_address(fabric: Fabric, place: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield interface names with an address on some nodes and, with a link, none on others.
+
+    Each comes with a sentence. It is no fault if more nodes are without an address than with one.
+    """
+    for name, ends in grouped(_unused_interfaces(fabric, place), lambda end: end[1].name).items():
+        having = [(node, interface) for node, interface in ends if _reachable_addresses(interface)]
         if not having:
             continue
-        like = {_kind(one) for _, one in having}
+        like = {_kind(interface) for _, interface in having}
         bare = [
             f"{node.name}:{name}"
-            for node, one in every
-            if not _leading_out(one) and _kind(one) in like
+            for node, interface in ends
+            if not _reachable_addresses(interface) and _kind(interface) in like
         ]
         if bare and len(bare) <= len(having):
-            ends = listed(
-                [f"{node.name}:{name} ({_leading_out(one)[0].ip})" for node, one in having]
+            with_address = listed(
+                [
+                    f"{node.name}:{name} ({_reachable_addresses(interface)[0].ip})"
+                    for node, interface in having
+                ]
             )
             is_are = "has" if len(bare) == 1 else "have"
-            yield name, f"{listed(bare)} {is_are} a link and no address, unlike {ends}"
+            yield name, f"{listed(bare)} {is_are} a link and no address, unlike {with_address}"
 
 
-def _outside(fabric: Fabric, place: tuple[str, ...]) -> Iterator[tuple[Node, Interface]]:
-    """Interfaces of the nodes with a link to something outside them that are in no network."""
-    members = {(one.node, one.interface) for network in fabric.networks for one in network.members}
+def _unused_interfaces(fabric: Fabric, place: tuple[str, ...]) -> Iterator[tuple[Node, Interface]]:
+    """Yield interfaces of the nodes that have a link to the outside and are in no network."""
+    members = {
+        (member.node, member.interface) for network in fabric.networks for member in network.members
+    }
     for node in fabric.nodes:
-        below = {under for one in node.interfaces for under in node.below(one.name)}
-        for one in node.interfaces if node.name in place else ():
-            cabled = one.driver not in NO_CABLE and one.carrier is True and not one.master
-            if cabled and (node.name, one.name) not in members and one.name not in below:
-                yield node, one
+        below = {under for interface in node.interfaces for under in node.below(interface.name)}
+        for interface in node.interfaces if node.name in place else ():
+            cabled = (
+                interface.driver not in NO_CABLE
+                and interface.carrier is True
+                and not interface.master
+            )
+            if (
+                cabled
+                and (node.name, interface.name) not in members
+                and interface.name not in below
+            ):
+                yield node, interface
 
 
 def _kind(interface: Interface) -> tuple[str, float]:
-    """Driver and rate in bit/s, 0 where the driver does not report one."""
+    """Return driver and rate in bit/s; 0 if the driver does not report a rate."""
     rate = interface.speed_bit_s
     return str(interface.driver), 0.0 if isinstance(rate, Skipped) else rate
 
 
-def _leading_out(interface: Interface) -> tuple[Address, ...]:
-    """The addresses by which others can reach it."""
-    found = ((one, ip_address(one.ip)) for one in interface.addresses)
-    return tuple(one for one, ip in found if not (ip.is_loopback or ip.is_link_local))
+def _reachable_addresses(interface: Interface) -> tuple[Address, ...]:
+    """Return the addresses by which other nodes can reach the interface."""
+    addresses = ((address, ip_address(address.ip)) for address in interface.addresses)
+    return tuple(address for address, ip in addresses if not (ip.is_loopback or ip.is_link_local))
 
 
 def _joins_all(networks: Iterable[Network], place: tuple[str, ...]) -> bool:
-    return any(not absent(one, place) for one in networks)
+    return any(not find_absent_nodes(network, place) for network in networks)
 
 
-def _lacked(networks: Iterable[Network], place: tuple[str, ...]) -> list[Network]:
-    return [one for one in networks if absent(one, place)]
+def _incomplete(networks: Iterable[Network], place: tuple[str, ...]) -> list[Network]:
+    return [network for network in networks if find_absent_nodes(network, place)]
 
 
 def _is_meant(
@@ -240,15 +276,15 @@ def _is_meant(
     network: Network,
     place: tuple[str, ...],
 ) -> bool:
-    """Whether a network was asked for or declared, or most of the nodes are in it."""
+    """Check if a network was requested or declared, or if most of the nodes are in it."""
     stated = bool(request.network or request.transport) or whole_of(network.name) in {
-        one.name for one in declared
+        declared_network.name for declared_network in declared
     }
-    return stated or 2 * len(absent(network, place)) < len(set(place))
+    return stated or 2 * len(find_absent_nodes(network, place)) < len(set(place))
 
 
-def _does_not_reach(network: Network, place: tuple[str, ...]) -> str:
-    return f"{_with_subnet(network)} does not reach {listed(absent(network, place))}"
+def _missing_sentence(network: Network, place: tuple[str, ...]) -> str:
+    return f"{_with_subnet(network)} does not reach {listed(find_absent_nodes(network, place))}"
 
 
 def _with_subnet(network: Network) -> str:
@@ -257,18 +293,18 @@ def _with_subnet(network: Network) -> str:
     return f"{network.name} ({network.subnet})"
 
 
-def _asked(request: MeasurementRequest, name: str) -> bool:
+def _is_requested(request: MeasurementRequest, name: str) -> bool:
     return not request.network or not {name, whole_of(name)}.isdisjoint(request.network)
 
 
-def absent(network: Network, place: tuple[str, ...]) -> tuple[str, ...]:
-    """The nodes of ``place`` that have no member in a network, in order."""
-    here = {member.node for member in network.members}
-    return tuple(dict.fromkeys(node for node in place if node not in here))
+def find_absent_nodes(network: Network, place: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the nodes of ``place`` that have no member in a network, in order."""
+    member_nodes = {member.node for member in network.members}
+    return tuple(dict.fromkeys(node for node in place if node not in member_nodes))
 
 
-def _within(fabric: Fabric, declared: DeclaredNetwork) -> tuple[str, ...]:
-    """Nodes with an address in a declared subnet."""
+def _nodes_within(fabric: Fabric, declared: DeclaredNetwork) -> tuple[str, ...]:
+    """Return nodes with an address in a declared subnet."""
     subnet = ip_network(declared.subnet, strict=False)
     return tuple(
         node.name
@@ -280,7 +316,7 @@ def _within(fabric: Fabric, declared: DeclaredNetwork) -> tuple[str, ...]:
 def _no_network(fabric: Fabric) -> str:
     lost = "".join(f"; {node.reason}" for node in fabric.unreached)
     names = ", ".join(node.name for node in fabric.nodes)
-    read = f"the nodes that were read ({names})" if names else "the nodes: none was read"
+    read = f"the nodes that were read ({names})" if names else "the nodes: no node was read"
     shared = "".join(
         f"; {listed(nodes)} have the same address {ip}: give each its own"
         for ip, nodes in _shared_addresses(fabric)
@@ -290,7 +326,7 @@ def _no_network(fabric: Fabric) -> str:
 
 
 def _shared_addresses(fabric: Fabric) -> Iterator[tuple[str, list[str]]]:
-    """Addresses that adapters of several nodes have; bridges inside nodes may well share one."""
+    """Yield addresses that adapters of several nodes have; bridges inside nodes may share one."""
     holders: dict[str, list[str]] = {}
     for node in fabric.nodes:
         for interface in node.interfaces:

@@ -1,7 +1,7 @@
-"""Copies between the GPUs of each node, by the vendors' own programs, and what joins the GPUs.
+"""Measure copies between the GPUs of each node with the vendors' own programs.
 
-Nothing crosses a network, so that there is no path to prove: the outputs are read and judged as
-imported ones are, each beside what the driver's tool printed on the same node.
+Nothing crosses a network, so there is no path to prove: the outputs are read and judged like
+imported ones, together with the printouts of the driver's tool on the same node.
 """
 
 import shlex
@@ -14,7 +14,7 @@ import msgspec
 from fabricgauge import process
 from fabricgauge.app.import_logs import Source, import_logs, sources_of
 from fabricgauge.app.progress import Progress
-from fabricgauge.app.target import reached
+from fabricgauge.app.target import reach_hosts
 from fabricgauge.model.errors import ToolMissing
 from fabricgauge.model.host_access import Host
 from fabricgauge.model.request import MeasurementRequest
@@ -23,15 +23,15 @@ from fabricgauge.parse.nccl.troubles import meaning
 from fabricgauge.process import Completed
 from fabricgauge.store.run_directory import RunDirectory
 
-#: The driver may wake its GPUs for the first question; eight of them are measured in minutes.
+#: Time limits: the first query may wake the GPUs; measuring eight GPUs takes minutes.
 PRINTOUT_S, PROGRAM_S = 60.0, 900.0
 
-#: What a shell says where there is no such program.
+#: Exit status of a shell for a missing program.
 _NOT_FOUND = 127
 
 
 class GpuProgram(msgspec.Struct, frozen=True):
-    """A program that copies between GPUs; ``printouts`` tell what joins them, by a file's name."""
+    """A program that copies between GPUs; ``printouts`` by file name show the GPUs' links."""
 
     argv: tuple[str, ...]
     printouts: dict[str, tuple[str, ...]]
@@ -40,7 +40,7 @@ class GpuProgram(msgspec.Struct, frozen=True):
 #: The READMEs of nvbandwidth 0.8 and rocm_bandwidth_test 2.6; nvidia-smi(1), rocm-smi --help.
 PROGRAMS: dict[str, GpuProgram] = {
     "nvbandwidth": GpuProgram(
-        ("nvbandwidth", "-t", *(f"device_to_device_memcpy_{way}_ce" for way in ("read", "write"))),
+        ("nvbandwidth", "-t", *(f"device_to_device_memcpy_{op}_ce" for op in ("read", "write"))),
         {
             "topo.txt": ("nvidia-smi", "topo", "-m"),
             "nvlink.txt": ("nvidia-smi", "nvlink", "-s"),
@@ -58,8 +58,8 @@ PROGRAMS: dict[str, GpuProgram] = {
 
 
 def commands(request: MeasurementRequest) -> Iterator[str]:
-    """What would be started on each node; nothing is started."""
-    with reached(request) as (access, _):
+    """Yield the commands for each node; nothing is started."""
+    with reach_hosts(request) as (access, _):
         for host in access.hosts:
             words = (_argv(request), *PROGRAMS[request.tool].printouts.values())
             yield from (shlex.join(host.through(argv)) for argv in words)
@@ -69,17 +69,17 @@ def measure_gpus(
     request: MeasurementRequest, directory: RunDirectory, command: tuple[str, ...],
     progress: Progress,
 ) -> Run:  # fmt: skip
-    """Start the program that ``--tool`` names on one node after the other, and read all of it.
+    """Start the program that ``--tool`` names on one node after the other; read all outputs.
 
     Raises:
         UsageError: no such node.
-        CannotRun: not one node gave a figure; the message says what each gave instead.
+        CannotRun: no node gave a figure; the message quotes each node's output.
     """
-    with reached(request) as (access, _), TemporaryDirectory() as folder:
+    with reach_hosts(request) as (access, _), TemporaryDirectory() as folder:
         sources: list[Source] = []
         for host in access.hosts:
             progress.stage(f"{host.node}: {request.tool}")
-            sources += _of_node(request, host, Path(folder, host.node), progress)
+            sources += _measure_node(request, host, Path(folder, host.node), progress)
         return import_logs(sources, directory, command, progress)
 
 
@@ -88,31 +88,32 @@ def _argv(request: MeasurementRequest) -> tuple[str, ...]:
     return (str(Path(request.tool_path, name).absolute()) if request.tool_path else name, *words)
 
 
-def _of_node(
+def _measure_node(
     request: MeasurementRequest, host: Host, folder: Path, progress: Progress
 ) -> Sequence[Source]:
-    """What one node printed, as files of its own name."""
+    """Return one node's outputs as files of its own name."""
     folder.mkdir()
     for name, argv in PROGRAMS[request.tool].printouts.items():
-        told = _run(host, argv, PRINTOUT_S)
-        if told.exit_code == 0:
-            (folder / name).write_text(told.stdout, errors="replace")
-    done = _run(host, _argv(request), PROGRAM_S)
-    output = f"{done.stdout}\n{done.stderr}"
+        printout = _run(host, argv, PRINTOUT_S)
+        if printout.exit_code == 0:
+            (folder / name).write_text(printout.stdout, errors="replace")
+    completed = _run(host, _argv(request), PROGRAM_S)
+    output = f"{completed.stdout}\n{completed.stderr}"
     (folder / f"{request.tool}.out").write_text(output, errors="replace")
-    if done.exit_code:
-        said = output.strip().splitlines()
-        why = next(filter(None, map(meaning, said)), "")
-        last = f"; it said: {said[-1][:200]}" if said else ""
-        status = f"{request.tool} broke off (exit status {done.exit_code})"
+    if completed.exit_code:
+        lines = output.strip().splitlines()
+        why = next(filter(None, map(meaning, lines)), "")
+        last = f"; last line: {lines[-1][:200]}" if lines else ""
+        status = f"{request.tool} failed (exit status {completed.exit_code})"
         progress.trouble(f"{host.node}: {status}{last}{f'; {why}' if why else ''}")
     return [
-        msgspec.structs.replace(one, hosts=(host.node,)) for one in sources_of(folder, network=None)
+        msgspec.structs.replace(source, hosts=(host.node,))
+        for source in sources_of(folder, network=None)
     ]
 
 
 def _run(host: Host, argv: Sequence[str], timeout_s: float) -> Completed:
-    """A program's end on a node; one that is not there ends as a shell says it."""
+    """Run a command on a node; a missing program ends as a shell reports it."""
     words = host.through(argv)
     try:
         return process.run(words, timeout_s=timeout_s)

@@ -1,4 +1,4 @@
-"""A program of the user's own under the profiling library, and what it left."""
+"""Run a user's program under the profiling library, and read its profiles."""
 
 import os
 import re
@@ -25,46 +25,46 @@ from fabricgauge.store.run_directory import RunDirectory, find, now_utc
 from fabricgauge.store.run_files import About
 from fabricgauge.words.sentences import counted
 
-#: Where a rank keeps what it records, and what says so to it.
+#: The folder of the ranks' records, and the variable that names it.
 FOLDER = "profile"
 FOLDER_VARIABLE = "FABRICGAUGE_PROFILE"
 
-#: What launchers say of themselves. Sources: seen of Open MPI 4.1, 5.0 (PRRTE), MPICH 4.0, 5.0 and
-#: Intel MPI 2021; srun(1) hands the environment on by itself, and knows no MPI.
+#: Launchers' own names. Sources: output of Open MPI 4.1, 5.0 (PRRTE), MPICH 4.0, 5.0 and Intel MPI
+#: 2021; srun(1) forwards the environment by itself, and knows no MPI.
 _OPEN_MPI = re.compile(r"Open MPI|PRRTE|prterun", re.IGNORECASE)
 _LAUNCHERS = re.compile(r"(?:mpirun|mpiexec|orterun|prterun|srun)")
 
-#: Where a report of mpiP or IPM says what it is.
+#: Bytes of the head of a report in which mpiP or IPM name themselves.
 _HEAD_BYTES = 400
 
 SUFFIXES = ("*.profile", "*.rank")
 
 
-def mpi_under(argv: Sequence[str], named: str) -> Mpi:
-    """The MPI of a command: the one that is named, or that of the first program linked with one.
+def mpi_of_command(argv: Sequence[str], named: str) -> Mpi:
+    """Return the MPI of a command: the named one, or that of the first program linked with one.
 
     Raises:
-        CannotRun: the command names no such program; the message is of the last one.
+        CannotRun: the command has no such program; the message describes the last one.
     """
     if named:
         return named_mpi(named)
-    known = find_mpis()
-    why = CannotRun(f"no program was found in `{shlex.join(argv)}`; give the path of the program")
+    mpis = find_mpis()
+    why = CannotRun(f"no program found in `{shlex.join(argv)}`; give the path of the program")
     for program in _programs(argv):
         try:
-            return mpi_of(program, known)
+            return mpi_of(program, mpis)
         except CannotRun as error:
             why = error
     raise why
 
 
 def is_launcher(word: str) -> bool:
-    """Whether a word of a command is what starts ranks."""
+    """Check if a word of a command starts ranks."""
     return _LAUNCHERS.match(Path(word).name) is not None
 
 
 def _programs(argv: Sequence[str]) -> Iterator[Path]:
-    """Words that name programs; a launcher is none that is meant."""
+    """Yield the words that name programs, without a launcher."""
     for place, word in enumerate(argv):
         path = shutil.which(word)
         if path and not (place == 0 and is_launcher(word)):
@@ -72,7 +72,7 @@ def _programs(argv: Sequence[str]) -> Iterator[Path]:
 
 
 def variables(mpi: Mpi, folder: Path) -> dict[str, str]:
-    """What makes each rank record."""
+    """Return the variables that make each rank record."""
     before = os.environ.get("LD_PRELOAD", "")
     library = str(profile_library(mpi))
     return {
@@ -80,29 +80,29 @@ def variables(mpi: Mpi, folder: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-def handed_on(argv: Sequence[str]) -> tuple[str, ...]:
-    """The command whose launcher hands the variables on: Open MPI's has to be told, others do."""
+def forward_variables(argv: Sequence[str]) -> tuple[str, ...]:
+    """Add options so that the launcher forwards the variables: only Open MPI's needs them."""
     if is_launcher(argv[0]) and shutil.which(argv[0]):
-        said = process.run([argv[0], "--version"], timeout_s=30.0)
-        if _OPEN_MPI.search(said.stdout + said.stderr):
+        version = process.run([argv[0], "--version"], timeout_s=30.0)
+        if _OPEN_MPI.search(version.stdout + version.stderr):
             words = [word for name in ("LD_PRELOAD", FOLDER_VARIABLE) for word in ("-x", name)]
             return (argv[0], *words, *argv[1:])
     return tuple(argv)
 
 
-def profiled(
+def run_profiled(
     argv: Sequence[str], named: str, directory: RunDirectory, progress: Progress
 ) -> tuple[tuple[ApplicationProfile, ...], int]:
-    """Run a command on this terminal under the library; its profiles, and its exit status.
+    """Run a command on this terminal under the library; return its profiles and exit status.
 
     Raises:
         CannotRun: no MPI is known that it could use.
-        ToolMissing: the program is not there.
+        ToolMissing: the program is not installed.
     """
-    mpi = mpi_under(argv, named)
+    mpi = mpi_of_command(argv, named)
     progress.stage(f"profiling for {mpi.kind} {mpi.version}; the library is built once")
     folder = directory.raw(FOLDER).absolute()
-    command, env = handed_on(argv), variables(mpi, folder)
+    command, env = forward_variables(argv), variables(mpi, folder)
     environment = {"fabricgauge": __version__, "MPI": f"{mpi.kind} {mpi.version}", **env}
     directory.write("run.json", About(now_utc(), tuple(map(shown, command)), environment))
     status = process.run_in_foreground(command, env)
@@ -110,22 +110,22 @@ def profiled(
 
 
 def read_profiles(place: Path) -> tuple[ApplicationProfile, ...]:
-    """The profiles of a file, or of all files of a folder that the library wrote.
+    """Read the profiles of a file, or of all the library's files in a folder.
 
     Raises:
         CannotRun: a file is no profile, or it cannot be read.
     """
-    files = [place] if place.is_file() else _written(place)
+    files = [place] if place.is_file() else _profile_files(place)
     return profiles_of(map(_content, files)) if files else ()
 
 
-def _written(folder: Path) -> list[Path]:
+def _profile_files(folder: Path) -> list[Path]:
     return sorted(file for suffix in SUFFIXES for file in folder.glob(suffix))
 
 
-def recorded(directory: RunDirectory) -> bool:
-    """Whether a rank left anything in a run's directory."""
-    return bool(_written(directory.raw(FOLDER)))
+def has_profile(directory: RunDirectory) -> bool:
+    """Check if a rank left a profile in a run's directory."""
+    return bool(_profile_files(directory.raw(FOLDER)))
 
 
 def _content(file: Path) -> bytes:
@@ -136,7 +136,7 @@ def _content(file: Path) -> bytes:
 
 
 def is_profile(place: Path) -> bool:
-    """Whether a file, or a run's folder, holds what a profiler wrote: ours, mpiP or IPM."""
+    """Check if a file, or a run's folder, holds the output of a profiler: ours, mpiP or IPM."""
     if place.is_dir():
         return (place / "raw" / FOLDER).is_dir()
     with suppress(OSError), opened(place) as file:
@@ -146,15 +146,15 @@ def is_profile(place: Path) -> bool:
 
 
 def profiles_at(place: Path) -> tuple[ApplicationProfile, ...]:
-    """The same of what ``is_profile``.
+    """Read the profiles of a file or folder that ``is_profile``.
 
     Raises:
         CannotRun: it cannot be read or understood.
     """
     if place.is_dir():
         folder = place / "raw" / FOLDER
-        theirs = [one for one in sorted(folder.glob("*.txt")) if is_profile(one)]
-        return profiles_at(theirs[0]) if theirs else read_profiles(folder)
+        reports = [file for file in sorted(folder.glob("*.txt")) if is_profile(file)]
+        return profiles_at(reports[0]) if reports else read_profiles(folder)
     content = _content(place)
     if content.startswith(MAGIC):
         return profiles_of([content])
@@ -162,19 +162,19 @@ def profiles_at(place: Path) -> tuple[ApplicationProfile, ...]:
     return (ipm_profile(text) if IPM in text[:_HEAD_BYTES] else mpip_profile(text),)
 
 
-def imported(place: Path, directory: RunDirectory) -> ApplicationProfile:
-    """A profiler's file, copied into a run so that it is shown again."""
-    found = require_recorded(profiles_at(place), 0)
-    suffix = ".profile" if found.source == "fabricgauge" else ".txt"
+def import_profile(place: Path, directory: RunDirectory) -> ApplicationProfile:
+    """Copy a profiler's file into a run so that it can be shown again."""
+    profile = require_recorded(profiles_at(place), 0)
+    suffix = ".profile" if profile.source == "fabricgauge" else ".txt"
     directory.raw(FOLDER)
     directory.write_bytes(f"raw/{FOLDER}/imported{suffix}", _content(place))
-    about = About(now_utc(), ("fabricgauge", "import", shown(str(place))), {"from": found.source})
+    about = About(now_utc(), ("fabricgauge", "import", shown(str(place))), {"from": profile.source})
     directory.write("run.json", about)
-    return found
+    return profile
 
 
-def profile_named(named: str, root: Path) -> ApplicationProfile:
-    """The profile of a file, or of a run by its directory or identity.
+def find_profile(named: str, root: Path) -> ApplicationProfile:
+    """Return the profile of a file, or of a run by its directory or identity.
 
     Raises:
         UsageError: it holds none.
@@ -187,20 +187,22 @@ def profile_named(named: str, root: Path) -> ApplicationProfile:
 
 
 def require_recorded(profiles: tuple[ApplicationProfile, ...], status: int) -> ApplicationProfile:
-    """The one with the most calls.
+    """Return the profile with the most calls.
 
     Raises:
         CannotRun: nothing was recorded.
     """
     if profiles:
-        others = len(profiles) - 1
-        told = counted(others, "more program")
-        note = f"{told} left a profile, in the run's raw/{FOLDER}; this is the one with most calls"
+        more_profiles = len(profiles) - 1
+        count = counted(more_profiles, "more program")
+        note = f"{count} left a profile in the run's raw/{FOLDER}; this profile has the most calls"
         first = profiles[0]
-        return msgspec.structs.replace(first, notes=(*first.notes, note)) if others else first
+        return (
+            msgspec.structs.replace(first, notes=(*first.notes, note)) if more_profiles else first
+        )
     raise CannotRun(
-        f"no rank came to MPI_Init (exit status {status}): the program has no MPI or ended before"
-        " it, is linked statically, is of another MPI than --mpi names, or its launcher does not"
-        " hand LD_PRELOAD on to other nodes. If the library says that the profile cannot be"
-        " written, make room or name another place by -o"
+        f"no rank reached MPI_Init (exit status {status}). Possible reasons: the program has no"
+        " MPI, ended earlier, is linked statically, or uses another MPI than --mpi; or its launcher"
+        " does not forward LD_PRELOAD to other nodes. If the library reports that the profile"
+        " cannot be written, free some space or name another place with -o"
     )

@@ -1,4 +1,4 @@
-"""Other suites' logs from disk, plain or packed, line by line, in bounded memory."""
+"""Read other suites' logs from disk, plain or packed, line by line, in bounded memory."""
 
 import io
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ _BLOCK_BYTES = LONGEST_BYTES // 2
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def found_in(path: Path, name: str = "", within: Path | None = None) -> Iterator[Found]:
-    """Curves and unparsed lines of one file, which ``name`` stands for in messages.
+def read_file(path: Path, name: str = "", within: Path | None = None) -> Iterator[Found]:
+    """Yield curves and unparsed lines of one file; messages call it ``name``.
 
     No link may lead out of ``within``.
 
-    What cannot be read (no such file, no permission, a broken archive) becomes a
-    ``UnparsedLine`` with the reason, after all that stood before: one bad file does not end the
-    reading of the others.
+    A file that cannot be read (no such file, no permission, a broken archive) gives an
+    ``UnparsedLine`` with the reason, after all its readable content. It does not end the reading of
+    other files.
     """
     lines = _Lines(path, within)
     name = name or shown(str(path))
@@ -35,13 +35,15 @@ def found_in(path: Path, name: str = "", within: Path | None = None) -> Iterator
         yield UnparsedLine(lines.count + 1, "", reason, source=name)
 
 
-def likest_in(path: Path, name: str, within: Path | None = None) -> UnparsedLine | None:
-    """The line of a file without a figure that looks most like a suite's; None if none does."""
+def find_likest_line(path: Path, name: str, within: Path | None = None) -> UnparsedLine | None:
+    """Return the line of a file without a figure that looks most like a suite's; None if none
+    does.
+    """
     return likest_line(_Lines(path, within), name)
 
 
 class _Lines:
-    """Raw lines in blocks, up to the file's end or to where it cannot be read further."""
+    """Yield raw lines in blocks, to the end of the file or of its readable part."""
 
     def __init__(self, path: Path, within: Path | None) -> None:
         self._path, self._within = path, within
@@ -51,42 +53,44 @@ class _Lines:
     def __iter__(self) -> Iterator[bytes]:
         try:
             with opened(self._path, self._within) as file:
-                yield from self._of(file)
+                yield from self._read_content(file)
         except OSError as error:
             self.trouble = str(error.strerror or error)
 
-    def _of(self, file: io.BufferedReader) -> Iterator[bytes]:
+    def _read_content(self, file: io.BufferedReader) -> Iterator[bytes]:
         head = file.read(6)
         file.seek(0)
-        begin = next((one for magic, one in UNPACKERS.items() if head.startswith(magic)), None)
-        if begin is not None:
-            unpacked = Unpacked(file, begin)
+        unpacker = next(
+            (factory for magic, factory in UNPACKERS.items() if head.startswith(magic)), None
+        )
+        if unpacker is not None:
+            unpacked = Unpacked(file, unpacker)
             yield from self._split(io.BufferedReader(unpacked, _BUFFER_BYTES))
             self.trouble = unpacked.trouble
         else:
-            yield from self._split(_Recoded(file) if head.startswith(_UTF_16) else file)
+            yield from self._split(_Utf8Recoder(file) if head.startswith(_UTF_16) else file)
 
-    def _split(self, content: "io.BufferedReader[Any] | _Recoded") -> Iterator[bytes]:
-        """All whole lines that one read gives, together; a long line comes by itself."""
-        begun = b""
+    def _split(self, content: "io.BufferedReader[Any] | _Utf8Recoder") -> Iterator[bytes]:
+        """Yield all whole lines of one read together; a long line comes by itself."""
+        partial_line = b""
         while more := content.read1(_BLOCK_BYTES):
-            block = begun + more
+            block = partial_line + more
             end = block.rfind(b"\n") + 1
-            begun = block[end:]
+            partial_line = block[end:]
             if end:
                 self.count += block.count(b"\n")
                 yield block[:end]
-            if len(begun) >= LONGEST_BYTES:
+            if len(partial_line) >= LONGEST_BYTES:
                 self.count += 1
-                yield _whole(begun, content)
-                begun = b""
-        if begun:
+                yield _read_long_line(partial_line, content)
+                partial_line = b""
+        if partial_line:
             self.count += 1
-            yield begun
+            yield partial_line
 
 
-class _Recoded:
-    """UTF-16 as UTF-8: PowerShell writes it where other shells write what the program wrote."""
+class _Utf8Recoder:
+    """Recode UTF-16 as UTF-8: PowerShell redirects output as UTF-16."""
 
     def __init__(self, file: io.BufferedReader) -> None:
         self._text = io.TextIOWrapper(file, "utf-16", "replace")
@@ -98,12 +102,12 @@ class _Recoded:
         return self._text.readline(most).encode("utf-8", "replace")
 
 
-def _whole(raw: bytes, content: "io.BufferedReader[Any] | _Recoded") -> bytes:
-    """The rest of a long line belongs to it: kept for JSON, dropped for all others."""
-    kept = [raw]
+def _read_long_line(raw: bytes, content: "io.BufferedReader[Any] | _Utf8Recoder") -> bytes:
+    """Return a long line with its rest: kept for JSON, dropped for all other lines."""
+    parts = [raw]
     room = MOST_CHARACTERS if may_be_json(raw) else 0
     while not raw.endswith(b"\n") and (raw := content.readline(LONGEST_BYTES)):
         if room > 0:
-            kept.append(raw)
+            parts.append(raw)
             room -= len(raw)
-    return b"".join(kept)
+    return b"".join(parts)

@@ -5,10 +5,11 @@ from itertools import count
 
 import msgspec
 
-from fabricgauge.app.conclude import conclude, write_reports
+from fabricgauge.app.conclude import judge_context, make_context, write_reports
 from fabricgauge.app.notes import note_libraries, note_transports
 from fabricgauge.app.target import Target
 from fabricgauge.doctor.reachability import ConnectionFault
+from fabricgauge.judge.interface import Context
 from fabricgauge.localise.detect import localise
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, StoreError
@@ -19,7 +20,7 @@ from fabricgauge.model.pairs import FabricResult
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.run import Ended, Run
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.plan.outlook import FINAL, remaining
+from fabricgauge.plan.outlook import FINAL, find_remaining
 from fabricgauge.store import run_files
 from fabricgauge.store.run_directory import RunDirectory
 
@@ -49,6 +50,7 @@ class RunContext:
         self.searches = count(1)
         self._records: dict[int, list[run_files.Record]] = {}
         self._analysed: tuple[int, FabricResult] = (0, FabricResult())
+        self._context: Context | None = None
 
     @property
     def plan(self) -> Plan:
@@ -92,7 +94,7 @@ class RunContext:
         self.run = msgspec.structs.replace(self.run, launches=tuple(launches))
         run_files.append_launch(self.directory, started)
 
-    def plan_further(self, launch: PlannedLaunch) -> None:
+    def add_to_plan(self, launch: PlannedLaunch) -> None:
         """Add a launch to the plan, so that a run which breaks off in it can be resumed."""
         plan = msgspec.structs.replace(self.plan, launches=(*self.plan.launches, launch))
         self.directory.write("plan.json", plan)
@@ -107,9 +109,9 @@ class RunContext:
         ]
         return {measurement.case for measurement in now if measurement.status in FINAL}
 
-    def left(self) -> tuple[PlannedLaunch, ...]:
+    def unmade_launches(self) -> tuple[PlannedLaunch, ...]:
         """Return the planned launches, or their parts, that have no result yet."""
-        return remaining(self.run.plan, self.run.launches)
+        return find_remaining(self.run.plan, self.run.launches)
 
     def fabric_result(self) -> FabricResult:
         """Return the analysis of all pairs, made again when a launch adds rounds or a recheck.
@@ -122,7 +124,20 @@ class RunContext:
             self._analysed = bearing, localise(self.run.launches, self.fabric.topology)
         return self._analysed[1]
 
-    def concluded(self, complete: bool, against: tuple[SuiteCurve, ...] = ()) -> Judged:
+    def context_now(self) -> Context:
+        """Return the context of the rules for the records so far, made once for the same records.
+
+        Only new records renew its ceilings, evidence and analysis; a plan that grows keeps them.
+        """
+        run, context = self.run, self._context
+        if context is None or context.run.launches is not run.launches:
+            context = make_context(run, self.target.thresholds, self.fabric_result())
+        elif context.run is not run:
+            context = msgspec.structs.replace(context, run=run)
+        self._context = context
+        return context
+
+    def conclude(self, complete: bool, against: tuple[SuiteCurve, ...] = ()) -> Judged:
         """Judge the run and write its reports; a ``complete`` run gets its final name."""
         self.progress.stage("judging")
         facts = dict[str, str]()
@@ -133,6 +148,6 @@ class RunContext:
             self.progress.trouble(str(error))
         environment = {**self.run.environment, **facts}
         run = msgspec.structs.replace(self.run, environment=environment, complete=complete)
-        judged = conclude(run, self.target.thresholds, against, self.fabric_result())
+        judged = judge_context(msgspec.structs.replace(self.context_now(), run=run), against)
         write_reports(self.directory, judged, self.progress)
         return judged

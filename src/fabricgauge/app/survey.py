@@ -1,4 +1,4 @@
-"""All that nodes say of themselves, asked now or read from a bundle, with their networks."""
+"""Survey nodes, live or from a bundle, and find their networks."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from fabricgauge.model.surveyed import BundleContent, Surveyed
 from fabricgauge.store.bundle import Bundle
 
 
-def surveyed(
+def survey_nodes(
     access: HostAccess,
     declared: tuple[DeclaredNetwork, ...],
     *,
@@ -33,27 +33,27 @@ def surveyed(
     keep: Keep = lambda node, raw, trouble: None,
     partial: bool = False,
 ) -> tuple[tuple[Inventory, ...], Fabric]:
-    """Ask every node at once: an inventory for each node of ``access``, in order, and the fabric.
+    """Ask every node at once; return an inventory for each node of ``access``, and the fabric.
 
-    ``keep(node, raw, trouble)`` is handed each answer as it arrives, before it is parsed. A
-    node that is not done within ``timeout_s`` is known by what it had printed. With
-    ``partial`` an interrupt ends the asking, and what had arrived is returned.
+    ``keep(node, raw, trouble)`` receives each answer as it arrives, before it is parsed. A node
+    that is not done within ``timeout_s`` counts with its output so far. With ``partial`` an
+    interrupt ends the asking, and the answers so far are returned.
 
     Raises:
-        UsageError: a declared subnet is none.
+        UsageError: a declared subnet is invalid.
     """
-    found = survey(access, timeout_s=timeout_s, keep=keep, parse=parse_named, partial=partial)
-    return found, build_surveyed_fabric(found, declared, access.virtual)
+    inventories = survey(access, timeout_s=timeout_s, keep=keep, parse=parse_named, partial=partial)
+    return inventories, build_surveyed_fabric(inventories, declared, access.virtual)
 
 
 def read_bundle(path: Path, declared: tuple[DeclaredNetwork, ...] = ()) -> BundleContent:
-    """The same from a bundle: one that ``discover -o`` wrote, or printouts put together by hand.
+    """Read inventories and fabric from a bundle of ``discover -o``, or from collected printouts.
 
-    A file that cannot be read costs itself alone and is in ``unread``.
+    A file that cannot be read goes to ``unread``; the others still count.
 
     Raises:
-        StoreError: no directory, a damaged index, or nothing in it.
-        UsageError: a declared subnet is none.
+        StoreError: no directory, a damaged index, or an empty bundle.
+        UsageError: a declared subnet is invalid.
     """
     bundle = Bundle(path)
     index, unread = bundle.index, list(bundle.unread)
@@ -64,18 +64,18 @@ def read_bundle(path: Path, declared: tuple[DeclaredNetwork, ...] = ()) -> Bundl
             subnets.append(subnet)
         elif is_subnet_printout(name):
             unread.append(f"{name}: {_NO_SUBNET}")
-        elif (per_node := _by_node(name, text, index.nodes)) is not None:
+        elif (per_node := _split_by_node(name, text, index.nodes)) is not None:
             shared[name] = per_node
         else:
             unread.append(f"{name}: {_UNLABELLED}")
     nodes = dict.fromkeys((*bundle.nodes, *(node for per in shared.values() for node in per)))
     if not nodes and not subnets:
         raise StoreError(
-            f"{path} holds no node's answers; expected {path}/NODE/{ANSWER}.txt, or a tool's "
+            f"{path} holds no answers of nodes; expected {path}/NODE/{ANSWER}.txt, or a tool's "
             f"printout there, or files in which every line begins with NODE and a colon"
-            + "".join(f"; {one}" for one in unread)
+            + "".join(f"; {reason}" for reason in unread)
         )
-    found: list[Inventory] = []
+    inventories: list[Inventory] = []
     for node in nodes:
         printouts = {name: per[node] for name, per in shared.items() if node in per}
         printouts |= bundle.printouts(node)
@@ -86,64 +86,70 @@ def read_bundle(path: Path, declared: tuple[DeclaredNetwork, ...] = ()) -> Bundl
             else:
                 unread.append(f"{node}/{name}: {_NO_SUBNET}")
         trouble = index.troubles.get(node, "")
-        found.append(build_inventory(node, printouts, trouble, parse_named))
-    fabric = build_surveyed_fabric(found, (*index.declared, *declared), index.virtual)
-    return BundleContent(tuple(found), fabric, merge_subnets(subnets), tuple(unread))
+        inventories.append(build_inventory(node, printouts, trouble, parse_named))
+    fabric = build_surveyed_fabric(inventories, (*index.declared, *declared), index.virtual)
+    return BundleContent(tuple(inventories), fabric, merge_subnets(subnets), tuple(unread))
 
 
-_NO_SUBNET = "it holds no link that is up, and no port's errors"
+_NO_SUBNET = "it has no active link and no error counters of a port"
 
 _UNLABELLED = (
-    "not every line begins with its node's name and a colon, as pdsh and clush write it; put a"
-    " single node's printout into a folder of the node's name"
+    "not every line begins with a node's name and a colon, as in the output of pdsh and clush;"
+    " put the printout of a single node into a folder of the node's name"
 )
 
 
-def _by_node(name: str, text: str, nodes: tuple[str, ...]) -> dict[str, str] | None:
-    """The lines of each node; None where they are not labelled."""
-    found = split_by_node(text, nodes)
-    if not text.strip() or (found and not _is_one_nodes(name, text, found)):
-        return found
+def _split_by_node(name: str, text: str, nodes: tuple[str, ...]) -> dict[str, str] | None:
+    """Return the lines of each node; None if they are not labelled."""
+    lines_by_node = split_by_node(text, nodes)
+    if not text.strip() or (
+        lines_by_node and not _belongs_to_single_node(name, text, lines_by_node)
+    ):
+        return lines_by_node
     return None
 
 
-def _is_one_nodes(name: str, text: str, found: dict[str, str]) -> bool:
-    """Many tools print ``KEY: VALUE``: such a file means something as it stands alone."""
-    return not any(_says(name, one) for one in found.values()) and _says(name, text)
+def _belongs_to_single_node(name: str, text: str, lines_by_node: dict[str, str]) -> bool:
+    """Check if a file with lines ``KEY: VALUE``, as many tools print them, is one node's
+    printout.
+    """
+    return not any(_has_content(name, lines) for lines in lines_by_node.values()) and _has_content(
+        name, text
+    )
 
 
-def _says(name: str, text: str) -> bool:
+def _has_content(name: str, text: str) -> bool:
     parts = parse_named(name, text)
     return parts is not None and parts != Parts(troubles=parts.troubles)
 
 
 NO_SUBNET = Subnet()
 
-#: Checks of doctor that say what holds an adapter, a port or a link below what it could carry.
+#: Checks of doctor that explain why an adapter, a port or a link carries less than it could.
 _LIMITS = (PCIE.id, RDMA_RATE.id, SUBNET_LINKS.id, PORT_ERRORS.id)
 
 
-def concluded(
+def conclude_survey(
     inventories: tuple[Inventory, ...],
     fabric: Fabric,
     unread: tuple[str, ...] = (),
     subnet: Subnet = NO_SUBNET,
 ) -> Surveyed:
-    """What follows from a survey: classes of like nodes, odd ones, limits, ceilings."""
-    joined = {(one.node, one.interface) for net in fabric.networks for one in net.members}
-    ports, sorted_ = (
+    """Derive from a survey: classes of equal nodes, nodes that differ, limits, ceilings."""
+    joined = {(member.node, member.interface) for net in fabric.networks for member in net.members}
+    ports, node_classes = (
         classify_ports(inventories, joined),
         classify_nodes(inventories, fabric.ip_networks),
     )
-    alike = tuple(one.nodes for one in sorted_)
-    preflight = Preflight(fabric, inventories, alike=alike, subnet=subnet)
+    node_groups = tuple(node_class.nodes for node_class in node_classes)
+    preflight = Preflight(fabric, inventories, alike=node_groups, subnet=subnet)
     checked = examine(preflight, _LIMITS)
     return Surveyed(
         inventories=inventories,
         fabric=fabric,
-        classes=sorted_,
+        classes=node_classes,
         ports=ports,
-        ceilings=ceilings((*fabric.networks, *(one.network for one in ports))),
-        limits=tuple(finding for one in checked for finding in one.findings),
+        ceilings=ceilings((*fabric.networks, *(port_class.network for port_class in ports))),
+        limits=tuple(finding for check in checked for finding in check.findings),
         unread=unread,
     )

@@ -40,7 +40,7 @@ from fabricgauge.store.run_files import About
 #: Largest topology file. The output of ibnetdiscover for 10,000 nodes is a tenth of this.
 MAX_TOPOLOGY_BYTES = 1 << 28
 #: Nodes of a lab that is made for one run.
-USUAL_NODES = 2
+DEFAULT_NODES = 2
 _OWN_LAB_PREFIX = "check-"
 
 #: Variables that change what an MPI measures; a launcher passes them to the ranks.
@@ -74,11 +74,11 @@ class Target(msgspec.Struct, frozen=True):
     @property
     def ranks(self) -> tuple[str, ...]:
         """Return the node of each rank."""
-        return ranks_of(self.request, self.access.nodes)
+        return place_ranks(self.request, self.access.nodes)
 
 
 @contextmanager
-def located(
+def locate_target(
     stated: MeasurementRequest,
     settings: Settings,
     from_files: Collection[str],
@@ -102,20 +102,20 @@ def located(
     named = request.lab not in ("", OWN_LAB)
     with (
         lab_in_use(request.lab) if named else nullcontext(),
-        reached(request) as (access, declared),
+        reach_hosts(request) as (access, declared),
     ):
-        ranks = ranks_of(request, access.nodes)
+        ranks = place_ranks(request, access.nodes)
         if stored is None:
             request = applicable(request, len(ranks), from_files, access.launcher)
         shared = len(set(ranks)) < len(ranks)
         hosts = tuple(host for host in access.hosts if shared or host.node in ranks)
-        simulation = simulation_of(request)
+        simulation = make_simulation(request)
         yield Target(
             access=msgspec.structs.replace(access, hosts=hosts),
             request=request,
             thresholds=thresholds_from(settings.thresholds, settings.thresholds_origin),
             declared=(*declared, *settings.networks),
-            topology=simulation.platform.topology if simulation else stated_topology(request),
+            topology=simulation.platform.topology if simulation else read_topology(request),
             simulation=simulation,
             progress=progress,
         )
@@ -125,21 +125,21 @@ def _ranks_of_own_lab(request: MeasurementRequest) -> int:
     """Return the number of ranks before the lab is up; 0 if the nodes are known only later."""
     if request.lab != OWN_LAB:
         return 0
-    return (len(request.rank_order) or request.nodes or USUAL_NODES) * request.ppn
+    return (len(request.rank_order) or request.nodes or DEFAULT_NODES) * request.ppn
 
 
 @contextmanager
-def reached(request: MeasurementRequest) -> Iterator[Reached]:
+def reach_hosts(request: MeasurementRequest) -> Iterator[Reached]:
     """Yield the hosts, and the networks that their launcher declares.
 
     Raises:
         UsageError: there are no nodes, or no such node, lab or platform.
     """
-    if simulated := simulation_of(request):  # nothing but the simulator reaches its nodes
+    if simulated := make_simulation(request):  # nothing but the simulator reaches its nodes
         nodes = _chosen(request, simulated.platform.nodes, request.sim)
         yield HostAccess("simulated", tuple(Host(node, ()) for node in nodes), virtual=True), ()
     elif not request.lab:
-        # The same, known to be one machine's where this program runs on a node of a lab itself.
+        # On a node of a lab, all hosts share one machine.
         virtual = "FABRICGAUGE_LAB" in os.environ
         yield msgspec.structs.replace(_without_lab(request), virtual=virtual), ()
     else:
@@ -184,7 +184,7 @@ def own_lab(nodes: int, with_slurm: bool = False) -> Iterator[str]:
         if is_own and not Path(f"/proc/{owner}").exists():
             down(name)
     name = f"{_OWN_LAB_PREFIX}{os.getpid()}"
-    up(LabSpec(name, numbered_nodes(nodes or USUAL_NODES), slurm=with_slurm))
+    up(LabSpec(name, numbered_nodes(nodes or DEFAULT_NODES), slurm=with_slurm))
     try:
         with lab_in_use(name):
             yield name
@@ -192,7 +192,7 @@ def own_lab(nodes: int, with_slurm: bool = False) -> Iterator[str]:
         down(name)
 
 
-def ranks_of(request: MeasurementRequest, nodes: tuple[str, ...]) -> tuple[str, ...]:
+def place_ranks(request: MeasurementRequest, nodes: tuple[str, ...]) -> tuple[str, ...]:
     """Return the node of each rank: in the requested order, or all nodes; a single node has two.
 
     Raises:
@@ -220,7 +220,7 @@ def _measures_many(tool: str) -> bool:
     return suite is None or bool(suite.of_pairs)
 
 
-def stated_topology(request: MeasurementRequest) -> Topology:
+def read_topology(request: MeasurementRequest) -> Topology:
     """Return the topology of the request's file; an empty one if there is no file.
 
     Raises:
@@ -235,7 +235,7 @@ def stated_topology(request: MeasurementRequest) -> Topology:
     return topology_of(text, request.topology, expand)
 
 
-def simulation_of(request: MeasurementRequest) -> Simulation | None:
+def make_simulation(request: MeasurementRequest) -> Simulation | None:
     """Return the simulated cluster; None if a real or virtual one is measured.
 
     Raises:
@@ -248,7 +248,7 @@ def simulation_of(request: MeasurementRequest) -> Simulation | None:
     )
 
 
-def about(target: Target) -> About:
+def describe_run(target: Target) -> About:
     """Return the facts that run.json keeps about a run that begins now."""
     variables = {k: shown(v) for k, v in os.environ.items() if k.startswith(MPI_VARIABLES)}
     environment = {
@@ -283,7 +283,7 @@ def _measured_with(target: Target) -> dict[str, str]:
     return facts
 
 
-def discovered(target: Target, directory: RunDirectory, folder: str) -> Fabric:
+def discover_nodes(target: Target, directory: RunDirectory, folder: str) -> Fabric:
     """Discover the nodes; their raw answers are kept in ``raw/<folder>``."""
     nodes = target.access.nodes
     if target.simulation is not None:

@@ -1,4 +1,4 @@
-"""Packed files as streams; a broken archive gives all that can be had of it before it says so."""
+"""Read packed files as streams; a broken archive gives all its readable content first."""
 
 import bz2
 import io
@@ -9,13 +9,13 @@ from functools import partial
 from typing import BinaryIO
 
 #: Room for the dictionary of ``xz -9`` (64 MiB) and more: a header may ask for 4 GiB.
-MOST_MEMORY_BYTES = 1 << 28
+MAX_MEMORY_BYTES = 1 << 28
 _CHUNK_BYTES = 1 << 16
 _GZIP_FORMAT = 31  # window of 2^15 bytes, with gzip's header (zlib manual, inflateInit2)
 
 
-class _Gunzip:
-    """zlib's object as the library's other two are; it gives what stands before a wrong byte."""
+class _GzipDecompressor:
+    """Wrap zlib's object in the interface of bz2 and lzma; give all bytes before a wrong one."""
 
     def __init__(self) -> None:
         self._part = zlib.decompressobj(_GZIP_FORMAT)
@@ -52,20 +52,20 @@ class _Gunzip:
         return bytes(content)
 
 
-Unpacker = bz2.BZ2Decompressor | lzma.LZMADecompressor | _Gunzip
-#: What unpacks a part, by how the file begins.
+Unpacker = bz2.BZ2Decompressor | lzma.LZMADecompressor | _GzipDecompressor
+#: Decompressor of a part, by the first bytes of the file.
 UNPACKERS: dict[bytes, Callable[[], Unpacker]] = {
-    b"\x1f\x8b": _Gunzip,
-    b"\xfd7zXZ": partial(lzma.LZMADecompressor, memlimit=MOST_MEMORY_BYTES),
+    b"\x1f\x8b": _GzipDecompressor,
+    b"\xfd7zXZ": partial(lzma.LZMADecompressor, memlimit=MAX_MEMORY_BYTES),
     b"BZh": bz2.BZ2Decompressor,
 }
 
 
 class Unpacked(io.RawIOBase):
-    """The content of a packed file, of one part or several behind each other.
+    """Read the content of a packed file of one part or several parts behind each other.
 
-    ``begin`` makes what unpacks a part. ``trouble`` says why the content ended before its proper
-    end; nothing is raised for that.
+    ``begin`` makes the decompressor of a part. ``trouble`` is why the content ended too early; no
+    error is raised for that.
     """
 
     def __init__(self, file: BinaryIO, begin: Callable[[], Unpacker]) -> None:
@@ -78,11 +78,11 @@ class Unpacked(io.RawIOBase):
     def readinto(self, buffer: "bytearray | memoryview", /) -> int:  # type: ignore[override]
         content = b""
         while not content and not self.trouble and (not self._part.eof or self._has_more_parts()):
-            content = self._more(len(buffer))
+            content = self._read_more(len(buffer))
         buffer[: len(content)] = content
         return len(content)
 
-    def _more(self, most_bytes: int) -> bytes:
+    def _read_more(self, most_bytes: int) -> bytes:
         packed, self._rest = self._rest, b""
         if not packed and self._part.needs_input:
             packed = self._file.read(_CHUNK_BYTES)
@@ -97,7 +97,7 @@ class Unpacked(io.RawIOBase):
         return content
 
     def _has_more_parts(self) -> bool:
-        """Zeros may pad an archive; what else follows must be another part."""
+        """Check for another part. Zeros may pad an archive; all else must be another part."""
         self._rest = self._part.unused_data.lstrip(b"\0")
         while not self._rest and (more := self._file.read(_CHUNK_BYTES)):
             self._rest = more.lstrip(b"\0")

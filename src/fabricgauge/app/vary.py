@@ -1,4 +1,4 @@
-"""A comparison by measuring: the arms of a design take turns, block by block."""
+"""Compare by measuring: the arms of a design take turns, block by block."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -7,7 +7,7 @@ import msgspec
 
 from fabricgauge.app.begin import begin as begin_run
 from fabricgauge.app.begin import take_up as take_up_run
-from fabricgauge.app.compare import cautions, invalid
+from fabricgauge.app.compare import find_cautions, invalid_notes
 from fabricgauge.app.measure import measure
 from fabricgauge.app.programs import engine_for
 from fabricgauge.app.run_context import RunContext
@@ -30,7 +30,7 @@ from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Design, Factor, Varied
 from fabricgauge.model.verdict import Verdict
 from fabricgauge.plan.asked import ALL_PATTERNS
-from fabricgauge.plan.design import AS_IT_IS, ENVIRONMENT
+from fabricgauge.plan.design import ENVIRONMENT, UNCHANGED
 from fabricgauge.plan.plan import is_pair
 from fabricgauge.plan.profiles import Profile, profile_of
 from fabricgauge.run.mpi_impls.interface import is_pinned
@@ -39,11 +39,11 @@ from fabricgauge.run.transports import OFI, known_transport
 from fabricgauge.store.run_directory import PARTIAL, RunDirectory, find
 from fabricgauge.store.run_files import About, load, stored_request
 
-#: What people call a suite of compilers, and its C++ compiler.
+#: The C++ compiler of each suite of compilers.
 COMPILERS = {"gcc": "g++", "clang": "clang++", "intel": "icpx", "nvhpc": "nvc++", "aocc": "clang++"}
 
-#: The usual ones where layers are held against each other.
-LAYERED_PATTERNS = ("latency", "bandwidth", "bidirectional_bandwidth")
+#: Default patterns if layers are compared.
+LAYER_PATTERNS = ("latency", "bandwidth", "bidirectional_bandwidth")
 
 _DESIGN = "design.json"
 
@@ -51,18 +51,18 @@ _DESIGN = "design.json"
 def begin(
     design: Design, target: Target, directory: RunDirectory
 ) -> tuple[Design, tuple[RunContext, ...]]:
-    """A run for each arm, planned on the same nodes; the directory then says which they are.
+    """Begin a run for each arm, planned on the same nodes, and store their folders.
 
-    Nothing is left of a comparison that cannot begin.
+    A comparison that cannot begin leaves nothing.
     """
     arms: list[RunContext] = []
     try:
-        each, profile = _of_blocks(target, design.blocks)
+        block_target, profile = _plan_blocks(target, design.blocks)
         for arm in design.arms:
-            own = _target_of(design, arm, each)
-            arms.append(begin_run(own, RunDirectory.create(directory.path), profile))
-            _require_heeded(design, arms[-1])
-        folders = tuple(one.directory.identity for one in arms)
+            arm_target = _target_of(design, arm, block_target)
+            arms.append(begin_run(arm_target, RunDirectory.create(directory.path), profile))
+            _require_effect(design, arms[-1])
+        folders = tuple(arm_context.directory.identity for arm_context in arms)
         drawn = msgspec.structs.replace(design, folders=folders)
         directory.write(_DESIGN, drawn)
     except BaseException:
@@ -71,23 +71,23 @@ def begin(
     return drawn, tuple(arms)
 
 
-def _require_heeded(design: Design, made: RunContext) -> None:
-    """Refuse a factor that is a variable which pinning sets: its levels would be alike."""
-    pinned = any(is_pinned(launch) for launch in made.plan.launches)
+def _require_effect(design: Design, arm_context: RunContext) -> None:
+    """Refuse a variable that pinning sets: its levels would not differ."""
+    pinned = any(is_pinned(launch) for launch in arm_context.plan.launches)
     for factor in design.factors:
         name = factor.name.removeprefix(ENVIRONMENT)
-        if pinned and name in mpi_impl_of(made.engine.mpi).interface_variables:
+        if pinned and name in mpi_impl_of(arm_context.engine.mpi).interface_variables:
             raise UsageError(
                 f"--vary {factor.name}: a launch on a network sets {name} itself;"
                 " add --unpinned, or vary the network with --network"
             )
 
 
-def _of_blocks(target: Target, blocks: int) -> tuple[Target, Profile]:
-    """One launch for each block, as long as one of the profile's launches.
+def _plan_blocks(target: Target, blocks: int) -> tuple[Target, Profile]:
+    """Plan one launch for each block, as long as one of the profile's launches.
 
     Raises:
-        UsageError: all pairs are asked for, which are a matrix and no curve.
+        UsageError: all pairs are requested, which give a matrix and no curve.
     """
     request, profile = target.request, profile_of(target.request)
     each_s = profile.budget_s / profile.launches
@@ -95,124 +95,135 @@ def _of_blocks(target: Target, blocks: int) -> tuple[Target, Profile]:
     if is_pair(request, target.ranks):
         return target, profile
     if set(request.patterns) & set(ROUND_ROBIN_PATTERNS):
-        raise UsageError("--vary compares curves, and all pairs are a matrix; name other patterns")
+        raise UsageError("--vary compares curves, but all pairs give a matrix; name other patterns")
     curves = tuple(
-        one for one in ALL_PATTERNS if one not in (*ROUND_ROBIN_PATTERNS, *THREADED_PATTERNS)
+        pattern
+        for pattern in ALL_PATTERNS
+        if pattern not in (*ROUND_ROBIN_PATTERNS, *THREADED_PATTERNS)
     )
     request = msgspec.structs.replace(request, patterns=request.patterns or curves)
     return msgspec.structs.replace(target, request=request), profile
 
 
 def take_up(
-    target: Target, directory: RunDirectory, said: tuple[Factor, ...] = (), seed: int | None = None
+    target: Target,
+    directory: RunDirectory,
+    stated_factors: tuple[Factor, ...] = (),
+    seed: int | None = None,
 ) -> tuple[Design, tuple[RunContext, ...]]:
-    """The arms of a comparison that was broken off.
+    """Take up the arms of a comparison that was broken off.
 
-    ``said`` are the factors of the command line; ``seed`` is None if it has none.
+    ``stated_factors`` are the factors of the command line; ``seed`` is None if it has none.
 
     Raises:
-        StoreError: the directory holds none.
-        UsageError: it is complete, or was begun with other factors, options or engines.
-        CannotRun: the nodes are not what they were.
+        StoreError: the directory holds no comparison.
+        UsageError: it is complete, or began with other factors, options or engines.
+        CannotRun: the nodes have changed.
     """
     if directory.complete:
-        raise UsageError(f"{directory.identity} is complete; there is nothing to resume")
-    design = _design(directory, said)
+        raise UsageError(f"{directory.identity} is complete; nothing to resume")
+    design = _design(directory, stated_factors)
     if seed not in (None, design.seed):
         raise UsageError(f"--resume takes --seed from the comparison, which has {design.seed}")
     arms = []
     for arm, folder in zip(design.arms, design.folders, strict=True):
-        own = _target_of(design, arm, target)
+        arm_target = _target_of(design, arm, target)
         run = find(directory.path, f"{directory.path / folder}{PARTIAL}")
-        _require_planned(run, own.request)
+        _require_planned(run, arm_target.request)
         if run.complete:
-            arms.append(RunContext(own, run, load(run)))
+            arms.append(RunContext(arm_target, run, load(run)))
             continue
-        _require_same(run, own)
-        arms.append(take_up_run(own, run))
+        _require_same(run, arm_target)
+        arms.append(take_up_run(arm_target, run))
     return design, tuple(arms)
 
 
-def _design(directory: RunDirectory, said: tuple[Factor, ...]) -> Design:
-    """Return the stored design if ``said``, which names programs and variables, has its factors."""
+def _design(directory: RunDirectory, stated_factors: tuple[Factor, ...]) -> Design:
+    """Return the stored design if it has ``stated_factors``: they name programs and variables."""
     design = directory.read(_DESIGN, Design)
-    combined = set(product(*(one.levels for one in design.factors)))
+    combined = set(product(*(varied_factor.levels for varied_factor in design.factors)))
     if not set(design.arms) <= combined:
         raise StoreError(f"{directory.path / _DESIGN} is damaged: an arm has an unknown level")
-    names = ", ".join(f"{one.name}={','.join(one.levels)}" for one in design.factors)
-    if said != design.factors:
+    names = ", ".join(
+        f"{varied_factor.name}={','.join(varied_factor.levels)}" for varied_factor in design.factors
+    )
+    if stated_factors != design.factors:
         raise UsageError(
-            f"{directory.path} varies {names}: --resume takes that from the command line alone;"
-            " repeat --vary as it was"
+            f"{directory.path} varies {names}: --resume takes the factors only from the command"
+            " line; repeat --vary"
         )
     return design
 
 
-def _require_planned(run: RunDirectory, said: MeasurementRequest) -> None:
-    """Refuse what is said otherwise than when the arm was planned: it would have no effect."""
+def _require_planned(run: RunDirectory, request: MeasurementRequest) -> None:
+    """Refuse a request that differs from the arm's plan: it would have no effect."""
     stored = stored_request(run)
     for field in PLANNED:
-        if asks_for(said, field) and getattr(said, field) != getattr(stored, field):
+        if asks_for(request, field) and getattr(request, field) != getattr(stored, field):
             raise UsageError(
-                f"--resume takes {option(field)} from the comparison; leave it out, or say it as"
-                " when it was begun"
+                f"--resume takes {option(field)} from the comparison; leave it out, or give the"
+                " first value"
             )
 
 
 def _require_same(run: RunDirectory, target: Target) -> None:
-    """Refuse an arm that was begun with another engine, that of another MPI or compiler."""
-    begun, engine = run.read("run.json", About).environment, target.engine
-    if engine is not None and begun.get("engine identity") != engine.identity:
+    """Refuse an arm that began with the engine of another MPI or compiler."""
+    environment, engine = run.read("run.json", About).environment, target.engine
+    if engine is not None and environment.get("engine identity") != engine.identity:
         raise UsageError(
-            f"{run.identity} was begun with {begun.get('MPI')} (engine"
-            f" {begun.get('engine identity')}), this is {engine.mpi.kind} {engine.mpi.version}"
-            f" (engine {engine.identity}): resume it with the options that it was begun with"
+            f"{run.identity} began with {environment.get('MPI')} (engine"
+            f" {environment.get('engine identity')}), this is {engine.mpi.kind}"
+            f" {engine.mpi.version} (engine {engine.identity}): resume it with its first options"
         )
 
 
 def _target_of(design: Design, arm: Sequence[str], target: Target) -> Target:
-    """The target with the engine, the transport, the binding and the variables of an arm.
+    """Return the target with an arm's engine, transport, binding and variables.
 
     Raises:
-        UsageError: there is no such transport, or it cannot have what is asked for.
+        UsageError: there is no such transport, or it does not support the request.
     """
-    said = {one.name: level for one, level in zip(design.factors, arm, strict=True)}
-    request = _request_of(said, target.request, len(target.ranks))
-    compiler = said.get("compiler", "")
-    mpi = said.get("mpi", request.mpi)
+    levels = {
+        varied_factor.name: level for varied_factor, level in zip(design.factors, arm, strict=True)
+    }
+    request = _request_of(levels, target.request, len(target.ranks))
+    compiler = levels.get("compiler", "")
+    mpi = levels.get("mpi", request.mpi)
     engine = engine_for(mpi, target.progress, COMPILERS.get(compiler, compiler))
     variables = tuple(
         (name.removeprefix(ENVIRONMENT), level)
-        for name, level in said.items()
-        if name.startswith(ENVIRONMENT) and level != AS_IT_IS
+        for name, level in levels.items()
+        if name.startswith(ENVIRONMENT) and level != UNCHANGED
     )
-    access = msgspec.structs.replace(target.access, bind=said.get("bind", ""), variables=variables)
+    access = msgspec.structs.replace(
+        target.access, bind=levels.get("bind", ""), variables=variables
+    )
     return msgspec.structs.replace(target, request=request, engine=engine, access=access)
 
 
 def _request_of(
-    said: Mapping[str, str], request: MeasurementRequest, ranks: int
+    levels: Mapping[str, str], request: MeasurementRequest, ranks: int
 ) -> MeasurementRequest:
-    """What an arm measures: patterns that every transport and memory has unless it names some."""
+    """Return an arm's request; by default with patterns that every transport and memory has."""
     changed: dict[str, str] = {}
-    if "provider" in said:
-        changed["transport"] = known_transport(f"{OFI}:provider={said['provider']}")
-    if "transport" in said:
-        changed["transport"] = known_transport(said["transport"])
-    if "memory" in said:
-        changed["memory"] = known_memory(said["memory"])
+    if "provider" in levels:
+        changed["transport"] = known_transport(f"{OFI}:provider={levels['provider']}")
+    if "transport" in levels:
+        changed["transport"] = known_transport(levels["transport"])
+    if "memory" in levels:
+        changed["memory"] = known_memory(levels["memory"])
     if not changed:
         return request
-    patterns = request.patterns or LAYERED_PATTERNS
+    patterns = request.patterns or LAYER_PATTERNS
     return applicable(msgspec.structs.replace(request, patterns=patterns, **changed), ranks)
 
 
 def run(
     design: Design, arms: Sequence[RunContext], directory: RunDirectory, tolerance: float
 ) -> tuple[Varied, bool]:
-    """Measure what is left, block by block, then compare what there is.
+    """Measure the rest, block by block, then compare.
 
-    Returns the comparison, and whether it was interrupted.
+    Return the comparison, and if it was interrupted.
     """
     interrupted, progress = False, arms[0].progress
     try:
@@ -224,48 +235,57 @@ def run(
         interrupted = True
     except (StoreError, CannotRun) as error:
         progress.trouble(str(error))
-    complete = not interrupted and not any(one.left() for one in arms)
-    found = _compared(design, arms, tolerance, complete)
+    complete = not interrupted and not any(arm_context.unmade_launches() for arm_context in arms)
+    comparison = _compare_arms(design, arms, tolerance, complete)
     try:
-        directory.write("varied.json", found)
+        directory.write("varied.json", comparison)
     except StoreError as error:
         progress.trouble(str(error))
-    for one in arms:
-        if not one.directory.complete:
-            one.concluded(complete and not one.left())
+    for arm_context in arms:
+        if not arm_context.directory.complete:
+            arm_context.conclude(complete and not arm_context.unmade_launches())
     if complete:
         directory.finish()
-    return found, interrupted
+    return comparison, interrupted
 
 
-def _compared(
+def _compare_arms(
     design: Design, arms: Sequence[RunContext], tolerance: float, complete: bool
 ) -> Varied:
-    runs = tuple(msgspec.structs.replace(one.run, complete=complete) for one in arms)
-    against = [invalid(_verdicts(each)) for each in runs]
-    told = (
+    runs = tuple(
+        msgspec.structs.replace(arm_context.run, complete=complete) for arm_context in arms
+    )
+    against = [invalid_notes(_verdicts(arm_run)) for arm_run in runs]
+    notes = (
         f"{', '.join(levels)}: {note}"
-        for levels, each, why in zip(design.arms, runs, against, strict=True)
-        for note in (*why, *cautions(each), *_later(each))
+        for levels, arm_run, why in zip(design.arms, runs, against, strict=True)
+        for note in (*why, *find_cautions(arm_run), *_note_later_launches(arm_run))
     )
     believed = complete and not any(against)
-    return compare_arms(design, runs, tolerance, tuple(dict.fromkeys(told)), believed=believed)
+    return compare_arms(design, runs, tolerance, tuple(dict.fromkeys(notes)), believed=believed)
 
 
 def _verdicts(run: Run) -> tuple[Verdict, ...]:
     return judgement(Context(run, ceilings(run.fabric.networks, run.launches))).verdicts
 
 
-def _later(run: Run) -> tuple[str, ...]:
-    """A caution about launches that a resumption made: their turn in the block was over."""
-    if len(run.launches) == len({one.number for one in run.launches}):
+def _note_later_launches(run: Run) -> tuple[str, ...]:
+    """Return a caution about launches of a resumed run: their turn in the block was over."""
+    if len(run.launches) == len({launch.number for launch in run.launches}):
         return ()
-    return ("some launches were made again after an interruption, out of their block's time",)
+    return ("some launches were repeated after an interruption, outside their block's time",)
 
 
 def _measure(context: RunContext, block: int, blocks: int) -> None:
-    each = len(context.plan.launches) // blocks
-    own = {one.number for one in context.plan.launches[block * each : (block + 1) * each]}
-    left = tuple(one for one in context.left() if one.number in own)
-    if left:
-        measure(context, left)
+    launches_per_block = len(context.plan.launches) // blocks
+    block_launches = {
+        launch.number
+        for launch in context.plan.launches[
+            block * launches_per_block : (block + 1) * launches_per_block
+        ]
+    }
+    unmade = tuple(
+        launch for launch in context.unmade_launches() if launch.number in block_launches
+    )
+    if unmade:
+        measure(context, unmade)

@@ -80,7 +80,7 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     ceiling of the network. With more than two nodes, measures each pair, then all nodes together,
     and names nodes that are slower than their peers.
     """
-    from fabricgauge.app.begin import opened
+    from fabricgauge.app.begin import open_run
     from fabricgauge.app.conclude import reference_curves
     from fabricgauge.cli.progress import progress_shown
     from fabricgauge.model.request import INSIDE_NODES, applicable
@@ -95,7 +95,7 @@ def check(ctx: click.Context, /, **options: Any) -> None:
         ctx.exit(_check_gpus(request, root, printing, curves, dry_run, quiet))
     with (
         progress_shown(quiet) as progress,
-        opened(request, configured, from_files, root, progress, dry_run) as context,
+        open_run(request, configured, from_files, root, progress, dry_run) as context,
     ):
         if dry_run:
             _print_commands(context)
@@ -122,7 +122,7 @@ def _check_gpus(
     curves: "tuple[SuiteCurve, ...]", dry_run: bool, quiet: bool,
 ) -> int:  # fmt: skip
     """Measure inside each node with a program that copies between its GPUs."""
-    from fabricgauge.app.import_logs import imported
+    from fabricgauge.app.import_logs import create_imported_run
     from fabricgauge.app.node_gpus import commands, measure_gpus
     from fabricgauge.cli.progress import progress_shown
 
@@ -132,7 +132,7 @@ def _check_gpus(
         return 0
     command_line = tuple(map(shown, sys.argv))
     with progress_shown(quiet) as progress:
-        judged, path = imported(
+        judged, path = create_imported_run(
             root, settings.load(),
             lambda directory: measure_gpus(request, directory, command_line, progress), progress,
             curves,
@@ -141,9 +141,9 @@ def _check_gpus(
 
 
 def _print_commands(context: "RunContext") -> None:
-    from fabricgauge.app.check import commands
+    from fabricgauge.app.check import list_commands
 
-    for launch, launch_commands in commands(context):
+    for launch, launch_commands in list_commands(context):
         program = f", {launch.program}" if launch.program else ""
         click.echo(f"# launch {launch.number}: {launch.network or 'unpinned'}{program}")
         for command in launch_commands:

@@ -35,13 +35,13 @@ def collect(
 
     Waits until all jobs have ended. RUN is a run directory, the beginning of its name, or `latest`.
     """
-    from fabricgauge.app.batch.on_head import lab_outside, on_head
+    from fabricgauge.app.batch.on_head import lab_outside, run_on_head
     from fabricgauge.cli.jobs import show_when_complete
     from fabricgauge.cli.progress import progress_shown
     from fabricgauge.store.holding import run_lock
 
     if lab is not None and not lab_outside():
-        ctx.exit(on_head(lab))
+        ctx.exit(run_on_head(lab))
     directory = find(output or settings.run_root(), run)
     if directory.complete:
         raise UsageError(

@@ -44,7 +44,7 @@ USUAL_BLOCKS = 10
 @cli_options.output_option()
 @click.option(
     "--vary", multiple=True, metavar="FACTOR=A,B",
-    type=Parsed("factor", lazy_function("plan.design", "factor")),
+    type=Parsed("factor", lazy_function("plan.design", "parse_factor")),
     help="Measure settings A and B in turns: mpi=openmpi,mpich, transport=sockets,ofi,mpi,"
     " provider=tcp,shm (libfabric), memory=host,cuda, compiler=gcc,clang, bind=core,none, or"
     " env:NAME=X,Y. Write a comma in X as \\,; an empty X leaves NAME unchanged. May be repeated:"
@@ -81,7 +81,7 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     data are not sufficient, B lacks a curve that A has, a side is INVALID, or A and B have nothing
     to compare.
     """
-    from fabricgauge.app.compare import compared
+    from fabricgauge.app.compare import compare_operands
     from fabricgauge.compare.comparing import AS_OF_A_RUN
     from fabricgauge.judge.thresholds import thresholds_from
 
@@ -107,19 +107,19 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     cli_options.refuse_without_effect(ctx, effective, reason)
     configured = settings.load()
     limits = thresholds_from(configured.thresholds, configured.thresholds_origin)
-    comparison = compared(a, b, root, tolerance, only, limits)
+    comparison = compare_operands(a, b, root, tolerance, only, limits)
     print_report("comparison", comparison, options["format"], options["to"])
     ctx.exit(exit_status(AS_OF_A_RUN[comparison.outcome], options["fail_on"]))
 
 
 def _predict(a: str, b: str, root: Path, options: dict[str, Any]) -> None:
     """Print the communication time of an application on both sides."""
-    from fabricgauge.app.compare import side, with_doubts
-    from fabricgauge.app.profile import profile_named
+    from fabricgauge.app.compare import find_side, with_doubts
+    from fabricgauge.app.profile import find_profile
     from fabricgauge.compare.prediction import predict
 
-    mix = profile_named(options["mix"], root)
-    sides = side(a, root), side(b, root)
+    mix = find_profile(options["mix"], root)
+    sides = find_side(a, root), find_side(b, root)
     side_a, side_b = map(with_doubts, sides)
     invalid = [
         f"{letter} is {reason}"
@@ -144,7 +144,7 @@ def _parse_percent(text: str) -> float:
 def _vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: float) -> int:
     """Measure all combinations in turns, show the differences, return the exit status."""
     from fabricgauge.app import vary as app
-    from fabricgauge.app.target import located
+    from fabricgauge.app.target import locate_target
     from fabricgauge.cli.progress import progress_shown
     from fabricgauge.compare.varying import AS_OF_A_RUN
     from fabricgauge.store.holding import run_lock
@@ -156,7 +156,7 @@ def _vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: fl
     from_files = cli_options.names_from_files(ctx)
     with (
         progress_shown(options["quiet"]) as progress,
-        located(request, settings.load(), from_files, None, progress) as target,
+        locate_target(request, settings.load(), from_files, None, progress) as target,
     ):
         new_design = None
         if not resume:
@@ -180,7 +180,7 @@ def _vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: fl
 
 def _plan_design(factors: "tuple[Factor, ...]", seed: int, launches: int) -> "Design":
     from fabricgauge.compare.varying import least_blocks
-    from fabricgauge.plan.design import design
+    from fabricgauge.plan.design import make_design
 
     least = least_blocks(factors)
     blocks = launches or max(USUAL_BLOCKS, least)
@@ -190,7 +190,7 @@ def _plan_design(factors: "tuple[Factor, ...]", seed: int, launches: int) -> "De
             " each combination on; this comparison will stay undecided",
             err=True,
         )
-    return design(factors, blocks, seed)
+    return make_design(factors, blocks, seed)
 
 
 def _write_page(comparison: "Varied", directory: RunDirectory) -> None:

@@ -64,9 +64,9 @@ def configure(ctx: click.Context, /, **options: Any) -> None:
     only in part, because programs, answers or a consent are missing.
     """  # fmt: skip
     from fabricgauge.app.configuring.hosts import PlanHosts
-    from fabricgauge.app.configuring.making import make, unmake
-    from fabricgauge.app.configuring.planning import planned, require_answers
-    from fabricgauge.app.target import reached
+    from fabricgauge.app.configuring.making import apply_plan, undo_journal
+    from fabricgauge.app.configuring.planning import make_plan, require_answers
+    from fabricgauge.app.target import reach_hosts
 
     request = cli_options.build_request(options)
     file, bundle = options["file"], options["bundle"]
@@ -74,20 +74,20 @@ def configure(ctx: click.Context, /, **options: Any) -> None:
     if options["undo"]:
         if file or bundle:
             raise UsageError("--undo takes neither FILE nor --from: the journal has the plan")
-        with reached(applicable(request)) as (access, _):
+        with reach_hosts(applicable(request)) as (access, _):
             journal = options["undo"]
-            ctx.exit(unmake(journal, access, request.lab, _print_message, apply=apply))
+            ctx.exit(undo_journal(journal, access, request.lab, _print_message, apply=apply))
     facts = _gather_facts(request, file, bundle, options["backend"])
     description, inventories, access, node_request = facts
     require_answers(description, inventories)
     offline = bundle and not apply
     hosts = Skipped("the plan is made from a bundle") if offline else PlanHosts(access)
-    plan = planned(description, inventories, hosts)
+    plan = make_plan(description, inventories, hosts)
     _print_plan(plan, options["format_"], access, options["to"])
     if apply:
         consent = frozenset(options["consent"])
         journals = options["journals"]
-        ctx.exit(make(plan, access, node_request, journals, consent, _print_message))
+        ctx.exit(apply_plan(plan, access, node_request, journals, consent, _print_message))
 
 
 def _gather_facts(
@@ -95,8 +95,8 @@ def _gather_facts(
 ) -> "tuple[Description, tuple[Inventory, ...], HostAccess, MeasurementRequest]":
     """Return the wanted networks, the nodes' inventories, the access to the nodes, its request."""
     from fabricgauge.app.configuring.read_description import read_file
-    from fabricgauge.app.survey import read_bundle, surveyed
-    from fabricgauge.app.target import reached
+    from fabricgauge.app.survey import read_bundle, survey_nodes
+    from fabricgauge.app.target import reach_hosts
 
     if bundle and request.lab:
         raise UsageError("--from and --lab exclude each other: a bundle has its own nodes")
@@ -107,9 +107,9 @@ def _gather_facts(
     if not request.nodelist and not request.lab:
         nodes = names or _describe_networks(request, file, backend, ()).nodes
         node_request = msgspec.structs.replace(request, nodelist=folded(nodes))
-    with reached(applicable(node_request)) as (access, _):
+    with reach_hosts(applicable(node_request)) as (access, _):
         description = _describe_networks(request, file, backend, names)
-        return description, inventories or surveyed(access, ())[0], access, node_request
+        return description, inventories or survey_nodes(access, ())[0], access, node_request
 
 
 def _describe_networks(

@@ -43,7 +43,7 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
     Exit status: 3 if a node could not be reached or its answer could not be read, 130 if
     interrupted, else 0.
     """
-    from fabricgauge.app.survey import concluded, read_bundle
+    from fabricgauge.app.survey import conclude_survey, read_bundle
     from fabricgauge.model.subnet import Subnet
 
     request, networks = cli_options.build_request(options), settings.load().networks
@@ -59,7 +59,7 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
         content = read_bundle(bundle, networks)
         inventories, fabric, unanswered = content.inventories, content.fabric, 0
         unread, subnet = content.unread, content.subnet
-    discovery, verbose = concluded(inventories, fabric, unread, subnet), options["verbose"]
+    discovery, verbose = conclude_survey(inventories, fabric, unread, subnet), options["verbose"]
     print_report("discovery", discovery, options["format"], options["to"], verbose=verbose)
     ctx.exit(INTERRUPTED if unanswered else 3 if fabric.unreached or not inventories else 0)
 
@@ -72,13 +72,13 @@ def _survey_nodes(
 ) -> "Survey":
     """Ask the nodes; after an interrupt, report and bundle hold the answers that have arrived."""
     from fabricgauge import __version__
-    from fabricgauge.app.survey import surveyed
-    from fabricgauge.app.target import reached
+    from fabricgauge.app.survey import survey_nodes
+    from fabricgauge.app.target import reach_hosts
     from fabricgauge.cli.progress import AnswerCount
     from fabricgauge.model.bundle import BundleIndex
     from fabricgauge.store.bundle import BundleWriter
 
-    with reached(applicable(request)) as (access, known):
+    with reach_hosts(applicable(request)) as (access, known):
         declared = (*known, *networks)
         index = BundleIndex(
             gathered_utc=now_utc(),
@@ -97,7 +97,9 @@ def _survey_nodes(
                 answers.count(trouble)
 
             try:
-                survey = surveyed(access, declared, timeout_s=timeout_s, keep=keep, partial=True)
+                survey = survey_nodes(
+                    access, declared, timeout_s=timeout_s, keep=keep, partial=True
+                )
                 return (*survey, answers.unanswered)
             finally:
                 if writer:

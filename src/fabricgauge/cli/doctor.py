@@ -74,15 +74,15 @@ def exit_status(diagnosis: "Diagnosis") -> int:
 
 
 def _run_checks(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
-    from fabricgauge.app.doctor import DoctorRequest, diagnose, diagnose_bundle, head_of
-    from fabricgauge.app.target import reached
+    from fabricgauge.app.doctor import DoctorRequest, diagnose, diagnose_bundle, head_name
+    from fabricgauge.app.target import reach_hosts
 
     request, declared = cli_options.build_request(options), settings.load().networks
     if options["bundle"]:
         return diagnose_bundle(options["bundle"], declared, options["networks"], checks)
     watched = sys.stderr.isatty() and not options["quiet"]
-    with reached(applicable(request)) as (access, lab_networks):
-        head = head_of(access) if options["head"] else ""
+    with reach_hosts(applicable(request)) as (access, lab_networks):
+        head = head_name(access) if options["head"] else ""
         networks, seconds = options["networks"], options["seconds"]
         doctor_request = DoctorRequest(
             access, (*lab_networks, *declared), networks, checks, seconds, head

@@ -46,7 +46,7 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     A profile from `profile`, a report of mpiP and the XML of IPM are shown, not judged.
     """
     from fabricgauge.app.conclude import reference_curves
-    from fabricgauge.app.import_logs import import_logs, imported
+    from fabricgauge.app.import_logs import create_imported_run, import_logs
     from fabricgauge.app.profile import is_profile
     from fabricgauge.cli.progress import Troubles
 
@@ -57,7 +57,7 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     against = reference_curves(options["against"])
     sources = _assign_hosts(_find_sources(logs, options["network"]), options["hosts"])
     command_line = tuple(map(shown, sys.argv))
-    judged, path = imported(
+    judged, path = create_imported_run(
         options["output"] or settings.run_root(), configured,
         lambda directory: import_logs(sources, directory, command_line, troubles), troubles,
         against,
@@ -68,12 +68,12 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
 
 def _import_profile(path: Path, options: dict[str, Any]) -> None:
     """Show an application's profile; it is not judged."""
-    from fabricgauge.app.profile import imported
+    from fabricgauge.app.profile import import_profile
 
     name = cli_options.require_format("profile", options["format"])
     directory = RunDirectory.create(options["output"] or settings.run_root())
     try:
-        profile = imported(path, directory)
+        profile = import_profile(path, directory)
     except BaseException:
         directory.discard(copies=True)
         raise

@@ -10,22 +10,22 @@ import click
 import msgspec
 
 from fabricgauge import settings
-from fabricgauge.app.batch.job import Maker, Written
-from fabricgauge.app.batch.numbers import numbers, scancel
+from fabricgauge.app.batch.job import JobFiles, JobWriter
+from fabricgauge.app.batch.numbers import job_numbers_of, scancel_command
 from fabricgauge.app.batch.on_head import lab_outside
 from fabricgauge.app.batch.pair_queue import AllStuck, PairQueue
 from fabricgauge.app.batch.request import place_of, plan_of_jobs, target_of_jobs
 from fabricgauge.app.batch.submit import (
-    collected,
-    hand_over,
-    left_of_pairs,
     may_have_jobs,
-    rest_of,
+    submit_job,
     unfinished,
+    unmeasured_pairs,
+    wait_and_judge,
+    write_rest_job,
 )
 from fabricgauge.app.programs import engine_for
 from fabricgauge.app.progress import Progress
-from fabricgauge.app.target import about
+from fabricgauge.app.target import describe_run
 from fabricgauge.cli.options import Printing
 from fabricgauge.cli.show import show
 from fabricgauge.model.batch import Batch, BatchJob
@@ -63,17 +63,17 @@ def submit_run(batch: Batch, partners: int | None, root: Path, submission: Submi
     with discarded_unless_submitted(directory):
         queue = None if partners is None else PairQueue(directory, batch, plan, engine)
         if queue is None or submission.dry_run:
-            maker = Maker(directory, engine, target.access, batch.request)
+            maker = JobWriter(directory, engine, target.access, batch.request)
             job_files = queue.write_next() if queue else maker.write(plan, plan.launches)
         if submission.dry_run:
             _print_job(job_files, queue.waiting if queue else 1)
             directory.discard()
             return 0
-        write_batch(directory, about(target), batch)
+        write_batch(directory, describe_run(target), batch)
         if queue is not None:
             _submit_and_count(directory, queue, queue.fill)
         else:
-            job = hand_over(job_files, directory)
+            job = submit_job(job_files, directory)
     if queue is not None:
         return _drain_queue(directory, queue, submission)
     return _await_job(directory, job, submission)
@@ -99,7 +99,7 @@ def resume_run(
     if batch.pairs is not None:
         engine = engine_for(batch.mpi, submission.progress)
         changed = msgspec.structs.replace(batch, at_once=at_once or batch.at_once)
-        queue = PairQueue(directory, changed, left_of_pairs(directory, batch), engine)
+        queue = PairQueue(directory, changed, unmeasured_pairs(directory, batch), engine)
         _submit_and_count(directory, queue, queue.fill)
         return _drain_queue(directory, queue, submission)
     for number, state in unfinished(directory).items():
@@ -109,8 +109,8 @@ def resume_run(
         )
     engine = engine_for(batch.mpi, submission.progress)
     target = target_of_jobs(batch, settings.load(), submission.progress)
-    job_files = rest_of(directory, target, batch, engine, batch.request.time)
-    return _await_job(directory, hand_over(job_files, directory), submission)
+    job_files = write_rest_job(directory, target, batch, engine, batch.request.time)
+    return _await_job(directory, submit_job(job_files, directory), submission)
 
 
 def _await_job(directory: RunDirectory, job: BatchJob, submission: Submission) -> int:
@@ -150,7 +150,7 @@ def _submit_and_count(
         click.echo(message, err=True)
 
 
-def _print_job(job_files: Written, jobs: int) -> None:
+def _print_job(job_files: JobFiles, jobs: int) -> None:
     if jobs > 1:
         click.echo(f"# one of {jobs} jobs")
     command = ("sbatch", *job_files.options, str(job_files.script))
@@ -196,7 +196,7 @@ def show_when_complete(
             raise
         except CannotRun as error:
             click.echo(f"Slurm did not accept all pair jobs: {visible(str(error))}", err=True)
-        judged = collected(directory, settings.load(), progress, most_jobs)
+        judged = wait_and_judge(directory, settings.load(), progress, most_jobs)
     except KeyboardInterrupt:
         return _report_interrupt(directory)
     return show_run(judged, directory, printing)
@@ -208,8 +208,10 @@ def _report_interrupt(directory: RunDirectory) -> int:
         sentence = "The lab and its jobs are removed. Finished measurements are kept in"
         click.echo(f"{sentence} {directory.path}", err=True)
         return 130
-    job_numbers = numbers(directory)
-    command = scancel(directory, job_numbers) if len(job_numbers) <= MOST_NAMED else "scancel"
+    job_numbers = job_numbers_of(directory)
+    command = (
+        scancel_command(directory, job_numbers) if len(job_numbers) <= MOST_NAMED else "scancel"
+    )
     if lab_outside():
         command = f"fabricgauge lab exec --name {lab_outside()} head -- {command}"
     click.echo(f"The submitted jobs go on. To end them: {command}", err=True)

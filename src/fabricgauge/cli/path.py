@@ -24,7 +24,7 @@ _output_option = cli_options.output_option(
 
 @click.group(invoke_without_command=True)
 @click.option(
-    "--calls", type=Parsed("list", list_parser(lazy_function("app.call_paths", "operation"))),
+    "--calls", type=Parsed("list", list_parser(lazy_function("app.call_paths", "parse_operation"))),
     metavar="LIST", default="send,recv", show_default=True,
     help="Calls to trace: send, recv, recv-late (the message arrives while it waits), isend, irecv,"
     " put, get; bcast, allreduce, barrier on 2 ranks, or e.g. barrier:4 on 4; libfabric: fi_tsend,"
@@ -85,7 +85,7 @@ def path(ctx: click.Context, /, **options: Any) -> None:
 def _trace_calls(options: Mapping[str, Any]) -> "tuple[RunDirectory, CallPaths, bool]":
     """Return the directory of the traced paths, the paths, and whether a user interrupted."""
     from fabricgauge.app import call_paths as app
-    from fabricgauge.app.target import located
+    from fabricgauge.app.target import locate_target
     from fabricgauge.cli.progress import progress_shown
 
     sizes = options["sizes"] or DEFAULT_SIZES
@@ -93,7 +93,7 @@ def _trace_calls(options: Mapping[str, Any]) -> "tuple[RunDirectory, CallPaths, 
     request = cli_options.build_request({**options, "sizes": None})
     with (
         progress_shown(options["quiet"]) as progress,
-        located(request, settings.load(), (), None, progress) as target,
+        locate_target(request, settings.load(), (), None, progress) as target,
     ):
         directory = RunDirectory.create(options["output"] or settings.path_root())
         try:

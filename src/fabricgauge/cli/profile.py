@@ -44,10 +44,10 @@ def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> 
     directory = RunDirectory.create(root)
     with progress_shown(options["quiet"]) as progress:
         try:
-            profiles, status = app.profiled(command, options["mpi"], directory, progress)
+            profiles, status = app.run_profiled(command, options["mpi"], directory, progress)
             first_profile = app.require_recorded(profiles, status)
         except BaseException:
-            if app.recorded(directory):
+            if app.has_profile(directory):
                 click.echo(f"The recorded calls are kept in {directory.path}", err=True)
             else:
                 directory.discard()
@@ -65,7 +65,7 @@ def _print_variables(command: tuple[str, ...], mpi_name: str, root: Path) -> Non
     """Print the variables that a job script exports, and the command that shows its profile."""
     from fabricgauge.app import profile as app
 
-    mpi = app.mpi_under(command, mpi_name)
+    mpi = app.mpi_of_command(command, mpi_name)
     directory = RunDirectory.create(root)
     for name, value in app.variables(mpi, directory.raw(app.FOLDER).absolute()).items():
         click.echo(f"export {name}={shlex.quote(value)}")

@@ -52,11 +52,11 @@ def report(
 def _show_application(directory: RunDirectory, format_name: str, to: Path | None) -> bool:
     """Print an application's profile or scaling; return False if the directory has neither."""
     from fabricgauge.app.profile import is_profile, profiles_at, require_recorded
-    from fabricgauge.app.scale import stored
+    from fabricgauge.app.scale import read_scaling
 
     path = directory.path
     if (path / SCALED).exists():
-        print_report("scale", stored(directory), format_name, to, run_directory=str(path))
+        print_report("scale", read_scaling(directory), format_name, to, run_directory=str(path))
     elif is_profile(path):
         profile = require_recorded(profiles_at(path), 0)
         print_report("profile", profile, format_name, to, run_directory=str(path))

@@ -23,11 +23,11 @@ from fabricgauge.store.run_directory import RunDirectory
 @cli_options.launcher_option
 @cli_options.ssh_config_option
 @cli_options.network_options
-@click.option("--at", type=Parsed("numbers", lazy_function("app.scale", "node_counts")),
+@click.option("--at", type=Parsed("numbers", lazy_function("app.scale", "parse_node_counts")),
               default=(), metavar="LIST",
               help="Numbers of nodes. Default: 1, 2, 4, … and all.")  # fmt: skip
 @click.option("--vary", multiple=True, metavar="FACTOR=A,B",
-              type=Parsed("factor", lazy_function("plan.design", "factor")),
+              type=Parsed("factor", lazy_function("plan.design", "parse_factor")),
               help="Settings to compare in turns: env:NAME=X,Y or bind=core,none. May be"
               " repeated.")  # fmt: skip
 @click.option("--launches", type=click.IntRange(1, 1000), default=5, show_default=True,
@@ -55,7 +55,7 @@ def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> No
     Exit status: 0 if each launch is valid and has a time, 3 if not.
     """
     from fabricgauge.app import scale as app
-    from fabricgauge.app.target import located
+    from fabricgauge.app.target import locate_target
     from fabricgauge.cli.progress import progress_shown
     from fabricgauge.report.content.scale import overall
     from fabricgauge.store.holding import run_lock
@@ -64,16 +64,16 @@ def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> No
     from_files = cli_options.names_from_files(ctx)
     with (
         progress_shown(options["quiet"]) as progress,
-        located(request, settings.load(), from_files, None, progress) as target,
+        locate_target(request, settings.load(), from_files, None, progress) as target,
     ):
         nodes = len(target.access.nodes)
-        design = app.designed(
+        design = app.make_scale_design(
             options["vary"], options["at"], nodes, options["launches"], options["seed"]
         )
-        application = app.application(target, command, options["silent"])
+        application = app.find_application(target, command, options["silent"])
         directory = RunDirectory.create(options["output"] or settings.run_root())
         with run_lock(directory):
-            scaling, interrupted = app.scaled(design, target, directory, application)
+            scaling, interrupted = app.run_scaling(design, target, directory, application)
             progress.close()
             directory.write_bytes("report.html", page("scale", scaling))
             if scaling.complete:

@@ -74,15 +74,15 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **options
 
     The job finds networks only by IPv4 addresses. For others: salloc … fabricgauge check.
     """
-    from fabricgauge.app.batch.on_head import lab_outside, on_head
-    from fabricgauge.app.batch.request import batch_of, resumed_batch
+    from fabricgauge.app.batch.on_head import lab_outside, run_on_head
+    from fabricgauge.app.batch.request import make_batch, resumed_batch
     from fabricgauge.cli.jobs import Submission, resume_run, submit_run
     from fabricgauge.cli.progress import progress_shown
     from fabricgauge.store.holding import run_lock
 
     nodes, at_once = options["nodes"] or 0, options["at_once"] or 0
     if lab is not None and not lab_outside():
-        ctx.exit(on_head(lab, nodes, options["no_wait"]))
+        ctx.exit(run_on_head(lab, nodes, options["no_wait"]))
     root = (options["output"] or settings.run_root()).absolute()
     printing = Printing(options["format"], options["fail_on"])
     if resume:
@@ -101,7 +101,7 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **options
             )
             with run_lock(directory):
                 ctx.exit(resume_run(directory, update, at_once, submission))
-        batch = batch_of(request, job, starter, settings.load(), at_once)
+        batch = make_batch(request, job, starter, settings.load(), at_once)
         ctx.exit(submit_run(batch, options["pair_jobs"], root, submission))
 
 

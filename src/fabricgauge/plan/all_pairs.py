@@ -1,4 +1,4 @@
-"""The all-pairs cases of a launch: how long each pair measures, and how many of the rounds."""
+"""Plan the all-pairs cases of a launch: how long each pair measures, and how many rounds."""
 
 from collections.abc import Collection, Mapping, Sequence
 from math import ceil
@@ -7,26 +7,27 @@ import msgspec
 
 from fabricgauge.model.pattern import Pattern, RoundRobinPattern
 from fabricgauge.model.plan import CLOSING, Case, rounds, turns
-from fabricgauge.plan.cases import stream
+from fabricgauge.plan.cases import fit_stream
 from fabricgauge.plan.outlook import overhead_s, rounds_to_make
 from fabricgauge.plan.profiles import Profile
-from fabricgauge.plan.round_robin import sampled
+from fabricgauge.plan.round_robin import sample_rounds
 
-#: Windows that a pair sends in each direction; the first one warms up.
+#: Windows that a pair sends in each direction; the first one is warm-up.
 WINDOWS_PER_PAIR = 6
-#: Round trips of a pair that are needed for a median and a spread.
+#: Round trips of a pair that a median and a spread need.
 ROUND_TRIPS_PER_PAIR = 20
-#: With fewer partners a slow node cannot be told from its slow partners.
-LEAST_ROUNDS = 8
-#: Shares of the time: a stream needs more of it than round trips of a few bytes.
-SHARES: dict[RoundRobinPattern, float] = {"all_pairs_latency": 1.0, "all_pairs_bandwidth": 2.0}
+#: Fewer partners cannot separate a slow node from its slow partners.
+MIN_ROUNDS = 8
+#: Shares of the time: a stream needs more time than round trips of a few bytes.
+TIME_SHARES: dict[RoundRobinPattern, float] = {"all_pairs_latency": 1.0, "all_pairs_bandwidth": 2.0}
 
 
-class Field(msgspec.Struct, frozen=True):
-    """Who plays, and under which bounds. ``concurrent`` pairs measure at once, 0 is all.
+class RoundField(msgspec.Struct, frozen=True):
+    """The ranks of a round robin, and its bounds.
 
-    ``pair_s`` bounds from both sides how long a pair measures in one direction.
-    ``part`` is the launch's place among all that repeat it, and their number.
+    ``concurrent`` pairs measure at once; 0 means all. ``pair_s`` bounds from both sides how long a
+    pair measures in one direction. ``part`` is the number of this launch among all that repeat it,
+    and their count.
     """
 
     ranks: int
@@ -36,35 +37,35 @@ class Field(msgspec.Struct, frozen=True):
     part: tuple[int, int]
 
     def most_per_turn_s(self, pattern: RoundRobinPattern, available_s: float) -> float:
-        """A pair's time if all rounds are made within ``available_s``; may be negative."""
+        """Return a pair's time if all rounds fit into ``available_s``; may be negative."""
         each_s = available_s / rounds(self.ranks) - overhead_s(self.ranks)
         return each_s / turns(pattern, self.ranks, self.concurrent)
 
     def affordable(self, pattern: RoundRobinPattern, pair_s: float, available_s: float) -> int:
-        """How many rounds are possible within ``available_s``."""
+        """Return how many rounds fit into ``available_s``."""
         in_turn = turns(pattern, self.ranks, self.concurrent)
         each_s = pair_s * in_turn + overhead_s(self.ranks)
-        # What only rounding took away is given back.
+        # Compensate rounding of the division.
         return int(available_s / each_s * (1 + 1e-9))
 
 
 def all_pairs_cases(
-    profile: Profile, patterns: Collection[Pattern], field: Field, available_s: float
+    profile: Profile, patterns: Collection[Pattern], field: RoundField, available_s: float
 ) -> tuple[Case, ...]:
-    """The round robins; what one leaves of its share of the time is for those after it."""
-    every: list[tuple[RoundRobinPattern, int]] = [
+    """Plan the round robins; time that one does not use goes to the next ones."""
+    all_robins: list[tuple[RoundRobinPattern, int]] = [
         *(("all_pairs_latency", size) for size in profile.latency_sizes),
         *(("all_pairs_bandwidth", size) for size in profile.bandwidth_sizes),
     ]
-    wanted = [one for one in every if one[0] in patterns]
-    shares = [SHARES[pattern] for pattern, _ in wanted]
+    robins = [robin for robin in all_robins if robin[0] in patterns]
+    shares = [TIME_SHARES[pattern] for pattern, _ in robins]
     planned: dict[str, Case] = {}
-    for place, (pattern, size) in enumerate(wanted):
+    for place, (pattern, size) in enumerate(robins):
         share_s = available_s * shares[place] / sum(shares[place:])
-        case = _case(pattern, size, field, share_s)
+        case = _plan_case(pattern, size, field, share_s)
         planned.setdefault(case.name, case)
-        made = len(rounds_to_make(case, field.ranks))
-        available_s -= case.longest_s(field.ranks) + made * overhead_s(field.ranks)
+        round_count = len(rounds_to_make(case, field.ranks))
+        available_s -= case.longest_s(field.ranks) + round_count * overhead_s(field.ranks)
     return tuple(planned.values())
 
 
@@ -78,11 +79,13 @@ def closing_round(cases: Sequence[Case], ranks: int) -> tuple[Case, ...]:
     return (msgspec.structs.replace(largest, name=largest.name + CLOSING, rounds=first),)
 
 
-def _case(pattern: RoundRobinPattern, message_bytes: int, field: Field, available_s: float) -> Case:
-    """A round robin within ``available_s``: first fewer samples of a pair, then fewer rounds."""
+def _plan_case(
+    pattern: RoundRobinPattern, message_bytes: int, field: RoundField, available_s: float
+) -> Case:
+    """Plan a round robin in ``available_s``: first fewer samples of a pair, then fewer rounds."""
     least_s, most_s = field.pair_s[pattern]
     pair_s = min(most_s, max(least_s, field.most_per_turn_s(pattern, available_s)))
-    message_bytes, window, needed_s = _samples(pattern, message_bytes, field, pair_s)
+    message_bytes, window, needed_s = _fit_samples(pattern, message_bytes, field, pair_s)
     pair_s = max(pair_s, needed_s)
     return Case(
         name=f"{pattern}/{message_bytes}",
@@ -93,28 +96,28 @@ def _case(pattern: RoundRobinPattern, message_bytes: int, field: Field, availabl
         target=1,
         budget_s=pair_s,
         concurrent=field.concurrent,
-        rounds=_rounds(field, field.affordable(pattern, pair_s, available_s)),
+        rounds=_choose_rounds(field, field.affordable(pattern, pair_s, available_s)),
     )
 
 
-def _samples(
-    pattern: RoundRobinPattern, message_bytes: int, field: Field, pair_s: float
+def _fit_samples(
+    pattern: RoundRobinPattern, message_bytes: int, field: RoundField, pair_s: float
 ) -> tuple[int, int, float]:
-    """Message size, window, and the time that enough samples of them take at the ceiling."""
+    """Return message size, window, and the time that enough samples of them take at the ceiling."""
     rate = field.payload_bytes_per_s
     if pattern == "all_pairs_latency":
         return message_bytes, 1, ROUND_TRIPS_PER_PAIR * 2 * message_bytes / rate
-    message_bytes, window = stream(message_bytes, pair_s * rate / WINDOWS_PER_PAIR)
+    message_bytes, window = fit_stream(message_bytes, pair_s * rate / WINDOWS_PER_PAIR)
     return message_bytes, window, WINDOWS_PER_PAIR * window * message_bytes / rate
 
 
-def _rounds(field: Field, affordable: int) -> tuple[int, ...]:
-    """Those to make, empty for all: where not all are, the launches make different ones.
+def _choose_rounds(field: RoundField, affordable: int) -> tuple[int, ...]:
+    """Return the rounds to make, empty for all; without time for all, launches make different ones.
 
-    Together they make ``LEAST_ROUNDS``, be there time or not.
+    Together they make ``MIN_ROUNDS`` at least, even if the time does not suffice.
     """
     place, parts = field.part
-    count = max(ceil(LEAST_ROUNDS / parts), affordable)
+    count = max(ceil(MIN_ROUNDS / parts), affordable)
     if count >= rounds(field.ranks):
         return ()
-    return sampled(field.ranks, count, part=place)
+    return sample_rounds(field.ranks, count, part=place)

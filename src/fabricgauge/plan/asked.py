@@ -1,4 +1,4 @@
-"""The words that ask for patterns of a pair: ``put_latency:fence``, ``threads_latency:4``."""
+"""Parse the words that ask for patterns of a pair: ``put_latency:fence``, ``threads_latency:4``."""
 
 from typing import get_args
 
@@ -17,18 +17,18 @@ from fabricgauge.model.pattern import (
     Pattern,
 )
 
-#: What a threads pattern without a number has: the fewest that get in each other's way.
-USUAL_THREADS = 2
+#: Threads of a pattern without a number: the fewest that compete with each other.
+DEFAULT_THREADS = 2
 #: The engine's bound (engine/src/case_list.cpp).
-MOST_THREADS = 1024
+MAX_THREADS = 1024
 ALL_PATTERNS: tuple[Pattern, ...] = (
     *ROUND_ROBIN_PATTERNS, *PAIR_PATTERNS, *CROWD_PATTERNS, *COLLECTIVE_PATTERNS,
 )  # fmt: skip
 EPOCHS: tuple[Epoch, ...] = get_args(Epoch)
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """A pattern, and for some how it is completed or by how many threads."""
+class PatternRequest(msgspec.Struct, frozen=True):
+    """A pattern; for some patterns also how it is completed, or the number of threads."""
 
     pattern: PairPattern
     epoch: Epoch = "flush"
@@ -36,50 +36,54 @@ class Asked(msgspec.Struct, frozen=True):
 
     @property
     def suffix(self) -> str:
-        """What tells its cases' names from those of the plain pattern."""
+        """Return the end of its cases' names; empty for the plain pattern."""
         epoch = "" if self.epoch == "flush" else f"/{self.epoch}"
         return f"{epoch}/{self.threads}threads" if self.pattern in THREADED_PATTERNS else epoch
 
 
-def known_word(said: str) -> str:
-    """A word of ``--patterns``, without blanks around it.
+def check_word(text: str) -> str:
+    """Return a word of ``--patterns`` without blanks around it.
 
     Raises:
-        UsageError: it is not known; the message says what there is.
+        UsageError: the word is unknown; the message lists the patterns.
     """
-    word = said.strip()
+    word = text.strip()
     name = word.partition(":")[0]
     if name not in ALL_PATTERNS:
-        raise UsageError(f"no pattern {name!r}; there is {', '.join(ALL_PATTERNS)}")
+        raise UsageError(f"unknown pattern {name!r}; available: {', '.join(ALL_PATTERNS)}")
     if name in PAIR_PATTERNS or name != word:
-        asked(word)
+        parse_pattern(word)
     return word
 
 
-def asked(word: str) -> Asked:
-    """What a word of ``--patterns`` asks for.
+def parse_pattern(word: str) -> PatternRequest:
+    """Parse a word of ``--patterns``.
 
     Raises:
-        UsageError: no such pattern, epoch or number of threads; it says what there is.
+        UsageError: no such pattern, epoch or number of threads; the message lists the valid ones.
     """
-    name, colon, rest = word.strip().partition(":")
-    pattern = next((one for one in PAIR_PATTERNS if one == name), None)
+    name, colon, detail = word.strip().partition(":")
+    pattern = next(
+        (known_pattern for known_pattern in PAIR_PATTERNS if known_pattern == name), None
+    )
     if pattern is None:
-        raise UsageError(f"no pattern {name!r}; there is {', '.join(PAIR_PATTERNS)}")
+        raise UsageError(f"unknown pattern {name!r}; available: {', '.join(PAIR_PATTERNS)}")
     if pattern in THREADED_PATTERNS:
-        return Asked(pattern, threads=_threads(word, rest) if colon else USUAL_THREADS)
+        return PatternRequest(pattern, threads=_threads(word, detail) if colon else DEFAULT_THREADS)
     if not colon:
-        return Asked(pattern)
+        return PatternRequest(pattern)
     if pattern not in ONE_SIDED_PATTERNS:
-        raise UsageError(f"{name} has nothing after a colon: {word!r}; one-sided patterns have")
-    epoch = next((one for one in EPOCHS if one == rest), None)
+        raise UsageError(
+            f"{word!r}: only one-sided patterns take an epoch after a colon, {name} does not"
+        )
+    epoch = next((known_epoch for known_epoch in EPOCHS if known_epoch == detail), None)
     if epoch is None:
-        raise UsageError(f"{word!r}: no epoch {rest!r}; there is {', '.join(EPOCHS)}")
-    return Asked(pattern, epoch)
+        raise UsageError(f"{word!r}: unknown epoch {detail!r}; available: {', '.join(EPOCHS)}")
+    return PatternRequest(pattern, epoch)
 
 
-def _threads(word: str, said: str) -> int:
-    number = int(said) if said.isascii() and said.isdigit() and len(said) < 6 else 0
-    if not 1 <= number <= MOST_THREADS:
-        raise UsageError(f"{word!r}: expected a number of threads from 1 to {MOST_THREADS}")
+def _threads(word: str, digits: str) -> int:
+    number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 6 else 0
+    if not 1 <= number <= MAX_THREADS:
+        raise UsageError(f"{word!r}: expected a number of threads from 1 to {MAX_THREADS}")
     return number

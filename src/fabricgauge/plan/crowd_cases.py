@@ -1,4 +1,4 @@
-"""Cases of many ranks that are no round robin: collectives, many pairs, neighbours, load."""
+"""Plan cases of many ranks that are no round robin: collectives, many pairs, neighbours, load."""
 
 from collections.abc import Collection, Iterator
 from itertools import product
@@ -8,25 +8,26 @@ import msgspec
 
 from fabricgauge.model.pattern import SUSTAINED_BYTES, CrowdPattern, Load, Pattern
 from fabricgauge.model.plan import Case
-from fabricgauge.plan.cases import LARGE_BYTES, SAMPLES_PER_CASE, SMALL_BYTES, WINDOW, stream
+from fabricgauge.plan.cases import LARGE_BYTES, SAMPLES_PER_CASE, SMALL_BYTES, WINDOW, fit_stream
 from fabricgauge.plan.profiles import MIB, Profile
 
-#: What one rank holds of a collective whose buffers grow with the ranks.
-LARGEST_BUFFER_BYTES = 256 * MIB
-#: A size is left out if its samples would take more than this many times the budget of a case.
-LONGEST_FACTOR = 8.0
-#: Of GPCNeT's nodes a fifth measures while the others make load (Chunduri et al., SC 2019).
+#: Largest buffer of a rank in a collective whose buffers grow with the ranks.
+MAX_BUFFER_BYTES = 256 * MIB
+#: A size is skipped if its samples would take more than this many times the budget of a case.
+MAX_BUDGET_FACTOR = 8.0
+#: Pairs per rank that measure under load: a fifth of the ranks, as in GPCNeT (Chunduri et al.,
+#: SC 2019).
 VICTIM_PAIRS_PER_RANK = 0.1
-#: Two victims, and two that make load.
-LEAST_RANKS_UNDER_LOAD = 4
+#: Two ranks that measure, and two that make load.
+MIN_RANKS_UNDER_LOAD = 4
 
-#: Some rank has a part of ``message_bytes`` for, or from, every other one.
+#: Collectives in which a rank has ``message_bytes`` for, or from, every other rank.
 _GROWING = ("allgather", "gather", "scatter", "alltoall", "reduce_scatter")
 _NEIGHBOURS: tuple[CrowdPattern, ...] = ("sendrecv", "exchange")
 
 
 class Grid(msgspec.Struct, frozen=True):
-    """How densely sizes, rank counts and pair counts are covered, and a case's budget."""
+    """The density of sizes, rank counts and pair counts, and a case's budget."""
 
     sizes: tuple[int, ...]
     counts: tuple[int, ...]
@@ -41,29 +42,33 @@ def crowd_cases(
     payload_bytes_per_s: float,
     available_s: float,
 ) -> tuple[Case, ...]:
-    """As many of ``patterns`` as fit into ``available_s``; the sparsest grid if none does.
+    """Plan ``patterns`` on the densest grid that fits into ``available_s``, else on the sparsest.
 
-    Budgets shrink first, then sizes go between the ends, then rank counts.
+    Budgets shrink first, then sizes between the ends are dropped, then rank counts.
     """
     planned: tuple[Case, ...] = ()
     for grid in grids(profile, ranks):
-        maker = _Maker(ranks, payload_bytes_per_s, grid.case_s)
-        all_of_them = (
-            *maker.bisection(),
-            *maker.many_pairs(grid.pairs),
-            *maker.loaded(profile.loads),
-            *maker.neighbours(),
-            *maker.collectives(profile.collectives, grid),
+        planner = _CasePlanner(ranks, payload_bytes_per_s, grid.case_s)
+        all_cases = (
+            *planner.bisection(),
+            *planner.many_pairs(grid.pairs),
+            *planner.loaded(profile.loads),
+            *planner.neighbours(),
+            *planner.collectives(profile.collectives, grid),
         )
-        planned = tuple(case for case in all_of_them if case.pattern in patterns)
+        planned = tuple(case for case in all_cases if case.pattern in patterns)
         if sum(case.budget_s for case in planned) <= available_s:
             break
     return planned
 
 
 def grids(profile: Profile, ranks: int) -> Iterator[Grid]:
-    """From the densest to the sparsest."""
-    sizes, counts, pairs = profile.collective_sizes, powers(2, ranks), powers(1, ranks // 2)
+    """Yield grids from the densest to the sparsest."""
+    sizes, counts, pairs = (
+        profile.collective_sizes,
+        doubling_counts(2, ranks),
+        doubling_counts(1, ranks // 2),
+    )
     least_s, most_s = profile.case_s
     ends = (sizes[0], sizes[-1])
     yield Grid(sizes, counts, pairs, most_s)
@@ -74,19 +79,19 @@ def grids(profile: Profile, ranks: int) -> Iterator[Grid]:
     yield Grid(ends[:1], counts[-1:], pairs[-1:], least_s)
 
 
-def powers(first: int, last: int) -> tuple[int, ...]:
-    """``first``, its doubles below ``last``, and ``last``."""
+def doubling_counts(first: int, last: int) -> tuple[int, ...]:
+    """Return ``first``, its doubles below ``last``, and ``last``."""
     steps = [first]
     while steps[-1] * 2 < last:
         steps.append(steps[-1] * 2)
     return tuple(dict.fromkeys((*steps, max(first, last))))
 
 
-def iteration_s(
+def min_iteration_s(
     pattern: Pattern, message_bytes: int, ranks: int, payload_bytes_per_s: float
 ) -> float:
-    """The least time of one operation by what the busiest rank sends or receives."""
-    plain = _plain(pattern)
+    """Return the least time of one operation, from what the busiest rank sends or receives."""
+    plain = _base_pattern(pattern)
     if plain in _GROWING:
         parts = float(ranks - 1)
     elif plain == "allreduce":
@@ -98,8 +103,8 @@ def iteration_s(
     return parts * message_bytes / payload_bytes_per_s
 
 
-class _Maker(msgspec.Struct, frozen=True):
-    """Makes cases within a budget on a network of a known ceiling."""
+class _CasePlanner(msgspec.Struct, frozen=True):
+    """Plan cases within a budget on a network of a known ceiling."""
 
     ranks: int
     payload_bytes_per_s: float
@@ -125,7 +130,7 @@ class _Maker(msgspec.Struct, frozen=True):
 
     def loaded(self, loads: tuple[Load, ...]) -> Iterator[Case]:
         victims = max(1, int(self.ranks * VICTIM_PAIRS_PER_RANK))
-        for load in loads if self.ranks >= LEAST_RANKS_UNDER_LOAD else ():
+        for load in loads if self.ranks >= MIN_RANKS_UNDER_LOAD else ():
             case = self._case("loaded_latency", SMALL_BYTES, load, pairs=victims)
             yield msgspec.structs.replace(case, load=load)
 
@@ -133,15 +138,15 @@ class _Maker(msgspec.Struct, frozen=True):
         yield self._streaming("bisection", LARGE_BYTES)
 
     def _fits(self, pattern: Pattern, size: int, members: int) -> bool:
-        once_s = iteration_s(pattern, size, members, self.payload_bytes_per_s)
-        held = members * size if _plain(pattern) in _GROWING else size
-        in_time = SAMPLES_PER_CASE * once_s <= LONGEST_FACTOR * self.case_s
-        return in_time and held <= LARGEST_BUFFER_BYTES
+        iteration_time_s = min_iteration_s(pattern, size, members, self.payload_bytes_per_s)
+        buffer_bytes = members * size if _base_pattern(pattern) in _GROWING else size
+        in_time = SAMPLES_PER_CASE * iteration_time_s <= MAX_BUDGET_FACTOR * self.case_s
+        return in_time and buffer_bytes <= MAX_BUFFER_BYTES
 
     def _streaming(self, pattern: Pattern, size: int, detail: str = "", pairs: int = 0) -> Case:
         fit_bytes = self.case_s * self.payload_bytes_per_s / SAMPLES_PER_CASE
         if size > SUSTAINED_BYTES:
-            size, window = stream(size, fit_bytes)
+            size, window = fit_stream(size, fit_bytes)
         else:
             window = WINDOW
         return self._case(pattern, size, detail, pairs=pairs, window=window)
@@ -150,7 +155,9 @@ class _Maker(msgspec.Struct, frozen=True):
         self, pattern: Pattern, size: int, detail: str = "", *,
         ranks: int = 0, pairs: int = 0, window: int = 1,
     ) -> Case:  # fmt: skip
-        once_s = window * iteration_s(pattern, size, ranks or self.ranks, self.payload_bytes_per_s)
+        iteration_time_s = window * min_iteration_s(
+            pattern, size, ranks or self.ranks, self.payload_bytes_per_s
+        )
         return Case(
             name="/".join(filter(None, (pattern, str(size), detail))),
             pattern=pattern,
@@ -158,12 +165,12 @@ class _Maker(msgspec.Struct, frozen=True):
             window=window,
             origin=0,
             target=1,
-            budget_s=max(self.case_s, SAMPLES_PER_CASE * once_s),
+            budget_s=max(self.case_s, SAMPLES_PER_CASE * iteration_time_s),
             ranks=ranks,
             pairs=pairs,
         )
 
 
-def _plain(pattern: Pattern) -> str:
-    """A collective without the marks of its non-blocking and its variable form."""
+def _base_pattern(pattern: Pattern) -> str:
+    """Return a collective's name without the marks of its non-blocking and variable forms."""
     return pattern.removeprefix("i").removesuffix("v")

@@ -1,4 +1,4 @@
-"""Factors in, design out: every combination of levels, in an order drawn block by block."""
+"""Make a design from factors: every combination of levels, in random order within each block."""
 
 import re
 from collections.abc import Sequence
@@ -9,62 +9,64 @@ import numpy as np
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.varied import Design, Factor
 
-#: Beyond that a comparison of all combinations takes hours.
-MOST_ARMS = 64
+#: More combinations would take hours.
+MAX_ARMS = 64
 ENVIRONMENT = "env:"
-KNOWN = ("mpi", "transport", "provider", "memory", "compiler", "bind", f"{ENVIRONMENT}NAME")
+FACTOR_NAMES = ("mpi", "transport", "provider", "memory", "compiler", "bind", f"{ENVIRONMENT}NAME")
 BINDINGS = ("core", "none")
 
 
-#: The level of a variable that leaves it as it is where the comparison is started.
-AS_IT_IS = "(as it is)"
+#: The level that keeps a variable's value from the shell of the command.
+UNCHANGED = "(as it is)"
 
-#: A comma that no backslash takes for a part of its level.
-_BETWEEN = re.compile(r"(?<!\\),")
+#: A comma without a backslash before it.
+_LEVEL_SEPARATOR = re.compile(r"(?<!\\),")
 
 
-def factor(said: str) -> Factor:
-    r"""``NAME=LEVEL,LEVEL…`` as a factor.
+def parse_factor(text: str) -> Factor:
+    r"""Parse ``NAME=LEVEL,LEVEL…``.
 
-    ``\,`` is a comma within a level; an empty level of a variable is ``AS_IT_IS``.
+    ``\,`` is a comma within a level; an empty level of a variable is ``UNCHANGED``.
 
     Raises:
-        UsageError: not so written, an unknown name, or fewer than two levels.
+        UsageError: another form, an unknown name, or fewer than two levels.
     """
-    name, _, listed = said.partition("=")
-    levels = tuple(one.replace("\\,", ",") for one in _BETWEEN.split(listed))
+    name, _, listed = text.partition("=")
+    levels = tuple(level.replace("\\,", ",") for level in _LEVEL_SEPARATOR.split(listed))
     if not listed or len(levels) < 2:
         raise UsageError(
-            f"--vary {said!r}: write it as NAME=A,B with two levels or more, e.g."
+            f"--vary {text!r}: write it as NAME=A,B with two levels or more, e.g."
             " mpi=openmpi,mpich; a stack against itself is mpi=mpich,mpich"
         )
     variable = name.removeprefix(ENVIRONMENT)
-    fine = name in KNOWN or (name.startswith(ENVIRONMENT) and variable.isidentifier())
+    fine = name in FACTOR_NAMES or (name.startswith(ENVIRONMENT) and variable.isidentifier())
     if not fine:
-        raise UsageError(f"--vary {name!r} is not known; there is {', '.join(KNOWN)}")
+        raise UsageError(f"--vary {name!r}: unknown factor; available: {', '.join(FACTOR_NAMES)}")
     if name == "bind" and not set(levels) <= set(BINDINGS):
         raise UsageError(f"--vary bind takes {' and '.join(BINDINGS)}, not {listed}")
     if name.startswith(ENVIRONMENT):
-        return Factor(name, tuple(one or AS_IT_IS for one in levels))
+        return Factor(name, tuple(level or UNCHANGED for level in levels))
     if not all(levels):
-        raise UsageError(f"--vary {said!r}: a level is empty")
+        raise UsageError(f"--vary {text!r}: a level is empty")
     return Factor(name, levels)
 
 
-def design(factors: Sequence[Factor], blocks: int, seed: int) -> Design:
-    """All combinations, in each of ``blocks`` in another order.
+def make_design(factors: Sequence[Factor], blocks: int, seed: int) -> Design:
+    """Combine all levels; each of ``blocks`` has its own random order.
 
     Raises:
         UsageError: a factor twice, two that exclude each other, or too many combinations.
     """
-    names = [one.name for one in factors]
+    names = [factor.name for factor in factors]
     if len(set(names)) < len(names):
         raise UsageError(f"--vary names {max(names, key=names.count)} twice")
     if {"transport", "provider"} <= set(names):
-        raise UsageError("--vary provider is of --transport ofi; vary transport or provider")
-    arms = tuple(product(*(one.levels for one in factors)))
-    if len(arms) > MOST_ARMS:
-        raise UsageError(f"{len(arms)} combinations are more than {MOST_ARMS}; vary fewer at once")
+        raise UsageError(
+            "--vary provider works only with --transport ofi; vary transport or provider"
+        )
+    arms = tuple(product(*(factor.levels for factor in factors)))
+    if len(arms) > MAX_ARMS:
+        raise UsageError(f"{len(arms)} combinations are more than {MAX_ARMS}; vary fewer at once")
     rng = np.random.default_rng(seed)
     order = tuple(tuple(map(int, rng.permutation(len(arms)))) for _ in range(blocks))
     return Design(tuple(factors), arms, (), order, seed)

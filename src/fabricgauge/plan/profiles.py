@@ -1,4 +1,4 @@
-"""How much to measure: message sizes, patterns, and named profiles, one row each."""
+"""Define how much to measure: message sizes, patterns, and one row for each named profile."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ MIB = 1024 * KIB
 #: 0 B and every power of two to 4 MiB: the sizes that OSU and IMB print by default.
 DEFAULT_SIZES: tuple[int, ...] = (0, *(2**power for power in range(23)))
 
-#: What is measured of a pair unless other patterns are asked for.
+#: Default patterns of a pair.
 PATTERNS: tuple[PairPattern, ...] = (
     "latency",
     "bandwidth",
@@ -25,15 +25,15 @@ PATTERNS: tuple[PairPattern, ...] = (
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """How much is measured of one pair, and of many ranks.
 
-    Variation between launches of the same program is larger than within one (Hunold
-    and Carpen-Amarie, arXiv:1505.07734), so figures that matter come from at least three.
+    Variation between launches of the same program is larger than within one (Hunold and
+    Carpen-Amarie, arXiv:1505.07734), so figures that matter come from at least three.
 
-    ``pair_case_s`` bounds a case of a pair that has the launch to itself. All else is for more
-    ranks: ``budget_s`` is what a whole run may take; a small cluster needs less of it. One pair of
-    a round robin makes round trips for ``round_trips_s``, and streams in each direction for
-    ``stream_s``, at least and at most; ``case_s`` is that of any other case. ``loads`` are made
-    while victims measure, ``reference_pair`` are words of ``plan.asked``, measured between ranks
-    of two nodes while all others sleep.
+    ``pair_case_s`` bounds a case of a pair that has the launch to itself. All other fields are for
+    more ranks. ``budget_s`` is the limit of a whole run; a small cluster needs less. One pair of a
+    round robin makes round trips for ``round_trips_s``, and streams in each direction for
+    ``stream_s``, at least and at most; ``case_s`` bounds any other case. ``loads`` are made while
+    victims measure. ``reference_pair`` are words of ``plan.asked``, measured between ranks of two
+    nodes while all others sleep.
     """
 
     name: str
@@ -61,7 +61,7 @@ _ALL: tuple[CollectivePattern, ...] = (
     "ibarrier", "ibcast", "iallreduce", "iallgather", "ialltoall", "ireduce", "ireduce_scatter",
     "igather", "iscatter", "iallgatherv", "igatherv", "iscatterv", "ialltoallv",
 )  # fmt: skip
-#: Without those of threads, which need a launch of their own: see ``plan.plan.apart``.
+#: Without patterns of threads, which need a launch of their own: see ``plan.plan``.
 _ONE_PAIR: tuple[str, ...] = (
     "latency", "bandwidth", "bidirectional_bandwidth", "ping_ping",
     "persistent_latency", "persistent_bandwidth",
@@ -118,18 +118,20 @@ PROFILES: dict[str, Profile] = {
 
 
 def profile_of(request: MeasurementRequest) -> Profile:
-    """The profile that is asked for, with what the request says otherwise.
+    """Return the profile of the request, with the changes that the request makes.
 
-    A simulated cluster's messages cost the simulator far more than it says, and nothing disturbs
-    them but the noise that was asked for, so that few of them suffice.
+    A simulated cluster's messages cost the simulator far more time than they simulate, and only the
+    requested noise disturbs them: few messages suffice.
     """
     profile = PROFILES[request.profile]
-    said: dict[str, object] = {
+    changes: dict[str, object] = {
         "launches": request.launches,
         "relative_half_width": request.half_width,
         "pair_case_s": request.case_budget,
         "case_s": request.case_budget and (request.case_budget, request.case_budget),
     }
     if request.sim:
-        said |= {"round_trips_s": (4e-5, 4e-5), "stream_s": (2e-3, 2e-3), "budget_s": 3600.0}
-    return msgspec.structs.replace(profile, **{key: value for key, value in said.items() if value})
+        changes |= {"round_trips_s": (4e-5, 4e-5), "stream_s": (2e-3, 2e-3), "budget_s": 3600.0}
+    return msgspec.structs.replace(
+        profile, **{key: value for key, value in changes.items() if value}
+    )

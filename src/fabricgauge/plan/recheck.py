@@ -1,4 +1,4 @@
-"""A launch that measures suspects and their partners again, one pair at a time."""
+"""Plan a launch that measures suspects and their partners again, one pair at a time."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import msgspec
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.pairs import Meeting
 from fabricgauge.model.plan import Case, PlannedLaunch
-from fabricgauge.plan.cases import cases
+from fabricgauge.plan.cases import plan_cases
 
 CASE_S = 0.5
 LOSSY_CASE_S = 0.125
@@ -21,9 +21,9 @@ def recheck_launch(
     payload_bytes_per_s: float,
     loses: bool = False,
 ) -> PlannedLaunch:
-    """Each meeting in its order while all other ranks sleep; ``nodes`` are by rank.
+    """Measure each meeting in its order while all other ranks sleep; ``nodes`` are by rank.
 
-    Where frames are lost no interval narrows: then as much is sent as tells who loses them.
+    If frames are lost no interval narrows: the launch sends just enough to show who loses them.
     """
     case_s = LOSSY_CASE_S if loses else CASE_S
     rank = {node: place for place, node in enumerate(nodes)}
@@ -34,20 +34,22 @@ def recheck_launch(
         nodes=nodes,
         cases=tuple(
             case
-            for one in meetings
-            for case in _cases(one, rank[one.one], rank[one.other], case_s, payload_bytes_per_s)
+            for meeting in meetings
+            for case in _meeting_cases(
+                meeting, rank[meeting.one], rank[meeting.other], case_s, payload_bytes_per_s
+            )
         ),
         purpose="again",
     ).pinned_to(network)
 
 
-def _cases(
-    meeting: Meeting, one: int, other: int, case_s: float, payload_bytes_per_s: float
+def _meeting_cases(
+    meeting: Meeting, rank_a: int, rank_b: int, case_s: float, payload_bytes_per_s: float
 ) -> Iterator[Case]:
-    """Round trips, or a stream there and one back."""
+    """Yield round trips, or a stream in each direction."""
     quantity, size = meeting.quantity, meeting.message_bytes
-    (case, *_) = cases((quantity,), (size,), case_s, payload_bytes_per_s)
-    there_and_back = ((one, other), (other, one))
+    (case, *_) = plan_cases((quantity,), (size,), case_s, payload_bytes_per_s)
+    there_and_back = ((rank_a, rank_b), (rank_b, rank_a))
     for origin, target in there_and_back if quantity == "bandwidth" else there_and_back[:1]:
         yield msgspec.structs.replace(
             case, name=f"{quantity}/{size}/{origin}>{target}", origin=origin, target=target

@@ -8,9 +8,9 @@ import pytest
 from tests.plan.test_pair_jobs import TEMPLATE, names
 
 from fabricgauge import process
-from fabricgauge.app.batch.attempts import Taken, attempts, ended
-from fabricgauge.app.batch.collect import gather
-from fabricgauge.app.batch.submit import MOST_LOOKS, await_files
+from fabricgauge.app.batch.attempts import ClaimedAttempts, end_of_launch, find_attempts
+from fabricgauge.app.batch.collect import collect_results
+from fabricgauge.app.batch.submit import MAX_LOOKS, wait_for_files
 from fabricgauge.app.target import Target
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.batch import Batch, BatchJob, Request
@@ -61,7 +61,7 @@ def test_what_slurm_says_of_a_job_is_known_by_slurms_own_words(directory: RunDir
         " Features=ib&hdr OverSubscribe=NO WorkDir=/x\n"
     )
     attempt(directory, slurm=said)
-    (only,) = attempts(directory.path / "raw")
+    (only,) = find_attempts(directory.path / "raw")
     assert only.facts() == {
         "Slurm JobId": "7", "Slurm Partition": "normal", "Slurm Account": "physics",
         "Slurm Features": "ib&hdr", "Slurm OverSubscribe": "NO", "Slurm TimeLimit": "00:10:00",
@@ -76,8 +76,8 @@ def test_a_collector_that_was_ended_in_the_middle_takes_the_rest(directory: RunD
     (folder / "stdout.jsonl").write_text("\n".join(lines))
     launch = PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c2"), ())
     append_records(directory, 1, 1, [Footer(n, 1.0) for n in range(2)])
-    Taken(directory).take(launch, 1, folder, "")
-    Taken(directory).take(launch, 1, folder, "")
+    ClaimedAttempts(directory).claim(launch, 1, folder, "")
+    ClaimedAttempts(directory).claim(launch, 1, folder, "")
     kept, _ = directory.read_lines("results.jsonl", msgspec.json.Decoder(ResultLine).decode)
     assert [one.record for one in kept] == [Footer(n, 1.0) for n in range(5)]
 
@@ -91,7 +91,7 @@ def test_files_that_come_late_are_waited_for(directory: RunDirectory) -> None:
         if len(waits) == 3:
             (folder / "end").touch()
 
-    await_files(directory, {"7": JobState("COMPLETED")}, sleep)
+    wait_for_files(directory, {"7": JobState("COMPLETED")}, sleep)
     assert len(waits) == 3
 
 
@@ -100,47 +100,47 @@ def test_nobody_waits_for_files_of_a_job_that_was_cut_short_or_for_ever(
 ) -> None:
     attempt(directory)
     waits: list[float] = []
-    await_files(directory, {"7": JobState("TIMEOUT")}, waits.append)
+    wait_for_files(directory, {"7": JobState("TIMEOUT")}, waits.append)
     assert not waits
-    await_files(directory, {"7": JobState("COMPLETED")}, waits.append)
-    assert len(waits) == MOST_LOOKS
+    wait_for_files(directory, {"7": JobState("COMPLETED")}, waits.append)
+    assert len(waits) == MAX_LOOKS
 
 
 def test_a_job_that_never_began_is_told_with_its_last_words(directory: RunDirectory) -> None:
     (directory.path / "job-1").mkdir()
     (directory.path / "job-1" / "out-7.txt").write_text("job.sh: 31: scontrol: not found\n")
     with pytest.raises(CannotRun, match=r"job 7 is failed.*scontrol: not found"):
-        gather(directory, TARGET, {"7": JobState("FAILED")})
+        collect_results(directory, TARGET, {"7": JobState("FAILED")})
 
 
 def test_a_job_whose_nodes_do_not_see_the_folder_is_told(directory: RunDirectory) -> None:
-    with pytest.raises(CannotRun, match=f"do its nodes see {directory.path}"):
-        gather(directory, TARGET, {"7": JobState("FAILED", "JobLaunchFailure")})
+    with pytest.raises(CannotRun, match=f"its nodes see {directory.path}"):
+        collect_results(directory, TARGET, {"7": JobState("FAILED", "JobLaunchFailure")})
     with pytest.raises(CannotRun) as cancelled:
-        gather(directory, TARGET, {"7": JobState("CANCELLED")})
-    assert "do its nodes see" not in str(cancelled.value)
+        collect_results(directory, TARGET, {"7": JobState("CANCELLED")})
+    assert "its nodes see" not in str(cancelled.value)
 
 
 def test_nodes_that_said_nothing_are_told_with_the_reason(directory: RunDirectory) -> None:
     attempt(directory, discovered="", **{"discovered.err": "srun: error: c2: no route\n"})
     with pytest.raises(CannotRun, match="c1: it gave no answer.*no route"):
-        gather(directory, TARGET, {"7": JobState("COMPLETED")})
+        collect_results(directory, TARGET, {"7": JobState("COMPLETED")})
 
 
 def test_hostile_nodes_are_no_nodes(directory: RunDirectory) -> None:
     attempt(directory, nodes="c1\n$(touch x)\n")
-    (one,) = attempts(directory.path / "raw")
+    (one,) = find_attempts(directory.path / "raw")
     assert one.nodes == ()
 
 
 def test_a_launch_that_was_cut_short_says_why(tmp_path: Path) -> None:
     (tmp_path / "command").write_text("mpiexec\n-n\n2\n")
-    found = ended(tmp_path, "cancelled")
+    found = end_of_launch(tmp_path, "cancelled")
     assert found.status == "broken"
     assert "cancelled" in found.message
     assert found.argv == ("mpiexec", "-n", "2")
     (tmp_path / "exit").write_text("124\n")
-    assert "time limit" in ended(tmp_path, "").message
+    assert "time limit" in end_of_launch(tmp_path, "").message
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_node_that_slurm_has_lost_is_named_for_the_launch_that_broke(
     folder = directory.path / "raw" / "launch-01-1"
     folder.mkdir(parents=True)
     launch = PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c2", "c3"), ())
-    Taken(directory).take(launch, 1, folder, "completed")
+    ClaimedAttempts(directory).claim(launch, 1, folder, "completed")
     (one,), _ = directory.read_lines("launches.jsonl", msgspec.json.Decoder(LaunchLine).decode)
     assert [node for each in one.ended.culprits for node in each.nodes] == named
     assert one.ended.change_kinds == ("node",) * len(named)
@@ -177,7 +177,7 @@ def test_of_a_job_of_two_nodes_that_measured_nothing_both_are_named(
     (folder / "exit").write_text("143\n")
     (folder / "stderr.txt").write_text("srun: error: c2: task 0: Killed\n")
     launch = PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c2"), ())
-    Taken(directory).take(launch, 1, folder, "completed", pair=pair)
+    ClaimedAttempts(directory).claim(launch, 1, folder, "completed", pair=pair)
     (one,), _ = directory.read_lines("launches.jsonl", msgspec.json.Decoder(LaunchLine).decode)
     assert [each.nodes for each in one.ended.culprits] == [named]
 
@@ -200,7 +200,7 @@ def test_a_dead_pair_is_named_by_the_jobs_of_single_pairs(tmp_path: Path) -> Non
         for own, (node, other) in enumerate((pair, pair[::-1]), 1):
             phase = "connect" if pair == ("c1", "c3") else "done"
             (place / f"{node}.txt").write_text(connected(own, node, other, phase))
-    gather(made, TARGET, {})
+    collect_results(made, TARGET, {})
     found = made.read("preflight.json", tuple[Finding, ...])
     assert [one.nodes for one in found if one.check == "connect"] == [("c1", "c3")]
 

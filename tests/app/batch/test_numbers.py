@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.cli.test_submit import job
 
-from fabricgauge.app.batch.collect import nothing
-from fabricgauge.app.batch.numbers import await_lost, find_lost, numbers
+from fabricgauge.app.batch.collect import explain_no_results
+from fabricgauge.app.batch.numbers import find_lost, job_numbers_of, wait_for_lost
 from fabricgauge.app.batch.submit import unfinished
 from fabricgauge.app.progress import SILENT
 from fabricgauge.model.batch import Batch, Request
@@ -50,7 +50,7 @@ def test_a_job_is_found_by_its_script_and_its_number_written_down(
     monkeypatch.setattr(slurm, "scripts", answering(known, asked))
     find_lost(directory)
     find_lost(directory)
-    assert numbers(directory) == ("7",)
+    assert job_numbers_of(directory) == ("7",)
     assert jobs(directory)[0].cluster == "fast"
     assert asked == ["fast"]
 
@@ -61,7 +61,7 @@ def test_a_job_that_slurm_does_not_know_was_never_taken(
     known = {"/else/job-1/job.sh": Submitted("8")}
     monkeypatch.setattr(slurm, "scripts", answering(known, []))
     assert unfinished(directory) == {}
-    assert numbers(directory) == ()
+    assert job_numbers_of(directory) == ()
 
 
 def test_a_lost_job_that_waits_keeps_the_run_from_being_resumed(
@@ -84,8 +84,8 @@ def test_a_queue_that_nobody_tells_keeps_the_run_from_being_resumed(
     with pytest.raises(NoAnswer):
         unfinished(directory)
     found = answering({f"{directory.path}/job-1/job.sh": Submitted("7")}, [])
-    await_lost(directory, SILENT, lambda _s: monkeypatch.setattr(slurm, "scripts", found))
-    assert numbers(directory) == ("7",)
+    wait_for_lost(directory, SILENT, lambda _s: monkeypatch.setattr(slurm, "scripts", found))
+    assert job_numbers_of(directory) == ("7",)
 
 
 def test_a_run_whose_numbers_are_known_asks_nobody(
@@ -100,5 +100,5 @@ def test_a_run_whose_numbers_are_known_asks_nobody(
 
 def test_a_job_that_was_never_taken_is_told_by_its_script(directory: RunDirectory) -> None:
     append_job(directory, job("7", "job-2"))
-    said = nothing(directory, {"7": JobState("FAILED")})
-    assert "Slurm does not know job-1/job.sh, job 7 is failed" in said
+    said = explain_no_results(directory, {"7": JobState("FAILED")})
+    assert "Slurm has no job job-1/job.sh, job 7 is failed" in said

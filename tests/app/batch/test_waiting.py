@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 
-from fabricgauge.app.batch.numbers import LONGEST_S, wait
+from fabricgauge.app.batch.numbers import LONGEST_S, wait_for_jobs
 from fabricgauge.app.progress import Progress
 from fabricgauge.run.batch.job_state import UNKNOWN, JobState
 
@@ -25,7 +25,7 @@ def waited(*answers: dict[str, JobState]) -> tuple[dict[str, JobState], list[flo
         assert set(jobs) <= set(now)
         return {job: now[job] for job in jobs}
 
-    ended = wait(list(answers[0]), ask, told, slept.append)
+    ended = wait_for_jobs(list(answers[0]), ask, told, slept.append)
     assert not left
     return ended, slept, told.lines
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.app.configuring.hosts import PlanHosts
-from fabricgauge.app.configuring.making import make, unmake
+from fabricgauge.app.configuring.making import apply_plan, undo_journal
 from fabricgauge.configure.files import NoFile, write_change
 from fabricgauge.model.configuration import Configuration, Step, Verification
 from fabricgauge.model.errors import StoreError, UsageError
@@ -31,13 +31,13 @@ def plan(*steps: Step) -> Configuration:
 
 def made(tmp_path: Path, *steps: Step, consents: tuple[str, ...] = ()) -> tuple[int, Told, Path]:
     told = Told()
-    status = make(plan(*steps), ACCESS, HERE, tmp_path / "journals", consents, told)
+    status = apply_plan(plan(*steps), ACCESS, HERE, tmp_path / "journals", consents, told)
     journals = sorted((tmp_path / "journals").glob("*"), key=lambda one: one.stat().st_mtime_ns)
     return status, told, journals[-1] if journals else tmp_path
 
 
 def undo(journal: Path, told: Told) -> int:
-    return unmake(journal, ACCESS, "", told, apply=True)
+    return undo_journal(journal, ACCESS, "", told, apply=True)
 
 
 def text(path: Path, old: str | None, new: str) -> Step:
@@ -151,7 +151,9 @@ def test_a_journal_that_was_cut_off_can_be_undone(tmp_path: Path) -> None:
     file.write_text("old\n")
     _, _, journal = made(tmp_path, text(file, "old\n", "new\n"))
     lines = (journal / LINES).read_bytes()
-    cut = lines.index(b'"event":"command"') + 20  # it died while the command's line was written
+    cut = (
+        lines.index(b'"event":"command"') + 20
+    )  # it died while the command's line was write_change
     (journal / LINES).write_bytes(lines[:cut])
     assert undo(journal, Told()) == 0
     assert file.read_text() == "old\n"
@@ -208,9 +210,9 @@ def test_an_interrupt_says_how_to_undo_what_was_begun(
     told = Told()
     with pytest.raises(KeyboardInterrupt):
         making = plan(text(file, "old\n", "new\n"), long)
-        make(making, ACCESS, HERE, tmp_path / "journals", (), told)
+        apply_plan(making, ACCESS, HERE, tmp_path / "journals", (), told)
     (journal,) = (tmp_path / "journals").iterdir()
-    assert told[-1] == f"broken off; to undo: fabricgauge configure --undo {journal} --apply"
+    assert told[-1] == f"interrupted; to undo: fabricgauge configure --undo {journal} --apply"
     assert undo(journal, Told()) == 0 and file.read_text() == "old\n"
 
 
@@ -236,7 +238,7 @@ def test_undoing_says_what_somebody_changed_since(tmp_path: Path) -> None:
     file.write_text("another's\n")
     told = Told()
     assert undo(journal, told) == 0 and file.read_text() == "old\n"
-    (changed,) = [one for one in told if "it has changed since it was made" in one]
+    (changed,) = [one for one in told if "it has changed since this step" in one]
     assert f"'cat {file}' on the head shows" in changed and "another's" in changed
     _, _, journal = made(tmp_path, step)
     told = Told()
@@ -272,7 +274,7 @@ def test_no_undoing_cuts_off_the_way_to_the_node(
     _, _, journal = made(tmp_path, step)
     monkeypatch.setenv("SSH_CONNECTION", "10.99.0.250 4711 10.99.0.1 22")
     assert undo(journal, told := Told()) == 1 and not called.exists()
-    assert any("the head is reached by 10.99.0.1 now" in one for one in told)
+    assert any("the head is reached by 10.99.0.1, and" in one for one in told)
     monkeypatch.setenv("SSH_CONNECTION", "10.1.0.250 4711 10.1.0.1 22")
     assert undo(journal, told) == 0 and len(called.read_text().splitlines()) == 2
 
@@ -318,7 +320,7 @@ def test_an_undoing_is_shown_and_run_only_with_apply(tmp_path: Path) -> None:
     _, _, journal = made(tmp_path, step)
     before = sorted((one.name, one.read_bytes()) for one in journal.iterdir())
     told = Told()
-    assert unmake(journal, ACCESS, "", told, apply=False) == 0 and not proof.exists()
+    assert undo_journal(journal, ACCESS, "", told, apply=False) == 0 and not proof.exists()
     assert told[:2] == ["to undo step 1 (t):", f"  touch {proof}"] and "--apply" in told[2]
     assert before == sorted((one.name, one.read_bytes()) for one in journal.iterdir())
     assert undo(journal, told) == 0 and proof.exists()
@@ -332,18 +334,18 @@ def test_a_plan_is_undone_only_where_it_was_made(
     proof = tmp_path / "proof"
     step = Step("t", "r", (Command("", ("true",)),), (), (Command("", ("touch", str(proof))),))
     place = MeasurementRequest(lab=made_in)
-    make(plan(step), ACCESS, place, tmp_path / "journals", (), Told())
+    apply_plan(plan(step), ACCESS, place, tmp_path / "journals", (), Told())
     (journal,) = (tmp_path / "journals").iterdir()
     with pytest.raises(UsageError, match=f"with {f'--lab {made_in}' if made_in else 'no --lab'}:"):
-        unmake(journal, ACCESS, undone_in, Told(), apply=True)
+        undo_journal(journal, ACCESS, undone_in, Told(), apply=True)
     assert not proof.exists()
-    assert unmake(journal, ACCESS, made_in, Told(), apply=True) == 0 and proof.exists()
+    assert undo_journal(journal, ACCESS, made_in, Told(), apply=True) == 0 and proof.exists()
 
 
 def test_a_node_that_the_command_line_does_not_reach_is_refused(tmp_path: Path) -> None:
     step = Step("t", "r", (Command("", ("true",)),), (), (Command("c1", ("true",)),))
     _, _, journal = made(tmp_path, step)
-    with pytest.raises(UsageError, match="no way to c1; name the nodes of the plan with -w"):
+    with pytest.raises(UsageError, match="c1 cannot be reached; name the nodes"):
         undo(journal, Told())
 
 

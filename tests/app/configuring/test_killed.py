@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.app.configuring.test_apply import ACCESS, HERE, Told, plan, text, undo
 
-from fabricgauge.app.configuring.making import make
+from fabricgauge.app.configuring.making import apply_plan
 from fabricgauge.model.errors import StoreError
 from fabricgauge.store.journal import LINES, PLAN, Journal, JournalEntry, read
 
@@ -73,7 +73,7 @@ def prepared(folder: Path) -> tuple[Path, Path]:
 def making(folder: Path) -> Callable[[], object]:
     hosts, new = folder / "hosts", folder / "new"
     steps = text(hosts, "old\n", "old\nadded\n"), text(new, None, "made\n")
-    return lambda: make(plan(*steps), ACCESS, HERE, folder / "journals", (), Told())
+    return lambda: apply_plan(plan(*steps), ACCESS, HERE, folder / "journals", (), Told())
 
 
 def assert_as_before(hosts: Path, new: Path) -> None:

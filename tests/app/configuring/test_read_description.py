@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.app.configuring import guide
 from tests.docs.pages import ROOT, fences
 
-from fabricgauge.app.configuring.read_description import MOST_BYTES, description_of, read_file
+from fabricgauge.app.configuring.read_description import MAX_FILE_BYTES, description_of, read_file
 from fabricgauge.configure.description import Description, Match
 from fabricgauge.configure.ports import addresses_of
 from fabricgauge.model.absence import Skipped
@@ -43,7 +43,7 @@ def test_values_may_be_by_node_or_node_set(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("x = ", "is not TOML"),
-        ("", "no network is described; write [[network]]"),
+        ("", "no network; write [[network]]"),
         ("nets = 1", "the file has an unknown key nets; is nodes meant?"),
         (SHORT + "mtu = '9000'", "network 1 (n).mtu is a text in quotes; expected a whole number"),
         (SHORT + "sufix = '-x'", "network 1 (n) has an unknown key sufix; is suffix meant?"),
@@ -60,7 +60,7 @@ def test_values_may_be_by_node_or_node_set(tmp_path: Path) -> None:
         ),
         (
             SHORT + "[image]\nroot = '/i'\nmounts = [{ source = 'a', target = '/b', kind = 'x' }]",
-            "image.mounts 1 has an unknown key kind; there is options, source, target, type",
+            "image.mounts 1 has an unknown key kind; the keys are options, source, target, type",
         ),
         (
             SHORT + "[export]\npath = '/o'\nfsid = 'x'",
@@ -73,7 +73,7 @@ def test_values_may_be_by_node_or_node_set(tmp_path: Path) -> None:
         (SHORT + "interface = 'a/b'", "expected an interface's name"),
         (SHORT + "lane_mode = '40'", "expected 1x40 or 4x10"),
         (SHORT + "nodes = 'c[1-'", "network n.nodes: "),
-        (SHORT + SHORT, "two networks are named n"),
+        (SHORT + SHORT, "two networks have the name n"),
         (SHORT.replace('"n"', '"../n"'), "network 1 (../n).name is '../n'"),
         (SHORT + "[image]\nroot = 'img'", "image.root is 'img'; expected an absolute path"),
         (SHORT + "[image]\nroot = '/'", "image.root is '/'; expected an image's directory"),
@@ -103,7 +103,7 @@ def test_what_is_no_text_of_that_size_is_not_read_to_its_end(tmp_path: Path) -> 
         read_file(tmp_path / "long")
     with pytest.raises(UsageError, match="it is a directory"):
         read_file(tmp_path)
-    deep = guide.description(tmp_path, "x = " + "[" * (MOST_BYTES // 2))
+    deep = guide.description(tmp_path, "x = " + "[" * (MAX_FILE_BYTES // 2))
     with pytest.raises(UsageError, match="is not TOML"):
         read_file(deep)
 
@@ -114,7 +114,7 @@ def test_excluded_nodes_are_left_out_whoever_names_them(tmp_path: Path) -> None:
         file.write_text(text)
         (network,) = description_of("net.toml", read_file(file), without=("c2",)).networks
         assert network.nodes == ("c1", "c3")
-    with pytest.raises(UsageError, match=r"network n has nodes c\[1-3\], but none is chosen"):
+    with pytest.raises(UsageError, match=r"network n has nodes c\[1-3\], but none is selected"):
         description_of("net.toml", read_file(file), ("c4",))
 
 

@@ -1,4 +1,4 @@
-"""From a request to what jobs are to do, on nodes that nobody knows yet."""
+"""Plan jobs from a request, on nodes that are not known yet."""
 
 import ipaddress
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.app.progress import SILENT, Progress
-from fabricgauge.app.target import USUAL_NODES, Target, ranks_of, stated_topology
+from fabricgauge.app.target import DEFAULT_NODES, Target, place_ranks, read_topology
 from fabricgauge.judge.thresholds import thresholds_from
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import EACH_SUBNET, Batch, Request
@@ -19,34 +19,34 @@ from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import Plan, numbered
 from fabricgauge.model.request import MeasurementRequest, applicable
 from fabricgauge.plan.pair_jobs import pair_plan
-from fabricgauge.plan.plan import OF_A_PAIR, host_reference, plan
+from fabricgauge.plan.plan import SEPARATE_PATTERNS, host_reference, plan
 from fabricgauge.run.launchers.nodes import expand
 from fabricgauge.settings import Settings
 
-#: Number of networks that the requested time is for, while no network is known.
-NETWORKS = 2
-#: What starts the ranks of a job, unless the command line says otherwise.
+#: Assumed number of networks that share the requested time while no network is known.
+ASSUMED_NETWORKS = 2
+#: Default launcher of a job's ranks.
 USUAL_STARTER = "slurm"
-#: Jobs in the queue: many sites let a user have some hundred.
-USUAL_AT_ONCE = 50
+#: Jobs in the queue: many sites allow a user some hundred.
+DEFAULT_QUEUED_JOBS = 50
 
 
-def batch_of(
+def make_batch(
     request: MeasurementRequest, job: Request, starter: str, settings: Settings, at_once: int
 ) -> Batch:
-    """What is to be measured on which nodes; ``job.nodes`` and ``at_once`` may be 0: not said.
+    """Make the batch from a request; ``job.nodes`` and ``at_once`` are 0 if they are not given.
 
-    In a lab all pairs share one machine's processors: there one measures at a time.
+    In a lab all pairs share one machine's processors: there one pair measures at a time.
 
     Raises:
         UsageError: options that contradict each other, or that are not understood.
     """
     chosen = expand(request.nodelist, request.exclude) if request.nodelist else ()
-    count = job.nodes or len(chosen) or USUAL_NODES
+    count = job.nodes or len(chosen) or DEFAULT_NODES
     if chosen and count != len(chosen):
         raise UsageError(f"-N {count} contradicts -w, which names {len(chosen)}; leave one out")
-    if count < USUAL_NODES:
-        raise UsageError(f"a network is between two nodes at least; -w names {chosen[0]} alone")
+    if count < DEFAULT_NODES:
+        raise UsageError(f"a network needs two nodes or more; -w names only {chosen[0]}")
     applicable(request, count * request.ppn)
     exclude = expand(request.exclude) if request.exclude and not chosen else ()
     virtual = "FABRICGAUGE_LAB" in os.environ
@@ -60,16 +60,16 @@ def batch_of(
         declared=settings.networks,
         networks=request.network,
         unpinned=request.unpinned,
-        topology=stated_topology(request),
-        at_once=at_once or (1 if virtual else USUAL_AT_ONCE),
+        topology=read_topology(request),
+        at_once=at_once or (1 if virtual else DEFAULT_QUEUED_JOBS),
         asked=msgspec.structs.replace(request, nodelist="", exclude=""),
     )
 
 
 def place_of(batch: Batch) -> dict[str, tuple[str, ...]]:
-    """Return what a batch says of nodes, sbatch and programs, as words of a command line.
+    """Return a batch's nodes, programs and options of sbatch as words of a command line.
 
-    The keys are options' names; options that were not given are left out.
+    The keys are the names of the given options.
     """
     job, starter = batch.request, "" if batch.starter == USUAL_STARTER else batch.starter
     name = "" if job.job_name == Request(0).job_name else job.job_name
@@ -93,7 +93,7 @@ def resumed_batch(
     Raises:
         UsageError: the command line lacks some, or names other nodes.
     """
-    said = msgspec.structs.replace(
+    resumed = msgspec.structs.replace(
         stored,
         request=msgspec.structs.replace(
             job,
@@ -105,25 +105,25 @@ def resumed_batch(
         starter=starter,
         mpi=request.mpi or None,
     )
-    then, now = place_of(stored), place_of(said)
+    then, now = place_of(stored), place_of(resumed)
     if missing := [word for key, words in then.items() if key not in now for word in words]:
         raise UsageError(
-            "--resume takes nodes, programs and options of sbatch from the command line alone:"
-            f" repeat them. {run} was begun with {shlex.join(missing)}"
+            "--resume takes nodes, programs and options of sbatch only from the command line:"
+            f" repeat them. {run} began with {shlex.join(missing)}"
         )
-    if set(said.request.nodelist) != set(stored.request.nodelist):
-        raise UsageError(f"{run} was begun with other nodes: {shlex.join(then['nodelist'])}")
+    if set(resumed.request.nodelist) != set(stored.request.nodelist):
+        raise UsageError(f"{run} began with other nodes: {shlex.join(then['nodelist'])}")
     planned = {} if stored.pairs is None else {
         node: None for launch in stored.pairs.launches for node in launch.nodes}  # fmt: skip
-    if strange := sorted(planned.keys() - set(said.request.nodelist)):
-        raise UsageError(f"{run} is damaged: its plan names {strange[0]!r:.80}, -w does not")
-    return said
+    if unnamed := sorted(planned.keys() - set(resumed.request.nodelist)):
+        raise UsageError(f"{run} is damaged: its plan names {unnamed[0]!r:.80}, -w does not")
+    return resumed
 
 
 def target_of_jobs(
     batch: Batch, settings: Settings, progress: Progress = SILENT, engine: Engine | None = None
 ) -> Target:
-    """Where the jobs of a batch measure: no node is known before they run."""
+    """Return the target of a batch's jobs: no node is known before they run."""
     return Target(
         access=HostAccess(batch.starter, (), virtual=batch.virtual),
         request=batch.asked,
@@ -136,18 +136,18 @@ def target_of_jobs(
 
 
 def plan_of_jobs(batch: Batch, partners: int | None) -> Plan:
-    """The plan of one job, whose nodes are named by their places; or of a job for each pair.
+    """Plan one job, whose nodes are named by their places; or a job for each pair.
 
-    ``partners`` is how many each node meets, 0 for all, None where all are in one job.
+    ``partners`` is how many other nodes each node meets, 0 for all, None if all are in one job.
 
     Raises:
-        UsageError: what is asked for cannot be measured; of pairs, no nodes or no network.
+        UsageError: the request cannot be measured; or pairs have no nodes or no network.
     """
     nodes, request = batch.request.nodelist, batch.asked
     if partners is None:
         return _first_plan(request, batch, batch.request.nodes)
     if not nodes:
-        raise UsageError("--pair-jobs needs the nodes by name: give them with -w")
+        raise UsageError("--pair-jobs needs the nodes by name: give -w")
     if request.ppn != 1:
         raise UsageError("--pair-jobs has one rank on each node; leave --ppn out")
     if request.memory:
@@ -156,48 +156,52 @@ def plan_of_jobs(batch: Batch, partners: int | None) -> Plan:
         raise UsageError("--concurrent has no effect on --pair-jobs, where each job is one pair")
     if not batch.networks and not batch.unpinned:
         raise UsageError(
-            "--pair-jobs needs --network, e.g. 10.0.0.0/24: which networks join the nodes is not"
-            " known before their jobs run"
+            "--pair-jobs needs --network, e.g. 10.0.0.0/24: the nodes' networks are unknown before"
+            " their jobs run"
         )
-    of_two = msgspec.structs.replace(request, patterns=request.patterns or OF_A_PAIR)
+    of_two = msgspec.structs.replace(request, patterns=request.patterns or SEPARATE_PATTERNS)
     return pair_plan(_first_plan(of_two, batch, 2), nodes, partners)
 
 
 def _first_plan(request: MeasurementRequest, batch: Batch, nodes: int) -> Plan:
-    """What is measured on each subnet that was named.
+    """Plan what is measured on each named subnet.
 
-    Without subnets a launch stands for one on each that the job finds. The last launch shows
+    Without subnets a launch stands for one on each subnet that the job finds. The last launch shows
     what one host does without a network.
     """
     subnets = tuple(_subnets(batch))
-    where: tuple[str | None, ...] = (None,) if batch.unpinned else subnets or (EACH_SUBNET,)
-    shares = NETWORKS if where == (EACH_SUBNET,) else len(where)  # the time is for all together
-    each = msgspec.structs.replace(request, budget=request.budget / shares)
-    ranks = ranks_of(each, tuple(map(str, range(nodes))))
-    nobody_knows = ((None, Skipped("the nodes are not known before the job runs")),)
-    made = plan(each, ranks, nobody_knows, virtual=batch.virtual)
+    subnets_or_any: tuple[str | None, ...] = (
+        (None,) if batch.unpinned else subnets or (EACH_SUBNET,)
+    )
+    shares = (
+        ASSUMED_NETWORKS if subnets_or_any == (EACH_SUBNET,) else len(subnets_or_any)
+    )  # all share the time
+    share_request = msgspec.structs.replace(request, budget=request.budget / shares)
+    ranks = place_ranks(share_request, tuple(map(str, range(nodes))))
+    unknown_target = ((None, Skipped("the nodes are unknown before the job runs")),)
+    template = plan(share_request, ranks, unknown_target, virtual=batch.virtual)
     launches = [
         msgspec.structs.replace(launch, network=subnet, subnet=subnet)
-        for launch in made.launches
-        for subnet in where
+        for launch in template.launches
+        for subnet in subnets_or_any
     ]
-    reference = host_reference(0, launches[0].nodes[0], None, made)
+    reference = host_reference(0, launches[0].nodes[0], None, template)
     with_cases = (launch for launch in (*launches, reference) if launch.cases)
-    return msgspec.structs.replace(made, launches=numbered(with_cases))
+    return msgspec.structs.replace(template, launches=numbered(with_cases))
 
 
 def _subnets(batch: Batch) -> Iterator[str]:
-    """Those of the networks that were asked for; none to measure all that the job finds.
+    """Yield the requested subnets; none to measure all that the job finds.
 
     Raises:
         UsageError: neither a declared network's name nor a subnet.
     """
-    declared = {one.name: one.subnet for one in batch.declared}
+    declared = {network.name: network.subnet for network in batch.declared}
     for text in batch.networks:
         try:
             yield str(ipaddress.ip_network(declared.get(text, text), strict=False))
         except ValueError as error:
             raise UsageError(
-                f"--network {text!r}: before a job runs a network is known by its subnet, e.g."
-                " 10.0.0.0/24, or by the name that a [[network]] of a configuration file gives it"
+                f"--network {text!r}: before a job runs, name a network by its subnet, e.g."
+                " 10.0.0.0/24, or by the name in a [[network]] of a configuration file"
             ) from error

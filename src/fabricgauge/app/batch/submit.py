@@ -1,4 +1,4 @@
-"""A check that Slurm runs: submit, wait, collect, and measure suspects in a second job."""
+"""Run a check through Slurm: submit, wait, collect, and measure suspects in a second job."""
 
 import time
 from collections.abc import Callable
@@ -6,10 +6,16 @@ from functools import partial
 
 import msgspec
 
-from fabricgauge.app.batch.attempts import attempts
-from fabricgauge.app.batch.collect import gather
-from fabricgauge.app.batch.job import Maker, Written, plan_of
-from fabricgauge.app.batch.numbers import await_lost, cluster, find_lost, numbers, wait
+from fabricgauge.app.batch.attempts import find_attempts
+from fabricgauge.app.batch.collect import collect_results
+from fabricgauge.app.batch.job import JobFiles, JobWriter, plan_of
+from fabricgauge.app.batch.numbers import (
+    cluster_of,
+    find_lost,
+    job_numbers_of,
+    wait_for_jobs,
+    wait_for_lost,
+)
 from fabricgauge.app.batch.request import target_of_jobs
 from fabricgauge.app.breakage import culprits_from_findings
 from fabricgauge.app.groups import launches_without_culprits, rechecks
@@ -24,7 +30,7 @@ from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.finding import Severity
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
-from fabricgauge.plan.outlook import remaining
+from fabricgauge.plan.outlook import find_remaining
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import FORGOTTEN, JobState
 from fabricgauge.run.launchers.slurm import access
@@ -32,55 +38,55 @@ from fabricgauge.settings import Settings
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import append_job, jobs, load, read_batch
 
-#: NFS shows a new file a minute late at the most, by its usual settings.
-LOOK_S, MOST_LOOKS = 2.0, 35
+#: With its usual settings NFS shows a new file a minute late at most.
+LOOK_S, MAX_LOOKS = 2.0, 35
 
-#: Most jobs that earlier jobs' results lead to: one for nodes that can connect where others cannot,
-#: and two for suspects.
-MOST_FOLLOWING = 3
+#: Most jobs that follow from earlier jobs' results: one for nodes that can connect while others
+#: cannot, and two for suspects.
+MAX_FOLLOWING_JOBS = 3
 
 
-def hand_over(written: Written, directory: RunDirectory) -> BatchJob:
-    """Give a job to Slurm, and write its number down at once.
+def submit_job(written: JobFiles, directory: RunDirectory) -> BatchJob:
+    """Submit a job to Slurm, and store its number at once.
 
     Raises:
         CannotRun: Slurm did not take it; ``Unclear`` if it may have.
     """
     append_job(directory, written.job)  # after a kill the folder still leads to the job
-    made = slurm.submit(written.options, written.script)
-    job = msgspec.structs.replace(written.job, number=made.number, cluster=made.cluster)
+    submitted = slurm.submit(written.options, written.script)
+    job = msgspec.structs.replace(written.job, number=submitted.number, cluster=submitted.cluster)
     append_job(directory, job)
     return job
 
 
 def may_have_jobs(directory: RunDirectory, error: BaseException) -> bool:
-    """Whether Slurm has a job of the run, or may have one, although submitting ended so.
+    """Check if Slurm has, or may have, a job of the run although submitting failed.
 
-    A job is written down before sbatch is started: only its refusal says that there is none.
+    A job is stored before sbatch is started: only its refusal proves that there is none.
     """
     refused = isinstance(error, CannotRun) and not isinstance(error, slurm.Unclear)
-    made = jobs(directory)
-    # Of an earlier one without a number sbatch's answer was unclear.
-    return len(made) > 1 or any(job.number or not refused for job in made)
+    run_jobs = jobs(directory)
+    # For an earlier job without a number sbatch's answer was unclear.
+    return len(run_jobs) > 1 or any(job.number or not refused for job in run_jobs)
 
 
 def unfinished(directory: RunDirectory) -> dict[str, JobState]:
-    """The jobs of a run that are not over, and their states.
+    """Return the jobs of a run that are not over, and their states.
 
     Raises:
-        NoAnswer: nobody knows whether Slurm has a job whose number was not told.
+        NoAnswer: it is unknown whether Slurm has a job without a number.
     """
     find_lost(directory)
-    known = slurm.states(numbers(directory), cluster(directory))
-    return {job: state for job, state in known.items() if not state.over}
+    states = slurm.states(job_numbers_of(directory), cluster_of(directory))
+    return {job: state for job, state in states.items() if not state.over}
 
 
-def collected(
+def wait_and_judge(
     directory: RunDirectory, settings: Settings, progress: Progress, most_jobs: int | None = None
 ) -> Judged:
-    """Wait for the run's jobs, take what they left, measure suspects again, judge and report.
+    """Wait for the run's jobs, add their results, measure suspects again, judge and report.
 
-    At most ``most_jobs`` follow from what others found.
+    At most ``most_jobs`` follow from earlier results.
 
     Raises:
         CannotRun: no job has measured anything.
@@ -89,157 +95,180 @@ def collected(
     batch = read_batch(directory)
     target = target_of_jobs(batch, settings, progress)
     context, judged = _collect(directory, target)
-    for _ in range(MOST_FOLLOWING if most_jobs is None else most_jobs):
-        if directory.complete or not (suspects(context) or _others(context, batch)):
+    for _ in range(MAX_FOLLOWING_JOBS if most_jobs is None else most_jobs):
+        if directory.complete or not (
+            recheck_launches(context) or _launches_for_others(context, batch)
+        ):
             break
         try:
             engine = engine_for(batch.mpi, progress)
-            hand_over(next_job(context, batch, engine), directory)
-        except CannotRun as error:  # what was measured is still shown
-            progress.trouble(f"what follows was not submitted: {error}")
+            submit_job(next_job(context, batch, engine), directory)
+        except CannotRun as error:  # the results so far are still shown
+            progress.trouble(f"the following job was not submitted: {error}")
             break
         context, judged = _collect(directory, target)
     return judged
 
 
 def _collect(directory: RunDirectory, target: Target) -> tuple[RunContext, Judged]:
-    """Wait for the jobs that there are, take what they left, and judge it."""
+    """Wait for the submitted jobs, add their results, and judge them."""
     progress = target.progress
     try:
-        await_lost(directory, progress)
-        ask = partial(slurm.states, cluster=cluster(directory))
-        states = wait(numbers(directory), ask, progress)
-        await_files(directory, states)
-        gather(directory, target, states)
+        wait_for_lost(directory, progress)
+        ask = partial(slurm.states, cluster=cluster_of(directory))
+        states = wait_for_jobs(job_numbers_of(directory), ask, progress)
+        wait_for_files(directory, states)
+        collect_results(directory, target, states)
         for job, state in states.items():
             if state.state not in ("COMPLETED", FORGOTTEN.state):
-                progress.trouble(f"job {job} ended before its time: {state}")
+                progress.trouble(f"job {job} ended early: {state}")
         context = RunContext(target, directory, load(directory))
-        return context, context.concluded(not context.left() and not suspects(context))
+        return context, context.conclude(
+            not context.unmade_launches() and not recheck_launches(context)
+        )
     except StoreError:
         final = directory.path.with_name(directory.identity)
         if directory.path.is_dir() or not final.is_dir():
             raise
         raise UsageError(
-            f"{directory.identity} was completed by another program meanwhile: see fabricgauge"
-            f" report {final}"
+            f"another program has completed {directory.identity}: see fabricgauge report {final}"
         ) from None
 
 
-def await_files(
+def wait_for_files(
     directory: RunDirectory,
     states: dict[str, JobState],
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Wait for the last file of jobs that came to their end: a shared file system may be late."""
+    """Wait for the last file of completed jobs: a shared file system may show it late."""
     ended = {job for job, state in states.items() if state.state == "COMPLETED"}
-    for _ in range(MOST_LOOKS):
-        seen = {one.job for one in attempts(directory.path / "raw") if one.ended}
-        if ended <= seen:
+    for _ in range(MAX_LOOKS):
+        ended_jobs = {
+            attempt.job for attempt in find_attempts(directory.path / "raw") if attempt.ended
+        }
+        if ended <= ended_jobs:
             return
         sleep(LOOK_S)
 
 
-def suspects(context: RunContext) -> tuple[PlannedLaunch, ...]:
-    """Launches that measure suspects again, where everything else is measured."""
+def recheck_launches(context: RunContext) -> tuple[PlannedLaunch, ...]:
+    """Return launches that measure suspects again, if everything else is measured."""
     run = context.run
-    again = any(launch.purpose == "again" for launch in run.plan.launches)
-    if again or not any(launch.rounds for launch in run.launches) or context.left():
+    has_rechecks = any(launch.purpose == "again" for launch in run.plan.launches)
+    if (
+        has_rechecks
+        or not any(launch.rounds for launch in run.launches)
+        or context.unmade_launches()
+    ):
         return ()
-    found = (launch for _, launch in rechecks(context))
-    return tuple(one for one in found if not isinstance(one, Skipped))
+    planned_rechecks = (launch for _, launch in rechecks(context))
+    return tuple(launch for launch in planned_rechecks if not isinstance(launch, Skipped))
 
 
-def _others(context: RunContext, batch: Batch) -> tuple[PlannedLaunch, ...]:
-    """Launches of nodes that can be measured although others cannot; where pairs are jobs, none."""
+def _launches_for_others(context: RunContext, batch: Batch) -> tuple[PlannedLaunch, ...]:
+    """Return launches of nodes that can still be measured; none if pairs are jobs."""
     if batch.pairs is not None:
         return ()
     return _unsubmitted(context) or _without_culprits(context)
 
 
 def _unsubmitted(context: RunContext) -> tuple[PlannedLaunch, ...]:
-    """Launches that no job was to make: those of nodes that can connect, where others cannot."""
-    given = {one.number for job in jobs(context.directory)[1:] for one in job.launches}
-    dead = {one.network for one in context.run.preflight if one.severity is Severity.FAIL}
-    made = {launch.number for launch in context.run.launches}
-    fresh = (one for one in context.left() if one.number not in given | made)
-    return tuple(one for one in fresh if one.network in dead)
+    """Return launches of nodes that can connect, on networks where others cannot; no job has them
+    yet.
+    """
+    submitted_numbers = {
+        launch.number for job in jobs(context.directory)[1:] for launch in job.launches
+    }
+    dead = {
+        finding.network for finding in context.run.preflight if finding.severity is Severity.FAIL
+    }
+    made_numbers = {launch.number for launch in context.run.launches}
+    fresh = (
+        launch
+        for launch in context.unmade_launches()
+        if launch.number not in submitted_numbers | made_numbers
+    )
+    return tuple(launch for launch in fresh if launch.network in dead)
 
 
 def _without_culprits(context: RunContext) -> tuple[PlannedLaunch, ...]:
-    """Where a launch broke and its culprit is known: the other nodes' launches, now planned."""
-    for one in context.run.launches:
-        nodes = {node for finding in one.ended.culprits for node in finding.nodes}
-        later = (each for each in context.plan.launches if each.number > one.number)
-        if any(each.network == one.network and not nodes <= set(each.nodes) for each in later):
+    """Plan launches of the other nodes if a launch broke and its culprit is known."""
+    for broken in context.run.launches:
+        nodes = {node for finding in broken.ended.culprits for node in finding.nodes}
+        later = (launch for launch in context.plan.launches if launch.number > broken.number)
+        if any(
+            launch.network == broken.network and not nodes <= set(launch.nodes) for launch in later
+        ):
             continue
-        if found := list(culprits_from_findings(one.ended.culprits)):
-            context.culprits.setdefault(one.network or "", []).extend(found)
-            context.broken.add(one.network)
+        if culprits := list(culprits_from_findings(broken.ended.culprits)):
+            context.culprits.setdefault(broken.network or "", []).extend(culprits)
+            context.broken.add(broken.network)
     return launches_without_culprits(context)
 
 
-def left_of_pairs(directory: RunDirectory, batch: Batch) -> Plan:
-    """The plan of a run whose pairs are jobs, with those launches that have no result.
+def unmeasured_pairs(directory: RunDirectory, batch: Batch) -> Plan:
+    """Return the plan of a run whose pairs are jobs, with the launches that have no result.
 
     Raises:
-        UsageError: every pair has one.
+        UsageError: every pair has a result.
     """
     pairs = batch.pairs or Plan("", Stopping(0.0, 0.0), False, ())
     if not (directory.path / "plan.json").exists():
         return pairs
     run = load(directory)
-    left = {launch.number for launch in remaining(run.plan, run.launches)}
-    launches = tuple(launch for launch in pairs.launches if launch.number in left)
+    numbers_left = {launch.number for launch in find_remaining(run.plan, run.launches)}
+    launches = tuple(launch for launch in pairs.launches if launch.number in numbers_left)
     if not launches:
-        raise UsageError(f"{directory.identity} has every pair; there is nothing to resume")
+        raise UsageError(f"{directory.identity} has measured every pair; nothing to resume")
     return msgspec.structs.replace(pairs, launches=launches)
 
 
-def rest_of(
+def write_rest_job(
     directory: RunDirectory, target: Target, batch: Batch, engine: Engine, time_limit: str
-) -> Written:
-    """A job for what the jobs of a run have left; the whole of it where none ever began.
+) -> JobFiles:
+    """Write a job for the unmeasured rest of a run; for all of it if no job began.
 
     Raises:
         UsageError: nothing is left.
     """
     try:
-        gather(directory, target, {})
+        collect_results(directory, target, {})
     except CannotRun as nothing:
         target.progress.trouble(str(nothing))
     if (directory.path / "plan.json").exists():
         context = RunContext(target, directory, load(directory))
         return next_job(context, batch, engine, time_limit)
     if not jobs(directory):
-        raise UsageError(f"{directory.identity} was never submitted; begin a new one")
+        raise UsageError(f"{directory.identity} was never submitted; start a new one")
     first = jobs(directory)[0]
     plan = plan_of(first, first.launches)
-    maker = Maker(directory, engine, target.access, batch.request)
+    maker = JobWriter(directory, engine, target.access, batch.request)
     return maker.write(plan, plan.launches)
 
 
-def next_job(context: RunContext, batch: Batch, engine: Engine, time_limit: str = "") -> Written:
-    """A job for what is left, or else for suspects.
+def next_job(context: RunContext, batch: Batch, engine: Engine, time_limit: str = "") -> JobFiles:
+    """Write a job for the unmeasured rest, or else for suspects.
 
-    ``time_limit`` is in sbatch's form; without it what is left decides.
+    ``time_limit`` is in sbatch's form; without it the rest decides.
 
     Raises:
         UsageError: nothing is left.
     """
-    launches = tuple(one for one in context.left() if one.number not in context.given_up)
+    launches = tuple(
+        launch for launch in context.unmade_launches() if launch.number not in context.given_up
+    )
     if not launches:
-        launches = suspects(context)
-        for one in launches:
-            context.plan_further(one)
+        launches = recheck_launches(context)
+        for launch in launches:
+            context.add_to_plan(launch)
     if not launches:
-        raise UsageError(f"{context.directory.identity} is complete; there is nothing to resume")
+        raise UsageError(f"{context.directory.identity} is complete; nothing to resume")
     needed = {node for launch in launches for node in launch.nodes}
     planned = (node for launch in context.plan.launches for node in launch.nodes)
     nodes = tuple(dict.fromkeys(node for node in planned if node in needed))  # in Slurm's order
-    there = msgspec.structs.replace(access("0", nodes, batch.starter), virtual=batch.virtual)
-    # Those nodes and no others; who asked for time asked for all that was to be measured then.
+    hosts = msgspec.structs.replace(access("0", nodes, batch.starter), virtual=batch.virtual)
+    # Ask for these nodes only; an earlier time limit was for the whole run.
     request = msgspec.structs.replace(
         batch.request, nodes=len(nodes), nodelist=nodes, exclude=(), time=time_limit
     )
-    return Maker(context.directory, engine, there, request).write(context.plan, launches)
+    return JobWriter(context.directory, engine, hosts, request).write(context.plan, launches)

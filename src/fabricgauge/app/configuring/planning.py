@@ -1,10 +1,10 @@
-"""Make a plan: facts, a first draft, what the nodes reply to its questions, the plan."""
+"""Make a plan: facts, a first draft, the nodes' replies to its questions, the plan."""
 
 from collections.abc import Collection
 
 import msgspec
 
-from fabricgauge.app.configuring.hosts import PlanHosts, ask
+from fabricgauge.app.configuring.hosts import PlanHosts, ask_hosts
 from fabricgauge.configure.description import Description, NetworkDescription
 from fabricgauge.configure.interface import checks, draft, plan, questions
 from fabricgauge.lab.spec import address
@@ -15,51 +15,52 @@ from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.inventory import Inventory
 
 
-def planned(
+def make_plan(
     description: Description, inventories: tuple[Inventory, ...], hosts: PlanHosts | Skipped
 ) -> Configuration:
-    """The plan; without hosts nothing is asked and the facts alone say what is fulfilled.
+    """Make the plan; without hosts nothing is asked, and only the facts show what is fulfilled.
 
     Raises:
-        UsageError: the description does not fit what there is.
+        UsageError: the description does not fit the nodes.
     """
     job = draft(description, inventories)
     if isinstance(hosts, Skipped):
         return plan(job)
-    job = msgspec.structs.replace(job, replies=ask(hosts, questions(job)))
+    job = msgspec.structs.replace(job, replies=ask_hosts(hosts, questions(job)))
     first = plan(job)
     more = tuple(command for command in checks(first) if command not in job.replies)
-    return plan(msgspec.structs.replace(job, replies={**job.replies, **ask(hosts, more)}))
+    return plan(msgspec.structs.replace(job, replies={**job.replies, **ask_hosts(hosts, more)}))
 
 
 def require_answers(description: Description, inventories: tuple[Inventory, ...]) -> None:
     """Refuse to plan for nodes that could not be asked.
 
     Raises:
-        CannotRun: at least one did not answer; each is named with the reason.
+        CannotRun: a node did not answer; each is named with the reason.
     """
     silent = [
-        f"{one.name}: {one.node.reason}"
-        for one in inventories
-        if one.name in description.nodes and isinstance(one.node, Skipped) and not one.sources
+        f"{inventory.name}: {inventory.node.reason}"
+        for inventory in inventories
+        if inventory.name in description.nodes
+        and isinstance(inventory.node, Skipped)
+        and not inventory.sources
     ]
     if silent:
         raise CannotRun(
-            "no plan for nodes that cannot be asked; leave them out with -x, or use a bundle: "
+            "cannot plan for nodes that cannot be asked; exclude them with -x, or use a bundle: "
             + "; ".join(silent[:20])
         )
 
 
 def lab_description(state: LabState, nodes: Collection[str], backend: str) -> Description:
-    """Every network of the lab, for these nodes. In the first one each end has its node's name.
+    """Describe every network of the lab for these nodes. In the first, each end has its node's
+    name.
 
     Raises:
         UsageError: a backend that no lab has.
     """
     if backend not in ("", "ip"):
-        raise UsageError(
-            f"a lab's nodes have no {backend}; without a FILE only the backend ip fits"
-        )
+        raise UsageError(f"a lab's nodes have no {backend}; without a FILE use the backend ip")
     return Description(
         origin=f"lab {state.name}",
         backend="ip",

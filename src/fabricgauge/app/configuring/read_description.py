@@ -1,8 +1,7 @@
-"""A description file: TOML → its tables, every value checked as it was written → ``Description``.
+"""Read a description file: TOML → its tables, every value checked as written → ``Description``.
 
-What the keys mean, with examples, is in docs/reference/network-description.md. ``None`` stands for
-a key that is not there, and nowhere else. What the plan takes just as it is written is a table of
-``configure/description.py``.
+The keys and examples are in docs/reference/network-description.md. ``None`` means a missing key,
+and nothing else. Tables that the plan uses as written are in ``configure/description.py``.
 """
 
 import difflib
@@ -37,8 +36,8 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.run.launchers.nodes import expand, require_host_names
 
-#: Addresses of 100,000 nodes, one by one; what is larger is no description.
-MOST_BYTES = 4 * 1024**2
+#: Largest description file: addresses of 100,000 nodes, one by one.
+MAX_FILE_BYTES = 4 * 1024**2
 
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}\Z"
 _SUFFIX = r"^([A-Za-z0-9.-]{0,62}[A-Za-z0-9])?\Z"
@@ -47,8 +46,8 @@ _INTERFACE, _INTERFACE_IF_ANY = (rf"^[^\s/\x00]{{{least},15}}\Z" for least in (1
 
 Kind = Literal["ethernet", "infiniband", "omni-path"]
 
-#: What was expected, by the form of a text or by msgspec's own words. An MTU is what IPv4 needs
-#: (RFC 791), up to the largest of InfiniBand's connected mode and of jumbo frames.
+#: Expected values, by the form of a text or by msgspec's own words. An MTU is at least what IPv4
+#: needs (RFC 791), and at most that of InfiniBand's connected mode and of jumbo frames.
 _EXPECTED = {
     **{f"Expected `str` matching regex {form!r}": expected for form, expected in (
         *description.EXPECTED.items(),
@@ -126,10 +125,10 @@ _KEYS: dict[str, type[msgspec.Struct]] = {
 
 
 def read_file(path: Path) -> DescriptionFile:
-    """The tables of a description file.
+    """Read the tables of a description file.
 
     Raises:
-        UsageError: no such file, no TOML, or a key or type that is not expected.
+        UsageError: no such file, no TOML, or an unexpected key or type.
     """
     content = _content(path)
     try:
@@ -140,7 +139,7 @@ def read_file(path: Path) -> DescriptionFile:
 
 def _content(path: Path) -> dict[str, Any]:
     try:
-        raw = read_bytes(path, most_bytes=MOST_BYTES)
+        raw = read_bytes(path, most_bytes=MAX_FILE_BYTES)
         content: dict[str, Any] = tomllib.loads(raw.decode("utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
@@ -149,7 +148,7 @@ def _content(path: Path) -> dict[str, Any]:
     return content
 
 
-#: What msgspec 0.18 and later say of a value that does not fit, and where.
+#: Messages of msgspec 0.18 and later about a value that does not fit, with its place.
 _PLACE = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
@@ -159,148 +158,160 @@ _WORDS = {"int": "a whole number", "str": "a text in quotes", "array": "a list",
           "object": "a table", "bool": "true or false", "float": "a number"}  # fmt: skip
 
 
-def _sentence(said: str, content: dict[str, Any]) -> str:
-    """What msgspec says of a value, in the words of the file."""
-    found = _PLACE.fullmatch(said)
-    what, place = (found[1], found[2] or "") if found else (said, "")
+def _sentence(message: str, content: dict[str, Any]) -> str:
+    """Translate msgspec's message on a value to the words of the file."""
+    match = _PLACE.fullmatch(message)
+    problem, place = (match[1], match[2] or "") if match else (message, "")
     table = re.sub(r"\[[^\]]*\]", "", place)
-    where, value = _where(place, content)
-    fitting = ", ".join(get_args(Kind)) if what.startswith("Invalid enum") else _EXPECTED.get(what)
+    key_name, value = _key_at(place, content)
+    fitting = (
+        ", ".join(get_args(Kind)) if problem.startswith("Invalid enum") else _EXPECTED.get(problem)
+    )
     if fitting:
-        return f"{where} is {value!r:.200}; expected {fitting}"
-    if unknown := _UNKNOWN.fullmatch(what):
-        return f"{where} has an unknown key {unknown[1]:.80}; {_known(table, unknown[1])}"
-    if missing := _MISSING.fullmatch(what):
-        return f"{where} has no {missing[1]}, which is required"
-    if expected := _KINDS.fullmatch(what):
+        return f"{key_name} is {value!r:.200}; expected {fitting}"
+    if unknown := _UNKNOWN.fullmatch(problem):
+        return f"{key_name} has an unknown key {unknown[1]:.80}; {_suggest_keys(table, unknown[1])}"
+    if missing := _MISSING.fullmatch(problem):
+        return f"{key_name} has no {missing[1]}, which is required"
+    if expected := _KINDS.fullmatch(problem):
         kinds = (kind for kind in expected[1].split(" | ") if kind != "null")
-        wanted = " or ".join(_WORDS.get(kind, kind) for kind in kinds)
-        return f"{where} is {_WORDS.get(expected[2], expected[2])}; expected {wanted}"
-    return f"{where}: {what}"
+        expected_kinds = " or ".join(_WORDS.get(kind, kind) for kind in kinds)
+        return f"{key_name} is {_WORDS.get(expected[2], expected[2])}; expected {expected_kinds}"
+    return f"{key_name}: {problem}"
 
 
-def _where(place: str, content: Any) -> tuple[str, Any]:
-    """``network[0].mtu`` as ``network 1 (net40).mtu``: people count from 1, and know it by name;
-    and what stands there, where that can be told."""
-    said = ""
+def _key_at(place: str, content: Any) -> tuple[str, Any]:
+    """Return ``network[0].mtu`` as ``network 1 (net40).mtu``, and its value, if it can be found.
+
+    People count from 1, and know a network by its name.
+    """
+    key_name = ""
     for word, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", place):
-        content = _inside(content, word or int(index))
+        content = _value_at(content, word or int(index))
         name = content.get("name") if index and isinstance(content, dict) else None
         if word:
-            said += f".{word}" if said else word
+            key_name += f".{word}" if key_name else word
         else:
-            said += f" {int(index) + 1}" + (f" ({name:.40})" if isinstance(name, str) else "")
-    return said or "the file", content
+            key_name += f" {int(index) + 1}" + (f" ({name:.40})" if isinstance(name, str) else "")
+    return key_name or "the file", content
 
 
-def _inside(content: Any, key: str | int) -> Any:
+def _value_at(content: Any, key: str | int) -> Any:
     try:
         return content[key]
     except (KeyError, IndexError, TypeError):
         return None
 
 
-def _known(table: str, wrong: str) -> str:
-    """The key that was meant, or all that there are."""
+def _suggest_keys(table: str, unknown_key: str) -> str:
+    """Return the key that was probably meant, or all keys."""
     names = sorted(field.encode_name for field in msgspec.structs.fields(_KEYS[table]))
-    close = difflib.get_close_matches(wrong, names, 1)
-    return f"is {close[0]} meant?" if close else f"there is {', '.join(names)}"
+    close = difflib.get_close_matches(unknown_key, names, 1)
+    return f"is {close[0]} meant?" if close else f"the keys are {', '.join(names)}"
 
 
 def description_of(
     origin: str,
-    found: DescriptionFile,
+    tables: DescriptionFile,
     nodes: tuple[str, ...] = (),
     *,
     backend: str = "",
     otherwise: tuple[str, ...] = (),
     without: Collection[str] = (),
 ) -> Description:
-    """The description that a file's tables make; ``nodes`` and ``backend`` are the command line's,
-    if any.
+    """Return the description that a file's tables make.
 
-    ``otherwise`` are the nodes where neither the command line nor the file names any; those in
-    ``without`` are left out, however they are named. Neither -w nor -x changes a node's place among
-    those that the file names, and with it its address.
+    ``nodes`` and ``backend`` are those of the command line, if any. ``otherwise`` are the nodes if
+    neither the command line nor the file names any. Nodes in ``without`` are always left out.
+    Neither -w nor -x changes a node's place among those that the file names, and with it its
+    address.
 
     Raises:
-        UsageError: file, key and what was expected.
+        UsageError: it names file, key and the expected value.
     """
-    places = Places(nodes, _nodes(origin, "nodes", found.nodes), otherwise)
-    networks = tuple(_network(origin, one, places, without) for one in found.network)
+    places = Places(nodes, _nodes(origin, "nodes", tables.nodes), otherwise)
+    networks = tuple(_network(origin, table, places, without) for table in tables.network)
     if not networks:
-        raise UsageError(f"{origin}: no network is described; write [[network]] with name, subnet")
-    names = [one.name for one in networks]
+        raise UsageError(f"{origin}: no network; write [[network]] with name and subnet")
+    names = [network.name for network in networks]
     if twice := [name for at, name in enumerate(names) if name in names[:at]]:
-        raise UsageError(f"{origin}: two networks are named {twice[0]}; names must differ")
+        raise UsageError(f"{origin}: two networks have the name {twice[0]}; names must differ")
     return Description(
         origin=origin,
-        backend=backend or found.backend,
+        backend=backend or tables.backend,
         networks=networks,
-        head=found.head,
-        image=OPEN if found.image is None else _image(origin, found.image),
-        export=OPEN if found.export is None else _export(found.export),
-        services=tuple(Services(_service_node(one.node), one.enable) for one in found.services),
-        management=_management(origin, found.management),
-        qcu=found.qcu,
+        head=tables.head,
+        image=OPEN if tables.image is None else _image(origin, tables.image),
+        export=OPEN if tables.export is None else _export(tables.export),
+        services=tuple(
+            Services(_service_node(service.node), service.enable) for service in tables.services
+        ),
+        management=_management(origin, tables.management),
+        qcu=tables.qcu,
     )
 
 
 class Places(msgspec.Struct, frozen=True):
-    """Nodes as the command line has them, the file, and who else there is; empty where none are."""
+    """Nodes of the command line, of the file, and of a fallback; empty if there are none."""
 
-    wanted: tuple[str, ...]
+    command_line: tuple[str, ...]
     described: tuple[str, ...]
     otherwise: tuple[str, ...]
 
-    def of(self, own: tuple[str, ...]) -> tuple[str, ...]:
-        """A network's nodes: its own, as far as the command line or the file have them."""
-        everybody = self.wanted or self.described
-        if own:
-            return tuple(node for node in own if not everybody or node in everybody)
-        return everybody or self.otherwise
+    def nodes_of(self, network_nodes: tuple[str, ...]) -> tuple[str, ...]:
+        """Return a network's nodes: its own, if the command line or the file have them."""
+        all_nodes = self.command_line or self.described
+        if network_nodes:
+            return tuple(node for node in network_nodes if not all_nodes or node in all_nodes)
+        return all_nodes or self.otherwise
 
-    def counted(self, own: tuple[str, ...]) -> tuple[str, ...]:
-        """All nodes that the network has, planned for or not."""
-        return own or self.described or self.wanted or self.otherwise
+    def counted(self, network_nodes: tuple[str, ...]) -> tuple[str, ...]:
+        """Return all nodes of the network, planned for or not."""
+        return network_nodes or self.described or self.command_line or self.otherwise
 
 
 def _network(
-    origin: str, one: NetworkTable, places: Places, without: Collection[str]
+    origin: str, table: NetworkTable, places: Places, without: Collection[str]
 ) -> NetworkDescription:
-    where = f"network {one.name}"
-    own = _nodes(origin, f"{where}.nodes", one.nodes)
-    nodes = tuple(node for node in places.of(own) if node not in without)
+    key_name = f"network {table.name}"
+    network_nodes = _nodes(origin, f"{key_name}.nodes", table.nodes)
+    nodes = tuple(node for node in places.nodes_of(network_nodes) if node not in without)
     if not nodes:
-        none = f"has nodes {one.nodes:.200}, but none is chosen" if own else "has no nodes"
-        raise UsageError(f'{origin}: {where} {none}; write nodes = "c[1-2]", or use -w')
-    match = one.adapter
-    rate = _rate(origin, f"{where}.adapter", match.rate)
+        none = (
+            f"has nodes {table.nodes:.200}, but none is selected"
+            if network_nodes
+            else "has no nodes"
+        )
+        raise UsageError(f'{origin}: {key_name} {none}; write nodes = "c[1-2]", or use -w')
+    match = table.adapter
+    rate = _rate(origin, f"{key_name}.adapter", match.rate)
     return NetworkDescription(
-        name=one.name, subnet=one.subnet, kind=one.kind, nodes=nodes,
-        interfaces=_by_node(origin, f"{where}.interface", one.interface, nodes),
+        name=table.name, subnet=table.subnet, kind=table.kind, nodes=nodes,
+        interfaces=_by_node(origin, f"{key_name}.interface", table.interface, nodes),
         match=Match(match.product, match.driver, match.kind, match.bus, rate),
-        rate_bit_s=_rate(origin, where, one.rate),
-        mtu_bytes=OPEN if one.mtu is None else one.mtu, first=one.first, suffix=one.suffix,
-        addresses=_by_node(origin, f"{where}.addresses", one.addresses, nodes),
-        lane_mode=one.lane_mode, plain=one.plain, exclusive=one.exclusive,
-        counted=places.counted(own),
+        rate_bit_s=_rate(origin, key_name, table.rate),
+        mtu_bytes=OPEN if table.mtu is None else table.mtu, first=table.first, suffix=table.suffix,
+        addresses=_by_node(origin, f"{key_name}.addresses", table.addresses, nodes),
+        lane_mode=table.lane_mode, plain=table.plain, exclusive=table.exclusive,
+        counted=places.counted(network_nodes),
     )  # fmt: skip
 
 
-def _image(origin: str, one: Image) -> Image:
-    """Without its last slash; the head's own root is no image, nor is what leads out of one."""
-    root = one.root.rstrip("/")
+def _image(origin: str, image: Image) -> Image:
+    """Return the image without its last slash; neither the head's root nor a path out of it is
+    valid.
+    """
+    root = image.root.rstrip("/")
     if not root.strip("/.") or ".." in root.split("/"):
         raise UsageError(
-            f"{origin}: image.root is {one.root!r:.200}; expected an image's directory"
+            f"{origin}: image.root is {image.root!r:.200}; expected an image's directory"
         )
-    return msgspec.structs.replace(one, root=root)
+    return msgspec.structs.replace(image, root=root)
 
 
-def _export(one: ExportTable) -> Export:
-    fsid = OPEN if one.fsid is None else one.fsid
-    return Export(one.path, one.client, one.options, one.file, fsid)
+def _export(table: ExportTable) -> Export:
+    fsid = OPEN if table.fsid is None else table.fsid
+    return Export(table.path, table.client, table.options, table.file, fsid)
 
 
 def _service_node(node: str) -> str:
@@ -308,8 +319,8 @@ def _service_node(node: str) -> str:
 
 
 @contextmanager
-def _at(origin: str, key: str, expected: str = "") -> Iterator[None]:
-    """What is wrong there is told with its place."""
+def _key_errors(origin: str, key: str, expected: str = "") -> Iterator[None]:
+    """Add file and key to an error."""
     try:
         yield
     except (UsageError, ValueError) as error:
@@ -317,24 +328,26 @@ def _at(origin: str, key: str, expected: str = "") -> Iterator[None]:
 
 
 def _management(origin: str, text: str) -> str:
-    with _at(origin, "management", "; expected e.g. 10.10.1.0/24"):
+    with _key_errors(origin, "management", "; expected e.g. 10.10.1.0/24"):
         return text and str(ipaddress.IPv4Network(text, strict=False))
 
 
 def _nodes(origin: str, key: str, text: str) -> tuple[str, ...]:
-    with _at(origin, key):
+    with _key_errors(origin, key):
         return expand(text) if text else ()
 
 
 def _by_node(
     origin: str, key: str, value: str | Mapping[str, str], nodes: Iterable[str]
 ) -> dict[str, str]:
-    """One value for all ``nodes``, or values by node or node set, which may name further nodes."""
+    """Return one value for all ``nodes``, or values by node or node set, which may name more
+    nodes.
+    """
     if isinstance(value, str):
         return dict.fromkeys(nodes, value) if value else {}
     return {node: text for names, text in value.items() for node in _nodes(origin, key, names)}
 
 
-def _rate(origin: str, where: str, text: str) -> float | Skipped:
-    with _at(origin, f"{where}.rate"):
+def _rate(origin: str, key_name: str, text: str) -> float | Skipped:
+    with _key_errors(origin, f"{key_name}.rate"):
         return settings.rate_bit_s(text) if text else OPEN
