@@ -14,7 +14,7 @@ import msgspec
 from fabricgauge.model.suite import Failure, SuiteCurve, SuitePoint, UnparsedLine
 from fabricgauge.parse.command import command_in, goes_on
 from fabricgauge.parse.dialects import JSON_DIALECTS, dialect_begun
-from fabricgauge.parse.lines import plain, split_host, split_label
+from fabricgauge.parse.lines import plain, split_host, split_label, split_stamp
 from fabricgauge.parse.messages import kind_of_message
 from fabricgauge.parse.suites import OUR_REMARK, Found, is_decoration, is_fence, read
 
@@ -148,8 +148,8 @@ def _lost(lines: Sequence[str], found: Sequence[Found]) -> Iterator[str]:
 
 
 def _readings(line: str) -> tuple[str, ...]:
-    """A line as it is, and what stands behind that which may be a label."""
-    return line, split_label(line)[1], split_host(line)[1]
+    """Return a line as it is, and its text behind a label, a host or a time stamp."""
+    return line, split_label(line)[1], split_host(line)[1], split_stamp(line)
 
 
 def _may_pass(text: str) -> bool:
@@ -161,7 +161,7 @@ def _is_foreign(lines: Sequence[str]) -> bool:
     texts = [text for line in lines for text in _readings(line)]
     if any(dialect_begun(text) >= 0 for text in texts):
         return False
-    for reading in range(3):
+    for reading in range(4):
         whole = "\n".join(_readings(line)[reading] for line in lines)
         starts = [place for place, char in enumerate(whole) if char in "{["][:50]
         if any(json.recognised(whole[start:]) for start in starts for json in JSON_DIALECTS):

@@ -4,7 +4,6 @@ A block is what one test prints: from the line that begins it to the next one. I
 values by name; its figures say which value is which curve, in which unit, at which size.
 """
 
-import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
@@ -14,7 +13,7 @@ import msgspec
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import Besides, LogEvidence, Quantity, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
-from fabricgauge.parse.lines import number_of
+from fabricgauge.parse.lines import number_of, split_csv
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 #: No test prints as many names; what exceeds them is not kept.
@@ -159,7 +158,7 @@ class LabelledReader:
         """Values of a line of CSV by the names above it; none of the names' own line."""
         if "," not in text or not self._suite.columns:
             return None
-        cells = [cell.strip() for cell in next(csv.reader([text]), [])]
+        cells = [cell.strip() for cell in split_csv(text)]
         if not self._suite.columns.keys().isdisjoint(cells):
             self._names = [self._suite.columns.get(cell, "") for cell in cells]
             return {}

@@ -8,6 +8,7 @@ quotes (``> ``), a byte-order mark, HTML's entities, blanks that are no ASCII an
 quotes and dashes are taken off or replaced before.
 """
 
+import csv
 import math
 import re
 from collections.abc import Callable
@@ -124,6 +125,14 @@ def may_be_json(raw: bytes) -> bool:
     text = split_stamp(_bare(raw[:_LONGEST_BEGINNING].decode("utf-8", "replace")))
     readings = (text, split_label(text)[1], split_host(text)[1])
     return any(_JSON.match(reading) for reading in readings)
+
+
+def split_csv(text: str, delimiter: str = ",") -> list[str]:
+    """Return the cells of one CSV line; no cell if it is not CSV (a stray CR, an endless field)."""
+    try:
+        return next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error:
+        return []
 
 
 def without_arrow(text: str) -> str:

@@ -6,13 +6,12 @@ that of the suite that the test ran. Read are tests whose names say which progra
 (``osu_bw``); its MB is 10^6 bytes. No message sizes are told.
 """
 
-import csv
 import re
 from collections.abc import Iterable, Sequence
 
 from fabricgauge.model.suite import Quantity, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
-from fabricgauge.parse.lines import number_of
+from fabricgauge.parse.lines import number_of, split_csv
 from fabricgauge.parse.osu.titles import OsuBenchmark, benchmark_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
@@ -44,7 +43,7 @@ class ReframeReader:
         begun = re.match(_BEGIN, line.text)
         if begun is not None:
             self._sign = begun[1]
-        cells = next(csv.reader([line.text], delimiter=self._sign), [])
+        cells = split_csv(line.text, self._sign)
         if begun is not None:
             self._names = cells[:_MOST_COLUMNS]
         elif len(cells) == len(self._names):
