@@ -5,7 +5,7 @@ import pytest
 from tests.report import sample
 
 from fabricgauge.evidence.gathering import evidence
-from fabricgauge.evidence.traffic import moved
+from fabricgauge.evidence.traffic import sum_octets
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement, Socket
 from fabricgauge.model.run import Run
@@ -167,6 +167,6 @@ def test_the_payload_of_a_node_is_that_of_all_its_ranks() -> None:
         assert shared.payload_bytes == pytest.approx(alone.payload_bytes, rel=1e-3)
         assert shared.crossings[0].sent_bytes == alone.crossings[0].sent_bytes
     for launch in several.launches:
-        proved = {one.node: one.payload_bytes for one in moved(launch, several.fabric)}
+        proved = {one.node: one.payload_bytes for one in sum_octets(launch, several.fabric)}
         (account,) = evidence(msgspec.structs.replace(several, launches=(launch,))).traffic
         assert {one.node: one.payload_bytes for one in account.nodes} == proved

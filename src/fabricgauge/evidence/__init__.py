@@ -1,1 +1,1 @@
-"""What a run's records say happened, told once for judging and for every report."""
+"""Evidence from a run's records, gathered once for judging and for all reports."""

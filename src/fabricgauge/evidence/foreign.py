@@ -1,4 +1,4 @@
-"""How much of what the nodes' interfaces carried during cases was not the benchmark's."""
+"""Measure traffic on the nodes' interfaces that was not the benchmark's."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -37,7 +37,7 @@ class _Crossed(NamedTuple):
 def foreign_traffic(
     fabric: Fabric, network: Network, cases: Iterable[tuple[Launch, Measurement]]
 ) -> dict[str, ForeignTraffic]:
-    """By node, over these cases. Nodes of which nothing can be known are left out."""
+    """Return foreign traffic by node over these cases; unknown nodes are left out."""
     sent, received, line = Counter[str](), Counter[str](), dict[str, float]()
     if isinstance(network.rate_bit_s, Skipped):
         return {}
@@ -45,12 +45,15 @@ def foreign_traffic(
         for counters in case.counters:
             node = node_of(launch, counters.rank)
             crossed = _crossed(fabric, network, node, counters)
-            if crossed is None or (ours := _ours(launch, case, network, node, crossed)) is None:
+            if (
+                crossed is None
+                or (own_bytes := _own_bytes(launch, case, network, node, crossed)) is None
+            ):
                 continue
             times = counters.read_utc_s
             seconds = max(case.wall_s, times[-1] - times[0] if times else 0.0)
-            sent[node] += max(0, crossed.sent_bytes - ours[0])
-            received[node] += max(0, crossed.received_bytes - ours[1])
+            sent[node] += max(0, crossed.sent_bytes - own_bytes[0])
+            received[node] += max(0, crossed.received_bytes - own_bytes[1])
             links = len(network.rails_of(node)) * network.rate_bit_s / 8
             line[node] = line.get(node, 0.0) + links * seconds
     return {
@@ -63,19 +66,23 @@ def foreign_traffic(
 def _crossed(
     fabric: Fabric, network: Network, name: str, counters: NodeCounters
 ) -> _Crossed | None:
-    """What crossed the cables of a member. Those below a VLAN or a bridge carry more than it."""
+    """Return what crossed a member's cables; those below a VLAN or a bridge carry more."""
     node, total = fabric.node(name), _Crossed()
     for member in network.rails_of(name):
         below = () if isinstance(node, Skipped) else node.below(member.interface)
-        cables = [one for one in below if isinstance(node, Skipped) or not node.below(one)]
-        known = [
+        cables = [
+            name_below
+            for name_below in below
+            if isinstance(node, Skipped) or not node.below(name_below)
+        ]
+        rises = [
             rise
             for names in ([member.interface], cables)
             if (rise := _rise(counters, names)) is not None
         ]
-        if not known:
+        if not rises:
             return None
-        total = _Crossed(*map(sum, zip(total, max(known), strict=True)))
+        total = _Crossed(*map(sum, zip(total, max(rises), strict=True)))
     return total if network.rails_of(name) else None
 
 
@@ -95,45 +102,51 @@ def _rise(counters: NodeCounters, interfaces: Iterable[str]) -> _Crossed | None:
     return total
 
 
-def _ours(
+def _own_bytes(
     launch: Launch, case: Measurement, network: Network, node: str, crossed: _Crossed
 ) -> tuple[int, int] | None:
-    """The most that the case's own messages took of it, sent and received."""
+    """Return the most that the case's own messages took of it, sent and received."""
     ranks = [rank for rank in range(len(launch.nodes)) if node_of(launch, rank) == node]
-    every = [one for rank in range(len(case.sockets)) for one in case.sockets_of(rank)]
-    sent_bytes = sum(one.sent_bytes for one in every)
+    all_connections = [
+        connection for rank in range(len(case.sockets)) for connection in case.sockets_of(rank)
+    ]
+    sent_bytes = sum(connection.sent_bytes for connection in all_connections)
     if sent_bytes > 0 and sent_bytes >= CARRIED * sum(case.payload_sent_bytes):
-        if any(isinstance(one, Skipped) for one in case.sockets):
+        if any(isinstance(connection, Skipped) for connection in case.sockets):
             return None
         ips = {member.ip for member in network.rails_of(node)}
-        connections = [one for rank in ranks for one in case.sockets_of(rank)]
-        return _of_connections(
-            [one for one in connections if address_of(one.local) in ips], network, crossed
+        connections = [connection for rank in ranks for connection in case.sockets_of(rank)]
+        return _connection_bytes(
+            [connection for connection in connections if address_of(connection.local) in ips],
+            network,
+            crossed,
         )
     if case.pattern not in PAIR_PATTERNS:
         return None
-    took_part = [rank for rank in ranks if rank in (case.origin, case.target)]
-    sent = sum(_with_headers(case, rank) for rank in took_part)
-    both = _with_headers(case, case.origin) + _with_headers(case, case.target)
-    return sent, both - sent if took_part else 0
+    joining_ranks = [rank for rank in ranks if rank in (case.origin, case.target)]
+    sent = sum(_with_headers(case, rank) for rank in joining_ranks)
+    both_bytes = _with_headers(case, case.origin) + _with_headers(case, case.target)
+    return sent, both_bytes - sent if joining_ranks else 0
 
 
-def _of_connections(
+def _connection_bytes(
     connections: Sequence[Socket], network: Network, crossed: _Crossed
 ) -> tuple[int, int]:
-    """Bytes of the connections with the headers of their packets, sent and received.
+    """Return bytes of connections with the headers of their packets, sent and received.
 
     An interface counts a packet that it splits itself once. Each segment has one acknowledgement at
     most.
     """
     headers = HEADERS_V6 if ":" in network.subnet else HEADERS_V4
-    sent = sum(max(0, one.sent_bytes) for one in connections)
-    received = sum(max(0, one.received_bytes) for one in connections)
+    sent = sum(max(0, connection.sent_bytes) for connection in connections)
+    received = sum(max(0, connection.received_bytes) for connection in connections)
     outgoing = incoming = 0.0
-    for one in connections:
-        segments = max(0.0, one.segments) if one.segment_bytes > 0 else 0.0
-        segments_received = max(0, one.received_bytes) / max(LEAST_SEGMENT, one.segment_bytes)
-        answers = one.acknowledgements
+    for connection in connections:
+        segments = max(0.0, connection.segments) if connection.segment_bytes > 0 else 0.0
+        segments_received = max(0, connection.received_bytes) / max(
+            LEAST_SEGMENT, connection.segment_bytes
+        )
+        answers = connection.acknowledgements
         outgoing += segments + (segments_received if isinstance(answers, Skipped) else answers)
         incoming += segments_received + segments
     return (
@@ -143,7 +156,7 @@ def _of_connections(
 
 
 def _with_headers(case: Measurement, rank: int) -> int:
-    each = case.payload_sent_bytes
-    payload = each[rank] if 0 <= rank < len(each) else 0
+    sent_by_rank = case.payload_sent_bytes
+    payload = sent_by_rank[rank] if 0 <= rank < len(sent_by_rank) else 0
     messages = payload // max(1, case.message_bytes)
     return round((1.0 + ADDED_SHARE) * payload) + ADDED_BYTES * messages

@@ -1,10 +1,10 @@
-"""A run's records → its evidence, computed once and read by the rules and every report."""
+"""Gather a run's evidence from its records, once for the rules and all reports."""
 
 from collections.abc import Sequence
 
 from fabricgauge.evidence import connections
-from fabricgauge.evidence.placement import placed
-from fabricgauge.evidence.traffic import moved, traffic, troubles
+from fabricgauge.evidence.placement import locate_ranks
+from fabricgauge.evidence.traffic import sum_octets, traffic, troubles
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import LaunchEvidence, NetworkEvidence, RunEvidence
 from fabricgauge.model.fabric import Fabric
@@ -14,53 +14,61 @@ from fabricgauge.stats.series import node_of
 
 
 def evidence(run: Run) -> RunEvidence:
-    """What the run's own launches show, and that others' logs show nothing of the kind."""
-    networks = dict.fromkeys(one.network for one in run.launches)
+    """Return what the run's launches show; imported logs have no counters and placements."""
+    networks = dict.fromkeys(launch.network for launch in run.launches)
     return RunEvidence(
         tuple(
-            _of_network(run.fabric, name, [one for one in run.launches if one.network == name])
+            _network_evidence(
+                run.fabric, name, [launch for launch in run.launches if launch.network == name]
+            )
             for name in networks
         )
     )
 
 
-def _of_network(fabric: Fabric, name: str | None, launches: Sequence[Launch]) -> NetworkEvidence:
+def _network_evidence(
+    fabric: Fabric, name: str | None, launches: Sequence[Launch]
+) -> NetworkEvidence:
     unknown = Skipped("MPI was not pinned to a network that discovery knows")
-    network = next((one for one in fabric.networks if one.name == name), unknown)
-    ours = None if isinstance(network, Skipped) else {member.ip for member in network.members}
-    each = tuple(
+    network = next((known for known in fabric.networks if known.name == name), unknown)
+    addresses = None if isinstance(network, Skipped) else {member.ip for member in network.members}
+    by_launch = tuple(
         LaunchEvidence(
-            one.number, bool(one.completed or one.figures), moved(one, fabric), placed(one, fabric)
+            launch.number,
+            bool(launch.completed or launch.figures),
+            sum_octets(launch, fabric),
+            locate_ranks(launch, fabric),
         )
-        for one in launches
+        for launch in launches
     )
-    carried, risen = [node for one in each for node in one.moved], troubles(launches)
-    own = any(not one.imported for one in launches)
+    node_traffic = [node for launch in by_launch for node in launch.moved]
+    errors = troubles(launches)
+    is_own = any(not launch.imported for launch in launches)
     return NetworkEvidence(
         network=name,
-        launches=each,
-        traffic=traffic(fabric, name, launches, carried, risen) if own else None,
-        troubles=risen,
-        lost=connections.retransmissions(launches, ours),
-        sent_again=connections.sent_again(launches, ours),
+        launches=by_launch,
+        traffic=traffic(fabric, name, launches, node_traffic, errors) if is_own else None,
+        troubles=errors,
+        lost=connections.retransmissions(launches, addresses),
+        sent_again=connections.sent_again(launches, addresses),
         largest_segments=connections.largest_segments(launches, network),
-        counted=any(one.all_counters for one in launches),
+        counted=any(launch.all_counters for launch in launches),
         over_tcp=connections.over_tcp(launches),
         copies=_copy_rates(launches),
     )
 
 
 def _copy_rates(launches: Sequence[Launch]) -> dict[str, dict[int, CopyRates]]:
-    """By node, then by size in bytes, of the best launch; nodes without copies are left out."""
-    found: dict[str, dict[int, CopyRates]] = {}
+    """Return each node's best copy rates by size in bytes; nodes without copies are left out."""
+    rates_by_node: dict[str, dict[int, CopyRates]] = {}
     for launch in launches:
         for placement in launch.placements:
-            for one in placement.copies:
-                if min(one.to_device_s, one.to_host_s) <= 0:
+            for copy in placement.copies:
+                if min(copy.to_device_s, copy.to_host_s) <= 0:
                     continue
-                sizes = found.setdefault(node_of(launch, placement.rank), {})
-                rates = (one.bytes / one.to_device_s, one.bytes / one.to_host_s)
-                known = sizes.get(one.bytes, CopyRates(0.0, 0.0))
+                sizes = rates_by_node.setdefault(node_of(launch, placement.rank), {})
+                rates = (copy.bytes / copy.to_device_s, copy.bytes / copy.to_host_s)
+                known = sizes.get(copy.bytes, CopyRates(0.0, 0.0))
                 best = map(max, rates, (known.to_device, known.to_host))
-                sizes[one.bytes] = CopyRates(*best)
-    return found
+                sizes[copy.bytes] = CopyRates(*best)
+    return rates_by_node

@@ -1,6 +1,6 @@
-"""Where a link's time went in each stream: payload, headers, acknowledgements, resent, idle.
+"""Share out a link's time in each stream: payload, headers, acknowledgements, resent, idle.
 
-Of TCP alone, whose connections count what they send. Frames are TCP's segments, because an
+Only TCP is covered, because its connections count what they send. Frames are TCP's segments: an
 interface that splits segments itself may count each of them once.
 """
 
@@ -23,7 +23,7 @@ UNCOUNTED_BYTES = 8 + 4 + 12
 
 
 class _Octets(NamedTuple):
-    """On the wire in one direction; ``line`` is what it could have carried meanwhile."""
+    """Octets on the wire in one direction; ``line`` is what it could have carried meanwhile."""
 
     payload: float
     headers: float
@@ -44,35 +44,38 @@ class _Sent(NamedTuple):
 
 
 def ledgers(run: Run, ceilings: Mapping[str, Ceiling | Skipped]) -> tuple[WireLedger, ...]:
-    """One per stream, message size and sending end, over all launches, in the order measured."""
-    found: dict[_Sent, list[_Octets]] = {}
+    """Return a ledger per stream, message size and sending end, over all launches, in order."""
+    octets_by_stream: dict[_Sent, list[_Octets]] = {}
     for launch in run.launches:
         limit = ceilings.get(launch.network or "")
         if isinstance(limit, Ceiling):
-            for key, octets in _of_launch(launch, run.fabric, limit):
-                found.setdefault(key, []).append(octets)
+            for key, octets in _launch_octets(launch, run.fabric, limit):
+                octets_by_stream.setdefault(key, []).append(octets)
     return tuple(
-        WireLedger(*key, cases=len(each), shares=_shares(each)) for key, each in found.items()
+        WireLedger(*key, cases=len(octets), shares=_shares(octets))
+        for key, octets in octets_by_stream.items()
     )
 
 
-def _of_launch(launch: Launch, fabric: Fabric, limit: Ceiling) -> Iterator[tuple[_Sent, _Octets]]:
-    for one in launch.completed:
+def _launch_octets(
+    launch: Launch, fabric: Fabric, limit: Ceiling
+) -> Iterator[tuple[_Sent, _Octets]]:
+    for case in launch.completed:
         # Filling and comparing messages takes time in which the wire is idle.
-        if one.pattern not in STREAMS or one.data_check.requested:
+        if case.pattern not in STREAMS or case.data_check.requested:
             continue
-        origin, target = node_of(launch, one.origin), node_of(launch, one.target)
-        for rank, sender in ((one.origin, origin), (one.target, target)):
-            octets = _octets(one, rank, _counted_bytes(one, launch, fabric, rank), limit)
+        origin, target = node_of(launch, case.origin), node_of(launch, case.target)
+        for rank, sender in ((case.origin, origin), (case.target, target)):
+            octets = _octets(case, rank, _counted_bytes(case, launch, fabric, rank), limit)
             if octets is not None:
                 yield (
-                    _Sent(limit.network, one.pattern, one.message_bytes, origin, target, sender),
+                    _Sent(limit.network, case.pattern, case.message_bytes, origin, target, sender),
                     octets,
                 )
 
 
-def _counted_bytes(one: Measurement, launch: Launch, fabric: Fabric, rank: int) -> int:
-    """What the sender's interface on the network sent, frames whole; 0 where nobody counted."""
+def _counted_bytes(case: Measurement, launch: Launch, fabric: Fabric, rank: int) -> int:
+    """Return what the sender's interface on the network sent, in whole frames; 0 if not counted."""
     members = {
         (member.node, member.interface)
         for network in fabric.networks
@@ -84,20 +87,20 @@ def _counted_bytes(one: Measurement, launch: Launch, fabric: Fabric, rank: int) 
         after.tx_bytes
         - counters.before[name].tx_bytes
         + UNCOUNTED_BYTES * (after.tx_packets - counters.before[name].tx_packets)
-        for counters in one.counters
+        for counters in case.counters
         if node_of(launch, counters.rank) == node
         for name, after in counters.after.items()
         if (node, name) in members and name in counters.before
     )
 
 
-def _octets(one: Measurement, rank: int, counted: int, limit: Ceiling) -> _Octets | None:
-    """None where TCP did not carry the payload, or its segments were not counted."""
-    sent_by = one.payload_sent_bytes
+def _octets(case: Measurement, rank: int, counted: int, limit: Ceiling) -> _Octets | None:
+    """Return the octets; None if TCP did not carry the payload or its segments are not counted."""
+    sent_by = case.payload_sent_bytes
     payload = sent_by[rank] if 0 <= rank < len(sent_by) else 0
     overhead = limit.wire_bytes_per_packet - limit.payload_per_packet_bytes
-    sent = segments = acknowledgements = again = again_bytes = 0
-    for socket in one.sockets_of(rank):
+    sent = segments = acknowledgements = resent = resent_bytes = 0
+    for socket in case.sockets_of(rank):
         if isinstance(socket.data_segments, Skipped) or isinstance(
             socket.acknowledgements, Skipped
         ):
@@ -105,24 +108,24 @@ def _octets(one: Measurement, rank: int, counted: int, limit: Ceiling) -> _Octet
         sent += max(0, socket.sent_bytes)
         segments += max(0, socket.data_segments)
         acknowledgements += max(0, socket.acknowledgements)
-        again += max(0, socket.retransmitted_segments)
-        again_bytes += max(0, socket.retransmitted_segments * socket.segment_bytes)
+        resent += max(0, socket.retransmitted_segments)
+        resent_bytes += max(0, socket.retransmitted_segments * socket.segment_bytes)
     # The kernel counts what is sent again among what is sent (tcp_info, Linux 4.19).
-    once = max(0, sent - again_bytes)
-    if sent == 0 or once < CARRIED * payload or one.wall_s <= 0:
+    once = max(0, sent - resent_bytes)
+    if sent == 0 or once < CARRIED * payload or case.wall_s <= 0:
         return None
     carried = min(payload, once)
     parts = (
-        carried, max(0, segments - again) * overhead, acknowledgements * overhead,
-        again_bytes + again * overhead, once - carried,
+        carried, max(0, segments - resent) * overhead, acknowledgements * overhead,
+        resent_bytes + resent * overhead, once - carried,
     )  # fmt: skip
     line = limit.payload_bytes_per_s * limit.wire_bytes_per_packet / limit.payload_per_packet_bytes
-    return _Octets(*parts, max(0, counted - sum(parts)), line * one.wall_s)
+    return _Octets(*parts, max(0, counted - sum(parts)), line * case.wall_s)
 
 
-def _shares(each: list[_Octets]) -> WireShares:
-    """A token bucket's burst may have carried more than the line does: then nothing was idle."""
-    total = _Octets(*map(sum, zip(*each, strict=True)))
+def _shares(octets: list[_Octets]) -> WireShares:
+    """Return shares of the line; with a token bucket's burst above the line nothing was idle."""
+    total = _Octets(*map(sum, zip(*octets, strict=True)))
     used = sum(total[:-1])
     whole = max(total.line, used)
     idle = max(0.0, total.line - used)

@@ -1,4 +1,4 @@
-"""Which links went away, came back or retrained while a run was measured, and when."""
+"""Find links that went away, came back or retrained while a run was measured, and when."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,23 +39,23 @@ class LinkEvent(msgspec.Struct, frozen=True):
 
     @property
     def away(self) -> bool:
-        """Whether the link was gone, not only retrained."""
+        """Check whether the link was gone, not only retrained."""
         return self.counter in AWAY
 
     def is_of(self, network: Network, fabric: Fabric) -> bool:
-        """Whether it is one of the node's rails, or the port that IP over InfiniBand is on."""
+        """Check whether it is one of the node's rails, or the port below IP over InfiniBand."""
         names = {member.interface for member in network.rails_of(self.node)}
         node = fabric.node(self.node)
         if self.interface in names or network.technology != "ipoib" or isinstance(node, Skipped):
             return self.interface in names
         names.update(*map(node.below, names.copy()))
-        port = next((one for one in node.rdma_ports if one.name == self.interface), None)
+        port = next((port for port in node.rdma_ports if port.name == self.interface), None)
         if port is not None and isinstance(port.interface, str):
             return port.interface in names
         # Linux names no interface of an InfiniBand port; those of its PCI function are known.
         adapter = node.adapter_of(self.interface)
-        on_it = () if isinstance(adapter, Skipped) else adapter.interfaces
-        return is_adapter_port(self.interface) and not names.isdisjoint(on_it)
+        adapter_interfaces = () if isinstance(adapter, Skipped) else adapter.interfaces
+        return is_adapter_port(self.interface) and not names.isdisjoint(adapter_interfaces)
 
 
 class FlapWatch:
@@ -67,7 +67,7 @@ class FlapWatch:
         self._times: Counter[tuple[str, str]] = Counter()
 
     def saw(self, record: Measurement) -> None:
-        """Take one more record of the launch, in their order."""
+        """Add a record of the launch; records come in their order."""
         for counters in record.counters:
             node = self._nodes[counters.rank]
             for event in _events(self._last, node, (), counters, record.case):
@@ -75,7 +75,7 @@ class FlapWatch:
                     self._times[event.node, event.interface] += event.count
 
     def flapping(self) -> dict[str, str]:
-        """What is wrong, by node: nothing unless one port alone has flapped often enough."""
+        """Return a sentence by node if a single port flapped often enough, else nothing."""
         if len(self._times) != 1:
             return {}
         [((node, interface), times)] = self._times.items()
@@ -85,56 +85,61 @@ class FlapWatch:
 
 
 def link_events(launches: Iterable[Launch]) -> tuple[LinkEvent, ...]:
-    """In the order of their readings: within cases, between them and between launches.
+    """Return events in the order of their readings: in cases, between them, between launches.
 
-    What changed after a launch broke is in its ``changes``; the next launch begins anew then.
+    Changes after a broken launch are in its ``changes``; the next launch begins anew then.
     """
     last: _Last = {}
-    found: list[LinkEvent] = []
+    events: list[LinkEvent] = []
     for launch in launches:
-        kernels = {one.rank: (one.boot_id, one.net_namespace) for one in launch.placements}
-        for case, counters in _counted(launch):
+        kernels = {
+            placement.rank: (placement.boot_id, placement.net_namespace)
+            for placement in launch.placements
+        }
+        for case, counters in _counted_cases(launch):
             node, kernel = node_of(launch, counters.rank), kernels.get(counters.rank, ())
-            found += _events(last, node, kernel, counters, case)
+            events += _events(last, node, kernel, counters, case)
         if launch.ended.changes:
             last.clear()
-    return tuple(found)
+    return tuple(events)
 
 
-def _counted(launch: Launch) -> Iterator[tuple[str, NodeCounters]]:
-    """Case and counters of all readings of a launch, in order."""
-    for one in launch.measurements:
-        yield from ((one.case, counters) for counters in one.counters)
+def _counted_cases(launch: Launch) -> Iterator[tuple[str, NodeCounters]]:
+    """Yield case and counters of all readings of a launch, in order."""
+    for case in launch.measurements:
+        yield from ((case.case, counters) for counters in case.counters)
     if launch.around:
         yield from ((launch.program, counters) for counters in launch.around.counters)
 
 
-#: When a counter was read, and what it read.
+#: Time and value of a counter.
 _Reading = tuple[float, int]
-#: By node, what tells one kernel and network namespace from the next, interface and counter.
+#: By node, identity of kernel and network namespace, interface and counter.
 _Last = dict[tuple[str, tuple[str, ...], str, str], _Reading]
 
 
 def _events(
     last: _Last, node: str, kernel: tuple[str, ...], counters: NodeCounters, case: str
 ) -> Iterator[LinkEvent]:
-    """What rose up to a case, and in it; nothing where nobody says when counters were read.
+    """Yield counters that rose before or in a case; none if the times of reading are unknown.
 
-    A counter that fell was reset: the interface was made anew.
+    A counter that fell was reset: the interface was created anew.
     """
     moments = zip((counters.before, counters.after), counters.read_utc_s, ("", case), strict=False)
-    for interfaces, ended, during in moments:
+    for interfaces, ended, running_case in moments:
         for interface, counter, count in _counts(interfaces):
             key = (node, kernel, interface, counter)
             began, first = last.get(key, (ended, count))
             last[key] = ended, count
-            if count > first and (during or ended - began <= MOST_GAP_S):
-                yield LinkEvent(node, interface, counter, count - first, began, ended, during)
+            if count > first and (running_case or ended - began <= MOST_GAP_S):
+                yield LinkEvent(node, interface, counter, count - first, began, ended, running_case)
 
 
 def _counts(interfaces: Mapping[str, InterfaceCounters]) -> Iterator[tuple[str, str, int]]:
-    """Interface, counter and what it read."""
-    for name, one in sorted(interfaces.items()):
-        for counter, count in () if isinstance(one.link, Skipped) else one.link.counts.items():
+    """Yield interface, counter and its value."""
+    for name, counters in sorted(interfaces.items()):
+        for counter, count in (
+            () if isinstance(counters.link, Skipped) else counters.link.counts.items()
+        ):
             if not isinstance(count, Skipped):
                 yield name, counter, count

@@ -1,4 +1,4 @@
-"""What the nodes' interfaces carried during a launch, and over the launches of a network."""
+"""Sum what nodes' interfaces carried in a launch, and over all launches of a network."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,48 +24,52 @@ from fabricgauge.words.port_counters import (
 
 _TROUBLE = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")
 
-#: Of what a link counts when it goes away and comes back, the rule ``links`` tells.
+#: The rule ``link`` reports what a link counts when it goes away and comes back.
 LINK_COUNTS = frozenset({"link_downed", "link_error_recovery"})
 
 
-def moved(launch: Launch, fabric: Fabric) -> tuple[Moved, ...]:
-    """One value per node whose counters were read, by rank."""
+def sum_octets(launch: Launch, fabric: Fabric) -> tuple[Moved, ...]:
+    """Return a value per node whose counters were read, by rank."""
     counted: dict[int, list[tuple[NodeCounters, tuple[int, ...]]]] = {}
     for counters, payload_bytes in launch.counted:
         counted.setdefault(counters.rank, []).append((counters, payload_bytes))
-    beside: dict[str, list[int]] = {}
+    ranks_of_node: dict[str, list[int]] = {}
     for rank in range(len(launch.nodes)):
-        beside.setdefault(node_of(launch, rank), []).append(rank)
+        ranks_of_node.setdefault(node_of(launch, rank), []).append(rank)
     return tuple(
-        _moved(launch, fabric, rank, beside.get(node_of(launch, rank), [rank]), counted[rank])
+        _sum_node_octets(
+            launch, fabric, rank, ranks_of_node.get(node_of(launch, rank), [rank]), counted[rank]
+        )
         for rank in sorted(counted)
     )
 
 
-def _moved(
+def _sum_node_octets(
     launch: Launch,
     fabric: Fabric,
     rank: int,
     ranks: Sequence[int],
     counted: Iterable[tuple[NodeCounters, tuple[int, ...]]],
 ) -> Moved:
-    """The node's counters, read by ``rank``, and the payload of all its ``ranks``."""
+    """Sum the node's counters, read by ``rank``, and the payload of all its ``ranks``."""
     node = node_of(launch, rank)
     payload, left_out = 0, list[str]()
     sent, received = Counter[str](), Counter[str]()
     for counters, payload_bytes in counted:
-        if back := _went_backwards(counters):
-            where = f"{node}:{back}"
-            left_out.append(f"launch {launch.number}: the counters of {where} went backwards")
+        if reset_name := _went_backwards(counters):
+            interface = f"{node}:{reset_name}"
+            left_out.append(f"launch {launch.number}: the counters of {interface} went backwards")
             continue
-        own = sum(payload_bytes[one] for one in ranks if 0 <= one < len(payload_bytes))
-        received_octets, seen = _octets(counters)
+        own_bytes = sum(
+            payload_bytes[sender] for sender in ranks if 0 <= sender < len(payload_bytes)
+        )
+        received_octets, sent_octets = _octets(counters)
         left_out += _blind(counters, node, launch.number)
-        # What was not read may have carried what the others did not.
-        if (counters.absent or _full(counters)) and sum(seen.values()) < own:
+        # An interface that was not read may have carried the rest.
+        if (counters.absent or _full(counters)) and sum(sent_octets.values()) < own_bytes:
             continue
-        payload += own
-        sent.update(seen)
+        payload += own_bytes
+        sent.update(sent_octets)
         received.update(received_octets)
     by_address = _by_address(launch.completed, ranks)
     by_tcp = sum(by_address.values()) >= CARRIED * payload
@@ -82,7 +86,7 @@ def _moved(
 
 
 def _went_backwards(counters: NodeCounters) -> str:
-    """An interface whose counters wrapped or were reset, empty if there is none."""
+    """Return an interface whose counters wrapped or were reset, empty if there is none."""
     for name, before in sorted(counters.before.items()):
         after = counters.after.get(name)
         if after and (after.tx_bytes < before.tx_bytes or after.rx_bytes < before.rx_bytes):
@@ -91,17 +95,17 @@ def _went_backwards(counters: NodeCounters) -> str:
 
 
 def path_ends(fabric: Fabric, node: str, octets: dict[str, int], *, by_tcp: bool) -> dict[str, int]:
-    """Where paths end; a port of an adapter counts what TCP sends over its netdev once more."""
+    """Return the octets where paths end; an adapter's port counts TCP of its netdev once more."""
     kept = {name: n for name, n in octets.items() if not (by_tcp and is_adapter_port(name))}
-    found = fabric.node(node)
-    return kept if isinstance(found, Skipped) else found.path_ends(kept)
+    known_node = fabric.node(node)
+    return kept if isinstance(known_node, Skipped) else known_node.path_ends(kept)
 
 
 def _octets(counters: NodeCounters) -> tuple[dict[str, int], dict[str, int]]:
-    """The octets received and sent, by interface.
+    """Return the octets received and sent, by interface.
 
-    Of a port whose driver keeps none of the standard's, or leaves them at 0, those of its own. A
-    port whose counter is full is left out.
+    If a port's driver has no standard counters, or leaves them at 0, its own ones count. A port
+    whose counter is full is left out.
     """
     received, sent = dict[str, int](), dict[str, int]()
     for name, after in counters.after.items():
@@ -110,14 +114,14 @@ def _octets(counters: NodeCounters) -> tuple[dict[str, int], dict[str, int]]:
             received[name] = after.rx_bytes - before.rx_bytes
             sent[name] = after.tx_bytes - before.tx_bytes
     for name, rises in counters.ports.items():
-        own = find_octets(rises)
-        if own and not received.get(name) and not sent.get(name):
-            received[name], sent[name] = own
+        own_counts = find_octets(rises)
+        if own_counts and not received.get(name) and not sent.get(name):
+            received[name], sent[name] = own_counts
     return received, sent
 
 
 def _full(counters: NodeCounters) -> tuple[str, ...]:
-    """Ports whose counters of what was sent count no further."""
+    """Return ports whose counters of sent octets count no further."""
     return tuple(
         name
         for name, after in sorted(counters.after.items())
@@ -126,7 +130,7 @@ def _full(counters: NodeCounters) -> tuple[str, ...]:
 
 
 def _blind(counters: NodeCounters, node: str, launch: int) -> Iterator[str]:
-    """What cannot be seen of a node, and why."""
+    """Yield what is unknown about a node, and why."""
     for name, rises in sorted(counters.ports.items()):
         if name not in (*counters.after, *counters.absent) and find_octets(rises) is None:
             # Its driver counts packets at most.
@@ -140,13 +144,13 @@ def _blind(counters: NodeCounters, node: str, launch: int) -> Iterator[str]:
 def _by_address(measurements: tuple[Measurement, ...], ranks: Sequence[int]) -> dict[str, int]:
     sent = Counter[str]()
     for measurement in measurements:
-        for socket in (one for rank in ranks for one in measurement.sockets_of(rank)):
+        for socket in (connection for rank in ranks for connection in measurement.sockets_of(rank)):
             sent[address_of(socket.local)] += max(0, socket.sent_bytes)
     return dict(sent)
 
 
 def troubles(launches: Iterable[Launch]) -> tuple[ErrorCount, ...]:
-    """Error and drop counters that rose, summed over all cases, largest first."""
+    """Sum error and drop counters that rose over all cases, largest first."""
     total: dict[tuple[str, str, str], tuple[int, int, float]] = {}
     for launch in launches:
         for node_counters in launch.all_counters:
@@ -157,8 +161,10 @@ def troubles(launches: Iterable[Launch]) -> tuple[ErrorCount, ...]:
                 if counter == "rx_dropped" and not is_adapter_port(name):
                     quiet += strays
                 total[node, name, counter] = counts + count, passed + frames, quiet
-    found = (ErrorCount(*key, *sums) for key, sums in total.items() if sums[0] > 0)
-    return tuple(sorted(found, key=lambda one: (-one.count, one.node, one.interface, one.counter)))
+    errors = (ErrorCount(*key, *sums) for key, sums in total.items() if sums[0] > 0)
+    return tuple(
+        sorted(errors, key=lambda error: (-error.count, error.node, error.interface, error.counter))
+    )
 
 
 def _rises(counters: NodeCounters) -> Iterator[tuple[str, str, int, int]]:
@@ -193,36 +199,42 @@ def traffic(
     carried_by: Sequence[Moved],
     risen: Sequence[ErrorCount],
 ) -> Traffic:
-    """The account of all launches that were pinned to one network, from what each of them moved.
+    """Sum the traffic of all launches that were pinned to one network.
 
-    The octets are those of the path proof: of cases that came to their proper end, of interfaces
-    that end a path. Errors and drops are those of all cases.
+    The octets are those of the path proof: from cases that ended well and interfaces that end a
+    path. Errors and drops are those of all cases.
     """
-    read: dict[str, dict[str, int]] = {}
+    read_interfaces: dict[str, dict[str, int]] = {}
     for launch in launches:
         for counters in launch.all_counters:
             names = _octets(counters)[1]
-            read.setdefault(node_of(launch, counters.rank), {}).update(dict.fromkeys(names, 0))
-    carried_of: dict[str, list[Moved]] = {name: [] for name in read}
-    for one in carried_by:
-        carried_of[one.node].append(one)
+            read_interfaces.setdefault(node_of(launch, counters.rank), {}).update(
+                dict.fromkeys(names, 0)
+            )
+    carried_of: dict[str, list[Moved]] = {name: [] for name in read_interfaces}
+    for moved in carried_by:
+        carried_of[moved.node].append(moved)
     nodes = []
-    for name, carried in sorted(carried_of.items()):
-        none = path_ends(fabric, name, read[name], by_tcp=all(one.by_tcp for one in carried))
-        sent, received = Counter(none), Counter(none)
-        for one in carried:
-            _add(sent, one.sent_bytes)
-            _add(received, one.received_bytes)
-        crossings = tuple(
-            _crossing(fabric, network, name, interface, sent, received, risen)
-            for interface in sorted(sent, key=lambda one: (-sent[one], one))
+    for node, node_traffic in sorted(carried_of.items()):
+        none = path_ends(
+            fabric, node, read_interfaces[node], by_tcp=all(moved.by_tcp for moved in node_traffic)
         )
-        nodes.append(NodeTraffic(name, sum(one.payload_bytes for one in carried), crossings))
+        sent, received = Counter(none), Counter(none)
+        for moved in node_traffic:
+            _add(sent, moved.sent_bytes)
+            _add(received, moved.received_bytes)
+        crossings = tuple(
+            _crossing(fabric, network, node, interface, sent, received, risen)
+            for interface in sorted(sent, key=lambda name: (-sent[name], name))
+        )
+        nodes.append(
+            NodeTraffic(node, sum(moved.payload_bytes for moved in node_traffic), crossings)
+        )
     return Traffic(network, len(launches), tuple(nodes))
 
 
 def _add(total: Counter[str], more: Mapping[str, int]) -> None:
-    """A counter that went backwards adds nothing."""
+    """Add to a counter; a value below 0 adds nothing."""
     total.update({name: max(0, count) for name, count in more.items()})
 
 
@@ -231,37 +243,39 @@ def _crossing(
     received: Counter[str], risen: Sequence[ErrorCount],
 ) -> InterfaceTraffic:  # fmt: skip
     serves = tuple(
-        one.name
-        for one in fabric.networks
-        for member in one.members
+        known.name
+        for known in fabric.networks
+        for member in known.members
         if (member.node, member.interface) == (node, interface)
     )
-    here = [one for one in risen if (one.node, one.interface) == (node, interface)]
-    every = sent.total()
+    errors = [error for error in risen if (error.node, error.interface) == (node, interface)]
+    total_bytes = sent.total()
     return InterfaceTraffic(
         interface=interface,
         serves=serves,
         pinned=network in serves or (is_loopback(network) and interface == "lo"),
         sent_bytes=sent[interface],
         received_bytes=received[interface],
-        share=sent[interface] / every if every else Skipped("no interface counted an octet"),
-        errors=sum(one.count for one in here if kind_of(one.counter) == "errors"),
-        dropped=sum(one.count for one in here if kind_of(one.counter) == "drops"),
+        share=sent[interface] / total_bytes
+        if total_bytes
+        else Skipped("no interface counted an octet"),
+        errors=sum(error.count for error in errors if kind_of(error.counter) == "errors"),
+        dropped=sum(error.count for error in errors if kind_of(error.counter) == "drops"),
     )
 
 
 def accounted_bytes(curves: Sequence[SuiteCurve]) -> tuple[int, ...]:
-    """The least bytes that each rank sent, by what the curves say: two ranks, or a collective's.
+    """Return the least bytes that each rank sent by these curves: two ranks, or a collective's.
 
-    A table with two quantities tells of the same messages twice: only the one with more bytes
-    counts. Windows and warm-up are left out: no log tells all of them.
+    A table with two quantities describes the same messages twice: only the one with more bytes
+    counts. Windows and warm-up are left out, because no log has all of them.
     """
     most: dict[tuple[str, int, int], int] = {}
     for curve in curves:
-        sent = _streamed(curve) or sum(
-            one.message_bytes * max(1, one.estimate.samples)
-            for one in curve.points
-            if one.message_bytes is not None
+        sent = _stream_bytes(curve) or sum(
+            point.message_bytes * max(1, point.estimate.samples)
+            for point in curve.points
+            if point.message_bytes is not None
         )
         if curve.suite in SUITES:
             ranks: Iterable[int] = range(max(2, curve.ranks or 2))
@@ -278,12 +292,12 @@ def accounted_bytes(curves: Sequence[SuiteCurve]) -> tuple[int, ...]:
     return tuple(by_rank[rank] for rank in range(max(2, 1 + max(by_rank, default=0))))
 
 
-def _streamed(curve: SuiteCurve) -> int:
-    """What a stream of a set time carried: its mean rate by its seconds."""
+def _stream_bytes(curve: SuiteCurve) -> int:
+    """Return the bytes of a stream of a set time: its mean rate by its seconds."""
     try:
         seconds = float(curve.settings.get("duration", "0 s").removesuffix(" s"))
     except ValueError:
         return 0
     if curve.quantity != "bandwidth" or not 0 < seconds < 1e6:
         return 0
-    return int(sum(one.estimate.value for one in curve.points) * seconds)
+    return int(sum(point.estimate.value for point in curve.points) * seconds)

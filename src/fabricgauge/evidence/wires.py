@@ -1,4 +1,4 @@
-"""Which wires a run's bytes crossed at each node, by its interfaces' counters.
+"""Find the wires that a run's bytes crossed at each node, by its interfaces' counters.
 
 An RDMA port, the interface on it and IP over InfiniBand are ways to one wire: that of an adapter.
 """
@@ -17,29 +17,33 @@ USED = 0.1
 Wires = Mapping[str, frozenset[str]]
 
 
-def wires(fabric: Fabric, found: RunEvidence) -> dict[str | None, Wires]:
-    """By network that launches were pinned to; a node whose interfaces counted nothing has none."""
+def wires(fabric: Fabric, evidence: RunEvidence) -> dict[str | None, Wires]:
+    """Return the used wires by network; a node whose interfaces counted nothing has none."""
     return {
-        traffic.network: {one.node: _used(fabric, one.node, one.crossings) for one in traffic.nodes}
-        for traffic in found.traffic
+        traffic.network: {
+            node.node: _used_wires(fabric, node.node, node.crossings) for node in traffic.nodes
+        }
+        for traffic in evidence.traffic
     }
 
 
-def _used(fabric: Fabric, name: str, crossings: Iterable[InterfaceTraffic]) -> frozenset[str]:
+def _used_wires(fabric: Fabric, name: str, crossings: Iterable[InterfaceTraffic]) -> frozenset[str]:
     node, octets = fabric.node(name), Counter[str]()
-    for one in crossings:
-        wire = one.interface if isinstance(node, Skipped) else wire_of(node, one.interface)
-        # Who receives a stream sends little, and the little may be control.
-        octets[wire] += one.sent_bytes + one.received_bytes
+    for crossing in crossings:
+        wire = (
+            crossing.interface if isinstance(node, Skipped) else wire_of(node, crossing.interface)
+        )
+        # The receiver of a stream sends little, perhaps only control messages.
+        octets[wire] += crossing.sent_bytes + crossing.received_bytes
     least = USED * octets.total()
     return frozenset(wire for wire, count in octets.items() if count and count >= least)
 
 
 def wire_of(node: Node, name: str) -> str:
-    """What carries an interface's or a port's bytes: its adapter by RDMA device, else itself."""
+    """Return what carries the bytes of an interface or port: its adapter, else itself."""
     if is_adapter_port(name):
-        on = next((one.interface for one in node.rdma_ports if one.name == name), "")
-        name = on if isinstance(on, str) and on else name
+        interface = next((port.interface for port in node.rdma_ports if port.name == name), "")
+        name = interface if isinstance(interface, str) and interface else name
     while not isinstance(below := node.interface(node.parent_of(name)), Skipped):
         name = below.name
     adapter = node.adapter_of(name)
