@@ -1,4 +1,4 @@
-"""Do pairs carry as much after everything else was measured as at the beginning?
+"""Check whether pairs carry as much at the end of a run as at its beginning.
 
 The first round of the largest streams is made once more at the end of a run. Pairs that fell are
 measured again alone, each of their nodes also with one that did not fall.
@@ -78,13 +78,17 @@ def falls(subject: Subject) -> Iterator[Said]:
     if len(fallen) == len(pairs) > 1:
         fallen = fallen[:1]
         about = subject.about
-        told = f"each of {len(pairs)} pairs carries less at the end of the run"
+        prefix = f"each of {len(pairs)} pairs carries less at the end of the run"
     else:
-        about, told = None, ""
-    by_itself = {one.series.ends: one for one in alone(subject, "bandwidth", 0.0)}
+        about, prefix = None, ""
+    streams_by_ends = {stream.series.ends: stream for stream in alone(subject, "bandwidth", 0.0)}
     for pair in fallen:
-        own = [by_itself[ends] for ends in (pair.ends, pair.ends[::-1]) if ends in by_itself]
-        slowest = min(own, key=lambda stream: stream.fraction, default=None)
+        own_streams = [
+            streams_by_ends[ends]
+            for ends in (pair.ends, pair.ends[::-1])
+            if ends in streams_by_ends
+        ]
+        slowest = min(own_streams, key=lambda stream: stream.fraction, default=None)
         least = (1.0 - subject.limit(LIMIT)) * pair.first
         if slowest is not None and slowest.best.bandwidth.value > least:
             continue
@@ -94,30 +98,30 @@ def falls(subject: Subject) -> Iterator[Said]:
             rate += f", {figures.rate(slowest.best.bandwidth.value)} again alone"
         yield Said(
             Outcome.WARN if excuses else Outcome.FAIL,
-            f"{told or called('pair', pair.ends)}: {rate}",
+            f"{prefix or called('pair', pair.ends)}: {rate}",
             Figure(1.0 - pair.share, "share", "less at the end of the run, per direction"),
             subject.threshold(LIMIT, "at most"),
             (*map(_line, pairs[:MOST_LINES]), *excuses),
             CAUSE,
             REMEDY,
-            about or _part(subject, pair, by_itself),
-        )  # fmt: skip
+            about or _part(subject, pair, streams_by_ends),
+        )
 
 
 def _line(pair: Kept) -> str:
     return f"{called('pair', pair.ends)}: {figures.percent(pair.share)} of the first figure"
 
 
-def _part(subject: Subject, pair: Kept, by_itself: dict[Ends, Stream]) -> VerdictSubject:
+def _part(subject: Subject, pair: Kept, streams_by_ends: dict[Ends, Stream]) -> VerdictSubject:
     """Return the node that is slow with another partner too, or the pair if both or none are."""
     matrix = _matrix(subject)
     slow = [
         node
-        for node, other in (pair.ends, pair.ends[::-1])
+        for node, partner in (pair.ends, pair.ends[::-1])
         if any(
             stream.best.bandwidth.value <= (1.0 - subject.limit(LIMIT)) * _usual(matrix, ends)
-            for ends, stream in by_itself.items()
-            if node in ends and other not in ends
+            for ends, stream in streams_by_ends.items()
+            if node in ends and partner not in ends
         )
     ]
     part: Part = "node" if len(slow) == 1 else "pair"
@@ -132,21 +136,23 @@ def _usual(matrix: PairMatrix, ends: Ends) -> float:
 
 
 def _matrix(subject: Subject) -> PairMatrix:
-    streams = [one.matrix for one in subject.pairs if one.matrix.quantity == "bandwidth"]
+    streams = [
+        analysis.matrix for analysis in subject.pairs if analysis.matrix.quantity == "bandwidth"
+    ]
     return max(streams, key=lambda matrix: matrix.message_bytes)
 
 
 def _fallen(subject: Subject, pairs: Sequence[Kept]) -> list[Kept]:
     """Return the pairs that carry less by more than the limit, the worst first."""
     least = 1.0 - subject.limit(LIMIT)
-    return sorted((one for one in pairs if one.share <= least), key=lambda pair: pair.share)
+    return sorted((pair for pair in pairs if pair.share <= least), key=lambda pair: pair.share)
 
 
 def _kept(subject: Subject) -> list[Kept]:
     """Return the pairs of the closing round beside the same round of the same launch."""
     pairs: dict[Ends, Kept] = {}
     for launch in subject.launches:
-        first = {(one.case, one.round): one for one in reversed(launch.rounds)}
+        first = {(round_.case, round_.round): round_ for round_ in reversed(launch.rounds)}
         for last in launch.rounds:
             before = first.get((last.case.removesuffix(CLOSING), last.round))
             if not last.case.endswith(CLOSING) or before is None:
@@ -159,16 +165,18 @@ def _kept(subject: Subject) -> list[Kept]:
             for ends in earlier.keys() & later.keys():
                 pair = Kept((min(ends), max(ends)), earlier[ends], later[ends])
                 known = pairs.setdefault(pair.ends, pair)
-                pairs[pair.ends] = min(known, pair, key=lambda one: one.share)
+                pairs[pair.ends] = min(known, pair, key=lambda kept: kept.share)
     return [pairs[ends] for ends in sorted(pairs)]
 
 
-def _rates(one: Round, names: Sequence[str]) -> dict[Ends, float]:
+def _rates(round_: Round, names: Sequence[str]) -> dict[Ends, float]:
     """Return bytes/s by sending and receiving node; of several ranks the best."""
     rates: dict[Ends, float] = {}
-    for origin, target, time_ps in zip(one.origins, one.targets, one.median_ps, strict=True):
+    for origin, target, time_ps in zip(
+        round_.origins, round_.targets, round_.median_ps, strict=True
+    ):
         if max(origin, target) < len(names) and time_ps > 0 and names[origin] != names[target]:
             ends = names[origin], names[target]
-            rate = one.message_bytes * one.window / (time_ps * 1e-12)
+            rate = round_.message_bytes * round_.window / (time_ps * 1e-12)
             rates[ends] = max(rate, rates.get(ends, 0.0))
     return rates

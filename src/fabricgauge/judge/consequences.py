@@ -1,4 +1,4 @@
-"""Which verdict is a consequence of which: the one place that decides it.
+"""Decide which verdict is a consequence of which other one.
 
 A report names causes first. It leaves out the remedies of consequences, and drains no node for one.
 """
@@ -34,121 +34,150 @@ def consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str, str
     """
     if context.run.imported:
         return {}
-    of_rates = {
-        one.id: cause.id
+    losses = {
+        verdict.id: cause.id
         for subject in context.subjects
-        for one, cause in _losses_of_rates(subject, verdicts)
+        for verdict, cause in _find_rate_losses(subject, verdicts)
     }
-    causes = [one for one in verdicts if one.id not in of_rates]
-    return {**_of_faults(context.run, causes), **_of_streams(causes), **of_rates}
+    causes = [verdict for verdict in verdicts if verdict.id not in losses]
+    return {
+        **_find_fault_consequences(context.run, causes),
+        **_find_stream_consequences(causes),
+        **losses,
+    }
 
 
-def _of_streams(verdicts: Sequence[Verdict]) -> dict[str, str]:
-    """Other rules' words on a stream whose own verdict names what to do.
+def _find_stream_consequences(verdicts: Sequence[Verdict]) -> dict[str, str]:
+    """Return verdicts on a stream whose `fraction` verdict names what to do.
 
-    One direction that is low makes two that differ. What a host does to a stream is part of why
-    that stream is low.
+    A low direction makes both directions differ. A host's limit is part of why a stream is low.
     """
     low = [
-        one
-        for one in verdicts
-        if one.rule == fraction.ID
-        and one.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE)
-        and one.remedy
+        verdict
+        for verdict in verdicts
+        if verdict.rule == fraction.ID
+        and verdict.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE)
+        and verdict.remedy
     ]
-    found = {}
-    for one in verdicts:
-        if one.outcome is Outcome.PASS or not one.remedy or one.outcome is Outcome.SKIPPED:
+    causes = {}
+    for verdict in verdicts:
+        if (
+            verdict.outcome is Outcome.PASS
+            or not verdict.remedy
+            or verdict.outcome is Outcome.SKIPPED
+        ):
             continue
         for cause in low:
-            as_bad = cause.outcome.rank <= one.outcome.rank
-            same = one.network == cause.network and one.remedy != cause.remedy and as_bad
-            if one.rule == host_limited.ID and same and one.about == cause.about:
-                found[one.id] = cause.id
-            ends = set(one.about.names) == set(cause.about.names) and len(one.about.names) == 2
-            if one.rule == asymmetry.ID and same and ends:
-                found[one.id] = cause.id
-    return found
+            as_bad = cause.outcome.rank <= verdict.outcome.rank
+            is_same_network = (
+                verdict.network == cause.network and verdict.remedy != cause.remedy and as_bad
+            )
+            if verdict.rule == host_limited.ID and is_same_network and verdict.about == cause.about:
+                causes[verdict.id] = cause.id
+            has_same_ends = (
+                set(verdict.about.names) == set(cause.about.names) and len(verdict.about.names) == 2
+            )
+            if verdict.rule == asymmetry.ID and is_same_network and has_same_ends:
+                causes[verdict.id] = cause.id
+    return causes
 
 
-def _losses_of_rates(
+def _find_rate_losses(
     subject: Subject, verdicts: Sequence[Verdict]
 ) -> Iterator[tuple[Verdict, Verdict]]:
-    """Losses on ways that keep to a rate, each with the slow part that they follow from."""
-    own = [one for one in verdicts if one.network == subject.name]
-    slow = [one for one in own if one.rule in _SLOW and one.outcome is Outcome.FAIL]
-    for one in own:
+    """Yield losses on ways that keep to a rate, each with the slow part that causes them."""
+    network_verdicts = [verdict for verdict in verdicts if verdict.network == subject.name]
+    slow_parts = [
+        verdict
+        for verdict in network_verdicts
+        if verdict.rule in _SLOW and verdict.outcome is Outcome.FAIL
+    ]
+    for verdict in network_verdicts:
         ways: Sequence[Lost]
-        if one.rule == lossy.ID and one.outcome is Outcome.FAIL:
-            ways = lossy.ways_of(subject, one.about)
-        elif one.rule == errors.ID and one.outcome is Outcome.WARN:
+        if verdict.rule == lossy.ID and verdict.outcome is Outcome.FAIL:
+            ways = lossy.ways_of(subject, verdict.about)
+        elif verdict.rule == errors.ID and verdict.outcome is Outcome.WARN:
             ways = errors.lost_ways(subject)
         else:
             continue
-        if cause := _slow_part(subject, ways, slow):
-            yield one, cause
+        if cause := _find_slow_part(subject, ways, slow_parts):
+            yield verdict, cause
 
 
-def _slow_part(subject: Subject, ways: Sequence[Lost], slow: Sequence[Verdict]) -> Verdict | None:
-    """The slow part that all these ways belong to; None unless they keep to its rate or rates."""
-    for one in slow:
-        names = set(one.about.names)
-        own = [way for way in ways if not names or names & {way.origin, way.target}]
-        ends = [(way.origin, way.target) for way in own]
-        changes = one.rule == stability.ID and spares_small(subject, ends)
-        if own and (changes or kept_rate(subject, ends)):
-            left = [way for way in ways if way not in own]
-            if not left or _slow_part(subject, left, [two for two in slow if two is not one]):
-                return one
+def _find_slow_part(
+    subject: Subject, ways: Sequence[Lost], slow_parts: Sequence[Verdict]
+) -> Verdict | None:
+    """Return the slow part of all these ways; None unless they keep to its rate or rates."""
+    for part in slow_parts:
+        names = set(part.about.names)
+        part_ways = [way for way in ways if not names or names & {way.origin, way.target}]
+        ends = [(way.origin, way.target) for way in part_ways]
+        changes = part.rule == stability.ID and spares_small(subject, ends)
+        if part_ways and (changes or kept_rate(subject, ends)):
+            rest_ways = [way for way in ways if way not in part_ways]
+            if not rest_ways or _find_slow_part(
+                subject, rest_ways, [part_left for part_left in slow_parts if part_left is not part]
+            ):
+                return part
     return None
 
 
-def _of_faults(run: Run, verdicts: Sequence[Verdict]) -> dict[str, str]:
-    """What follows from nodes and links that are gone, a wrong path, or losses."""
+def _find_fault_consequences(run: Run, verdicts: Sequence[Verdict]) -> dict[str, str]:
+    """Return verdicts that follow from nodes and links that are gone, a wrong path, or losses."""
     measured = {launch.network for launch in run.launches if launch.completed}
-    broken = {one.network for one in run.launches if one.ended.changes or _pair_broke(one)}
-    wrong = _by_network(one for one in verdicts if one.rule in PROOFS and _is(one, Outcome.INVALID))
-    dead = _by_network(one for one in verdicts if one.rule in GONE and _fails(one))
-    unmeasured = {network: one for network, one in dead.items() if network not in measured}
-    lossy_ways = _by_network(one for one in verdicts if one.rule == lossy.ID and _fails(one))
+    broken = {
+        verdict.network for verdict in run.launches if verdict.ended.changes or _pair_broke(verdict)
+    }
+    wrong_paths = _by_network(
+        verdict
+        for verdict in verdicts
+        if verdict.rule in PROOFS and _has_outcome(verdict, Outcome.INVALID)
+    )
+    gone = _by_network(verdict for verdict in verdicts if verdict.rule in GONE and _fails(verdict))
+    unmeasured = {network: verdict for network, verdict in gone.items() if network not in measured}
+    lossy_verdicts = _by_network(
+        verdict for verdict in verdicts if verdict.rule == lossy.ID and _fails(verdict)
+    )
     first_gone = next(iter(unmeasured.values()), None)
-    found = {}
-    for one in verdicts:
-        speed, cause = one.rule in RULES_OF_SPEED, None
-        if one.outcome is Outcome.PASS or not one.remedy:
+    causes = {}
+    for verdict in verdicts:
+        is_speed, cause = verdict.rule in RULES_OF_SPEED, None
+        if verdict.outcome is Outcome.PASS or not verdict.remedy:
             continue
-        if speed or one.rule in PROOFS:
-            cause = unmeasured.get(one.network)
-        if speed:
-            cause = wrong.get(one.network) or cause
-        if one.rule == "coverage":
-            everything = first_gone if not one.network and not measured else None
-            cause = unmeasured.get(one.network) or everything
-        # What broke while it was measured left some figures, and too few to decide the others.
-        if _is(one, Outcome.INCONCLUSIVE) and (speed or one.rule == "completeness"):
-            cause = cause or (dead.get(one.network) if one.network in broken else None)
-        # Where frames are lost nothing is steady.
-        if speed and not _fails(one):
-            cause = cause or lossy_ways.get(one.network)
+        if is_speed or verdict.rule in PROOFS:
+            cause = unmeasured.get(verdict.network)
+        if is_speed:
+            cause = wrong_paths.get(verdict.network) or cause
+        if verdict.rule == "coverage":
+            everything = first_gone if not verdict.network and not measured else None
+            cause = unmeasured.get(verdict.network) or everything
+        # A network that broke in mid-run has too few figures to decide.
+        if _has_outcome(verdict, Outcome.INCONCLUSIVE) and (
+            is_speed or verdict.rule == "completeness"
+        ):
+            cause = cause or (gone.get(verdict.network) if verdict.network in broken else None)
+        # With lost frames no figure is steady.
+        if is_speed and not _fails(verdict):
+            cause = cause or lossy_verdicts.get(verdict.network)
         if cause is not None:
-            found[one.id] = cause.id
-    return found
+            causes[verdict.id] = cause.id
+    return causes
 
 
 def _by_network(verdicts: Iterator[Verdict]) -> dict[str, Verdict]:
-    """The first verdict of each network."""
-    found: dict[str, Verdict] = {}
-    for one in verdicts:
-        found.setdefault(one.network, one)
-    return found
+    """Return the first verdict of each network."""
+    first_verdicts: dict[str, Verdict] = {}
+    for verdict in verdicts:
+        first_verdicts.setdefault(verdict.network, verdict)
+    return first_verdicts
 
 
-def _is(one: Verdict, outcome: Outcome) -> bool:
-    return one.outcome is outcome
+def _has_outcome(verdict: Verdict, outcome: Outcome) -> bool:
+    return verdict.outcome is outcome
 
 
-def _fails(one: Verdict) -> bool:
-    return one.outcome is Outcome.FAIL
+def _fails(verdict: Verdict) -> bool:
+    return verdict.outcome is Outcome.FAIL
 
 
 def _pair_broke(launch: Launch) -> bool:

@@ -1,4 +1,4 @@
-"""Other traffic on the nodes' links, and what it accounts for."""
+"""Find other traffic on the nodes' links, and decide what it explains."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -26,14 +26,14 @@ REMEDY = (
 def foreign_of(
     subject: Subject, cases: Iterable[tuple[Launch, Measurement]]
 ) -> dict[str, ForeignTraffic]:
-    """By node; empty where nothing can be known."""
+    """Return foreign traffic by node; empty if unknown."""
     if isinstance(subject.network, Skipped):
         return {}
     return foreign_traffic(subject.run.fabric, subject.network, cases)
 
 
 def foreign_in(subject: Subject, *patterns: Pattern) -> dict[str, ForeignTraffic]:
-    """By node, in all cases of these patterns that ended well."""
+    """Return foreign traffic by node in all completed cases of these patterns."""
     return foreign_of(
         subject,
         (
@@ -46,7 +46,7 @@ def foreign_in(subject: Subject, *patterns: Pattern) -> dict[str, ForeignTraffic
 
 
 def foreign_beside(stream: Stream) -> dict[str, ForeignTraffic]:
-    """By node, in the cases behind a figure."""
+    """Return foreign traffic by node in the cases behind a figure."""
     cases = (*stream.measurements, *stream.round_robins)
     ids = {id(case) for case in cases}
     return foreign_of(
@@ -60,49 +60,57 @@ def foreign_beside(stream: Stream) -> dict[str, ForeignTraffic]:
     )
 
 
-def sentence(one: ForeignTraffic, limit: float) -> str:
-    """Which node, which directions, how much."""
+def sentence(traffic: ForeignTraffic, limit: float) -> str:
+    """Describe the node, the directions and the amount."""
     parts = [
         f"{word} {figures.amount(octets)} of other traffic"
         f" ({figures.percent(share)} of the line rate)"
         for word, octets, share in (
-            ("sent", one.sent_bytes, one.sent_share),
-            ("received", one.received_bytes, one.received_share),
+            ("sent", traffic.sent_bytes, traffic.sent_share),
+            ("received", traffic.received_bytes, traffic.received_share),
         )
         if share >= limit
     ]
-    return f"{one.node} {' and '.join(parts)} meanwhile"
+    return f"{traffic.node} {' and '.join(parts)} meanwhile"
 
 
 def accounts(stream: Stream) -> Iterator[str]:
-    """Other traffic that, with the stream, fills the link: so the link carries its rate."""
+    """Yield other traffic that fills the link together with the stream."""
     limit, foreign = stream.limit("foreign-traffic.share"), foreign_beside(stream)
     if stream.series.of_pairs:
-        ahead = float(np.median([one.share for one in foreign.values()])) if foreign else 0.0
+        ahead = (
+            float(np.median([traffic.share for traffic in foreign.values()])) if foreign else 0.0
+        )
         back = 0.0
-        named = list(foreign.values())
+        traffic_of_ends = list(foreign.values())
     else:
         ahead, back = _shares(foreign, stream.series.way)
-        named = [foreign[node] for node in stream.series.way if node in foreign]
+        traffic_of_ends = [foreign[node] for node in stream.series.way if node in foreign]
     if explains(stream, stream.fraction, ahead, back):
-        yield from (sentence(one, limit) for one in named if one.share >= limit)
+        yield from (
+            sentence(traffic, limit) for traffic in traffic_of_ends if traffic.share >= limit
+        )
 
 
 def on_ways(subject: Subject, ways: Collection[Ends]) -> tuple[str, ...]:
-    """Other traffic that fills the links of at least half of these ways, together with streams."""
-    single = (*streams(subject, "bandwidth"), *alone(subject, "bandwidth", 0.0))
-    own = [one for one in single if one.series.way in ways]
-    full = [one for one in own if any(accounts(one))]
-    if not full or 2 * len(full) < len(own):
+    """Return other traffic that, with streams, fills at least half of these ways."""
+    pair_streams = (*streams(subject, "bandwidth"), *alone(subject, "bandwidth", 0.0))
+    own_streams = [stream for stream in pair_streams if stream.series.way in ways]
+    full_streams = [stream for stream in own_streams if any(accounts(stream))]
+    if not full_streams or 2 * len(full_streams) < len(own_streams):
         return ()
     limit = subject.limit("foreign-traffic.share")
-    named = {node for one in full for node in one.series.way}
-    busy = foreign_in(subject, "bandwidth").values()
-    return tuple(sentence(one, limit) for one in busy if one.node in named and one.share >= limit)
+    end_nodes = {node for stream in full_streams for node in stream.series.way}
+    traffic = foreign_in(subject, "bandwidth").values()
+    return tuple(
+        sentence(node_traffic, limit)
+        for node_traffic in traffic
+        if node_traffic.node in end_nodes and node_traffic.share >= limit
+    )
 
 
 def explains(stream: Stream, left: float, ahead: float, back: float) -> bool:
-    """Whether other traffic takes what is missing from a rate that is ``left`` of the usual one.
+    """Check whether other traffic takes what is missing from a rate that is ``left`` of the usual.
 
     ``ahead`` is its share of the line rate in the stream's direction, ``back`` in the other one,
     which acknowledgements share. Streams that compete leave gaps, but no lower standard rate is
@@ -116,31 +124,31 @@ def explains(stream: Stream, left: float, ahead: float, back: float) -> bool:
 
 
 def beside_good(
-    own: Sequence[Stream], good: Sequence[Stream], left: float, *, latency: bool
+    suspects: Sequence[Stream], good_streams: Sequence[Stream], left: float, *, latency: bool
 ) -> Iterator[str]:
-    """Other traffic on the links of suspect pairs that good pairs do not have."""
-    usual = _median(good)
-    found: dict[str, ForeignTraffic] = {}
+    """Yield other traffic on the links of suspect pairs that good pairs do not have."""
+    usual = _median(good_streams)
+    named: dict[str, ForeignTraffic] = {}
     explained = 0
-    for stream in own:
+    for stream in suspects:
         foreign = foreign_beside(stream)
         limit = stream.limit("foreign-traffic.share")
-        ahead, back = (max(0.0, one - usual) for one in _shares(foreign, stream.series.way))
+        ahead, back = (max(0.0, share - usual) for share in _shares(foreign, stream.series.way))
         busy = max(ahead, back) >= limit
         if busy and (latency or explains(stream, left, ahead, back)):
             explained += 1
-            found |= {
+            named |= {
                 node: foreign[node]
                 for node in stream.series.way
                 if node in foreign and foreign[node].share >= limit
             }
-    if explained and 2 * explained >= len(own):
-        limit = own[0].limit("foreign-traffic.share")
-        yield from (sentence(one, limit) for one in found.values())
+    if explained and 2 * explained >= len(suspects):
+        limit = suspects[0].limit("foreign-traffic.share")
+        yield from (sentence(share, limit) for share in named.values())
 
 
 def _shares(foreign: dict[str, ForeignTraffic], way: tuple[str, str]) -> tuple[float, float]:
-    """Of the line rate: what goes the stream's way at either end, and what comes back."""
+    """Return shares of the line rate: in the stream's direction at either end, and back."""
     sender, receiver = (foreign.get(node, ForeignTraffic(node, 0, 0, 1.0)) for node in way)
     return (
         max(sender.sent_share, receiver.received_share),
@@ -149,5 +157,5 @@ def _shares(foreign: dict[str, ForeignTraffic], way: tuple[str, str]) -> tuple[f
 
 
 def _median(streams: Sequence[Stream]) -> float:
-    shares = [max(_shares(foreign_beside(one), one.series.way)) for one in streams]
+    shares = [max(_shares(foreign_beside(stream), stream.series.way)) for stream in streams]
     return float(np.median(shares)) if shares else 0.0

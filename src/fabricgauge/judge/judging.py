@@ -22,8 +22,8 @@ from fabricgauge.judge.rules import (
 )
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.tables import join_verdicts, parts, table_verdict
 from fabricgauge.judge.tables import overall as overall_of
-from fabricgauge.judge.tables import parts, table_verdict, together
 from fabricgauge.model.judged import RunVerdicts
 from fabricgauge.model.pairs import Recheck
 from fabricgauge.model.plan import PlannedLaunch, numbered
@@ -51,7 +51,7 @@ def judgement(context: Context) -> RunVerdicts:
         table = table_verdict(part, given, overall(given, DECIDING_IMPORTED))
         judged.append((table, [one for one in given if one.rule != completeness.ID]))
     order = {rule.ID: place for place, rule in enumerate(RULES)}
-    every = (*together(judged), *_apply(completeness, context))
+    every = (*join_verdicts(judged), *_apply(completeness, context))
     ordered = _identified(sorted(every, key=lambda one: order[one.rule]))
     tables = tuple(table for table, _ in judged)
     return RunVerdicts(ordered, overall_of(tables), tables)

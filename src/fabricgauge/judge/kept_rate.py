@@ -1,7 +1,7 @@
-"""Do losses follow from a rate that something keeps a way to?
+"""Check whether losses follow from a rate limit on the way.
 
 A shaper, a policer or a slower port drops what is above its rate: a stream fills the queue before
-it and loses segments, and its figure stays that rate. Small messages fill no queue and lose
+it and loses segments, and its figure stays at that rate. Small messages fill no queue and lose
 nothing. A bad cable loses frames of every size, and TCP then keeps to no rate.
 """
 
@@ -60,40 +60,40 @@ class KeptRate(msgspec.Struct, frozen=True):
 def kept_rate(subject: Subject, ways: Collection[Ends]) -> KeptRate | None:
     """Return the rate that streams on these ways keep to; None if they scatter.
 
-    None as well if small messages are lost too, or the rate is just below the ceiling: then
-    the losses explain what is missing.
+    None also if small messages are lost, or if the rate is just below the ceiling: then the
+    losses explain what is missing.
     """
     if isinstance(subject.ceiling, Skipped):
         return None
-    least, ceiling = subject.limit("fraction.from"), subject.ceiling.payload_bytes_per_s
-    every = list(_cases(subject))
-    cases = [one for way, one in every if way in ways]
-    rates = [rate for one in cases for rate in _rates(one, least)]
+    least_bytes, ceiling = subject.limit("fraction.from"), subject.ceiling.payload_bytes_per_s
+    pair_cases = list(_cases(subject))
+    cases = [case for ends, case in pair_cases if ends in ways]
+    rates = [rate for case in cases for rate in _rates(case, least_bytes)]
     if len(rates) < AGREEING:
         # A short run has one case of each direction.
-        cases = [one for way, one in every if way in ways or way[::-1] in ways]
-        rates = [rate for one in cases for rate in _rates(one, least)]
+        cases = [case for ends, case in pair_cases if ends in ways or ends[::-1] in ways]
+        rates = [rate for case in cases for rate in _rates(case, least_bytes)]
     if len(rates) < AGREEING:
         return None
-    large = [one for one in cases if one.message_bytes >= least]
+    large = [case for case in cases if case.message_bytes >= least_bytes]
     shares = [rate / ceiling for rate in rates]
     low, middle, high = np.quantile(shares, (0.25, 0.5, 0.75)).tolist()
-    small = [one for one in cases if one.message_bytes < least]
+    small = [case for case in cases if case.message_bytes < least_bytes]
     lost = _share_lost(large), _share_lost(small)
     rate = KeptRate(middle, (high - low) / middle, len(shares), lost)
-    steady = rate.spread <= subject.limit("lossy.kept_rate") and middle < NEAREST_RATE
-    shown = sum(lost_segments(one)[1] for one in small) >= TELLING_SMALL or _regular(large)
-    return rate if steady and shown and lost[1] <= _calm(subject, lost[0]) else None
+    is_steady = rate.spread <= subject.limit("lossy.kept_rate") and middle < NEAREST_RATE
+    is_shown = sum(lost_segments(case)[1] for case in small) >= TELLING_SMALL or _regular(large)
+    return rate if is_steady and is_shown and lost[1] <= _calm(subject, lost[0]) else None
 
 
 def spares_small(subject: Subject, ways: Collection[Ends]) -> bool:
     """Check whether only large messages lose segments on these ways, as where a rate changes."""
-    least = subject.limit("fraction.from")
-    cases = [one for way, one in _cases(subject) if way in ways or way[::-1] in ways]
-    small = [one for one in cases if one.message_bytes < least]
-    large_lost = _share_lost([one for one in cases if one.message_bytes >= least])
-    shown = sum(lost_segments(one)[1] for one in small) >= TELLING_SMALL
-    return shown and _share_lost(small) <= _calm(subject, large_lost)
+    least_bytes = subject.limit("fraction.from")
+    cases = [case for ends, case in _cases(subject) if ends in ways or ends[::-1] in ways]
+    small = [case for case in cases if case.message_bytes < least_bytes]
+    large_lost = _share_lost([case for case in cases if case.message_bytes >= least_bytes])
+    is_shown = sum(lost_segments(case)[1] for case in small) >= TELLING_SMALL
+    return is_shown and _share_lost(small) <= _calm(subject, large_lost)
 
 
 def _calm(subject: Subject, large_lost: float) -> float:
@@ -101,37 +101,39 @@ def _calm(subject: Subject, large_lost: float) -> float:
     return max(subject.limit("errors.share"), subject.limit("lossy.small_part") * large_lost)
 
 
-def _rates(one: Measurement, least_bytes: float) -> Iterator[float]:
+def _rates(case: Measurement, least_bytes: float) -> Iterator[float]:
     """Yield bytes/s of a stream of large messages, and the ends of its interval.
 
     A ping-pong of messages that fill the network has that rate too, if it lost nothing.
     """
-    times, payload = one.times, one.sample_payload_bytes
+    times, payload = case.times, case.sample_payload_bytes
     if times is None or min(times.low_s, times.median_s, times.high_s) <= 0:
         return
-    if one.pattern == "bandwidth" and one.message_bytes >= least_bytes:
+    if case.pattern == "bandwidth" and case.message_bytes >= least_bytes:
         yield payload / times.median_s
-        if one.samples >= AGREEING:
+        if case.samples >= AGREEING:
             yield payload / times.low_s
             yield payload / times.high_s
-    full = one.pattern == "latency" and one.message_bytes >= FULL_BYTES
-    if full and lost_segments(one)[0] <= 0:
+    fills_network = case.pattern == "latency" and case.message_bytes >= FULL_BYTES
+    if fills_network and lost_segments(case)[0] <= 0:
         yield payload / times.median_s
 
 
 def _cases(subject: Subject) -> Iterator[tuple[Ends, Measurement]]:
-    """Completed cases of single pairs, each with the way that its sender's bytes went."""
+    """Yield completed cases of single pairs, each with its sending and receiving node."""
     for launch in subject.launches:
-        for one in launch.completed:
-            if one.pattern in PAIR_PATTERNS:
-                other = one.target if one.sender == one.origin else one.origin
-                yield (node_of(launch, one.sender), node_of(launch, other)), one
+        for case in launch.completed:
+            if case.pattern in PAIR_PATTERNS:
+                receiver = case.target if case.sender == case.origin else case.origin
+                yield (node_of(launch, case.sender), node_of(launch, receiver)), case
 
 
 def _regular(cases: Sequence[Measurement]) -> bool:
     """Check whether no sample of the streams is much slower than the fastest, as after losses."""
-    each = [one.times for one in cases if one.pattern == "bandwidth" and one.times is not None]
-    return all(one.p90_s <= REGULAR * one.minimum_s for one in each)
+    stream_times = [
+        case.times for case in cases if case.pattern == "bandwidth" and case.times is not None
+    ]
+    return all(times.p90_s <= REGULAR * times.minimum_s for times in stream_times)
 
 
 def _share_lost(cases: Sequence[Measurement]) -> float:

@@ -1,4 +1,4 @@
-"""Known rates of what is slower than the stated link: which of them does a figure fit?
+"""Find the known rates below the stated link that a figure fits.
 
 A table for each family: slower links, slots, rails, TCP over a fast fabric, another network. Each
 row has its bounds in payload bytes/s per direction. Where several rows fit, all are candidates.
@@ -98,19 +98,21 @@ def link_rates(network: Network) -> tuple[tuple[str, float], ...]:
 
 def _infiniband_rates(network: Network) -> Iterator[tuple[str, float]]:
     """Yield fewer lanes of the link's own speed, and four lanes of older ones, like rates once."""
-    own = network.link.partition(" ")[2].upper()
-    found: dict[float, list[str]] = {}
+    link_speed = network.link.partition(" ")[2].upper()
+    names_by_rate: dict[float, list[str]] = {}
     for speed, lane_bit_s in INFINIBAND_LANES.items():
-        for lanes in (1, 2, 4) if speed == own or own not in INFINIBAND_LANES else (4,):
-            found.setdefault(lanes * lane_bit_s, []).append(f"{lanes}x {speed}")
-        if speed == own:
+        for lanes in (
+            (1, 2, 4) if speed == link_speed or link_speed not in INFINIBAND_LANES else (4,)
+        ):
+            names_by_rate.setdefault(lanes * lane_bit_s, []).append(f"{lanes}x {speed}")
+        if speed == link_speed:
             break
-    for rate, names in found.items():
+    for rate, names in names_by_rate.items():
         yield f"{figures.link_rate(rate)} ({sentences.listed(names)})", rate
 
 
 def plateaus(network: Network, payload_bytes_per_s: float) -> Iterator[Plateau]:
-    """Yield what a figure below the network's ceiling may be; the payload is that ceiling."""
+    """Yield known rates below the network's ceiling, which is the payload."""
     nominal = network.rate_bit_s
     if isinstance(nominal, Skipped):
         return
@@ -139,19 +141,19 @@ def _links(network: Network, nominal: float, payload: float) -> Iterator[Plateau
 
 
 def _slots(nominal: float) -> Iterator[Plateau]:
-    """One row for slots of like rates: 3.0 x16 is 4.0 x8."""
-    found: dict[int, list[tuple[str, float]]] = {}
+    """Yield a row for slots of equal rates: 3.0 x16 is 4.0 x8."""
+    slots_by_rate: dict[int, list[tuple[str, float]]] = {}
     for generation, gt_s in PCIE_GT_S.items():
         for lanes in PCIE_LANES:
             data = PcieLink(gt_s, lanes).data_bit_s
             if LEAST_SLOT * nominal <= data and PCIE_SHARE[0] * data < LOWER * nominal:
-                found.setdefault(round(math.log2(data / 2e9)), []).append(
+                slots_by_rate.setdefault(round(math.log2(data / 2e9)), []).append(
                     (f"{generation} x{lanes}", data)
                 )
-    for like in found.values():
-        low = min(data for _, data in like) * PCIE_SHARE[0] / 8
-        high = max(data for _, data in like) * PCIE_SHARE[1] / 8
-        yield Plateau("slot", f"PCIe {sentences.listed([name for name, _ in like])}", low, high)
+    for slots in slots_by_rate.values():
+        low = min(data for _, data in slots) * PCIE_SHARE[0] / 8
+        high = max(data for _, data in slots) * PCIE_SHARE[1] / 8
+        yield Plateau("slot", f"PCIe {sentences.listed([name for name, _ in slots])}", low, high)
 
 
 def _beside(nominal: float) -> Iterator[Plateau]:
@@ -163,33 +165,35 @@ def _beside(nominal: float) -> Iterator[Plateau]:
 
 
 def carrier(series: Series) -> Literal["kernel", "adapter", ""]:
-    """Return who sent small messages, by their rate or latency; empty where nothing shows it."""
+    """Return whether kernel or adapter sent small messages; empty if unknown."""
     foreign = series.foreign
     if foreign is not None and foreign.transport:
         return "kernel" if foreign.transport == "tcp" else "adapter"
-    small = [one for one in series.points if 0 < one.message_bytes <= SMALL_BYTES and one.sized]
+    small = [
+        point for point in series.points if 0 < point.message_bytes <= SMALL_BYTES and point.sized
+    ]
     if not small:
         return ""
     if series.is_latency:
-        best = min(one.time.value for one in small)
+        best = min(point.time.value for point in small)
         return "kernel" if best >= SLOW_S else "adapter" if best <= FAST_S else ""
-    rate = max(one.bandwidth.value / one.message_bytes for one in small)
+    rate = max(point.bandwidth.value / point.message_bytes for point in small)
     return "kernel" if rate <= SLOW_RATE else "adapter" if rate >= FAST_RATE else ""
 
 
 def fitting(series: Series, network: Network, payload: float, figure: float) -> tuple[Plateau, ...]:
-    """Return the rows that a figure fits; who sent small messages rules some of them out."""
-    who = carrier(series)
+    """Return the rows that a figure fits; the sender of small messages excludes some."""
+    sender = carrier(series)
     without: dict[str, tuple[Kind, ...]] = {
         "kernel": ("slot", "link") if network.technology not in OVER_TCP else (),
         "adapter": ("tcp", "network"),
         "": (),
     }
-    found = [
-        one
-        for one in plateaus(network, payload)
-        if one.fits(figure) and one.kind not in without[who]
+    rows = [
+        plateau
+        for plateau in plateaus(network, payload)
+        if plateau.fits(figure) and plateau.kind not in without[sender]
     ]
     # An exact rate says more than the range of all that TCP reaches.
-    exact = any(one.kind in ("network", "link", "rail") for one in found)
-    return tuple(one for one in found if one.kind != "tcp" or not exact)
+    has_exact_rate = any(plateau.kind in ("network", "link", "rail") for plateau in rows)
+    return tuple(plateau for plateau in rows if plateau.kind != "tcp" or not has_exact_rate)

@@ -40,7 +40,7 @@ class TcpLimit(msgspec.Struct, frozen=True):
 
 def tcp_limits(stream: Stream) -> Iterator[TcpLimit]:
     """Yield the limits that hold a stream back, those of a setting that is small before others."""
-    cases = [one for one in stream.measurements if one.sockets_of(one.sender)]
+    cases = [case for case in stream.measurements if case.sockets_of(case.sender)]
     sender, receiver = stream.series.way
     rate = stream.rate_bit_s
     if not cases or isinstance(rate, Skipped):
@@ -52,28 +52,30 @@ def tcp_limits(stream: Stream) -> Iterator[TcpLimit]:
         (sender, WMEM, sends, sends >= held_from or idle),
         (receiver, RMEM, receives, receives >= held_from or idle),
     ):
-        if held and (small := _small(stream, node, setting, rate)):
-            yield _of_setting(stream, node, setting, small, share)
+        if held and (largest_bytes := _find_small_buffer(stream, node, setting, rate)):
+            yield _setting_limit(stream, node, setting, largest_bytes, share)
     if receives >= always_from and not _queues(stream, cases):
-        yield _of_window(stream, receiver, receives)
+        yield _window_limit(stream, receiver, receives)
     if sends >= always_from:
-        yield _of_buffer(stream, sender, sends)
+        yield _buffer_limit(stream, sender, sends)
 
 
-def _of_setting(stream: Stream, node: str, setting: str, largest: int, share: float) -> TcpLimit:
+def _setting_limit(stream: Stream, node: str, setting: str, largest: int, share: float) -> TcpLimit:
     sends = setting == WMEM
     values = _settings(stream, setting)
-    usual = max(values.values(), key=lambda one: one[-1])
+    usual = max(values.values(), key=lambda value: value[-1])
     word = " ".join(map(str, usual if usual[-1] > largest else (*usual[:2], DEFAULTS[setting])))
     busy = f"; data were under way for {figures.percent(stream.busy)} of the time"
-    told = "; ".join(f"{setting} of {name}: {' '.join(map(str, v))}" for name, v in values.items())
+    evidence = "; ".join(
+        f"{setting} of {name}: {' '.join(map(str, v))}" for name, v in values.items()
+    )
     return TcpLimit(
         node,
         f"{setting} of {node} lets a connection {'send' if sends else 'receive'} with a buffer of"
         f" {figures.size(largest)} at most, which does not fill the link",
         f"on {node}: {sentences.command(('sysctl', '-w', f'{setting}={word}'))}, and the same in"
         " /etc/sysctl.d; then measure again",
-        f"{told}; the {_END[sends]} was the limit for {figures.percent(share)} of the time with"
+        f"{evidence}; the {_END[sends]} was the limit for {figures.percent(share)} of the time with"
         f" data under way{busy}",
     )  # fmt: skip
 
@@ -83,7 +85,7 @@ DEFAULTS = {WMEM: 4 << 20, RMEM: 6 << 20}
 _END = {True: "sender's buffer", False: "receiver's window"}
 
 
-def _of_window(stream: Stream, node: str, share: float) -> TcpLimit:
+def _window_limit(stream: Stream, node: str, share: float) -> TcpLimit:
     allowed = _settings(stream, RMEM).get(node)
     scaling = _fact(stream, node, SCALING)
     ends = f"{RMEM} allows {figures.size(allowed[-1])}" if allowed else f"{RMEM} is not known"
@@ -100,7 +102,7 @@ def _of_window(stream: Stream, node: str, share: float) -> TcpLimit:
     )
 
 
-def _of_buffer(stream: Stream, node: str, share: float) -> TcpLimit:
+def _buffer_limit(stream: Stream, node: str, share: float) -> TcpLimit:
     return TcpLimit(
         node,
         f"the send buffer of {node} holds the stream back: a program (SO_SNDBUF) locks it",
@@ -111,29 +113,29 @@ def _of_buffer(stream: Stream, node: str, share: float) -> TcpLimit:
 
 
 def _share(cases: Sequence[Measurement], held: Callable[[Measurement], float]) -> float:
-    return float(np.median([held(one) for one in cases]))
+    return float(np.median([held(case) for case in cases]))
 
 
-def _small(stream: Stream, node: str, setting: str, rate_bit_s: float) -> int:
+def _find_small_buffer(stream: Stream, node: str, setting: str, rate_bit_s: float) -> int:
     """Return the largest buffer in bytes of a node if it is small, else 0."""
     values = _settings(stream, setting)
     if node not in values:
         return 0
-    own = values[node][-1]
-    others = [value[-1] for name, value in values.items() if name != node]
+    largest = values[node][-1]
+    other_largest = [value[-1] for name, value in values.items() if name != node]
     least = max(SMALL_BYTES, SMALL_S * rate_bit_s / 8)
-    odd = bool(others) and own < SMALL_PART * max(others)
-    return own if own < least or odd else 0
+    odd = bool(other_largest) and largest < SMALL_PART * max(other_largest)
+    return largest if largest < least or odd else 0
 
 
 def _settings(stream: Stream, setting: str) -> dict[str, tuple[int, ...]]:
     """The three sizes of a setting in bytes, by node."""
-    found = {}
+    sizes_by_node = {}
     for node in stream.subject.run.fabric.nodes:
         words = node.facts.get(setting, "").split()
         if len(words) == 3 and all(word.isdecimal() for word in words):
-            found[node.name] = tuple(map(int, words))
-    return found
+            sizes_by_node[node.name] = tuple(map(int, words))
+    return sizes_by_node
 
 
 def _fact(stream: Stream, name: str, fact: str) -> str:

@@ -1,4 +1,4 @@
-"""Do all nodes together come near what their pairs carried in the same run?
+"""Check whether all nodes together come near what their pairs carried in the same run.
 
 A bisection is held against the slowest of its own pairs, a collective of large messages against
 the time that a plain algorithm needs with the slowest pair's latency and rate. Where hosts waited
@@ -46,31 +46,31 @@ class Held(msgspec.Struct, frozen=True):
 
 @of_networks(ID)
 def judge(subject: Subject) -> Said | Skipped | tuple[()]:
-    cases = [(launch, one) for launch in subject.launches for one in _cases(launch)]
+    cases = [(launch, case) for launch in subject.launches for case in _cases(launch)]
     if not cases or not subject.pairs:
         return ()
     if reason := _unjudged(subject):
         return Skipped(f"what all nodes do at once is not judged: {reason}")
     waiting = subject.limit("host-limited.delay")
     quiet = [
-        (launch, one)
-        for launch, one in cases
-        if (shares := waits([one])) and float(np.median(shares)) < waiting
+        (launch, case)
+        for launch, case in cases
+        if (shares := waits([case])) and float(np.median(shares)) < waiting
     ]
-    held = [figure for launch, one in quiet for figure in _held(subject, launch, one)]
-    if not held:
+    figures_held = [figure for launch, case in quiet for figure in _held(subject, launch, case)]
+    if not figures_held:
         return Skipped(
             "what all nodes do at once is not judged: half of the ranks waited for processors, or"
             " their waiting was not seen"
         )
-    worst = min(held, key=lambda one: one.share / subject.limit(one.limit))
+    worst = min(figures_held, key=lambda case: case.share / subject.limit(case.limit))
     low = worst.share < subject.limit(worst.limit)
     return Said(
         Outcome.WARN if low else Outcome.PASS,
         worst.sentence,
         Figure(worst.share, "share", "of what the pairs' own figures let expect"),
         subject.threshold(worst.limit),
-        tuple(one.sentence for one in held if one.share < subject.limit(one.limit)),
+        tuple(case.sentence for case in figures_held if case.share < subject.limit(case.limit)),
         _CAUSE if low else "",
         _REMEDY if low else "",
     )
@@ -78,50 +78,52 @@ def judge(subject: Subject) -> Said | Skipped | tuple[()]:
 
 def _cases(launch: Launch) -> Iterator[Measurement]:
     """Yield bisections, and collectives of all ranks, that ended well."""
-    for one in launch.completed:
-        joint = one.together is not None and one.together.ranks == len(launch.nodes)
-        timed = one.times is not None and one.times.median_s > 0
-        if joint and timed and one.pattern in ("bisection", *_COLLECTIVES):
-            yield one
+    for case in launch.completed:
+        joint = case.together is not None and case.together.ranks == len(launch.nodes)
+        timed = case.times is not None and case.times.median_s > 0
+        if joint and timed and case.pattern in ("bisection", *_COLLECTIVES):
+            yield case
 
 
 def _unjudged(subject: Subject) -> str:
     """Return why no bound is known; empty if one is."""
     if subject.technology == "simulated":
         return "a simulator's collectives show the simulator"
-    if subject.sharing > 1 or any(len(set(one.nodes)) < len(one.nodes) for one in subject.launches):
+    if subject.sharing > 1 or any(
+        len(set(launch.nodes)) < len(launch.nodes) for launch in subject.launches
+    ):
         return "several ranks share a node's link"
-    findings = [one for each in subject.pairs for one in each.findings]
-    if any(one.explanation == "oversubscription" for one in findings):
+    findings = [finding for analysis in subject.pairs for finding in analysis.findings]
+    if any(finding.explanation == "oversubscription" for finding in findings):
         return "a level between the switches is oversubscribed"
     if _matrix(subject, "bandwidth") is None:
         return "the pairs' own bandwidth was not measured"
     return ""
 
 
-def _held(subject: Subject, launch: Launch, one: Measurement) -> Iterator[Held]:
-    matrix, times = _matrix(subject, "bandwidth"), one.times
+def _held(subject: Subject, launch: Launch, case: Measurement) -> Iterator[Held]:
+    matrix, times = _matrix(subject, "bandwidth"), case.times
     if matrix is None or times is None:
         return
-    at = f"{patterns.sentence(one.pattern)} {figures.at(one.message_bytes)}"
-    if one.pattern == "bisection":
-        rate = one.sample_payload_bytes / times.median_s
+    what = f"{patterns.sentence(case.pattern)} {figures.at(case.message_bytes)}"
+    if case.pattern == "bisection":
+        rate = case.sample_payload_bytes / times.median_s
         bound = _slowest_across(matrix, launch)
         yield Held(
             rate / bound,
             BISECTION,
-            f"{at}: {figures.rate(rate)} per pair and direction ="
+            f"{what}: {figures.rate(rate)} per pair and direction ="
             f" {figures.percent(rate / bound)} of the {figures.rate(bound)} of the slowest pair",
         )
-    elif one.message_bytes >= subject.limit("fraction.from"):
+    elif case.message_bytes >= subject.limit("fraction.from"):
         late = _matrix(subject, "latency")
         latency_s = 0.0 if late is None else float(np.nanmax(late.values))
-        message_s = latency_s + one.message_bytes / float(np.nanmin(matrix.values))
-        bound_s = _steps(one.pattern, len(launch.nodes)) * message_s
+        message_s = latency_s + case.message_bytes / float(np.nanmin(matrix.values))
+        bound_s = _steps(case.pattern, len(launch.nodes)) * message_s
         yield Held(
             bound_s / times.median_s,
             COLLECTIVE,
-            f"{at} takes {figures.duration(times.median_s)}; a plain algorithm over the slowest"
+            f"{what} takes {figures.duration(times.median_s)}; a plain algorithm over the slowest"
             f" pair needs {figures.duration(bound_s)}",
         )
 
@@ -141,19 +143,21 @@ def _steps(pattern: str, ranks: int) -> int:
 
 def _slowest_across(matrix: PairMatrix, launch: Launch) -> float:
     """Return the least of what pairs of rank i and i + N/2 carried; of all pairs if none met."""
-    half, place = len(launch.nodes) // 2, {name: at for at, name in enumerate(matrix.nodes)}
-    met = [
+    half, place = len(launch.nodes) // 2, {name: number for number, name in enumerate(matrix.nodes)}
+    rates = [
         matrix.values[place[origin], place[target]]
-        for one, two in zip(launch.nodes[:half], launch.nodes[half:], strict=False)
-        for origin, target in ((one, two), (two, one))
-        if one in place and two in place
+        for node, partner in zip(launch.nodes[:half], launch.nodes[half:], strict=False)
+        for origin, target in ((node, partner), (partner, node))
+        if node in place and partner in place
     ]
-    known = [float(value) for value in met if np.isfinite(value)]
+    known = [float(value) for value in rates if np.isfinite(value)]
     return min(known) if known else float(np.nanmin(matrix.values))
 
 
 def _matrix(subject: Subject, quantity: str) -> PairMatrix | None:
     """Return the matrix of the largest message of a quantity with a figure in it."""
-    each = [one.matrix for one in subject.pairs if one.matrix.quantity == quantity]
-    known = [one for one in each if np.isfinite(one.values).any()]
-    return max(known, key=lambda matrix: matrix.message_bytes, default=None)
+    matrices = [
+        analysis.matrix for analysis in subject.pairs if analysis.matrix.quantity == quantity
+    ]
+    measured = [analysis for analysis in matrices if np.isfinite(analysis.values).any()]
+    return max(measured, key=lambda matrix: matrix.message_bytes, default=None)
