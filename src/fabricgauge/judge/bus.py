@@ -78,7 +78,7 @@ def bus_rates(subject: Subject) -> Iterator[BusRate | Skipped]:
     """Each curve of bus bandwidth that can be held against something, or why it cannot."""
     least = subject.limit("fraction.from")
     for curve in _judged(subject):
-        points = [one for one in curve.points if (one.message_bytes or 0) >= least]
+        points = [point for point in curve.points if (point.message_bytes or 0) >= least]
         if curve.quantity != "bus_bandwidth" or curve.ranks == 1 or not points:
             continue
         wire, origin = _wire(subject, curve)
@@ -98,11 +98,11 @@ def _judged(subject: Subject) -> Iterator[SuiteCurve]:
     Pairs that were measured again had the fabric to themselves, so the higher median counts.
     """
     of_pairs: dict[Purpose, list[tuple[float, SuiteCurve]]] = {}
-    for purpose, curve in ((of.purpose, one) for of in subject.launches for one in of.curves):
+    for purpose, curve in ((of.purpose, curve) for of in subject.launches for curve in of.curves):
         if not subject.pairs or curve.benchmark != _PAIR:
             yield curve
         elif curve.quantity == "bus_bandwidth" and curve.points:
-            best = max(one.estimate.value for one in curve.points)
+            best = max(point.estimate.value for point in curve.points)
             of_pairs.setdefault(purpose, []).append((best, curve))
     medians = [sorted(each, key=itemgetter(0))[len(each) // 2] for each in of_pairs.values()]
     if medians:
@@ -120,7 +120,9 @@ def is_crowded(subject: Subject, curve: SuiteCurve) -> bool:
 
 def _nodes(subject: Subject, curve: SuiteCurve) -> tuple[str, ...]:
     """The hosts of all ranks; those of a launch of our own are where it was told to start them."""
-    own = (one.nodes for one in subject.launches if any(curve is each for each in one.curves))
+    own = (
+        launch.nodes for launch in subject.launches if any(curve is each for each in launch.curves)
+    )
     return curve.evidence.rank_hosts or next(own, ())
 
 

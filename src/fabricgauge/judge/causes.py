@@ -86,7 +86,11 @@ class _Low(msgspec.Struct, frozen=True):
             if member.node in nodes and not isinstance(node, Skipped):
                 under = node.below(port.name)
                 yield node.name, port
-                yield from ((node.name, one) for one in node.interfaces if one.name in under)
+                yield from (
+                    (node.name, interface)
+                    for interface in node.interfaces
+                    if interface.name in under
+                )
 
 
 UNKNOWN = Cause(
@@ -178,7 +182,7 @@ def _shaper(low: _Low) -> Iterator[Cause]:
     shaping = {
         node.name
         for node in low.stream.subject.run.fabric.nodes
-        if any(isinstance(one.shaper, Shaper) for one in node.interfaces)
+        if any(isinstance(interface.shaper, Shaper) for interface in node.interfaces)
     }
     for node, interface in low.down_from(shaping):
         if not isinstance(interface.shaper, Shaper) or sender not in ("", node):
@@ -222,7 +226,9 @@ def _far_adapter(low: _Low) -> Iterator[Cause]:
     """Ranks whose memory is not where the adapter is: nothing tells what sockets let through."""
     if not low.network.of_ports:
         return
-    placed = [each for one in low.stream.subject.launches for each in one.placements]
+    placed = [
+        placement for launch in low.stream.subject.launches for placement in launch.placements
+    ]
     ranks = {(one.host, one.numa_node) for one in placed if isinstance(one.numa_node, int)}
     for member, _ in low.ports:
         node = low.stream.subject.run.fabric.node(member.node)
@@ -280,13 +286,13 @@ def one_port(stream: Stream) -> str:
     network, rate, of_pairs = stream.subject.network, stream.rate_bit_s, stream.series.of_pairs
     if isinstance(network, Skipped) or isinstance(rate, Skipped):
         return ""
-    ends = [one for one in network.members if of_pairs or one.node in stream.series.ends]
+    ends = [member for member in network.members if of_pairs or member.node in stream.series.ends]
     bonds = [ports for one in ends if (ports := _ports_of_bond(stream, one))]
     if not bonds or (of_pairs and len(bonds) < len(ends)) or proved(stream, True):
         return ""
     # Of two bonds that with the slower ports sets the pace.
     port_bit_s = min(
-        max((s for one in ports if not isinstance(s := one.speed_bit_s, Skipped)),
+        max((s for port in ports if not isinstance(s := port.speed_bit_s, Skipped)),
             default=rate / len(ports))
         for ports in bonds
     )  # fmt: skip
@@ -309,11 +315,11 @@ def _ports_of_bond(stream: Stream, member: Member) -> tuple[Interface, ...]:
     if isinstance(node, Skipped) or isinstance(own, Skipped):
         return ()
     bonds = {
-        one.name
-        for one in node.interfaces
-        if one.name in (own.name, own.parent) and one.driver in BONDS
+        interface.name
+        for interface in node.interfaces
+        if interface.name in (own.name, own.parent) and interface.driver in BONDS
     }
-    ports = tuple(one for one in node.interfaces if one.master in bonds)
+    ports = tuple(interface for interface in node.interfaces if interface.master in bonds)
     return ports if len(ports) > 1 else ()
 
 
@@ -367,7 +373,7 @@ def _known_rates(low: _Low) -> Iterator[Cause]:
 
 def _unsaturated(low: _Low) -> Iterator[Cause]:
     """A curve that still rises at its end: larger messages carry more."""
-    points = [one for one in low.stream.series.points if one.sized]
+    points = [point for point in low.stream.series.points if point.sized]
     if not low.stream.subject.imported or len(points) < 2 or low.stream.series.is_latency:
         return
     before, last = points[-2:]
@@ -411,7 +417,7 @@ def _errors(low: _Low, many: bool) -> Iterator[Cause]:
     least = low.stream.limit("errors.least") if many else 0.0
     share = low.stream.limit("errors.share") if many else 0.0
     troubles = low.stream.subject.evidence.troubles
-    rose = {one.node for one in troubles}
+    rose = {trouble.node for trouble in troubles}
     ours = {(node, interface.name) for node, interface in low.down_from(rose)}
     for one in troubles:
         enough = one.count >= least and one.count > max(one.strays, share * one.frames)
@@ -475,9 +481,9 @@ def _lost(low: _Low) -> tuple[int, float]:
     A queue that fills as a stream begins is one case's only.
     """
     cases = [
-        lost_segments(one)
+        lost_segments(case)
         for point in low.stream.series.at_least(low.stream.limit("fraction.from"))
-        for one in point.measurements
+        for case in point.measurements
     ]
     shares = [lost / segments for lost, segments in cases if segments > 0]
     return sum(lost for lost, _ in cases), float(np.median(shares)) if shares else 0.0
@@ -505,15 +511,18 @@ def preflight_causes(
     preflight: Sequence[Finding], severity: Severity, network: str, ends: Collection[str]
 ) -> Iterator[Cause]:
     """Each finding from before the measurement about the network or about one of its ends."""
-    for one in preflight:
-        of_node = not one.network and one.check not in OF_AN_INTERFACE
-        about = one.network == network or (of_node and set(ends) & set(one.nodes))
-        if about and one.severity is severity and one.check not in NOT_A_CAUSE:
-            mends = [f"on {do.node}: {sentences.command(do.argv)}" for do in one.mends[:MOST_MENDS]]
+    for finding in preflight:
+        of_node = not finding.network and finding.check not in OF_AN_INTERFACE
+        about = finding.network == network or (of_node and set(ends) & set(finding.nodes))
+        if about and finding.severity is severity and finding.check not in NOT_A_CAUSE:
+            mends = [
+                f"on {do.node}: {sentences.command(do.argv)}" for do in finding.mends[:MOST_MENDS]
+            ]
             yield Cause(
-                f"{one.where} {one.what} (found before the measurement, check {one.check})",
-                "; ".join(mends) or one.remedy,
-                "; ".join(one.evidence[:MOST_LINES]),
+                f"{finding.where} {finding.what} (found before the measurement, check"
+                f" {finding.check})",
+                "; ".join(mends) or finding.remedy,
+                "; ".join(finding.evidence[:MOST_LINES]),
             )
 
 

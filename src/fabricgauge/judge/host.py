@@ -1,4 +1,4 @@
-"""Signs that a host, not the network, limits a stream, and what that does to an outcome.
+"""Find signs that a host, not the network, limits a stream, and excuse outcomes by them.
 
 MPI ranks poll, so a busy processor alone says nothing: ranks on a link that was
 negotiated down are as busy as ranks on a sound one. A sign counts only if it cannot
@@ -60,34 +60,34 @@ class Signs(msgspec.Struct, frozen=True):
 
     @property
     def of_host(self) -> tuple[str, ...]:
-        """All that may hold the host responsible."""
+        """Return all signs that may hold the host responsible."""
         return (*self.limiting, self.unseen) if self.unseen else self.limiting
 
     @property
     def against(self) -> tuple[str, ...]:
-        """All that may excuse the network."""
+        """Return all signs that may excuse the network."""
         return (*self.foreign, *self.of_host)
 
 
 def excused(outcome: Outcome, by_host: bool) -> Outcome:
-    """The one rule of what a host's limit does: a FAIL becomes INCONCLUSIVE, nothing else changes.
+    """Return INCONCLUSIVE instead of FAIL if a host limits the figure; others stay.
 
-    The figure says then how fast the host is, and nothing of the network. What could not fail
-    anyway, such as streams in both directions at once, stays the remark that it is.
+    The figure then shows how fast the host is, and not the network. A figure that cannot fail,
+    such as streams in both directions at once, stays a remark.
     """
     return Outcome.INCONCLUSIVE if by_host and outcome is Outcome.FAIL else outcome
 
 
 def signs(stream: Stream) -> Signs:
-    """What the processors, the connections and the loopback reference say of one figure."""
+    """Return what processors, connections and the loopback reference show for a figure."""
     held, others_traffic = tuple(_held_ranks(stream)), tuple(foreign.accounts(stream))
     link = tuple(_link(stream, by_figure=not held))
     limiting = () if link else (*held, *(sign for look in _LIMITING for sign in look(stream)))
     unseen = ""
     if not (link or limiting or others_traffic) and not stream.is_slow_wire:
         unseen = unseen_waits((*stream.measurements, *stream.round_robins))
-    others = (*link, *(sign for look in _OTHERS for sign in look(stream)))
-    return Signs(limiting, others, unseen, others_traffic)
+    other_signs = (*link, *(sign for look in _OTHERS for sign in look(stream)))
+    return Signs(limiting, other_signs, unseen, others_traffic)
 
 
 def _link(stream: Stream, *, by_figure: bool) -> Iterator[str]:
@@ -126,8 +126,8 @@ def _loopback(stream: Stream) -> Iterator[str]:
     best, node = max(reached, key=lambda one: one[0])
     headroom, ceiling = stream.limit("host-limited.headroom"), stream.ceiling.payload_bytes_per_s
     carried = stream.best.bandwidth.value * stream.directions
-    left = "host-limited.loopback" if stream.steady else "host-limited.loopback_unsteady"
-    if best < headroom * ceiling and carried >= stream.limit(left) * best:
+    limit_name = "host-limited.loopback" if stream.steady else "host-limited.loopback_unsteady"
+    if best < headroom * ceiling and carried >= stream.limit(limit_name) * best:
         yield (
             f"over TCP loopback on {node} alone, without a network, the same MPI reaches"
             f" {figures.rate(best)}, less than {headroom:g} times the ceiling of"
@@ -171,19 +171,19 @@ def _held_ranks(stream: Stream) -> Iterator[str]:
     So a figure as steady as a wire's is no sign of a wire.
     """
     for node, rank in stream.ranks:
-        share, told = _held(stream.measurements, rank)
+        share, sentence = _measure_quota(stream.measurements, rank)
         if accounts_beside(stream.subject, share, 0.0, stream.fraction):
-            yield f"rank {rank} on {node} {told}"
+            yield f"rank {rank} on {node} {sentence}"
 
 
-def _held(measurements: Sequence[Measurement], rank: int) -> tuple[float, str]:
+def _measure_quota(measurements: Sequence[Measurement], rank: int) -> tuple[float, str]:
     """Share of the time that a quota held a rank back, the median, and the end of a sentence."""
     shares = throttles(measurements, rank)
     share = float(np.median(shares)) if shares else 0.0
     quotas = [
         use.quota_processors
-        for one in measurements
-        for use in one.processors
+        for case in measurements
+        for use in case.processors
         if use.rank == rank and not isinstance(use.quota_processors, Skipped)
     ]
     allowed = f" of {min(quotas):g} processors" if quotas else ""
@@ -221,8 +221,8 @@ def _waiting_everywhere(stream: Stream) -> Iterator[str]:
     delay = _delay(stream.round_robins)
     # Pairs whose two ends wait in turns are not all slowed alike.
     unsteady = stream.best.bandwidth.half_width > stream.limit("stability.interval")
-    left = 1.0 if unsteady else stream.fraction
-    if accounts_beside(stream.subject, delay, 0.0, left) and not stream.is_slow_wire:
+    expected_share = 1.0 if unsteady else stream.fraction
+    if accounts_beside(stream.subject, delay, 0.0, expected_share) and not stream.is_slow_wire:
         yield f"half of the ranks {waited(delay, 'were', 'or more ')}"
 
 
@@ -243,9 +243,9 @@ def _crowded(stream: Stream) -> Iterator[str]:
         for use in around.processors:
             if isinstance(use.run_delay_s, Skipped) or isinstance(use.node_steal_share, Skipped):
                 continue
-            own = use.run_delay_s / around.wall_s if around.wall_s > 0 else 0.0
+            delay_share = use.run_delay_s / around.wall_s if around.wall_s > 0 else 0.0
             steal = use.node_steal_share
-            delay = min(1.0, own + steal)
+            delay = min(1.0, delay_share + steal)
             accounts = accounts_beside(stream.subject, delay, 0.0, stream.fraction)
             if accounts and stream.fraction >= LEAST_SHARE * (1.0 - steal):
                 yield f"on {node_of(launch, use.rank)} some process {waited(delay)}"
@@ -264,7 +264,7 @@ def _idle(node: str, share: float) -> str:
 
 
 def waited(share: float, were: str = "was", more: str = "") -> str:
-    """The end of a sentence on who had no processor for ``share`` of the time."""
+    """Return the end of a sentence on a rank without a processor for ``share`` of the time."""
     return (
         f"{were} ready to run but had to wait for a processor for {figures.percent(share)} of the"
         f" time {more}(steal included)"
@@ -281,23 +281,27 @@ def waits_of_nodes(subject: Subject, pattern: Pattern) -> dict[str, float]:
     """Share of the time that the ranks of each node waited, median over cases of a pattern."""
     by_node: dict[str, list[float]] = {}
     for launch in subject.launches:
-        for case in (one for one in launch.measurements if one.pattern == pattern):
+        for case in (case for case in launch.measurements if case.pattern == pattern):
             for use in case.processors:
                 shares = waits([case], use.rank)
                 by_node.setdefault(node_of(launch, use.rank), []).extend(shares)
-    return {node: min(1.0, float(np.median(each))) for node, each in by_node.items() if each}
+    return {
+        node: min(1.0, float(np.median(shares_of_node)))
+        for node, shares_of_node in by_node.items()
+        if shares_of_node
+    }
 
 
 def waiting_nodes(subject: Subject, pattern: Pattern) -> dict[str, str]:
     """A sentence on each node whose ranks waited for processors, or were held back by a quota."""
-    limit, found = subject.limit("host-limited.delay"), dict[str, str]()
+    limit, sentences_by_node = subject.limit("host-limited.delay"), dict[str, str]()
     for node, delay in waits_of_nodes(subject, pattern).items():
         if delay >= limit:
-            found[node] = f"the rank on {node} {waited(delay)}"
-    for node, (share, told) in held_nodes(subject, pattern).items():
+            sentences_by_node[node] = f"the rank on {node} {waited(delay)}"
+    for node, (share, sentence) in held_nodes(subject, pattern).items():
         if share >= limit:
-            found[node] = f"the rank on {node} {told}"
-    return found
+            sentences_by_node[node] = f"the rank on {node} {sentence}"
+    return sentences_by_node
 
 
 def waiting_everywhere(subject: Subject, pattern: Pattern) -> str:
@@ -311,16 +315,18 @@ def waiting_everywhere(subject: Subject, pattern: Pattern) -> str:
 
 def held_nodes(subject: Subject, pattern: Pattern) -> dict[str, tuple[float, str]]:
     """Share of the time that a quota held a rank of each node back, and the end of a sentence."""
-    found: dict[str, tuple[float, str]] = {}
+    quotas: dict[str, tuple[float, str]] = {}
     for launch in subject.launches:
-        cases = [one for one in launch.measurements if one.pattern == pattern]
-        for rank in sorted({use.rank for one in cases for use in one.processors}):
+        cases = [case for case in launch.measurements if case.pattern == pattern]
+        for rank in sorted({use.rank for case in cases for use in case.processors}):
             node = node_of(launch, rank)
-            found[node] = max(found.get(node, (0.0, "")), _held(cases, rank))
-    return found
+            quotas[node] = max(quotas.get(node, (0.0, "")), _measure_quota(cases, rank))
+    return quotas
 
 
-def waiting_beside(own: Sequence[Stream], good: Sequence[Stream], left: float) -> Iterator[str]:
+def waiting_beside(
+    suspects: Sequence[Stream], good_streams: Sequence[Stream], speed_share: float
+) -> Iterator[str]:
     """Waiting for processors slowed at least half of the suspect pairs ``own``.
 
     ``left`` is their speed as a share of that of the pairs ``good``, which wait as well where
@@ -328,38 +334,50 @@ def waiting_beside(own: Sequence[Stream], good: Sequence[Stream], left: float) -
     as only a wire is. Pairs that agree as only pairs over one wire do are not excused either.
     Waiting that cannot be seen may account for anything else.
     """
-    held = [told for one in own for told in _held_beside(one, left)]
-    if held and 2 * len(held) >= len(own):
+    held = [sentence for suspect in suspects for sentence in _held_beside(suspect, speed_share)]
+    if held and 2 * len(held) >= len(suspects):
         yield held[0]
         return
-    usual = float(np.median([_longest(one)[0] for one in good])) if good else 0.0
-    unshown = [] if _is_one_wire(own) else [one for one in own if not _shows_itself(one)]
+    usual = (
+        float(np.median([_longest(suspect)[0] for suspect in good_streams]))
+        if good_streams
+        else 0.0
+    )
+    unshown = (
+        []
+        if _is_one_wire(suspects)
+        else [suspect for suspect in suspects if not _shows_itself(suspect)]
+    )
     excused = [
-        one for one in unshown if accounts_beside(one.subject, _longest(one)[0], usual, left)
+        suspect
+        for suspect in unshown
+        if accounts_beside(suspect.subject, _longest(suspect)[0], usual, speed_share)
     ]
-    if excused and 2 * len(excused) >= len(own):
+    if excused and 2 * len(excused) >= len(suspects):
         share, node = max(map(_longest, excused))
         good_wait = figures.percent(usual)
         yield f"a rank on {node} {waited(share)}, those of good pairs for {good_wait}"
         return
-    unseen = unseen_waits(one for stream in own for one in stream.measurements)
-    if unseen and 2 * len(unshown) > len(own):
+    unseen = unseen_waits(case for stream in suspects for case in stream.measurements)
+    if unseen and 2 * len(unshown) > len(suspects):
         yield unseen
 
 
-def _held_beside(stream: Stream, left: float) -> Iterator[str]:
+def _held_beside(stream: Stream, speed_share: float) -> Iterator[str]:
     """The end of a pair that a quota held back for so long that it explains its speed."""
-    each = [(*_held(stream.measurements, rank), node) for node, rank in stream.ranks]
-    share, told, node = max(each, default=(0.0, "", ""))
-    if accounts_beside(stream.subject, share, 0.0, left):
-        yield f"the rank on {node} {told}"
+    quotas = [(*_measure_quota(stream.measurements, rank), node) for node, rank in stream.ranks]
+    share, sentence, node = max(quotas, default=(0.0, "", ""))
+    if accounts_beside(stream.subject, share, 0.0, speed_share):
+        yield f"the rank on {node} {sentence}"
 
 
-def _is_one_wire(each: Sequence[Stream]) -> bool:
+def _is_one_wire(pair_streams: Sequence[Stream]) -> bool:
     """Whether these pairs had data under way all along, and carried the same."""
-    if any(stream.series.is_latency or stream.busy < WIRE_BUSY for stream in each):
+    if any(stream.series.is_latency or stream.busy < WIRE_BUSY for stream in pair_streams):
         return False
-    return bool(each) and carry_the_same(each[0].subject, [stream.fraction for stream in each])
+    return bool(pair_streams) and carry_the_same(
+        pair_streams[0].subject, [stream.fraction for stream in pair_streams]
+    )
 
 
 def _shows_itself(stream: Stream) -> bool:
@@ -368,13 +386,13 @@ def _shows_itself(stream: Stream) -> bool:
     return slow_wire or any(proved(stream, True))
 
 
-def accounts_beside(subject: Subject, delay: float, usual: float, left: float) -> bool:
+def accounts_beside(subject: Subject, delay: float, usual: float, speed_share: float) -> bool:
     """Whether waiting for ``delay`` of the time explains a rate that is ``left`` of good ones'.
 
     Good ones wait for ``usual`` of the time; 0 where a figure is held against the ceiling.
     """
     expected = min(1.0, (1.0 - delay) / (1.0 - usual)) if usual < 1.0 else 1.0
-    return delay >= subject.limit("host-limited.delay") and left >= HALF_AGAIN * expected
+    return delay >= subject.limit("host-limited.delay") and speed_share >= HALF_AGAIN * expected
 
 
 def _longest(stream: Stream) -> tuple[float, str]:

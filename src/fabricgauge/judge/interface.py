@@ -17,16 +17,16 @@ def worst(outcomes: Iterable[Outcome], *, empty: Outcome) -> Outcome:
     return min(outcomes, key=lambda one: one.rank, default=empty)
 
 
-def by_network(said: Iterable[tuple[str, Outcome]]) -> set[Outcome]:
+def by_network(network_outcomes: Iterable[tuple[str, Outcome]]) -> set[Outcome]:
     """The worst outcome of each network, or FAIL alone where one network has it.
 
     On one network INVALID outranks FAIL: figures of another path prove no fault. Among
     networks FAIL comes first: one that was proved to be bad is bad whatever the others are.
     """
-    found: dict[str, list[Outcome]] = {}
-    for network, outcome in said:
-        found.setdefault(network, []).append(outcome)
-    outcomes = {worst(same, empty=Outcome.INCONCLUSIVE) for same in found.values()}
+    outcomes_by_network: dict[str, list[Outcome]] = {}
+    for network, outcome in network_outcomes:
+        outcomes_by_network.setdefault(network, []).append(outcome)
+    outcomes = {worst(same, empty=Outcome.INCONCLUSIVE) for same in outcomes_by_network.values()}
     return {Outcome.FAIL} if Outcome.FAIL in outcomes else outcomes
 
 
@@ -57,18 +57,18 @@ def of_networks(rule: str) -> Callable[[Callable[[Subject], Words]], Judge]:
     """The same of one that looks at each network."""
     return lambda say: (
         lambda context: tuple(
-            one
+            judged
             for subject in context.subjects
-            for one in _verdicts(rule, say(subject), subject.about)
+            for judged in _verdicts(rule, say(subject), subject.about)
         )
     )
 
 
-def _verdicts(rule: str, said: Words, usual: VerdictSubject) -> Iterator[Verdict]:
-    if isinstance(said, Skipped):
-        said = Said(Outcome.SKIPPED, said.reason)
-    for one in (said,) if isinstance(said, Said) else said:
-        yield verdict(rule, one, usual)
+def _verdicts(rule: str, words: Words, usual: VerdictSubject) -> Iterator[Verdict]:
+    if isinstance(words, Skipped):
+        words = Said(Outcome.SKIPPED, words.reason)
+    for item in (words,) if isinstance(words, Said) else words:
+        yield verdict(rule, item, usual)
 
 
 def verdict(rule: str, said: Said, usual: VerdictSubject) -> Verdict:

@@ -46,21 +46,25 @@ def judgement(context: Context) -> RunVerdicts:
         return RunVerdicts(verdicts, overall(verdicts, deciding(run)), follows=follows)
     judged = []
     for part in parts(run):
-        own = Context(part, context.ceilings, context.thresholds)
-        given = [one for rule in RULES for one in _apply(rule, own)]
-        table = table_verdict(part, given, overall(given, DECIDING_IMPORTED))
-        judged.append((table, [one for one in given if one.rule != completeness.ID]))
+        part_context = Context(part, context.ceilings, context.thresholds)
+        part_verdicts = [one for rule in RULES for one in _apply(rule, part_context)]
+        table = table_verdict(part, part_verdicts, overall(part_verdicts, DECIDING_IMPORTED))
+        judged.append(
+            (table, [verdict for verdict in part_verdicts if verdict.rule != completeness.ID])
+        )
     order = {rule.ID: place for place, rule in enumerate(RULES)}
-    every = (*join_verdicts(judged), *_apply(completeness, context))
-    ordered = _identified(sorted(every, key=lambda one: order[one.rule]))
+    all_verdicts = (*join_verdicts(judged), *_apply(completeness, context))
+    ordered = _identified(sorted(all_verdicts, key=lambda one: order[one.rule]))
     tables = tuple(table for table, _ in judged)
     return RunVerdicts(ordered, overall_of(tables), tables)
 
 
 def _identified(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
-    given = tuple(verdicts)
-    ids = distinct(one.id for one in given)
-    return tuple(msgspec.structs.replace(one, id=own) for one, own in zip(given, ids, strict=True))
+    all_verdicts = tuple(verdicts)
+    ids = distinct(verdict.id for verdict in all_verdicts)
+    return tuple(
+        msgspec.structs.replace(one, id=own) for one, own in zip(all_verdicts, ids, strict=True)
+    )
 
 
 def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
@@ -71,9 +75,9 @@ def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
     try:
         return rule.judge(context)
     except Exception as error:
-        told = f"the rule could not be applied ({type(error).__name__}: {error})"
+        reason = f"the rule could not be applied ({type(error).__name__}: {error})"
         mend = "an error in the rule", "report it with the run directory"
-        said = Said(Outcome.INCONCLUSIVE, told, None, None, (), *mend)
+        said = Said(Outcome.INCONCLUSIVE, reason, None, None, (), *mend)
         return (verdict(rule.ID, said, VerdictSubject()),)
 
 
@@ -117,11 +121,11 @@ def unclear(context: Context) -> tuple[Recheck, ...]:
     """
     loses = losing(context.run)
     rules = {True: (lossy, pairs, closing_round), False: (pairs, lossy, closing_round)}
-    asked = (
+    rechecks = (
         next(filter(None, (rule.again(subject) for rule in rules[subject.name in loses])), None)
         for subject in context.subjects
     )
-    return tuple(filter(None, asked))
+    return tuple(filter(None, rechecks))
 
 
 def losing(run: Run) -> frozenset[str]:
@@ -129,7 +133,7 @@ def losing(run: Run) -> frozenset[str]:
     return frozenset(
         launch.network
         for launch in run.launches
-        if launch.network is not None and any(one.losing for one in launch.measurements)
+        if launch.network is not None and any(case.losing for case in launch.measurements)
     )
 
 
@@ -145,13 +149,13 @@ def overall(verdicts: Iterable[Verdict], deciding: Sequence[str] = DECIDING) -> 
 
     A deciding rule that said nothing, or skipped a subject, leaves the run inconclusive.
     """
-    given = tuple(verdicts)
+    all_verdicts = tuple(verdicts)
     # The worst of a network stands for all that belongs to it, or to the run as a whole.
-    outcomes = by_network((one.network, one.outcome) for one in given)
+    outcomes = by_network((verdict.network, verdict.outcome) for verdict in all_verdicts)
     if outcomes == {Outcome.FAIL}:
         return Outcome.FAIL
     for rule in deciding:
-        said = {one.outcome for one in given if one.rule == rule}
-        if not said or Outcome.SKIPPED in said:
+        rule_outcomes = {verdict.outcome for verdict in all_verdicts if verdict.rule == rule}
+        if not rule_outcomes or Outcome.SKIPPED in rule_outcomes:
             outcomes.add(Outcome.INCONCLUSIVE)
     return worst(outcomes, empty=Outcome.INCONCLUSIVE)

@@ -137,6 +137,6 @@ def _regular(cases: Sequence[Measurement]) -> bool:
 
 
 def _share_lost(cases: Sequence[Measurement]) -> float:
-    counted = [lost_segments(one) for one in cases]
+    counted = [lost_segments(case) for case in cases]
     segments = sum(sent for _, sent in counted)
     return max(0.0, sum(lost for lost, _ in counted) / segments) if segments > 0 else 0.0

@@ -45,7 +45,9 @@ _LOCAL = "the ranks share a node, or NCCL takes several containers for one (NCCL
 
 def words(subject: Subject) -> Iterator[Said]:
     """What each table of nccl-tests and rccl-tests gives away, one word after the other."""
-    tables = {(one.source, one.first_line): one for one in subject.curves if one.suite in SUITES}
+    tables = {
+        (curve.source, curve.first_line): curve for curve in subject.curves if curve.suite in SUITES
+    }
     for curve in tables.values():
         where = f"{curve.source}:{curve.first_line}"
         if curve.ranks == 1:
@@ -80,7 +82,7 @@ def _evidence(said: NcclEvidence, where: str) -> Iterator[str]:
         connections[f"{way.node}: {way.via}{of}"] += way.connections
     for told, count in sorted(connections.items())[:MOST_LINES]:
         yield f"{where}: {told}, {sentences.counted(count, 'connection')}"
-    yield from (f"{where}: NCCL says: {one}" for one in (*said.reasons, *said.warnings))
+    yield from (f"{where}: NCCL says: {warning}" for warning in (*said.reasons, *said.warnings))
 
     for dump in said.dumps:
         yield from (f"{dump.source}: {_device(one)}" for one in dump.devices[:MOST_LINES])
@@ -145,7 +147,11 @@ def _without_gpudirect(said: NcclEvidence, where: str) -> Iterator[Said]:
     if not staged:
         return
     names = dict.fromkeys(f"{way.node}:{_name(said, way.node, way.adapter)}" for way in staged)
-    why = [one for one in (*said.reasons, *said.warnings) if "GPU Direct" in one or "GDR" in one]
+    why = [
+        warning
+        for warning in (*said.reasons, *said.warnings)
+        if "GPU Direct" in warning or "GDR" in warning
+    ]
     able = _able(said)
     lacks = any("no module" in one for one in why)
     told = f"{where}: no GPUDirect RDMA by {sentences.listed(list(names), 4)}"
@@ -222,10 +228,10 @@ def _inside(
 def unconfirmed(subject: Subject) -> Iterator[Said]:
     """Adapters that NCCL names and whose own counters did not move with the payload."""
     for launch, seen in zip(subject.launches, subject.evidence.launches, strict=True):
-        said = next((one.evidence.nccl for one in launch.curves if one.evidence.nccl), None)
+        said = next((curve.evidence.nccl for curve in launch.curves if curve.evidence.nccl), None)
         if said is None:
             continue
-        hosts = {one.rank: one.host for one in launch.placements}
+        hosts = {placement.rank: placement.host for placement in launch.placements}
         for moved in seen.moved:
             node = hosts.get(moved.rank, moved.node)
             ways = [one for one in said.crossing if one.node == node]

@@ -94,8 +94,8 @@ class Stream(msgspec.Struct, frozen=True):
     def launches(self) -> tuple[float, ...]:
         """Each launch's own fraction of the ceiling, in the launches' order."""
         return tuple(
-            one.payload_bytes / one.median_s / self.ceiling.payload_bytes_per_s
-            for one in self.best.observed
+            observation.payload_bytes / observation.median_s / self.ceiling.payload_bytes_per_s
+            for observation in self.best.observed
         )
 
     @property
@@ -123,20 +123,20 @@ class Stream(msgspec.Struct, frozen=True):
             f"{figures.rate(self.best.bandwidth.value)} per direction"
             f" {figures.at(self.best.message_bytes, self.best.sized)}"
             f" ({patterns.sentence(self.series.pattern)})"
-            f" = {figures.percent(self.fraction)} of {self._of_what}"
+            f" = {figures.percent(self.fraction)} of {self._ceiling_words}"
         )
 
     @property
-    def _of_what(self) -> str:
+    def _ceiling_words(self) -> str:
         """The ceiling, or a stream's part of it; a stream has more while others pause."""
         sharing = _sharing(self.subject, self.series)
-        whole = figures.rate(sharing * self.ceiling.payload_bytes_per_s)
+        ceiling_rate = figures.rate(sharing * self.ceiling.payload_bytes_per_s)
         if sharing == 1:
-            return whole
+            return ceiling_rate
         pauses = ", not all of the time" if self.fraction > 1.0 else ""
-        return f"a stream's part, where {sharing} share {whole}{pauses}"
+        return f"a stream's part, where {sharing} share {ceiling_rate}{pauses}"
 
-    def decides(self, every: "tuple[Stream, ...]") -> bool:
+    def decides(self, one_way_streams: "tuple[Stream, ...]") -> bool:
         """Whether a low figure counts against the network; ``every`` are its one-way streams.
 
         Both directions at once do not: hosts and acknowledgements share them. Nor does MPI_Put or
@@ -148,10 +148,10 @@ class Stream(msgspec.Struct, frozen=True):
         if self.series.pattern == "bandwidth" and not _alone(self.series):
             return True
         return not any(
-            _ends(one.series) == _ends(self.series)
-            and one.series.pattern == "bandwidth"
-            and one.fraction >= self.limit("fraction.warn")
-            for one in every
+            _ends(stream.series) == _ends(self.series)
+            and stream.series.pattern == "bandwidth"
+            and stream.fraction >= self.limit("fraction.warn")
+            for stream in one_way_streams
         )
 
     @property
@@ -184,10 +184,10 @@ class Stream(msgspec.Struct, frozen=True):
         Of another suite's programs only those of the whole launch are known.
         """
         series = self.series
-        for one in self.measurements:
-            for use in one.processors:
-                if use.rank in (one.origin, one.target):
-                    yield series.origin if use.rank == one.origin else series.target, use
+        for case in self.measurements:
+            for use in case.processors:
+                if use.rank in (case.origin, case.target):
+                    yield series.origin if use.rank == case.origin else series.target, use
         for launch, around in self.surrounded:
             yield from ((node_of(launch, use.rank), use) for use in around.processors)
 
@@ -199,7 +199,11 @@ class Stream(msgspec.Struct, frozen=True):
     @property
     def surrounded(self) -> tuple[tuple[Launch, CountersAround], ...]:
         """Launches of another suite behind the figure, with what was read around each."""
-        numbers = {one.launch for one in self.best.observed if one.measurement is None}
+        numbers = {
+            observation.launch
+            for observation in self.best.observed
+            if observation.measurement is None
+        }
         return tuple(
             (launch, launch.around)
             for launch in self.subject.launches
@@ -211,23 +215,25 @@ class Stream(msgspec.Struct, frozen=True):
         """The cases behind a median over many pairs, in which every rank took part."""
         series, size = self.series, self.best.message_bytes
         return tuple(
-            one
+            case
             for launch in (self.subject.launches if series.of_pairs else ())
-            for one in launch.measurements
-            if one.pattern == f"all_pairs_{series.pattern}" and one.message_bytes == size
+            for case in launch.measurements
+            if case.pattern == f"all_pairs_{series.pattern}" and case.message_bytes == size
         )
 
     def medians(self, share: Share) -> Iterable[tuple[str, float]]:
         """Node and median of the share, for each rank whose share was seen."""
         for node, rank in self.ranks:
-            each = [getattr(use, share) for _, use in self.uses if use.rank == rank]
-            if seen := [one for one in each if not isinstance(one, Skipped)]:
-                yield node, float(np.median(seen))
+            shares = [getattr(use, share) for _, use in self.uses if use.rank == rank]
+            if known_shares := [
+                known_share for known_share in shares if not isinstance(known_share, Skipped)
+            ]:
+                yield node, float(np.median(known_shares))
 
     @property
     def busy(self) -> float:
         """Share of the time with data under way from the sender; 1 where it is not known."""
-        shares = [share for one in self.measurements if (share := busy_share(one)) is not None]
+        shares = [share for case in self.measurements if (share := busy_share(case)) is not None]
         return float(np.median(shares)) if shares else 1.0
 
     @property
@@ -239,7 +245,7 @@ class Stream(msgspec.Struct, frozen=True):
         """Whether each large size carries the same, as sizes over a wire do."""
         large = self.series.at_least(self.limit("fraction.from"))
         ceiling = self.ceiling.payload_bytes_per_s
-        return carry_the_same(self.subject, [one.bandwidth.value / ceiling for one in large])
+        return carry_the_same(self.subject, [point.bandwidth.value / ceiling for point in large])
 
     @property
     def is_wire(self) -> bool:
@@ -261,7 +267,7 @@ class Stream(msgspec.Struct, frozen=True):
         """Whether another large size carries more, a token bucket's burst left out."""
         least = FASTER * self.best.bandwidth.value
         for point in self.series.at_least(self.limit("fraction.from")):
-            sample_bytes = min(one.payload_bytes for one in point.observed)
+            sample_bytes = min(observation.payload_bytes for observation in point.observed)
             shaped_bytes = sample_bytes - self.subject.burst_bytes
             if point.sized and point.bandwidth.value * shaped_bytes > least * sample_bytes:
                 return True
@@ -290,7 +296,7 @@ def streams(subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
     """
     if isinstance(subject.ceiling, Skipped):
         return ()
-    found = []
+    judged_streams = []
     for series in subject.of(*(patterns or STREAMS)):
         best = series.best(from_bytes(subject, series))
         if best is not None and series.links_known and not unlike(subject, series):
@@ -298,8 +304,8 @@ def streams(subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
             if rails := rails_beside(subject, series):
                 ceiling = ceiling.of_one_rail(rails)
             limit = _ceiling_of(ceiling, series, best, _sharing(subject, series))
-            found.append(Stream(subject, limit, series, best))
-    return tuple(found)
+            judged_streams.append(Stream(subject, limit, series, best))
+    return tuple(judged_streams)
 
 
 def alone(subject: Subject, pattern: Pattern, least_bytes: float) -> Iterator[Stream]:
@@ -352,16 +358,18 @@ def _ceiling_of(ceiling: Ceiling, series: Series, best: Point, sharing: int) -> 
     """
     if sharing > 1:
         return ceiling.shared_by(sharing)
-    said = series.foreign.evidence.mtu_bytes if series.foreign else None
-    if limit := ceiling.by_mtu.get(said or 0):
-        step = CeilingStep("by the log's own MTU", str(said), limit, "bytes/s per direction")
+    log_mtu_bytes = series.foreign.evidence.mtu_bytes if series.foreign else None
+    if limit := ceiling.by_mtu.get(log_mtu_bytes or 0):
+        step = CeilingStep(
+            "by the log's own MTU", str(log_mtu_bytes), limit, "bytes/s per direction"
+        )
         steps = (*ceiling.steps, step)
         ceiling = msgspec.structs.replace(
             ceiling, payload_bytes_per_s=limit, steps=steps, by_mtu={}
         )
     if series.pattern != "bidirectional_bandwidth":
         return ceiling
-    counted = [share for one in best.measurements if (share := acknowledged(one)) is not None]
+    counted = [share for case in best.measurements if (share := acknowledged(case)) is not None]
     return ceiling.beside_acknowledgements(float(np.median(counted))) if counted else ceiling
 
 

@@ -113,9 +113,9 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     def unknown_part(self) -> str:
         """``2 of 64`` if that many processes took part in each curve, on unknown nodes."""
         parts = {
-            one.of_unknown_part(launch.hosts_of(one))
+            curve.of_unknown_part(launch.hosts_of(curve))
             for launch in self.launches
-            for one in launch.curves
+            for curve in launch.curves
         }
         return min(parts) if parts and "" not in parts else ""
 
@@ -128,9 +128,10 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     def beside_others(self) -> frozenset[int]:
         """Numbers of a suite's starts that overlapped, by when their counters were read."""
         spans = [
-            (min(times), max(times), one.number)
-            for one in self.launches
-            if one.around and (times := [t for c in one.around.counters for t in c.read_utc_s])
+            (min(times), max(times), launch.number)
+            for launch in self.launches
+            if launch.around
+            and (times := [t for c in launch.around.counters for t in c.read_utc_s])
         ]
         return frozenset(
             number
@@ -173,13 +174,13 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def series(self) -> tuple[Series, ...]:
-        measured = series_of([one for one in self.launches if one.purpose == "measure"])
+        measured = series_of([launch for launch in self.launches if launch.purpose == "measure"])
         # All pairs of a suite are collectives', which have thresholds of their own.
         return (*(() if self.by_suite else typical_series(self.pairs)), *measured)
 
     @cached_property
     def again(self) -> tuple[Series, ...]:
-        return series_of([one for one in self.launches if one.purpose == "again"])
+        return series_of([launch for launch in self.launches if launch.purpose == "again"])
 
     @cached_property
     def missing(self) -> tuple[str, ...]:
@@ -190,9 +191,9 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
         return tuple(
             f"launch {planned.number} {name}"
             for planned in self.planned
-            for done in [_done(planned, launches_of(self, planned.number))]
+            for finished in [_done(planned, launches_of(self, planned.number))]
             for name in case_names(planned)
-            if name not in done
+            if name not in finished
         )
 
     @property
@@ -209,7 +210,9 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     def of(self, *patterns: Pattern) -> tuple[Series, ...]:
         """Series of these patterns in their plain form, not under a fence or with threads."""
-        return tuple(one for one in self.series if one.pattern in patterns and not one.variant)
+        return tuple(
+            series for series in self.series if series.pattern in patterns and not series.variant
+        )
 
 
 def launches_of(subject: Subject, number: int) -> tuple[Launch, ...]:
@@ -218,41 +221,41 @@ def launches_of(subject: Subject, number: int) -> tuple[Launch, ...]:
 
 
 def _done(planned: PlannedLaunch, launches: tuple[Launch, ...]) -> set[str]:
-    cases = (one for launch in launches for one in launch.measurements)
-    done = {one.case for one in cases if one.status in ("ok", "skipped")}
+    cases = (case for launch in launches for case in launch.measurements)
+    finished = {case.case for case in cases if case.status in ("ok", "skipped")}
     ended = any(launch.figures and launch.ended.status == "ok" for launch in launches)
-    return done | {planned.program} if ended else done
+    return finished | {planned.program} if ended else finished
 
 
 def what_was_left(run: Run, network: str) -> str:
     """What became of all else on a network, where some nodes could not be measured."""
-    made = (one for one in run.launches if (one.network or "") == network)
-    done = [one for one in made if one.completed or one.figures]
-    if not done:
+    network_launches = (launch for launch in run.launches if (launch.network or "") == network)
+    finished = [one for one in network_launches if one.completed or one.figures]
+    if not finished:
         return "nothing else could be measured"
     # Of two nodes that broke off in mid-run there is no rest.
-    of_more = len({node for one in done for node in one.nodes}) > 2
+    of_more = len({node for one in finished for node in one.nodes}) > 2
     return "the rest was measured without it" if of_more else "nothing more could be measured"
 
 
 def case_names(planned: PlannedLaunch) -> tuple[str, ...]:
-    return (planned.program,) if planned.program else tuple(one.name for one in planned.cases)
+    return (planned.program,) if planned.program else tuple(case.name for case in planned.cases)
 
 
 def _subject(context: Context, name: str | None) -> Subject:
     run = context.run
-    launches = tuple(one for one in run.launches if one.network == name)
-    planned = tuple(one for one in run.plan.launches if one.network == name)
-    nodes = {node for each in (planned, launches) for one in each for node in one.nodes}
-    imported = any(one.imported for one in launches)
+    launches = tuple(launch for launch in run.launches if launch.network == name)
+    planned = tuple(launch for launch in run.plan.launches if launch.network == name)
+    nodes = {node for launch in (planned, launches) for one in launch for node in one.nodes}
+    imported = any(launch.imported for launch in launches)
     unpinned = "MPI was not pinned to a network"
     network: Network | Skipped = Skipped(unpinned)
     ceiling: Ceiling | Skipped = Skipped(f"{unpinned}, so no ceiling applies")
     if imported and name is None:
         ceiling = Skipped(_UNSTATED)
     if name is not None:
-        known = (one for one in run.fabric.networks if one.name == name)
-        network = next(known, Skipped(f"discovery found no network {name}"))
+        matching = (network for network in run.fabric.networks if network.name == name)
+        network = next(matching, Skipped(f"discovery found no network {name}"))
         ceiling = context.ceilings.get(name, Skipped(f"no ceiling was worked out for {name}"))
     return Subject(
         context=context,
@@ -262,10 +265,10 @@ def _subject(context: Context, name: str | None) -> Subject:
         planned=planned,
         launches=launches,
         loopbacks=tuple(
-            one
-            for one in run.launches
-            if one.network == loopback_of(name or "")
-            or (is_loopback(one.network) and nodes.issuperset(one.nodes))
+            launch
+            for launch in run.launches
+            if launch.network == loopback_of(name or "")
+            or (is_loopback(launch.network) and nodes.issuperset(launch.nodes))
         ),
         evidence=context.evidence.of(name),
         pairs=tuple(one for one in context.fabric.analyses if one.matrix.network == (name or "")),

@@ -145,12 +145,12 @@ def _fact(stream: Stream, name: str, fact: str) -> str:
 
 def _queues(stream: Stream, cases: Sequence[Measurement]) -> bool:
     """Check whether the round trip is that of a queue before a slower link; if unknown, it is."""
-    trips = [s.rtt_s for one in cases for s in one.sockets_of(one.sender) if s.sent_bytes > 0]
+    trips = [s.rtt_s for case in cases for s in case.sockets_of(case.sender) if s.sent_bytes > 0]
     small = [
-        2.0 * one.times.median_s
+        2.0 * case.times.median_s
         for launch in stream.subject.launches
-        for one in launch.completed
-        if one.pattern == "latency" and one.message_bytes <= SMALL_MESSAGE and one.times
+        for case in launch.completed
+        if case.pattern == "latency" and case.message_bytes <= SMALL_MESSAGE and case.times
     ]
     if not trips or not small:
         return True

@@ -78,7 +78,9 @@ def _excesses(subject: Subject, ceiling: Ceiling) -> list[_Excess]:
     for series in subject.series:
         for point in () if unlike(subject, series) else series.points:
             least_s = _least_s(subject, ceiling, point)
-            slow_ends_s = (max(one.high_s, one.median_s) for one in point.observed)
+            slow_ends_s = (
+                max(observation.high_s, observation.median_s) for observation in point.observed
+            )
             shares = least_s / min(slow_ends_s) - 1.0, least_s / point.time.value - 1.0
             found.append(_Excess(series, point, *shares))
     return found
@@ -90,7 +92,7 @@ def _least_s(subject: Subject, ceiling: Ceiling, point: Point) -> float:
     A half round trip of a message and a window of messages alike have to carry their
     payload in one direction; what a token bucket lets through at once is free.
     """
-    payload = min(one.payload_bytes for one in point.observed)
+    payload = min(observation.payload_bytes for observation in point.observed)
     floor = ceiling.one_transfer_floor_s(payload)
     tolerance = 1.0 + subject.limit("above-ceiling.tolerance")
     # A mean over many messages has no such share of a clock's reading in it.
@@ -104,9 +106,9 @@ def _above(subject: Subject, ceiling: Ceiling, above: list[_Excess], *, sure: bo
     unit, most = "bytes/s per direction", ceiling.payload_bytes_per_s
     at = figures.at(point.message_bytes, point.sized)
     fastest = max(
-        one.payload_bytes / max(one.high_s, one.median_s)
+        observation.payload_bytes / max(observation.high_s, observation.median_s)
         for excess in above
-        for one in excess.point.observed
+        for observation in excess.point.observed
     )
     unstated = sure and fastest <= _possible(subject)
     nominal = ", and not more than the nominal rate" if unstated else ""

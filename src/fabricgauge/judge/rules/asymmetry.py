@@ -43,10 +43,10 @@ class Asymmetry(NamedTuple):
 
 @of_networks(ID)
 def judge(subject: Subject) -> list[Said] | Skipped:
-    second = {one.forward.about: one for one in _found(subject, subject.again)}
+    second = {again.forward.about: again for again in _found(subject, subject.again)}
     each = [
-        _said_again(subject, one, second.get(one.forward.about))
-        for one in _found(subject, subject.series)
+        _said_again(subject, first, second.get(first.forward.about))
+        for first in _found(subject, subject.series)
     ]
     return each or Skipped("only one direction was measured with large messages")
 
@@ -90,10 +90,10 @@ def asymmetry(forward: Series, backward: Series, from_bytes: float) -> Iterator[
     """Compare bandwidth at equal sizes of at least ``from_bytes``; nothing without any."""
     others = {point.message_bytes: point.bandwidth for point in backward.points}
     pairs = [
-        (one.bandwidth, others[one.message_bytes])
-        for one in forward.at_least(from_bytes)
-        if one.message_bytes in others
-        if one.bandwidth.low > 0 and others[one.message_bytes].low > 0
+        (point.bandwidth, others[point.message_bytes])
+        for point in forward.at_least(from_bytes)
+        if point.message_bytes in others
+        if point.bandwidth.low > 0 and others[point.message_bytes].low > 0
     ]
     if pairs:
         # Positive where backward is the slower one.

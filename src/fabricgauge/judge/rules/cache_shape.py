@@ -42,7 +42,7 @@ class Peak(NamedTuple):
 
 @of_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
-    peaks = [(one, peak) for one in subject.series if (peak := _peak(subject, one))]
+    peaks = [(series, peak) for series in subject.series if (peak := _peak(subject, series))]
     if not subject.series:
         return Skipped("nothing was measured")
     if not peaks:
@@ -74,7 +74,7 @@ def _peak(subject: Subject, series: Series) -> Peak | None:
     """
     several = series.foreign is not None and series.foreign.pairs != 1
     both = series.pattern == "bidirectional_bandwidth"
-    if several or (both and any(one.pattern in ONE_WAY for one in subject.series)):
+    if several or (both and any(series.pattern in ONE_WAY for series in subject.series)):
         return None
     points = series.at_least(max(FROM_BYTES, BURSTS * subject.burst_bytes))
     return cache_peak(points, subject.limit("cache-shape.loss"), subject.burst_cap_bytes_per_s)

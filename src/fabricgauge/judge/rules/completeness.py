@@ -30,10 +30,10 @@ def judge(subject: Subject) -> Said | Skipped:
         return Said(Outcome.PASS, _whole(subject, planned), figure, threshold)
     ends = _ends(subject)
     reasons = [
-        f"launch {launch.number} {one.case}: {one.status}, {one.reason or 'no reason given'}"
+        f"launch {launch.number} {case.case}: {case.status}, {case.reason or 'no reason given'}"
         for launch in subject.launches
-        for one in launch.measurements
-        if one.status != "ok"
+        for case in launch.measurements
+        if case.status != "ok"
     ]
     cause = "the cases themselves failed" if reasons else "the stored records are not whole"
     return Said(
@@ -48,8 +48,8 @@ def judge(subject: Subject) -> Said | Skipped:
 
 def _whole(subject: Subject, planned: int) -> str:
     """What was left out with a reason is a result, and no measurement."""
-    cases = [one for launch in subject.launches for one in launch.measurements]
-    left = [one for one in cases if one.status == "skipped"]
+    cases = [case for launch in subject.launches for case in launch.measurements]
+    left = [case for case in cases if case.status == "skipped"]
     if not left:
         return f"all {planned} planned cases were measured"
     return f"{len(left)} of {planned} planned cases were left out: {left[0].reason}"
@@ -60,7 +60,9 @@ def _mend(subject: Subject, failed: bool) -> str:
 
     Nothing is to be mended where it was interrupted, or its records alone are lost.
     """
-    broken = [one.ended for one in subject.launches if one.ended.status not in ("ok", IMPORTED)]
+    broken = [
+        launch.ended for launch in subject.launches if launch.ended.status not in ("ok", IMPORTED)
+    ]
     if not failed and all(one.status == INTERRUPTED for one in broken):
         return ""
     if subject.run.fabric.simulated:
@@ -73,8 +75,8 @@ def _mend(subject: Subject, failed: bool) -> str:
 
 def _ends(subject: Subject) -> list[str]:
     """What launches that did not end well say, each once, and those that never began."""
-    told = (f"launch {one.number}: {one.ended.message}" for one in subject.launches
-            if one.ended.message)  # fmt: skip
+    told = (f"launch {launch.number}: {launch.ended.message}" for launch in subject.launches
+            if launch.ended.message)  # fmt: skip
     never = (f"launch {one.number} was never started" for one in subject.planned
              if not launches_of(subject, one.number))  # fmt: skip
     return [*dict.fromkeys(told), *never]
@@ -87,14 +89,14 @@ def _of_logs(subject: Subject) -> Said:
     """
     missing = tuple(_missing(subject))
     unparsed = tuple(_unparsed(subject))
-    tables = {(one.source, one.first_line) for one in subject.curves}
+    tables = {(curve.source, curve.first_line) for curve in subject.curves}
     figure = Figure(len(tables), "", "tables were read")
     files = sentences.counted(len(subject.launches), "file")
     read = f"{sentences.counted(len(tables), 'table')} of {files} read"
     waived = {
-        (one.source, one.first_line)
-        for one in subject.curves
-        for failure in one.failures
+        (curve.source, curve.first_line)
+        for curve in subject.curves
+        for failure in curve.failures
         if failure.trouble == "waived"
     }
     if waived:

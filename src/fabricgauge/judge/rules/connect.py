@@ -17,19 +17,19 @@ def judge(context: Context) -> Iterator[Said]:
     Where a more basic fault explains what could not connect, such as a pulled cable, it is named.
     A node whose program started late, or did not start, is a warning.
     """
-    for one in context.run.preflight:
-        if not one.carries_nothing:
-            if one.check == ID:
-                yield _of_starts(one)
+    for finding in context.run.preflight:
+        if not finding.carries_nothing:
+            if finding.check == ID:
+                yield _of_starts(finding)
             continue
-        check = "" if one.check == ID else one.check
-        about = VerdictSubject("network", one.network, series=check)
-        if one.where not in ("", one.network):
-            nodes = one.nodes or (one.where,)
-            about = VerdictSubject("place", one.network, nodes, check, place=one.where)
+        check = "" if finding.check == ID else finding.check
+        about = VerdictSubject("network", finding.network, series=check)
+        if finding.where not in ("", finding.network):
+            nodes = finding.nodes or (finding.where,)
+            about = VerdictSubject("place", finding.network, nodes, check, place=finding.where)
         yield Said(
-            Outcome.FAIL, f"{one.what}; {what_was_left(context.run, one.network)}",
-            evidence=(*one.evidence, one.why), remedy=one.remedy, about=about,
+            Outcome.FAIL, f"{finding.what}; {what_was_left(context.run, finding.network)}",
+            evidence=(*finding.evidence, finding.why), remedy=finding.remedy, about=about,
         )  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def judge(context: Context) -> Words:
 
 def _why(run: Run) -> tuple[str, str]:
     """Cause and remedy: an address or a link that was found to be wrong before the measurement."""
-    wrong = (one for one in run.preflight if one.check in _OF_AN_ADDRESS)
+    wrong = (finding for finding in run.preflight if finding.check in _OF_AN_ADDRESS)
     found = next((one for one in wrong if one.severity is Severity.FAIL), None)
     if run.fabric.unreached or found is None:
         return _DOWN
@@ -100,7 +100,7 @@ def _took_part(run: Run) -> set[str]:
 
 
 def _over_networks(run: Run) -> Iterator[Launch]:
-    return (one for one in run.launches if not is_loopback(one.network))
+    return (launch for launch in run.launches if not is_loopback(launch.network))
 
 
 def _measured(launch: Launch) -> Iterator[str]:
@@ -112,12 +112,12 @@ def _measured(launch: Launch) -> Iterator[str]:
             yield from (node_of(launch, case.origin), node_of(launch, case.target))
         elif case.pattern not in ROUND_ROBIN_PATTERNS:
             yield from launch.nodes[: case.together.ranks if case.together else None]
-    for one in launch.rounds:
-        yield from (node_of(launch, rank) for rank in (*one.origins, *one.targets))
+    for round_ in launch.rounds:
+        yield from (node_of(launch, rank) for rank in (*round_.origins, *round_.targets))
 
 
 def _culprits(run: Run) -> set[str]:
-    before = (one for one in run.preflight if one.severity is Severity.FAIL)
+    before = (finding for finding in run.preflight if finding.severity is Severity.FAIL)
     later = (one for launch in run.launches for one in launch.ended.culprits)
     return {node for one in (*before, *later) for node in one.nodes}
 

@@ -21,10 +21,10 @@ _REMEDY = (
 @of_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
     asked = [
-        (launch.number, one)
+        (launch.number, case)
         for launch in subject.launches
-        for one in launch.measurements
-        if _is_compared(one)
+        for case in launch.measurements
+        if _is_compared(case)
     ]
     told = tuple(_sentence(*each) for each in asked if _is_bad(each[1])) or tuple(
         dict.fromkeys(
@@ -58,10 +58,10 @@ def _why_not(subject: Subject) -> str:
 def _uncompared(subject: Subject) -> Iterator[str]:
     """Patterns of which no case was compared, though they carried bytes."""
     carried = [
-        one
+        case
         for launch in subject.launches
-        for one in launch.measurements
-        if one.status == "ok" and one.message_bytes
+        for case in launch.measurements
+        if case.status == "ok" and case.message_bytes
     ]
     compared = {one.pattern for one in carried if _is_compared(one)}
     for pattern in dict.fromkeys(one.pattern for one in carried):

@@ -48,7 +48,7 @@ _Held = tuple[Fall, str]
 
 @of_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
-    seen = [(one, *held) for one in subject.series for held in _falls(subject, one)]
+    seen = [(series, *held) for series in subject.series for held in _falls(subject, series)]
     found = [one for one in seen if _came_back(subject, one[0], one[1])]
     told = tuple(_sentence(*one) for one in found or seen)
     if not subject.series:
@@ -109,9 +109,10 @@ def _stays_low(subject: Subject) -> Iterator[tuple[float, str]]:
             continue
         level = min(best.bandwidth.low, cap)
         low = [
-            one
-            for one in series.at_least(GROWN * subject.limit("fraction.from"))
-            if one.message_bytes < best.message_bytes and one.bandwidth.high < (1.0 - least) * level
+            point
+            for point in series.at_least(GROWN * subject.limit("fraction.from"))
+            if point.message_bytes < best.message_bytes
+            and point.bandwidth.high < (1.0 - least) * level
         ]
         if len(low) < LASTING_SIZES:
             continue
@@ -149,20 +150,20 @@ def _falls(subject: Subject, series: Series) -> list[_Held]:
     pace, cap = subject.limit("fraction.from"), subject.burst_cap_bytes_per_s
     if series.is_latency:
         limit = "dips.time"
-        found = [(one, limit) for one in falls(series.points, subject.limit(limit), times=True)]
+        found = [(fall, limit) for fall in falls(series.points, subject.limit(limit), times=True)]
         # A ping-pong's time may grow with each size, and yet jump.
         if series.pattern == "latency":
-            large = tuple(one for one in series.points if 2 * one.message_bytes >= pace)
+            large = tuple(point for point in series.points if 2 * point.message_bytes >= pace)
             found += [(one, "dips.cliff") for one in falls(large, subject.limit("dips.cliff"), cap)]
         return found
     small = tuple(point for point in series.points if point.message_bytes <= pace)
     return [
-        (one, limit)
+        (fall, limit)
         for points, limit in (
             (small, "dips.small_bandwidth"),
             (series.at_least(pace), "dips.bandwidth"),
         )
-        for one in falls(points, subject.limit(limit), cap)
+        for fall in falls(points, subject.limit(limit), cap)
     ]
 
 
@@ -187,7 +188,7 @@ def falls(
 
 def _lasting(points: Sequence[Point], from_bytes: int, level: float, *, times: bool) -> int:
     """How many sizes in a row, from a fallen one on, stay below a level."""
-    rest = (one for one in points if one.message_bytes >= from_bytes)
+    rest = (point for point in points if point.message_bytes >= from_bytes)
     below = ((one.time if times else one.bandwidth).high < level for one in rest)
     return sum(1 for _ in takewhile(bool, below))
 

@@ -79,42 +79,44 @@ _HEADERS = 52
 @of_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
     if subject.imported:
-        return _of_logs(subject)
-    seen = subject.evidence
-    ours = [one for one in seen.troubles if _is_ours(subject, one)]
+        return _judge_logs(subject)
+    evidence = subject.evidence
+    ours = [trouble for trouble in evidence.troubles if _is_ours(subject, trouble)]
     least, share = subject.limit("errors.least"), subject.limit("errors.share")
-    plain = [one for one in ours if kind_of(one.counter) not in _BUSY]
-    found = [one for one in plain if one.count > one.strays]
+    plain = [trouble for trouble in ours if kind_of(trouble.counter) not in _BUSY]
+    broken = [trouble for trouble in plain if trouble.count > trouble.strays]
     busy = [
-        one
-        for one in ours
-        if one not in plain and one.count >= least and one.count > share * one.frames
+        trouble
+        for trouble in ours
+        if trouble not in plain
+        and trouble.count >= least
+        and trouble.count > share * trouble.frames
     ]
     lost = lost_ways(subject)
-    told = (*map(_rose, (*found, *busy)), *map(sentence, lost))
-    if found:
-        return _broken(found, told)
+    lines = (*map(_rose, (*broken, *busy)), *map(sentence, lost))
+    if broken:
+        return _broken(broken, lines)
     if busy:
-        return _congested(subject, busy, told)
+        return _congested(subject, busy, lines)
     if lost:
-        return _lossy(subject, lost, told)
-    if not seen.counted:
+        return _lossy(subject, lost, lines)
+    if not evidence.counted:
         return Skipped("no interface counters were read")
-    lost_few = sum(one.count for one in seen.lost)
-    few = f"; TCP lost {lost_few:,} segments, which is few" if lost_few else ""
+    lost_few = sum(loss.count for loss in evidence.lost)
+    remark = f"; TCP lost {lost_few:,} segments, which is few" if lost_few else ""
     rose = "rose more than on a quiet port" if plain else "rose"
     return Said(
-        Outcome.PASS, f"no error or drop counter {rose}{few}", evidence=(*map(_rose, plain),)
+        Outcome.PASS, f"no error or drop counter {rose}{remark}", evidence=(*map(_rose, plain),)
     )
 
 
 def lost_ways(subject: Subject) -> list[Lost]:
     """Return the ways that lost more segments than the limits allow."""
     least, share = subject.limit("errors.least"), subject.limit("errors.share")
-    return [one for one in subject.evidence.lost if one.count >= least and one.share > share]
+    return [loss for loss in subject.evidence.lost if loss.count >= least and loss.share > share]
 
 
-def _of_logs(subject: Subject) -> Said | Skipped:
+def _judge_logs(subject: Subject) -> Said | Skipped:
     events = dict.fromkeys(
         f"{curve.source}:{curve.first_line} {curve.benchmark}: {match[0]}"
         for curve in subject.curves
@@ -122,85 +124,90 @@ def _of_logs(subject: Subject) -> Said | Skipped:
         if (match := _EVENT.search(warning))
     )
     if events:
-        told = tuple(events)
+        lines = tuple(events)
         return Said(
-            Outcome.WARN, f"the log tells of trouble with an adapter: {told[0]}",
-            evidence=told, cause=_FLAPPED[0], remedy=_FLAPPED[1],
+            Outcome.WARN, f"the log tells of trouble with an adapter: {lines[0]}",
+            evidence=lines, cause=_FLAPPED[0], remedy=_FLAPPED[1],
         )  # fmt: skip
-    counted = [(one, one.evidence.losses) for one in subject.curves if one.evidence.losses]
+    counted = [(curve, curve.evidence.losses) for curve in subject.curves if curve.evidence.losses]
     lost = [
-        _said_of_losses(subject, curve, losses) for curve, losses in counted if losses is not None
+        _judge_losses(subject, curve, losses) for curve, losses in counted if losses is not None
     ]
     if not lost:
         return Skipped("no interface counters were read")
-    return min(lost, key=lambda one: (one.outcome.rank, -(one.figure.value if one.figure else 0)))
+    return min(
+        lost,
+        key=lambda judged: (judged.outcome.rank, -(judged.figure.value if judged.figure else 0)),
+    )
 
 
-def _said_of_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Said:
+def _judge_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Said:
     """What TCP sent again, or which datagrams were lost, against the limits of its share."""
     network = subject.network
     mtu = Skipped("no network") if isinstance(network, Skipped) else network.stated_mtu_bytes
     payload = _SEGMENT_BYTES if isinstance(mtu, Skipped) else max(1, mtu - _HEADERS)
     sent = losses.sent_bytes / payload if losses.of_tcp else losses.sent
     share = losses.count / sent if sent > 0 else 0.0
-    few = losses.count < subject.limit("errors.least") or share <= subject.limit("errors.share")
+    is_few = losses.count < subject.limit("errors.least") or share <= subject.limit("errors.share")
     many = losses.of_tcp and share > subject.limit("errors.fail")
-    what = "TCP sent" if losses.of_tcp else "lost were"
+    verb = "TCP sent" if losses.of_tcp else "lost were"
     units = "segments again" if losses.of_tcp else "datagrams"
     sentence = (
-        f"{curve.source}:{curve.first_line} {curve.benchmark}: {what} {losses.count:,} of about"
+        f"{curve.source}:{curve.first_line} {curve.benchmark}: {verb} {losses.count:,} of about"
         f" {sent:,.0f} {units} ({figures.digits(100 * share, 2)} %)"
     )
     limit = "errors.fail" if many else "errors.share"
-    outcome = Outcome.PASS if few else Outcome.FAIL if many else Outcome.WARN
+    outcome = Outcome.PASS if is_few else Outcome.FAIL if many else Outcome.WARN
     cause, remedy = _LOST if losses.of_tcp else _SENT_TOO_MUCH
     return Said(
         outcome, sentence, Figure(share, "share", f"of the {units.split()[0]}"),
         subject.threshold(limit, "at most"), (sentence,),
-        *(("", "") if few else (cause, remedy)),
+        *(("", "") if is_few else (cause, remedy)),
     )  # fmt: skip
 
 
-def _broken(found: Sequence[ErrorCount], told: tuple[str, ...]) -> Said:
-    names = list(dict.fromkeys(f"{one.node}:{one.interface}" for one in found))
-    first = found[0]
+def _broken(troubles: Sequence[ErrorCount], lines: tuple[str, ...]) -> Said:
+    names = list(dict.fromkeys(f"{trouble.node}:{trouble.interface}" for trouble in troubles))
+    first = troubles[0]
     return Said(
         Outcome.WARN, f"error or drop counters rose on {sentences.listed(names)}",
         Figure(first.count, "", f"{first.counter} of {first.node}:{first.interface}"),
         Threshold(float(int(first.strays)), "", "at most", _STRAYS)
         if first.strays
         else Threshold(0, "", "equal to", "a sound link loses nothing under this load"),
-        told, *_COUNTED,
+        lines, *_COUNTED,
     )  # fmt: skip
 
 
-def _congested(subject: Subject, busy: Sequence[ErrorCount], told: tuple[str, ...]) -> Said:
-    worst_kind = next(kind for kind in _BUSY if any(kind_of(one.counter) == kind for one in busy))
-    first = next(one for one in busy if kind_of(one.counter) == worst_kind)
-    what, cause, remedy = _BUSY[worst_kind]
+def _congested(subject: Subject, busy: Sequence[ErrorCount], lines: tuple[str, ...]) -> Said:
+    worst_kind = next(
+        kind for kind in _BUSY if any(kind_of(trouble.counter) == kind for trouble in busy)
+    )
+    first = next(trouble for trouble in busy if kind_of(trouble.counter) == worst_kind)
+    effect, cause, remedy = _BUSY[worst_kind]
     return Said(
-        Outcome.WARN, f"{what}: {_rose(first)}",
+        Outcome.WARN, f"{effect}: {_rose(first)}",
         Figure(first.count / max(1, first.frames), "share", f"{first.counter} by packets"),
-        subject.threshold("errors.share", "at most"), told, cause, remedy,
+        subject.threshold("errors.share", "at most"), lines, cause, remedy,
     )  # fmt: skip
 
 
-def _lossy(subject: Subject, lost: Sequence[Lost], told: tuple[str, ...]) -> Said:
-    ways = [(one.origin, one.target) for one in lost]
-    rate, shared = kept_rate(subject, ways), foreign.on_ways(subject, ways)
+def _lossy(subject: Subject, lost: Sequence[Lost], lines: tuple[str, ...]) -> Said:
+    ends = [(loss.origin, loss.target) for loss in lost]
+    rate, shared = kept_rate(subject, ends), foreign.on_ways(subject, ends)
     worst = max(lost, key=lambda one: one.share)
-    way = sentences.direction(worst.origin, worst.target)
+    direction = sentences.direction(worst.origin, worst.target)
     return Said(
         Outcome.WARN, sentence(worst),
-        Figure(worst.share, "share", f"of the TCP segments of {way}"),
+        Figure(worst.share, "share", f"of the TCP segments of {direction}"),
         subject.threshold("errors.share", "at most"),
-        (*told, *((rate.sentence,) if rate else ()), *shared),
+        (*lines, *((rate.sentence,) if rate else ()), *shared),
         *((foreign.CAUSE, foreign.REMEDY) if shared else KEPT_RATE if rate else _LOST),
     )  # fmt: skip
 
 
-def _rose(one: ErrorCount) -> str:
-    return f"{one.counter} of {one.node}:{one.interface} rose by {one.count:,}"
+def _rose(trouble: ErrorCount) -> str:
+    return f"{trouble.counter} of {trouble.node}:{trouble.interface} rose by {trouble.count:,}"
 
 
 def _is_ours(subject: Subject, trouble: ErrorCount) -> bool:
@@ -208,13 +215,13 @@ def _is_ours(subject: Subject, trouble: ErrorCount) -> bool:
     interface are; unpinned, any may have been used."""
     if isinstance(subject.network, Skipped):
         return True
-    names = {one.interface for one in subject.network.rails_of(trouble.node)}
+    names = {member.interface for member in subject.network.rails_of(trouble.node)}
     node = subject.run.fabric.node(trouble.node)
     if isinstance(node, Skipped):
         return trouble.interface in names
     names.update(*map(node.below, names.copy()))
-    ports = ((str(one.interface), one.name) for one in node.rdma_ports)
-    same = next((each for each in ports if trouble.interface in each), ())
+    ports = ((str(port.interface), port.name) for port in node.rdma_ports)
+    same = next((port for port in ports if trouble.interface in port), ())
     return not names.isdisjoint((trouble.interface, *same))
 
 

@@ -111,20 +111,20 @@ def judge(subject: Subject) -> Words:
         unstated = subject.imported and not subject.claimed
         remedy = _STATE if unstated else ""
         return collectives or Said(Outcome.SKIPPED, subject.ceiling.reason, remedy=remedy)
-    other = [one.name for one in subject.series if unlike(subject, one)]
+    unlike_series = [series.name for series in subject.series if unlike(subject, series)]
     one_way = streams(subject, "bandwidth", "put_bandwidth", "get_bandwidth")
     one_way = one_way or streams(subject, "latency")
-    both = streams(subject, "bidirectional_bandwidth")
+    two_way = streams(subject, "bidirectional_bandwidth")
     if not one_way:
-        both = tuple(one for one in both if _fills_each_way(one))
-    said = [*(_said(stream, one_way) for stream in one_way + both), *collectives]
-    if other:
-        tables = sentences.counted(len(other), "table")
-        told = f"{tables} of RDMA cannot be held against a ceiling for TCP"
-        said.append(Said(
-            Outcome.SKIPPED, f"{told}: {sentences.listed(other, 3)}", remedy=_STATE_RDMA
+        two_way = tuple(one for one in two_way if _fills_each_way(one))
+    verdicts = [*(_said(stream, one_way) for stream in one_way + two_way), *collectives]
+    if unlike_series:
+        tables = sentences.counted(len(unlike_series), "table")
+        sentence = f"{tables} of RDMA cannot be held against a ceiling for TCP"
+        verdicts.append(Said(
+            Outcome.SKIPPED, f"{sentence}: {sentences.listed(unlike_series, 3)}", remedy=_STATE_RDMA
         ))  # fmt: skip
-    return said or _nothing(subject)
+    return verdicts or _nothing(subject)
 
 
 def _fills_each_way(stream: Stream) -> bool:
@@ -135,11 +135,11 @@ def _fills_each_way(stream: Stream) -> bool:
 def _nothing(subject: Subject) -> Said:
     """Why nothing is held against the ceiling: a table has no figure, or none of large messages."""
     remedy = _IMPORT_STREAM if subject.imported else _LARGE
-    if bare := next((one for one in subject.curves if not one.points), None):
-        told = bare.failures[0].text if bare.failures else bare.cut_off
+    if bare := next((curve for curve in subject.curves if not curve.points), None):
+        reason = bare.failures[0].text if bare.failures else bare.cut_off
         if bare.failures and bare.failures[0].trouble == "waived":
-            told = f"waived by the suite ({told})"
-        reason = f"{bare.benchmark} has no figure: {told}"
+            reason = f"waived by the suite ({reason})"
+        reason = f"{bare.benchmark} has no figure: {reason}"
         return Said(Outcome.INCONCLUSIVE, reason, remedy=remedy)
     if subject.unknown_part:
         reason = (
@@ -154,7 +154,7 @@ def _nothing(subject: Subject) -> Said:
     return Said(Outcome.INCONCLUSIVE, reason, remedy=remedy)
 
 
-def _said(stream: Stream, every: tuple[Stream, ...]) -> Said:
+def _said(stream: Stream, one_way: tuple[Stream, ...]) -> Said:
     plain, by_mtu = stream.plain_outcome, _by_mtu(stream)
     likely = () if plain is Outcome.PASS else _causes(stream)
     single = _decides_nothing(stream, plain, by_mtu)
@@ -166,7 +166,7 @@ def _said(stream: Stream, every: tuple[Stream, ...]) -> Said:
     signs = host.signs(stream) if cause and cause not in _NO_FAULT else host.Signs()
     # A low figure is a remark where others decide; where it decides, a host may excuse it.
     if outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
-        deciding = stream.decides(every)
+        deciding = stream.decides(one_way)
         outcome = host.excused(outcome, bool(signs.against)) if deciding else Outcome.WARN
     at = figures.at(stream.best.message_bytes, stream.best.sized)
     return Said(
@@ -223,13 +223,13 @@ def _by_mtu(stream: Stream) -> dict[int, Outcome]:
     """
     if stream.series.is_latency:
         return {}
-    found = {}
+    streams_by_mtu = {}
     for mtu, limit in stream.ceiling.by_mtu.items():
         ceiling = msgspec.structs.replace(stream.ceiling, payload_bytes_per_s=limit)
         one = msgspec.structs.replace(stream, ceiling=ceiling)
         if not one.is_above:
-            found[mtu] = one.plain_outcome
-    return found if len(set(found.values())) > 1 else {}
+            streams_by_mtu[mtu] = one.plain_outcome
+    return streams_by_mtu if len(set(streams_by_mtu.values())) > 1 else {}
 
 
 def _with_mtu(stream: Stream, mtu: int, outcome: Outcome) -> str:

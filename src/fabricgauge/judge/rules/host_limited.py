@@ -1,4 +1,4 @@
-"""Is a low figure the fault of a host and not of the network?"""
+"""Check whether a host, and not the network, makes a figure low."""
 
 from fabricgauge.judge import host
 from fabricgauge.judge.interface import Said, of_networks
@@ -22,23 +22,23 @@ def judge(subject: Subject) -> list[Said] | Skipped:
         return subject.ceiling
     if subject.imported:
         return Skipped("not known: the logs hold no word about the hosts' processors")
-    found = streams(subject, *STREAMS, "get_bandwidth")
-    if low := [one for one in found if one.fraction < one.limit(one.enough)]:
-        return [_said(stream, found) for stream in low]
-    if any(one.series.of_pairs for one in found):
+    all_streams = streams(subject, *STREAMS, "get_bandwidth")
+    if low := [stream for stream in all_streams if stream.fraction < stream.limit(stream.enough)]:
+        return [_explain_figure(stream, all_streams) for stream in low]
+    if any(stream.series.of_pairs for stream in all_streams):
         return Skipped(
             "the median of all pairs is not below its ceiling; outliers and pairs judge"
             " single pairs"
         )
-    why = "no stream is below its ceiling" if found else "no stream was measured"
+    why = "no stream is below its ceiling" if all_streams else "no stream was measured"
     return Skipped(f"{why}: nothing to explain")
 
 
-def _said(stream: Stream, found: tuple[Stream, ...]) -> Said:
+def _explain_figure(stream: Stream, all_streams: tuple[Stream, ...]) -> Said:
     signs = host.signs(stream)
     limited, outcome = bool(signs.limiting), Outcome.PASS
     if signs.of_host:  # as `fraction` has the figure itself; else it is a remark
-        fails = stream.plain_outcome is Outcome.FAIL and stream.decides(found)
+        fails = stream.plain_outcome is Outcome.FAIL and stream.decides(all_streams)
         outcome = host.excused(Outcome.FAIL, by_host=True) if fails else Outcome.WARN
     pace = "a host sets the pace" if limited else signs.unseen
     return Said(

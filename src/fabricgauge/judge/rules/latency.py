@@ -1,4 +1,4 @@
-"""Is the latency one that the medium usually has?"""
+"""Check whether the latency is usual for the medium."""
 
 from collections.abc import Iterator
 
@@ -49,27 +49,29 @@ def judge(subject: Subject) -> Said | Skipped:
         return Skipped("a simulated cluster has the latency that its platform states")
     if not subject.claimed:
         return Skipped("the logs do not say which network was measured")
-    said = [_say(subject, *each) for each in _quickest(subject)]
-    if not said:
+    verdicts = [_judge_figure(subject, *figure) for figure in _quickest(subject)]
+    if not verdicts:
         return Skipped(
             f"no latency of messages up to {subject.limit('latency.up_to'):g} B was measured"
         )
-    return min(said, key=lambda one: (one.outcome.rank, -(one.figure.value if one.figure else 0)))
+    return min(
+        verdicts, key=lambda one: (one.outcome.rank, -(one.figure.value if one.figure else 0))
+    )
 
 
 def _quickest(subject: Subject) -> Iterator[tuple[Series, Point]]:
-    """The small message of each direction that took the least time."""
+    """Yield the quickest small message of each direction."""
     for series in subject.of("latency"):
         small = [
-            one
-            for one in series.points
-            if one.sized and one.message_bytes <= subject.limit("latency.up_to")
+            point
+            for point in series.points
+            if point.sized and point.message_bytes <= subject.limit("latency.up_to")
         ]
         if small:
             yield series, min(small, key=lambda one: one.time.value)
 
 
-def _say(subject: Subject, series: Series, point: Point) -> Said:
+def _judge_figure(subject: Subject, series: Series, point: Point) -> Said:
     medium = crossed(subject, series.foreign)
     if series.foreign is None and subject.medium in (None, "tcp"):
         medium = "tcp"  # connections that were not seen may have carried it
@@ -82,15 +84,16 @@ def _say(subject: Subject, series: Series, point: Point) -> Said:
     )
     usual = subject.threshold("latency.fail" if far else name, "at most")
     at = f"{patterns.sentence(series.pattern)} {figures.at(point.message_bytes, point.sized)}"
-    told = f"{series.name}: {figures.duration(point.time.value)} ({at})"
+    sentence = f"{series.name}: {figures.duration(point.time.value)} ({at})"
     figure = Figure(point.time.value, "s", at)
     if outcome is Outcome.PASS:
-        summary = f"{told} is not above the {figures.duration(usual.value)} that are usual"
+        summary = f"{sentence} is not above the {figures.duration(usual.value)} that are usual"
         return Said(outcome, summary, figure, usual)
     times = point.time.value / subject.limit(name)
     summary = (
-        f"{told} is {figures.times(times)} times the {figures.duration(subject.limit(name))} that"
-        f" {_WORDS[medium]} takes at most where nothing is wrong"
+        f"{sentence} is {figures.times(times)} times the"
+        f" {figures.duration(subject.limit(name))} that {_WORDS[medium]} takes at most"
+        " where nothing is wrong"
     )
     hosts = tuple(_hosts(subject, series, point))
     cause, remedy = _CAUSES["rdma"] if medium != "tcp" else _FAR if far else _CAUSES["tcp"]
@@ -109,16 +112,18 @@ _WORDS = {
 
 
 def _hosts(subject: Subject, series: Series, point: Point) -> Iterator[str]:
-    """What the processors may have added."""
-    if any(one.waiting for one in point.measurements):
+    """Yield what the processors may have added."""
+    if any(case.waiting for case in point.measurements):
         yield "the engine saw waits for a processor in half of the samples or more"
     limit = subject.limit("host-limited.delay")
-    ranks = {use.rank for one in point.measurements for use in one.processors}
+    ranks = {use.rank for case in point.measurements for use in case.processors}
     for rank in sorted(ranks):
         shares = waits(point.measurements, rank)
         if shares and (delay := min(1.0, float(np.median(shares)))) >= limit:
             yield f"rank {rank} {waited(delay)}"
-    numbers = {one.launch for one in point.observed if one.measurement is None}
+    numbers = {
+        observation.launch for observation in point.observed if observation.measurement is None
+    }
     for launch in subject.launches:
         around = launch.around if launch.number in numbers else None
         for use in around.processors if around is not None else ():

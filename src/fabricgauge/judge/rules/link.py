@@ -84,7 +84,7 @@ def _changes_of(ended: Ended) -> Iterable[tuple[str, ChangeKind]]:
 
 def _changed(subject: Subject) -> Said | None:
     """What a broken launch found changed: it decides until the rest was measured after all."""
-    changes = dict(change for one in subject.launches for change in _changes_of(one.ended))
+    changes = dict(change for launch in subject.launches for change in _changes_of(launch.ended))
     if not changes:
         return None
     first = min(changes.values(), key=lambda kind: _MEANINGS[kind][0].rank)
@@ -105,7 +105,7 @@ def _changed(subject: Subject) -> Said | None:
 def _went(subject: Subject, network: Network) -> Iterator[Said]:
     """Ports whose link went away or came back while anything was measured, else retrained."""
     fabric = subject.run.fabric
-    events = [one for one in link_events(subject.run.launches) if one.is_of(network, fabric)]
+    events = [event for event in link_events(subject.run.launches) if event.is_of(network, fabric)]
     by_port: dict[str, list[LinkEvent]] = {}
     for one in [one for one in events if one.away] or events:
         by_port.setdefault(f"{one.node}:{one.interface}", []).append(one)
@@ -143,7 +143,10 @@ def _clock(utc_s: float) -> str:
 def _at_first(subject: Subject, network: Network) -> Said | Skipped:
     """How discovery found the ports: dead ones, then ports negotiated at different rates."""
     fabric = subject.run.fabric
-    found = [(f"{one.node}:{one.interface}", fabric.interface_of(one)) for one in network.members]
+    found = [
+        (f"{member.node}:{member.interface}", fabric.interface_of(member))
+        for member in network.members
+    ]
     seen = [(name, one) for name, one in found if not isinstance(one, Skipped)]
     dead = [name for name, one in seen if one.carrier is False]
     if dead:

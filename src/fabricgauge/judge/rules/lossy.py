@@ -41,32 +41,32 @@ _Lossy = tuple[Part, tuple[str, ...], tuple[Lost, ...]]
 
 @of_networks(ID)
 def judge(subject: Subject) -> Words:
-    ways = _ways(subject)
-    if len(_ends(ways)) < FEWEST_NODES:
+    losses = _all_losses(subject)
+    if len(_ends(losses)) < FEWEST_NODES:
         return [
-            _said(subject, ("direction", (way.origin, way.target), (way,)), "")
-            for way in ways
-            if _loses(subject, (way,), 1)
+            _said(subject, ("direction", (loss.origin, loss.target), (loss,)), "")
+            for loss in losses
+            if _loses(subject, (loss,), 1)
         ]
-    lossy, others = _lossy_nodes(subject, ways)
+    lossy, other_losses = _lossy_nodes(subject, losses)
     if not lossy:
-        said = f"{figures.percent(_share(ways))} of all TCP segments were lost"
-        return Said(Outcome.PASS, f"{said}, no node's more than others'")
-    beside = f"; between all others {figures.percent(_share(others))}"
-    return [_said(subject, one, beside) for one in lossy]
+        summary = f"{figures.percent(_share(losses))} of all TCP segments were lost"
+        return Said(Outcome.PASS, f"{summary}, no node's more than others'")
+    contrast = f"; between all others {figures.percent(_share(other_losses))}"
+    return [_said(subject, lossy_node, contrast) for lossy_node in lossy]
 
 
 def ways_of(subject: Subject, about: VerdictSubject) -> tuple[Lost, ...]:
     """Return the ways of a part that this rule names, those that lose enough to be named."""
     if about.kind == "direction":
-        return tuple(one for one in _ways(subject) if (one.origin, one.target) == about.names)
-    lossy, _ = _lossy_nodes(subject, _ways(subject))
+        return tuple(one for one in _all_losses(subject) if (one.origin, one.target) == about.names)
+    lossy, _ = _lossy_nodes(subject, _all_losses(subject))
     return tuple(way for _, names, ways in lossy if names == about.names for way in ways)
 
 
 def named(subject: Subject) -> frozenset[str]:
     """The nodes that lose frames, which accounts for each way that is slow with one of them."""
-    lossy, _ = _lossy_nodes(subject, _ways(subject))
+    lossy, _ = _lossy_nodes(subject, _all_losses(subject))
     return frozenset(name for _, names, _ in lossy for name in names)
 
 
@@ -76,7 +76,7 @@ def again(subject: Subject) -> Recheck | None:
     A node that loses what it sends retransmits most; one that loses what it receives, least.
     """
     shares = subject.evidence.sent_again
-    alone = any(one.pattern == "bandwidth" for one in subject.again)
+    alone = any(series.pattern == "bandwidth" for series in subject.again)
     if alone or not subject.pairs or len(shares) < FEWEST_NODES:
         return None
     nodes = sorted(shares, key=lambda node: (shares[node], node))
@@ -90,12 +90,12 @@ def again(subject: Subject) -> Recheck | None:
     return streams_alone(subject.pairs[0].matrix, met)
 
 
-def _ways(subject: Subject) -> list[Lost]:
-    return [one for one in subject.evidence.lost if one.segments > 0]
+def _all_losses(subject: Subject) -> list[Lost]:
+    return [loss for loss in subject.evidence.lost if loss.segments > 0]
 
 
-def _ends(ways: Iterable[Lost]) -> list[str]:
-    return sorted({name for one in ways for name in (one.origin, one.target)})
+def _ends(losses: Iterable[Lost]) -> list[str]:
+    return sorted({name for loss in losses for name in (loss.origin, loss.target)})
 
 
 def _lossy_nodes(subject: Subject, ways: list[Lost]) -> tuple[list[_Lossy], list[Lost]]:
@@ -103,7 +103,7 @@ def _lossy_nodes(subject: Subject, ways: list[Lost]) -> tuple[list[_Lossy], list
     nodes = _ends(ways)
     if len(nodes) < FEWEST_NODES:
         return [], ways
-    lossy = [one for node in nodes for one in _of_node(subject, node, ways)]
+    lossy = [one for node in nodes for one in _losses_of_node(subject, node, ways)]
     touched = {id(way) for *_, own in lossy for way in own}
     others = [way for way in ways if id(way) not in touched]
     if not others or _share(others) > OTHERS * subject.limit("lossy.share"):
@@ -129,9 +129,9 @@ def _said(subject: Subject, found: _Lossy, beside: str) -> Said:
     )
 
 
-def _of_node(subject: Subject, node: str, ways: Iterable[Lost]) -> Iterator[_Lossy]:
-    sent = tuple(one for one in ways if one.origin == node)
-    received = tuple(one for one in ways if one.target == node)
+def _losses_of_node(subject: Subject, node: str, losses: Iterable[Lost]) -> Iterator[_Lossy]:
+    sent = tuple(loss for loss in losses if loss.origin == node)
+    received = tuple(loss for loss in losses if loss.target == node)
     fewest = FEWEST_NODES - 1
     sends, receives = _loses(subject, sent, fewest), _loses(subject, received, fewest)
     if sends or receives:
@@ -139,19 +139,19 @@ def _of_node(subject: Subject, node: str, ways: Iterable[Lost]) -> Iterator[_Los
         yield part, (node,), (*(sent if sends else ()), *(received if receives else ()))
 
 
-def _loses(subject: Subject, ways: tuple[Lost, ...], fewest: int) -> bool:
+def _loses(subject: Subject, losses: tuple[Lost, ...], fewest: int) -> bool:
     """With each of its partners, and more than a handful in all: one bad way names no node."""
     limit = subject.limit("lossy.share")
-    telling = [one for one in ways if one.segments * limit >= TELLING]
+    telling = [loss for loss in losses if loss.segments * limit >= TELLING]
     return (
         len(telling) >= fewest
-        and sum(one.count for one in telling) >= subject.limit("errors.least")
+        and sum(loss.count for loss in telling) >= subject.limit("errors.least")
         and _share(telling) >= limit
-        and all(one.share >= limit / 2 for one in telling)
+        and all(loss.share >= limit / 2 for loss in telling)
     )
 
 
-def _share(ways: Iterable[Lost]) -> float:
+def _share(losses: Iterable[Lost]) -> float:
     """Of the segments of all these ways, how many were lost."""
-    every = tuple(ways)
-    return sum(one.count for one in every) / sum(one.segments for one in every)
+    all_losses = tuple(losses)
+    return sum(loss.count for loss in all_losses) / sum(loss.segments for loss in all_losses)

@@ -36,7 +36,7 @@ def _stated(subject: Subject, network: Network) -> Words:
     stated_bytes = network.mtu_bytes
     if "mtu" in network.assumed or network.technology not in RDMA or stated_bytes not in PATH_MTUS:
         return ()
-    said = {one.evidence.mtu_bytes for one in subject.curves} - {stated_bytes}
+    said = {curve.evidence.mtu_bytes for curve in subject.curves} - {stated_bytes}
     others = sorted(one for one in said if one is not None)
     if not others:
         return ()
@@ -58,7 +58,7 @@ def _odd_members(network: Network) -> tuple[Member, ...]:
 
 def _mixed(network: Network, odd: tuple[Member, ...]) -> Said:
     """The verdict on mixed MTUs: on the port itself if it alone is odd among more than two."""
-    usual = next(one.mtu_bytes for one in network.members if one not in odd)
+    usual = next(member.mtu_bytes for member in network.members if member not in odd)
     first, about = odd[0], None
     place = f"{first.node}:{first.interface}"
     if len(odd) == 1 and len(network.members) > 2:
@@ -70,7 +70,10 @@ def _mixed(network: Network, odd: tuple[Member, ...]) -> Said:
         f" {network.mtu_bytes} bytes can pass between them",
         Figure(first.mtu_bytes, "bytes", f"MTU of {place}"),
         Threshold(usual, "bytes", "equal to", "MTU of the other members"),
-        tuple(f"{one.node}:{one.interface} has MTU {one.mtu_bytes}" for one in network.members),
+        tuple(
+            f"{member.node}:{member.interface} has MTU {member.mtu_bytes}"
+            for member in network.members
+        ),
         "the MTU was set on some nodes only, or does not survive a restart",
         "; ".join(
             f"on {one.node}: "
@@ -92,7 +95,10 @@ def _path_mtu(network: Network, odd: tuple[Member, ...]) -> Said | Skipped:
         Outcome.WARN,
         f"ports have different MTUs: {names} unlike the others",
         None, None,
-        tuple(f"{one.node}:{one.interface} has MTU {one.mtu_bytes}" for one in network.members),
+        tuple(
+            f"{member.node}:{member.interface} has MTU {member.mtu_bytes}"
+            for member in network.members
+        ),
         "the interface's MTU, the firmware or the subnet manager gives some ports another MTU",
         "make them alike: the interface's MTU for RoCE, the subnet manager's for InfiniBand",
     )  # fmt: skip

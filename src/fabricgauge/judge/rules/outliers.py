@@ -111,7 +111,7 @@ def judge(subject: Subject) -> Iterator[Said]:
     yield from (said for _, said, why in each if not why)
     yield from _undecided([one for one in each if one[2]])
     yield from (_of_losses(subject, one, loses) for one in slow if one not in faults)
-    for finding in (one for each in subject.pairs for one in each.findings):
+    for finding in (finding for analysis in subject.pairs for finding in analysis.findings):
         if finding.explanation == "oversubscription":
             yield Said(
                 Outcome.WARN,
@@ -249,7 +249,7 @@ def _nodes_of(subject: Subject, one: Claim) -> tuple[str, ...]:
 
 def _suspected(suspects: tuple[Suspect, ...]) -> Said:
     first = suspects[0]
-    shown = [called(one.part, one.names) for one in suspects]
+    shown = [called(suspect.part, suspect.names) for suspect in suspects]
     return Said(
         Outcome.WARN,
         f"suspects, with too little evidence to name one: {sentences.listed(shown, MOST_SUSPECTS)}",

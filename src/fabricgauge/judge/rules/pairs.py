@@ -165,17 +165,17 @@ def _told_by_outliers(subject: Subject, pairs: _Pairs) -> set[str]:
     """Nodes that a second measurement decides about; of three nodes, those that it confirms."""
     return {
         name
-        for each in subject.pairs
-        for one in each.faults
-        if isinstance(one.rechecked, Rechecked)
-        and (len(pairs.nodes) > THREE or one.rechecked.confirmed)
-        for name in one.names
+        for analysis in subject.pairs
+        for fault in analysis.faults
+        if isinstance(fault.rechecked, Rechecked)
+        and (len(pairs.nodes) > THREE or fault.rechecked.confirmed)
+        for name in fault.names
     }
 
 
 def _is_alone(subject: Subject, pairs: _Pairs, node: str) -> bool:
     """Whether the node's pairs were measured one at a time, as those of three nodes are anyway."""
-    again = (one for one in subject.again if one.pattern == "bandwidth")
+    again = (series for series in subject.again if series.pattern == "bandwidth")
     few = len(pairs.nodes) <= THREE
     one_by_one = subject.by_suite and not subject.beside_others
     return few or one_by_one or any(node in one.ends for one in again)
@@ -185,9 +185,9 @@ def _best(subject: Subject) -> _Pairs | Skipped:
     """Load makes a pair slower and nothing makes it faster: its best figure is what it carries."""
     least = subject.limit("fraction.from")
     large = [
-        one
-        for one in subject.pairs
-        if one.matrix.quantity == "bandwidth" and one.matrix.message_bytes >= least
+        analysis
+        for analysis in subject.pairs
+        if analysis.matrix.quantity == "bandwidth" and analysis.matrix.message_bytes >= least
     ]
     nothing = Skipped("no pairs were measured with large messages")
     if isinstance(subject.ceiling, Skipped) or not large or len(large[0].matrix.nodes) < THREE:
@@ -213,7 +213,7 @@ def _best(subject: Subject) -> _Pairs | Skipped:
     if not np.isfinite(best).any():
         return nothing
     size = max(one.matrix.message_bytes for one in large)
-    again = {one.ends for one in subject.again if one.pattern == "bandwidth"}
+    again = {series.ends for series in subject.again if series.pattern == "bandwidth"}
     known = ((nodes[one], nodes[other]) for one, other in np.argwhere(np.isfinite(best)))
     once = any(len(one.matrix.repeats) == 1 for one in large)
     limit = ONCE if once and any(pair not in again for pair in known) else "fraction.warn"
@@ -233,7 +233,7 @@ def _comparable(analyses: Sequence[PairAnalysis]) -> NDArray[np.bool_]:
     """Which pairs have the ceiling to themselves: none that crosses an oversubscribed level."""
     allowed = ~np.eye(len(analyses[0].matrix.nodes), dtype=bool)
     for analysis in analyses:
-        if any(one.explanation != "fault" for one in analysis.findings):
+        if any(finding.explanation != "fault" for finding in analysis.findings):
             allowed &= inside(analysis)
     return allowed
 

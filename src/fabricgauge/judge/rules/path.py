@@ -112,7 +112,7 @@ def _cause(subject: Subject, decisive: Sequence[Said], used: str) -> str:
 def _remedy(subject: Subject, decisive: Sequence[Said]) -> str:
     if decisive and decisive[0].remedy:
         return decisive[0].remedy
-    if any(one.suite in SUITES for one in subject.curves):
+    if any(curve.suite in SUITES for curve in subject.curves):
         return _PIN_NCCL
     return _PIN_PORTS if subject.of_ports else _PIN
 
@@ -123,15 +123,15 @@ def _of_logs(subject: Subject) -> Said | Skipped:
     What NCCL says of its own choice is believed, and not proved.
     """
     stated, expected = subject.technology, _LINK_TYPES.get(subject.technology, "")
-    for one in subject.curves:
-        link, (name, technology) = one.evidence.link_type, one.evidence.technology
+    for curve in subject.curves:
+        link, (name, technology) = curve.evidence.link_type, curve.evidence.technology
         other = ""
         if link in _LINK_TYPES.values() and expected and link != expected:
             other = f"says link type {link}"
         elif technology and stated and technology != stated:
             other = f"names {name} of {technology}"
         if other:
-            where = f"{one.source}:{one.first_line}"
+            where = f"{curve.source}:{curve.first_line}"
             return Said(
                 Outcome.INVALID,
                 f"{where}: the log {other}, the stated network is {subject.name}",
@@ -215,7 +215,7 @@ def _connected(subject: Subject, launch: Launch, node: Moved) -> bool:
     """
     if isinstance(subject.network, Skipped) or not _apart(launch):
         return False
-    own = (one.ip for one in subject.network.members if one.node == node.node)
+    own = (member.ip for member in subject.network.members if member.node == node.node)
     return sum(node.by_address.get(ip, 0) for ip in own) >= node.payload_bytes
 
 
@@ -267,7 +267,7 @@ def _other_bytes(subject: Subject, launch: Launch, node: Moved) -> int:
 
 def _apart(launch: Launch) -> bool:
     """Whether each rank has a machine of its own, so that none shares memory with another."""
-    machines = {one.boot_id for one in launch.placements}
+    machines = {placement.boot_id for placement in launch.placements}
     nodes = launch.nodes
     return len(machines) == len(launch.placements) and len(set(nodes)) == len(nodes)
 
@@ -283,7 +283,7 @@ def _octets(subject: Subject, node: Moved, member: Member) -> int:
     of = subject.run.fabric.node(node.node)
     if own or subject.evidence.over_tcp or isinstance(of, Skipped):
         return own
-    names = (str(one.interface) for one in of.rdma_ports if one.name == member.interface)
+    names = (str(port.interface) for port in of.rdma_ports if port.name == member.interface)
     return sum(node.sent_bytes.get(name, 0) for name in names)
 
 

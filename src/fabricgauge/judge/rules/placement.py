@@ -59,8 +59,13 @@ def judge(subject: Subject) -> Said | Skipped:
 def _of_logs(subject: Subject) -> Said | Skipped:
     """What others' logs, or --hosts, say of the hosts; nothing proves it."""
     named = [
-        (one, unified(one.hosts if len(one.hosts) > 1 else one.evidence.rank_hosts or one.hosts))
-        for one in subject.curves
+        (
+            curve,
+            unified(
+                curve.hosts if len(curve.hosts) > 1 else curve.evidence.rank_hosts or curve.hosts
+            ),
+        )
+        for curve in subject.curves
     ]
     stated = [node for launch in subject.launches for node in launch.nodes]
     nodes = tuple(dict.fromkeys(unified(stated)))
@@ -89,9 +94,9 @@ def _to_itself(subject: Subject) -> Iterator[_Sign]:
     """Cases of a pair in which a rank sent to itself."""
     for launch in subject.launches:
         own = [
-            one
-            for one in launch.completed
-            if one.pattern in PAIR_PATTERNS and one.origin == one.target
+            case
+            for case in launch.completed
+            if case.pattern in PAIR_PATTERNS and case.origin == case.target
         ]
         if own:
             told = f"launch {launch.number}: rank {own[0].origin} is origin and target of"

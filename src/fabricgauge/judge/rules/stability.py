@@ -1,4 +1,4 @@
-"""Are the figures that decide steady enough to decide anything?"""
+"""Check whether the deciding figures are steady enough to decide."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
@@ -72,45 +72,46 @@ def judge(subject: Subject) -> Words:
 
 
 def _judge_figures(subject: Subject) -> Said | Skipped:
-    every = streams(subject)
-    smallest = [(one, one.points[0]) for one in subject.series if one.is_latency]
-    points = [*(one.best for one in every), *(point for _, point in smallest)]
+    all_streams = streams(subject)
+    smallest = [(series, series.points[0]) for series in subject.series if series.is_latency]
+    points = [*(one.best for one in all_streams), *(point for _, point in smallest)]
     if subject.imported:
-        return _of_logs(subject)
+        return _judge_logs(subject)
     if not points:
         return Skipped("no deciding figure was measured")
-    single = all(not one.time.supported and one.time.launches == 1 for one in points)
-    if single and not any(one.measurements for one in points):
+    single = all(not point.time.supported and point.time.launches == 1 for point in points)
+    if single and not any(point.measurements for point in points):
         return Skipped(
             "one launch, and means only: nothing can be said; --profile standard has three"
         )
-    found = [finding for one in every for finding in _bandwidth(one, every)]
-    found += [finding for one in smallest for finding in _latency(subject, *one)]
-    found += [finding for one in every for finding in _levels(one)]
-    found += _stalls(subject)
-    if not found:
-        said = "intervals, launches and tails of the deciding figures are within their limits"
-        return Said(Outcome.PASS, said)
-    outcome, limit, value, what = min(found, key=lambda one: one[0].rank)
+    findings = [finding for one in all_streams for finding in _bandwidth(one, all_streams)]
+    findings += [finding for one in smallest for finding in _latency(subject, *one)]
+    findings += [finding for one in all_streams for finding in _levels(one)]
+    findings += _stalls(subject)
+    if not findings:
+        summary = "intervals, launches and tails of the deciding figures are within their limits"
+        return Said(Outcome.PASS, summary)
+    outcome, limit, value, sentence = min(findings, key=lambda one: one[0].rank)
     threshold = subject.threshold(limit, "at least" if limit == "stability.level" else "at most")
     cause, remedy = _CAUSES.get(limit, (_CAUSE, _REMEDY))
     return Said(
-        outcome, what, Figure(value, threshold.unit, what), threshold,
-        tuple(one[-1] for one in found), cause, remedy,
+        outcome, sentence, Figure(value, threshold.unit, sentence), threshold,
+        tuple(one[-1] for one in findings), cause, remedy,
     )  # fmt: skip
 
 
-def _of_logs(subject: Subject) -> Said | Skipped:
+def _judge_logs(subject: Subject) -> Said | Skipped:
     """Columns of a row that contradict each other, and rows of one size that differ."""
     if columns := tuple(_contradicting(subject)):
         return Said(Outcome.WARN, columns[0], evidence=columns, cause=_EDITED[0], remedy=_EDITED[1])
-    found = sorted(_repeated(subject), key=itemgetter(0), reverse=True)
-    if not found:
+    repeated = sorted(_repeated(subject), key=itemgetter(0), reverse=True)
+    if not repeated:
         return Skipped("the logs have means only: how steady the figures were is not known")
-    spread, limit, what = found[0]
+    spread, limit, sentence = repeated[0]
     return Said(
-        Outcome.WARN, what, Figure(spread, "share", what), subject.threshold(limit, "at most"),
-        tuple(told for _, _, told in found), _APPENDED, _REMEDY_OF_LOGS,
+        Outcome.WARN, sentence, Figure(spread, "share", sentence),
+        subject.threshold(limit, "at most"), tuple(line for _, _, line in repeated),
+        _APPENDED, _REMEDY_OF_LOGS,
     )  # fmt: skip
 
 
@@ -134,12 +135,12 @@ def _contradicting(subject: Subject) -> Iterator[str]:
             rate = rates.get((_table(curve), size))
             if not rate or not size or value < _EXACT:
                 continue
-            other = rate * size
-            if max(value / other, other / value) > 1.0 + _ROUNDED:
+            rate_by_count = rate * size
+            if max(value / rate_by_count, rate_by_count / value) > 1.0 + _ROUNDED:
                 yield (
                     f"{curve.source}:{point.line} {curve.benchmark}: {figures.rate(value)}"
                     f" {figures.at(size)}, but {rate:,.0f} messages/s of that size are"
-                    f" {figures.rate(other)}"
+                    f" {figures.rate(rate_by_count)}"
                 )
 
 
@@ -152,41 +153,41 @@ def _repeated(subject: Subject) -> Iterator[tuple[float, str, str]]:
     """The largest difference between rows of one size, its limit, and the sentence on it."""
     for curve in subject.curves:
         timed = curve.quantity == "time"
-        sizes = {one.message_bytes for one in curve.points}
+        sizes = {point.message_bytes for point in curve.points}
         if curve.pattern is None or len(sizes) == len(curve.points):
             continue
         limit = "stability.latency_launches" if timed else "stability.launches"
         name = f"{curve.source}:{curve.first_line} {curve.benchmark}"
         for size, points in grouped(curve.points, lambda one: one.message_bytes).items():
-            values = [one.estimate.value for one in points]
+            values = [point.estimate.value for point in points]
             spread = max(values) / min(values) - 1.0
             if spread > subject.limit(limit):
                 at = "" if size is None else f" {figures.at(size)}"
-                lines = sentences.listed([str(one.line) for one in points], 4)
+                lines = sentences.listed([str(point.line) for point in points], 4)
                 rows = f"{len(values)} rows{at} (lines {lines})"
                 yield spread, limit, f"{name}: {rows} differ by {figures.percent(spread)}"
 
 
-def _bandwidth(stream: Stream, every: tuple[Stream, ...]) -> Iterator[_Finding]:
+def _bandwidth(stream: Stream, all_streams: tuple[Stream, ...]) -> Iterator[_Finding]:
     subject, series, point = stream.subject, stream.series, stream.best
     width = point.bandwidth.half_width
     means_only = not point.measurements and not point.bandwidth.supported
     if not means_only and width > subject.limit("stability.interval"):
-        outcome = Outcome.INCONCLUSIVE if stream.decides(every) else Outcome.WARN
-        told = f"{_where(series, point)}: the interval is ± {figures.percent(width)} wide"
-        yield outcome, "stability.interval", width, told
+        outcome = Outcome.INCONCLUSIVE if stream.decides(all_streams) else Outcome.WARN
+        sentence = f"{_where(series, point)}: the interval is ± {figures.percent(width)} wide"
+        yield outcome, "stability.interval", width, sentence
     yield from _spread(subject, "stability.launches", series, point)
 
 
 def _levels(stream: Stream) -> Iterator[_Finding]:
     """Yield a rate that changes between two: large messages of all launches, in time order."""
     subject, series = stream.subject, stream.series
-    found = _find_levels(stream)
-    if found is None:
+    change = _find_levels(stream)
+    if change is None:
         return
-    levels, cases, usual_s = found
+    levels, cases, usual_s = change
     limit = "stability.level"
-    slow = [_slow_time_s(one, usual_s[one.message_bytes] / levels.middle) for one in cases]
+    slow = [_slow_time_s(case, usual_s[case.message_bytes] / levels.middle) for case in cases]
     changing = [case for case, slow_s in zip(cases, slow, strict=True) if slow_s > 0.0]
     # What a host's waiting takes away, the network did not.
     missing = 1.0 - float(np.mean(_shares(changing, usual_s)))
@@ -198,13 +199,13 @@ def _levels(stream: Stream) -> Iterator[_Finding]:
     how = (
         f"changes {levels.changes} times between" if levels.toggles else "changes for good between"
     )
-    told = (
+    sentence = (
         f"{series.name}, {patterns.sentence(series.pattern)}: the rate {how}"
         f" {figures.rate(reached * levels.low)} and {figures.rate(reached * levels.high)}"
         f" ({figures.percent(levels.low_share)} of the blocks slow,"
         f" {figures.duration(sum(slow))})"
     )
-    yield Outcome.FAIL if fails else Outcome.WARN, limit, levels.low, told
+    yield Outcome.FAIL if fails else Outcome.WARN, limit, levels.low, sentence
 
 
 def _find_levels(stream: Stream) -> tuple[Levels, list[Measurement], dict[int, float]] | None:
@@ -214,42 +215,42 @@ def _find_levels(stream: Stream) -> tuple[Levels, list[Measurement], dict[int, f
     each is held against its own best: protocols differ in what they reach.
     """
     measured = _large_cases(stream, [stream.series])
-    again = [one for one in stream.subject.again if one.about == stream.series.about]
-    every = [*measured, *_large_cases(stream, again)]
+    rechecked = [series for series in stream.subject.again if series.about == stream.series.about]
+    all_cases = [*measured, *_large_cases(stream, rechecked)]
     own_s: dict[int, float] = {}
-    for case in every:
+    for case in all_cases:
         quickest_s = float(np.quantile(case.block_medians_s, 0.05))
         own_s[case.message_bytes] = min(quickest_s, own_s.get(case.message_bytes, quickest_s))
-    payloads = {one.message_bytes: one.sample_payload_bytes for one in every}
+    payloads = {one.message_bytes: one.sample_payload_bytes for one in all_cases}
     best = max((payloads[size] / time_s for size, time_s in own_s.items()), default=0.0)
     joint_s = {size: payload / best for size, payload in payloads.items()} if best else {}
-    levels = find_levels(_shares(every, joint_s))
+    levels = find_levels(_shares(all_cases, joint_s))
     if levels is not None:
         slow = [
             any(joint_s[one.message_bytes] / block < levels.middle for block in one.block_medians_s)
-            for one in every
+            for one in all_cases
         ]
         fast_sizes = {size for size in own_s if joint_s[size] / own_s[size] >= levels.middle}
         changed = sum(
             one.message_bytes in fast_sizes
-            for one, is_slow in zip(every, slow, strict=True)
+            for one, is_slow in zip(all_cases, slow, strict=True)
             if is_slow
         )
         if 2 * changed >= sum(slow):
-            return levels, every, joint_s
+            return levels, all_cases, joint_s
     levels = find_levels(_shares(measured, own_s))
     return None if levels is None else (levels, measured, own_s)
 
 
-def _large_cases(stream: Stream, each: Sequence[Series]) -> list[Measurement]:
+def _large_cases(stream: Stream, all_series: Sequence[Series]) -> list[Measurement]:
     """Return the cases of large messages with blocks, in time order."""
     least_bytes = stream.limit("fraction.from")
     cases = [
-        (one.launch, order, one.measurement)
-        for series in each
+        (observation.launch, order, observation.measurement)
+        for series in all_series
         for order, point in enumerate(series.at_least(least_bytes))
-        for one in point.observed
-        if one.measurement is not None and one.measurement.block_medians_s
+        for observation in point.observed
+        if observation.measurement is not None and observation.measurement.block_medians_s
     ]
     return [case for *_, case in sorted(cases, key=lambda case: case[:2])]
 
@@ -266,24 +267,24 @@ def _shares(cases: Sequence[Measurement], usual_s: Mapping[int, float]) -> list[
 def _slow_time_s(case: Measurement, from_s: float) -> float:
     """Return the seconds of a case that passed in blocks whose samples took ``from_s`` or more."""
     blocks = case.block_medians_s
-    return case.wall_s * sum(one for one in blocks if one >= from_s) / sum(blocks)
+    return case.wall_s * sum(block_s for block_s in blocks if block_s >= from_s) / sum(blocks)
 
 
 def _lasts(subject: Subject, slow_s: Sequence[float]) -> bool:
     """Whether slow time, given for each case, is more than a machine that paused once or twice."""
-    seen = sum(one > 0.0 for one in slow_s)
-    return seen >= LEAST_CASES and sum(slow_s) >= subject.limit("stability.slow_time")
+    slow_cases = sum(case_s > 0.0 for case_s in slow_s)
+    return slow_cases >= LEAST_CASES and sum(slow_s) >= subject.limit("stability.slow_time")
 
 
 def _stalls(subject: Subject) -> Iterator[_Finding]:
     """Yield how much of the time passed in samples that a stall made long."""
-    count, longest_s, where = 0, 0.0, ""
+    count, longest_s, longest_series = 0, 0.0, ""
     stall_s = subject.limit("stability.stall")
     cases = [
-        (series, one)
+        (series, case)
         for series in subject.series
         for point in series.points
-        for one in point.measurements
+        for case in point.measurements
     ]
     slow_s = [0.0] * len(cases)
     for order, (series, case) in enumerate(cases):
@@ -291,7 +292,7 @@ def _stalls(subject: Subject) -> Iterator[_Finding]:
             slow_s[order] += length_s * samples
             count += samples
             if length_s > longest_s:
-                longest_s, where = length_s, series.name
+                longest_s, longest_series = length_s, series.name
     stalled_s = sum(slow_s)
     share = stalled_s / max(sum(case.wall_s for _, case in cases), stalled_s, stall_s)
     if count < LEAST_STALLS or share <= subject.limit("stability.stalls"):
@@ -300,12 +301,12 @@ def _stalls(subject: Subject) -> Iterator[_Finding]:
     by_host = max(waiting, default=0.0) >= subject.limit("host-limited.delay")
     fails = share > subject.limit("stability.stalls_fail") and _lasts(subject, slow_s)
     fails = fails and not by_host
-    told = (
+    sentence = (
         f"{count} stalls took {figures.percent(share)} of the time; the longest took"
-        f" {figures.duration(longest_s)} ({where})"
+        f" {figures.duration(longest_s)} ({longest_series})"
     )
     limit = "stability.stalls_fail" if fails else "stability.stalls"
-    yield Outcome.FAIL if fails else Outcome.WARN, limit, share, told
+    yield Outcome.FAIL if fails else Outcome.WARN, limit, share, sentence
 
 
 def _stall_lengths(case: Measurement, stall_s: float) -> Iterator[tuple[float, int]]:
@@ -323,15 +324,15 @@ def _latency(subject: Subject, series: Series, point: Point) -> Iterator[_Findin
     yield from _spread(subject, "stability.latency_launches", series, point)
     ratio = point.tail_ratio
     if ratio > subject.limit("stability.tail"):
-        told = f"{_where(series, point)}: the 99th percentile is {ratio:.1f} times the median"
-        yield Outcome.WARN, "stability.tail", ratio, told
+        sentence = f"{_where(series, point)}: the 99th percentile is {ratio:.1f} times the median"
+        yield Outcome.WARN, "stability.tail", ratio, sentence
 
 
 def _spread(subject: Subject, limit: str, series: Series, point: Point) -> Iterator[_Finding]:
     spread = point.spread
     if spread > subject.limit(limit):
-        told = f"{_where(series, point)}: launches differ by {figures.percent(spread)}"
-        yield Outcome.WARN, limit, spread, told
+        sentence = f"{_where(series, point)}: launches differ by {figures.percent(spread)}"
+        yield Outcome.WARN, limit, spread, sentence
 
 
 def _where(series: Series, point: Point) -> str:
