@@ -114,14 +114,17 @@ def without_a_link(*dead: str, named: tuple[str, ...]) -> Judged:
         *(asking("connect", f"plug in {one}", "link", "place", one) for one in named),
         asking("link", "reseat the cable"),
     )
-    return msgspec.structs.replace(judged, run=run, verdicts=verdicts)
+    return decided(msgspec.structs.replace(judged, run=run), *verdicts)
 
 
 def asking(
     rule: str, remedy: str, series: str = "", kind: str = "network", *names: str,
     outcome: Outcome = Outcome.FAIL,
 ) -> Verdict:  # fmt: skip
-    about = VerdictSubject("place" if kind == "place" else "network", "net1", names, series)
+    place = f"{names[0]}:eth0" if kind == "place" else ""
+    about = VerdictSubject(
+        "place" if kind == "place" else "network", "net1", names, series, place=place
+    )
     return Verdict(
         rule, outcome, "", "", remedy=remedy, network="net1", id=identity(rule, about), about=about
     )

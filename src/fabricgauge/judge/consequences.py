@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 from fabricgauge.judge.kept_rate import kept_rate, spares_small
 from fabricgauge.judge.rules import (
     asymmetry,
+    connect,
     errors,
     fraction,
     host_limited,
+    link,
     lossy,
     outliers,
     pairs,
@@ -18,6 +20,7 @@ from fabricgauge.judge.rules import (
 )
 from fabricgauge.judge.subject import Context, Subject
 from fabricgauge.model.evidence import Lost
+from fabricgauge.model.fabric import Interface
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import GONE, PROOFS, RULES_OF_SPEED, Outcome, Verdict
 
@@ -44,7 +47,33 @@ def consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str, str
         **_find_fault_consequences(context.run, causes),
         **_find_stream_consequences(causes),
         **losses,
+        **_explain_dead_ports(context.run, causes),
     }
+
+
+def _explain_dead_ports(run: Run, verdicts: Sequence[Verdict]) -> dict[str, str]:
+    """Return verdicts of `link` on ports that `connect` names as well, each with its own remedy."""
+    named = {
+        verdict.about.place: verdict
+        for verdict in verdicts
+        if verdict.rule == connect.ID and verdict.outcome is Outcome.FAIL
+    }
+    causes: dict[str, str] = {}
+    if any(launch.ended.changes for launch in run.launches):
+        return causes
+    for verdict in verdicts:
+        dead = [
+            f"{member.node}:{member.interface}"
+            for network in run.fabric.networks
+            if network.name == verdict.network
+            for member in network.members
+            if isinstance(port := run.fabric.interface_of(member), Interface)
+            and port.carrier is False
+        ]
+        is_link = verdict.rule == link.ID and verdict.about.kind == "network"
+        if is_link and dead and named.keys() >= set(dead):
+            causes[verdict.id] = named[dead[0]].id
+    return causes
 
 
 def _find_stream_consequences(verdicts: Sequence[Verdict]) -> dict[str, str]:

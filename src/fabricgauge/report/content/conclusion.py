@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
-from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.estimate import Estimate
@@ -204,7 +203,7 @@ def next_steps(judged: Judged) -> tuple[Verdict, ...]:
     steps: dict[str, Verdict] = {}
     for verdict in worst_first(judged.verdicts):
         asks = verdict.outcome is not Outcome.PASS and verdict.remedy
-        if asks and verdict.id not in judged.follows and not _is_said(judged, verdict):
+        if asks and verdict.id not in judged.follows:
             steps.setdefault(verdict.remedy, verdict)
     return tuple(steps.values())
 
@@ -212,24 +211,6 @@ def next_steps(judged: Judged) -> tuple[Verdict, ...]:
 def consequences(judged: Judged) -> tuple[Verdict, ...]:
     """Return the verdicts that are consequences of others."""
     return tuple(verdict for verdict in judged.verdicts if verdict.id in judged.follows)
-
-
-def _fails(verdict: Verdict) -> bool:
-    return verdict.outcome is Outcome.FAIL
-
-
-def _is_said(judged: Judged, verdict: Verdict) -> bool:
-    """Whether `connect` names every port without a link that `link` names, with its own remedy."""
-    run, dead = judged.run, set()
-    if verdict.rule != "link" or any(launch.ended.changes for launch in run.launches):
-        return False
-    for network in run.fabric.networks:
-        for member in network.members if network.name == verdict.network else ():
-            port = run.fabric.interface_of(member)
-            if not isinstance(port, Skipped) and port.carrier is False:
-                dead.add(f"{member.node}:{member.interface}")
-    named_ports = {finding.where for finding in run.preflight if finding.carries_nothing}
-    return verdict.about.kind == "network" and bool(dead) and dead <= named_ports
 
 
 def _describe_peak(peak: BestRate) -> str:
