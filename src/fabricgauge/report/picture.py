@@ -151,7 +151,7 @@ class Histogram(NamedTuple):
     edges: tuple[float, ...]
     counts: tuple[int, ...]
     peaks: tuple[float, ...]
-    said: tuple[str, ...]
+    ranges: tuple[str, ...]
 
 
 Drawable = Picture | HeatMap | Histogram

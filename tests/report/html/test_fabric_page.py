@@ -41,7 +41,7 @@ def test_what_to_do_and_who_is_at_fault_are_the_first_sections(page: str) -> Non
 @pytest.mark.parametrize(
     "part",
     [
-        "is 75.0 % lower than the others", "explains 14 pairs",
+        "is 75.0 % lower than for its peers", "explains 14 pairs",
         "fabricgauge check -w n1,n8 --profile full",
         "From group (row) to group", "Nodes, worst first", "Spectrum: net1", "MPI_Iallreduce",
         "Overlap over message size", "Time over ranks", "Latency under load", "3.40 ×",
@@ -106,7 +106,7 @@ def _pointed(talk: Any) -> str:
         " p.scrollIntoView(); const r = p.getBoundingClientRect();"
         " return [r.x + 0.7 * r.width, r.y + 0.3 * r.height]; })()"
     )
-    read = "document.getElementById('plot-0-said').textContent"
+    read = "document.getElementById('plot-0-value').textContent"
     give_up = time.monotonic() + 60
     while time.monotonic() < give_up:
         time.sleep(0.3)

@@ -1,1 +1,1 @@
-"""One module per kind of report: what is said, in which order; no module knows a format."""
+"""Build one kind of report per module: its content in order; no module knows a format."""

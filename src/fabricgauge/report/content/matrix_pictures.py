@@ -115,5 +115,5 @@ def histogram(analysis: PairAnalysis) -> Histogram | None:
         edges=edges,
         counts=spectrum.counts,
         peaks=tuple(peak * factor for peak in spectrum.peaks),
-        said=tuple(f"{digits(low)} to {digits(high)} {unit}" for low, high in pairwise(edges)),
+        ranges=tuple(f"{digits(low)} to {digits(high)} {unit}" for low, high in pairwise(edges)),
     )

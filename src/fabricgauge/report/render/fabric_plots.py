@@ -147,7 +147,7 @@ def spectrum_plot(histogram: Histogram) -> Any:
     filled = [place for place, count in enumerate(histogram.counts) if count]
     columns = {
         "left": histogram.edges, "right": histogram.edges[1:], "count": histogram.counts,
-        "said": histogram.said,
+        "range": histogram.ranges,
     }  # fmt: skip
     bars = {name: [column[place] for place in filled] for name, column in columns.items()}
     plot = framed(
@@ -158,7 +158,7 @@ def spectrum_plot(histogram: Histogram) -> Any:
         left="left", right="right", top="count", bottom=0.7, line_color=None,
         fill_color=SERIES[0], source=models.ColumnDataSource(bars),
     )  # fmt: skip
-    tips = [("", "@said"), ("directed pairs", "@count{0,0}")]
+    tips = [("", "@range"), ("directed pairs", "@count{0,0}")]
     plot.add_tools(models.HoverTool(renderers=[bars_drawn], tooltips=tips))
     for peak in histogram.peaks:
         plot.add_layout(models.Span(
