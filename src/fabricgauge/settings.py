@@ -38,11 +38,11 @@ _POWERS = {None: 1, "k": 1024, "m": 1024**2}
 class Settings(msgspec.Struct, frozen=True):
     """What the files say, and which file said each threshold last.
 
-    ``verbs`` are options by the verb's name; ``said_in`` is the file of each, by verb and option.
+    ``verbs`` are options by the verb's name, ``option_files`` the file of each by (verb, option).
     """
 
     verbs: dict[str, dict[str, Any]]
-    said_in: dict[tuple[str, str], Path]
+    option_files: dict[tuple[str, str], Path]
     thresholds: dict[str, float]
     thresholds_origin: str
     networks: tuple[DeclaredNetwork, ...]
@@ -77,7 +77,7 @@ def load(files: tuple[Path, ...] | None = None) -> Settings:
         UsageError: a file is not TOML, or a key or value is not what was expected.
     """
     verbs: dict[str, dict[str, Any]] = {verb: {} for verb in VERBS}
-    said_in: dict[tuple[str, str], Path] = {}
+    option_files: dict[tuple[str, str], Path] = {}
     thresholds: dict[str, float] = {}
     networks: dict[str, DeclaredNetwork] = {}
     origins = []
@@ -85,12 +85,12 @@ def load(files: tuple[Path, ...] | None = None) -> Settings:
         content = _read(path)
         for verb, options in verbs.items():
             options |= _table(path, content, verb)
-            said_in |= {(verb, option): path for option in content.get(verb, ())}
+            option_files |= {(verb, option): path for option in content.get(verb, ())}
         said = _table(path, content, "thresholds")
         thresholds |= {key: _number(path, key, value) for key, value in said.items()}
         origins += [str(path)] if said else []
         networks |= {n.name: n for n in _networks(path, content)}
-    return Settings(verbs, said_in, thresholds, ", ".join(origins), tuple(networks.values()))
+    return Settings(verbs, option_files, thresholds, ", ".join(origins), tuple(networks.values()))
 
 
 def rate_bit_s(text: str) -> float:

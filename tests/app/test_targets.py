@@ -208,7 +208,7 @@ def test_ipoib_is_infiniband_to_nccl_by_the_rail_below_it() -> None:
     (used,) = (
         one for one in networks_for_tool(alike(rdma_nodes.HDR), TOOLS["rccl-tests"]) if one.subnet
     )
-    ports = next(one for one in alike(rdma_nodes.HDR).networks if one.of_ports)
+    ports = next(one for one in alike(rdma_nodes.HDR).networks if one.has_rdma_ports)
     assert (used.name, used.technology, used.link) == ("10.20.0.0/24", "infiniband", ports.link)
     assert used.mtu_bytes == ports.mtu_bytes
     assert [one.interface for one in used.members] == ["ib0", "ib0"]

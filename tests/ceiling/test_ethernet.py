@@ -100,7 +100,7 @@ def test_larger_packets_never_lower_the_ceiling(
 @given(st.integers(0, 1 << 30), st.integers(0, 1 << 20))
 def test_transfer_takes_at_least_what_the_burst_leaves(message: int, burst: int) -> None:
     found = worked_out(msgspec.structs.replace(network(), burst_bytes=burst))
-    floor_s = found.one_transfer_floor_s(message)
+    floor_s = found.transfer_floor_s(message)
     assert floor_s * found.payload_bytes_per_s == pytest.approx(max(0, message - burst))
 
 

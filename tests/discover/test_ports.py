@@ -56,7 +56,7 @@ def test_networks_of_a_cluster_have_ceilings_with_what_binds(
 ) -> None:
     found = alike(cards)
     assert [one.name for one in found.networks] == names
-    native = next(one for one in found.networks if one.of_ports)
+    native = next(one for one in found.networks if one.has_rdma_ports)
     assert limit(native).payload_bytes_per_s / 1e6 == pytest.approx(mb_per_s, rel=1e-5)
     assert limit(native).binding.startswith(binds)
 

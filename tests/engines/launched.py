@@ -20,7 +20,7 @@ from fabricgauge.model.errors import ToolMissing
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.measurement import Footer, Measurement, Record
 from fabricgauge.model.plan import Case, PlannedLaunch
-from fabricgauge.model.together import Together
+from fabricgauge.model.together import ConcurrentResult
 from fabricgauge.run.launch import case_lines
 from fabricgauge.run.mpi_impls.table import command
 
@@ -88,6 +88,6 @@ def measurements(found: Sequence[Record]) -> tuple[Measurement, ...]:
     return tuple(one for one in found if isinstance(one, Measurement))
 
 
-def together(found: Measurement) -> Together:
+def together(found: Measurement) -> ConcurrentResult:
     assert found.together is not None
     return found.together

@@ -8,7 +8,7 @@ from tests.judge import planted_fabric as many
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.run import Launch, Run
-from fabricgauge.model.together import Together
+from fabricgauge.model.together import ConcurrentResult
 from fabricgauge.model.verdict import Outcome, Verdict
 
 COUNT = 4
@@ -27,7 +27,7 @@ def case(pattern: Pattern, seconds: float, delay: float = 0.0) -> Measurement:
         payload_sent_bytes=(0,) * COUNT,
         counters=(),
         sockets=(),
-        together=Together(COUNT, 0, "barrier", 0.0, 0, (seconds,) * COUNT),
+        together=ConcurrentResult(COUNT, 0, "barrier", 0.0, 0, (seconds,) * COUNT),
         processors=tuple(
             msgspec.structs.replace(planted.QUIET, rank=rank, run_delay_s=delay * like.wall_s)
             for rank in range(COUNT)

@@ -16,9 +16,9 @@ from fabricgauge.model.verdict import (
     Outcome,
     Verdict,
     VerdictSubject,
-    distinct,
     exit_status,
     identity,
+    number_repeats,
 )
 from fabricgauge.report.content import at_fault
 from fabricgauge.report.content.conclusion import headline
@@ -94,7 +94,7 @@ def test_a_pair_that_cannot_connect_is_known_by_its_nodes() -> None:
 
 
 def test_ids_that_occur_again_are_numbered() -> None:
-    assert distinct(["a", "b", "a", "a"]) == ("a", "b", "a#2", "a#3")
+    assert number_repeats(["a", "b", "a", "a"]) == ("a", "b", "a#2", "a#3")
 
 
 def test_each_finding_has_an_id_of_its_own() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabricgauge.model.hosts import same_host, unified
+from fabricgauge.model.hosts import same_host, unify_hosts
 
 
 @pytest.mark.parametrize(
@@ -19,14 +19,21 @@ from fabricgauge.model.hosts import same_host, unified
 def test_names_of_one_host(a: str, b: str, same: bool) -> None:
     assert same_host(a, b) is same
     assert same_host(b, a) is same
-    assert (len(set(unified((a, b)))) == 1) is same
+    assert (len(set(unify_hosts((a, b)))) == 1) is same
 
 
 def test_each_host_keeps_its_first_name() -> None:
     names = ("a", "a.example.org", "b.example.org", "b", "127.0.0.1", "localhost")
-    assert unified(names) == ("a", "a", "b.example.org", "b.example.org", "127.0.0.1", "127.0.0.1")
+    assert unify_hosts(names) == (
+        "a",
+        "a",
+        "b.example.org",
+        "b.example.org",
+        "127.0.0.1",
+        "127.0.0.1",
+    )
 
 
 def test_many_hosts_are_told_apart_quickly() -> None:
     names = tuple(f"node{number}" for number in range(20_000))
-    assert unified(names) == names
+    assert unify_hosts(names) == names

@@ -3,7 +3,7 @@
 import pytest
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.memory import EndsMemory, RankMemory, known_memory, memory_words
+from fabricgauge.model.memory import EndsMemory, RankMemory, describe_memory, parse_memory
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from fabricgauge.model.memory import EndsMemory, RankMemory, known_memory, memor
     ],
 )  # fmt: skip
 def test_host_memory_at_both_ends_is_what_is_usual(said: str, known: str) -> None:
-    assert known_memory(said) == known
+    assert parse_memory(said) == known
 
 
 @pytest.mark.parametrize(
@@ -30,14 +30,14 @@ def test_host_memory_at_both_ends_is_what_is_usual(said: str, known: str) -> Non
 )
 def test_what_the_ends_cannot_have_is_refused(said: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
-        known_memory(said)
+        parse_memory(said)
 
 
 def test_the_words_say_which_end_has_which_memory() -> None:
-    assert memory_words("cuda") == "buffers in cuda memory at both ends"
-    assert memory_words("host,hip") == (
+    assert describe_memory("cuda") == "buffers in cuda memory at both ends"
+    assert describe_memory("host,hip") == (
         "buffers in host memory at the origin, in hip memory at the target"
     )
-    assert str(EndsMemory("cuda", "cuda")) == memory_words("cuda")
+    assert str(EndsMemory("cuda", "cuda")) == describe_memory("cuda")
     assert str(RankMemory(0, "host")) == "rank 0: host memory"
     assert str(RankMemory(1, "cuda", "H100", 3)) == "rank 1: H100 (device 3)"

@@ -11,10 +11,10 @@ from fabricgauge.model.request import (
     OWN_LAB,
     WITHOUT_MPI,
     MeasurementRequest,
-    applicable,
-    place_words,
-    resumed,
-    unsaid_place,
+    describe_place,
+    keep_applicable,
+    merge_resumed,
+    missing_place_words,
 )
 from fabricgauge.run.tools.table import TOOLS
 
@@ -83,7 +83,7 @@ def test_what_has_no_effect_is_refused_with_the_reason(
 ) -> None:
     request = MeasurementRequest(**asked)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=reason):
-        applicable(request, ranks)
+        keep_applicable(request, ranks)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_what_has_no_effect_is_refused_with_the_reason(
 )
 def test_what_has_an_effect_is_left_as_it_is(asked: dict[str, object], ranks: int) -> None:
     request = MeasurementRequest(**asked)  # type: ignore[arg-type]
-    assert applicable(request, ranks) == request
+    assert keep_applicable(request, ranks) == request
 
 
 def test_the_suites_of_pairs_are_those_whose_row_says_so() -> None:
@@ -116,16 +116,16 @@ def test_the_suites_of_pairs_are_those_whose_row_says_so() -> None:
 
 def test_nodes_that_ssh_does_not_reach_need_no_configuration_of_it() -> None:
     request = MeasurementRequest(ssh_config="file")
-    assert applicable(request, 2, launcher="ssh") == request
+    assert keep_applicable(request, 2, launcher="ssh") == request
     with pytest.raises(UsageError, match="--ssh-config has no effect on --launcher local"):
-        applicable(request, 2, launcher="local")
+        keep_applicable(request, 2, launcher="local")
 
 
 def test_what_a_file_says_for_other_commands_is_left_out() -> None:
     request = MeasurementRequest(concurrent=8, budget=60.0)
-    assert applicable(request, 2, ("concurrent",)) == MeasurementRequest(budget=60.0)
+    assert keep_applicable(request, 2, ("concurrent",)) == MeasurementRequest(budget=60.0)
     with pytest.raises(UsageError):
-        applicable(request, 2, ("budget",))
+        keep_applicable(request, 2, ("budget",))
 
 
 def test_a_stored_request_is_read_back_and_says_only_what_was_asked() -> None:
@@ -140,13 +140,13 @@ def test_a_resumption_takes_place_and_programs_from_its_own_command_line() -> No
         nodelist="c[1-2]", launcher="ssh", profile="full", tool="iperf3", parallel=8, ppn=2
     )
     said = MeasurementRequest(resume="latest", lab="mine", tool="iperf3")
-    made = resumed(said, stored)
+    made = merge_resumed(said, stored)
     assert (made.lab, made.nodelist, made.launcher, made.tool) == ("mine", "", "", "iperf3")
     assert (made.profile, made.parallel, made.ppn) == ("full", 8, 2)
     more = MeasurementRequest(resume="latest", tool="iperf3", parallel=3)
-    assert resumed(more, stored).parallel == 3
+    assert merge_resumed(more, stored).parallel == 3
     with pytest.raises(UsageError, match="--parallel is for the programs of another suite"):
-        resumed(MeasurementRequest(resume="latest", parallel=3), MeasurementRequest())
+        merge_resumed(MeasurementRequest(resume="latest", parallel=3), MeasurementRequest())
 
 
 STORED = MeasurementRequest(nodelist="c[1-2]", launcher="ssh", mpi="openmpi", profile="full")
@@ -169,14 +169,14 @@ def test_a_resumption_that_lacks_nodes_or_programs_is_shown_those_of_the_run(
     said: dict[str, str], from_files: tuple[str, ...], is_enough: bool
 ) -> None:
     request = MeasurementRequest(resume="latest", **said)  # type: ignore[arg-type]
-    assert unsaid_place(request, STORED, from_files) == (() if is_enough else WORDS)
+    assert missing_place_words(request, STORED, from_files) == (() if is_enough else WORDS)
 
 
 def test_a_run_without_a_stated_place_needs_none() -> None:
     said = MeasurementRequest(resume="latest")
-    assert unsaid_place(said, MeasurementRequest(ppn=2, profile="full")) == ()
+    assert missing_place_words(said, MeasurementRequest(ppn=2, profile="full")) == ()
 
 
 def test_what_a_run_names_is_told_as_it_can_be_said_again() -> None:
     stored = MeasurementRequest(lab=OWN_LAB, mpi="openmpi", rank_order=("c1", "c2"))
-    assert place_words(stored) == ("--lab", "--rank-order", "c1,c2", "--mpi", "openmpi")
+    assert describe_place(stored) == ("--lab", "--rank-order", "c1,c2", "--mpi", "openmpi")

@@ -43,7 +43,7 @@ def test_without_addresses_it_may_be_the_program_that_has_several_messages_under
 
 def test_one_port_that_talks_to_itself_is_seen() -> None:
     text = raw(SUITE, "44--rc-client").replace(b"::ffff:10.8.0.2", b"::ffff:10.8.0.1")
-    assert found(text)[0][0].evidence.one_end
+    assert found(text)[0][0].evidence.same_end_reason
 
 
 def test_two_tests_in_turn_are_two() -> None:

@@ -24,7 +24,7 @@ from fabricgauge.model.pairs import (
 from fabricgauge.model.pattern import Load, Pattern
 from fabricgauge.model.plan import Case
 from fabricgauge.model.run import Launch
-from fabricgauge.model.together import Together
+from fabricgauge.model.together import ConcurrentResult
 from fabricgauge.model.topology import Group
 
 TYPICAL: dict[Quantity, float] = {"latency": 1.23e-6, "bandwidth": 12.1e9}
@@ -141,7 +141,7 @@ def launch(nodes: Sequence[str], simulated: bool, crowded: bool) -> Launch:
     )
 
 
-def crowd(count: int) -> Iterator[tuple[Case, Together]]:
+def crowd(count: int) -> Iterator[tuple[Case, ConcurrentResult]]:
     """Collectives over sizes and ranks, one of them non-blocking; load; many pairs."""
     steps = [ranks for ranks in (2, 3, 4, 8, 16, 64, 256, 1024) if ranks <= count]
     operations: tuple[Pattern, ...] = ("allreduce", "iallreduce")
@@ -172,7 +172,7 @@ def case(
 def together(
     ranks: int, pairs: int = 0, clock: str = "synchronised", *, overlap: float | None = None,
     rate: float = 0.0, load: float = 0.0,
-) -> Together:  # fmt: skip
+) -> ConcurrentResult:  # fmt: skip
     return msgspec.convert(
         {
             "ranks": ranks, "pairs": pairs, "clock": clock, "late_starts": 3 if overlap else 0,
@@ -180,11 +180,11 @@ def together(
             "rank_medians_s": (), "overlap": overlap, "messages_per_s": rate,
             "load_bytes_per_s": load,
         },
-        Together,
+        ConcurrentResult,
     )  # fmt: skip
 
 
-def measurement(one: Case, of: Together) -> Measurement:
+def measurement(one: Case, of: ConcurrentResult) -> Measurement:
     middle = (2e-6 + one.message_bytes / 12e9) * (1 + math.log2(one.ranks)) * _slower(one)
     tail = 9.0 if one.load == "incast" else 1.7
     base = sample.measurement(sample.cases()[0], sample.NODES, 1.0)

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 from tests.report import fabric_sample
 
-from fabricgauge.model.pairs import FabricResult, PairFinding, called
+from fabricgauge.model.pairs import FabricResult, PairFinding, name_part
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 from fabricgauge.report.content import at_fault, pairs
 from fabricgauge.report.document import Paragraph
@@ -80,7 +80,7 @@ def test_nobody_is_named_when_nobody_is() -> None:
 def test_every_part_is_told_apart(part: str, names: tuple[str, ...], said: str) -> None:
     finding = msgspec.convert({**msgspec.to_builtins(fabric_sample.finding("a", 8)), "part": part},
                               PairFinding)  # fmt: skip
-    assert called(finding.part, names) == said
+    assert name_part(finding.part, names) == said
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, ToolMissing, UsageError
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.plan import Plan
-from fabricgauge.model.request import MeasurementRequest, unsaid_place
+from fabricgauge.model.request import MeasurementRequest, missing_place_words
 from fabricgauge.model.run import Run
 from fabricgauge.plan.plan import Targets, plan_groups, tool_plan
 from fabricgauge.plan.profiles import Profile
@@ -119,7 +119,7 @@ def begin(
     networks = [
         network
         for network, _ in chosen
-        if network is not None and not (network.of_ports or dry_run)
+        if network is not None and not (network.has_rdma_ports or dry_run)
     ]
     connectivities = try_connections(target, networks, directory)
     preflight = (
@@ -258,7 +258,7 @@ def find_stored_run(
             f" fabricgauge submit --resume {directory.path}"
         )
     stored = stored_request(directory)
-    if words := unsaid_place(stated, stored, from_files):
+    if words := missing_place_words(stated, stored, from_files):
         raise UsageError(
             "--resume takes nodes and programs only from the command line and configuration:"
             f" repeat them. {directory.path} began with {shlex.join(words)}"

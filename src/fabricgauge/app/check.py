@@ -153,8 +153,8 @@ def _recheck_doubtful_cases(context: RunContext) -> None:
 def _measure_reference_host(context: RunContext) -> None:
     """Measure a host without a network if a network stays below its ceiling."""
     run = context.run
-    of_ports = {network.name for network in run.fabric.networks if network.of_ports}
-    excluded = of_ports | losing(run)  # loopback is TCP: it does not show what an adapter does
+    rdma_networks = {network.name for network in run.fabric.networks if network.has_rdma_ports}
+    excluded = rdma_networks | losing(run)  # loopback is TCP: it does not show what an adapter does
     for name in below_pass(context.context_now()):
         if name in excluded:
             continue

@@ -185,6 +185,6 @@ def _with_named_networks(fabric: Fabric, names: Sequence[str]) -> Fabric:
         raise CannotRun(f"no network {missing[0]!r} joins these nodes; available: {available}")
     wires = {network.wire for network in matching}
     ports = tuple(
-        network for network in fabric.networks if network.of_ports and network.wire in wires
+        network for network in fabric.networks if network.has_rdma_ports and network.wire in wires
     )
     return msgspec.structs.replace(fabric, networks=(*matching, *ports))

@@ -15,7 +15,7 @@ from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.pairs import Meeting, Recheck
-from fabricgauge.model.plan import Plan, PlannedLaunch, numbered
+from fabricgauge.model.plan import Plan, PlannedLaunch, renumber
 from fabricgauge.model.run import Run
 from fabricgauge.plan.plan import JointRanks, Targets, payload_rate, plan_groups
 from fabricgauge.plan.recheck import recheck_launch
@@ -98,7 +98,7 @@ def launches_without_culprits(context: RunContext) -> tuple[PlannedLaunch, ...]:
         context.target, context.fabric, launches_with_culprit, context.culprits, spent_s
     )
     replacements = [launch for planned in instead for launch in _unmeasured(planned, context.run)]
-    launches = numbered(replacements, context.plan.last)
+    launches = renumber(replacements, context.plan.last)
     for launch in launches:
         context.add_to_plan(launch)
     return (*(launch for launch in unmade if launch not in launches_with_culprit), *launches)

@@ -15,7 +15,7 @@ from fabricgauge.model.fabric import (
     Network,
     Node,
 )
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.plan.plan import Targets
@@ -92,7 +92,7 @@ def _usual(networks: Iterable[Network]) -> list[Network]:
     return [
         network
         for network in networks
-        if not (network.of_ports and network.technology in ON_REQUEST)
+        if not (network.has_rdma_ports and network.technology in ON_REQUEST)
     ]
 
 
@@ -101,7 +101,7 @@ def _has_name(network: Network, word: str) -> bool:
 
     All rails of RDMA ports together are a network of their own; the rails of a subnet are not.
     """
-    whole_name = network.name if network.of_ports else whole_of(network.name)
+    whole_name = network.name if network.has_rdma_ports else whole_of(network.name)
     return word in (network.name, network.subnet, whole_name)
 
 
@@ -208,7 +208,7 @@ def _without_address(fabric: Fabric, place: tuple[str, ...]) -> Iterator[tuple[s
 
     Each comes with a sentence. It is no fault if more nodes are without an address than with one.
     """
-    for name, ends in grouped(_unused_interfaces(fabric, place), lambda end: end[1].name).items():
+    for name, ends in group_by(_unused_interfaces(fabric, place), lambda end: end[1].name).items():
         having = [(node, interface) for node, interface in ends if _reachable_addresses(interface)]
         if not having:
             continue

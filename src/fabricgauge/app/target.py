@@ -25,7 +25,7 @@ from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
 from fabricgauge.model.host_access import Host, HostAccess
-from fabricgauge.model.request import OWN_LAB, MeasurementRequest, applicable, resumed
+from fabricgauge.model.request import OWN_LAB, MeasurementRequest, keep_applicable, merge_resumed
 from fabricgauge.model.topology import Topology
 from fabricgauge.parse.topology import topology_of
 from fabricgauge.run.launchers import LAUNCHERS, launcher_of
@@ -96,9 +96,9 @@ def locate_target(
             node or platform; the topology is not understood.
     """
     if stored is None:
-        request = applicable(stated, _ranks_of_own_lab(stated), from_files)
+        request = keep_applicable(stated, _ranks_of_own_lab(stated), from_files)
     else:
-        request = resumed(applicable(stated, from_files=from_files), stored)
+        request = merge_resumed(keep_applicable(stated, from_files=from_files), stored)
     named = request.lab not in ("", OWN_LAB)
     with (
         lab_in_use(request.lab) if named else nullcontext(),
@@ -106,7 +106,7 @@ def locate_target(
     ):
         ranks = place_ranks(request, access.nodes)
         if stored is None:
-            request = applicable(request, len(ranks), from_files, access.launcher)
+            request = keep_applicable(request, len(ranks), from_files, access.launcher)
         shared = len(set(ranks)) < len(ranks)
         hosts = tuple(host for host in access.hosts if shared or host.node in ranks)
         simulation = make_simulation(request)

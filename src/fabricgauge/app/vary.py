@@ -17,13 +17,13 @@ from fabricgauge.compare.varying import compare_arms
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
-from fabricgauge.model.memory import known_memory
+from fabricgauge.model.memory import parse_memory
 from fabricgauge.model.pattern import ROUND_ROBIN_PATTERNS, THREADED_PATTERNS
 from fabricgauge.model.request import (
     PLANNED,
     MeasurementRequest,
-    applicable,
     asks_for,
+    keep_applicable,
     option,
 )
 from fabricgauge.model.run import Run
@@ -211,11 +211,11 @@ def _request_of(
     if "transport" in levels:
         changed["transport"] = known_transport(levels["transport"])
     if "memory" in levels:
-        changed["memory"] = known_memory(levels["memory"])
+        changed["memory"] = parse_memory(levels["memory"])
     if not changed:
         return request
     patterns = request.patterns or LAYER_PATTERNS
-    return applicable(msgspec.structs.replace(request, patterns=patterns, **changed), ranks)
+    return keep_applicable(msgspec.structs.replace(request, patterns=patterns, **changed), ranks)
 
 
 def run(

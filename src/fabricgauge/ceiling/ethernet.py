@@ -35,7 +35,7 @@ from fabricgauge.ceiling.packet import (
     wire_step,
 )
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.adapter import KEPT_FREE_BYTES, PATH_MTUS, roce_mtu
+from fabricgauge.model.adapter import PATH_MTUS, ROCE_HEADER_BYTES, roce_mtu
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Network
 
@@ -118,7 +118,7 @@ GRH_BYTES = 40
 UDP_BYTES = 8
 
 #: The smallest MTU of an interface that RDMA fits in.
-LEAST_MTU = PATH_MTUS[0] + KEPT_FREE_BYTES
+LEAST_MTU = PATH_MTUS[0] + ROCE_HEADER_BYTES
 
 
 def roce_v1(network: Network) -> Ceiling | Skipped:
@@ -144,7 +144,7 @@ def rdma_mtu(network: Network) -> CeilingStep | Skipped:
     if not fitting:
         return Skipped(f"{network.name}: MTU {mtu} leaves no room for payload of RDMA")
     sizes = f"{PATH_MTUS[0]} to {PATH_MTUS[-1]}"
-    room = f"largest of {sizes} within {mtu} − {KEPT_FREE_BYTES} (headers)"
+    room = f"largest of {sizes} within {mtu} − {ROCE_HEADER_BYTES} (headers)"
     return CeilingStep("RDMA MTU", f"{room}; MTU: {mtu_origin(network)}", fitting, "bytes")
 
 

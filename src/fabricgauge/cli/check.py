@@ -12,7 +12,7 @@ from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Printing
 from fabricgauge.cli.show import show
 from fabricgauge.files.reading import shown
-from fabricgauge.model.request import place_words
+from fabricgauge.model.request import describe_place
 
 if TYPE_CHECKING:
     from fabricgauge.app.run_context import RunContext
@@ -83,7 +83,7 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     from fabricgauge.app.begin import open_run
     from fabricgauge.app.conclude import reference_curves
     from fabricgauge.cli.progress import progress_shown
-    from fabricgauge.model.request import INSIDE_NODES, applicable
+    from fabricgauge.model.request import INSIDE_NODES, keep_applicable
 
     configured, from_files = settings.load(), cli_options.names_from_files(ctx)
     request, root = cli_options.build_request(options), options["output"] or settings.run_root()
@@ -91,7 +91,7 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     curves = reference_curves(options["against"])
     dry_run, quiet = options["dry_run"], options["quiet"]
     if request.tool in INSIDE_NODES:
-        request = applicable(request, from_files=from_files)
+        request = keep_applicable(request, from_files=from_files)
         ctx.exit(_check_gpus(request, root, printing, curves, dry_run, quiet))
     with (
         progress_shown(quiet) as progress,
@@ -111,7 +111,7 @@ def _check(context: "RunContext", printing: Printing, curves: "tuple[SuiteCurve,
     path = context.directory.path
     status = show(judged, path, printing)
     if not judged.run.complete:
-        place = place_words(context.target.request)
+        place = describe_place(context.target.request)
         command = shlex.join(["fabricgauge", "check", "--resume", str(path), *place])
         click.echo(f"Finished measurements are kept. Measure the rest with: {command}", err=True)
     return 130 if interrupted else status

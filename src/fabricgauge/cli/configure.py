@@ -12,7 +12,7 @@ from fabricgauge.lab.state import load_complete
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import Host, HostAccess
-from fabricgauge.model.request import MeasurementRequest, applicable
+from fabricgauge.model.request import MeasurementRequest, keep_applicable
 from fabricgauge.report.visible import visible
 from fabricgauge.words.sentences import folded
 
@@ -74,7 +74,7 @@ def configure(ctx: click.Context, /, **options: Any) -> None:
     if options["undo"]:
         if file or bundle:
             raise UsageError("--undo takes neither FILE nor --from: the journal has the plan")
-        with reach_hosts(applicable(request)) as (access, _):
+        with reach_hosts(keep_applicable(request)) as (access, _):
             journal = options["undo"]
             ctx.exit(undo_journal(journal, access, request.lab, _print_message, apply=apply))
     facts = _gather_facts(request, file, bundle, options["backend"])
@@ -107,7 +107,7 @@ def _gather_facts(
     if not request.nodelist and not request.lab:
         nodes = names or _describe_networks(request, file, backend, ()).nodes
         node_request = msgspec.structs.replace(request, nodelist=folded(nodes))
-    with reach_hosts(applicable(node_request)) as (access, _):
+    with reach_hosts(keep_applicable(node_request)) as (access, _):
         description = _describe_networks(request, file, backend, names)
         return description, inventories or survey_nodes(access, ())[0], access, node_request
 

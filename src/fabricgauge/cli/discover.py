@@ -9,7 +9,7 @@ from fabricgauge import settings
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.main import INTERRUPTED
 from fabricgauge.cli.show import print_report
-from fabricgauge.model.request import MeasurementRequest, applicable
+from fabricgauge.model.request import MeasurementRequest, keep_applicable
 from fabricgauge.store.run_directory import now_utc
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _survey_nodes(
     from fabricgauge.model.bundle import BundleIndex
     from fabricgauge.store.bundle import BundleWriter
 
-    with reach_hosts(applicable(request)) as (access, known):
+    with reach_hosts(keep_applicable(request)) as (access, known):
         declared = (*known, *networks)
         index = BundleIndex(
             gathered_utc=now_utc(),

@@ -9,7 +9,7 @@ from fabricgauge import settings
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, list_parser
 from fabricgauge.cli.show import print_report
-from fabricgauge.model.request import applicable
+from fabricgauge.model.request import keep_applicable
 
 if TYPE_CHECKING:
     from fabricgauge.model.finding import Diagnosis
@@ -81,7 +81,7 @@ def _run_checks(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis"
     if options["bundle"]:
         return diagnose_bundle(options["bundle"], declared, options["networks"], checks)
     watched = sys.stderr.isatty() and not options["quiet"]
-    with reach_hosts(applicable(request)) as (access, lab_networks):
+    with reach_hosts(keep_applicable(request)) as (access, lab_networks):
         head = head_name(access) if options["head"] else ""
         networks, seconds = options["networks"], options["seconds"]
         doctor_request = DoctorRequest(

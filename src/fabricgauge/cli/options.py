@@ -235,7 +235,7 @@ transport_option = click.option(
 #: Which memory holds the buffers.
 memory_options = combine_options(
     click.option(
-        "--memory", type=Parsed("memory", lazy_function("model.memory", "known_memory")),
+        "--memory", type=Parsed("memory", lazy_function("model.memory", "parse_memory")),
         metavar="KIND|ORIGIN,TARGET",
         help="Memory of MPI's buffers: host, cuda, hip or managed; e.g. cuda,host if origin and"
         " target differ. Default: host.",

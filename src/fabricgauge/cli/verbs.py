@@ -60,7 +60,7 @@ def _file_values(verb: str, command: click.Command, ctx: click.Context) -> dict[
     defaults: dict[str, Any] = {}
     configured = settings.load()
     for key, value in configured.verbs[verb].items():
-        file = configured.said_in[verb, key]
+        file = configured.option_files[verb, key]
         option = by_option.get(key)
         if option is None or option.name is None:
             raise UsageError(f"{file}: {verb} has no option {key!r}; see fabricgauge {verb} --help")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from fabricgauge.model.comparison import Side, Unmatched
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.suite import RESULTS, SuiteCurve, SuitePoint
 from fabricgauge.words.sentences import counted
 
@@ -30,10 +30,10 @@ def as_times(side: Side, curves: Iterable[SuiteCurve]) -> tuple[list[SuiteCurve]
     }
     result, unmatched = [], []
     for curve in all_curves:
-        if curve.of_ping_pong and _table_of(curve) in timed:
+        if curve.derived_from_ping_pong and _table_of(curve) in timed:
             unmatched.append(Unmatched(side, curve, _REDUNDANT))
         else:
-            derived = curve.of_ping_pong and curve.quantity == "bandwidth"
+            derived = curve.derived_from_ping_pong and curve.quantity == "bandwidth"
             result.append(_as_time(curve) if derived else curve)
     return result, unmatched
 
@@ -68,7 +68,7 @@ def match(a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> tuple[Matched, li
     unmatched: list[Unmatched] = []
     remaining_a, remaining_b = list(a), list(b)
     for group_key in (kind, kind_by_benchmark):
-        a_groups, b_groups = grouped(remaining_a, group_key), grouped(remaining_b, group_key)
+        a_groups, b_groups = group_by(remaining_a, group_key), group_by(remaining_b, group_key)
         common = [value for value in a_groups if value in b_groups]
         for a_group, b_group in [(a_groups[value], b_groups[value]) for value in common]:
             if group_key is kind or len(a_group) == len(b_group) == 1:
@@ -135,7 +135,7 @@ def _split_by_traits(
         return
     (name, fixed_trait), *later_traits = traits
     trait = fixed_trait or _setting_trait(a, b)
-    a_groups, b_groups = grouped(a, trait), grouped(b, trait)
+    a_groups, b_groups = group_by(a, trait), group_by(b, trait)
     # One side has a single value that the other lacks: it is compared with each. But two
     # benchmarks of one suite measure different things, unless both are of one of our patterns.
     is_single_value = (

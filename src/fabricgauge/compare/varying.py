@@ -208,7 +208,7 @@ def _effect_at(effects: Effects, level: int, index: int, message_bytes: int | No
 
 
 def _finding(effects: Sequence[CurveEffect], tolerance: float) -> Influence:
-    if any(curve.surely_worse(tolerance) for curve in effects):
+    if any(curve.find_worse_effects(tolerance) for curve in effects):
         return "worse"
     if any(effect.clear for curve in effects for effect in (curve.whole, *curve.sizes)):
         return "different"

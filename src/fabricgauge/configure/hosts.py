@@ -11,7 +11,7 @@ from fabricgauge.configure.files import edit_step, fields, joined, questions, sp
 from fabricgauge.configure.job import HEAD, Draft, on
 from fabricgauge.model.configuration import Step
 from fabricgauge.model.finding import Command
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 
 PATH = "/etc/hosts"
 
@@ -99,5 +99,5 @@ def _is_ipv4(word: str) -> bool:
 
 
 def _host_lines(ip_by_name: Mapping[str, str]) -> Iterator[str]:
-    for ip, names_of_ip in grouped(ip_by_name, ip_by_name.__getitem__).items():
+    for ip, names_of_ip in group_by(ip_by_name, ip_by_name.__getitem__).items():
         yield " ".join((ip, *names_of_ip))

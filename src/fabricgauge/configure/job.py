@@ -10,7 +10,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.fabric import Node
 from fabricgauge.model.finding import Command
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.inventory import Inventory
 
 #: The head in a ``Command``.
@@ -71,7 +71,7 @@ class Draft(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _by_node(self) -> dict[str, tuple[tuple[WantedNetwork, WantedPort], ...]]:
-        return grouped(self.ports, lambda pair: pair[1].node)
+        return group_by(self.ports, lambda pair: pair[1].node)
 
     @cached_property
     def owners(self) -> dict[str, WantedPort]:

@@ -14,7 +14,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import WantedPort
 from fabricgauge.model.fabric import Interface
 from fabricgauge.model.finding import Command
-from fabricgauge.model.ip_link import IpAddress, IpLink, printed
+from fabricgauge.model.ip_link import IpAddress, IpLink, read_ip_json
 
 _T = TypeVar("_T")
 
@@ -133,7 +133,7 @@ def _parse(reply: Reply | Skipped, kind: type[_T], empty: str = "") -> _T | Skip
     if reply.exit_code != 0:
         return Skipped(f"exit status {reply.exit_code}")
     try:
-        return printed((reply.output or empty).encode(), kind)
+        return read_ip_json((reply.output or empty).encode(), kind)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
         return Skipped(f"not what ip -j prints: {error}")
 

@@ -10,7 +10,7 @@ from fabricgauge.discover.printouts.lines import LARGEST_NUMBER, split_blocks
 from fabricgauge.discover.sections import AnswerSection
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Shaper
-from fabricgauge.model.ip_link import IpAddress, IpLink, Number, printed
+from fabricgauge.model.ip_link import IpAddress, IpLink, Number, read_ip_json
 
 
 def parse_links_json(section: AnswerSection) -> tuple[IpLink, ...]:
@@ -20,7 +20,7 @@ def parse_links_json(section: AnswerSection) -> tuple[IpLink, ...]:
         ProbeError: not the JSON that ip prints.
     """
     try:
-        links = printed(section.json, tuple[IpLink, ...])
+        links = read_ip_json(section.json, tuple[IpLink, ...])
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
         raise section.make_error(f"not the JSON of ip -j: {error}") from error
     return tuple(link for link in links if link.name)

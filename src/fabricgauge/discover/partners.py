@@ -8,7 +8,7 @@ import msgspec
 from fabricgauge.discover.sections import is_address
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Member, Network
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.preflight import TRIALS, Trial
 
 #: Names and addresses that a node looks up: with more nodes, only its own and its partners'.
@@ -158,7 +158,7 @@ def plan_slow_trials(
 def _list_rails(networks: Iterable[Network]) -> Iterator[tuple[Network, list[Member]]]:
     """Yield the first interface of each node in a network, then the second ones, …"""
     for network in networks:
-        by_node = grouped(network.members, lambda member: member.node)
+        by_node = group_by(network.members, lambda member: member.node)
         for rail in range(max(map(len, by_node.values()), default=0)):
             members = [
                 node_members[rail] for node_members in by_node.values() if len(node_members) > rail

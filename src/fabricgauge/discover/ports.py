@@ -228,7 +228,7 @@ def add_wires(networks: Iterable[Network], nodes: Iterable[Node]) -> tuple[Netwo
     wires = {
         (member.node, member.interface): network.wire
         for network in all_networks
-        if network.of_ports
+        if network.has_rdma_ports
         for member in network.members
     }
     for node in nodes:

@@ -22,7 +22,7 @@ from fabricgauge.model.fabric import (
     Node,
     Shaper,
 )
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.words.figures import link_rate
 from fabricgauge.words.networks import rail_of
 
@@ -223,7 +223,7 @@ def _take_by_own_mask(
     groups: dict[Subnet, list[AddressEndpoint]], free: FreeEndpoints
 ) -> FreeEndpoints:
     """Add networks of endpoints with the same subnet to ``groups``; return the free endpoints."""
-    by_mask = grouped(free.endpoints, lambda endpoint: endpoint.subnet)
+    by_mask = group_by(free.endpoints, lambda endpoint: endpoint.subnet)
     groups.update(
         (subnet, [*endpoints]) for subnet, endpoints in by_mask.items() if _is_network(endpoints)
     )

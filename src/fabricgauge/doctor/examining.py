@@ -14,7 +14,7 @@ from fabricgauge.doctor.checks.addresses import ADDRESSES
 from fabricgauge.doctor.places import Cluster
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import THEREFORE, Checked, Finding, Severity
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.preflight import Preflight
 from fabricgauge.words.sentences import listed
 
@@ -151,7 +151,7 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
     Each node or pair that carries nothing keeps its finding: reports name it and leave it out.
     """
-    groups = grouped(
+    groups = group_by(
         findings,
         lambda finding: (
             finding.check, finding.severity, finding.what, finding.network,

@@ -10,7 +10,7 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import NO_CABLE, Interface, Network, Node
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.inventory import Adapter, Inventory, RdmaPort
 from fabricgauge.model.preflight import Preflight
 from fabricgauge.words.sentences import listed
@@ -212,7 +212,7 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
             groups.append(
                 tuple(Port(*unassigned.pop(key), network.name) for key in keys if key in unassigned)
             )
-        unnamed = grouped(
+        unnamed = group_by(
             (port for port in self.ports if not port.node.answered and port.port.state == "ACTIVE"),
             lambda port: id(port.like_ports),
         )
@@ -295,7 +295,9 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
             ]
             single_nodes = [[node] for node in unsorted.values()]
             return tuple(tuple(group) for group in (*groups, *single_nodes) if group)
-        by_hardware = grouped(self.nodes, lambda node: (node.get_fact("cpu model"), *node.products))
+        by_hardware = group_by(
+            self.nodes, lambda node: (node.get_fact("cpu model"), *node.products)
+        )
         return tuple(by_hardware.values())
 
     @cached_property
@@ -304,7 +306,7 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
         ports: list[Port] = []
         for group in self.peer_groups:
             node_ports = [(node, port) for node in group for port in node.inventory.rdma_ports]
-            like_ports = grouped([port for _, port in node_ports], _get_port_key)
+            like_ports = group_by([port for _, port in node_ports], _get_port_key)
             ports += [
                 Port(
                     node, port,
@@ -332,7 +334,7 @@ def group_by_network(
     endpoints: Iterable[MemberInterface],
 ) -> tuple[tuple[MemberInterface, ...], ...]:
     """Return the endpoints of each network, in the order of its first one."""
-    return tuple(grouped(endpoints, lambda endpoint: endpoint.network.name).values())
+    return tuple(group_by(endpoints, lambda endpoint: endpoint.network.name).values())
 
 
 def get_rate(interface: Interface) -> float:

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.connectivity import Connectivity, FailedConnection
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 
 #: A node is named if it fails with more than this share of its partners. With three nodes, a dead
 #: pair fails with one partner of two each: exactly half names the pair.
@@ -65,7 +65,7 @@ def find_connection_faults(connectivity: Connectivity) -> tuple[ConnectionFault,
 
 def _find_address_faults(failures: Iterable[FailedConnection]) -> Iterator[ConnectionFault]:
     misdirected = (failure for failure in failures if failure.how == "other node")
-    groups = grouped(misdirected, lambda failure: (
+    groups = group_by(misdirected, lambda failure: (
         failure.target, failure.target_ip, failure.answered_by
     ))  # fmt: skip
     for (node, ip, impostor), group in sorted(groups.items()):
@@ -107,7 +107,7 @@ def _find_worst_node(
 
 def _find_pair_faults(failures: Iterable[FailedConnection]) -> Iterator[ConnectionFault]:
     """Yield each failing pair; the source of its first failure comes first."""
-    groups = grouped(failures, lambda failure: tuple(sorted((failure.source, failure.target))))
+    groups = group_by(failures, lambda failure: tuple(sorted((failure.source, failure.target))))
     for _, group in sorted(groups.items()):
         source, target = group[0].source, group[0].target
         summary = _describe_failures("between them", group)

@@ -224,7 +224,7 @@ def _shown(interface: str) -> str:
 
 def _far_adapter(low: _Low) -> Iterator[Cause]:
     """Ranks whose memory is not where the adapter is: nothing tells what sockets let through."""
-    if not low.network.of_ports:
+    if not low.network.has_rdma_ports:
         return
     placed = [
         placement for launch in low.stream.subject.launches for placement in launch.placements

@@ -14,7 +14,7 @@ from fabricgauge.judge.interface import Said
 from fabricgauge.judge.streams import Stream, alone
 from fabricgauge.judge.subject import Subject
 from fabricgauge.localise.recheck import streams_alone
-from fabricgauge.model.pairs import Ends, PairMatrix, Part, Recheck, called
+from fabricgauge.model.pairs import Ends, PairMatrix, Part, Recheck, name_part
 from fabricgauge.model.plan import CLOSING
 from fabricgauge.model.together import Round
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
@@ -98,7 +98,7 @@ def falls(subject: Subject) -> Iterator[Said]:
             rate += f", {figures.rate(slowest.best.bandwidth.value)} again alone"
         yield Said(
             Outcome.WARN if excuses else Outcome.FAIL,
-            f"{prefix or called('pair', pair.ends)}: {rate}",
+            f"{prefix or name_part('pair', pair.ends)}: {rate}",
             Figure(1.0 - pair.share, "share", "less at the end of the run, per direction"),
             subject.threshold(LIMIT, "at most"),
             (*map(_line, pairs[:MOST_LINES]), *excuses),
@@ -109,7 +109,7 @@ def falls(subject: Subject) -> Iterator[Said]:
 
 
 def _line(pair: Kept) -> str:
-    return f"{called('pair', pair.ends)}: {figures.percent(pair.share)} of the first figure"
+    return f"{name_part('pair', pair.ends)}: {figures.percent(pair.share)} of the first figure"
 
 
 def _part(subject: Subject, pair: Kept, streams_by_ends: dict[Ends, Stream]) -> VerdictSubject:

@@ -113,7 +113,7 @@ def _loopback(stream: Stream) -> Iterator[str]:
     A network gets only a share of that; the best stream of the launches counts. It says nothing
     of RDMA ports: there the adapter copies, not the kernel.
     """
-    if stream.subject.of_ports:
+    if stream.subject.has_rdma_ports:
         return
     reached = [
         (point.bandwidth.value, series.origin)

@@ -26,9 +26,15 @@ from fabricgauge.judge.tables import join_verdicts, parts, table_verdict
 from fabricgauge.judge.tables import overall as overall_of
 from fabricgauge.model.judged import RunVerdicts
 from fabricgauge.model.pairs import Recheck
-from fabricgauge.model.plan import PlannedLaunch, numbered
+from fabricgauge.model.plan import PlannedLaunch, renumber
 from fabricgauge.model.run import Run
-from fabricgauge.model.verdict import RULES_OF_SPEED, Outcome, Verdict, VerdictSubject, distinct
+from fabricgauge.model.verdict import (
+    RULES_OF_SPEED,
+    Outcome,
+    Verdict,
+    VerdictSubject,
+    number_repeats,
+)
 
 #: Raised whenever a rule could judge the same run differently.
 RULES_VERSION = "20"
@@ -61,7 +67,7 @@ def judgement(context: Context) -> RunVerdicts:
 
 def _identified(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
     all_verdicts = tuple(verdicts)
-    ids = distinct(verdict.id for verdict in all_verdicts)
+    ids = number_repeats(verdict.id for verdict in all_verdicts)
     return tuple(
         msgspec.structs.replace(one, id=own) for one, own in zip(all_verdicts, ids, strict=True)
     )
@@ -99,7 +105,7 @@ def doubtful(context: Context) -> tuple[PlannedLaunch, ...]:
     What a single case shows is a property of the network only if a second case shows it too.
     """
     launches = (one for subject in context.subjects for one in _rechecks_of(subject))
-    return numbered(launches, context.run.plan.last)
+    return renumber(launches, context.run.plan.last)
 
 
 def _rechecks_of(subject: Subject) -> Iterator[PlannedLaunch]:

@@ -302,7 +302,7 @@ def streams(subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
         if best is not None and series.links_known and not unlike(subject, series):
             ceiling = subject.ceiling
             if rails := rails_beside(subject, series):
-                ceiling = ceiling.of_one_rail(rails)
+                ceiling = ceiling.divide_by_rails(rails)
             limit = _ceiling_of(ceiling, series, best, _sharing(subject, series))
             judged_streams.append(Stream(subject, limit, series, best))
     return tuple(judged_streams)
@@ -370,7 +370,7 @@ def _ceiling_of(ceiling: Ceiling, series: Series, best: Point, sharing: int) -> 
     if series.pattern != "bidirectional_bandwidth":
         return ceiling
     counted = [share for case in best.measurements if (share := acknowledged(case)) is not None]
-    return ceiling.beside_acknowledgements(float(np.median(counted))) if counted else ceiling
+    return ceiling.subtract_acknowledgements(float(np.median(counted))) if counted else ceiling
 
 
 def unlike(subject: Subject, series: Series) -> bool:

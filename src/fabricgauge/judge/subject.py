@@ -113,7 +113,7 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     def unknown_part(self) -> str:
         """``2 of 64`` if that many processes took part in each curve, on unknown nodes."""
         parts = {
-            curve.of_unknown_part(launch.hosts_of(curve))
+            curve.name_unplaced_ranks(launch.hosts_of(curve))
             for launch in self.launches
             for curve in launch.curves
         }
@@ -153,9 +153,9 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
         )
 
     @property
-    def of_ports(self) -> bool:
+    def has_rdma_ports(self) -> bool:
         """Whether it is a network of RDMA ports."""
-        return not isinstance(self.network, Skipped) and self.network.of_ports
+        return not isinstance(self.network, Skipped) and self.network.has_rdma_ports
 
     @property
     def technology(self) -> str:

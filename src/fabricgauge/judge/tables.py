@@ -83,7 +83,8 @@ def _decides(verdict: Verdict, launch: Launch) -> bool:
     ):
         return verdict.about.kind == "stream"
     shared = all(
-        curve.pairs > 1 or curve.of_unknown_part(launch.hosts_of(curve)) for curve in launch.curves
+        curve.pairs > 1 or curve.name_unplaced_ranks(launch.hosts_of(curve))
+        for curve in launch.curves
     )
     is_known = verdict.about.kind == "stream" or not shared
     return (one_way and is_known) or verdict.outcome in (Outcome.PASS, Outcome.WARN)

@@ -20,12 +20,12 @@ LANE_BIT_S: dict[str, float] = {
 
 #: What Linux keeps free for headers of RoCE in an interface's MTU: GRH 40, UDP 8, BTH 12, XRC 4,
 #: atomics 28, ICRC 4 (include/rdma/ib_addr.h, iboe_get_mtu).
-KEPT_FREE_BYTES = 96
+ROCE_HEADER_BYTES = 96
 
 
 def roce_mtu(interface_mtu_bytes: int) -> int:
     """The largest path MTU in bytes that RoCE has within an interface's MTU; 0 where none fits."""
-    room = interface_mtu_bytes - KEPT_FREE_BYTES
+    room = interface_mtu_bytes - ROCE_HEADER_BYTES
     return max((one for one in PATH_MTUS if one <= room), default=0)
 
 

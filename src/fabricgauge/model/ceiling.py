@@ -31,7 +31,7 @@ class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
     steps: tuple[CeilingStep, ...]
     by_mtu: dict[int, float] = {}
 
-    def beside_acknowledgements(self, share: float) -> "Ceiling":
+    def subtract_acknowledgements(self, share: float) -> "Ceiling":
         """The limit for streams in both directions at once.
 
         Each direction also carries the acknowledgements of the other one: ``share`` of them for
@@ -60,7 +60,7 @@ class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
             by_mtu={mtu: one / streams for mtu, one in self.by_mtu.items()},
         )  # fmt: skip
 
-    def of_one_rail(self, rails: int) -> "Ceiling":
+    def divide_by_rails(self, rails: int) -> "Ceiling":
         """The limit of one of several links."""
         limit = self.payload_bytes_per_s / rails
         expression = f"{self.payload_bytes_per_s / 1e6:.2f} MB/s ÷ {rails} rails"
@@ -70,6 +70,6 @@ class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
             by_mtu={mtu: one / rails for mtu, one in self.by_mtu.items()},
         )  # fmt: skip
 
-    def one_transfer_floor_s(self, payload_bytes: float) -> float:
+    def transfer_floor_s(self, payload_bytes: float) -> float:
         """The least time in which ``payload_bytes`` can pass in one direction."""
         return max(0.0, payload_bytes - self.burst_bytes) / self.payload_bytes_per_s

@@ -29,7 +29,7 @@ VXLAN_BYTES = {4: 14 + 8 + 8 + 20, 6: 14 + 8 + 8 + 40}
 
 #: A tunnel's packets are at most this many times as many octets below it: an acknowledgement of 66
 #: octets (Ethernet, IPv4, TCP with timestamps) with VXLAN's 50 around it.
-TUNNELLED = (66 + 50) / 66
+TUNNEL_OVERHEAD = (66 + 50) / 66
 
 
 #: Technologies that stand for TCP, whose packets are as large as both ends' interfaces allow.
@@ -178,7 +178,7 @@ class Node(msgspec.Struct, frozen=True, tag="node", omit_defaults=True):
             if (parent := parents.get(name) or self.parent_of(name)) in left:
                 own = self.interface(name)
                 tunnel = isinstance(own, Interface) and own.driver == "vxlan"
-                taken = round(TUNNELLED * octets[name]) if tunnel else octets[name]
+                taken = round(TUNNEL_OVERHEAD * octets[name]) if tunnel else octets[name]
                 left[parent] = max(0, left[parent] - taken)
         return left
 
@@ -282,7 +282,7 @@ class Network(msgspec.Struct, frozen=True, dict=True):
     tunnel_bytes: int = 0
 
     @property
-    def of_ports(self) -> bool:
+    def has_rdma_ports(self) -> bool:
         """Whether its members are RDMA ports, and not interfaces with addresses."""
         return bool(self.members) and is_adapter_port(self.members[0].interface)
 
@@ -342,7 +342,7 @@ class Fabric(msgspec.Struct, frozen=True, dict=True):
     @property
     def ip_networks(self) -> tuple[Network, ...]:
         """Those of IP addresses, which nodes can try by themselves."""
-        return tuple(network for network in self.networks if not network.of_ports)
+        return tuple(network for network in self.networks if not network.has_rdma_ports)
 
     def node(self, name: str) -> Node | Skipped:
         return self._nodes.get(name, Skipped(f"{name} was not discovered"))

@@ -7,7 +7,7 @@ _T = TypeVar("_T")
 _K = TypeVar("_K", bound=Hashable)
 
 
-def grouped(every: Iterable[_T], key: Callable[[_T], _K]) -> dict[_K, tuple[_T, ...]]:
+def group_by(every: Iterable[_T], key: Callable[[_T], _K]) -> dict[_K, tuple[_T, ...]]:
     """By key, in the order of the first of each."""
     found: dict[_K, list[_T]] = {}
     for one in every:

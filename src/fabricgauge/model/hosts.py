@@ -20,7 +20,7 @@ def same_host(name: str, another: str) -> bool:
     return short == full or (dotless and full.startswith(f"{short}."))
 
 
-def unified(names: Iterable[str]) -> tuple[str, ...]:
+def unify_hosts(names: Iterable[str]) -> tuple[str, ...]:
     """The same names, each host by the first name that it has among them."""
     names = tuple(names)
     known: dict[str, str] = {}

@@ -92,7 +92,7 @@ class IpLink(msgspec.Struct, frozen=True, rename=_NAMES):
         return tuple(one for one in self.addresses if one.family == "inet" and one.ipv4_subnet)
 
 
-def printed(json: bytes, kind: type[_T]) -> _T:
+def read_ip_json(json: bytes, kind: type[_T]) -> _T:
     """The JSON as ``kind``; what is null, as the ``link`` of tunl0, is as if it were left out.
 
     Raises:

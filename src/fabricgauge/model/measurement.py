@@ -11,7 +11,7 @@ import msgspec
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.memory import CopyTimes, EndsMemory, RankMemory
 from fabricgauge.model.pattern import GET_PATTERNS, Epoch, Load, Pattern, variant
-from fabricgauge.model.together import Rank, Round, Together
+from fabricgauge.model.together import ConcurrentResult, Rank, Round
 
 FORMAT_VERSION = "2.9"
 
@@ -345,7 +345,7 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     counters: tuple[NodeCounters, ...]
     sockets: tuple[tuple[Socket, ...] | Skipped, ...]
     processors: tuple[ProcessorUse, ...]
-    together: Together | None = None
+    together: ConcurrentResult | None = None
     load: Load = "none"
     epoch: Epoch = "flush"
     threads: int = 1

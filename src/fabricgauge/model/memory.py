@@ -13,7 +13,7 @@ MemoryKind = Literal["host", "cuda", "hip", "managed"]
 KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
 
 
-def known_memory(text: str) -> str:
+def parse_memory(text: str) -> str:
     """The memory as ``--memory`` names it, ``KIND`` or ``ORIGIN,TARGET``; empty for the host's.
 
     Raises:
@@ -30,8 +30,8 @@ def known_memory(text: str) -> str:
     return "" if set(kinds) == {"host"} else words[0] if len(kinds) == 1 else ",".join(words)
 
 
-def memory_words(memory: str) -> str:
-    """Where the buffers lie, of a word of ``known_memory`` that is not empty."""
+def describe_memory(memory: str) -> str:
+    """Where the buffers lie, of a word of ``parse_memory`` that is not empty."""
     origin, _, target = memory.partition(",")
     if target in ("", origin):
         return f"buffers in {origin} memory at both ends"
@@ -45,7 +45,7 @@ class EndsMemory(msgspec.Struct, frozen=True):
     target: MemoryKind
 
     def __str__(self) -> str:
-        return memory_words(f"{self.origin},{self.target}")
+        return describe_memory(f"{self.origin},{self.target}")
 
 
 class RankMemory(msgspec.Struct, frozen=True, omit_defaults=True):

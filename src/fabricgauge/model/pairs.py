@@ -68,7 +68,7 @@ _CALLED: dict[Part, str] = {
 }
 
 
-def called(part: Part, names: Sequence[str]) -> str:
+def name_part(part: Part, names: Sequence[str]) -> str:
     """``c2, sending``; ``the way between c1 and c3``."""
     return _CALLED[part].format(*names, "?")
 

@@ -103,7 +103,7 @@ class PlannedLaunch(msgspec.Struct, frozen=True):
         """The same launch on another network, or with MPI's own choice of one."""
         if network is None:
             return msgspec.structs.replace(self, network=None, subnet=None)
-        on_ports = network.of_ports
+        on_ports = network.has_rdma_ports
         ports = dict.fromkeys(member.interface for member in network.members if on_ports)
         return msgspec.structs.replace(
             self, network=network.name, subnet=None if on_ports else network.subnet,
@@ -116,7 +116,7 @@ class PlannedLaunch(msgspec.Struct, frozen=True):
         return sum(case.longest_s(len(self.nodes)) for case in self.cases)
 
 
-def numbered(launches: Iterable[PlannedLaunch], after: int = 0) -> tuple[PlannedLaunch, ...]:
+def renumber(launches: Iterable[PlannedLaunch], after: int = 0) -> tuple[PlannedLaunch, ...]:
     """The launches with the numbers that follow ``after``."""
     return tuple(
         msgspec.structs.replace(one, number=at) for at, one in enumerate(launches, after + 1)

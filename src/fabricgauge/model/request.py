@@ -87,7 +87,7 @@ _BETWEEN_NODES = (
 _DEFAULTS = MeasurementRequest()
 
 
-def applicable(
+def keep_applicable(
     request: MeasurementRequest,
     ranks: int = 0,
     from_files: Collection[str] = (),
@@ -107,11 +107,11 @@ def applicable(
             if holds and asks_for(request, field):
                 if field not in from_files:
                     raise UsageError(reason.replace("{}", option(field)))
-                request = without(request, (field,))
+                request = reset_fields(request, (field,))
     return request
 
 
-def without(request: MeasurementRequest, fields: Collection[str]) -> MeasurementRequest:
+def reset_fields(request: MeasurementRequest, fields: Collection[str]) -> MeasurementRequest:
     """The request with ``fields`` at their defaults."""
     there = [one for one in MeasurementRequest.__struct_fields__ if one in fields]
     return msgspec.structs.replace(request, **{one: getattr(_DEFAULTS, one) for one in there})
@@ -215,7 +215,7 @@ def option(field: str) -> str:
     return "--lab-nodes" if field == "nodes" else f"--{field.replace('_', '-')}"
 
 
-def resumed(said: MeasurementRequest, stored: MeasurementRequest) -> MeasurementRequest:
+def merge_resumed(said: MeasurementRequest, stored: MeasurementRequest) -> MeasurementRequest:
     """Return the stored request with the place and the programs of the one that resumes it.
 
     Raises:
@@ -223,11 +223,11 @@ def resumed(said: MeasurementRequest, stored: MeasurementRequest) -> Measurement
     """
     fields = (*WHERE, "resume", *(["parallel"] if asks_for(said, "parallel") else []))
     made = msgspec.structs.replace(stored, **{field: getattr(said, field) for field in fields})
-    applicable(MeasurementRequest(tool=made.tool, parallel=said.parallel))
+    keep_applicable(MeasurementRequest(tool=made.tool, parallel=said.parallel))
     return made
 
 
-def unsaid_place(
+def missing_place_words(
     said: MeasurementRequest, stored: MeasurementRequest, from_files: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Return the stored place and programs as words of a command line, if ``said`` lacks any.
@@ -238,10 +238,10 @@ def unsaid_place(
     moved = any(asks_for(said, field) for field in _PLACES if field not in from_files)
     required = _PROGRAMS if moved else WHERE
     is_complete = all(asks_for(said, one) for one in required if asks_for(stored, one))
-    return () if is_complete else place_words(stored)
+    return () if is_complete else describe_place(stored)
 
 
-def place_words(request: MeasurementRequest) -> tuple[str, ...]:
+def describe_place(request: MeasurementRequest) -> tuple[str, ...]:
     """What the request says of the place and the programs, as words of a command line."""
     said = ((field, getattr(request, field)) for field in WHERE if asks_for(request, field))
     return tuple(

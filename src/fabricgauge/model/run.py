@@ -6,14 +6,14 @@ import msgspec
 
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding
-from fabricgauge.model.hosts import unified
+from fabricgauge.model.hosts import unify_hosts
 from fabricgauge.model.measurement import Header, Measurement, NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.plan import Plan, Purpose
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.model.together import Round
 
 #: How the line begins by which a rank of another suite's program says where it runs.
-RANK_SAYS = "fabricgauge-rank "
+RANK_PREFIX = "fabricgauge-rank "
 
 #: ``Ended.status`` of a launch that others made and whose log was read.
 IMPORTED = "imported"
@@ -131,7 +131,7 @@ class Launch(msgspec.Struct, frozen=True):
     def hosts_of(self, curve: SuiteCurve) -> tuple[str, ...]:
         """Hosts of an imported curve's ranks, as its log or its importer names them."""
         named = curve.hosts if len(curve.hosts) > 1 else curve.evidence.rank_hosts
-        return unified(named or (self.nodes if self.imported else ()))
+        return unify_hosts(named or (self.nodes if self.imported else ()))
 
 
 #: A fact of a run's environment is called so, with a network's name behind it.

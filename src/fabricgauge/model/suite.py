@@ -12,7 +12,7 @@ import msgspec
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.gpu_pairs import GpuPairs
-from fabricgauge.model.hosts import unified
+from fabricgauge.model.hosts import unify_hosts
 from fabricgauge.model.nccl import NcclEvidence
 from fabricgauge.model.pattern import PAIR_PATTERNS, Pattern
 
@@ -102,7 +102,7 @@ class LogLosses(msgspec.Struct, frozen=True):
     sent_bytes: float = 0.0
 
     @property
-    def of_tcp(self) -> bool:
+    def over_tcp(self) -> bool:
         return not self.sent
 
 
@@ -171,7 +171,7 @@ class LogEvidence(msgspec.Struct, frozen=True):
         return "", ""
 
     @property
-    def one_end(self) -> str:
+    def same_end_reason(self) -> str:
         """Why both ends are one, where the log shows it: the same port, or the same address."""
         verbs = self.verbs_ends
         if len(verbs) == 2 and verbs[0] == verbs[1] and (verbs[0].lid or verbs[0].gid):
@@ -235,7 +235,7 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
             return tuple((rank, rank + self.pairs) for rank in range(self.pairs))
         return ()
 
-    def of_unknown_part(self, hosts: Sequence[str]) -> str:
+    def name_unplaced_ranks(self, hosts: Sequence[str]) -> str:
         """How many processes took part of more, if their nodes are not known: ``2 of 64``.
 
         The first ranks of many are on one node unless each node has one. ``hosts`` are those of
@@ -251,10 +251,10 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
     @property
     def inside_node(self) -> str:
         """Why its bytes stayed inside a node, as the log shows it; empty if it does not."""
-        if self.evidence.one_end:
-            return self.evidence.one_end
+        if self.evidence.same_end_reason:
+            return self.evidence.same_end_reason
         named = self.hosts if len(self.hosts) > 1 else self.evidence.rank_hosts
-        if stay := self._staying(unified(named)):
+        if stay := self._staying(unify_hosts(named)):
             return f"the log itself names {stay[0]} for {stay[1]}"
         if stay := self._staying(self.evidence.rank_nodes):
             return f"the command starts {stay[1]} on one node: {self.evidence.command}"
@@ -273,11 +273,11 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
         return None
 
     @property
-    def of_ping_pong(self) -> bool:
+    def derived_from_ping_pong(self) -> bool:
         """Whether a table worked it out of its ping-pong's times, as size or 1 over half of one."""
         return self.pattern is None and self.what.startswith("ping-pong ")
 
-    def most_links(self, hosts: Sequence[str]) -> int:
+    def max_links(self, hosts: Sequence[str]) -> int:
         """How many links its pairs can have had at the most, between those hosts.
 
         Two hosts have one, however many pairs use it. Where nobody names hosts, each pair counts

@@ -9,7 +9,7 @@ import msgspec
 Rank = Annotated[int, msgspec.Meta(ge=0, le=1 << 24)]
 
 
-class Together(msgspec.Struct, frozen=True):
+class ConcurrentResult(msgspec.Struct, frozen=True):
     """What a case of many ranks adds to its record.
 
     ``clock`` says what an iteration's time is taken by: ``synchronised`` is the last exit minus

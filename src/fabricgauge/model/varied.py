@@ -79,7 +79,7 @@ class CurveEffect(msgspec.Struct, frozen=True):
     whole: Effect
     sizes: tuple[Effect, ...]
 
-    def surely_worse(self, tolerance: float) -> tuple[Effect, ...]:
+    def find_worse_effects(self, tolerance: float) -> tuple[Effect, ...]:
         """Where the level is surely worse than the base by more than a share, the worst first."""
         every = (self.whole, *self.sizes)
         if self.quantity in LESS_IS_BETTER:

@@ -121,7 +121,7 @@ def finding_subject(network: str, one: PairFinding) -> VerdictSubject:
     return VerdictSubject("crossing" if crossing else one.part, network, names, series)
 
 
-def distinct(ids: Iterable[str]) -> tuple[str, ...]:
+def number_repeats(ids: Iterable[str]) -> tuple[str, ...]:
     """Ids that occur again are numbered from ``#2`` on."""
     seen: Counter[str] = Counter()
     given = []

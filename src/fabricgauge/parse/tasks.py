@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Placement
-from fabricgauge.model.run import RANK_SAYS
+from fabricgauge.model.run import RANK_PREFIX
 
 _LABEL = re.compile(r"\s*(\d+):(?: |$)")
 
@@ -24,14 +24,14 @@ def by_task(lines: Iterable[str]) -> dict[int, list[str]]:
 
 
 _LINE = re.compile(
-    RANK_SAYS + r"rank=(\d+) pid=(\d+) boot_id=(\S*) net=(\S*) cpus=(\S*) cpu=(\d+)"
+    RANK_PREFIX + r"rank=(\d+) pid=(\d+) boot_id=(\S*) net=(\S*) cpus=(\S*) cpu=(\d+)"
     r" numa=(\d*) interface=(\S*) host=(\S+)"
 )
 
 
 def is_telling(line: str) -> bool:
     """Whether a line is a rank's word about itself, understood or not."""
-    return RANK_SAYS in line
+    return RANK_PREFIX in line
 
 
 def placement(line: str) -> Placement | None:

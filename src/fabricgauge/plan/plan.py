@@ -24,7 +24,7 @@ from fabricgauge.model.pattern import (
     Pattern,
     RoundRobinPattern,
 )
-from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping, numbered, rounds
+from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping, renumber, rounds
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.plan.all_pairs import RoundField, all_pairs_cases, closing_round
 from fabricgauge.plan.asked import ALL_PATTERNS, parse_pattern
@@ -153,7 +153,7 @@ def _plan(request: MeasurementRequest, profile: Profile, launches: Iterable[Plan
     """Return a plan of these launches, numbered in their order."""
     stopping = Stopping(profile.relative_half_width, CONFIDENCE)
     return Plan(
-        profile.name, stopping, request.check_data, numbered(launches), transport=request.transport,
+        profile.name, stopping, request.check_data, renumber(launches), transport=request.transport,
         memory=request.memory, device=request.device,
     )  # fmt: skip
 

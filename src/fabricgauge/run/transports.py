@@ -99,9 +99,9 @@ def needs_ports(transport: str) -> bool:
 def can_use(transport: str, network: Network) -> bool:
     """Check whether a transport can use a network: by one port of each node, or by addresses."""
     if not needs_ports(transport):
-        return not network.of_ports
+        return not network.has_rdma_ports
     has_verbs = transport.partition(":")[0] != VERBS or network.technology in TECHNOLOGIES
-    return network.of_ports and has_verbs and network.rails == 1
+    return network.has_rdma_ports and has_verbs and network.rails == 1
 
 
 def split_launch(

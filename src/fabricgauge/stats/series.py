@@ -181,7 +181,7 @@ class Series(msgspec.Struct, frozen=True):
         """Check whether it is known how many links a figure of several pairs sums up."""
         pairs = self.foreign.pairs if self.foreign else 1
         hosts = len(set(self.hosts))
-        if self.foreign and self.foreign.of_unknown_part(self.hosts):
+        if self.foreign and self.foreign.name_unplaced_ranks(self.hosts):
             return False
         return pairs == 1 or hosts == 2 or hosts >= 2 * pairs
 
@@ -296,7 +296,7 @@ def _read_curves(launch: Launch) -> Iterator[_Row]:
         ends = node_of(launch, curve.origin), node_of(launch, curve.target)
         source = f"{curve.source}:{curve.first_line} {curve.benchmark}" if launch.imported else ""
         key = (curve.pattern, *ends, source, launch.program, "")
-        links = curve.most_links(launch.hosts_of(curve))
+        links = curve.max_links(launch.hosts_of(curve))
         for suite_point in curve.points:
             if suite_point.estimate.low > 0 and (timed or suite_point.message_bytes != 0):
                 yield key, *_read_point(launch.number, curve, suite_point, links), curve

@@ -3,7 +3,7 @@
 No decision depends on these words. This module does not load the arrays of all pairs.
 """
 
-from fabricgauge.model.pairs import called
+from fabricgauge.model.pairs import name_part
 from fabricgauge.model.verdict import VerdictSubject
 from fabricgauge.words import sentences
 
@@ -30,5 +30,5 @@ def subject(about: VerdictSubject) -> str:
     elif about.kind == "place":
         part = about.place
     else:
-        part = called(about.kind, about.names)
+        part = name_part(about.kind, about.names)
     return f"{about.network}, {part}" if about.network else part

@@ -182,7 +182,7 @@ def test_a_clients_retransmits_are_losses() -> None:
     assert curve.settings["retransmits"] == "5213"
     losses = curve.evidence.losses
     assert losses is not None
-    assert (losses.count, losses.of_tcp) == (5213, True)
+    assert (losses.count, losses.over_tcp) == (5213, True)
     assert losses.sent_bytes == pytest.approx(935e6 / 8 * 10.0147)
 
 

@@ -66,8 +66,8 @@ def test_of_rates_less_is_worse_and_within_the_tolerance_is_not() -> None:
     rates = msgspec.structs.replace(
         CURVE, quantity="bandwidth", whole=effect(None, 0.03), sizes=(effect(8, -0.2),)
     )
-    assert [one.change for one in rates.surely_worse(0.1)] == [-0.2]
-    assert rates.surely_worse(0.2) == ()
+    assert [one.change for one in rates.find_worse_effects(0.1)] == [-0.2]
+    assert rates.find_worse_effects(0.2) == ()
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from fabricgauge.model.batch import EACH_SUBNET, BatchJob
 from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric
-from fabricgauge.model.plan import Plan, PlannedLaunch, numbered
+from fabricgauge.model.plan import Plan, PlannedLaunch, renumber
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.run.launch import tail
 from fabricgauge.store.run_directory import RunDirectory
@@ -223,7 +223,7 @@ def _without_culprits(
     plans = planned_instead(target, fabric, bad, culprits)
     instead = [launch for planned in plans for launch in planned.launches]
     last = max(launch.number for launch in launches)
-    return (*(launch for launch in launches if launch not in bad), *numbered(instead, last))
+    return (*(launch for launch in launches if launch not in bad), *renumber(instead, last))
 
 
 def _describe_networks(fabric: Fabric) -> str:

@@ -16,8 +16,8 @@ from fabricgauge.model.batch import EACH_SUBNET, Batch, Request
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.plan import Plan, numbered
-from fabricgauge.model.request import MeasurementRequest, applicable
+from fabricgauge.model.plan import Plan, renumber
+from fabricgauge.model.request import MeasurementRequest, keep_applicable
 from fabricgauge.plan.pair_jobs import pair_plan
 from fabricgauge.plan.plan import SEPARATE_PATTERNS, host_reference, plan
 from fabricgauge.run.launchers.nodes import expand
@@ -47,7 +47,7 @@ def make_batch(
         raise UsageError(f"-N {count} contradicts -w, which names {len(chosen)}; leave one out")
     if count < DEFAULT_NODES:
         raise UsageError(f"a network needs two nodes or more; -w names only {chosen[0]}")
-    applicable(request, count * request.ppn)
+    keep_applicable(request, count * request.ppn)
     exclude = expand(request.exclude) if request.exclude and not chosen else ()
     virtual = "FABRICGAUGE_LAB" in os.environ
     return Batch(
@@ -187,7 +187,7 @@ def _first_plan(request: MeasurementRequest, batch: Batch, nodes: int) -> Plan:
     ]
     reference = host_reference(0, launches[0].nodes[0], None, template)
     with_cases = (launch for launch in (*launches, reference) if launch.cases)
-    return msgspec.structs.replace(template, launches=numbered(with_cases))
+    return msgspec.structs.replace(template, launches=renumber(with_cases))
 
 
 def _subnets(batch: Batch) -> Iterator[str]:

@@ -23,7 +23,7 @@ from fabricgauge.model.configuration import Configuration, Step, Verification
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Command
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.request import MeasurementRequest, place_words
+from fabricgauge.model.request import MeasurementRequest, describe_place
 from fabricgauge.process import Completed
 from fabricgauge.store.journal import (
     Journal,
@@ -76,7 +76,7 @@ def apply_plan(
     with journals_lock(under), closing(begin(planned, under)) as journal:
         report(f"journal: {journal.path}")
         work = _PlanWork(hosts, journal, report)
-        words = ("fabricgauge", "configure", "--undo", str(journal.path), *place_words(place))
+        words = ("fabricgauge", "configure", "--undo", str(journal.path), *describe_place(place))
         undo = f"undo: {sentences.command((*words, '--apply'))}"
         try:
             status, stopped = work.apply(plan.steps, consents)

@@ -19,7 +19,7 @@ from fabricgauge.discover.likeness.traits import (
 )
 from fabricgauge.discover.survey.same import NUMBERS
 from fabricgauge.model.fabric import Network
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.likeness import InterfaceNaming, LikeNodes, Oddity, Split
 
@@ -205,7 +205,7 @@ def _list_namings(members: Sequence[Traits], majority: dict[str, str]) -> Iterat
 
 def _sort_by_frequency(ballots: Mapping[str, str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return each value with its nodes, the most frequent first."""
-    by_value = grouped(ballots, ballots.__getitem__)
+    by_value = group_by(ballots, ballots.__getitem__)
     return tuple(sorted(by_value.items(), key=lambda item: (-len(item[1]), item[0])))
 
 

@@ -16,7 +16,7 @@ from fabricgauge.doctor.places import (
 )
 from fabricgauge.model.fabric import Address, Interface, IpoibPort
 from fabricgauge.model.finding import Command, Finding, Severity
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.words.sentences import listed
 
 #: Drivers of networks over USB, which connect a management controller with its host: Linux 6.12,
@@ -36,7 +36,7 @@ MAX_FLUSHED_NODES = 8
 
 def _examine_addresses(cluster: Cluster, nodes: tuple[KnownNode, ...]) -> Iterator[Finding]:
     """Nodes with the same boot and the same network namespace are one node with two names."""
-    by_boot = grouped(nodes, lambda node: (node.probe.boot_id, node.probe.net_namespace))
+    by_boot = group_by(nodes, lambda node: (node.probe.boot_id, node.probe.net_namespace))
     groups = tuple(by_boot.values())
     for names in (tuple(node.name for node in group) for group in groups if len(group) > 1):
         yield make_finding(
@@ -54,7 +54,7 @@ def _examine_addresses(cluster: Cluster, nodes: tuple[KnownNode, ...]) -> Iterat
         for place in list_places(node)
         if place.interface.driver != "loopback"
     )
-    for holders in grouped(places, lambda place: place.ip).values():
+    for holders in group_by(places, lambda place: place.ip).values():
         bridges = [place for place in holders if not has_cable(place.interface)]
         if len(holders) > 1 and not all(map(private.is_private_place, holders)):
             yield _report_same_ip(cluster, holders)
@@ -227,7 +227,7 @@ def _find_same_macs(
         and interface.mac.strip("0:")
         and not private.has_only_private(interface)
     }
-    by_mac = grouped(usable_places.values(), lambda place: place.interface.mac)
+    by_mac = group_by(usable_places.values(), lambda place: place.interface.mac)
     for mac, holders in by_mac.items():
         labels = [place.label for place in holders]
         if len(holders) > 1:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fabricgauge.doctor.check import Check, explain_untried, make_finding
 from fabricgauge.doctor.places import Cluster, has_cable
 from fabricgauge.model.finding import Finding, Severity
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.preflight import Rise
 from fabricgauge.words.port_counters import QUIET_PER_S, kind_of
 
@@ -24,7 +24,7 @@ def _examine_counters(cluster: Cluster, _: object) -> Iterator[Finding]:
         (node, interface.name) for node, interface in interfaces if not has_cable(interface)
     }
     rises = (rise for rise in cluster.preflight.rises if _is_conspicuous(rise))
-    rises_by_place = grouped(rises, lambda rise: (rise.node, rise.interface))
+    rises_by_place = group_by(rises, lambda rise: (rise.node, rise.interface))
     cabled = {
         place: rises for place, rises in rises_by_place.items() if place not in virtual_places
     }

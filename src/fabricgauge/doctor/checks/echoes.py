@@ -9,7 +9,7 @@ from fabricgauge.doctor.places import Cluster, group_by_network
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.finding import Command, Finding, Severity
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.preflight import Ping
 from fabricgauge.words.figures import duration
 
@@ -49,7 +49,7 @@ Pair = tuple[str, str]
 
 
 def _group_by_pair(pings: Iterable[Ping]) -> dict[Pair, tuple[Ping, ...]]:
-    return grouped(pings, lambda ping: make_pair(ping.source, ping.target))
+    return group_by(pings, lambda ping: make_pair(ping.source, ping.target))
 
 
 def _find_losses(cluster: Cluster, network: str, pings: list[Ping]) -> Iterator[Finding]:

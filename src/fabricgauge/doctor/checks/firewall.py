@@ -9,7 +9,7 @@ from fabricgauge.doctor.places import Cluster, KnownNode, find_majority
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Member
 from fabricgauge.model.finding import Command, Finding, Severity
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 
 DROPPING = ("drop", "reject")
 
@@ -33,7 +33,7 @@ def _explain_unknown_rules(cluster: Cluster) -> str:
 
 def _examine_firewalls(cluster: Cluster, nodes: list[KnownNode]) -> Iterator[Finding]:
     members = (member for network in cluster.networks for member in network.members)
-    by_node = grouped(members, lambda member: member.node)
+    by_node = group_by(members, lambda member: member.node)
     for node in nodes:
         yield from _examine_node(node, by_node.get(node.name, ()))
 

@@ -10,7 +10,7 @@ from fabricgauge.doctor.check import Check, examine_separately, make_finding
 from fabricgauge.doctor.places import Cluster, Port, find_outliers
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.inventory import Gid
 from fabricgauge.words.sentences import listed
 
@@ -44,7 +44,7 @@ def _group_ports(cluster: Cluster) -> tuple[tuple[IndexedPort, ...], ...]:
         if _is_active_roce(port)
     ]
     return tuple(
-        grouped(indexed, lambda entry: entry[0].network_name or id(entry[0].like_ports)).values()
+        group_by(indexed, lambda entry: entry[0].network_name or id(entry[0].like_ports)).values()
     )
 
 

@@ -8,7 +8,7 @@ from fabricgauge.doctor.checks.rates import FAMILIES
 from fabricgauge.doctor.places import Cluster, KnownNode, find_majority, get_rate, get_text
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.inventory import Adapter, PcieLink
 from fabricgauge.words.figures import link_rate
 from fabricgauge.words.sentences import listed
@@ -264,7 +264,7 @@ def _examine_links(
     _: Cluster, links: list[tuple[KnownNode, Adapter, PcieLink]]
 ) -> Iterator[Finding]:
     """Compare each link with the link of most adapters of the same product."""
-    for group in grouped(links, lambda entry: entry[0].get_product(entry[1])).values():
+    for group in group_by(links, lambda entry: entry[0].get_product(entry[1])).values():
         common = find_majority(link for _, _, link in group)
         for node, adapter, link in group:
             yield from _examine_link(node, adapter, link, common)

@@ -18,7 +18,7 @@ from fabricgauge.doctor.places import (
 )
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.preflight import Lookup
 from fabricgauge.words.sentences import listed
 
@@ -67,14 +67,14 @@ def _examine_names(cluster: Cluster, lookups: tuple[Lookup, ...]) -> Iterator[Fi
     Aliases are on one line of its hosts file.
     """
     book = AddressBook(cluster.nodes)
-    by_name = grouped(lookups, lambda lookup: lookup.name)
+    by_name = group_by(lookups, lambda lookup: lookup.name)
     wrong_names = (
         wrong_name
         for name, name_lookups in by_name.items()
         for wrong_name in _examine_name(name, name_lookups, book)
     )
     named_nodes: set[str] = set()
-    by_sentence = grouped(wrong_names, lambda wrong_name: (wrong_name.node, wrong_name.sentence))
+    by_sentence = group_by(wrong_names, lambda wrong_name: (wrong_name.node, wrong_name.sentence))
     for group in by_sentence.values():
         first = group[0]
         named_nodes.add(first.node)

@@ -17,7 +17,7 @@ from fabricgauge.doctor.places import (
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Shaper
 from fabricgauge.model.finding import Finding, Severity
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.inventory import Adapter, LinkModes, RdmaPort
 from fabricgauge.words.figures import link_rate
 from fabricgauge.words.sentences import listed
@@ -180,7 +180,7 @@ def _group_printed_ports(cluster: Cluster) -> list[tuple[PrintedPort, ...]]:
                 fact.partition(" of ")[2] for fact in node.facts if fact.startswith("link of ")
             )
         ]  # fmt: skip
-        groups += grouped(ports, lambda port: port.name).values()
+        groups += group_by(ports, lambda port: port.name).values()
     return groups
 
 

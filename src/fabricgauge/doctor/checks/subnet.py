@@ -13,7 +13,7 @@ from fabricgauge.doctor.check import Check, make_finding
 from fabricgauge.doctor.checks.rates import CABLE, NEAR
 from fabricgauge.doctor.places import Cluster, find_majority
 from fabricgauge.model.finding import Finding, Severity
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.subnet import SubnetLink, SubnetPort
 from fabricgauge.words.figures import link_rate
 from fabricgauge.words.port_counters import kind_of
@@ -114,7 +114,7 @@ def make_port_namer(cluster: Cluster) -> NamePort:
 
 
 def _examine_errors(cluster: Cluster, _: object) -> Iterator[Finding]:
-    for ports in grouped(_list_counted_ports(cluster), lambda port: port.group).values():
+    for ports in group_by(_list_counted_ports(cluster), lambda port: port.group).values():
         medians = _compute_medians(ports)
         with_errors = [port for port in ports if _find_high_counters(port, {}, "errors")]
         for port in ports:

@@ -93,7 +93,7 @@ def _least_s(subject: Subject, ceiling: Ceiling, point: Point) -> float:
     payload in one direction; what a token bucket lets through at once is free.
     """
     payload = min(observation.payload_bytes for observation in point.observed)
-    floor = ceiling.one_transfer_floor_s(payload)
+    floor = ceiling.transfer_floor_s(payload)
     tolerance = 1.0 + subject.limit("above-ceiling.tolerance")
     # A mean over many messages has no such share of a clock's reading in it.
     clock_s = subject.limit("above-ceiling.clock") if point.measurements else 0.0

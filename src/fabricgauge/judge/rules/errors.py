@@ -146,19 +146,19 @@ def _judge_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Sai
     network = subject.network
     mtu = Skipped("no network") if isinstance(network, Skipped) else network.stated_mtu_bytes
     payload = _SEGMENT_BYTES if isinstance(mtu, Skipped) else max(1, mtu - _HEADERS)
-    sent = losses.sent_bytes / payload if losses.of_tcp else losses.sent
+    sent = losses.sent_bytes / payload if losses.over_tcp else losses.sent
     share = losses.count / sent if sent > 0 else 0.0
     is_few = losses.count < subject.limit("errors.least") or share <= subject.limit("errors.share")
-    many = losses.of_tcp and share > subject.limit("errors.fail")
-    verb = "TCP sent" if losses.of_tcp else "lost were"
-    units = "segments again" if losses.of_tcp else "datagrams"
+    many = losses.over_tcp and share > subject.limit("errors.fail")
+    verb = "TCP sent" if losses.over_tcp else "lost were"
+    units = "segments again" if losses.over_tcp else "datagrams"
     sentence = (
         f"{curve.source}:{curve.first_line} {curve.benchmark}: {verb} {losses.count:,} of about"
         f" {sent:,.0f} {units} ({figures.digits(100 * share, 2)} %)"
     )
     limit = "errors.fail" if many else "errors.share"
     outcome = Outcome.PASS if is_few else Outcome.FAIL if many else Outcome.WARN
-    cause, remedy = _LOST if losses.of_tcp else _SENT_TOO_MUCH
+    cause, remedy = _LOST if losses.over_tcp else _SENT_TOO_MUCH
     return Said(
         outcome, sentence, Figure(share, "share", f"of the {units.split()[0]}"),
         subject.threshold(limit, "at most"), (sentence,),

@@ -26,7 +26,7 @@ def judge(subject: Subject) -> Words:
     if not network.members:
         return _stated(subject, network)
     odd = _odd_members(network)
-    if network.of_ports:
+    if network.has_rdma_ports:
         return _path_mtu(network, odd)
     return _mixed(network, odd) if odd else _segments(subject, network)
 

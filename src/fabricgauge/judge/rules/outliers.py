@@ -29,7 +29,7 @@ from fabricgauge.model.pairs import (
     Quantity,
     Rechecked,
     Suspect,
-    called,
+    name_part,
 )
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject, finding_subject
@@ -138,7 +138,7 @@ def _undecided(each: Sequence[tuple[_SlowPart, Said, str]]) -> Iterator[Said]:
         yield msgspec.structs.replace(said, outcome=Outcome.SKIPPED, remedy="")
     for why in dict.fromkeys(why for _, _, why in each):
         own = [(part[0], said) for part, said, reason in each if reason == why]
-        names = sentences.listed([called(one.part, one.names) for one, _ in own], MOST_SUSPECTS)
+        names = sentences.listed([name_part(one.part, one.names) for one, _ in own], MOST_SUSPECTS)
         first = own[0][1]
         yield Said(
             Outcome.INCONCLUSIVE, f"not known whether {names} is slow: {why}", first.figure, None,
@@ -249,7 +249,7 @@ def _nodes_of(subject: Subject, one: Claim) -> tuple[str, ...]:
 
 def _suspected(suspects: tuple[Suspect, ...]) -> Said:
     first = suspects[0]
-    shown = [called(suspect.part, suspect.names) for suspect in suspects]
+    shown = [name_part(suspect.part, suspect.names) for suspect in suspects]
     return Said(
         Outcome.WARN,
         f"suspects, with too little evidence to name one: {sentences.listed(shown, MOST_SUSPECTS)}",
@@ -259,7 +259,7 @@ def _suspected(suspects: tuple[Suspect, ...]) -> Said:
 
 
 def _why_not(one: Suspect) -> str:
-    return f"{called(one.part, one.names)}: {_level(one)}; {one.reason}"
+    return f"{name_part(one.part, one.names)}: {_level(one)}; {one.reason}"
 
 
 def _level(one: Suspect) -> str:

@@ -26,7 +26,7 @@ from fabricgauge.judge.subject import Subject
 from fabricgauge.localise.recheck import streams_alone
 from fabricgauge.localise.typical import inside
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.pairs import Ends, PairAnalysis, Part, Recheck, Rechecked, called
+from fabricgauge.model.pairs import Ends, PairAnalysis, Part, Recheck, Rechecked, name_part
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
 from fabricgauge.words import figures, sentences
 
@@ -359,7 +359,7 @@ def _of_all(subject: Subject, pairs: _Pairs, ways: Sequence[Ends]) -> Said:
         at = figures.at(pairs.message_bytes)
         return Said(Outcome.PASS, f"{said} {at}", figure, threshold)
     busy, mend = _spoiled(subject, ways)
-    called_ways = sentences.listed([called("direction", pair) for pair in ways], 3)
+    called_ways = sentences.listed([name_part("direction", pair) for pair in ways], 3)
     return Said(
         Outcome.WARN,
         f"{len(ways)} of {known} below {figures.percent(threshold.value)} of the ceiling in every"

@@ -101,10 +101,10 @@ def judge(subject: Subject) -> Said | Skipped:
 
 def _cause(subject: Subject, decisive: Sequence[Said], used: str) -> str:
     """TCP where ports of RDMA were meant, by MPI's own word or by its connections."""
-    if used and subject.of_ports and ("tcp" in used or subject.evidence.over_tcp):
+    if used and subject.has_rdma_ports and ("tcp" in used or subject.evidence.over_tcp):
         return f"MPI used TCP ({used}), not the transport of the ports"
     wrong = bool(decisive) and decisive[0].outcome is Outcome.INVALID
-    if wrong and subject.of_ports and subject.evidence.over_tcp:
+    if wrong and subject.has_rdma_ports and subject.evidence.over_tcp:
         return "MPI used TCP, not the transport of the ports: its connections sent the payload"
     return decisive[0].cause if decisive else ""
 
@@ -114,7 +114,7 @@ def _remedy(subject: Subject, decisive: Sequence[Said]) -> str:
         return decisive[0].remedy
     if any(curve.suite in SUITES for curve in subject.curves):
         return _PIN_NCCL
-    return _PIN_PORTS if subject.of_ports else _PIN
+    return _PIN_PORTS if subject.has_rdma_ports else _PIN
 
 
 def _of_logs(subject: Subject) -> Said | Skipped:
@@ -224,7 +224,7 @@ def _pinned(subject: Subject, network: Network, launch: Launch, node: Moved) -> 
     member = network.member(node.node)
     if isinstance(member, Skipped):
         return Said(Outcome.INCONCLUSIVE, member.reason)
-    rails = network.rails_of(node.node) if network.of_ports else (member,)
+    rails = network.rails_of(node.node) if network.has_rdma_ports else (member,)
     carried = {one.interface: _octets(subject, node, one) for one in rails}
     meant = sum(carried.values())
     share, least = meant / node.total_bytes, subject.limit("path.share")

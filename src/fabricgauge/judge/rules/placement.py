@@ -6,7 +6,7 @@ from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Placed
-from fabricgauge.model.hosts import unified
+from fabricgauge.model.hosts import unify_hosts
 from fabricgauge.model.measurement import Placement
 from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.model.verdict import Outcome
@@ -61,14 +61,14 @@ def _of_logs(subject: Subject) -> Said | Skipped:
     named = [
         (
             curve,
-            unified(
+            unify_hosts(
                 curve.hosts if len(curve.hosts) > 1 else curve.evidence.rank_hosts or curve.hosts
             ),
         )
         for curve in subject.curves
     ]
     stated = [node for launch in subject.launches for node in launch.nodes]
-    nodes = tuple(dict.fromkeys(unified(stated)))
+    nodes = tuple(dict.fromkeys(unify_hosts(stated)))
     lonely = f"--hosts named {nodes[0]} for all ranks" if len(nodes) == 1 else ""
     for curve, _ in reversed(named):
         if why := curve.inside_node:

@@ -12,7 +12,7 @@ from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome
@@ -158,7 +158,7 @@ def _repeated(subject: Subject) -> Iterator[tuple[float, str, str]]:
             continue
         limit = "stability.latency_launches" if timed else "stability.launches"
         name = f"{curve.source}:{curve.first_line} {curve.benchmark}"
-        for size, points in grouped(curve.points, lambda one: one.message_bytes).items():
+        for size, points in group_by(curve.points, lambda one: one.message_bytes).items():
             values = [point.estimate.value for point in points]
             spread = max(values) / min(values) - 1.0
             if spread > subject.limit(limit):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.pairs import LEAST_EFFECT, PairAnalysis, PairFinding, Part, called
+from fabricgauge.model.pairs import LEAST_EFFECT, PairAnalysis, PairFinding, Part, name_part
 from fabricgauge.model.verdict import GONE, Outcome, Verdict, VerdictSubject
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.pairs import summary
@@ -60,7 +60,9 @@ def _describe_finding(
 ) -> doc.Judgement:
     word = finding_kind(analysis, finding, verdict_kinds)
     part = (
-        called(finding.part, finding.names) if finding.explanation == "fault" else _BETWEEN_GROUPS
+        name_part(finding.part, finding.names)
+        if finding.explanation == "fault"
+        else _BETWEEN_GROUPS
     )
     figure = f"{finding.quantity} at {size(finding.message_bytes)}"
     comparison = f"{figure} is {describe_effect(finding.effect, ' than for its peers')}"
@@ -170,7 +172,10 @@ def _suspects(judged: Judged, more: str) -> Iterator[doc.Block]:
             same = VerdictSubject(suspect.part, network, suspect.names).thing in verdict_kinds
             if same or explained & set(suspect.names):
                 continue
-            part, effect = called(suspect.part, suspect.names), describe_effect(suspect.effect)
+            part, effect = (
+                name_part(suspect.part, suspect.names),
+                describe_effect(suspect.effect),
+            )
             figure = f"{suspect.quantity} at {size(analysis.matrix.message_bytes)}"
             lines.append(
                 f"suspect: {part}: {figure} is {effect}; not confirmed: {suspect.reason};"

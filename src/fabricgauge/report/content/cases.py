@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.measurement import Measurement, Times
 from fabricgauge.model.run import Launch, Run
-from fabricgauge.model.together import Together
+from fabricgauge.model.together import ConcurrentResult
 from fabricgauge.report.content.curves import P99_SAMPLES, P999_SAMPLES, spread
 from fabricgauge.report.picture import Mark, Picture, PlotCurve, canvas_text, position
 from fabricgauge.words.figures import digits, duration, percent, size
@@ -59,7 +59,7 @@ class ConcurrentCase(msgspec.Struct, frozen=True):
 #: Key of equal cases, in the order of the report: idle before loaded, since ratios refer to idle.
 _CaseKey = tuple[str, str, int, int, bool, str, int, int]
 #: A launch, its case, the times, and the result of many ranks.
-_Record = tuple[Launch, Measurement, Times, Together]
+_Record = tuple[Launch, Measurement, Times, ConcurrentResult]
 
 
 def concurrent_cases(run: Run) -> tuple[ConcurrentCase, ...]:
@@ -214,7 +214,7 @@ def curves(
     by: CurveName,
 ) -> Picture | None:
     """Return a curve for each value of ``by``; None if no curve has two points."""
-    groups = grouped(cases, by)
+    groups = group_by(cases, by)
     if all(len({axis.place(case) for case in group}) < 2 for group in groups.values()):
         return None
     plot_curves = []

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from fabricgauge.model.comparison import Difference, Pair, Standing
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 from fabricgauge.model.varied import CurveEffect, Effect, Factor, Varied
 from fabricgauge.report.content.suites import SHOWN, suite_marks
@@ -205,7 +205,7 @@ def plot_sweeps(varied: Varied) -> tuple[Picture, ...]:
 def _plot_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
     words = tuple(map(canvas_text, factor.levels))
     effects_of_factor = (effect for effect in varied.effects if effect.factor == factor.name)
-    for (title, _), effects in grouped(
+    for (title, _), effects in group_by(
         effects_of_factor, lambda effect: (effect.title, effect.quantity)
     ).items():
         series = tuple(_series(words, effects))
@@ -223,7 +223,7 @@ def _series(words: Sequence[str], effects: Sequence[CurveEffect]) -> Iterator[Pl
         ("all sizes", [effect.whole for effect in effects])
     ]
     each_size = (size_effect for effect in effects for size_effect in effect.sizes)
-    by_size = grouped(each_size, lambda size_effect: size_effect.message_bytes)
+    by_size = group_by(each_size, lambda size_effect: size_effect.message_bytes)
     chances = {
         place: min(
             (effect.chance for effect in effects_of_size if math.isfinite(effect.chance)),

@@ -203,7 +203,7 @@ def _floors(judged: Judged, network: str | None, series: tuple[PlotCurve, ...]) 
         last, lowest = max(mark.x for mark in marks), min(mark.y for mark in marks)
         steps = range(int(last * FLOOR_STEPS_PER_DOUBLING) + 1)
         sizes = [2 ** (step / FLOOR_STEPS_PER_DOUBLING) for step in steps]
-        times = [1e6 * ceiling.one_transfer_floor_s(size) for size in sizes]
+        times = [1e6 * ceiling.transfer_floor_s(size) for size in sizes]
         visible = [(x, y) for x, y in zip(sizes, times, strict=True) if y > lowest / 5]
         if len(visible) > 1:
             x, y = zip(*visible, strict=True)

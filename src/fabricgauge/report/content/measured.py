@@ -8,7 +8,7 @@ import msgspec
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.memory import memory_words
+from fabricgauge.model.memory import describe_memory
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.conclusion import limit_bytes_s
 from fabricgauge.report.content.curves import (
@@ -55,7 +55,7 @@ def figures(judged: Judged) -> Iterator[doc.Section]:
     """Yield the usual sizes of each network, and the ends of every other curve."""
     columns = {doc.SCREEN: _ON_SCREEN, doc.TRACKER: tuple(_HEADS)}
     for network in (network for network in networks(judged) if not is_loopback(network)):
-        memory = f"; {memory_words(judged.run.plan.memory)}" if judged.run.plan.memory else ""
+        memory = f"; {describe_memory(judged.run.plan.memory)}" if judged.run.plan.memory else ""
         title = f"{named(network)}{memory}; medians, 95 % intervals, share of the ceiling"
         usual = tuple(
             _key_size_table(judged, curves_of(judged, network, patterns), medium)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.pairs import PairAnalysis, Quantity, called
+from fabricgauge.model.pairs import PairAnalysis, Quantity, name_part
 from fabricgauge.report import document as doc
 from fabricgauge.report.picture import SHOWN, HeatMap, shortened, title
 from fabricgauge.words.figures import digits, microseconds, percent, signed, size, with_unit
@@ -72,7 +72,10 @@ def key_figures(judged: Judged) -> Iterator[tuple[str, doc.KeyFigure]]:
         faults = [finding for finding in analysis.findings if finding.explanation == "fault"]
         if faults:
             worst = max(faults, key=lambda finding: abs(finding.effect))
-            figure, part = analysis.typical * (1 + worst.effect), called(worst.part, worst.names)
+            figure, part = (
+                analysis.typical * (1 + worst.effect),
+                name_part(worst.part, worst.names),
+            )
             description = (
                 f"{title(analysis)}: {part}; typical {typical(analysis)}, {verdict(analysis)}"
             )

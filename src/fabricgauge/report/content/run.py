@@ -6,7 +6,7 @@ import msgspec
 
 from fabricgauge.model.fabric import Node
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.memory import memory_words
+from fabricgauge.model.memory import describe_memory
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
@@ -167,7 +167,7 @@ def _environment(judged: Judged) -> doc.Section:
             f" of {'every sample' if plan.check_data else 'the first sample'} are compared"
         )))  # fmt: skip
     if plan.memory:
-        facts.append(("memory", memory_words(plan.memory)))
+        facts.append(("memory", describe_memory(plan.memory)))
     more = "{count} more nodes are in fabric.json and in the JSON report."
     fact_list = doc.FactList((*facts, *sorted(run.environment.items())))
     nodes = doc.limit_blocks(tuple(map(_node, run.fabric.nodes)), path.MOST_NODES, more)

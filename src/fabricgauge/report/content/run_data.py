@@ -10,7 +10,7 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import PairAnalysis, matrix_keys
 from fabricgauge.model.suite import Quantity, SuitePoint
-from fabricgauge.model.verdict import distinct, finding_subject, identity
+from fabricgauge.model.verdict import finding_subject, identity, number_repeats
 from fabricgauge.report.content import suites
 from fabricgauge.report.content.cases import ConcurrentCase, concurrent_cases
 from fabricgauge.report.content.conclusion import SIMULATED, headline, is_simulated, limit_bytes_s
@@ -64,7 +64,7 @@ def _matrix(analysis: PairAnalysis, key: str) -> dict[str, object]:
     """
     matrix = analysis.matrix
     network = named(matrix.network or None)
-    ids = distinct(
+    ids = number_repeats(
         identity("outliers", finding_subject(network, finding)) for finding in analysis.findings
     )
     findings = zip(analysis.findings, ids, strict=True)

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import LESS_IS_BETTER, UNITS, Quantity, SuiteCurve, SuitePoint
@@ -118,9 +118,9 @@ def ceiling_of(judged: Judged, entry: LoggedCurve) -> float | None:
     ceiling = judged.ceilings.get(network) if network is not None else None
     if not isinstance(ceiling, Ceiling) or curve.quantity != "bandwidth":
         return None
-    if curve.pattern is None and not curve.of_ping_pong:
+    if curve.pattern is None and not curve.derived_from_ping_pong:
         return None
-    links = curve.most_links(entry.launch.hosts_of(curve))
+    links = curve.max_links(entry.launch.hosts_of(curve))
     return ceiling.payload_bytes_per_s * curve.directions * links
 
 
@@ -135,7 +135,7 @@ def suite_pictures(judged: Judged, logged_curves: Sequence[LoggedCurve]) -> tupl
     """Return at most ``MOST_PICTURES`` plots of the first curves of each kind, our own patterns
     first.
     """
-    groups = grouped(
+    groups = group_by(
         (logged for logged in logged_curves if _sized(logged.curve) > 1),
         lambda logged: (logged.curve.pattern is None, logged.curve.quantity, logged.curve.what,
                      logged.launch.network),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from fabricgauge.model.groups import grouped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS
 from fabricgauge.report import document as doc
@@ -172,7 +172,7 @@ def together(judged: Judged) -> Iterator[doc.Section]:
 def _most_ranks(cases: Sequence[ConcurrentCase]) -> list[ConcurrentCase]:
     """Return the smallest and the largest message of each operation at the most ranks."""
     ends: list[ConcurrentCase] = []
-    for group in grouped(cases, _operation).values():
+    for group in group_by(cases, _operation).values():
         largest = max(case.ranks for case in group)
         largest_cases = [case for case in group if case.ranks == largest]
         ends += dict.fromkeys((largest_cases[0], largest_cases[-1]))
@@ -190,7 +190,7 @@ def _operations(
 ) -> Iterator[doc.Fold]:
     """Yield each operation of each network; ``page_pictures`` counts the page's plots so far."""
     limit = doc.RowLimit("{count} more rows are in the CSV report.", {doc.PAGE: MOST_ROWS})
-    for place, group in enumerate(grouped(cases, _operation).values()):
+    for place, group in enumerate(group_by(cases, _operation).values()):
         pictures, columns = make(group)
         plots = [picture for picture in pictures if picture is not None]
         fit = len(page_pictures) + len(plots) <= MOST_PLOTS

@@ -199,7 +199,7 @@ def _worst(varied: Varied) -> tuple[CurveEffect, Effect] | None:
     worse = [
         (effect, part)
         for effect in varied.effects
-        for part in effect.surely_worse(varied.tolerance)
+        for part in effect.find_worse_effects(varied.tolerance)
     ]
     return min(
         worse,

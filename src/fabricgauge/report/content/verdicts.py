@@ -280,7 +280,7 @@ def _unmeasured_parts(judged: Judged) -> Iterator[Omission]:
     measured |= {launch.network for launch in run.launches if launch.imported}
     for network in fabric.networks:
         if network.name not in measured:
-            option = f"; --network {network.name} measures it" if network.of_ports else ""
+            option = f"; --network {network.name} measures it" if network.has_rdma_ports else ""
             yield f"network {network.name}", f"no launch of the plan was pinned to it{option}"
     for name, ceiling in judged.ceilings.items():
         if isinstance(ceiling, Skipped):

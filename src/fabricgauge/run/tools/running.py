@@ -13,7 +13,7 @@ from fabricgauge.files import writing
 from fabricgauge.files.reading import read_text
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import Host, LaunchCommand
-from fabricgauge.model.run import RANK_SAYS, Ended
+from fabricgauge.model.run import RANK_PREFIX, Ended
 from fabricgauge.process import MARKER, ChildGroup, ProgramStream, end_marked
 from fabricgauge.run.environment import withheld_names
 from fabricgauge.run.launch import quote_output, run_of, tail, write_command
@@ -61,7 +61,7 @@ _SCRIPT = (
     "p=$(cut -d ' ' -f 39 /proc/$$/stat); "
     "u=$(ls -d /sys/devices/system/cpu/cpu$p/node* 2>/dev/null); u=${u##*/node}; "
     'printf "%srank=%s pid=%s boot_id=%s net=%s cpus=%s cpu=%s numa=%s interface=%s host=%s\\n" '
-    f"'{RANK_SAYS}' "
+    f"'{RANK_PREFIX}' "
     '"$r" "$$" "$b" "$n" "$c" "$p" "$u" "$i" "$h"; '
     'exec "$@"'
 )
@@ -189,7 +189,7 @@ def _await_server(launch: SuiteLaunch, server: ProgramStream, raw_dir: Path) -> 
         if runs and ready and not server.over:
             return
     lines = (*tail(raw_dir / "server.err"), *tail(raw_dir / "server.txt"))
-    output = [line for line in lines if not line.startswith(RANK_SAYS)]
+    output = [line for line in lines if not line.startswith(RANK_PREFIX)]
     raise CannotRun(f"the server did not begin to listen{quote_output(output)}")
 
 
