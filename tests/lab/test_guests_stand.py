@@ -139,7 +139,7 @@ def test_nothing_is_left_of_virtual_machines_when_up_fails(monkeypatch: pytest.M
         assert len(marked(state.token)) == 2
         raise LabError("planted")
 
-    monkeypatch.setattr(start, "_wait", broken)
+    monkeypatch.setattr(start, "_await_guests", broken)
     with pytest.raises(LabError, match="planted"):
         up(LabSpec(name, rdma="roce"))
     assert not marked(tokens[0])
