@@ -79,7 +79,7 @@ def test_more_nodes_than_there_are_is_wrong_usage(
     done = fabricgauge("scale", "-q", "-o", str(tmp_path), "--lab", lab(), "--at", "3", "--",
                        str(program))  # fmt: skip
     assert done.returncode == 2
-    assert "there are 2 nodes" in done.stderr
+    assert "--at 3" in done.stderr and "2 nodes" in done.stderr
 
 
 def test_a_launcher_in_front_of_the_program_is_wrong_usage(

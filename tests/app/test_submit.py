@@ -242,7 +242,7 @@ def test_an_interrupted_submit_names_what_goes_on(
     (run,) = tmp_path.glob("2*")
     (job,) = jobs(RunDirectory(run))
     assert running.returncode == 130
-    assert f"lab exec --name {slurm.name} head -- scancel {job.number} ends it" in said
+    assert f"lab exec --name {slurm.name} head -- scancel {job.number}" in said
     assert f"fabricgauge collect --lab {slurm.name} {run}" in said
     on(slurm, "head", "scancel", job.number)
     collected = fabricgauge("collect", "--lab", slurm.name, str(run))

@@ -165,7 +165,7 @@ def test_perftest_without_a_device_ends_in_its_own_words(check: Callable[..., Ch
         (("--tool", "nccl-tests"), 3, "nccl-tests"),
         (("--tool", "iperf3:inline=8"), 2, "has no key inline; it has no keys"),
         (("--tool", "perftest:signal-interval=8"), 2, "it has queue-pair, path-mtu, gid-index"),
-        (("--tool", "perftest:queue-pair=dc"), 2, "take xrc, which saves connections"),
+        (("--tool", "perftest:queue-pair=dc"), 2, "use xrc"),
         (("--tool", "perftest:queue-pair=srd"), 2, "expected one of rc, uc, ud, xrc"),
     ],
 )
