@@ -1,12 +1,12 @@
-"""Absence as a value: what is not known or was not done, and why."""
+"""Absence as a value: an unknown fact or an omitted measurement, with the reason."""
 
 import msgspec
 
 
 class Skipped(msgspec.Struct, frozen=True, tag="skipped"):
-    """Something that was not measured or could not be read, with the reason.
+    """A measurement that was left out or a value that could not be read.
 
-    The reason is a sentence for a person: what was looked for, and where.
+    ``reason`` is a sentence for a person. It names the missing thing and the place.
     """
 
     reason: str

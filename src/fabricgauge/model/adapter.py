@@ -1,6 +1,6 @@
-"""Adapters and their RDMA ports, as one node or a printout tells of them.
+"""Adapters and their RDMA ports, as read from a node or a printout.
 
-Every value that a source did not give is a ``Skipped`` with the reason, never an empty guess.
+Every value that the source lacks is a ``Skipped`` with the reason, never an empty guess.
 Rates are per direction.
 """
 
@@ -18,19 +18,19 @@ LANE_BIT_S: dict[str, float] = {
     "EDR": 25.78125e9, "HDR": 53.125e9, "NDR": 106.25e9, "XDR": 212.5e9,
 }  # fmt: skip
 
-#: What Linux keeps free for headers of RoCE in an interface's MTU: GRH 40, UDP 8, BTH 12, XRC 4,
+#: Bytes of an interface's MTU that Linux reserves for RoCE's headers: GRH 40, UDP 8, BTH 12, XRC 4,
 #: atomics 28, ICRC 4 (include/rdma/ib_addr.h, iboe_get_mtu).
 ROCE_HEADER_BYTES = 96
 
 
 def roce_mtu(interface_mtu_bytes: int) -> int:
-    """The largest path MTU in bytes that RoCE has within an interface's MTU; 0 where none fits."""
+    """Return RoCE's largest path MTU in bytes within an interface's MTU; 0 if none fits."""
     room = interface_mtu_bytes - ROCE_HEADER_BYTES
-    return max((one for one in PATH_MTUS if one <= room), default=0)
+    return max((mtu for mtu in PATH_MTUS if mtu <= room), default=0)
 
 
 class PcieLink(msgspec.Struct, frozen=True, tag="pcie"):
-    """A PCI Express link: giga-transfers per second of each lane (8.0), and lanes (16)."""
+    """A PCI Express link: giga-transfers per second of each lane (8.0), and its lanes (16)."""
 
     gt_s: float
     lanes: int
@@ -42,7 +42,7 @@ class PcieLink(msgspec.Struct, frozen=True, tag="pcie"):
 
 
 class LinkModes(msgspec.Struct, frozen=True, tag="modes"):
-    """What a port can, offers and hears from its partner; rates in bit/s, ascending."""
+    """The rates that a port supports, advertises and gets from its partner; bit/s, ascending."""
 
     supported_bit_s: tuple[float, ...]
     advertised_bit_s: tuple[float, ...]
@@ -55,10 +55,10 @@ class Adapter(msgspec.Struct, frozen=True):
     """One network adapter's function on a bus.
 
     ``bus`` is the PCI address ``0000:61:00.0``. ``product`` is the name in the PCI database
-    where a tool knew it, else the numbers ``8086:1583``. ``kind`` is the technology of its
-    ports in the field's word: ``ethernet``, ``infiniband``, ``omni-path``, ``efa``,
+    if a tool knew it, else the numbers ``8086:1583``. ``kind`` is the technology of its ports:
+    ``ethernet``, ``infiniband``, ``omni-path``, ``efa``,
     ``slingshot``; RoCE and iWARP adapters are ``ethernet`` with an RDMA device. ``interfaces``
-    and ``rdma_devices`` are the names that the kernel gave to what is on it.
+    and ``rdma_devices`` are the kernel's names of the interfaces and devices on it.
     """
 
     bus: str | Skipped
@@ -74,16 +74,16 @@ class Adapter(msgspec.Struct, frozen=True):
     interfaces: tuple[str, ...] = ()
     rdma_devices: tuple[str, ...] = ()
     modes: LinkModes | Skipped = Skipped("no source gave the link modes")
-    #: The arrangement of a QSFP+ adapter's lanes, ``1x40``, and those that it could have.
+    #: The arrangement of a QSFP+ adapter's lanes, e.g. ``1x40``; ``lane_modes`` are all possible.
     lane_mode: str | Skipped = Skipped("no source gave the lane mode")
     lane_modes: tuple[str, ...] = ()
 
 
 class Gid(msgspec.Struct, frozen=True):
-    """An address of a port in its table: ``index`` is what programs are given to choose it by.
+    """An address in a port's table. Programs select it by ``index``.
 
     ``kind`` is in the kernel's words (``RoCE v2``), ``address`` in eight groups of hexadecimal
-    digits; an IPv4 address is mapped. ``interface`` is empty where none belongs to it.
+    digits; an IPv4 address is mapped. ``interface`` is empty if no interface belongs to it.
     """
 
     index: int
@@ -93,11 +93,12 @@ class Gid(msgspec.Struct, frozen=True):
 
 
 class Priorities(msgspec.Struct, frozen=True, tag="priorities"):
-    """How a RoCE port marks its packets, and what its interface does with the marks.
+    """The marks on a RoCE port's packets, and the priorities that its interface maps them to.
 
     ``traffic_class`` is the device's, ``cm_tos`` that of rdma_cm's connections, 0 to 255: the octet
-    in the IP header, DSCP above two bits of ECN. ``UNSET`` is a device's without one. ``pfc`` are
-    the priorities with PFC, ``mapped`` a priority behind each DSCP that has one, maybe several.
+    in the IP header, DSCP above two bits of ECN. A device without a traffic class has ``UNSET``.
+    ``pfc`` are the priorities with PFC. ``mapped`` are pairs of DSCP and priority; a DSCP may have
+    several.
     """
 
     traffic_class: int | str | Skipped
@@ -105,13 +106,17 @@ class Priorities(msgspec.Struct, frozen=True, tag="priorities"):
     pfc: tuple[int, ...] | Skipped
     mapped: tuple[tuple[int, int], ...]
 
-    def of(self, dscp: int) -> tuple[int, ...]:
-        """The priorities of a DSCP. Without any mapping, its upper three bits: what adapters that
-        trust it begin with. Empty where others are mapped, and this one is not."""
-        return tuple(to for one, to in self.mapped if one == dscp) if self.mapped else (dscp >> 3,)
+    def find_priorities(self, dscp: int) -> tuple[int, ...]:
+        """Return the priorities of a DSCP; empty if only other DSCPs are mapped.
+
+        Without any mapping it is the upper three bits: the default of adapters that trust DSCP.
+        """
+        if not self.mapped:
+            return (dscp >> 3,)
+        return tuple(priority for mapped_dscp, priority in self.mapped if mapped_dscp == dscp)
 
 
-#: A traffic class that nobody gave to the device.
+#: The traffic class of a device to which none was assigned.
 UNSET = "unset"
 
 
@@ -142,15 +147,15 @@ class RdmaPort(msgspec.Struct, frozen=True):
     guid: str | Skipped
     mtu_bytes: int | Skipped
     interface: str | Skipped
-    #: Why it is offline, in the tool's own words; empty where nothing said it.
+    #: The reason why it is offline, in the tool's words; empty if unknown.
     reason: str = ""
     #: The upper half of its first GID as 16 hexadecimal digits: ``fe80000000000000``.
     subnet_prefix: str | Skipped = Skipped("no source gave a GID")
     #: Partitions in hexadecimal (``0xffff``): the highest bit is full membership.
     pkeys: tuple[str, ...] = ()
-    #: Kinds of its GIDs in the kernel's words, ``RoCE v2``, each once.
+    #: Distinct kinds of its GIDs in the kernel's words, e.g. ``RoCE v2``.
     gid_types: tuple[str, ...] = ()
-    #: The first 16 places of its table that are taken.
+    #: The first 16 used entries of its GID table.
     gids: tuple[Gid, ...] = ()
     #: The largest path MTU that the device has; ``mtu_bytes`` is the one in force.
     max_mtu_bytes: int | Skipped = Skipped("no source gave the largest MTU")
@@ -163,12 +168,12 @@ class RdmaPort(msgspec.Struct, frozen=True):
 
     @property
     def path_mtu_bytes(self) -> int | Skipped:
-        """The MTU in force, where verbs' figure is that of the link's packets.
+        """The MTU in force, if verbs report that of the link's packets.
 
-        Of Omni-Path it is 4096 at most, also where the port has 10240 (Linux 6.12,
+        Verbs report at most 4096 for Omni-Path, even if the port has 10240 (Linux 6.12,
         drivers/infiniband/hw/hfi1/verbs.c, query_port). iWARP's packets are the interface's.
         """
         capped = self.protocol == "omni-path" and self.mtu_bytes == PATH_MTUS[-1]
         if self.protocol not in ("infiniband", "roce", "omni-path") or capped:
-            return Skipped(f"verbs do not tell the MTU of {self.protocol}")
+            return Skipped(f"verbs do not report the MTU of {self.protocol}")
         return self.mtu_bytes

@@ -1,16 +1,16 @@
-"""What an application sent by MPI, rank by rank, as its profile tells it."""
+"""An application's MPI traffic by rank, as its profile recorded it."""
 
 from typing import Literal
 
 import msgspec
 
-#: Where the other side of a call was; of a collective, whether its communicator spans nodes.
+#: Location of a call's peer. For a collective: does its communicator span several nodes?
 Side = Literal["unknown", "same node", "other nodes"]
 
 #: How a rank's recording ended. ``lost``: it was killed or crashed, and its memory was kept.
 Ending = Literal["finalized", "aborted", "lost"]
 
-#: What a report groups calls by, as the profiling library names it.
+#: Kinds by which a report groups calls, as the profiling library names them.
 CallKind = Literal[
     "PointToPoint", "Persistent", "Starting", "Waiting", "Collective", "OneSided", "Making",
     "FreeingCommunicator", "FreeingWindow",
@@ -20,9 +20,9 @@ CallKind = Literal[
 class CallMix(msgspec.Struct, frozen=True):
     """One call at sizes of one power of two, summed over all ranks.
 
-    ``least_bytes`` is the smallest size of the class, whose largest is below twice that; None where
-    the call has no size. ``ranks`` is the communicator's size, 0 where the call names none.
-    ``bytes`` is what the ranks moved, as calls.hpp of the library defines it for each call.
+    ``least_bytes`` is the smallest size of the class; the largest is below twice that. It is None
+    if the call has no size. ``ranks`` is the communicator's size, 0 if the call has none.
+    ``bytes`` are the bytes that the ranks moved, as the library's calls.hpp defines it by call.
     """
 
     call: str
@@ -37,11 +37,11 @@ class CallMix(msgspec.Struct, frozen=True):
 
 
 class RankProfile(msgspec.Struct, frozen=True):
-    """One rank: where it ran, how long, how much of that in MPI, and what it sent.
+    """One rank: its node, its run time, its share in MPI, and the bytes that it sent.
 
-    ``node`` is the least rank on its node. ``sent_bytes`` are messages and puts to other ranks,
+    ``node`` is the lowest rank on its node. ``sent_bytes`` are messages and puts to other ranks,
     ``left_node_bytes`` the least that must have left its node, collectives included.
-    ``lost_calls`` are those that found no room in its memory.
+    ``lost_calls`` is the number of calls that did not fit into its memory.
     """
 
     rank: int
@@ -66,11 +66,11 @@ class PeerTraffic(msgspec.Struct, frozen=True, gc=False):
 
 
 class ApplicationProfile(msgspec.Struct, frozen=True):
-    """All that was recorded of one start of a program.
+    """The whole recording of one start of a program.
 
-    ``size`` is how many ranks it had; of a run that broke off ``ranks`` may be fewer.
-    ``overhead_s`` is what recording one call takes, as each rank measured it at its start.
-    ``source`` is the tool that wrote it: ours, mpiP or IPM; theirs tell less.
+    ``size`` is its number of ranks; ``ranks`` may be fewer if the run broke off. ``overhead_s`` is
+    the time to record one call, as each rank measured it at its start. ``source`` is the tool that
+    wrote the profile: fabricgauge, mpiP or IPM. Profiles of mpiP and IPM have fewer values.
     """
 
     program: str
@@ -90,21 +90,22 @@ class ApplicationProfile(msgspec.Struct, frozen=True):
 
     @property
     def wall_s(self) -> float:
-        """From MPI_Init to MPI_Finalize, of the rank that took longest."""
-        return max((one.wall_s for one in self.ranks), default=0.0)
+        """The slowest rank's time from MPI_Init to MPI_Finalize."""
+        return max((rank.wall_s for rank in self.ranks), default=0.0)
 
     @property
     def mpi_share(self) -> float:
         """Time in MPI, as a share of all ranks' time."""
-        every = sum(one.wall_s for one in self.ranks)
-        return sum(one.mpi_s for one in self.ranks) / every if every else 0.0
+        total_s = sum(rank.wall_s for rank in self.ranks)
+        return sum(rank.mpi_s for rank in self.ranks) / total_s if total_s else 0.0
 
     @property
     def overhead_share(self) -> float:
-        """What recording took of all ranks' time, by its measured cost and the number of calls."""
-        every = sum(one.wall_s for one in self.ranks)
-        return self.overhead_s * sum(one.calls for one in self.ranks) / every if every else 0.0
+        """Time to record all calls (calls times ``overhead_s``), as a share of all ranks' time."""
+        total_s = sum(rank.wall_s for rank in self.ranks)
+        calls = sum(rank.calls for rank in self.ranks)
+        return self.overhead_s * calls / total_s if total_s else 0.0
 
     @property
     def nodes(self) -> int:
-        return len({one.node for one in self.ranks})
+        return len({rank.node for rank in self.ranks})

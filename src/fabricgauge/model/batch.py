@@ -9,15 +9,15 @@ from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.topology import Topology
 
-#: Stands for the subnet of a launch that a job makes on each subnet that it finds.
+#: Placeholder for the subnet of a launch that a job repeats on each subnet that it finds.
 EACH_SUBNET = "{subnet}"
 
 
 class Request(msgspec.Struct, frozen=True):
-    """Nodes, and what a site wants to hear about a job; empty where nothing was said.
+    """Nodes, and the site's options for a job; empty if not set.
 
-    ``nodes`` is how many, ``nodelist`` which ones. ``time`` is in sbatch's own form.
-    ``further`` are options of sbatch as they stand.
+    ``nodes`` is the number of nodes, ``nodelist`` their names. ``time`` has sbatch's format.
+    ``further`` are options of sbatch that are passed on unchanged.
     """
 
     nodes: int
@@ -36,12 +36,12 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """The request behind a run of batch jobs; the run's later jobs follow it too.
+    """The request behind a run of batch jobs; later jobs of the run follow it too.
 
-    ``starter`` is who starts the ranks, ``mpi`` the MPI that was asked for; the others are as in
-    the wiring's ``Target``. ``pairs`` is the whole plan where each pair of nodes has a job, with
-    the nodes' names and subnets for networks; at most ``at_once`` such jobs are in the queue.
-    ``asked`` is what is to be measured.
+    ``starter`` is the program that starts the ranks, ``mpi`` the requested MPI; the other fields
+    are as in ``Target`` of ``app``. If each pair of nodes has a job, ``pairs`` is the whole plan,
+    with the nodes' names, and subnets instead of networks; at most ``at_once`` such jobs are in the
+    queue. ``asked`` is the measurement to make.
     """
 
     request: Request
@@ -58,12 +58,12 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class BatchJob(msgspec.Struct, frozen=True):
-    """A job that was handed to Slurm for a run; ``number`` is Slurm's.
+    """A job of a run in Slurm; ``number`` is Slurm's.
 
-    ``folder`` of the run directory holds its script. ``launches`` are what it is to make. Before
-    anything is known of the nodes these are named by their places, "0", "1", …, and a launch whose
-    subnet is ``EACH_SUBNET`` is made on each; their numbers follow from how many there are.
-    ``cluster`` has the job, empty where that is the cluster it was submitted from. ``memory`` and
+    ``folder`` of the run directory holds its script. ``launches`` are the launches to make. While
+    the nodes are unknown their names are places, "0", "1", …, and a launch whose subnet is
+    ``EACH_SUBNET`` is repeated on each subnet; the launches are numbered in that order. ``cluster``
+    is the job's cluster, empty if it is the one that it was submitted from. ``memory`` and
     ``device`` are the plan's, like ``profile``.
     """
 

@@ -1,4 +1,4 @@
-"""Raw answers of nodes in a directory, to be read at any time and on any machine."""
+"""Raw answers of nodes in a directory that any machine can read later."""
 
 import msgspec
 
@@ -6,12 +6,11 @@ from fabricgauge.model.fabric import DeclaredNetwork
 
 
 class BundleIndex(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-bundle"):
-    """bundle.json: what was asked, when, and who did not answer as they should.
+    """bundle.json: the nodes, the time, and the nodes without a complete answer.
 
-    ``nodes`` are in the order in which they were named. ``troubles`` is a sentence for each
-    node whose answer is missing or incomplete; ``declared`` are the networks that the launcher
-    knew. A reader accepts every index of the same
-    major version; a bundle that was put together by hand has none.
+    ``nodes`` are in the order of the request. ``troubles`` is a sentence for each node whose answer
+    is missing or incomplete; ``declared`` are the networks that the launcher knew. A reader accepts
+    every index of the same major version. A bundle that was put together by hand has no index.
     """
 
     version: str = "1.0"

@@ -1,15 +1,15 @@
-"""The instruction path of MPI calls: what one call did, many have in common, and two differ in."""
+"""The instruction path of MPI calls: of one call, of many calls, and the difference of two."""
 
 import msgspec
 
 FORMAT, VERSION = "fabricgauge-call-paths", "1.0"
 
-#: The program that makes the calls: what is linked into it stands under its name.
+#: The program that makes the calls. Libraries linked into it count under its name.
 CALLS = "fabricgauge-path-calls"
 
 
 class Uses(msgspec.Struct, frozen=True):
-    """How many distinct lines of 64 bytes, or pages, were used; each counts once.
+    """Numbers of distinct cache lines of 64 bytes, or of pages, by their use.
 
     ``load`` were only read as data, ``code_load`` read and executed, and so on.
     """
@@ -28,7 +28,7 @@ class Uses(msgspec.Struct, frozen=True):
 
 
 class ObjectSum(msgspec.Struct, frozen=True):
-    """What ran in one library or program; ``lines`` are all that this touched."""
+    """The instructions in one library or program; ``lines`` are all cache lines they touched."""
 
     object: str
     instructions: int
@@ -36,7 +36,7 @@ class ObjectSum(msgspec.Struct, frozen=True):
 
 
 class FunctionSum(msgspec.Struct, frozen=True):
-    """The same of one function. One without a name is called by where it begins: ``+0x1b40``."""
+    """The same for one function. A function without a name has its start as name: ``+0x1b40``."""
 
     object: str
     function: str
@@ -47,11 +47,11 @@ class FunctionSum(msgspec.Struct, frozen=True):
 class TracedCall(msgspec.Struct, frozen=True, tag_field="record", tag="traced_call"):
     """One call, from its first instruction to its return.
 
-    ``number`` counts a launch's traced calls; 0 is cold. ``segments`` are places in ``functions``
-    with a number of instructions each, in order. ``polled`` instructions only repeated what was
-    done just before, in ``poll_rounds`` rounds: they are in no other figure. ``new_lines`` are
-    those that the traced call before did not touch. ``cut`` says that the call was longer than what
-    is recorded. ``branches`` are conditional, ``signals`` were delivered meanwhile.
+    ``number`` counts a launch's traced calls; 0 is cold. ``segments`` are indices into
+    ``functions`` with a number of instructions each, in order. ``polled`` instructions repeat the
+    previous ones in ``poll_rounds`` rounds; no other figure includes them. ``new_lines`` are lines
+    that the previous traced call did not touch. ``cut`` is true if the call was longer than its
+    record. ``branches`` are conditional, ``signals`` were delivered during the call.
     """
 
     operation: str
@@ -75,12 +75,12 @@ class TracedCall(msgspec.Struct, frozen=True, tag_field="record", tag="traced_ca
 
 
 class CallPath(msgspec.Struct, frozen=True):
-    """One operation at one size, on one way between the ranks.
+    """One operation at one size, over one connection between the ranks.
 
-    ``way`` is ``node`` (the ranks share one), ``loopback`` or a network's name. ``calls`` are the
-    warm ones: numbers of instructions with how many calls had it, ascending. ``usual`` is a warm
-    call that had the most frequent number, None where none was traced: ``problem`` then says why,
-    and also where fewer than were asked for were traced.
+    ``way`` is ``node`` (the ranks share one), ``loopback`` or a network's name. ``calls`` are pairs
+    of a number of instructions and the count of warm calls with it, ascending. ``usual`` is a warm
+    call with the most frequent number, None if none was traced. ``problem`` is the reason why no
+    call, or fewer calls than requested, were traced.
     """
 
     operation: str
@@ -98,14 +98,18 @@ class CallPath(msgspec.Struct, frozen=True):
 
     @property
     def call(self) -> TracedCall:
-        """The usual one; ValueError where none was traced, which is compared with nothing."""
+        """The usual call.
+
+        Raises:
+            ValueError: no call was traced, so there is nothing to compare.
+        """
         if self.usual is None:
             raise ValueError("no call of this path was traced")
         return self.usual
 
     @property
     def is_static(self) -> bool:
-        """Whether the call begins in the program itself, and not by a jump to a library."""
+        """True if the call begins in the program itself, not by a jump to a library."""
         if self.usual is None or not self.usual.segments:
             return False
         first = self.usual.functions[self.usual.segments[0][0]]
@@ -113,7 +117,7 @@ class CallPath(msgspec.Struct, frozen=True):
 
 
 class CallPaths(msgspec.Struct, frozen=True):
-    """All paths of one run, with the MPI and what else was in force."""
+    """All paths of one run, with its MPI and environment."""
 
     format: str
     version: str
@@ -127,7 +131,7 @@ class CallPaths(msgspec.Struct, frozen=True):
 
 
 class PathPart(msgspec.Struct, frozen=True):
-    """A library, or one of its functions, in both paths; 0 instructions are none at all.
+    """A library, or one of its functions, in both paths; 0 instructions if it is absent.
 
     ``library`` has no version; ``function`` is empty for the whole library.
     """
@@ -158,7 +162,7 @@ class PathChange(msgspec.Struct, frozen=True):
 
 
 class PathComparison(msgspec.Struct, frozen=True):
-    """All calls that both have; ``only_a`` and ``only_b`` have no counterpart."""
+    """The calls that both runs have; ``only_a`` and ``only_b`` have no counterpart."""
 
     a: CallPaths
     b: CallPaths

@@ -1,10 +1,10 @@
-"""A physical limit and the sum that leads to it."""
+"""A physical limit and its calculation."""
 
 import msgspec
 
 
 class CeilingStep(msgspec.Struct, frozen=True):
-    """One line of the sum: what, how it is worked out, and the result with its unit."""
+    """One line of the calculation: label, expression, and result with its unit."""
 
     label: str
     expression: str
@@ -13,13 +13,13 @@ class CeilingStep(msgspec.Struct, frozen=True):
 
 
 class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
-    """The most payload a network can carry, per direction.
+    """The most payload that a network can carry, per direction.
 
     ``payload_bytes_per_s`` is the limit for a long stream. ``burst_bytes`` may pass
     above it at once, so a transfer of n bytes takes at least
-    ``(n - burst_bytes) / payload_bytes_per_s``. ``binding`` names what limits. ``by_mtu`` are the
-    limits with each MTU that may be in force where one was assumed, launches over verbs had several
-    or the nodes differ in it, in bytes/s.
+    ``(n - burst_bytes) / payload_bytes_per_s``. ``binding`` names the part that
+    limits. ``by_mtu`` are the limits in bytes/s for each MTU that may be in force, if an MTU was
+    assumed, launches over verbs had several, or the nodes differ.
     """
 
     network: str
@@ -32,9 +32,9 @@ class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
     by_mtu: dict[int, float] = {}
 
     def subtract_acknowledgements(self, share: float) -> "Ceiling":
-        """The limit for streams in both directions at once.
+        """Return the limit for streams in both directions at once.
 
-        Each direction also carries the acknowledgements of the other one: ``share`` of them for
+        Each direction also carries the other direction's acknowledgements: ``share`` of one for
         each packet. An acknowledgement is a packet without payload.
         """
         empty = self.wire_bytes_per_packet - self.payload_per_packet_bytes
@@ -44,32 +44,32 @@ class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
             f"{self.payload_bytes_per_s / 1e6:.2f} MB/s × {self.wire_bytes_per_packet} ÷"
             f" ({self.wire_bytes_per_packet} + {share:.2f} × {empty})"
         )
-        step = CeilingStep("beside acknowledgements", expression, limit, "bytes/s per direction")
+        step = CeilingStep("with acknowledgements", expression, limit, "bytes/s per direction")
         return msgspec.structs.replace(
             self, payload_bytes_per_s=limit, steps=(*self.steps, step), by_mtu={}
         )
 
     def shared_by(self, streams: int) -> "Ceiling":
-        """The limit for each of several streams that share the link in one direction."""
+        """Return the limit for each of several streams that share the link in one direction."""
         limit = self.payload_bytes_per_s / streams
         expression = f"{self.payload_bytes_per_s / 1e6:.2f} MB/s ÷ {streams} ranks on a node"
-        label = "for each of the pairs that measured at once"
+        label = "for each of the concurrent pairs"
         step = CeilingStep(label, expression, limit, "bytes/s per direction")
         return msgspec.structs.replace(
             self, payload_bytes_per_s=limit, steps=(*self.steps, step),
-            by_mtu={mtu: one / streams for mtu, one in self.by_mtu.items()},
+            by_mtu={mtu: rate / streams for mtu, rate in self.by_mtu.items()},
         )  # fmt: skip
 
     def divide_by_rails(self, rails: int) -> "Ceiling":
-        """The limit of one of several links."""
+        """Return the limit of one of several links."""
         limit = self.payload_bytes_per_s / rails
         expression = f"{self.payload_bytes_per_s / 1e6:.2f} MB/s ÷ {rails} rails"
-        step = CeilingStep("of one rail", expression, limit, "bytes/s per direction")
+        step = CeilingStep("one rail", expression, limit, "bytes/s per direction")
         return msgspec.structs.replace(
             self, payload_bytes_per_s=limit, steps=(*self.steps, step),
-            by_mtu={mtu: one / rails for mtu, one in self.by_mtu.items()},
+            by_mtu={mtu: rate / rails for mtu, rate in self.by_mtu.items()},
         )  # fmt: skip
 
     def transfer_floor_s(self, payload_bytes: float) -> float:
-        """The least time in which ``payload_bytes`` can pass in one direction."""
+        """Return the least seconds that ``payload_bytes`` take in one direction."""
         return max(0.0, payload_bytes - self.burst_bytes) / self.payload_bytes_per_s

@@ -1,4 +1,4 @@
-"""What comparing two sets of curves found: size by size, curve by curve, and altogether."""
+"""The result of a comparison of two sets of curves: by size, by curve, and in total."""
 
 from typing import Literal
 
@@ -9,12 +9,12 @@ from fabricgauge.model.suite import SuiteCurve
 
 Side = Literal["A", "B"]
 
-#: Of one size: B against A beyond the tolerance, within it, or not decided by the intervals.
+#: B against A at one size: beyond the tolerance, within it, or undecided by the intervals.
 Standing = Literal["worse", "better", "within", "open"]
 
-#: What a pair's word rests on. ``launches``: intervals over several launches of each side;
-#: ``intervals``: those of a single launch on at least one side; ``means``: no intervals at
-#: most of the sizes, so that bare figures decide.
+#: The basis of a pair's result. ``launches``: intervals over several launches of each side;
+#: ``intervals``: at least one side has the intervals of a single launch; ``means``: most sizes have
+#: no interval, so that bare figures decide.
 Basis = Literal["launches", "intervals", "means"]
 
 ComparisonOutcome = Literal[
@@ -23,11 +23,11 @@ ComparisonOutcome = Literal[
 
 
 class Operand(msgspec.Struct, frozen=True):
-    """One side of a comparison as it was asked for, and what it turned out to be.
+    """One side of a comparison: its name on the command line, and its source.
 
-    ``name`` is a run's identity, a file's name or a reference's. ``facts`` say more about
-    its origin, in the order in which they are to be shown; ``notes`` are cautions. ``invalid`` are
-    the reasons why its figures are not those of a network, empty if there are none.
+    ``name`` is a run's identity, a file's name or a reference's. ``facts`` describe its origin, in
+    the order of the report; ``notes`` are cautions. ``invalid`` are the reasons why its figures are
+    not those of a network, empty if there are none.
     """
 
     asked: str
@@ -41,8 +41,8 @@ class Operand(msgspec.Struct, frozen=True):
 class Difference(msgspec.Struct, frozen=True):
     """One message size that both sides have; values in the curves' unit.
 
-    ``ratio`` is B's value over A's. ``low`` and ``high`` are its conservative interval: the
-    one's lower end over the other's upper end, and the reverse. They are None where a side
+    ``ratio`` is B's value over A's. ``low`` and ``high`` are its conservative interval:
+    B's lower end over A's upper end, and B's upper end over A's lower end. They are None if a side
     has no interval; ``standing`` is then that of the bare figures.
     """
 
@@ -61,9 +61,9 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Crossover(msgspec.Struct, frozen=True):
-    """Between two sizes B turns from the better one into the worse, or the reverse.
+    """Two adjacent sizes between which B changes from better to worse, or the reverse.
 
-    ``significant``: on both sides the ratio's interval excludes 1; with bare figures, both
+    ``significant``: the ratio's interval excludes 1 at both sizes; with bare figures, both sizes
     differ by more than the tolerance.
     """
 
@@ -76,8 +76,8 @@ class Crossover(msgspec.Struct, frozen=True):
 class Summary(msgspec.Struct, frozen=True):
     """All common sizes of one pair of curves together; changes are shares of A.
 
-    ``corrected`` is at how many sizes B is worse beyond the tolerance even when the number of
-    sizes and curves that were looked at is allowed for (Holm). It is 0 without intervals.
+    ``corrected`` is the number of sizes at which B is worse beyond the tolerance after correction
+    for the number of compared sizes and curves (Holm). It is 0 without intervals.
     """
 
     sizes: int
@@ -93,18 +93,18 @@ class Summary(msgspec.Struct, frozen=True):
 
     @property
     def undecided(self) -> bool:
-        """Whether the intervals leave more sizes open than they decide."""
+        """True if the intervals leave more sizes open than they decide."""
         return 2 * self.open > self.sizes
 
 
 class Pair(msgspec.Struct, frozen=True):
     """Two curves of the same kind. ``only_a`` and ``only_b`` are sizes that one side has.
 
-    ``regression`` is the reason for calling B worse than A, empty if there is none.
-    ``doubt`` is the reason why B is not shown to be as good as A either: some size is far beyond
-    the tolerance, or B lacks figures that A has. ``notes`` name what else differs between the two
-    curves (suite, statistic, settings). ``invalid`` is why the two are not comparable: one side
-    alone is memory that both ranks share.
+    ``regression`` is the reason why B is worse than A, empty if there is none. ``doubt`` is the
+    reason why B is not proved to be as good as A: a size is far beyond the tolerance, or B lacks
+    figures that A has. ``notes`` name other differences of the two curves (suite, statistic,
+    settings). ``invalid`` is the reason why the two are not comparable: one side alone measures
+    memory that both ranks share.
     """
 
     a: SuiteCurve
@@ -122,9 +122,10 @@ class Pair(msgspec.Struct, frozen=True):
 
 
 class Unmatched(msgspec.Struct, frozen=True):
-    """A curve that was compared with nothing, and why.
+    """A curve without a counterpart, and the reason.
 
-    ``lost`` is whether A has the curve, and B no figure of its kind: B is not shown to be as good.
+    ``lost`` is true if A has the curve and B has no figure of its kind: B is not proved to be as
+    good.
     """
 
     side: Side

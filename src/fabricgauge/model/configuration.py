@@ -1,4 +1,4 @@
-"""The network that is wanted, and the steps that make it."""
+"""The intended network, and the steps that configure it."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from fabricgauge.model.finding import Command
 
 
 class WantedPort(msgspec.Struct, frozen=True):
-    """One node's end of a wanted network; ``interface`` is the node's own name for it."""
+    """One node's end of an intended network; ``interface`` is its name on the node."""
 
     node: str
     interface: str
@@ -27,9 +27,9 @@ class WantedNetwork(msgspec.Struct, frozen=True):
     """A network as a person describes it, and the ports that were chosen for it.
 
     ``kind`` is ``ethernet``, ``infiniband`` or ``omni-path``. ``mtu_bytes`` and ``rate_bit_s``
-    are absent where the description leaves them open. ``suffix`` is put behind a node's name
-    to name its end (``-eth40``); with ``plain`` the node's bare name means this end as well.
-    ``exclusive`` says that its interfaces have addresses of no other subnet.
+    are absent if the description omits them. A node's name with ``suffix`` (``-eth40``) names its
+    end; if ``plain``, the bare name of the node means this end too. If ``exclusive``, its
+    interfaces have addresses of no other subnet.
     """
 
     name: str
@@ -46,8 +46,8 @@ class WantedNetwork(msgspec.Struct, frozen=True):
 class Verification(msgspec.Struct, frozen=True):
     """A command whose output must contain ``expected`` (or not, if ``absent``); exit status 0.
 
-    It changes nothing, so it can be asked at any time. ``patience_s`` is how long after the
-    change it may take until it holds.
+    It changes nothing, so it can run at any time. ``patience_s`` is the longest time from the
+    change until it must hold.
     """
 
     command: Command
@@ -57,13 +57,13 @@ class Verification(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One change, in the order in which it is to be made.
+    """One change of an ordered plan.
 
-    ``verify`` and ``undo`` are empty where there is no such thing; ``undo_note`` says so in
-    words. ``consent`` names what a person must agree to by name (``reboot``); empty otherwise.
-    ``fulfilled`` is the evidence that nothing is left to do; empty for a step to be made.
-    ``before`` is what the commands rest on and must still hold when they are run. A step that
-    ``follows`` is due once one before it was made, though its verification may hold.
+    ``verify`` and ``undo`` are empty if the step has none; ``undo_note`` then gives the reason.
+    ``consent`` is the action that a person must permit by name (``reboot``); empty otherwise.
+    ``fulfilled`` is the evidence that no change is needed; empty for a step that is due.
+    ``before`` are conditions that must still hold when the commands run. A step that ``follows`` is
+    due after any earlier step was made, even if its verification holds.
     """
 
     title: str
@@ -79,7 +79,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Configuration(msgspec.Struct, frozen=True):
-    """An ordered plan by one backend; ``notes`` are what a reviewer should know beforehand."""
+    """An ordered plan by one backend; ``notes`` are advice for a reviewer."""
 
     backend: str
     wanted: tuple[WantedNetwork, ...]

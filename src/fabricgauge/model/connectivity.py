@@ -1,20 +1,20 @@
-"""What became of the connections that nodes made to each other before anything was measured."""
+"""The connections that nodes make to each other before the measurement."""
 
 from typing import Literal
 
 import msgspec
 
-#: ``no answer``: no connection in time. ``refused``: nothing listened. ``error``: the kernel said
-#: no, e.g. "No route to host". ``other node``: another node, or another program, answered.
-#: ``no data``: connected, and then bytes did not arrive.
+#: ``no answer``: no connection in time. ``refused``: no program listened. ``error``: the kernel
+#: reported an error, e.g. "No route to host". ``other node``: another node, or another program,
+#: answered. ``no data``: connected, but no bytes arrived.
 How = Literal["no answer", "refused", "error", "other node", "no data"]
 
 
 class FailedConnection(msgspec.Struct, frozen=True):
     """A connection from ``source`` to ``target`` that carried nothing.
 
-    ``said`` is the kernel's error, if there was one. ``answered_by`` is the node that answered
-    for the target, if another one did.
+    ``said`` is the kernel's error, if any. ``answered_by`` is the node that answered instead of the
+    target, if any.
     """
 
     source: str
@@ -29,10 +29,10 @@ class FailedConnection(msgspec.Struct, frozen=True):
 class Connectivity(msgspec.Struct, frozen=True):
     """One round over one network.
 
-    ``tried`` is how many other nodes each node was paired with, both ways. ``silent`` are nodes
-    whose part could not be played, with the reason: nothing is known of their connections.
-    ``start_s`` is how long each node's program took from its command until it listened, as far as
-    that is known; no connection is tried before.
+    ``tried`` is, by node, the number of other nodes that it was paired with, in both directions.
+    ``silent`` are nodes that could not take part, with the reason: their connections are unknown.
+    ``start_s`` is each node's time from the command until its program listened, if known; no
+    connection is tried before.
     """
 
     network: str

@@ -1,4 +1,4 @@
-"""What the statistics make of one pattern between two nodes: a curve over message size."""
+"""The statistics of one pattern between two nodes: a curve over message size."""
 
 import msgspec
 
@@ -15,7 +15,8 @@ class CurvePoint(msgspec.Struct, frozen=True):
     ``bidirectional_bandwidth`` the sum of both directions; None for a latency pattern
     and for a message without payload. Percentile, extremes and mean are over all samples of
     all launches, in seconds per sample. ``recheck`` is the time of a second measurement whose
-    interval lies apart from that of ``time``: then the first one was a chance, and shows nothing.
+    interval does not overlap that of ``time``: then the first figure was an accident and proves
+    nothing.
     """
 
     message_bytes: int
@@ -32,10 +33,10 @@ class CurvePoint(msgspec.Struct, frozen=True):
 class Curve(msgspec.Struct, frozen=True):
     """One pattern from one node to another, points in ascending order of size.
 
-    ``network`` is the network that the launches were pinned to, None when MPI was left
-    its own choice. ``origin_node`` is the node that sends first (and alone, for
-    ``bandwidth`` and the put patterns). ``variant`` is what tells it from other curves of the
-    pattern: the epoch that is not a flush (``fence``, ``pscw``) or the threads (``4 threads``).
+    ``network`` is the network that the launches were pinned to, None if MPI chose it.
+    ``origin_node`` is the node that sends first (and alone, for ``bandwidth`` and the put
+    patterns). ``variant`` distinguishes curves of one pattern: an epoch other than flush
+    (``fence``, ``pscw``) or the threads (``4 threads``).
     """
 
     network: str | None
@@ -47,5 +48,5 @@ class Curve(msgspec.Struct, frozen=True):
 
     @property
     def word(self) -> str:
-        """The pattern as it is asked for: ``put_latency:fence``, ``threads_latency:4``."""
+        """The pattern in the words of a request: ``put_latency:fence``, ``threads_latency:4``."""
         return f"{self.pattern}:{self.variant.split()[0]}" if self.variant else self.pattern

@@ -8,15 +8,15 @@ import msgspec
 #: ``simgrid`` is SimGrid's SMPI, whose ranks are simulated.
 MpiKind = Literal["mpich", "openmpi", "intelmpi", "simgrid"]
 
-#: Lies beside an engine of SimGrid's: it loads a platform and plants faults into it.
+#: The library next to a SimGrid engine. It loads a platform and plants faults into it.
 SIMULATED_LIBRARY = "libfabricgauge-planted.so"
 
 
 class Mpi(msgspec.Struct, frozen=True):
-    """One MPI installation: its compiler wrapper and the launcher that belongs to it.
+    """One MPI installation: its compiler wrapper and its launcher.
 
-    ``embedded`` says that it came with this program's own Python environment. ``env`` are
-    the variables that its own set-up script would set for what it starts.
+    ``embedded`` is true if it came with this program's Python environment. ``env`` are the
+    variables that its set-up script would set for the programs that it starts.
     """
 
     kind: MpiKind
@@ -30,8 +30,8 @@ class Mpi(msgspec.Struct, frozen=True):
 class Engine(msgspec.Struct, frozen=True):
     """One build of the measuring program.
 
-    ``identity`` is the hash of everything that the build depends on: compiler, MPI,
-    flags and sources. ``compiler`` is the first line of the compiler's own version text.
+    ``identity`` is the hash of all inputs of the build: compiler, MPI, flags and sources.
+    ``compiler`` is the first line of the compiler's version text.
     """
 
     path: Path

@@ -1,19 +1,19 @@
-"""The one tree of errors that reach a person.
+"""The single tree of errors that reach a person.
 
-    FabricgaugeError            anything this program says when it cannot go on
+    FabricgaugeError            any error that ends this program
     ├── UsageError              the command line or a configuration file is wrong (exit 2)
     ├── CannotRun               nothing could be measured: no nodes, no MPI, no network (exit 3)
     │   ├── ToolMissing         a program that the work needs is not installed (exit 3)
-    │   └── ProbeError          what a node said of itself cannot be understood (exit 3)
+    │   └── ProbeError          a node's answer cannot be understood (exit 3)
     ├── LabError                a virtual cluster could not be brought up, used or removed
     └── StoreError              a run directory cannot be written or read (exit 3)
 
-Every message says what happened, to which node, network or file, and what to do next.
+Every message names the fault, the node, network or file, and the next step.
 """
 
 
 class FabricgaugeError(Exception):
-    """What happened, to what, and the next step; ``exit_status`` follows the contract."""
+    """The fault, the affected thing, and the next step; ``exit_status`` is the program's."""
 
     exit_status = 3
 
@@ -33,7 +33,7 @@ class ToolMissing(CannotRun):
 
 
 class ProbeError(CannotRun):
-    """What a node said of itself cannot be understood."""
+    """A node's answer cannot be understood."""
 
 
 class LabError(FabricgaugeError):

@@ -1,4 +1,4 @@
-"""A number with its interval."""
+"""A number with its confidence interval."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ import msgspec
 class Estimate(msgspec.Struct, frozen=True, gc=False):
     """A median with a two-sided interval at ``confidence``, from ``launches`` launches.
 
-    The unit is that of the three numbers: seconds or bytes/s, as the owner says.
+    All three numbers have one unit, seconds or bytes/s; the owner's docstring names it.
     """
 
     value: float
@@ -18,7 +18,7 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def supported(self) -> bool:
-        """Whether there were enough samples for the interval to mean something.
+        """True if there were enough samples for a meaningful interval.
 
         Order statistics of five values cover the median with 93.8 %, of four with 87.5 %.
         """
@@ -26,9 +26,9 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def half_width(self) -> float:
-        """The farther end's distance from the value, as a share of the value.
+        """The distance of the farther end from the value, as a share of the value.
 
-        1 where too few samples were taken for an interval: then nothing is known of it.
+        It is 1 if there are too few samples for an interval: the interval is then unknown.
         """
         if self.value <= 0:
             return 0.0

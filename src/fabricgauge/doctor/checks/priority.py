@@ -80,7 +80,7 @@ def _examine_priority(port: MarkedPort) -> Iterator[Finding]:
     if not isinstance(traffic_class, int) or isinstance(pfc, Skipped) or not pfc:
         return
     dscp = traffic_class >> 2
-    priorities = port.marks.of(dscp)
+    priorities = port.marks.find_priorities(dscp)
     if priorities and not set(priorities) & set(pfc):
         source = "dcb's dscp-prio" if port.marks.mapped else f"{dscp} >> 3, without dscp-prio"
         yield make_finding(
