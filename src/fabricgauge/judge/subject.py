@@ -270,6 +270,6 @@ def _subject(context: Context, name: str | None) -> Subject:
             if launch.network == loopback_of(name or "")
             or (is_loopback(launch.network) and nodes.issuperset(launch.nodes))
         ),
-        evidence=context.evidence.of(name),
+        evidence=context.evidence.find_network(name),
         pairs=tuple(one for one in context.fabric.analyses if one.matrix.network == (name or "")),
     )

@@ -1,4 +1,4 @@
-"""What a run's records say happened, as values: told once, read by the rules and every report."""
+"""The evidence in a run's records, as values that the rules and every report read."""
 
 import msgspec
 
@@ -10,9 +10,9 @@ from fabricgauge.model.memory import CopyRates
 class Moved(msgspec.Struct, frozen=True):
     """One node over a launch's ok cases: payload of all its ranks, octets per interface.
 
-    ``rank`` read the counters. ``by_tcp`` is whether TCP carried the payload, ``by_address`` is
-    what the ranks' TCP connections sent, by local address. ``left_out`` says which counters could
-    not be used, and why.
+    ``rank`` read the counters. ``by_tcp`` is true if TCP carried the payload; ``by_address`` are
+    the bytes that the ranks' TCP connections sent, by local address. ``left_out`` are sentences on
+    counters that could not be used.
     """
 
     node: str
@@ -30,10 +30,10 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class ErrorCount(msgspec.Struct, frozen=True):
-    """A counter of trouble that rose by ``count`` while ``frames`` passed that way.
+    """An error counter that rose by ``count`` while ``frames`` passed in its direction.
 
-    ``words/port_counters.py`` says what it counts: errors, drops, pauses, congestion or retries.
-    ``strays`` is how many of them a quiet interface would have counted in that time.
+    ``words/port_counters.py`` lists the counters: errors, drops, pauses, congestion or retries.
+    ``strays`` is the number that a quiet interface would have counted in that time.
     """
 
     node: str
@@ -45,7 +45,7 @@ class ErrorCount(msgspec.Struct, frozen=True):
 
 
 class Lost(msgspec.Struct, frozen=True):
-    """TCP segments of one direction: ``count`` of ``segments`` did not arrive at first."""
+    """TCP segments of one direction: ``count`` of ``segments`` were lost and sent again."""
 
     origin: str
     target: str
@@ -58,7 +58,7 @@ class Lost(msgspec.Struct, frozen=True):
 
 
 class Misplaced(msgspec.Struct, frozen=True):
-    """A rank that ran on another node than the one that it was meant for."""
+    """A rank that ran on the wrong node; ``meant`` is the planned one."""
 
     rank: int
     host: str
@@ -66,11 +66,11 @@ class Misplaced(msgspec.Struct, frozen=True):
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """Where the ranks of a launch ran, by rank, and what that shows.
+    """The nodes on which the ranks of a launch ran, and the faults of that placement.
 
-    ``expected`` is how many ranks had to say where they ran. ``shared`` are the ranks of each
-    node on which several ran that were meant for several nodes, or all ranks on the only one.
-    ``machines`` are the first ranks of the nodes, by boot id: nodes of one machine stand together.
+    ``expected`` is the number of ranks that had to report their node. ``shared`` are groups of
+    ranks that ran on one node and were meant for several, or all ranks if there was one node.
+    ``machines`` are the first ranks of the nodes, grouped by boot id: one group for each machine.
     """
 
     launch: int
@@ -84,9 +84,9 @@ class Placed(msgspec.Struct, frozen=True):
 class InterfaceTraffic(msgspec.Struct, frozen=True):
     """One interface's traffic during the cases, in octets as the interface counts them.
 
-    ``share`` is that of everything the node sent, over all its interfaces. ``serves``
-    names the networks that the interface belongs to; ``pinned`` is whether the launches
-    were pinned to one of them.
+    ``share`` is its part of all octets that the node sent, over all its interfaces. ``serves``
+    names the networks that the interface belongs to; ``pinned`` is true if the launches were pinned
+    to one of them.
     """
 
     interface: str
@@ -100,7 +100,7 @@ class InterfaceTraffic(msgspec.Struct, frozen=True):
 
 
 class NodeTraffic(msgspec.Struct, frozen=True):
-    """A node's interfaces, busiest first; ``payload_bytes`` is what all its ranks sent."""
+    """A node's interfaces, busiest first; ``payload_bytes`` are the bytes that its ranks sent."""
 
     node: str
     payload_bytes: int
@@ -108,8 +108,8 @@ class NodeTraffic(msgspec.Struct, frozen=True):
 
     @property
     def pinned_share(self) -> float:
-        """How much of what the node sent went over the network that was meant, 0 to 1."""
-        shares = (one.share for one in self.crossings if one.pinned)
+        """The share of the node's sent octets that went over the pinned network, 0 to 1."""
+        shares = (crossing.share for crossing in self.crossings if crossing.pinned)
         return sum(share for share in shares if not isinstance(share, Skipped))
 
 
@@ -122,9 +122,9 @@ class Traffic(msgspec.Struct, frozen=True):
 
 
 class ForeignTraffic(msgspec.Struct, frozen=True):
-    """Octets of others that crossed a node's links while cases measured.
+    """Octets of other programs that crossed a node's links while cases measured.
 
-    ``line_bytes`` is what the links could have carried per direction in that time.
+    ``line_bytes`` are the octets that the links could carry per direction in that time.
     """
 
     node: str
@@ -144,15 +144,15 @@ class ForeignTraffic(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """That of the busier direction."""
+        """The share of the busier direction."""
         return max(self.sent_share, self.received_share)
 
 
 class WireShares(msgspec.Struct, frozen=True):
-    """What one direction of a link was used for, as shares of its line rate; the sum is 1.
+    """The uses of one direction of a link, as shares of its line rate; the sum is 1.
 
-    ``mpi`` is what MPI adds to the payload: envelopes and its own messages. ``other`` is what the
-    interface counted beyond all that.
+    ``mpi`` are the bytes that MPI adds to the payload: envelopes and control messages. ``other``
+    are all further octets that the interface counted.
     """
 
     payload: float
@@ -165,9 +165,9 @@ class WireShares(msgspec.Struct, frozen=True):
 
 
 class WireLedger(msgspec.Struct, frozen=True):
-    """Where the time of the wire that leaves ``sender`` went in a stream, over ``cases`` cases.
+    """The use of the wire that leaves ``sender`` in a stream, over ``cases`` cases.
 
-    It is that of whole cases, warm-up, agreements between blocks and control included.
+    The time is that of whole cases. It includes warm-up, agreement between blocks and control.
     """
 
     network: str
@@ -181,7 +181,7 @@ class WireLedger(msgspec.Struct, frozen=True):
 
 
 class LaunchEvidence(msgspec.Struct, frozen=True):
-    """What one launch's counters and ranks show; ``figures`` is whether anything was measured."""
+    """The evidence of one launch; ``figures`` is true if it measured anything."""
 
     launch: int
     figures: bool
@@ -192,13 +192,13 @@ class LaunchEvidence(msgspec.Struct, frozen=True):
 class NetworkEvidence(msgspec.Struct, frozen=True):
     """All launches that were pinned to the same network, or to none.
 
-    ``counted`` is whether interface counters were read at all. ``lost`` are the segments of the
-    network's own connections, of all connections where no network was meant.
-    ``sent_again`` is the share of its segments that each node sent again where many pairs had
-    streams at once: on which way they were lost, nothing tells.
+    ``counted`` is true if interface counters were read. ``lost`` are the lost segments of the
+    network's connections, or of all connections if the launches were not pinned.
+    ``sent_again`` is the share of its segments that each node sent again while many pairs had
+    streams at once; the link that lost them is unknown.
     ``largest_segments`` are the bytes of the largest segment of each member's busy connections, by
-    ``node:interface``. ``over_tcp`` is whether TCP carried the payload. ``copies`` are what copies
-    between a node's host and its GPU carry, by node and size in bytes.
+    ``node:interface``. ``over_tcp`` is true if TCP carried the payload. ``copies`` are the rates of
+    copies between a node's host and its GPU, by node and size in bytes.
     """
 
     network: str | None
@@ -220,16 +220,16 @@ class RunEvidence(msgspec.Struct, frozen=True):
 
     @property
     def traffic(self) -> tuple[Traffic, ...]:
-        """What the interfaces carried, of all that we measured ourselves."""
-        return tuple(one.traffic for one in self.networks if one.traffic is not None)
+        """The traffic of the interfaces, by network; imported logs have none."""
+        return tuple(evidence.traffic for evidence in self.networks if evidence.traffic is not None)
 
     @property
     def placed(self) -> tuple[Placed, ...]:
-        """Where ranks ran, by launch."""
-        each = (launch.placed for one in self.networks for launch in one.launches)
-        return tuple(sorted(each, key=lambda one: one.launch))
+        """The placement of ranks, by launch."""
+        placements = (launch.placed for evidence in self.networks for launch in evidence.launches)
+        return tuple(sorted(placements, key=lambda placed: placed.launch))
 
-    def of(self, network: str | None) -> NetworkEvidence:
-        """That of one network; without any where nothing was started on it."""
-        found = (one for one in self.networks if one.network == network)
-        return next(found, NetworkEvidence(network))
+    def find_network(self, network: str | None) -> NetworkEvidence:
+        """Return the evidence of one network; it is empty if no launch used the network."""
+        matches = (evidence for evidence in self.networks if evidence.network == network)
+        return next(matches, NetworkEvidence(network))

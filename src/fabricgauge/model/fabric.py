@@ -1,4 +1,4 @@
-"""What discovery found: nodes, their interfaces, and the networks that join them."""
+"""The result of discovery: nodes, their interfaces, and the networks that join them."""
 
 from functools import cached_property
 
@@ -8,14 +8,14 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import Adapter, RdmaPort
 from fabricgauge.model.topology import Topology
 
-#: What QEMU without KVM calls the processor that it emulates (target/i386/cpu.c, model ``max``).
+#: QEMU's name of the processor that it emulates without KVM (target/i386/cpu.c, model ``max``).
 EMULATED_PROCESSOR = "QEMU TCG CPU"
 
 
-#: Drivers of interfaces that no cable belongs to: their carrier, rate and addresses are the
-#: node's own affair. Linux 6.12: net/bridge/br_device.c; in drivers/net: dummy.c, tun.c, ifb.c,
-#: vxlan, geneve.c, wireguard, macvlan.c, ipvlan, vrf.c; net/ipv4/ipip.c, net/openvswitch. veth is
-#: left out: containers and labs are joined by it.
+#: Drivers of interfaces without a cable: carrier, rate and addresses concern the node alone.
+#: Linux 6.12: net/bridge/br_device.c; in drivers/net: dummy.c, tun.c, ifb.c, vxlan, geneve.c,
+#: wireguard, macvlan.c, ipvlan, vrf.c; net/ipv4/ipip.c, net/openvswitch. veth is missing: it
+#: joins containers and labs.
 NO_CABLE = frozenset(
     {"bridge", "dummy", "tun", "tap", "ifb", "vxlan", "geneve", "wireguard", "macvlan", "ipvlan",
      "loopback", "sit", "ip6tnl", "gre", "ipip", "openvswitch", "vrf"}
@@ -23,16 +23,16 @@ NO_CABLE = frozenset(
 _INSIDE = NO_CABLE | {"veth"}
 
 
-#: What VXLAN puts around a packet of IP, by the outer IP's version: the inner Ethernet header, its
-#: own and UDP's header of 8 bytes each, and the outer IP header (RFC 7348, section 5).
+#: Bytes that VXLAN adds to a packet of IP, by the outer IP's version: the inner Ethernet header,
+#: headers of VXLAN and UDP of 8 bytes each, and the outer IP header (RFC 7348, section 5).
 VXLAN_BYTES = {4: 14 + 8 + 8 + 20, 6: 14 + 8 + 8 + 40}
 
-#: A tunnel's packets are at most this many times as many octets below it: an acknowledgement of 66
-#: octets (Ethernet, IPv4, TCP with timestamps) with VXLAN's 50 around it.
+#: The largest factor by which a tunnel enlarges a packet: an acknowledgement of 66 octets
+#: (Ethernet, IPv4, TCP with timestamps) with VXLAN's 50 around it.
 TUNNEL_OVERHEAD = (66 + 50) / 66
 
 
-#: Technologies that stand for TCP, whose packets are as large as both ends' interfaces allow.
+#: Technologies that use TCP. Its packets are as large as both ends' interfaces allow.
 OVER_TCP = ("ethernet", "ipoib")
 
 
@@ -55,7 +55,7 @@ class Shaper(msgspec.Struct, frozen=True, tag="shaper"):
 
 
 class IpoibPort(msgspec.Struct, frozen=True, tag="ipoib"):
-    """What is behind an interface of IP over InfiniBand, or over Omni-Path.
+    """The port below an interface of IP over InfiniBand, or over Omni-Path.
 
     ``mode`` is ``datagram`` or ``connected``; ``link`` is the port's link as ``Network`` names it.
     """
@@ -64,16 +64,16 @@ class IpoibPort(msgspec.Struct, frozen=True, tag="ipoib"):
     link: str | Skipped
 
 
-NO_IPOIB = Skipped("it is no interface of IP over InfiniBand")
+NO_IPOIB = Skipped("the interface is not IP over InfiniBand")
 
 
 class Interface(msgspec.Struct, frozen=True):
     """One network interface of one node.
 
-    ``carrier`` is the kernel's word that a cable's other end is alive.
-    ``speed_bit_s`` is what the driver reports; a virtual driver has no such thing.
-    ``master`` is the bond or bridge that it is a port of, ``parent`` the interface that it is on,
-    as a VLAN is, or a veth's other end; empty where there is none, or it is not known.
+    ``carrier`` is true if the kernel detects a live partner at the cable's other end.
+    ``speed_bit_s`` is the driver's figure; a virtual driver has none.
+    ``master`` is the bond or bridge that it is a port of. ``parent`` is the interface below it (for
+    a VLAN), or a veth's other end. Both are empty if unknown or absent.
     """
 
     name: str
@@ -94,8 +94,8 @@ class Interface(msgspec.Struct, frozen=True):
 class Node(msgspec.Struct, frozen=True, tag="node", omit_defaults=True):
     """One node as it describes itself.
 
-    ``facts`` holds kernel and tuning facts by the name of their source, e.g.
-    ``"net.ipv4.tcp_timestamps": "1"`` or ``"cpu model": "…"``. ``adapters`` are those behind its
+    ``facts`` are kernel and tuning facts by the name of their source, e.g.
+    ``"net.ipv4.tcp_timestamps": "1"`` or ``"cpu model": "…"``. ``adapters`` are those of its
     interfaces and RDMA devices.
     """
 
@@ -111,7 +111,7 @@ class Node(msgspec.Struct, frozen=True, tag="node", omit_defaults=True):
     rdma_ports: tuple[RdmaPort, ...] = ()
 
     def interface(self, name: str) -> Interface | Skipped:
-        """The interface of that name, or the RDMA port (``mlx5_0:1``) as if it were one."""
+        """Return the interface, or the RDMA port (``mlx5_0:1``) as an interface."""
         for interface in self.interfaces:
             if interface.name == name:
                 return interface
@@ -121,98 +121,105 @@ class Node(msgspec.Struct, frozen=True, tag="node", omit_defaults=True):
         return Skipped(f"{self.name} has no interface {name}")
 
     def port_of(self, interface: str) -> RdmaPort | Skipped:
-        """The RDMA port on an interface."""
-        found = (one for one in self.rdma_ports if one.interface == interface)
-        return next(found, Skipped(f"no RDMA device is on {self.name}:{interface}"))
+        """Return the RDMA port on an interface."""
+        ports = (port for port in self.rdma_ports if port.interface == interface)
+        return next(ports, Skipped(f"no RDMA device is on {self.name}:{interface}"))
 
     def adapter_of(self, name: str) -> Adapter | Skipped:
-        """The adapter that an interface or an RDMA port is on."""
+        """Return the adapter of an interface or an RDMA port."""
         device = name.partition(":")[0]
-        for one in self.adapters:
-            if device in one.interfaces or device in one.rdma_devices:
-                return one
+        for adapter in self.adapters:
+            if device in adapter.interfaces or device in adapter.rdma_devices:
+                return adapter
         return Skipped(f"no source names the adapter of {self.name}:{name}")
 
     def parent_of(self, name: str) -> str:
-        """The interface that another one is on, as a VLAN is; by its name where nobody said it.
+        """Return the interface below another one, as a VLAN has; empty if there is none.
 
-        Empty where there is none: a veth's ``parent`` is its other end.
+        If the parent is unknown, it follows from the name. A veth's ``parent`` is its other end and
+        does not count.
         """
-        own = self.interface(name)
-        if isinstance(own, Skipped) or not own.parent:
+        interface = self.interface(name)
+        if isinstance(interface, Skipped) or not interface.parent:
             return name.rpartition(".")[0]
-        other = self.interface(own.parent)
-        are_ends = isinstance(other, Interface) and other.parent == name
-        return "" if are_ends else own.parent
+        parent = self.interface(interface.parent)
+        is_veth_pair = isinstance(parent, Interface) and parent.parent == name
+        return "" if is_veth_pair else interface.parent
 
     def below(self, name: str) -> tuple[str, ...]:
-        """All that an interface is on, down to its cables: its parent, a bond's or bridge's ports.
+        """Return all interfaces below one, down to the cables: parents, ports of bonds and bridges.
 
-        A bridge's ports to containers and virtual machines are none of them.
+        It leaves out a bridge's ports to containers and virtual machines.
         """
-        found = [name]
-        for upper in found:
+        names = [name]
+        for upper in names:
             parent = self.parent_of(upper)
-            found += [
-                one.name
-                for one in self.interfaces
-                if one.name not in found
-                and (one.name == parent or (one.master == upper and one.driver not in _INSIDE))
+            names += [
+                lower.name
+                for lower in self.interfaces
+                if lower.name not in names
+                and (
+                    lower.name == parent or (lower.master == upper and lower.driver not in _INSIDE)
+                )
             ]
-        return tuple(found[1:])
+        return tuple(names[1:])
 
     def path_ends(self, octets: dict[str, int]) -> dict[str, int]:
-        """Octets of the interfaces that end a path, so that none is counted twice.
+        """Return the octets of the interfaces that end a path, each octet once.
 
-        The members of a bond or bridge have no address of their own but IPv6's automatic one, and
-        count what it counts; ``eth0`` counts what its VLAN ``eth0.7`` does, with or without an
-        address, and a little more than a tunnel on it does. A partition of IP over InfiniBand is
-        counted by itself alone.
+        The members of a bond or bridge have no address except IPv6's automatic one, and count the
+        same octets as it; ``eth0`` counts those of its VLAN ``eth0.7``, with or without an address,
+        and a little more than a tunnel on it. Only the partition itself counts the octets of a
+        partition of IP over InfiniBand.
         """
-        partitions = {one.name for one in self.interfaces if isinstance(one.ipoib, IpoibPort)}
-        parents = {one.name: self.parent_of(one.name) for one in self.interfaces}
+        interfaces = self.interfaces
+        partitions = {port.name for port in interfaces if isinstance(port.ipoib, IpoibPort)}
+        parents = {child.name: self.parent_of(child.name) for child in interfaces}
         used = {parent for name, parent in parents.items() if name not in partitions}
-        bare = {one.name for one in self.interfaces if self._is_bare(one, one.name in used)}
-        left = {name: count for name, count in octets.items() if name not in bare}
+        bare = {port.name for port in interfaces if self._is_bare(port, port.name in used)}
+        end_octets = {name: count for name, count in octets.items() if name not in bare}
         for name in octets.keys() - partitions:
-            if (parent := parents.get(name) or self.parent_of(name)) in left:
-                own = self.interface(name)
-                tunnel = isinstance(own, Interface) and own.driver == "vxlan"
-                taken = round(TUNNEL_OVERHEAD * octets[name]) if tunnel else octets[name]
-                left[parent] = max(0, left[parent] - taken)
-        return left
+            if (parent := parents.get(name) or self.parent_of(name)) in end_octets:
+                child = self.interface(name)
+                is_tunnel = isinstance(child, Interface) and child.driver == "vxlan"
+                counted = round(TUNNEL_OVERHEAD * octets[name]) if is_tunnel else octets[name]
+                end_octets[parent] = max(0, end_octets[parent] - counted)
+        return end_octets
 
-    def _is_bare(self, one: Interface, used: bool) -> bool:
-        """``used``: another interface is on it. A VRF counts nothing that its ports do."""
-        if not one.addresses:
-            return one.name != "lo"
-        master = self.interface(one.master)
+    def _is_bare(self, interface: Interface, used: bool) -> bool:
+        """Check that an interface ends no path; ``used``: another interface is on it.
+
+        A VRF does not count its ports' octets.
+        """
+        if not interface.addresses:
+            return interface.name != "lo"
+        master = self.interface(interface.master)
         within = isinstance(master, Interface) and master.driver != "vrf"
-        automatic = all(address.ip.lower().startswith("fe80:") for address in one.addresses)
+        automatic = all(address.ip.lower().startswith("fe80:") for address in interface.addresses)
         return automatic and (used or within)
 
 
 def is_adapter_port(name: str) -> bool:
-    """Whether a counter is of a host channel adapter's port (``mlx5_0:1``), not of a netdev.
+    """Check that a counter's name is an adapter port's (``mlx5_0:1``), not a netdev's.
 
-    Such a port may count the octets of the netdev on it once more.
+    Such a port may count the octets of its netdev a second time.
     """
     return ":" in name
 
 
 def as_interface(port: RdmaPort) -> Interface:
-    """What an RDMA port has in common with an interface: link and rate."""
-    no_such = Skipped("an RDMA port has none")
+    """Return an RDMA port's link and rate as an interface."""
+    absent = Skipped("an RDMA port has none")
     return Interface(
-        name=port.name, driver=no_such, operstate=str(port.state),
+        name=port.name, driver=absent, operstate=str(port.state),
         carrier=port.state if isinstance(port.state, Skipped) else port.state == "ACTIVE",
-        speed_bit_s=port.rate_bit_s, mtu_bytes=0, mac="", addresses=(), shaper=no_such,
-        numa_node=no_such,
+        speed_bit_s=port.rate_bit_s, mtu_bytes=0, mac="", addresses=(), shaper=absent,
+        numa_node=absent,
     )  # fmt: skip
 
 
 class Unreached(msgspec.Struct, frozen=True, tag="unreached"):
-    """A node that discovery could not read, and why."""
+    """A node that discovery could not read, and the reason."""
 
     name: str
     reason: str
@@ -221,7 +228,7 @@ class Unreached(msgspec.Struct, frozen=True, tag="unreached"):
 class DeclaredNetwork(msgspec.Struct, frozen=True):
     """A network as a person, a site file or the lab describes it.
 
-    ``origin`` names who said so; it is quoted wherever the rate is used.
+    ``origin`` names the source; every use of the rate quotes it.
     """
 
     name: str
@@ -240,27 +247,25 @@ class Member(msgspec.Struct, frozen=True):
 
 
 class Network(msgspec.Struct, frozen=True, dict=True):
-    """A way that joins at least two of the nodes: a subnet, or RDMA ports that reach each other.
+    """A subnet that joins at least two of the nodes, or RDMA ports that reach each other.
 
-    Without a ``subnet`` its members are RDMA ports (``mlx5_0:1``), without address: it is used
-    as MPI uses them by itself. ``wire`` names what carries it: networks of the same wire are ways
-    to use the same links. ``slots`` is how many PCI Express slots a node's rails have together,
-    0 where each has its own.
+    Without a ``subnet`` its members are RDMA ports (``mlx5_0:1``) without addresses, and MPI
+    chooses how to use them. ``wire`` names the links that carry it: networks of the same wire share
+    their links. ``slots`` is the number of PCI Express slots of a node's rails together, 0 if each
+    rail has a slot for itself.
 
-    ``rate_bit_s`` is the nominal line rate per direction; ``rate_origin`` says where
-    it comes from. ``timestamps`` is whether TCP timestamps are on at every member.
-    ``burst_bytes`` is what a token bucket on the members may send above the line rate
-    (0 without one). A network stated for figures measured elsewhere has no
-    members; ``stated_mtu_bytes`` is its MTU. That of RDMA ports is the path MTU.
-    ``rails`` is how many links of that rate a node has in it; ``host_link`` is what the adapter is
-    attached by, e.g. ``PCIe 3.0 x8``,
-    empty where that is not known. ``link`` is the link's name in its standard, e.g.
-    ``4x EDR``, empty where only its rate is known. ``assumed`` names what was not stated or
-    found, so that the technology's usual value stands for it: ``mtu``, ``ip``, ``timestamps``;
-    ``framing`` if a rate was stated alone, which may be a cap that counts less than a wire carries.
-    ``tunnel_bytes`` is what a tunnel below the packets adds to each.
-    ``mode`` is IPoIB's, ``datagram`` or ``connected``; empty where the members' differs or is
-    not known.
+    ``rate_bit_s`` is the nominal line rate per direction; ``rate_origin`` names its source.
+    ``timestamps`` is true if TCP timestamps are on at every member. ``burst_bytes`` are the bytes
+    that a token bucket on the members may send above the line rate (0 without one). A network that
+    was stated for imported figures has no members; ``stated_mtu_bytes`` is its MTU. The MTU of RDMA
+    ports is the path MTU. ``rails`` is the number of links of that rate that a node has in it;
+    ``host_link`` is the bus that attaches the adapter, e.g. ``PCIe 3.0 x8``, empty if unknown.
+    ``link`` is the link's name in its standard, e.g. ``4x EDR``, empty if only its rate is known.
+    ``assumed`` names unknown values for which the technology's usual value is used: ``mtu``,
+    ``ip``, ``timestamps``; ``framing`` if only a rate was stated, which may be a cap that counts
+    fewer bytes than the wire carries. ``tunnel_bytes`` are the bytes that a tunnel below adds to
+    each packet. ``mode`` is IPoIB's, ``datagram`` or ``connected``; empty if the members differ or
+    it is unknown.
     """
 
     name: str
@@ -271,7 +276,7 @@ class Network(msgspec.Struct, frozen=True, dict=True):
     members: tuple[Member, ...]
     timestamps: bool = True
     burst_bytes: int = 0
-    stated_mtu_bytes: int | Skipped = Skipped("the members say it")
+    stated_mtu_bytes: int | Skipped = Skipped("the members' MTU holds")
     rails: int = 1
     host_link: str = ""
     link: str = ""
@@ -283,7 +288,7 @@ class Network(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def has_rdma_ports(self) -> bool:
-        """Whether its members are RDMA ports, and not interfaces with addresses."""
+        """True if its members are RDMA ports, not interfaces with addresses."""
         return bool(self.members) and is_adapter_port(self.members[0].interface)
 
     @property
@@ -291,7 +296,7 @@ class Network(msgspec.Struct, frozen=True, dict=True):
         """The stated MTU, or the smallest of the members: no larger packet can pass.
 
         Raises:
-            ValueError: there are no members, and nothing was stated.
+            ValueError: it has neither members nor a stated MTU.
         """
         if isinstance(self.stated_mtu_bytes, int):
             return self.stated_mtu_bytes
@@ -300,12 +305,12 @@ class Network(msgspec.Struct, frozen=True, dict=True):
         return min(member.mtu_bytes for member in self.members)
 
     def member(self, node: str) -> Member | Skipped:
-        """The node's first one; see ``rails_of``."""
-        nothing = Skipped(f"{node} has no interface in {self.name} ({self.subnet or 'RDMA'})")
-        return self._members.get(node, nothing)
+        """Return the node's first member; ``rails_of`` returns all."""
+        absent = Skipped(f"{node} has no interface in {self.name} ({self.subnet or 'RDMA'})")
+        return self._members.get(node, absent)
 
     def rails_of(self, node: str) -> tuple[Member, ...]:
-        """All interfaces or ports that the node has in it."""
+        """Return all interfaces or ports of the node in this network."""
         return tuple(member for member in self.members if member.node == node)
 
     @cached_property
@@ -314,13 +319,12 @@ class Network(msgspec.Struct, frozen=True, dict=True):
 
 
 class Fabric(msgspec.Struct, frozen=True, dict=True):
-    """All that discovery found, and what it could not reach.
+    """The nodes and networks that discovery found, and the nodes that it could not reach.
 
     ``unjoined`` are networks that were meant for these nodes and do not join them. ``partial`` are
-    those that some of the nodes lack and nobody asked for, ``lone`` interfaces with an address that
-    is in no network of the nodes.
-    ``topology`` is what a file said of switches and groups; empty where it was not stated.
-    ``simulated`` says that nodes and networks are a simulator's.
+    networks that some nodes lack and no option requested; ``lone`` are interfaces whose address is
+    in no network of the nodes. ``topology`` are the switches and groups of a topology file; empty
+    without a file. ``simulated`` is true if a simulator supplied nodes and networks.
     """
 
     nodes: tuple[Node, ...]
@@ -335,20 +339,20 @@ class Fabric(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def emulated(self) -> bool:
-        """Whether a node says that its processor is emulated: then times mean nothing."""
+        """True if a node's processor is emulated: times then mean nothing."""
         models = (node.facts.get("cpu model", "") for node in self.nodes)
         return any(model.startswith(EMULATED_PROCESSOR) for model in models)
 
     @property
     def ip_networks(self) -> tuple[Network, ...]:
-        """Those of IP addresses, which nodes can try by themselves."""
+        """The networks with IP addresses; nodes can test these themselves."""
         return tuple(network for network in self.networks if not network.has_rdma_ports)
 
     def node(self, name: str) -> Node | Skipped:
         return self._nodes.get(name, Skipped(f"{name} was not discovered"))
 
     def interface_of(self, member: Member) -> Interface | Skipped:
-        """A member's interface, or its port as if it were one, as discovery found it."""
+        """Return a member's interface, or its port as an interface."""
         node = self.node(member.node)
         return node if isinstance(node, Skipped) else node.interface(member.interface)
 

@@ -1,4 +1,4 @@
-"""What a preflight check found: a fault or a risk, with its evidence and its remedy."""
+"""The findings of a preflight: faults and risks with their evidence and remedy."""
 
 from enum import StrEnum
 
@@ -16,26 +16,26 @@ class Severity(StrEnum):
 
 
 class Command(msgspec.Struct, frozen=True):
-    """An argv list to be run on ``node``, empty for the head; ``stdin`` is what it reads."""
+    """An argv list to run on ``node`` (empty: the head), with its standard input."""
 
     node: str
     argv: tuple[str, ...]
     stdin: str = ""
 
 
-#: The check whether nodes can connect to each other.
+#: The check that nodes can connect to each other.
 CONNECT = "connect"
-#: Begins a line of evidence on what follows from a finding: another check's finding.
+#: The start of an evidence line that names a consequence: another check's finding.
 THEREFORE = "therefore "
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that is wrong.
+    """One fault or risk.
 
-    ``where`` is what is at fault (``c2:eth0``, ``c2``, a network's name); ``nodes`` the nodes
-    that a reader must touch. ``evidence`` are lines that can be looked up. ``why`` says what
-    it does to the figures; ``remedy`` what to do; ``mends`` the commands that do it, where
-    they are known and need no choice. ``affects`` are other nodes at which it may show.
+    ``where`` is the faulty part (``c2:eth0``, ``c2``, a network's name); ``nodes`` are the nodes to
+    repair. ``evidence`` are lines that a reader can look up. ``why`` is its effect on the figures,
+    ``remedy`` the repair; ``mends`` are commands for the repair, if they are known and need no
+    choice. ``affects`` are other nodes that it may disturb.
     """
 
     check: str
@@ -52,17 +52,17 @@ class Finding(msgspec.Struct, frozen=True):
 
     @property
     def carries_nothing(self) -> bool:
-        """Whether it is that nodes cannot connect, or the more basic fault that explains it.
+        """True if nodes cannot connect, or if this is the more basic fault behind that.
 
-        A node that starts late, or whose program did not start, may connect to all others.
+        A node that starts late, or whose program did not start, may connect to all other nodes.
         """
-        follows = f"{THEREFORE}{CONNECT}:"
-        is_of_connections = self.check == CONNECT and self.severity is Severity.FAIL
-        return is_of_connections or any(line.startswith(follows) for line in self.evidence)
+        consequence = f"{THEREFORE}{CONNECT}:"
+        is_connect_failure = self.check == CONNECT and self.severity is Severity.FAIL
+        return is_connect_failure or any(line.startswith(consequence) for line in self.evidence)
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """One check and what came of it; ``skipped`` says why it could not look."""
+    """One check and its findings; ``skipped`` is the reason why it could not run."""
 
     check: str
     title: str
@@ -71,12 +71,13 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """All that a preflight came to.
+    """The result of a preflight.
 
-    ``checked`` are the checks in their order; ``nodes`` those that answered, ``networks`` those
-    that were looked at. Counters were watched for ``seconds``. ``untried`` says why something
-    could not be tried, by what it was. ``virtual`` nodes share one machine. ``unread`` are files
-    that nothing reads, ``troubles`` by node sentences on what could not be read of its answer.
+    ``checked`` are the checks in their order, ``nodes`` the nodes that answered, ``networks`` the
+    networks that were examined. Counters were watched for ``seconds``. ``untried`` are the reasons
+    for trials that could not run, by trial. ``virtual`` nodes share one machine. ``unread`` are
+    files that no reader understands; ``troubles`` are, by node, sentences on unreadable parts of
+    its answer.
     """
 
     checked: tuple[Checked, ...]
@@ -92,5 +93,5 @@ class Diagnosis(msgspec.Struct, frozen=True):
     def findings(self) -> tuple[Finding, ...]:
         """All findings, worst first."""
         order = list(Severity)
-        every = [finding for one in self.checked for finding in one.findings]
-        return tuple(sorted(every, key=lambda finding: order.index(finding.severity)))
+        findings = [finding for check in self.checked for finding in check.findings]
+        return tuple(sorted(findings, key=lambda finding: order.index(finding.severity)))

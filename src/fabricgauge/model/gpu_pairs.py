@@ -1,4 +1,4 @@
-"""Rates between the GPUs of a node, and what nvidia-smi or rocm-smi says is between them."""
+"""Rates between the GPUs of a node, and their links as nvidia-smi or rocm-smi prints them."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from fabricgauge.model.inventory import Gpu, GpuLink
 
 
 class GpuTopology(msgspec.Struct, frozen=True):
-    """What nvidia-smi or rocm-smi told of one node; ``source`` names the files that it is from."""
+    """One node's GPUs and links by nvidia-smi or rocm-smi; ``source`` names the files read."""
 
     source: str
     gpus: tuple[Gpu, ...]
@@ -16,9 +16,9 @@ class GpuTopology(msgspec.Struct, frozen=True):
 class GpuPairs(msgspec.Struct, frozen=True):
     """A matrix of bytes/s between GPUs, one copy at a time, as nvbandwidth numbers them.
 
-    A row is the GPU that bytes leave, a column the one that they reach; None was not measured.
-    ``buses`` are the GPUs' places by number (``00000000:1b:00``), ``products`` the names that the
-    node has GPUs of; empty where the log does not say them.
+    A row is the sending GPU, a column the receiving GPU; None was not measured. ``buses`` are the
+    GPUs' PCI addresses by number (``00000000:1b:00``), ``products`` the product names of the node's
+    GPUs; both are empty if the log lacks them.
     """
 
     bytes_per_s: tuple[tuple[float | None, ...], ...]

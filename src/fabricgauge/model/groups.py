@@ -1,4 +1,4 @@
-"""Those with the same key, together."""
+"""Grouping of items by a key."""
 
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
@@ -7,9 +7,9 @@ _T = TypeVar("_T")
 _K = TypeVar("_K", bound=Hashable)
 
 
-def group_by(every: Iterable[_T], key: Callable[[_T], _K]) -> dict[_K, tuple[_T, ...]]:
-    """By key, in the order of the first of each."""
-    found: dict[_K, list[_T]] = {}
-    for one in every:
-        found.setdefault(key(one), []).append(one)
-    return {key: tuple(those) for key, those in found.items()}
+def group_by(items: Iterable[_T], key: Callable[[_T], _K]) -> dict[_K, tuple[_T, ...]]:
+    """Return the items by key, in the order of each group's first item."""
+    groups: dict[_K, list[_T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return {key: tuple(members) for key, members in groups.items()}

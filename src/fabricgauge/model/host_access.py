@@ -1,4 +1,4 @@
-"""How the head reaches the nodes, and the commands that it starts: data that launchers fill in."""
+"""Access from the head to the nodes, and the commands to start; launchers supply the data."""
 
 import shlex
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ import msgspec
 
 
 class Host(msgspec.Struct, frozen=True):
-    """What to put in front of an argv list so that it runs on one node.
+    """A node and the ``prefix`` that makes an argv list run on it.
 
-    ``remote_shell`` says that the far side joins the words and hands them to a
-    shell, as ssh does; the words are then quoted before they are sent.
+    ``remote_shell`` is true if the remote side joins the words and passes them to a shell, as ssh
+    does; the words are then quoted before they are sent.
     """
 
     node: str
@@ -18,22 +18,21 @@ class Host(msgspec.Struct, frozen=True):
     remote_shell: bool = False
 
     def through(self, argv: Sequence[str]) -> list[str]:
-        """The argv that runs ``argv`` behind it, quoted where a remote shell will read it."""
+        """Return the argv that runs ``argv`` on the node, quoted for a remote shell."""
         if self.remote_shell:
             return [*self.prefix, shlex.join(argv)]
         return [*self.prefix, *argv]
 
 
 class HostAccess(msgspec.Struct, frozen=True):
-    """All hosts of one launcher, and how the head gets to them.
+    """All hosts of one launcher, and the access from the head to them.
 
-    ``head_prefix`` goes before a command that runs where ``mpiexec`` is started
-    (empty: on this machine). ``agent`` is the argv of a program that is called
-    as ssh is, ``AGENT [options] HOST COMMAND…``; None leaves the MPI's own default.
-    ``agent_options`` are words to be given to it before the host.
-    ``virtual`` marks nodes that share one kernel: their figures describe the lab. ``bind`` is
-    ``core`` or ``none`` where the user said to what ranks are bound. ``variables`` are set for the
-    ranks before anything else, whatever the launcher hands on.
+    ``head_prefix`` precedes a command that runs where ``mpiexec`` is started (empty: on this
+    machine). ``agent`` is the argv of a program with the arguments of ssh,
+    ``AGENT [options] HOST COMMAND…``; None keeps the MPI's default. ``agent_options`` are its words
+    before the host. ``virtual`` nodes share one kernel: their figures describe the lab. ``bind`` is
+    ``core`` or ``none`` if the user chose the binding of ranks. ``variables`` are set for the ranks
+    before all others, independent of the variables that the launcher passes on.
     """
 
     launcher: str
@@ -51,7 +50,7 @@ class HostAccess(msgspec.Struct, frozen=True):
 
 
 class LaunchCommand(msgspec.Struct, frozen=True):
-    """An argv list and the environment variables that are added for it."""
+    """An argv list and its additional environment variables."""
 
     argv: tuple[str, ...]
     env: dict[str, str]

@@ -1,4 +1,4 @@
-"""Names of hosts: which of them are one host's."""
+"""Names of hosts, and the test that two names mean the same host."""
 
 import re
 from collections.abc import Iterable
@@ -8,32 +8,32 @@ _ADDRESS = re.compile(r"[\d.]+|[\da-f]*:[\da-f:.]*")
 
 
 def same_host(name: str, another: str) -> bool:
-    """Whether two names are one host's: equal, both of the loopback, or one is short for the other.
+    """Check that two names mean one host: equal, both loopback, or one short for the other.
 
-    ``a`` is short for ``a.example.org``. Letters' case counts for nothing.
+    ``a`` is short for ``a.example.org``. Letter case is ignored.
     """
-    one, two = name.casefold(), another.casefold()
-    if one == two or (_LOOPBACK.fullmatch(one) and _LOOPBACK.fullmatch(two)):
+    first, second = name.casefold(), another.casefold()
+    if first == second or (_LOOPBACK.fullmatch(first) and _LOOPBACK.fullmatch(second)):
         return True
-    short, full = sorted((one.rstrip("."), two.rstrip(".")), key=len)
+    short, full = sorted((first.rstrip("."), second.rstrip(".")), key=len)
     dotless = "." not in short and not _ADDRESS.fullmatch(full)
     return short == full or (dotless and full.startswith(f"{short}."))
 
 
 def unify_hosts(names: Iterable[str]) -> tuple[str, ...]:
-    """The same names, each host by the first name that it has among them."""
+    """Return the names with each host's first name in place of its further names."""
     names = tuple(names)
-    known: dict[str, str] = {}
-    alike: dict[str, list[str]] = {}
+    first_names: dict[str, str] = {}
+    hosts_by_label: dict[str, list[str]] = {}
     for name in names:
-        if name in known:
+        if name in first_names:
             continue
-        # Only names of one first label, or of the loopback, can be one host's.
+        # Two names of one host have the same first label, or are both the loopback.
         is_address = _ADDRESS.fullmatch(name.casefold())
         label = name.casefold() if is_address else name.casefold().partition(".")[0]
         key = "localhost" if _LOOPBACK.fullmatch(name.casefold()) else label
-        hosts = alike.setdefault(key, [])
-        known[name] = next((one for one in hosts if same_host(name, one)), name)
-        if known[name] == name:
+        hosts = hosts_by_label.setdefault(key, [])
+        first_names[name] = next((host for host in hosts if same_host(name, host)), name)
+        if first_names[name] == name:
             hosts.append(name)
-    return tuple(known[name] for name in names)
+    return tuple(first_names[name] for name in names)

@@ -142,7 +142,7 @@ _COPIES = (
 def copies(judged: Judged) -> Iterator[doc.Section]:
     """Show the rates of copies between host and GPU, for each network with buffers on a GPU."""
     for network in (network for network in networks(judged) if not is_loopback(network)):
-        rates = judged.evidence.of(network).copies
+        rates = judged.evidence.find_network(network).copies
         if not rates:
             continue
         curves = curves_of(judged, network, ("bandwidth",))
