@@ -110,7 +110,7 @@ def _judged(subject: Subject) -> Iterator[SuiteCurve]:
 
 
 def is_crowded(subject: Subject, curve: SuiteCurve) -> bool:
-    """Whether others were measured at the same time, and no pair was measured alone."""
+    """Check whether others were measured at the same time, and no pair was measured alone."""
     beside = subject.beside_others
     return not subject.again and any(
         curve is one for launch in subject.launches if launch.number in beside
@@ -246,7 +246,7 @@ def _which(subject: Subject, curve: SuiteCurve) -> str:
 
 
 def exceeds(subject: Subject, one: BusRate) -> bool:
-    """Whether it is more than any algorithm can bring over that wire without help."""
+    """Check whether it is more than any algorithm can bring over that wire without help."""
     return one.best.estimate.value > one.most * (1 + subject.limit("above-ceiling.tolerance"))
 
 
@@ -261,7 +261,7 @@ def _at(point: SuitePoint) -> str:
 
 
 def _growing(one: BusRate) -> bool:
-    """Whether the largest message is the best, and clearly better than half of it."""
+    """Check whether the largest message is the best, and clearly better than half of it."""
     last = one.curve.points[-1]
     half = (last.message_bytes or 0) / 2
     before = [p for p in one.curve.points if (p.message_bytes or 0) <= half]
@@ -269,7 +269,7 @@ def _growing(one: BusRate) -> bool:
 
 
 def _fallen(one: BusRate) -> str:
-    """The slowest of larger messages than the best, if it is much slower."""
+    """Return the slowest of larger messages than the best, if it is much slower."""
     best = one.best.message_bytes or 0
     later = [p for p in one.curve.points if (p.message_bytes or 0) > best]
     slow = min(later, key=lambda p: p.estimate.value, default=one.best)
@@ -287,7 +287,7 @@ def _by_size(one: BusRate) -> Iterator[str]:
 
 
 def _chosen(said: NcclEvidence | None, message_bytes: int) -> str:
-    """Algorithm and protocol of that size, where the library told them."""
+    """Return algorithm and protocol of that size, if the library printed them."""
     fitting = (
         f"{one.algorithm}/{one.protocol}"
         for one in (said.choices if said else ())
@@ -298,7 +298,7 @@ def _chosen(said: NcclEvidence | None, message_bytes: int) -> str:
 
 
 def above(subject: Subject) -> Said | None:
-    """The first collective that is more than any algorithm can bring over the wire."""
+    """Return the first collective that is more than any algorithm can bring over the wire."""
     for one in bus_rates(subject):
         if isinstance(one, Skipped) or offload(one.curve) or not exceeds(subject, one):
             continue

@@ -80,7 +80,7 @@ class _Low(msgspec.Struct, frozen=True):
                 yield member, port
 
     def down_from(self, nodes: Collection[str]) -> Iterator[tuple[str, Interface]]:
-        """The interface of each member among these nodes, and all that it is on."""
+        """Yield the interface of each member among these nodes, and all that it is on."""
         for member, port in self.ports:
             node = self.stream.subject.run.fabric.node(member.node)
             if member.node in nodes and not isinstance(node, Skipped):
@@ -176,7 +176,7 @@ def _seen(stream: Stream, looks: "tuple[_Look, ...]") -> tuple[Cause, ...]:
 
 
 def _shaper(low: _Low) -> Iterator[Cause]:
-    """A token bucket holds what its node sends; what the node receives passes it by."""
+    """Yield token buckets of the sender: they limit what their node sends, not what it receives."""
     series = low.stream.series
     sender = "" if series.of_pairs or low.stream.directions == 2 else series.way[0]
     shaping = {
@@ -201,7 +201,7 @@ def _shaper(low: _Low) -> Iterator[Cause]:
 
 
 def _slow_copy(low: _Low) -> Iterator[Cause]:
-    """What a GPU's slot lets through, where MPI stages or sends by the same slot."""
+    """Yield what a GPU's slot lets through, where MPI stages or sends by the same slot."""
     copy = staging.slowest_copy(low.stream)
     if copy is None or not NEAR_COPY[0] <= staging.share(low.stream, copy) <= NEAR_COPY[1]:
         return
@@ -217,13 +217,13 @@ def _slow_copy(low: _Low) -> Iterator[Cause]:
 
 
 def _shown(interface: str) -> str:
-    """The command that shows a link's rate: of an RDMA port ibstat, else ethtool."""
+    """Return the command that shows a link's rate: of an RDMA port ibstat, else ethtool."""
     device, _, number = interface.partition(":")
     return sentences.command(("ibstat", device, number) if number else ("ethtool", interface))
 
 
 def _far_adapter(low: _Low) -> Iterator[Cause]:
-    """Ranks whose memory is not where the adapter is: nothing tells what sockets let through."""
+    """Yield ranks whose memory is not near the adapter; the rate between sockets is unknown."""
     if not low.network.has_rdma_ports:
         return
     placed = [
@@ -266,7 +266,7 @@ def _slow_port(low: _Low) -> Iterator[Cause]:
 
 
 def lower_rate(stream: Stream, near: tuple[float, float]) -> float | None:
-    """The rate of a slower link of the network's family that a figure is at, in bit/s.
+    """Return the rate of a slower link of the network's family that a figure is at, in bit/s.
 
     ``near`` bounds the figure as a multiple of what that rate's link can carry.
     """
@@ -372,7 +372,7 @@ def _known_rates(low: _Low) -> Iterator[Cause]:
 
 
 def _unsaturated(low: _Low) -> Iterator[Cause]:
-    """A curve that still rises at its end: larger messages carry more."""
+    """Yield a cause if the curve still rises at its end: larger messages carry more."""
     points = [point for point in low.stream.series.points if point.sized]
     if not low.stream.subject.imported or len(points) < 2 or low.stream.series.is_latency:
         return
@@ -470,7 +470,7 @@ def _kept_rate(low: _Low) -> Iterator[Cause]:
 
 
 def _tcp_limit(low: _Low) -> Iterator[Cause]:
-    """A buffer or window of TCP that holds the stream back, with the setting's value."""
+    """Yield a buffer or window of TCP that holds the stream back, with the setting's value."""
     for one in tcp_limits(low.stream):
         yield Cause(one.what, one.remedy, one.evidence, in_host=True)
 

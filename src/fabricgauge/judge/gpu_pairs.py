@@ -87,7 +87,7 @@ class GpuWay(NamedTuple):
 
 
 def pair_words(subject: Subject) -> Iterator[Said]:
-    """A word on each matrix of GPUs that was measured one way at a time."""
+    """Yield a word on each matrix of GPUs that was measured one way at a time."""
     for curve in subject.curves:
         if curve.evidence.gpu_pairs and curve.points:
             yield _said(subject, curve, curve.evidence.gpu_pairs)
@@ -145,7 +145,7 @@ def _common(slow: list[GpuWay]) -> str:
 
 
 def _classes(ways: list[GpuWay]) -> Iterator[str]:
-    """A line for the ways that are joined alike."""
+    """Yield a line for the ways that are joined alike."""
     for word, ceiling in dict.fromkeys((way.word, way.ceiling) for way in ways):
         rates = [way.rate for way in ways if (way.word, way.ceiling) == (word, ceiling)]
         whole = f" of {figures.rate(ceiling)} each way" if ceiling else ", rate not known"
@@ -205,7 +205,7 @@ def _place(bus: str) -> tuple[str, ...]:
 
 
 def _ceiling(word: str, gpu: Gpu, products: tuple[str, ...]) -> float:
-    """What joins a GPU that way in bytes/s, 0 where neither printout nor product tells it."""
+    """Return the GPU's link rate in bytes/s, 0 if neither printout nor product shows it."""
     product = gpu.product or (products[0] if len(products) == 1 else "")
     link, lane = next((row[1:] for row in _PRODUCTS if re.search(row[0], product)), (0.0, 0.0))
     if word.startswith("NV"):

@@ -108,7 +108,7 @@ def _link(stream: Stream, *, by_figure: bool) -> Iterator[str]:
 
 
 def _loopback(stream: Stream) -> Iterator[str]:
-    """The same MPI over loopback TCP on one node, a path without any network.
+    """Yield the same MPI over loopback TCP on one node, a path without any network.
 
     A network gets only a share of that; the best stream of the launches counts. It says nothing
     of RDMA ports: there the adapter copies, not the kernel.
@@ -305,7 +305,7 @@ def waiting_nodes(subject: Subject, pattern: Pattern) -> dict[str, str]:
 
 
 def waiting_everywhere(subject: Subject, pattern: Pattern) -> str:
-    """A sentence on half of the nodes waiting for processors; empty if they did not."""
+    """Return a sentence on half of the nodes waiting for processors; empty if they did not."""
     delays = list(waits_of_nodes(subject, pattern).values())
     usual = float(np.median(delays)) if delays else 0.0
     if usual < subject.limit("host-limited.delay"):
@@ -364,7 +364,7 @@ def waiting_beside(
 
 
 def _held_beside(stream: Stream, speed_share: float) -> Iterator[str]:
-    """The end of a pair that a quota held back for so long that it explains its speed."""
+    """Yield the end of a pair that a quota held back for so long that it explains its speed."""
     quotas = [(*_measure_quota(stream.measurements, rank), node) for node, rank in stream.ranks]
     share, sentence, node = max(quotas, default=(0.0, "", ""))
     if accounts_beside(stream.subject, share, 0.0, speed_share):
@@ -372,7 +372,7 @@ def _held_beside(stream: Stream, speed_share: float) -> Iterator[str]:
 
 
 def _is_one_wire(pair_streams: Sequence[Stream]) -> bool:
-    """Whether these pairs had data under way all along, and carried the same."""
+    """Check whether these pairs had data under way all along, and carried the same."""
     if any(stream.series.is_latency or stream.busy < WIRE_BUSY for stream in pair_streams):
         return False
     return bool(pair_streams) and carry_the_same(
@@ -381,7 +381,7 @@ def _is_one_wire(pair_streams: Sequence[Stream]) -> bool:
 
 
 def _shows_itself(stream: Stream) -> bool:
-    """Whether the pair is as steady as only a slow wire is, or has a fault that was seen."""
+    """Check whether the pair is as steady as only a slow wire is, or has a fault that was seen."""
     slow_wire = not stream.series.is_latency and stream.is_slow_wire
     return slow_wire or any(proved(stream, True))
 
@@ -396,7 +396,7 @@ def accounts_beside(subject: Subject, delay: float, usual: float, speed_share: f
 
 
 def _longest(stream: Stream) -> tuple[float, str]:
-    """The longest wait of an end, as a share of the time, and the node of that end."""
+    """Return the longest wait of an end, as a share of the time, and the node of that end."""
     ends = ((node, rank) for node, rank in stream.ranks if waits(stream.measurements, rank))
     delays = ((_delay(stream.measurements, rank), node) for node, rank in ends)
     return max(delays, default=(0.0, ""))

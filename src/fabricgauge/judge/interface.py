@@ -13,12 +13,12 @@ from fabricgauge.words import subjects as in_words
 
 
 def worst(outcomes: Iterable[Outcome], *, empty: Outcome) -> Outcome:
-    """The outcome that takes precedence (see ``Outcome``), ``empty`` if there is none."""
+    """Return the outcome that takes precedence (see ``Outcome``), ``empty`` if there is none."""
     return min(outcomes, key=lambda one: one.rank, default=empty)
 
 
 def by_network(network_outcomes: Iterable[tuple[str, Outcome]]) -> set[Outcome]:
-    """The worst outcome of each network, or FAIL alone where one network has it.
+    """Return the worst outcome of each network, or FAIL alone where one network has it.
 
     On one network INVALID outranks FAIL: figures of another path prove no fault. Among
     networks FAIL comes first: one that was proved to be bad is bad whatever the others are.
@@ -43,18 +43,18 @@ class Said(msgspec.Struct, frozen=True):
     about: VerdictSubject | None = None
 
 
-#: What a rule says of one subject: one word, several, or why there is nothing to say.
+#: A rule's result for a subject: one word, several, or why there is none.
 Words = Said | Skipped | Iterable[Said]
 Judge = Callable[[Context], tuple[Verdict, ...]]
 
 
 def of_run(rule: str) -> Callable[[Callable[[Context], Words]], Judge]:
-    """Of a function that looks at the run as a whole: its words with rule, subject and id."""
+    """Return a judge for a function of the whole run: its words with rule, subject and id."""
     return lambda say: lambda context: tuple(_verdicts(rule, say(context), VerdictSubject()))
 
 
 def of_networks(rule: str) -> Callable[[Callable[[Subject], Words]], Judge]:
-    """The same of one that looks at each network."""
+    """Return the same for a function that looks at each network."""
     return lambda say: (
         lambda context: tuple(
             judged

@@ -135,7 +135,7 @@ def unclear(context: Context) -> tuple[Recheck, ...]:
 
 
 def losing(run: Run) -> frozenset[str]:
-    """The networks whose losses alone explain what is slow there."""
+    """Return the networks whose losses alone explain what is slow there."""
     return frozenset(
         launch.network
         for launch in run.launches
@@ -144,14 +144,14 @@ def losing(run: Run) -> frozenset[str]:
 
 
 def deciding(run: Run) -> tuple[str, ...]:
-    """The rules that must pass (or warn), or else a run of our own has shown nothing."""
+    """Return the rules that must pass (or warn), or else a run of our own has shown nothing."""
     if run.fabric.simulated:
         return DECIDING_SIMULATED
     return DECIDING_EMULATED if run.fabric.emulated else DECIDING
 
 
 def overall(verdicts: Iterable[Verdict], deciding: Sequence[str] = DECIDING) -> Outcome:
-    """What the whole run amounts to, never a pass unless the deciding rules gave one.
+    """Return what the whole run amounts to, never a pass unless the deciding rules gave one.
 
     A deciding rule that said nothing, or skipped a subject, leaves the run inconclusive.
     """

@@ -1,4 +1,4 @@
-"""What NCCL's and RCCL's own words say of the path: sockets, GPUDirect RDMA, idle adapters."""
+"""Judge the path by NCCL's and RCCL's own lines: sockets, GPUDirect RDMA, idle adapters."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ _LOCAL = "the ranks share a node, or NCCL takes several containers for one (NCCL
 
 
 def words(subject: Subject) -> Iterator[Said]:
-    """What each table of nccl-tests and rccl-tests gives away, one word after the other."""
+    """Yield what each table of nccl-tests and rccl-tests gives away, one word after the other."""
     tables = {
         (curve.source, curve.first_line): curve for curve in subject.curves if curve.suite in SUITES
     }
@@ -164,7 +164,7 @@ def _without_gpudirect(said: NcclEvidence, where: str) -> Iterator[Said]:
 
 
 def _able(said: NcclEvidence) -> str:
-    """Whether a dump says that a GPU and an adapter of a node can do it."""
+    """Check whether a dump shows that a GPU and an adapter of a node can do it."""
     for dump in said.dumps:
         able = {one.kind for one in dump.devices if one.direct}
         if able == {"gpu", "net"}:
@@ -242,7 +242,7 @@ def unconfirmed(subject: Subject) -> Iterator[Said]:
 
 
 def _against(where: str, moved: Moved, counted: dict[str, int]) -> Iterator[Said]:
-    """What the counters of a node's adapters, in bytes by name, say against NCCL's word."""
+    """Yield contradictions between a node's adapter counters, in bytes by name, and NCCL."""
     payload = moved.payload_bytes
     each = tuple(f"{where}: {moved.node}: {name} sent {figures.amount(sent)} of"
                  f" {figures.amount(payload)}" for name, sent in counted.items())  # fmt: skip
@@ -267,11 +267,11 @@ def _against(where: str, moved: Moved, counted: dict[str, int]) -> Iterator[Said
 
 
 def without_traffic(counted: dict[str, int], payload_bytes: float) -> list[str]:
-    """Of adapters that share a payload, with the bytes that each sent, those that carried none."""
+    """Return adapters that carried none of a shared payload, by the bytes that each sent."""
     least = IDLE * payload_bytes / len(counted)
     return [name for name, sent in counted.items() if sent < least]
 
 
 def offload(curve: SuiteCurve) -> str:
-    """``SHARP`` or ``NVLS`` where the library says so: more may arrive than the wire carries."""
+    """Return ``SHARP`` or ``NVLS`` if named: more may arrive than the wire carries."""
     return curve.evidence.nccl.offloaded if curve.evidence.nccl else ""

@@ -194,6 +194,6 @@ def fitting(series: Series, network: Network, payload: float, figure: float) -> 
         for plateau in plateaus(network, payload)
         if plateau.fits(figure) and plateau.kind not in without[sender]
     ]
-    # An exact rate says more than the range of all that TCP reaches.
+    # An exact rate outranks the range of all that TCP reaches.
     has_exact_rate = any(plateau.kind in ("network", "link", "rail") for plateau in rows)
     return tuple(plateau for plateau in rows if plateau.kind != "tcp" or not has_exact_rate)

@@ -68,7 +68,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def rate_bit_s(self) -> float | Skipped:
-        """The network's nominal rate."""
+        """Return the network's nominal rate."""
         network = self.subject.network
         return network if isinstance(network, Skipped) else network.rate_bit_s
 
@@ -86,7 +86,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def is_above(self) -> bool:
-        """Whether it is more than the network can carry, should nobody have shared the link."""
+        """Check whether it is more than the network carries for a stream alone on its link."""
         most = _sharing(self.subject, self.series)
         return self.fraction > most * (1.0 + self.limit("above-ceiling.tolerance"))
 
@@ -105,12 +105,12 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def enough(self) -> str:
-        """The name of the threshold from which the stream passes."""
+        """Return the name of the threshold from which the stream passes."""
         return "fraction.pass" if self.directions == 1 else "fraction.both_pass"
 
     @property
     def least(self) -> str:
-        """The name of the threshold below which the stream fails."""
+        """Return the name of the threshold below which the stream fails."""
         return "fraction.warn" if self.directions == 1 else "fraction.both_warn"
 
     @property
@@ -128,7 +128,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def _ceiling_words(self) -> str:
-        """The ceiling, or a stream's part of it; a stream has more while others pause."""
+        """Return the ceiling, or a stream's part of it; a stream has more while others pause."""
         sharing = _sharing(self.subject, self.series)
         ceiling_rate = figures.rate(sharing * self.ceiling.payload_bytes_per_s)
         if sharing == 1:
@@ -137,7 +137,7 @@ class Stream(msgspec.Struct, frozen=True):
         return f"a stream's part, where {sharing} share {ceiling_rate}{pauses}"
 
     def decides(self, one_way_streams: "tuple[Stream, ...]") -> bool:
-        """Whether a low figure counts against the network; ``every`` are its one-way streams.
+        """Check whether a low figure counts against the network; ``every`` are its one-way streams.
 
         Both directions at once do not: hosts and acknowledgements share them. Nor does MPI_Put or
         MPI_Get, or a single TCP connection, where others fill the same direction: then it is MPI's
@@ -156,13 +156,13 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def cannot_fill(self) -> bool:
-        """Whether it is one connection on a link so fast that it proves nothing if low."""
+        """Check whether it is one connection on a link so fast that it proves nothing if low."""
         rate = self.rate_bit_s
         return not isinstance(rate, Skipped) and _alone(self.series) and rate >= FAST_BIT_S
 
     @property
     def plain_outcome(self) -> Outcome:
-        """What the figure, its interval and the launches say by themselves."""
+        """Return the outcome of the figure, its interval and the launches by themselves."""
         passing, usable = self.limit(self.enough), self.limit(self.least)
         if self.is_above:
             return Outcome.WARN
@@ -212,7 +212,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def round_robins(self) -> tuple[Measurement, ...]:
-        """The cases behind a median over many pairs, in which every rank took part."""
+        """Return the cases behind a median over many pairs, in which every rank took part."""
         series, size = self.series, self.best.message_bytes
         return tuple(
             case
@@ -242,7 +242,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def same_at_all_sizes(self) -> bool:
-        """Whether each large size carries the same, as sizes over a wire do."""
+        """Check whether each large size carries the same, as sizes over a wire do."""
         large = self.series.at_least(self.limit("fraction.from"))
         ceiling = self.ceiling.payload_bytes_per_s
         return carry_the_same(self.subject, [point.bandwidth.value / ceiling for point in large])
@@ -264,7 +264,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def _carries_more(self) -> bool:
-        """Whether another large size carries more, a token bucket's burst left out."""
+        """Check whether another large size carries more, a token bucket's burst left out."""
         least = FASTER * self.best.bandwidth.value
         for point in self.series.at_least(self.limit("fraction.from")):
             sample_bytes = min(observation.payload_bytes for observation in point.observed)
@@ -309,7 +309,7 @@ def streams(subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
 
 
 def alone(subject: Subject, pattern: Pattern, least_bytes: float) -> Iterator[Stream]:
-    """What single pairs that were measured again did with messages of that size and more."""
+    """Yield what single pairs that were measured again did with messages of that size and more."""
     if isinstance(subject.ceiling, Skipped):
         return
     for series in subject.again:
@@ -319,7 +319,7 @@ def alone(subject: Subject, pattern: Pattern, least_bytes: float) -> Iterator[St
 
 
 def from_bytes(subject: Subject, series: Series) -> float:
-    """The least message that shows a sustained rate.
+    """Return the least message that shows a sustained rate.
 
     A stream empties a token bucket once; to a ping-pong it gives its burst each time.
     """
@@ -330,7 +330,7 @@ def from_bytes(subject: Subject, series: Series) -> float:
 
 
 def by_call(series: Series) -> bool:
-    """Whether the message size, where the log tells one, is that of a call."""
+    """Check whether the log's message size, if any, is that of a call."""
     return series.foreign is not None and series.foreign.suite in ONE_CONNECTION
 
 
@@ -351,7 +351,7 @@ def _sharing(subject: Subject, series: Series) -> int:
 
 
 def _ceiling_of(ceiling: Ceiling, series: Series, best: Point, sharing: int) -> Ceiling:
-    """The network's ceiling, by the log's RDMA MTU where none was stated.
+    """Return the network's ceiling, by the log's RDMA MTU where none was stated.
 
     Where several streams share a link, it is their part. Where both directions are under way, what
     acknowledgements take is taken off.
@@ -374,7 +374,7 @@ def _ceiling_of(ceiling: Ceiling, series: Series, best: Point, sharing: int) -> 
 
 
 def unlike(subject: Subject, series: Series) -> bool:
-    """Whether RDMA was measured on what is a network for TCP: other headers."""
+    """Check whether RDMA was measured on what is a network for TCP: other headers."""
     network, foreign = subject.network, series.foreign
     if foreign is None or isinstance(network, Skipped):
         return False
@@ -394,7 +394,7 @@ def _is_tcp(series: Series) -> bool:
 
 
 def _alone(series: Series) -> bool:
-    """Whether one TCP connection made the figure, as iperf says, and as netperf always does."""
+    """Check whether one TCP connection made the figure, by iperf's settings or by netperf."""
     foreign = series.foreign
     if foreign is None or not _is_tcp(series):
         return False

@@ -23,7 +23,7 @@ from fabricgauge.model.verdict import Threshold, VerdictSubject
 from fabricgauge.stats.series import Series, series_of
 from fabricgauge.words.networks import OWN_CHOICE, is_loopback, loopback_of
 
-#: Name of the network of others' logs, where neither they nor the user say which it is.
+#: Name of the network of others' logs, if neither they nor the user name it.
 NOT_STATED = "a network that was not stated"
 
 _UNSTATED = (
@@ -85,23 +85,23 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
         return self.context.thresholds.value(name)
 
     def threshold(self, name: str, relation: str = "at least") -> Threshold:
-        """The limit as a verdict quotes it; ``relation`` is e.g. "at most"."""
+        """Return the limit as a verdict quotes it; ``relation`` is e.g. "at most"."""
         limit = self.context.thresholds.limits[name]
         return Threshold(limit.value, limit.unit, relation, f"{name}, {limit.origin}")
 
     @property
     def about(self) -> VerdictSubject:
-        """The network as the subject of a verdict."""
+        """Return the network as the subject of a verdict."""
         return VerdictSubject("network", self.name)
 
     @property
     def imported(self) -> bool:
-        """Whether all of it was read from others' logs: there is no evidence but theirs."""
+        """Check whether all of it was read from others' logs: there is no evidence but theirs."""
         return bool(self.launches) and all(launch.imported for launch in self.launches)
 
     @property
     def claimed(self) -> bool:
-        """Whether the figures are said to be a network's; a log alone claims nothing.
+        """Check whether the figures claim to be a network's; a log alone claims nothing.
 
         Nor do the first ranks of many, which are on one node as a rule.
         """
@@ -121,7 +121,7 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def by_suite(self) -> bool:
-        """Whether another suite's programs measured it."""
+        """Check whether another suite's programs measured it."""
         return any(launch.curves for launch in self.launches)
 
     @cached_property
@@ -154,22 +154,22 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def has_rdma_ports(self) -> bool:
-        """Whether it is a network of RDMA ports."""
+        """Check whether it is a network of RDMA ports."""
         return not isinstance(self.network, Skipped) and self.network.has_rdma_ports
 
     @property
     def technology(self) -> str:
-        """The network's, empty where it is not known."""
+        """Return the network's, empty where it is not known."""
         return "" if isinstance(self.network, Skipped) else self.network.technology
 
     @property
     def medium(self) -> Floor | None:
-        """What a message has to pass in the network; None where that is not known."""
+        """Return what a message has to pass in the network; None where that is not known."""
         return FLOORS.get(self.technology)
 
     @property
     def curves(self) -> tuple[SuiteCurve, ...]:
-        """Everything that other suites' output told, whether it can be judged or not."""
+        """Return all curves of other suites' output, also those that cannot be judged."""
         return tuple(curve for launch in self.launches for curve in launch.curves)
 
     @cached_property
@@ -198,12 +198,12 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def burst_bytes(self) -> int:
-        """What a token bucket lets through at once; 0 where there is none."""
+        """Return what a token bucket lets through at once; 0 where there is none."""
         return 0 if isinstance(self.ceiling, Skipped) else self.ceiling.burst_bytes
 
     @property
     def burst_cap_bytes_per_s(self) -> float:
-        """The ceiling where a token bucket's burst may show more, else no bound."""
+        """Return the ceiling where a token bucket's burst may show more, else no bound."""
         if isinstance(self.ceiling, Skipped) or not self.burst_bytes:
             return math.inf
         return self.ceiling.payload_bytes_per_s
@@ -228,7 +228,7 @@ def _done(planned: PlannedLaunch, launches: tuple[Launch, ...]) -> set[str]:
 
 
 def what_was_left(run: Run, network: str) -> str:
-    """What became of all else on a network, where some nodes could not be measured."""
+    """Return what became of all else on a network, where some nodes could not be measured."""
     network_launches = (launch for launch in run.launches if (launch.network or "") == network)
     finished = [one for one in network_launches if one.completed or one.figures]
     if not finished:

@@ -129,7 +129,7 @@ def _find_small_buffer(stream: Stream, node: str, setting: str, rate_bit_s: floa
 
 
 def _settings(stream: Stream, setting: str) -> dict[str, tuple[int, ...]]:
-    """The three sizes of a setting in bytes, by node."""
+    """Return the three sizes of a setting in bytes, by node."""
     sizes_by_node = {}
     for node in stream.subject.run.fabric.nodes:
         words = node.facts.get(setting, "").split()

@@ -158,7 +158,7 @@ DEFAULTS = Thresholds(BUILT_IN)
 
 
 def thresholds_from(mapping: Mapping[str, object], origin: str) -> Thresholds:
-    """The built-in thresholds with those of ``mapping`` in their place.
+    """Return the built-in thresholds with those of ``mapping`` in their place.
 
     ``origin`` says who set them (a file's path, a flag) and is quoted in verdicts.
 

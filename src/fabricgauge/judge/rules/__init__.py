@@ -59,7 +59,7 @@ RULES: tuple[Rule, ...] = (
     errors,
 )
 
-#: Without a pass (or warning) of each of these nothing was shown, whatever the others say.
+#: Without a pass (or warning) of each of these nothing was shown, whatever the others give.
 DECIDING: tuple[str, ...] = (placement.ID, path.ID, fraction.ID)
 
 #: A simulator carries no bytes that could be counted.
@@ -69,5 +69,5 @@ DECIDING_SIMULATED: tuple[str, ...] = (placement.ID, fraction.ID)
 DECIDING_EMULATED: tuple[str, ...] = (placement.ID, path.ID)
 
 #: The same for others' logs, which prove neither: there the figures must speak, between
-#: the floor and the ceiling of the network that they are said to be of.
+#: the floor and the ceiling of the network that was stated for them.
 DECIDING_IMPORTED: tuple[str, ...] = (fraction.ID,)

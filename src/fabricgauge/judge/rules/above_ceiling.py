@@ -66,7 +66,7 @@ def judge(subject: Subject) -> Said | Skipped:
 
 
 def exceeds(subject: Subject) -> bool:
-    """Whether a figure is surely more than the network can carry."""
+    """Check whether a figure is surely more than the network can carry."""
     ceiling = subject.ceiling
     if isinstance(ceiling, Skipped):
         return False
@@ -87,7 +87,7 @@ def _excesses(subject: Subject, ceiling: Ceiling) -> list[_Excess]:
 
 
 def _least_s(subject: Subject, ceiling: Ceiling, point: Point) -> float:
-    """The least time of a sample, tolerances taken off.
+    """Return the least time of a sample, tolerances taken off.
 
     A half round trip of a message and a window of messages alike have to carry their
     payload in one direction; what a token bucket lets through at once is free.

@@ -52,7 +52,7 @@ def judge(subject: Subject) -> list[Said] | Skipped:
 
 
 def _said_again(subject: Subject, first: Asymmetry, second: Asymmetry | None) -> Said:
-    """What a second measurement shows, where the first one was no pass."""
+    """Return what a second measurement shows, where the first one was no pass."""
     said = _said(subject, first)
     if said.outcome is Outcome.PASS or second is None:
         return said
@@ -80,7 +80,7 @@ def _found(subject: Subject, every: Iterable[Series]) -> Iterator[Asymmetry]:
 
 
 def _are_opposite(one: Series, other: Series) -> bool:
-    """Whether they are one stream's two directions, the word for the other one left out."""
+    """Check whether they are one stream's two directions, the word for the other one left out."""
     turned = one.ends == other.ends[::-1]
     alike = one.program.removesuffix(BACK) == other.program.removesuffix(BACK)
     return one.pattern == other.pattern and turned and alike

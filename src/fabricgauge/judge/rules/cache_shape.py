@@ -61,7 +61,7 @@ def judge(subject: Subject) -> Said | Skipped:
 
 
 def may_be_memory(subject: Subject, series: Series) -> bool:
-    """Whether a curve has memory's shape, and it is not known where its ends ran."""
+    """Check whether a curve has memory's shape, and it is not known where its ends ran."""
     unknown = subject.imported and series.apart is None
     return unknown and _peak(subject, series) is not None
 
@@ -81,7 +81,7 @@ def _peak(subject: Subject, series: Series) -> Peak | None:
 
 
 def cache_peak(points: Sequence[Point], more_than: float, cap: float) -> Peak | None:
-    """A peak like that of a cache; None where the curve saturates as a medium's does.
+    """Return a peak like that of a cache; None where the curve saturates as a medium's does.
 
     The lower end of the peak's interval, at most ``cap`` bytes/s, must be above the
     upper end of a larger size's by more than ``more_than`` (0 to 1).

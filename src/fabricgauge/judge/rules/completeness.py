@@ -47,7 +47,7 @@ def judge(subject: Subject) -> Said | Skipped:
 
 
 def _whole(subject: Subject, planned: int) -> str:
-    """What was left out with a reason is a result, and no measurement."""
+    """Judge a run's own cases; a case left out with a reason is a result, but no measurement."""
     cases = [case for launch in subject.launches for case in launch.measurements]
     left = [case for case in cases if case.status == "skipped"]
     if not left:
@@ -56,7 +56,7 @@ def _whole(subject: Subject, planned: int) -> str:
 
 
 def _mend(subject: Subject, failed: bool) -> str:
-    """Where it is not known why a launch broke, ``doctor`` looks at its nodes.
+    """Return the remedy; ``doctor`` looks at the nodes if the cause of a broken launch is unknown.
 
     Nothing is to be mended where it was interrupted, or its records alone are lost.
     """
@@ -74,7 +74,7 @@ def _mend(subject: Subject, failed: bool) -> str:
 
 
 def _ends(subject: Subject) -> list[str]:
-    """What launches that did not end well say, each once, and those that never began."""
+    """Return the messages of launches that ended badly, and launches that never began."""
     told = (f"launch {launch.number}: {launch.ended.message}" for launch in subject.launches
             if launch.ended.message)  # fmt: skip
     never = (f"launch {one.number} was never started" for one in subject.planned
@@ -83,7 +83,7 @@ def _ends(subject: Subject) -> list[str]:
 
 
 def _of_logs(subject: Subject) -> Said:
-    """A warning that names all that is missing; what was read is not the worse for it.
+    """Return a warning that names all missing parts; figures that were read stay valid.
 
     Where a limit was reached, the rest is not known: that decides nothing.
     """
@@ -149,7 +149,7 @@ def _nothing(launch: Launch) -> str:
 
 
 def _unparsed(subject: Subject) -> Iterator[str]:
-    """How many lines were not understood, then each place; launchers write such lines."""
+    """Yield how many lines were not understood, then each place; launchers write such lines."""
     found = [one for launch in subject.launches if launch.curves for one in launch.unparsed]
     if found:
         lines = sentences.counted(sum(one.count for one in found), "line")

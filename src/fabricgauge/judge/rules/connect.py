@@ -34,7 +34,7 @@ def judge(context: Context) -> Iterator[Said]:
 
 
 def _of_starts(one: Finding) -> Said:
-    """What the programs' starts show; it is no fault of a network."""
+    """Return what the programs' starts show; it is no fault of a network."""
     place = one.where if one.where != one.network else ""
     about = VerdictSubject("network", one.network)
     if place:

@@ -94,7 +94,7 @@ def _unmeasured(run: Run) -> list[str]:
 
 
 def _took_part(run: Run) -> set[str]:
-    """The nodes of launches in which a case came to its proper end."""
+    """Return the nodes of launches in which a case came to its proper end."""
     launches = (one for one in _over_networks(run) if one.completed)
     return {node for launch in launches for node in launch.nodes}
 

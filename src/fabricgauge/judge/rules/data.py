@@ -74,7 +74,7 @@ def _is_compared(one: Measurement) -> bool:
 
 
 def _is_bad(one: Measurement) -> bool:
-    """A case that never came to its check has found nothing wrong."""
+    """Check whether bytes differ; a case without a check found nothing wrong."""
     came = one.status == "ok" or one.data_check.first_bad_offset_bytes is not None
     return came and not one.data_check.ok
 

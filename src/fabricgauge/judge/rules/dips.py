@@ -82,7 +82,7 @@ def judge(subject: Subject) -> Said | Skipped:
 
 
 def _is_sure(subject: Subject, series: Series, fall: Fall, limit: str) -> bool:
-    """Whether intervals show the fall, or means do: a cliff that lasts over several sizes."""
+    """Check whether intervals show the fall, or means do: a cliff that lasts over several sizes."""
     if any(point.time.supported for point in series.points):
         return True
     if limit == "dips.time":  # what falls is the time after a size that was disturbed
@@ -129,7 +129,7 @@ def _stays_low(subject: Subject) -> Iterator[tuple[float, str]]:
 
 
 def _came_back(subject: Subject, series: Series, fall: Fall) -> bool:
-    """Whether a second measurement shows the dip as well, or there is none."""
+    """Check whether a second measurement shows the dip as well, or there is none."""
     second = next((one for one in subject.again if one.about == series.about), None)
     return second is None or any(
         (one.smaller_bytes, one.larger_bytes) == (fall.smaller_bytes, fall.larger_bytes)
@@ -138,7 +138,7 @@ def _came_back(subject: Subject, series: Series, fall: Fall) -> bool:
 
 
 def to_recheck(subject: Subject) -> Iterator[Point]:
-    """The sizes around each dip: only a dip that comes back is the network's."""
+    """Yield the sizes around each dip: only a dip that comes back is the network's."""
     for series in subject.series:
         for fall, _ in _falls(subject, series):
             around = fall.smaller_bytes, fall.larger_bytes
@@ -146,7 +146,7 @@ def to_recheck(subject: Subject) -> Iterator[Point]:
 
 
 def _falls(subject: Subject, series: Series) -> list[_Held]:
-    """Where this curve goes the wrong way by more than its limit, intervals apart."""
+    """Return where this curve goes the wrong way by more than its limit, intervals apart."""
     pace, cap = subject.limit("fraction.from"), subject.burst_cap_bytes_per_s
     if series.is_latency:
         limit = "dips.time"
@@ -187,7 +187,7 @@ def falls(
 
 
 def _lasting(points: Sequence[Point], from_bytes: int, level: float, *, times: bool) -> int:
-    """How many sizes in a row, from a fallen one on, stay below a level."""
+    """Return how many sizes in a row, from a fallen one on, stay below a level."""
     rest = (point for point in points if point.message_bytes >= from_bytes)
     below = ((one.time if times else one.bandwidth).high < level for one in rest)
     return sum(1 for _ in takewhile(bool, below))

@@ -32,7 +32,7 @@ _LOST = (
     " switch ports between them; exchange the cable; compare the queues' lengths",
 )
 
-#: By kind of counter that a busy port may count a few of: what is said, cause and remedy.
+#: By kind of counter that a busy port may count a few of: effect, cause and remedy.
 _BUSY = {
     "retries": (
         "RDMA packets were sent again, came out of order or found no buffer",
@@ -142,7 +142,7 @@ def _judge_logs(subject: Subject) -> Said | Skipped:
 
 
 def _judge_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Said:
-    """What TCP sent again, or which datagrams were lost, against the limits of its share."""
+    """Return what TCP sent again, or which datagrams were lost, against the limits of its share."""
     network = subject.network
     mtu = Skipped("no network") if isinstance(network, Skipped) else network.stated_mtu_bytes
     payload = _SEGMENT_BYTES if isinstance(mtu, Skipped) else max(1, mtu - _HEADERS)
@@ -226,7 +226,7 @@ def _is_ours(subject: Subject, trouble: ErrorCount) -> bool:
 
 
 def sentence(lost: Lost) -> str:
-    """What one way lost."""
+    """Return what one way lost."""
     return (
         f"{sentences.direction(lost.origin, lost.target)}: TCP lost {lost.count:,} of about"
         f" {lost.segments:,.0f} segments ({figures.percent(lost.share)})"

@@ -16,7 +16,7 @@ from fabricgauge.words import figures, patterns
 
 ID = "floor"
 
-#: Thresholds; RoCE runs on Ethernet as TCP does, so the technology does not tell.
+#: Thresholds; RoCE runs on Ethernet as TCP does, so the technology does not decide.
 TCP = "floor.tcp"
 OTHERWISE = "floor.rdma"
 
@@ -66,7 +66,7 @@ def judge(subject: Subject) -> Said | Skipped:
 
 
 def too_quick(subject: Subject) -> bool:
-    """Whether a latency is below what any network needs."""
+    """Check whether a latency is below what any network needs."""
     least_s = subject.limit(OTHERWISE)
     return any(one.time.high < least_s for one in _times(subject))
 

@@ -193,7 +193,7 @@ def _said(stream: Stream, one_way: tuple[Stream, ...]) -> Said:
 def _decides_nothing(
     stream: Stream, plain: Outcome, by_mtu: dict[int, Outcome]
 ) -> causes.Cause | None:
-    """Why a figure alone says nothing of the network."""
+    """Return why a figure alone does not describe the network."""
     if stream.series.is_latency:
         return None if plain is Outcome.PASS else _PING_PONG
     if by_mtu:
@@ -217,7 +217,7 @@ def _decides_nothing(
 
 
 def _by_mtu(stream: Stream) -> dict[int, Outcome]:
-    """What the figure says with each MTU that may be in force; empty where it says the same.
+    """Return the figure with each MTU that may be in force; empty if the outcome is the same.
 
     One that the figure is too fast for is not in force.
     """
@@ -265,7 +265,7 @@ def _evidence(stream: Stream) -> Iterator[str]:
 
 
 def _of_hosts(outcome: Outcome, signs: host.Signs) -> str:
-    """What a host's limit, or other traffic, makes of the figure; see ``host.excused``."""
+    """Return what a host's limit, or other traffic, makes of the figure; see ``host.excused``."""
     if not signs.against:
         return ""
     limits = "a host limits it" if signs.limiting else "whether a host limits it could not be seen"

@@ -141,7 +141,7 @@ def _clock(utc_s: float) -> str:
 
 
 def _at_first(subject: Subject, network: Network) -> Said | Skipped:
-    """How discovery found the ports: dead ones, then ports negotiated at different rates."""
+    """Return how discovery found the ports: dead ones, then ports negotiated at different rates."""
     fabric = subject.run.fabric
     found = [
         (f"{member.node}:{member.interface}", fabric.interface_of(member))

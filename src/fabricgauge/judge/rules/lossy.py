@@ -16,7 +16,7 @@ from fabricgauge.words import figures
 
 ID = "lossy"
 
-#: With fewer nodes nothing tells which of the two loses: the way between them is named.
+#: With fewer nodes it is unknown which of the two loses: the way between them is named.
 FEWEST_NODES = 3
 #: The other ways may lose at most this share of the limit, by our reckoning. So no node is named
 #: where a network drops everywhere, as one with full switches does.
@@ -152,6 +152,6 @@ def _loses(subject: Subject, losses: tuple[Lost, ...], fewest: int) -> bool:
 
 
 def _share(losses: Iterable[Lost]) -> float:
-    """Of the segments of all these ways, how many were lost."""
+    """Return the share of lost segments on all these ways."""
     all_losses = tuple(losses)
     return sum(loss.count for loss in all_losses) / sum(loss.segments for loss in all_losses)

@@ -105,7 +105,7 @@ def _path_mtu(network: Network, odd: tuple[Member, ...]) -> Said | Skipped:
 
 
 def _segments(subject: Subject, network: Network) -> Said:
-    """Whether TCP fills its segments: the largest payload that the MTU leaves for one."""
+    """Check whether TCP fills its segments: the largest payload that the MTU leaves for one."""
     ip = IPV6_BYTES if ":" in network.subnet else IPV4_BYTES
     headers = ip + TCP_BYTES + (TIMESTAMPS_BYTES if network.timestamps else 0)
     expected, used = network.mtu_bytes - headers, subject.evidence.largest_segments

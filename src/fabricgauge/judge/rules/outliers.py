@@ -37,7 +37,7 @@ from fabricgauge.words import figures, sentences
 
 ID = "outliers"
 
-#: Suspects that are told one by one; the others are counted.
+#: Suspects that the evidence lists; the others are counted.
 MOST_SUSPECTS = 6
 
 #: The cause to name where no evidence points at one, and what to look at, by quantity.
@@ -133,7 +133,7 @@ def judge(subject: Subject) -> Iterator[Said]:
 
 
 def _undecided(each: Sequence[tuple[_SlowPart, Said, str]]) -> Iterator[Said]:
-    """The network is undecided, and no part of it is named, for what is not theirs."""
+    """Yield verdicts on the network instead of its parts if other traffic or hosts explain them."""
     for _, said, _ in each:
         yield msgspec.structs.replace(said, outcome=Outcome.SKIPPED, remedy="")
     for why in dict.fromkeys(why for _, _, why in each):
@@ -207,7 +207,7 @@ def _all_pairs(quantity: Quantity) -> Pattern:
 def _likely(
     subject: Subject, one: PairFinding, faults: tuple[_SlowPart, ...]
 ) -> tuple[causes.Cause, ...]:
-    """What the evidence of one of its pairs points at, where that is more than a guess."""
+    """Return what the evidence of one of its pairs points at, where that is more than a guess."""
     own = {*one.names}
     others = {name for fault in faults for name in fault[0].names} - own
     if one.quantity == "bandwidth":
@@ -232,7 +232,7 @@ def _of_losses(subject: Subject, part: _SlowPart, loses: frozenset[str]) -> Said
 def _suspects(
     subject: Subject, faults: tuple[_SlowPart, ...], loses: frozenset[str]
 ) -> tuple[Suspect, ...]:
-    """Those that no fault and no loss explains, each once, the largest effect first."""
+    """Return those that no fault and no loss explains, each once, the largest effect first."""
     named = {name for fault in faults for name in _nodes_of(subject, fault[0])} | loses
     found: dict[tuple[str, tuple[str, ...]], Suspect] = {}
     for analysis in subject.pairs:
@@ -348,7 +348,7 @@ def _effect(one: PairFinding) -> str:
 
 
 def _excuses(subject: Subject, one: PairFinding) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What hosts did, and what other traffic did, that accounts for a confirmed finding.
+    """Return what hosts did, and what other traffic did, that accounts for a confirmed finding.
 
     Two ranks that take turns on one processor delay even the fastest messages of a latency.
     """
@@ -370,5 +370,5 @@ def _excuses(subject: Subject, one: PairFinding) -> tuple[tuple[str, ...], tuple
 
 
 def _left(quantity: Quantity, effect: float) -> float:
-    """The speed of what is slow, as a share of the others'."""
+    """Return the speed of what is slow, as a share of the others'."""
     return 1.0 / (1.0 + effect) if quantity == "latency" else 1.0 + effect

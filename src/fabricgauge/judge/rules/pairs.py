@@ -43,7 +43,7 @@ FAR = 0.5
 ONCE = "pairs.once"
 #: In a round robin of three nodes one pair measures at a time, and of three pairs one is good.
 THREE = 3
-#: Pairs that are told one by one; the others are counted.
+#: Pairs that the evidence lists; the others are counted.
 MOST_LINES = 6
 
 _CAUSE = "its link, adapter or port: all others carry the network's rate, with each other"
@@ -76,14 +76,14 @@ class _Pairs(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def good(self) -> float:
-        """What the pairs above the limit reach, the median."""
+        """Return what the pairs above the limit reach, the median."""
         return float(np.median(self.shares[np.isfinite(self.shares) & ~self.low]))
 
     def share(self, ends: Ends) -> float:
         return float(self.shares[self.nodes.index(ends[0]), self.nodes.index(ends[1])])
 
     def where(self, chosen: NDArray[np.bool_]) -> list[Ends]:
-        """The pairs at these places."""
+        """Return the pairs at these places."""
         return [(self.nodes[one], self.nodes[other]) for one, other in np.argwhere(chosen)]
 
 
@@ -267,7 +267,7 @@ def _slow_nodes(pairs: _Pairs) -> Iterator[_Slow]:
 
 
 def _is_level(subject: Subject, pairs: _Pairs, one: _Slow) -> bool:
-    """Whether a link may set the pace: its pairs reach the same, where other load lets them.
+    """Check whether a link may set the pace: its pairs reach the same, where other load lets them.
 
     Two pairs may be alike by chance, so they must be far below the others as well.
     """

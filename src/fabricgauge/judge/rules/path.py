@@ -82,7 +82,7 @@ def judge(subject: Subject) -> Said | Skipped:
     outcome = worst((one.outcome for one in found), empty=Outcome.INCONCLUSIVE)
     decisive = [one for one in found if one.outcome is outcome]
     shares = [one.figure for one in found if one.figure is not None]
-    # What decides comes first; of thousands of nodes not everything is told.
+    # Deciding lines come first; thousands of nodes are not all listed.
     lines = tuple(dict.fromkeys(line for one in (*decisive, *found) for line in one.evidence))
     left = len(lines) - MOST_LINES
     used = subject.run.carried_by(subject.name) if outcome is Outcome.INVALID else ""
@@ -118,7 +118,7 @@ def _remedy(subject: Subject, decisive: Sequence[Said]) -> str:
 
 
 def _of_logs(subject: Subject) -> Said | Skipped:
-    """Where a log says itself that it is of another kind of network than was stated.
+    """Judge logs that name another kind of network than was stated.
 
     What NCCL says of its own choice is believed, and not proved.
     """
@@ -146,7 +146,7 @@ def _of_logs(subject: Subject) -> Said | Skipped:
 
 
 def is_proved(subject: Subject) -> bool:
-    """Whether the counters show that the bytes crossed the subject's network."""
+    """Check whether the counters show that the bytes crossed the subject's network."""
     found = _findings(subject)
     fine = (Outcome.PASS, Outcome.WARN, Outcome.SKIPPED)
     return bool(found) and all(finding.outcome in fine for finding in found)
@@ -220,7 +220,7 @@ def _connected(subject: Subject, launch: Launch, node: Moved) -> bool:
 
 
 def _pinned(subject: Subject, network: Network, launch: Launch, node: Moved) -> Said:
-    """Whether what was meant carried the payload, and all but nothing went another way."""
+    """Check whether what was meant carried the payload, and all but nothing went another way."""
     member = network.member(node.node)
     if isinstance(member, Skipped):
         return Said(Outcome.INCONCLUSIVE, member.reason)
@@ -266,7 +266,7 @@ def _other_bytes(subject: Subject, launch: Launch, node: Moved) -> int:
 
 
 def _apart(launch: Launch) -> bool:
-    """Whether each rank has a machine of its own, so that none shares memory with another."""
+    """Check whether each rank has a machine of its own, so that none shares memory with another."""
     machines = {placement.boot_id for placement in launch.placements}
     nodes = launch.nodes
     return len(machines) == len(launch.placements) and len(set(nodes)) == len(nodes)
@@ -304,13 +304,13 @@ def _elsewhere(node: Moved, meant: str, share: float) -> str:
 
 
 def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """What counted anything."""
+    """Return what counted anything."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [(name, count) for name, count in ordered if count > 0]
 
 
 def _carried(subject: Subject, launch: Launch, node: Moved) -> Sequence[str]:
-    """What the node's interfaces sent, and its TCP connections where there are any."""
+    """Return what the node's interfaces sent, and its TCP connections where there are any."""
     total, at = max(1, node.total_bytes), f"launch {launch.number}"
     parts = [
         f"{name} {figures.amount(count)} ({figures.percent(count / total)})"

@@ -57,7 +57,7 @@ def judge(subject: Subject) -> Said | Skipped:
 
 
 def _of_logs(subject: Subject) -> Said | Skipped:
-    """What others' logs, or --hosts, say of the hosts; nothing proves it."""
+    """Judge the hosts that others' logs, or --hosts, name; nothing proves them."""
     named = [
         (
             curve,

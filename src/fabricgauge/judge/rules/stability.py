@@ -150,7 +150,7 @@ def _table(curve: SuiteCurve) -> tuple[str, str, int, str]:
 
 
 def _repeated(subject: Subject) -> Iterator[tuple[float, str, str]]:
-    """The largest difference between rows of one size, its limit, and the sentence on it."""
+    """Yield the largest difference between rows of one size, its limit, and the sentence on it."""
     for curve in subject.curves:
         timed = curve.quantity == "time"
         sizes = {point.message_bytes for point in curve.points}
