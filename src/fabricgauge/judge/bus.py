@@ -88,7 +88,7 @@ def bus_rates(subject: Subject) -> Iterator[BusRate | Skipped]:
         elif isinstance(shape, Skipped):
             yield shape
         else:
-            best = max(points, key=lambda one: one.estimate.value)
+            best = max(points, key=lambda point: point.estimate.value)
             yield BusRate(curve, best, wire * shape[0], wire * shape[1], origin)
 
 
@@ -104,7 +104,10 @@ def _judged(subject: Subject) -> Iterator[SuiteCurve]:
         elif curve.quantity == "bus_bandwidth" and curve.points:
             best = max(point.estimate.value for point in curve.points)
             of_pairs.setdefault(purpose, []).append((best, curve))
-    medians = [sorted(each, key=itemgetter(0))[len(each) // 2] for each in of_pairs.values()]
+    medians = [
+        sorted(curves_of_pair, key=itemgetter(0))[len(curves_of_pair) // 2]
+        for curves_of_pair in of_pairs.values()
+    ]
     if medians:
         yield max(medians, key=itemgetter(0))[1]
 
@@ -130,28 +133,28 @@ def _wire(subject: Subject, curve: SuiteCurve) -> tuple[float | None, str]:
     """What a node's adapters carry each way: as stated, or as the library tells their rates."""
     if not isinstance(subject.ceiling, Skipped):
         if curve.transport == "rdma" and subject.medium == "tcp":
-            told = f"NCCL used RDMA on {subject.name}, whose ceiling is that of TCP"
+            sentence = f"NCCL used RDMA on {subject.name}, whose ceiling is that of TCP"
             hint = '; state it, e.g. --network "100GbE roce"' if subject.imported else ""
-            return None, told + hint
+            return None, sentence + hint
         return subject.ceiling.payload_bytes_per_s, subject.name
-    rates = _told_rates(curve.evidence.nccl)
+    rates = _library_rates(curve.evidence.nccl)
     if rates:
         adapters = sentences.counted(len(rates), "adapter")
         return sum(rates) / 8, f"{adapters}, nominal rates as NCCL tells them"
     return None, subject.ceiling.reason
 
 
-def _told_rates(said: NcclEvidence | None) -> list[float]:
+def _library_rates(log: NcclEvidence | None) -> list[float]:
     """Nominal rates in bit/s of the adapters of one node: the node with the lowest sum."""
-    if said is None:
+    if log is None:
         return []
-    known = {int(index): rate for index, rate in said.rates_bit_s.items()}
-    for dump in said.dumps:
-        known |= {one.index: one.rate_bit_s for one in dump.devices if one.rate_bit_s}
+    rates = {int(index): rate for index, rate in log.rates_bit_s.items()}
+    for dump in log.dumps:
+        rates |= {one.index: one.rate_bit_s for one in dump.devices if one.rate_bit_s}
     used: dict[str, set[int]] = {}
-    for way in said.crossing:
+    for way in log.crossing:
         used.setdefault(way.node, set()).add(way.adapter or 0)
-    each = [[known[one] for one in some] for some in used.values() if some <= known.keys()]
+    each = [[rates[one] for one in some] for some in used.values() if some <= rates.keys()]
     return min(each, key=sum) if len(each) == len(used) and each else []
 
 
@@ -194,45 +197,47 @@ def _shape(
 def bus_words(subject: Subject) -> Iterator[Said]:
     """The best size of each collective against the wire; every large size is in the evidence."""
     skipped = {}
-    for one in bus_rates(subject):
-        if isinstance(one, Skipped):
-            skipped[one.reason] = Said(Outcome.SKIPPED, one.reason)
+    for bus_rate in bus_rates(subject):
+        if isinstance(bus_rate, Skipped):
+            skipped[bus_rate.reason] = Said(Outcome.SKIPPED, bus_rate.reason)
         else:
-            yield _said(subject, one)
+            yield _judge_rate(subject, bus_rate)
     yield from skipped.values()
 
 
-def _said(subject: Subject, one: BusRate) -> Said:
+def _judge_rate(subject: Subject, bus_rate: BusRate) -> Said:
     enough, least = subject.limit("fraction.bus_pass"), subject.limit("fraction.bus_warn")
     outcome, cause, remedy, more = Outcome.PASS, "", "", ""
-    helped = offload(one.curve)
-    if one.share > 1.0 + subject.limit("above-ceiling.tolerance"):
-        more = f"; {helped} may reduce on the way" if helped else _unlike_a_ring(one)
-        if not helped and exceeds(subject, one):
+    helped = offload(bus_rate.curve)
+    if bus_rate.share > 1.0 + subject.limit("above-ceiling.tolerance"):
+        more = f"; {helped} may reduce on the way" if helped else _unlike_a_ring(bus_rate)
+        if not helped and exceeds(subject, bus_rate):
             outcome, cause, remedy = Outcome.WARN, _ABOVE, "see above-ceiling"
-    elif one.share < enough:
-        growing = _growing(one)
-        outcome = Outcome.WARN if one.share >= least else Outcome.FAIL
+    elif bus_rate.share < enough:
+        growing = _growing(bus_rate)
+        outcome = Outcome.WARN if bus_rate.share >= least else Outcome.FAIL
         cause, remedy = _LOW_AMONG_PAIRS if subject.pairs else _LOW
         if outcome is Outcome.FAIL and growing:
             outcome, cause, remedy = Outcome.INCONCLUSIVE, _FASTER, _GROWING
-        elif outcome is Outcome.FAIL and is_crowded(subject, one.curve):
+        elif outcome is Outcome.FAIL and is_crowded(subject, bus_rate.curve):
             outcome, (cause, remedy) = Outcome.INCONCLUSIVE, _CROWDED
-    fallen = _fallen(one)
+    fallen = _fallen(bus_rate)
     if fallen and outcome is Outcome.PASS:
         outcome, cause, remedy = Outcome.WARN, "larger messages are slower than the best", _LOW[1]
-    name = f"{one.curve.source}:{one.curve.first_line}"
-    if not name.startswith(one.curve.benchmark):  # a start of our own is called by its program
-        name = f"{name} {one.curve.benchmark}"
-    placement = one.curve.settings.get("placement", "")
-    at, rate = _at(one.best), figures.rate(one.best.estimate.value)
-    of = f"{figures.percent(one.share)} of {figures.rate(one.ceiling)} ({one.origin})"
+    name = f"{bus_rate.curve.source}:{bus_rate.curve.first_line}"
+    if not name.startswith(bus_rate.curve.benchmark):  # a start of our own is called by its program
+        name = f"{name} {bus_rate.curve.benchmark}"
+    placement = bus_rate.curve.settings.get("placement", "")
+    at, rate = _at(bus_rate.best), figures.rate(bus_rate.best.estimate.value)
+    of = (
+        f"{figures.percent(bus_rate.share)} of {figures.rate(bus_rate.ceiling)} ({bus_rate.origin})"
+    )
     return Said(
         outcome,
-        f"{_which(subject, one.curve)}bus bandwidth {rate} {at} = {of}{more}{fallen}",
-        Figure(one.share, "share", f"of what a node's adapters carry, {at} ({placement})"),
+        f"{_which(subject, bus_rate.curve)}bus bandwidth {rate} {at} = {of}{more}{fallen}",
+        Figure(bus_rate.share, "share", f"of what a node's adapters carry, {at} ({placement})"),
         subject.threshold("fraction.bus_pass"),
-        tuple(_by_size(one)), cause, remedy,
+        tuple(_by_size(bus_rate)), cause, remedy,
         about=VerdictSubject(
             "stream", subject.name, ("GPUs", "GPUs"), "bus_bandwidth", placement,
             source=f"{name} {placement}".strip(),
@@ -245,13 +250,15 @@ def _which(subject: Subject, curve: SuiteCurve) -> str:
     return f"the median pair, {sentences.listed(_nodes(subject, curve))}: " if of_pairs else ""
 
 
-def exceeds(subject: Subject, one: BusRate) -> bool:
+def exceeds(subject: Subject, bus_rate: BusRate) -> bool:
     """Check whether it is more than any algorithm can bring over that wire without help."""
-    return one.best.estimate.value > one.most * (1 + subject.limit("above-ceiling.tolerance"))
+    return bus_rate.best.estimate.value > bus_rate.most * (
+        1 + subject.limit("above-ceiling.tolerance")
+    )
 
 
-def _unlike_a_ring(one: BusRate) -> str:
-    if one.best.estimate.value > one.most:
+def _unlike_a_ring(bus_rate: BusRate) -> str:
+    if bus_rate.best.estimate.value > bus_rate.most:
         return "; only SHARP or NVLS over the wire explains it, and the log tells of none"
     return "; an algorithm that crosses the wire less often than a ring explains it"
 
@@ -260,55 +267,61 @@ def _at(point: SuitePoint) -> str:
     return figures.at(point.message_bytes or 0)
 
 
-def _growing(one: BusRate) -> bool:
+def _growing(bus_rate: BusRate) -> bool:
     """Check whether the largest message is the best, and clearly better than half of it."""
-    last = one.curve.points[-1]
+    last = bus_rate.curve.points[-1]
     half = (last.message_bytes or 0) / 2
-    before = [p for p in one.curve.points if (p.message_bytes or 0) <= half]
+    before = [p for p in bus_rate.curve.points if (p.message_bytes or 0) <= half]
     return not before or last.estimate.value > LEVEL * before[-1].estimate.value
 
 
-def _fallen(one: BusRate) -> str:
+def _fallen(bus_rate: BusRate) -> str:
     """Return the slowest of larger messages than the best, if it is much slower."""
-    best = one.best.message_bytes or 0
-    later = [p for p in one.curve.points if (p.message_bytes or 0) > best]
-    slow = min(later, key=lambda p: p.estimate.value, default=one.best)
-    if slow.estimate.value >= HELD * one.best.estimate.value:
+    best = bus_rate.best.message_bytes or 0
+    later = [p for p in bus_rate.curve.points if (p.message_bytes or 0) > best]
+    slow = min(later, key=lambda p: p.estimate.value, default=bus_rate.best)
+    if slow.estimate.value >= HELD * bus_rate.best.estimate.value:
         return ""
     return f"; {_at(slow)} it falls to {figures.rate(slow.estimate.value)}"
 
 
-def _by_size(one: BusRate) -> Iterator[str]:
-    said = one.curve.evidence.nccl
-    for point in one.curve.points[-MOST_SIZES:]:
-        share = figures.percent(point.estimate.value / one.ceiling)
-        chosen = _chosen(said, point.message_bytes or 0)
+def _by_size(bus_rate: BusRate) -> Iterator[str]:
+    log = bus_rate.curve.evidence.nccl
+    for point in bus_rate.curve.points[-MOST_SIZES:]:
+        share = figures.percent(point.estimate.value / bus_rate.ceiling)
+        chosen = _chosen(log, point.message_bytes or 0)
         yield f"{_at(point)}: {figures.rate(point.estimate.value)}, {share}{chosen}"
 
 
-def _chosen(said: NcclEvidence | None, message_bytes: int) -> str:
+def _chosen(log: NcclEvidence | None, message_bytes: int) -> str:
     """Return algorithm and protocol of that size, if the library printed them."""
     fitting = (
-        f"{one.algorithm}/{one.protocol}"
-        for one in (said.choices if said else ())
-        if one.least_bytes <= message_bytes <= one.most_bytes
+        f"{choice.algorithm}/{choice.protocol}"
+        for choice in (log.choices if log else ())
+        if choice.least_bytes <= message_bytes <= choice.most_bytes
     )
-    told = sentences.listed(list(dict.fromkeys(fitting)), 3)
-    return f" by {told}" if told else ""
+    choices = sentences.listed(list(dict.fromkeys(fitting)), 3)
+    return f" by {choices}" if choices else ""
 
 
 def above(subject: Subject) -> Said | None:
     """Return the first collective that is more than any algorithm can bring over the wire."""
-    for one in bus_rates(subject):
-        if isinstance(one, Skipped) or offload(one.curve) or not exceeds(subject, one):
+    for bus_rate in bus_rates(subject):
+        if (
+            isinstance(bus_rate, Skipped)
+            or offload(bus_rate.curve)
+            or not exceeds(subject, bus_rate)
+        ):
             continue
-        told = (
-            f"{one.curve.source}:{one.curve.first_line} {one.curve.benchmark}: bus bandwidth"
-            f" {figures.rate(one.best.estimate.value)} {_at(one.best)} is more than the"
-            f" {figures.rate(one.most)} that any algorithm can bring over {one.origin}"
+        sentence = (
+            f"{bus_rate.curve.source}:{bus_rate.curve.first_line} {bus_rate.curve.benchmark}:"
+            f" bus bandwidth {figures.rate(bus_rate.best.estimate.value)} {_at(bus_rate.best)} is more than the"
+            f" {figures.rate(bus_rate.most)} that any algorithm can bring over {bus_rate.origin}"
         )
-        figure = Figure(one.best.estimate.value, f"bytes/s {_at(one.best)}", "bus bandwidth")
-        silent = one.curve.evidence.nccl is None
+        figure = Figure(
+            bus_rate.best.estimate.value, f"bytes/s {_at(bus_rate.best)}", "bus bandwidth"
+        )
+        silent = bus_rate.curve.evidence.nccl is None
         mend = _MAY_BE_HELPED if silent else _TOO_MUCH
-        return Said(Outcome.WARN if silent else Outcome.INVALID, told, figure, None, (), *mend)
+        return Said(Outcome.WARN if silent else Outcome.INVALID, sentence, figure, None, (), *mend)
     return None

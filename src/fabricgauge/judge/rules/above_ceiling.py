@@ -53,10 +53,15 @@ def judge(subject: Subject) -> Said | Skipped:
         return collective
     if isinstance(ceiling, Skipped):
         return ceiling
-    each = _excesses(subject, ceiling)
-    surely = sorted((one for one in each if one.surely > 0), key=lambda one: -one.surely)
-    perhaps = sorted((one for one in each if one.by_median > 0), key=lambda one: -one.by_median)
-    if not each:
+    excesses = _excesses(subject, ceiling)
+    surely = sorted(
+        (excess for excess in excesses if excess.surely > 0), key=lambda excess: -excess.surely
+    )
+    perhaps = sorted(
+        (excess for excess in excesses if excess.by_median > 0),
+        key=lambda excess: -excess.by_median,
+    )
+    if not excesses:
         return Skipped("nothing was measured")
     if surely or perhaps:
         return _above(subject, ceiling, surely or perhaps, sure=bool(surely))
@@ -70,11 +75,11 @@ def exceeds(subject: Subject) -> bool:
     ceiling = subject.ceiling
     if isinstance(ceiling, Skipped):
         return False
-    return any(one.surely > 0 for one in _excesses(subject, ceiling))
+    return any(excess.surely > 0 for excess in _excesses(subject, ceiling))
 
 
 def _excesses(subject: Subject, ceiling: Ceiling) -> list[_Excess]:
-    found = []
+    excesses = []
     for series in subject.series:
         for point in () if unlike(subject, series) else series.points:
             least_s = _least_s(subject, ceiling, point)
@@ -82,8 +87,8 @@ def _excesses(subject: Subject, ceiling: Ceiling) -> list[_Excess]:
                 max(observation.high_s, observation.median_s) for observation in point.observed
             )
             shares = least_s / min(slow_ends_s) - 1.0, least_s / point.time.value - 1.0
-            found.append(_Excess(series, point, *shares))
-    return found
+            excesses.append(_Excess(series, point, *shares))
+    return excesses
 
 
 def _least_s(subject: Subject, ceiling: Ceiling, point: Point) -> float:

@@ -43,35 +43,35 @@ class Asymmetry(NamedTuple):
 
 @of_networks(ID)
 def judge(subject: Subject) -> list[Said] | Skipped:
-    second = {again.forward.about: again for again in _found(subject, subject.again)}
+    second = {again.forward.about: again for again in _find_asymmetries(subject, subject.again)}
     each = [
-        _said_again(subject, first, second.get(first.forward.about))
-        for first in _found(subject, subject.series)
+        _judge_again(subject, first, second.get(first.forward.about))
+        for first in _find_asymmetries(subject, subject.series)
     ]
     return each or Skipped("only one direction was measured with large messages")
 
 
-def _said_again(subject: Subject, first: Asymmetry, second: Asymmetry | None) -> Said:
+def _judge_again(subject: Subject, first: Asymmetry, second: Asymmetry | None) -> Said:
     """Return what a second measurement shows, where the first one was no pass."""
-    said = _said(subject, first)
-    if said.outcome is Outcome.PASS or second is None:
-        return said
-    once, again = f"once: {said.summary}", _said(subject, second)
-    return msgspec.structs.replace(again, evidence=(once, *again.evidence))
+    verdict = _judge_directions(subject, first)
+    if verdict.outcome is Outcome.PASS or second is None:
+        return verdict
+    once, repeated = f"once: {verdict.summary}", _judge_directions(subject, second)
+    return msgspec.structs.replace(repeated, evidence=(once, *repeated.evidence))
 
 
 def to_recheck(subject: Subject) -> Iterator[Point]:
     """The sizes where one direction is slower: that is the network's only if it is seen twice."""
-    for one in _found(subject, subject.series):
+    for one in _find_asymmetries(subject, subject.series):
         if one.beyond_intervals > subject.limit("asymmetry.warn"):
             for series in (one.forward, one.backward):
                 yield from series.at_least(subject.limit("fraction.from"))
 
 
-def _found(subject: Subject, every: Iterable[Series]) -> Iterator[Asymmetry]:
+def _find_asymmetries(subject: Subject, all_series: Iterable[Series]) -> Iterator[Asymmetry]:
     one_way = [
         one
-        for one in every
+        for one in all_series
         if one.pattern in ("bandwidth", "put_bandwidth") and not one.variant and not one.source
     ]
     for forward, backward in combinations(one_way, 2):
@@ -79,11 +79,11 @@ def _found(subject: Subject, every: Iterable[Series]) -> Iterator[Asymmetry]:
             yield from asymmetry(forward, backward, subject.limit("fraction.from"))
 
 
-def _are_opposite(one: Series, other: Series) -> bool:
+def _are_opposite(first: Series, second: Series) -> bool:
     """Check whether they are one stream's two directions, the word for the other one left out."""
-    turned = one.ends == other.ends[::-1]
-    alike = one.program.removesuffix(BACK) == other.program.removesuffix(BACK)
-    return one.pattern == other.pattern and turned and alike
+    turned = first.ends == second.ends[::-1]
+    alike = first.program.removesuffix(BACK) == second.program.removesuffix(BACK)
+    return first.pattern == second.pattern and turned and alike
 
 
 def asymmetry(forward: Series, backward: Series, from_bytes: float) -> Iterator[Asymmetry]:
@@ -112,26 +112,26 @@ def _gap(low: float, high: float, other_low: float, other_high: float) -> float:
     return 0.0
 
 
-def _said(subject: Subject, one: Asymmetry) -> Said:
-    forward, backward = one.forward, one.backward
-    fine = one.beyond_intervals <= subject.limit("asymmetry.warn")
-    each = () if fine else _signs(subject, one)
-    signs = tuple(sign for look in each for sign in look.against)
+def _judge_directions(subject: Subject, asymmetry: Asymmetry) -> Said:
+    forward, backward = asymmetry.forward, asymmetry.backward
+    fine = asymmetry.beyond_intervals <= subject.limit("asymmetry.warn")
+    host_signs = () if fine else _signs(subject, asymmetry)
+    signs = tuple(sign for look in host_signs for sign in look.against)
     outcome = Outcome.PASS if fine else Outcome.WARN
-    if one.beyond_intervals > subject.limit("asymmetry.fail"):
+    if asymmetry.beyond_intervals > subject.limit("asymmetry.fail"):
         outcome = host.excused(Outcome.FAIL, bool(signs))
-    slower = sentences.direction(*one.slower.ends)
+    slower = sentences.direction(*asymmetry.slower.ends)
     cause, remedy = f"something on the way {slower} only: a sender's or receiver's half", _REMEDY
-    if any(look.foreign for look in each):
+    if any(look.foreign for look in host_signs):
         cause, remedy = foreign.CAUSE, foreign.REMEDY
     program = ",".join(dict.fromkeys((forward.program, backward.program)))
     return Said(
         outcome,
-        f"{slower} is {figures.percent(one.value)} slower"
+        f"{slower} is {figures.percent(asymmetry.value)} slower"
         f" ({patterns.sentence(forward.pattern)}, median over"
-        f" {sentences.counted(one.sizes, 'message size')}),"
-        f" {figures.percent(one.beyond_intervals)} beyond the intervals",
-        Figure(one.beyond_intervals, "share", "difference of the directions' bandwidth"),
+        f" {sentences.counted(asymmetry.sizes, 'message size')}),"
+        f" {figures.percent(asymmetry.beyond_intervals)} beyond the intervals",
+        Figure(asymmetry.beyond_intervals, "share", "difference of the directions' bandwidth"),
         subject.threshold("asymmetry.warn", "at most"),
         signs,
         "" if fine else cause,
@@ -142,10 +142,10 @@ def _said(subject: Subject, one: Asymmetry) -> Said:
     )
 
 
-def _signs(subject: Subject, one: Asymmetry) -> tuple[host.Signs, ...]:
+def _signs(subject: Subject, asymmetry: Asymmetry) -> tuple[host.Signs, ...]:
     """Signs that a host or other traffic limits the slower direction, or may do so unseen."""
     return tuple(
         host.signs(stream)
-        for stream in streams(subject, one.forward.pattern)
-        if stream.series.ends == one.slower.ends
+        for stream in streams(subject, asymmetry.forward.pattern)
+        if stream.series.ends == asymmetry.slower.ends
     )

@@ -48,10 +48,10 @@ def judge(subject: Subject) -> Said | Skipped:
     if not peaks:
         return Said(Outcome.PASS, "no curve has a peak like a cache's")
     series, peak = max(peaks, key=lambda one: one[1].share)
-    outcome, told, cause, remedy = _meaning(subject, series)
+    outcome, sentence, cause, remedy = _meaning(subject, series)
     return Said(
         outcome,
-        _sentence(series, peak) + told,
+        _sentence(series, peak) + sentence,
         Figure(peak.share, "share", "of the peak's bandwidth is lost at larger messages"),
         subject.threshold("cache-shape.loss", "at most"),
         tuple(_sentence(*one) for one in peaks),
@@ -73,8 +73,8 @@ def _peak(subject: Subject, series: Series) -> Peak | None:
     directions that matters only where they decide, since no one-way stream was measured.
     """
     several = series.foreign is not None and series.foreign.pairs != 1
-    both = series.pattern == "bidirectional_bandwidth"
-    if several or (both and any(series.pattern in ONE_WAY for series in subject.series)):
+    is_two_way = series.pattern == "bidirectional_bandwidth"
+    if several or (is_two_way and any(series.pattern in ONE_WAY for series in subject.series)):
         return None
     points = series.at_least(max(FROM_BYTES, BURSTS * subject.burst_bytes))
     return cache_peak(points, subject.limit("cache-shape.loss"), subject.burst_cap_bytes_per_s)
@@ -108,11 +108,11 @@ def _meaning(subject: Subject, series: Series) -> tuple[Outcome, str, str, str]:
     apart = series.apart if subject.imported else False
     if apart:
         return Outcome.WARN, "; its ends are on different hosts", _FALLS, _LARGE
-    known = apart is False or too_quick(subject) or exceeds(subject)
-    outcome = Outcome.INVALID if known else Outcome.INCONCLUSIVE
+    is_memory = apart is False or too_quick(subject) or exceeds(subject)
+    outcome = Outcome.INVALID if is_memory else Outcome.INCONCLUSIVE
     if not subject.claimed:
         outcome = Outcome.WARN
-    if known:
+    if is_memory:
         return outcome, "; a medium does not, and the path is not proved", _CAUSE, _REMEDY
     return outcome, "; where its ends ran is not known", f"{_CAUSE}; or {_FALLS}", SAY_HOSTS
 

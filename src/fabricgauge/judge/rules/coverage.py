@@ -50,33 +50,33 @@ def judge(context: Context) -> Words:
     run, fabric = context.run, context.run.fabric
     if not fabric.nodes and run.imported:
         return ()
-    names, known = _unmeasured(run), len(fabric.nodes) + len(fabric.unreached)
-    share = 1 - (len(names) + len(fabric.unreached)) / known if known else 0.0
-    figure = Figure(share, "share", f"of {known} nodes were measured")
+    names, node_count = _unmeasured(run), len(fabric.nodes) + len(fabric.unreached)
+    share = 1 - (len(names) + len(fabric.unreached)) / node_count if node_count else 0.0
+    figure = Figure(share, "share", f"of {node_count} nodes were measured")
     unreached = (one.reason for one in fabric.unreached)
     if lost := (*unreached, *fabric.unjoined):
-        told = f"nothing is known of what was asked for: {sentences.listed(lost)}"
+        summary = f"nothing is known of what was asked for: {sentences.listed(lost)}"
         also = (f"{len(names)} nodes that were reached were not measured",) if names else ()
-        return Said(Outcome.INCONCLUSIVE, told, figure, _ASKED, (*lost, *also), *_why(run))
+        return Said(Outcome.INCONCLUSIVE, summary, figure, _ASKED, (*lost, *also), *_why(run))
     if names:
-        told = f"{len(names)} of {known} nodes were not measured: {sentences.listed(names)}"
-        each = tuple(f"no case on {name} came to its proper end" for name in names[:6])
+        summary = f"{len(names)} of {node_count} nodes were not measured: {sentences.listed(names)}"
+        lines = tuple(f"no case on {name} came to its proper end" for name in names[:6])
         why = _KNOWN if set(names) <= _culprits(run) else _PLANNED
         if set(names) <= _took_part(run):
-            each, why = tuple(f"no case measured {name}" for name in names[:6]), _IDLE
-        return Said(Outcome.WARN, told, figure, _ASKED, each, *why)
+            lines, why = tuple(f"no case measured {name}" for name in names[:6]), _IDLE
+        return Said(Outcome.WARN, summary, figure, _ASKED, lines, *why)
     if broke := _broke(context):
-        told = (
+        summary = (
             f"{sentences.listed(broke)} took part until a launch broke; what was left to measure"
             " was not measured there"
         )
-        return Said(Outcome.WARN, told, figure, _ASKED, (), *_KNOWN)
+        return Said(Outcome.WARN, summary, figure, _ASKED, (), *_KNOWN)
     if fabric.partial:
-        told = f"not all nodes were measured on each network: {sentences.listed(fabric.partial)}"
-        return Said(Outcome.WARN, told, figure, _ASKED, fabric.partial, *_PARTIAL)
+        summary = f"not all nodes were measured on each network: {sentences.listed(fabric.partial)}"
+        return Said(Outcome.WARN, summary, figure, _ASKED, fabric.partial, *_PARTIAL)
     alone = tuple(f"not measured, since no other node is in its network: {one}"
                   for one in fabric.lone)  # fmt: skip
-    return Said(Outcome.PASS, f"all {known} nodes were measured", figure, _ASKED, alone)
+    return Said(Outcome.PASS, f"all {node_count} nodes were measured", figure, _ASKED, alone)
 
 
 def _why(run: Run) -> tuple[str, str]:
@@ -95,7 +95,7 @@ def _unmeasured(run: Run) -> list[str]:
 
 def _took_part(run: Run) -> set[str]:
     """Return the nodes of launches in which a case came to its proper end."""
-    launches = (one for one in _over_networks(run) if one.completed)
+    launches = (launch for launch in _over_networks(run) if launch.completed)
     return {node for launch in launches for node in launch.nodes}
 
 

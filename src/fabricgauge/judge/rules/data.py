@@ -20,31 +20,32 @@ _REMEDY = (
 
 @of_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
-    asked = [
+    compared = [
         (launch.number, case)
         for launch in subject.launches
         for case in launch.measurements
         if _is_compared(case)
     ]
-    told = tuple(_sentence(*each) for each in asked if _is_bad(each[1])) or tuple(
+    lines = tuple(_sentence(*item) for item in compared if _is_bad(item[1])) or tuple(
         dict.fromkeys(
-            f"{curve.source}:{one.line}: {curve.benchmark} itself found wrong data: {one.text}"
+            f"{curve.source}:{failure.line}: {curve.benchmark} itself found wrong data:"
+            f" {failure.text}"
             for curve in subject.curves
-            for one in curve.failures
-            if one.trouble == "corrupt"
+            for failure in curve.failures
+            if failure.trouble == "corrupt"
         )
     )
-    checked = [one for _, one in asked if one.status == "ok" and one.message_bytes]
-    if told:
-        return Said(Outcome.FAIL, told[0], None, None, told, _CAUSE, _REMEDY)
+    checked = [case for _, case in compared if case.status == "ok" and case.message_bytes]
+    if lines:
+        return Said(Outcome.FAIL, lines[0], None, None, lines, _CAUSE, _REMEDY)
     if not checked:
         return Skipped(
-            f"bytes were not compared: {'no check was reached' if asked else _why_not(subject)}"
+            f"bytes were not compared: {'no check was reached' if compared else _why_not(subject)}"
         )
-    whole = all(one.data_check.requested for one in checked)
-    what = "every byte" if whole else "the first sample"
+    is_whole = all(case.data_check.requested for case in checked)
+    part = "every byte" if is_whole else "the first sample"
     return Said(
-        Outcome.PASS, f"{what} of {len(checked)} cases arrived as it was sent",
+        Outcome.PASS, f"{part} of {len(checked)} cases arrived as it was sent",
         evidence=tuple(_uncompared(subject)),
     )  # fmt: skip
 
@@ -63,20 +64,20 @@ def _uncompared(subject: Subject) -> Iterator[str]:
         for case in launch.measurements
         if case.status == "ok" and case.message_bytes
     ]
-    compared = {one.pattern for one in carried if _is_compared(one)}
-    for pattern in dict.fromkeys(one.pattern for one in carried):
+    compared = {case.pattern for case in carried if _is_compared(case)}
+    for pattern in dict.fromkeys(case.pattern for case in carried):
         if pattern not in compared:
             yield f"{patterns.sentence(pattern)}: bytes were not compared"
 
 
-def _is_compared(one: Measurement) -> bool:
-    return one.data_check.requested or one.data_check.samples > 0
+def _is_compared(case: Measurement) -> bool:
+    return case.data_check.requested or case.data_check.samples > 0
 
 
-def _is_bad(one: Measurement) -> bool:
+def _is_bad(case: Measurement) -> bool:
     """Check whether bytes differ; a case without a check found nothing wrong."""
-    came = one.status == "ok" or one.data_check.first_bad_offset_bytes is not None
-    return came and not one.data_check.ok
+    came = case.status == "ok" or case.data_check.first_bad_offset_bytes is not None
+    return came and not case.data_check.ok
 
 
 def _sentence(launch: int, measurement: Measurement) -> str:

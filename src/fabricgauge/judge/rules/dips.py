@@ -48,36 +48,36 @@ _Held = tuple[Fall, str]
 
 @of_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
-    seen = [(series, *held) for series in subject.series for held in _falls(subject, series)]
-    found = [one for one in seen if _came_back(subject, one[0], one[1])]
-    told = tuple(_sentence(*one) for one in found or seen)
+    all_dips = [(series, *held) for series in subject.series for held in _falls(subject, series)]
+    dips = [dip for dip in all_dips if _came_back(subject, dip[0], dip[1])]
+    lines = tuple(_sentence(*dip) for dip in dips or all_dips)
     if not subject.series:
         return Skipped("nothing was measured")
     if low := list(_stays_low(subject)):
         share, sentence = max(low)
         return Said(
             Outcome.WARN, sentence, Figure(share, "share", sentence),
-            subject.threshold("dips.low", "at most"), (*(said for _, said in low), *told),
+            subject.threshold("dips.low", "at most"), (*(summary for _, summary in low), *lines),
             _CAUSE, _REMEDY,
         )  # fmt: skip
-    if not seen:
+    if not all_dips:
         return Said(Outcome.PASS, "no curve dips beyond its intervals")
-    if not found:
-        said = f"measured again, {sentences.counted(len(seen), 'dip')} did not come back"
-        return Said(Outcome.PASS, said, evidence=tuple(f"once: {one}" for one in told))
+    if not dips:
+        summary = f"measured again, {sentences.counted(len(all_dips), 'dip')} did not come back"
+        return Said(Outcome.PASS, summary, evidence=tuple(f"once: {dip}" for dip in lines))
     # A mean that one hiccup may own can't show that a dip is the network's.
-    sure = [one for one in found if _is_sure(subject, *one)]
+    sure = [dip for dip in dips if _is_sure(subject, *dip)]
     if not sure:
-        said = (
-            f"{sentences.counted(len(found), 'dip')}, but the log has means only, so one disturbed"
-            f" sample may have made each: {sentences.listed(told, 3)}"
+        summary = (
+            f"{sentences.counted(len(dips), 'dip')}, but the log has means only, so one disturbed"
+            f" sample may have made each: {sentences.listed(lines, 3)}"
         )
-        return Said(Outcome.SKIPPED, said, evidence=told)
-    series, fall, limit = max(sure, key=lambda one: one[1].share)
+        return Said(Outcome.SKIPPED, summary, evidence=lines)
+    series, fall, limit = max(sure, key=lambda dip: dip[1].share)
     worst = _sentence(series, fall, limit)
     return Said(
         Outcome.WARN, worst, Figure(fall.share, "share", worst),
-        subject.threshold(limit, "at most"), told, _CAUSE, _REMEDY,
+        subject.threshold(limit, "at most"), lines, _CAUSE, _REMEDY,
     )  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def _stays_low(subject: Subject) -> Iterator[tuple[float, str]]:
     for series in subject.series:
         settings = series.foreign.settings if series.foreign else {}
         of_host = settings.get("memory", "host") == "host" and not any(
-            "DEVICE" in said for said in settings.values()
+            "DEVICE" in setting for setting in settings.values()
         )
         best = series.best(subject.limit("fraction.from"))
         if series.is_latency or best is None or rails > 1 or not of_host:
@@ -116,13 +116,13 @@ def _stays_low(subject: Subject) -> Iterator[tuple[float, str]]:
         ]
         if len(low) < LASTING_SIZES:
             continue
-        worst = min(one.bandwidth.value for one in low)
+        worst = min(point.bandwidth.value for point in low)
         yield (
             1.0 - worst / level,
             (
                 f"{series.name} ({patterns.sentence(series.pattern)}):"
-                f" {sentences.listed([figures.size(one.message_bytes) for one in low], 4)} reach as"
-                f" little as {figures.percent(worst / level)} of the"
+                f" {sentences.listed([figures.size(point.message_bytes) for point in low], 4)} reach"
+                f" as little as {figures.percent(worst / level)} of the"
                 f" {figures.rate(best.bandwidth.value)} at {figures.size(best.message_bytes)}"
             ),
         )
@@ -130,10 +130,12 @@ def _stays_low(subject: Subject) -> Iterator[tuple[float, str]]:
 
 def _came_back(subject: Subject, series: Series, fall: Fall) -> bool:
     """Check whether a second measurement shows the dip as well, or there is none."""
-    second = next((one for one in subject.again if one.about == series.about), None)
+    second = next(
+        (candidate for candidate in subject.again if candidate.about == series.about), None
+    )
     return second is None or any(
-        (one.smaller_bytes, one.larger_bytes) == (fall.smaller_bytes, fall.larger_bytes)
-        for one, _ in _falls(subject, second)
+        (candidate.smaller_bytes, candidate.larger_bytes) == (fall.smaller_bytes, fall.larger_bytes)
+        for candidate, _ in _falls(subject, second)
     )
 
 
@@ -150,12 +152,14 @@ def _falls(subject: Subject, series: Series) -> list[_Held]:
     pace, cap = subject.limit("fraction.from"), subject.burst_cap_bytes_per_s
     if series.is_latency:
         limit = "dips.time"
-        found = [(fall, limit) for fall in falls(series.points, subject.limit(limit), times=True)]
+        held = [(fall, limit) for fall in falls(series.points, subject.limit(limit), times=True)]
         # A ping-pong's time may grow with each size, and yet jump.
         if series.pattern == "latency":
             large = tuple(point for point in series.points if 2 * point.message_bytes >= pace)
-            found += [(one, "dips.cliff") for one in falls(large, subject.limit("dips.cliff"), cap)]
-        return found
+            held += [
+                (fall, "dips.cliff") for fall in falls(large, subject.limit("dips.cliff"), cap)
+            ]
+        return held
     small = tuple(point for point in series.points if point.message_bytes <= pace)
     return [
         (fall, limit)
@@ -175,28 +179,30 @@ def falls(
     Values above ``cap`` bytes/s count as ``cap``: what a token bucket let through early is no level
     to fall from.
     """
-    found = []
-    for one, other in pairwise(points):
-        before, after = (one.time, other.time) if times else (one.bandwidth, other.bandwidth)
+    all_falls = []
+    for smaller, larger in pairwise(points):
+        before, after = (
+            (smaller.time, larger.time) if times else (smaller.bandwidth, larger.bandwidth)
+        )
         low, high = min(before.low, cap), min(after.high, cap)
         share = 1.0 - high / low if low > 0 else 0.0
         if share > more_than:
-            sizes = _lasting(points, other.message_bytes, low, times=times)
-            found.append(Fall(one.message_bytes, other.message_bytes, share, sizes))
-    return tuple(found)
+            sizes = _lasting(points, larger.message_bytes, low, times=times)
+            all_falls.append(Fall(smaller.message_bytes, larger.message_bytes, share, sizes))
+    return tuple(all_falls)
 
 
 def _lasting(points: Sequence[Point], from_bytes: int, level: float, *, times: bool) -> int:
     """Return how many sizes in a row, from a fallen one on, stay below a level."""
-    rest = (point for point in points if point.message_bytes >= from_bytes)
-    below = ((one.time if times else one.bandwidth).high < level for one in rest)
+    later_points = (point for point in points if point.message_bytes >= from_bytes)
+    below = ((point.time if times else point.bandwidth).high < level for point in later_points)
     return sum(1 for _ in takewhile(bool, below))
 
 
 def _sentence(series: Series, fall: Fall, limit: str) -> str:
-    what = "time" if limit == "dips.time" else "bandwidth"
+    quantity = "time" if limit == "dips.time" else "bandwidth"
     return (
-        f"{series.name} ({patterns.sentence(series.pattern)}): {what} falls by"
+        f"{series.name} ({patterns.sentence(series.pattern)}): {quantity} falls by"
         f" {figures.percent(fall.share)} from {figures.size(fall.smaller_bytes)} to"
         f" {figures.size(fall.larger_bytes)}"
     )

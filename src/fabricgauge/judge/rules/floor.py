@@ -56,19 +56,19 @@ def judge(subject: Subject) -> Said | Skipped:
     if subject.medium == "memory":
         return Skipped("the medium joins memories: no floor of latency is known for it")
     margins = []
-    for one in _times(subject):
-        least_s = subject.limit(one.limit)
-        margins.append((one.time.high / least_s if least_s > 0 else float("inf"), one))
+    for time in _times(subject):
+        least_s = subject.limit(time.limit)
+        margins.append((time.time.high / least_s if least_s > 0 else float("inf"), time))
     if not margins:
         return Skipped("no latency was measured")
-    margin, found = min(margins, key=lambda each: each[0])
-    return _said(subject, found, fine=margin >= 1.0)
+    margin, lowest = min(margins, key=lambda each: each[0])
+    return _judge_time(subject, lowest, fine=margin >= 1.0)
 
 
 def too_quick(subject: Subject) -> bool:
     """Check whether a latency is below what any network needs."""
     least_s = subject.limit(OTHERWISE)
-    return any(one.time.high < least_s for one in _times(subject))
+    return any(time.time.high < least_s for time in _times(subject))
 
 
 def _times(subject: Subject) -> Iterator[_Time]:
@@ -88,18 +88,18 @@ def _times(subject: Subject) -> Iterator[_Time]:
             continue
         limit = f"floor.{crossed(subject, curve)}"
         who = f"{curve.source}:{curve.first_line} {curve.benchmark}"
-        for one in curve.points:
-            size = one.message_bytes
+        for row in curve.points:
+            size = row.message_bytes
             if size == 0 and "barrier" not in name:
                 continue  # a collective of nothing sends nothing; a barrier always does
             what = curve.what if size is None else f"{curve.what} {figures.at(size)}"
-            yield _Time(who, what, one.estimate, limit)
+            yield _Time(who, what, row.estimate, limit)
 
 
-def _said(subject: Subject, found: _Time, *, fine: bool) -> Said:
-    time, told = found.time, figures.duration(found.time.value)
-    threshold = subject.threshold(found.limit, "at least")
-    by_rdma = found.apart and found.limit == TCP and time.high >= subject.limit(OTHERWISE)
+def _judge_time(subject: Subject, lowest: _Time, *, fine: bool) -> Said:
+    time, told = lowest.time, figures.duration(lowest.time.value)
+    threshold = subject.threshold(lowest.limit, "at least")
+    by_rdma = lowest.apart and lowest.limit == TCP and time.high >= subject.limit(OTHERWISE)
     bad = Outcome.INCONCLUSIVE if by_rdma else Outcome.INVALID
     interval = "no interval"
     if time.supported:
@@ -107,12 +107,15 @@ def _said(subject: Subject, found: _Time, *, fine: bool) -> Said:
     return Said(
         # Where figures are not taken for a network's, this is only a remark.
         Outcome.PASS if fine else bad if subject.claimed else Outcome.WARN,
-        f"{f'{found.who}: ' if subject.imported else ''}{told} ({found.what}) is"
+        f"{f'{lowest.who}: ' if subject.imported else ''}{told} ({lowest.what}) is"
         f" {'not below' if fine else 'below'} the {figures.duration(threshold.value)} that the"
         " medium needs",
-        Figure(time.value, "s", found.what),
+        Figure(time.value, "s", lowest.what),
         threshold,
-        (f"{found.who}: {told}, {interval}, {time.samples:,} samples in {time.launches} launches",),
+        (
+            f"{lowest.who}: {told}, {interval}, {time.samples:,} samples in {time.launches}"
+            " launches",
+        ),
         *(("", "") if fine else _PAST_KERNEL if by_rdma else _SHARED),
     )
 

@@ -28,9 +28,11 @@ def judge(subject: Subject) -> list[Said] | Said | Skipped:
     if not nodes:
         return Skipped("no counters of this network's interfaces were read")
     limit = subject.limit("foreign-traffic.share")
-    busiest = max(nodes.values(), key=lambda one: one.share)
+    busiest = max(nodes.values(), key=lambda traffic: traffic.share)
     if busiest.share >= limit:
-        return [_said(subject, one) for one in nodes.values() if one.share >= limit]
+        return [
+            _judge_node(subject, traffic) for traffic in nodes.values() if traffic.share >= limit
+        ]
     at_most = f"at most {figures.percent(busiest.share)} of the line rate, on {busiest.node}"
     return Said(
         Outcome.PASS, f"next to no other traffic: {at_most}", _figure(busiest),
@@ -38,25 +40,25 @@ def judge(subject: Subject) -> list[Said] | Said | Skipped:
     )  # fmt: skip
 
 
-def _said(subject: Subject, one: ForeignTraffic) -> Said:
+def _judge_node(subject: Subject, traffic: ForeignTraffic) -> Said:
     limit = subject.limit("foreign-traffic.share")
-    sends, receives = one.sent_share >= limit, one.received_share >= limit
+    sends, receives = traffic.sent_share >= limit, traffic.received_share >= limit
     part: Part = "node" if sends and receives else "sender" if sends else "receiver"
     return Said(
         Outcome.WARN,
-        foreign.sentence(one, limit),
-        _figure(one),
+        foreign.sentence(traffic, limit),
+        _figure(traffic),
         subject.threshold("foreign-traffic.share", "below"),
         (
-            f"interfaces of {one.node} beside the benchmark's own bytes: sent"
-            f" {figures.amount(one.sent_bytes)}, received {figures.amount(one.received_bytes)};"
-            f" its links carry {figures.amount(one.line_bytes)} in that time per direction",
+            f"interfaces of {traffic.node} beside the benchmark's own bytes: sent"
+            f" {figures.amount(traffic.sent_bytes)}, received"
+            f" {figures.amount(traffic.received_bytes)}; its links carry {figures.amount(traffic.line_bytes)} in that time per direction",
         ),
         foreign.CAUSE,
         foreign.REMEDY,
-        VerdictSubject(part, subject.name, (one.node,)),
+        VerdictSubject(part, subject.name, (traffic.node,)),
     )
 
 
-def _figure(one: ForeignTraffic) -> Figure:
-    return Figure(one.share, "share", "of the line rate, other traffic in the busier direction")
+def _figure(traffic: ForeignTraffic) -> Figure:
+    return Figure(traffic.share, "share", "of the line rate, other traffic in the busier direction")

@@ -78,8 +78,8 @@ def judge(subject: Subject) -> Words:
 
 
 def _changes_of(ended: Ended) -> Iterable[tuple[str, ChangeKind]]:
-    told = (next(kind for words, kind in _WORDS if words in one) for one in ended.changes)
-    return zip(ended.changes, ended.change_kinds or told, strict=False)
+    kinds = (next(kind for words, kind in _WORDS if words in change) for change in ended.changes)
+    return zip(ended.changes, ended.change_kinds or kinds, strict=False)
 
 
 def _changed(subject: Subject) -> Said | None:
@@ -92,13 +92,13 @@ def _changed(subject: Subject) -> Said | None:
     outcome, cause, remedy = _MEANINGS[first]
     mended = not subject.missing
     later = "; the rest was measured later" if mended else ""
-    rest = "" if mended else f"; then measure the rest: {sentences.resume(subject.run)}"
+    next_step = "" if mended else f"; then measure the rest: {sentences.resume(subject.run)}"
     return Said(
         Outcome.WARN if mended else outcome,
         f"while it was measured: {sentences.listed(decisive)}{later}",
         evidence=tuple(changes),
         cause=cause,
-        remedy=remedy + rest,
+        remedy=remedy + next_step,
     )
 
 
@@ -107,32 +107,34 @@ def _went(subject: Subject, network: Network) -> Iterator[Said]:
     fabric = subject.run.fabric
     events = [event for event in link_events(subject.run.launches) if event.is_of(network, fabric)]
     by_port: dict[str, list[LinkEvent]] = {}
-    for one in [one for one in events if one.away] or events:
-        by_port.setdefault(f"{one.node}:{one.interface}", []).append(one)
-    for port, each in by_port.items():
-        more = len(each) - MOST_EVENTS
-        left = (f"and {sentences.counted(more, 'more event')} of this kind",) if more > 0 else ()
+    for link_event in [event for event in events if event.away] or events:
+        by_port.setdefault(f"{link_event.node}:{link_event.interface}", []).append(link_event)
+    for port, port_events in by_port.items():
+        more = len(port_events) - MOST_EVENTS
+        more_line = (
+            (f"and {sentences.counted(more, 'more event')} of this kind",) if more > 0 else ()
+        )
         yield Said(
-            Outcome.FAIL if each[0].away else Outcome.WARN,
-            f"while it was measured, {_went_sentence(each)}",
-            None, None, (*map(_event, each[:MOST_EVENTS]), *left), *_FLAPS,
-            VerdictSubject("place", network.name, (each[0].node,), place=port),
+            Outcome.FAIL if port_events[0].away else Outcome.WARN,
+            f"while it was measured, {_went_sentence(port_events)}",
+            None, None, (*map(_event, port_events[:MOST_EVENTS]), *more_line), *_FLAPS,
+            VerdictSubject("place", network.name, (port_events[0].node,), place=port),
         )  # fmt: skip
 
 
 def _went_sentence(events: Sequence[LinkEvent]) -> str:
     """``it lost its link or got it back 12 times between 18:31:02 and 18:31:40 UTC``."""
-    what = "lost its link or got it back" if events[0].away else "retrained its link"
-    times = sentences.counted(sum(one.count for one in events), "time")
+    verb = "lost its link or got it back" if events[0].away else "retrained its link"
+    times = sentences.counted(sum(event.count for event in events), "time")
     began, ended = _clock(events[0].began_utc_s), _clock(events[-1].ended_utc_s)
-    return f"it {what} {times} between {began} and {ended} UTC"
+    return f"it {verb} {times} between {began} and {ended} UTC"
 
 
-def _event(one: LinkEvent) -> str:
-    during = f"while {one.case} ran" if one.case else "between two cases"
+def _event(event: LinkEvent) -> str:
+    during = f"while {event.case} ran" if event.case else "between two cases"
     return (
-        f"{one.counter} of {one.node}:{one.interface} rose by {one.count:,} between"
-        f" {_clock(one.began_utc_s)} and {_clock(one.ended_utc_s)} UTC, {during}"
+        f"{event.counter} of {event.node}:{event.interface} rose by {event.count:,} between"
+        f" {_clock(event.began_utc_s)} and {_clock(event.ended_utc_s)} UTC, {during}"
     )
 
 
@@ -143,20 +145,24 @@ def _clock(utc_s: float) -> str:
 def _at_first(subject: Subject, network: Network) -> Said | Skipped:
     """Return how discovery found the ports: dead ones, then ports negotiated at different rates."""
     fabric = subject.run.fabric
-    found = [
+    all_ports = [
         (f"{member.node}:{member.interface}", fabric.interface_of(member))
         for member in network.members
     ]
-    seen = [(name, one) for name, one in found if not isinstance(one, Skipped)]
-    dead = [name for name, one in seen if one.carrier is False]
+    known_ports = [(name, port) for name, port in all_ports if not isinstance(port, Skipped)]
+    dead = [name for name, port in known_ports if port.carrier is False]
     if dead:
-        told = tuple(f"the kernel reports no carrier on {name}" for name in dead)
-        said = f"no carrier on {sentences.listed(dead)}"
-        return Said(Outcome.FAIL, said, None, None, told, *_DEAD)
-    live = sum(one.carrier is True for _, one in seen)
-    if live < len(found) or not found:
-        return Skipped(f"{live} of {len(found)} interfaces report a live link, the others nothing")
-    rates = {name: one.speed_bit_s for name, one in seen if isinstance(one.speed_bit_s, float)}
+        lines = tuple(f"the kernel reports no carrier on {name}" for name in dead)
+        summary = f"no carrier on {sentences.listed(dead)}"
+        return Said(Outcome.FAIL, summary, None, None, lines, *_DEAD)
+    live = sum(port.carrier is True for _, port in known_ports)
+    if live < len(all_ports) or not all_ports:
+        return Skipped(
+            f"{live} of {len(all_ports)} interfaces report a live link, the others nothing"
+        )
+    rates = {
+        name: port.speed_bit_s for name, port in known_ports if isinstance(port.speed_bit_s, float)
+    }
     slow = [name for name, rate in rates.items() if rate < max(rates.values())]
     if not slow:
         return Said(Outcome.PASS, f"all {live} interfaces have a live link")

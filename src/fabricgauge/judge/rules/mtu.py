@@ -36,16 +36,16 @@ def _stated(subject: Subject, network: Network) -> Words:
     stated_bytes = network.mtu_bytes
     if "mtu" in network.assumed or network.technology not in RDMA or stated_bytes not in PATH_MTUS:
         return ()
-    said = {curve.evidence.mtu_bytes for curve in subject.curves} - {stated_bytes}
-    others = sorted(one for one in said if one is not None)
-    if not others:
+    log_mtus = {curve.evidence.mtu_bytes for curve in subject.curves} - {stated_bytes}
+    other_mtus = sorted(mtu for mtu in log_mtus if mtu is not None)
+    if not other_mtus:
         return ()
     return Said(
         Outcome.WARN,
-        f"the log says an RDMA MTU of {sentences.listed(list(map(str, others)))}, but"
+        f"the log says an RDMA MTU of {sentences.listed(list(map(str, other_mtus)))}, but"
         f" {stated_bytes} was stated",
         cause="the stated network is not the one that was measured, or its MTU is another",
-        remedy=f"state mtu={others[0]}, or leave it out: the log's own is used then",
+        remedy=f"state mtu={other_mtus[0]}, or leave it out: the log's own is used then",
     )
 
 
@@ -63,7 +63,7 @@ def _mixed(network: Network, odd: tuple[Member, ...]) -> Said:
     place = f"{first.node}:{first.interface}"
     if len(odd) == 1 and len(network.members) > 2:
         about = VerdictSubject("place", network.name, (first.node,), place=place)
-    names = sentences.listed([f"{one.node}:{one.interface} ({one.mtu_bytes})" for one in odd])
+    names = sentences.listed([f"{port.node}:{port.interface} ({port.mtu_bytes})" for port in odd])
     return Said(
         Outcome.FAIL,
         f"MTU {usual} is not set everywhere: {names}; no larger packet than"
@@ -76,9 +76,9 @@ def _mixed(network: Network, odd: tuple[Member, ...]) -> Said:
         ),
         "the MTU was set on some nodes only, or does not survive a restart",
         "; ".join(
-            f"on {one.node}: "
-            + sentences.command(("ip", "link", "set", "dev", one.interface, "mtu", str(usual)))
-            for one in odd
+            f"on {port.node}: "
+            + sentences.command(("ip", "link", "set", "dev", port.interface, "mtu", str(usual)))
+            for port in odd
         ),
         about,
     )
@@ -90,7 +90,7 @@ def _path_mtu(network: Network, odd: tuple[Member, ...]) -> Said | Skipped:
         return Skipped("no port says its path MTU (ibv_devinfo does)")
     if not odd:
         return Said(Outcome.PASS, f"every port has MTU {network.members[0].mtu_bytes}")
-    names = sentences.listed([f"{one.node}:{one.interface} ({one.mtu_bytes})" for one in odd])
+    names = sentences.listed([f"{port.node}:{port.interface} ({port.mtu_bytes})" for port in odd])
     return Said(
         Outcome.WARN,
         f"ports have different MTUs: {names} unlike the others",
@@ -113,8 +113,8 @@ def _segments(subject: Subject, network: Network) -> Said:
     if not used:
         unseen = "whether TCP uses it was not seen: no connection on it sent enough"
         return Said(Outcome.PASS, f"{sentence}; {unseen}")
-    smallest, where = min((size, name) for name, size in used.items())
-    figure = Figure(smallest, "bytes", f"payload of a TCP segment of {where}")
+    smallest, place = min((size, name) for name, size in used.items())
+    figure = Figure(smallest, "bytes", f"payload of a TCP segment of {place}")
     origin = f"MTU {network.mtu_bytes} less IP and TCP headers"
     threshold = Threshold(expected, "bytes", "at least", origin)
     if smallest >= expected:
@@ -122,7 +122,7 @@ def _segments(subject: Subject, network: Network) -> Said:
         return Said(Outcome.PASS, full, figure, threshold)
     return Said(
         Outcome.WARN,
-        f"TCP on {where} sends segments of {smallest} bytes, though MTU {network.mtu_bytes}"
+        f"TCP on {place} sends segments of {smallest} bytes, though MTU {network.mtu_bytes}"
         f" allows {expected}",
         figure, threshold, tuple(sorted(f"{name}: {size} bytes" for name, size in used.items())),
         "the path MTU is smaller than the interfaces' own: a switch port or a route limits it",

@@ -75,25 +75,27 @@ _LINK_TYPES = {
 @of_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
     if subject.imported:
-        return _of_logs(subject)
+        return _judge_logs(subject)
     if subject.run.fabric.simulated:
         return Skipped("simulated: no network carried anything, so there is no path to prove")
-    found = (*_findings(subject), *nccl.words(subject), *nccl.unconfirmed(subject))
-    outcome = worst((one.outcome for one in found), empty=Outcome.INCONCLUSIVE)
-    decisive = [one for one in found if one.outcome is outcome]
-    shares = [one.figure for one in found if one.figure is not None]
+    findings = (*_findings(subject), *nccl.words(subject), *nccl.unconfirmed(subject))
+    outcome = worst((finding.outcome for finding in findings), empty=Outcome.INCONCLUSIVE)
+    decisive = [finding for finding in findings if finding.outcome is outcome]
+    shares = [finding.figure for finding in findings if finding.figure is not None]
     # Deciding lines come first; thousands of nodes are not all listed.
-    lines = tuple(dict.fromkeys(line for one in (*decisive, *found) for line in one.evidence))
-    left = len(lines) - MOST_LINES
+    lines = tuple(
+        dict.fromkeys(line for finding in (*decisive, *findings) for line in finding.evidence)
+    )
+    further = len(lines) - MOST_LINES
     used = subject.run.carried_by(subject.name) if outcome is Outcome.INVALID else ""
     by = f"; by its own word {used} carried the messages" if used else ""
-    more = (f"{left:,} more such lines follow from the counters in results.jsonl",)
+    more = (f"{further:,} more such lines follow from the counters in results.jsonl",)
     return Said(
         outcome,
         decisive[0].summary + by if decisive else "no counters were read: the path is unproven",
-        min(shares, key=lambda one: one.value, default=None),
+        min(shares, key=lambda finding: finding.value, default=None),
         subject.threshold("path.share") if shares else None,
-        (*lines[:MOST_LINES], *(more if left > 0 else ())),
+        (*lines[:MOST_LINES], *(more if further > 0 else ())),
         _cause(subject, decisive, used),
         "" if outcome is Outcome.PASS else _remedy(subject, decisive),
     )
@@ -117,7 +119,7 @@ def _remedy(subject: Subject, decisive: Sequence[Said]) -> str:
     return _PIN_PORTS if subject.has_rdma_ports else _PIN
 
 
-def _of_logs(subject: Subject) -> Said | Skipped:
+def _judge_logs(subject: Subject) -> Said | Skipped:
     """Judge logs that name another kind of network than was stated.
 
     What NCCL says of its own choice is believed, and not proved.
@@ -125,21 +127,21 @@ def _of_logs(subject: Subject) -> Said | Skipped:
     stated, expected = subject.technology, _LINK_TYPES.get(subject.technology, "")
     for curve in subject.curves:
         link, (name, technology) = curve.evidence.link_type, curve.evidence.technology
-        other = ""
+        contradiction = ""
         if link in _LINK_TYPES.values() and expected and link != expected:
-            other = f"says link type {link}"
+            contradiction = f"says link type {link}"
         elif technology and stated and technology != stated:
-            other = f"names {name} of {technology}"
-        if other:
-            where = f"{curve.source}:{curve.first_line}"
+            contradiction = f"names {name} of {technology}"
+        if contradiction:
+            place = f"{curve.source}:{curve.first_line}"
             return Said(
                 Outcome.INVALID,
-                f"{where}: the log {other}, the stated network is {subject.name}",
+                f"{place}: the log {contradiction}, the stated network is {subject.name}",
                 cause="the log is of another network than the one that was stated",
                 remedy='state the one that it says, e.g. --network "100GbE roce" or edr',
             )
-    if found := list(nccl.words(subject)):
-        return min(found, key=lambda one: one.outcome.rank)
+    if verdicts := list(nccl.words(subject)):
+        return min(verdicts, key=lambda verdict: verdict.outcome.rank)
     return Skipped(
         "not known: the logs hold no interface counters, so the figures alone must speak"
     )
@@ -147,9 +149,9 @@ def _of_logs(subject: Subject) -> Said | Skipped:
 
 def is_proved(subject: Subject) -> bool:
     """Check whether the counters show that the bytes crossed the subject's network."""
-    found = _findings(subject)
+    findings = _findings(subject)
     fine = (Outcome.PASS, Outcome.WARN, Outcome.SKIPPED)
-    return bool(found) and all(finding.outcome in fine for finding in found)
+    return bool(findings) and all(finding.outcome in fine for finding in findings)
 
 
 def _findings(subject: Subject) -> tuple[Said, ...]:
@@ -159,17 +161,17 @@ def _findings(subject: Subject) -> tuple[Said, ...]:
     one that measured suspects again, pinned as those were, or that broke, leaves none.
     """
     least = subject.limit("path.least_payload")
-    found: list[Said] = []
+    findings: list[Said] = []
     unproved: list[tuple[Launch, tuple[Moved, ...]]] = []
-    for launch, seen in zip(subject.launches, subject.evidence.launches, strict=True):
-        enough = [node for node in seen.moved if node.payload_bytes >= least]
+    for launch, launch_evidence in zip(subject.launches, subject.evidence.launches, strict=True):
+        enough = [node for node in launch_evidence.moved if node.payload_bytes >= least]
         for node in enough:
             evidence = (*_carried(subject, launch, node), *node.left_out)
             finding = _finding(subject, launch, node)
-            found.append(msgspec.structs.replace(finding, evidence=evidence))
+            findings.append(msgspec.structs.replace(finding, evidence=evidence))
         if not enough and (launch.completed or launch.around):
-            unproved.append((launch, seen.moved))
-    return (*found, *(_too_little(*one, others=bool(found)) for one in unproved))
+            unproved.append((launch, launch_evidence.moved))
+    return (*findings, *(_too_little(*one, others=bool(findings)) for one in unproved))
 
 
 def _too_little(launch: Launch, nodes: tuple[Moved, ...], *, others: bool) -> Said:
@@ -178,22 +180,26 @@ def _too_little(launch: Launch, nodes: tuple[Moved, ...], *, others: bool) -> Sa
     unseen = any(node.left_out for node in nodes)
     sent = "the counters tell too little" if unseen else "too little payload was sent"
     why = sent if nodes else "no interface counters were read"
-    told = f"launch {launch.number}: {why} to prove the path"
-    evidence = (told, *(line for node in nodes for line in node.left_out))
+    sentence = f"launch {launch.number}: {why} to prove the path"
+    evidence = (sentence, *(line for node in nodes for line in node.left_out))
     outcome = doubt if others else Outcome.INCONCLUSIVE
-    return Said(outcome, told, evidence=evidence, remedy=_MORE if nodes and not unseen else _COUNT)
+    return Said(
+        outcome, sentence, evidence=evidence, remedy=_MORE if nodes and not unseen else _COUNT
+    )
 
 
 def _finding(subject: Subject, launch: Launch, node: Moved) -> Said:
     if node.total_bytes < MOVED_AT_ALL * node.payload_bytes:
         if _connected(subject, launch, node):
-            told = (
+            sentence = (
                 f"the counters of {node.node} did not move, but its TCP connections between"
                 f" {subject.name}'s addresses carried the payload to another machine"
             )
-            return Said(Outcome.INCONCLUSIVE, told, cause=_LAG, remedy=_WAIT)
-        told = f"the counters of {node.node} did not move with the payload: it went through shared"
-        return Said(Outcome.INVALID, f"{told} memory", _crossed(0.0), cause=_MEMORY)
+            return Said(Outcome.INCONCLUSIVE, sentence, cause=_LAG, remedy=_WAIT)
+        sentence = (
+            f"the counters of {node.node} did not move with the payload: it went through shared"
+        )
+        return Said(Outcome.INVALID, f"{sentence} memory", _crossed(0.0), cause=_MEMORY)
     if not isinstance(subject.network, Skipped):
         return _pinned(subject, subject.network, launch, node)
     if subject.name != OWN_CHOICE:
@@ -215,8 +221,8 @@ def _connected(subject: Subject, launch: Launch, node: Moved) -> bool:
     """
     if isinstance(subject.network, Skipped) or not _apart(launch):
         return False
-    own = (member.ip for member in subject.network.members if member.node == node.node)
-    return sum(node.by_address.get(ip, 0) for ip in own) >= node.payload_bytes
+    addresses = (member.ip for member in subject.network.members if member.node == node.node)
+    return sum(node.by_address.get(ip, 0) for ip in addresses) >= node.payload_bytes
 
 
 def _pinned(subject: Subject, network: Network, launch: Launch, node: Moved) -> Said:
@@ -225,44 +231,44 @@ def _pinned(subject: Subject, network: Network, launch: Launch, node: Moved) -> 
     if isinstance(member, Skipped):
         return Said(Outcome.INCONCLUSIVE, member.reason)
     rails = network.rails_of(node.node) if network.has_rdma_ports else (member,)
-    carried = {one.interface: _octets(subject, node, one) for one in rails}
-    meant = sum(carried.values())
-    share, least = meant / node.total_bytes, subject.limit("path.share")
-    if meant < least * node.payload_bytes:
-        told = _elsewhere(node, sentences.listed(list(carried)), share)
+    carried = {rail.interface: _octets(subject, node, rail) for rail in rails}
+    pinned_bytes = sum(carried.values())
+    share, least = pinned_bytes / node.total_bytes, subject.limit("path.share")
+    if pinned_bytes < least * node.payload_bytes:
+        sentence = _elsewhere(node, sentences.listed(list(carried)), share)
         if share >= least and _apart(launch):
-            return Said(Outcome.INCONCLUSIVE, told, _crossed(share), cause=_LAG, remedy=_WAIT)
-        return Said(Outcome.INVALID, told, _crossed(share), cause=_OTHER)
-    proved = sum(node.by_address.get(one.ip, 0) for one in rails) >= node.payload_bytes
-    other = _other_bytes(subject, launch, node)
-    if not proved and other >= node.payload_bytes:
-        told = (
-            f"{sentences.listed(list(carried))} of {node.node} sent {figures.amount(other)} beside"
-            f" the {figures.amount(node.payload_bytes)} of payload: other traffic alone accounts"
+            return Said(Outcome.INCONCLUSIVE, sentence, _crossed(share), cause=_LAG, remedy=_WAIT)
+        return Said(Outcome.INVALID, sentence, _crossed(share), cause=_OTHER)
+    proved = sum(node.by_address.get(rail.ip, 0) for rail in rails) >= node.payload_bytes
+    other_bytes = _other_bytes(subject, launch, node)
+    if not proved and other_bytes >= node.payload_bytes:
+        sentence = (
+            f"{sentences.listed(list(carried))} of {node.node} sent {figures.amount(other_bytes)}"
+            f" beside the {figures.amount(node.payload_bytes)} of payload: other traffic alone accounts"
             " for its counters"
         )
-        return Said(Outcome.INCONCLUSIVE, told, cause=foreign.CAUSE, remedy=foreign.REMEDY)
+        return Said(Outcome.INCONCLUSIVE, sentence, cause=foreign.CAUSE, remedy=foreign.REMEDY)
     if share < least:
         outcome = Outcome.WARN if proved else Outcome.INCONCLUSIVE
-        told = (
+        sentence = (
             f"{network.name} carried the payload, but {figures.percent(1 - share)} of the bytes"
             f" that {node.node} sent crossed other interfaces"
         )
-        return Said(outcome, told, _crossed(share), cause=_BESIDE)
-    told = f"{figures.percent(share)} of the bytes crossed {network.name}"
-    if other >= node.payload_bytes:
-        told = f"{told}; other traffic on {node.node} sent more than the payload"
+        return Said(outcome, sentence, _crossed(share), cause=_BESIDE)
+    sentence = f"{figures.percent(share)} of the bytes crossed {network.name}"
+    if other_bytes >= node.payload_bytes:
+        sentence = f"{sentence}; other traffic on {node.node} sent more than the payload"
     if idle := nccl.without_traffic(carried, node.payload_bytes):
-        told = f"{told}, but next to none {sentences.listed(idle)} of {node.node}"
-        return Said(Outcome.WARN, told, _crossed(share), cause=_ONE_RAIL)
-    return Said(Outcome.PASS, told, _crossed(share))
+        sentence = f"{sentence}, but next to none {sentences.listed(idle)} of {node.node}"
+        return Said(Outcome.WARN, sentence, _crossed(share), cause=_ONE_RAIL)
+    return Said(Outcome.PASS, sentence, _crossed(share))
 
 
 def _other_bytes(subject: Subject, launch: Launch, node: Moved) -> int:
     """Octets of others that the node sent over the network meanwhile."""
     cases = ((launch, case) for case in launch.completed)
-    found = foreign.foreign_of(subject, cases).get(node.node)
-    return found.sent_bytes if found else 0
+    traffic = foreign.foreign_of(subject, cases).get(node.node)
+    return traffic.sent_bytes if traffic else 0
 
 
 def _apart(launch: Launch) -> bool:
@@ -279,10 +285,10 @@ def _crossed(share: float) -> Figure:
 def _octets(subject: Subject, node: Moved, member: Member) -> int:
     """What a member sent. Frames of RDMA may count on the port's interface, where it has no other
     counter; TCP's are none of them."""
-    own = node.sent_bytes.get(member.interface, 0)
+    octets = node.sent_bytes.get(member.interface, 0)
     of = subject.run.fabric.node(node.node)
-    if own or subject.evidence.over_tcp or isinstance(of, Skipped):
-        return own
+    if octets or subject.evidence.over_tcp or isinstance(of, Skipped):
+        return octets
     names = (str(port.interface) for port in of.rdma_ports if port.name == member.interface)
     return sum(node.sent_bytes.get(name, 0) for name in names)
 

@@ -34,7 +34,7 @@ _Sign = tuple[Outcome, str, str]
 @of_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
     if subject.imported:
-        return _of_logs(subject)
+        return _judge_logs(subject)
     measured = [launch.placed for launch in subject.evidence.launches if launch.figures]
     if not measured:
         mend = "see how the launches ended, and measure again"
@@ -43,20 +43,20 @@ def judge(subject: Subject) -> Said | Skipped:
     signs = [sign for placed in measured for sign in _signs(placed, virtual=virtual)]
     signs += _to_itself(subject)
     unknown = Outcome.INCONCLUSIVE, "nothing shows where the ranks ran", ""
-    outcome, told, cause = min(signs, key=lambda one: one[0].rank, default=unknown)
+    outcome, summary, cause = min(signs, key=lambda one: one[0].rank, default=unknown)
     fine = outcome is Outcome.PASS
     if fine:
-        told = "every rank ran on the node that it was meant for"
+        summary = "every rank ran on the node that it was meant for"
     return Said(
         outcome,
-        told,
-        evidence=tuple(dict.fromkeys(said for _, said, _ in signs)),
+        summary,
+        evidence=tuple(dict.fromkeys(sentence for _, sentence, _ in signs)),
         cause=cause,
         remedy="" if fine else _REMEDY,
     )
 
 
-def _of_logs(subject: Subject) -> Said | Skipped:
+def _judge_logs(subject: Subject) -> Said | Skipped:
     """Judge the hosts that others' logs, or --hosts, name; nothing proves them."""
     named = [
         (
@@ -79,12 +79,12 @@ def _of_logs(subject: Subject) -> Said | Skipped:
         outcome = Outcome.INVALID if subject.claimed else Outcome.WARN
         return Said(outcome, lonely, cause=_ONE_NODE, remedy=_REMEDY)
     if named and all(len(set(hosts)) > 1 for _, hosts in named):
-        every = tuple(dict.fromkeys(host for _, hosts in named for host in hosts))
-        told = f"the logs name different hosts ({sentences.listed(every)})"
-        return Said(Outcome.PASS, f"{told}; they are believed, not proved")
+        hosts_named = tuple(dict.fromkeys(host for _, hosts in named for host in hosts))
+        summary = f"the logs name different hosts ({sentences.listed(hosts_named)})"
+        return Said(Outcome.PASS, f"{summary}; they are believed, not proved")
     if len(nodes) > 1:
-        told = f"stated when the logs were imported, not proved: {sentences.listed(nodes)}"
-        return Said(Outcome.PASS, told)
+        summary = f"stated when the logs were imported, not proved: {sentences.listed(nodes)}"
+        return Said(Outcome.PASS, summary)
     return Skipped(
         "not known: the logs do not say on which hosts the ranks ran, and nobody stated it"
     )
@@ -93,15 +93,15 @@ def _of_logs(subject: Subject) -> Said | Skipped:
 def _to_itself(subject: Subject) -> Iterator[_Sign]:
     """Cases of a pair in which a rank sent to itself."""
     for launch in subject.launches:
-        own = [
+        own_cases = [
             case
             for case in launch.completed
             if case.pattern in PAIR_PATTERNS and case.origin == case.target
         ]
-        if own:
-            told = f"launch {launch.number}: rank {own[0].origin} is origin and target of"
-            cases = sentences.counted(len(own), "case")
-            yield Outcome.INVALID, f"{told} {cases}, first {own[0].case}", _ONE_RANK
+        if own_cases:
+            sentence = f"launch {launch.number}: rank {own_cases[0].origin} is origin and target of"
+            cases = sentences.counted(len(own_cases), "case")
+            yield Outcome.INVALID, f"{sentence} {cases}, first {own_cases[0].case}", _ONE_RANK
 
 
 def _signs(placed: Placed, *, virtual: bool) -> Iterator[_Sign]:
@@ -121,9 +121,9 @@ def _signs(placed: Placed, *, virtual: bool) -> Iterator[_Sign]:
         yield Outcome.INVALID, told, _ONE_NODE
     if len(placed.machines) > 1 and all(len(same) == 1 for same in placed.machines):
         firsts = [same[0] for same in placed.machines]
-        yield Outcome.PASS, f"{at}: {_told(firsts)}, with different boot ids", ""
+        yield Outcome.PASS, f"{at}: {_list_places(firsts)}, with different boot ids", ""
     for same in placed.machines:
-        ranks_of = f"{at}: {_told(same)}"
+        ranks_of = f"{at}: {_list_places(same)}"
         if len(same) > 1 and virtual:
             told = f"{ranks_of}, in network namespaces of one kernel: a virtual cluster"
             yield Outcome.PASS, told, ""
@@ -135,5 +135,7 @@ def _signs(placed: Placed, *, virtual: bool) -> Iterator[_Sign]:
         yield Outcome.INVALID, told, _OTHER_NODE
 
 
-def _told(placements: Sequence[Placement]) -> str:
-    return sentences.listed([f"rank {one.rank} ran on {one.host}" for one in placements], 4)
+def _list_places(placements: Sequence[Placement]) -> str:
+    return sentences.listed(
+        [f"rank {placement.rank} ran on {placement.host}" for placement in placements], 4
+    )
