@@ -121,8 +121,8 @@ def _stays_low(subject: Subject) -> Iterator[tuple[float, str]]:
             1.0 - worst / level,
             (
                 f"{series.name} ({patterns.sentence(series.pattern)}):"
-                f" {sentences.listed([figures.size(point.message_bytes) for point in low], 4)} reach"
-                f" as little as {figures.percent(worst / level)} of the"
+                f" {sentences.listed([figures.size(point.message_bytes) for point in low], 4)}"
+                f" reach as little as {figures.percent(worst / level)} of the"
                 f" {figures.rate(best.bandwidth.value)} at {figures.size(best.message_bytes)}"
             ),
         )

@@ -52,7 +52,8 @@ def _judge_node(subject: Subject, traffic: ForeignTraffic) -> Said:
         (
             f"interfaces of {traffic.node} beside the benchmark's own bytes: sent"
             f" {figures.amount(traffic.sent_bytes)}, received"
-            f" {figures.amount(traffic.received_bytes)}; its links carry {figures.amount(traffic.line_bytes)} in that time per direction",
+            f" {figures.amount(traffic.received_bytes)}; its links carry"
+            f" {figures.amount(traffic.line_bytes)} in that time per direction",
         ),
         foreign.CAUSE,
         foreign.REMEDY,

@@ -244,8 +244,8 @@ def _pinned(subject: Subject, network: Network, launch: Launch, node: Moved) -> 
     if not proved and other_bytes >= node.payload_bytes:
         sentence = (
             f"{sentences.listed(list(carried))} of {node.node} sent {figures.amount(other_bytes)}"
-            f" beside the {figures.amount(node.payload_bytes)} of payload: other traffic alone accounts"
-            " for its counters"
+            f" beside the {figures.amount(node.payload_bytes)} of payload: other traffic alone"
+            " accounts for its counters"
         )
         return Said(Outcome.INCONCLUSIVE, sentence, cause=foreign.CAUSE, remedy=foreign.REMEDY)
     if share < least:
