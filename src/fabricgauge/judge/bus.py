@@ -316,7 +316,8 @@ def above(subject: Subject) -> Said | None:
         sentence = (
             f"{bus_rate.curve.source}:{bus_rate.curve.first_line} {bus_rate.curve.benchmark}:"
             f" bus bandwidth {figures.rate(bus_rate.best.estimate.value)} {_at(bus_rate.best)}"
-            f" is more than the {figures.rate(bus_rate.most)} that any algorithm can bring over {bus_rate.origin}"
+            f" is more than the {figures.rate(bus_rate.most)} that any algorithm can bring over"
+            f" {bus_rate.origin}"
         )
         figure = Figure(
             bus_rate.best.estimate.value, f"bytes/s {_at(bus_rate.best)}", "bus bandwidth"
