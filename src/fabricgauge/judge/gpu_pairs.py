@@ -1,8 +1,8 @@
-"""GPU to GPU inside a node, way by way, against the links or the PCI Express between them.
+"""Copies from GPU to GPU inside a node, against the links or the PCI Express between them.
 
-A way is judged by the share of what joins the two GPUs, and beside the ways that are joined alike.
-Through a processor (PHB, NODE, SYS, AMD's PCIE) the share depends on the processor: there like ways
-alone count.
+Each path is compared with the rate of its link, and with the other paths over links of the same
+kind. Through a processor (PHB, NODE, SYS, AMD's PCIE) the rate depends on the processor: such a
+path is compared with other paths only.
 """
 
 import re
@@ -36,31 +36,34 @@ _PRODUCTS: tuple[tuple[str, float, float], ...] = (
     (r"MI300X|MI308X|MI325X", 64.0, 32.0),
     (r"MI35[05]X", 76.8, 32.0),
 )
-#: Between these GPUs are one to four links, and rocm-smi does not say how many.
-_UNLIKE = re.compile(r"MI250")
+#: One to four links join these GPUs, and rocm-smi does not print how many.
+_UNKNOWN_LINK_COUNT = re.compile(r"MI250")
 
-#: nvidia-smi's words for ways that no processor is part of (topo -m, legend); NV# as well.
+#: nvidia-smi's words for paths without a processor (topo -m, legend); NV# is another.
 _DIRECT = frozenset({"PIX", "PXB"})
 
-_TELL = (
-    "put what nvidia-smi topo -m (AMD: rocm-smi --showtopo) prints on that node into a file beside"
-    " the log, and import both"
+_ADD_TOPOLOGY = (
+    "on that node, write the output of nvidia-smi topo -m (AMD: rocm-smi --showtopo) to a file"
+    " beside the log, and import both"
 )
 _SLOW = (
-    "a dead or slow link between the GPUs, a PCIe slot below its rate, ACS or an IOMMU on the way",
-    "look at nvidia-smi nvlink -s and -e, nvidia-smi -q (PCIe link), AMD's rocm-smi --showxgmierr,"
-    " and dmesg on that node; run fabricgauge doctor (gpu, acs, iommu); exchange GPUs to see"
-    " whether the slow way moves along",
+    "a dead or slow link between the GPUs, a PCIe slot below its rate, ACS or an IOMMU on the path",
+    "on that node, check nvidia-smi nvlink -s and -e, nvidia-smi -q (PCIe link), AMD's rocm-smi"
+    " --showxgmierr, and dmesg; run fabricgauge doctor (gpu, acs, iommu); exchange GPUs and see if"
+    " the slow path moves with them",
 )
 _ABOVE = (
-    "the GPUs are numbered otherwise, or the printout is of another node",
-    "print topo -m on the node that was measured, with CUDA_DEVICE_ORDER=PCI_BUS_ID for both",
+    "the topology numbers the GPUs differently, or it is from another node",
+    "run topo -m on the measured node; set CUDA_DEVICE_ORDER=PCI_BUS_ID for it and for the test",
 )
-_MOST_TOLD = 8
+_MOST_PATHS = 8
 
 
-class GpuWay(NamedTuple):
-    """From one GPU to another; ``ceiling`` in bytes/s is 0 where it is not known."""
+class GpuPath(NamedTuple):
+    """The path from one GPU to another; ``ceiling`` in bytes/s is 0 if unknown.
+
+    ``usual`` is the median rate in bytes/s of the paths with the same link and ceiling.
+    """
 
     origin: int
     target: int
@@ -79,48 +82,55 @@ class GpuWay(NamedTuple):
         return bool(self.ceiling) and (linked or self.word in _DIRECT)
 
     @property
-    def told(self) -> str:
-        whole = f" of {figures.rate(self.ceiling)}" if self.ceiling else ""
-        return (
-            f"GPU {self.origin} → GPU {self.target} ({self.word}): {figures.rate(self.rate)}{whole}"
-        )
+    def sentence(self) -> str:
+        rate = figures.rate(self.rate)
+        ceiling = f" of {figures.rate(self.ceiling)}" if self.ceiling else ""
+        return f"GPU {self.origin} → GPU {self.target} ({self.word}): {rate}{ceiling}"
 
 
-def pair_words(subject: Subject) -> Iterator[Said]:
-    """Yield a word on each matrix of GPUs that was measured one way at a time."""
+def judge_gpu_pairs(subject: Subject) -> Iterator[Said]:
+    """Yield a verdict on each matrix of copies between GPUs, measured one direction at a time."""
     for curve in subject.curves:
         if curve.evidence.gpu_pairs and curve.points:
-            yield _said(subject, curve, curve.evidence.gpu_pairs)
+            yield _judge_matrix(subject, curve, curve.evidence.gpu_pairs)
 
 
-def _said(subject: Subject, curve: SuiteCurve, pairs: GpuPairs) -> Said:
-    ways = _ways(pairs)
-    if isinstance(ways, Skipped):
-        return Said(Outcome.SKIPPED, ways.reason, remedy=_TELL)
-    judged = [(_outcome(subject, way), way) for way in ways]
-    outcome = worst((one for one, _ in judged), empty=Outcome.SKIPPED)
-    slow = sorted((way for one, way in judged if one is not Outcome.PASS), key=attrgetter("share"))
-    # Where all is well, the way that is lowest by what joins it stands for all.
-    lowest = slow[0] if slow else min(ways, key=attrgetter("share"))
-    most = 1 + subject.limit("above-ceiling.tolerance")
-    above = [one for one in ways if one.ceiling and one.share > most]
-    counted = sentences.counted(len(ways), "way")
-    of = f"{figures.percent(lowest.share)} of what joins them"
+def _judge_matrix(subject: Subject, curve: SuiteCurve, pairs: GpuPairs) -> Said:
+    paths = _list_paths(pairs)
+    if isinstance(paths, Skipped):
+        return Said(Outcome.SKIPPED, paths.reason, remedy=_ADD_TOPOLOGY)
+    judged = [(_rate_path(subject, path), path) for path in paths]
+    outcome = worst((path_outcome for path_outcome, _ in judged), empty=Outcome.SKIPPED)
+    slow = sorted(
+        (path for path_outcome, path in judged if path_outcome is not Outcome.PASS),
+        key=attrgetter("share"),
+    )
+    # If all paths pass, the one with the lowest share represents them.
+    lowest = slow[0] if slow else min(paths, key=attrgetter("share"))
+    max_share = 1 + subject.limit("above-ceiling.tolerance")
+    above_ceiling = [path for path in paths if path.ceiling and path.share > max_share]
+    path_count = sentences.counted(len(paths), "path")
+    share_text = f"{figures.percent(lowest.share)} of the link between them"
     if not lowest.ceiling:
-        of = f"{figures.percent(lowest.share)} of the usual rate of such ways"
-    summary = f"all {counted} between GPUs: the lowest, {lowest.told}, is {of}"
+        share_text = f"{figures.percent(lowest.share)} of the median of such paths"
+    summary = f"all {path_count} between GPUs pass: the lowest, {lowest.sentence}, has {share_text}"
     cause, remedy = "", ""
     if slow:
-        summary = f"{len(slow)} of {counted} between GPUs slow{_common(slow)}; {lowest.told}, {of}"
+        are = "is" if len(slow) == 1 else "are"
+        summary = (
+            f"{len(slow)} of {path_count} between GPUs {are} slow{_name_common_gpu(slow)};"
+            f" {lowest.sentence}, {share_text}"
+        )
         cause, remedy = _SLOW
-    elif above:
+    elif above_ceiling:
         outcome, (cause, remedy) = Outcome.WARN, _ABOVE
-        summary = f"more than what joins them: {max(above, key=attrgetter('share')).told}"
+        highest = max(above_ceiling, key=attrgetter("share"))
+        summary = f"more than the link between them carries: {highest.sentence}"
     return Said(
         outcome, summary,
         Figure(lowest.share, "share", f"GPU {lowest.origin} → GPU {lowest.target}, {lowest.word}"),
         subject.threshold("fraction.gpu_pass" if lowest.direct else "fraction.gpu_like"),
-        (*_classes(ways), *(f"slow: {way.told}" for way in slow[:_MOST_TOLD])),
+        (*_describe_classes(paths), *(f"slow: {path.sentence}" for path in slow[:_MOST_PATHS])),
         cause, remedy,
         about=VerdictSubject(
             "stream", subject.name, ("GPUs", "GPUs"), "bandwidth",
@@ -129,88 +139,91 @@ def _said(subject: Subject, curve: SuiteCurve, pairs: GpuPairs) -> Said:
     )  # fmt: skip
 
 
-def _outcome(subject: Subject, way: GpuWay) -> Outcome:
-    beside = way.rate / way.usual
-    low = way.direct and way.share < subject.limit("fraction.gpu_warn")
-    if low or beside < subject.limit("fraction.gpu_like_fail"):
+def _rate_path(subject: Subject, path: GpuPath) -> Outcome:
+    share_of_usual = path.rate / path.usual
+    low = path.direct and path.share < subject.limit("fraction.gpu_warn")
+    if low or share_of_usual < subject.limit("fraction.gpu_like_fail"):
         return Outcome.FAIL
-    low = way.direct and way.share < subject.limit("fraction.gpu_pass")
-    return Outcome.WARN if low or beside < subject.limit("fraction.gpu_like") else Outcome.PASS
+    low = path.direct and path.share < subject.limit("fraction.gpu_pass")
+    low = low or share_of_usual < subject.limit("fraction.gpu_like")
+    return Outcome.WARN if low else Outcome.PASS
 
 
-def _common(slow: list[GpuWay]) -> str:
-    """The GPU that all slow ways have in common, where there is one alone and several ways."""
-    common = set.intersection(*({way.origin, way.target} for way in slow))
+def _name_common_gpu(slow: list[GpuPath]) -> str:
+    """Return the GPU that all of several slow paths share, or an empty string."""
+    common = set.intersection(*({path.origin, path.target} for path in slow))
     return f", all of GPU {common.pop()}" if len(slow) > 1 and len(common) == 1 else ""
 
 
-def _classes(ways: list[GpuWay]) -> Iterator[str]:
-    """Yield a line for the ways that are joined alike."""
-    for word, ceiling in dict.fromkeys((way.word, way.ceiling) for way in ways):
-        rates = [way.rate for way in ways if (way.word, way.ceiling) == (word, ceiling)]
-        whole = f" of {figures.rate(ceiling)} each way" if ceiling else ", rate not known"
+def _describe_classes(paths: list[GpuPath]) -> Iterator[str]:
+    """Yield a line for the paths of each kind of link."""
+    for link_word, ceiling in dict.fromkeys((path.word, path.ceiling) for path in paths):
+        rates = [path.rate for path in paths if (path.word, path.ceiling) == (link_word, ceiling)]
+        ceiling_text = f" of {figures.rate(ceiling)} each way" if ceiling else ", unknown rate"
         yield (
-            f"{word}{whole}: {sentences.counted(len(rates), 'way')},"
+            f"{link_word}{ceiling_text}: {sentences.counted(len(rates), 'path')},"
             f" {figures.rate(min(rates))} to {figures.rate(max(rates))},"
             f" median {figures.rate(median(rates))}"
         )
 
 
-def _ways(pairs: GpuPairs) -> list[GpuWay] | Skipped:
-    """Each measured way with what joins its ends, or why that is not known."""
+def _list_paths(pairs: GpuPairs) -> list[GpuPath] | Skipped:
+    """Return each measured path with its link, or why that is unknown."""
     topology = pairs.topology
     if topology is None or not topology.links:
-        return Skipped("what is between the GPUs is not known")
-    numbers = _numbers(pairs, topology)
+        return Skipped("the links between the GPUs are unknown")
+    numbers = _match_numbers(pairs, topology)
     if isinstance(numbers, Skipped):
         return numbers
-    words = {frozenset((one.gpu, one.other)): one.word for one in topology.links}
-    if any(map(_UNLIKE.search, pairs.products)) and any("XGMI" in one for one in words.values()):
-        return Skipped(f"{topology.source} does not say how many links join two of these GPUs")
+    link_words = {frozenset((link.gpu, link.other)): link.word for link in topology.links}
+    if any(map(_UNKNOWN_LINK_COUNT.search, pairs.products)) and any(
+        "XGMI" in link for link in link_words.values()
+    ):
+        return Skipped(f"{topology.source} does not state how many links join two of these GPUs")
     by_index = {gpu.index: gpu for gpu in topology.gpus}
-    found = []
+    paths = []
     for row, cells in enumerate(pairs.bytes_per_s):
         for column, rate in enumerate(cells):
             ends = numbers[row], numbers[column]
-            word = words.get(frozenset(ends), "")
+            word = link_words.get(frozenset(ends), "")
             if rate and word and row != column:
                 ceilings = [_ceiling(word, by_index[end], pairs.products) for end in ends]
-                found.append(GpuWay(row, column, rate, word, min(ceilings)))
+                paths.append(GpuPath(row, column, rate, word, min(ceilings)))
     usual = {
-        key: median(way.rate for way in found if (way.word, way.ceiling) == key)
-        for key in {(way.word, way.ceiling) for way in found}
+        key: median(path.rate for path in paths if (path.word, path.ceiling) == key)
+        for key in {(path.word, path.ceiling) for path in paths}
     }
-    return [way._replace(usual=usual[way.word, way.ceiling]) for way in found] or Skipped(
-        f"{topology.source} does not say what is between these GPUs"
+    return [path._replace(usual=usual[path.word, path.ceiling]) for path in paths] or Skipped(
+        f"{topology.source} does not state the links between these GPUs"
     )
 
 
-def _numbers(pairs: GpuPairs, topology: GpuTopology) -> list[int] | Skipped:
-    """nvidia-smi's number of each of nvbandwidth's: by their place on the bus, else the same."""
+def _match_numbers(pairs: GpuPairs, topology: GpuTopology) -> list[int] | Skipped:
+    """Return nvidia-smi's number of each of nvbandwidth's GPUs: by PCI bus, else the same."""
     count = len(pairs.bytes_per_s)
-    places = {_place(gpu.bus): gpu.index for gpu in topology.gpus if gpu.bus}
-    if len(pairs.buses) == count and all(_place(bus) in places for bus in pairs.buses):
-        return [places[_place(bus)] for bus in pairs.buses]
+    index_by_bus = {_bus_address(gpu.bus): gpu.index for gpu in topology.gpus if gpu.bus}
+    if len(pairs.buses) == count and all(_bus_address(bus) in index_by_bus for bus in pairs.buses):
+        return [index_by_bus[_bus_address(bus)] for bus in pairs.buses]
     indices = sorted(gpu.index for gpu in topology.gpus)
     if count == len(indices):
         return indices
-    told = f"{sentences.counted(count, 'GPU')} were measured, and {topology.source} tells of"
-    return Skipped(f"{told} {len(indices)}: which are which is not known")
+    measured = f"{sentences.counted(count, 'GPU')} were measured, and {topology.source} lists"
+    return Skipped(f"{measured} {len(indices)}: it is unknown which belong together")
 
 
-def _place(bus: str) -> tuple[str, ...]:
-    """Domain, bus and device of ``00000000:1b:00`` and ``0000:1b:00.0``."""
-    domain, *rest = bus.lower().partition(".")[0].split(":")
-    return (domain.lstrip("0"), *rest)
+def _bus_address(bus: str) -> tuple[str, ...]:
+    """Return domain, bus and device of ``00000000:1b:00`` and ``0000:1b:00.0``."""
+    domain, *bus_and_device = bus.lower().partition(".")[0].split(":")
+    return (domain.lstrip("0"), *bus_and_device)
 
 
 def _ceiling(word: str, gpu: Gpu, products: tuple[str, ...]) -> float:
-    """Return the GPU's link rate in bytes/s, 0 if neither printout nor product shows it."""
+    """Return what a GPU's link carries in bytes/s; 0 if topology and product do not state it."""
     product = gpu.product or (products[0] if len(products) == 1 else "")
     link, lane = next((row[1:] for row in _PRODUCTS if re.search(row[0], product)), (0.0, 0.0))
     if word.startswith("NV"):
-        told = max(gpu.links_bit_s, default=0.0) / 8
-        return int(word[2:]) * (told or link * 1e9)
+        printed_rate = max(gpu.links_bit_s, default=0.0) / 8
+        return int(word[2:]) * (printed_rate or link * 1e9)
     if word.startswith("XGMI"):
         return link * 1e9
     capable = gpu.pcie_capable
