@@ -1,7 +1,8 @@
-"""Suites that print named values, not tables: each is a declaration of lines and of figures.
+"""Read suites that print named values: each suite declares its lines and its figures.
 
-A block is what one test prints: from the line that begins it to the next one. Its lines give
-values by name; its figures say which value is which curve, in which unit, at which size.
+A block is the output of one test: from the line that begins it to the next such line. Its lines
+give values by name. Its figures state which value becomes which curve, in which unit, at which
+size.
 """
 
 import re
@@ -16,7 +17,7 @@ from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.lines import number_of, split_csv
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
-#: No test prints as many names; what exceeds them is not kept.
+#: No test prints as many names; further ones are dropped.
 _MOST_VALUES = 512
 #: No message is larger.
 _MOST_BYTES = 1e15
@@ -28,12 +29,12 @@ Transport = Literal["tcp", "rdma"]
 class NamedValue(msgspec.Struct, frozen=True):
     """One value of a block that becomes a point of a curve of its own.
 
-    ``key`` is the value's name, ``test`` what the block's test must match whole. The printed unit
-    is in ``key`` with ``_unit`` behind it, or none; ``units`` says what it is in SI units (1
-    without them), ``rule`` in words. ``size`` is a message size, or the name of one; where a block
-    that is there from its opening line on does not say that, it is ``else_bytes``, else not known.
-    ``half_of_rate`` turns whole round trips per second into half of one in seconds. The rest is
-    as in ``SuiteColumn``.
+    ``key`` is the value's name; ``test`` must match the block's test whole. The printed unit is in
+    ``key`` with ``_unit`` behind it, or missing; ``units`` converts it to SI units (1 without
+    them), ``rule`` describes it. ``size`` is a message size, or the name of a value with one. If a
+    block with its opening line lacks that value, the size is ``else_bytes``; otherwise it is
+    unknown. ``half_of_rate`` turns whole round trips per second into half of one in seconds. The
+    other fields are those of ``SuiteColumn``.
     """
 
     key: str
@@ -62,14 +63,14 @@ class NamedValue(msgspec.Struct, frozen=True):
 class Labelled(msgspec.Struct, frozen=True):
     """A suite. ``begins`` are as a dialect's; each line that ``opens`` matches begins a block.
 
-    Its groups are values, and so are those of ``values``: the first that matches a line counts;
-    groups ``key`` and ``value`` name a value themselves; ``columns`` are what a line of names with
-    commas between (CSV) calls values, which the next line gives. ``known`` lines say nothing. One
-    of ``single`` values that comes again begins another block, without a line that opens it. A
-    block that lacks all of ``whole`` is cut off: ``sign`` says so. ``settings`` are names of values
-    that are kept as settings, by their words; ``transports`` are what tests by name went over;
-    ``named`` makes the test's name. Values ``local`` and ``remote`` are the ends' addresses,
-    ``version`` and ``ranks`` are the curves'; ``protocol`` is the transport where it is TCP.
+    The groups of ``opens`` and ``values`` are values; the first expression that matches a line
+    counts. Groups ``key`` and ``value`` hold a value's name and the value. ``columns`` are the CSV
+    names of values, which the next line gives. ``known`` lines have no values. A repeated
+    ``single`` value begins another block, without a line that opens it. A block that lacks all of
+    ``whole`` is cut off, and ``sign`` is the reason. ``settings`` are values that are kept as
+    settings, by their words; ``transports`` are the transports of tests; ``named`` makes the test's
+    name. Values ``local`` and ``remote`` are the ends' addresses, ``version`` and ``ranks`` are the
+    curves'; ``protocol`` is the transport where it is TCP.
     """
 
     suite: str
@@ -92,7 +93,7 @@ class Labelled(msgspec.Struct, frozen=True):
 
 
 class Block:
-    """The values of one test, each with its line; ``opened`` if its first line is there."""
+    """The values of one test, each with its line; ``opened`` if its first line is present."""
 
     def __init__(self, first: LogLine, values: Values, opened: bool) -> None:
         self.first = first
@@ -106,7 +107,7 @@ class Block:
             self.lines.update(dict.fromkeys(values, line))
 
     def factor(self, figure: NamedValue) -> float | None:
-        """What a printed value is in SI units; None where it was not printed, or in no such."""
+        """Return the factor from the printed unit to SI units; None if value or unit is missing."""
         unit = "".join(self.values.get(f"{figure.key}_unit", "").split())
         units = figure.units or {"": 1.0}
         return units.get(unit) if figure.key in self.values else None
@@ -115,7 +116,7 @@ class Block:
         return number_of(self.values.get(key, "").replace(",", ""))
 
     def size(self, figure: NamedValue) -> int | None:
-        """The message size, in bytes; None where the log does not say it."""
+        """Return the message size in bytes; None where the log has none."""
         if not isinstance(figure.size, str):
             return figure.size
         size = self.number(figure.size)
@@ -125,13 +126,15 @@ class Block:
 
 
 class LabelledReader:
-    """One block after the other; nothing but the open one is kept."""
+    """Reads one block after the other; keeps only the open one."""
 
     def __init__(self, suite: Labelled, report: Report) -> None:
         self._suite = suite
         self._report = report
-        self._opens, self._known = (re.compile(one).match for one in (suite.opens, suite.known))
-        self._values = [re.compile(one).match for one in suite.values]
+        self._opens, self._skips = (
+            re.compile(pattern).match for pattern in (suite.opens, suite.known)
+        )
+        self._values = [re.compile(pattern).match for pattern in suite.values]
         self._block: Block | None = None
         self._names: Sequence[str] = ()
 
@@ -139,12 +142,12 @@ class LabelledReader:
         text = line.text
         if opened := self._opens(text):
             over = tuple(self.end())
-            self._block = Block(line, _said(opened), opened=True)
+            self._block = Block(line, _values_of(opened), opened=True)
             return over
-        match = next((match for one in self._values if (match := one(text))), None)
-        values = self._cells(text) if match is None else _said(match)
+        match = next((match for matches in self._values if (match := matches(text))), None)
+        values = self._cells(text) if match is None else _values_of(match)
         if values is None:
-            if not self._known(text):
+            if not self._skips(text):
                 self._report(line, f"a line of {self._suite.suite}")
             return ()
         over = ()
@@ -155,7 +158,7 @@ class LabelledReader:
         return over
 
     def _cells(self, text: str) -> Values | None:
-        """Values of a line of CSV by the names above it; none of the names' own line."""
+        """Return the values of a line of CSV by the names above it; none for the line of names."""
         if "," not in text or not self._suite.columns:
             return None
         cells = [cell.strip() for cell in split_csv(text)]
@@ -174,18 +177,22 @@ class LabelledReader:
         suite, test = self._suite, self._suite.named(block.values)
         heading = self._heading(block, test)
         cut_off = "" if any(key in block.values for key in suite.whole) else suite.sign
-        figures = [one for one in suite.figures if re.fullmatch(one.test, test)]
-        given = [(one, factor) for one in figures if (factor := block.factor(one)) is not None]
-        if figures and not given:
+        figures = [figure for figure in suite.figures if re.fullmatch(figure.test, test)]
+        printed_figures = [
+            (figure, factor) for figure in figures if (factor := block.factor(figure)) is not None
+        ]
+        if figures and not printed_figures:
             yield from SuiteTable(heading, (figures[0].column,)).curves(suite.sign)
-        for figure, factor in given:
+        for figure, factor in printed_figures:
             yield from _curve(heading, block, figure, factor, cut_off)
 
     def _heading(self, block: Block, test: str) -> SuiteHeading:
         suite, values = self._suite, block.values
         settings = {word: values.get(key, "") for key, word in suite.settings.items()}
         ranks, ends = values.get("ranks", ""), _ends(values)
-        over = (one for one, tests in suite.transports.items() if re.fullmatch(tests, test))
+        over = (
+            transport for transport, tests in suite.transports.items() if re.fullmatch(tests, test)
+        )
         is_tcp = values.get("protocol", "").upper() == "TCP"
         return SuiteHeading(
             suite.suite, values.get("version", ""), test or suite.suite,
@@ -215,7 +222,7 @@ def _curve(
 
 
 def _ends(values: Values) -> tuple[str, ...]:
-    """Both ends' addresses where they are known; a loopback address is both ends'."""
+    """Return both ends' addresses if they are known; a loopback address is both ends'."""
     local, remote = values.get("local", ""), values.get("remote", "")
     if remote.startswith("127.") or remote in ("::1", "localhost"):
         return (remote, remote)
@@ -223,10 +230,10 @@ def _ends(values: Values) -> tuple[str, ...]:
     return (local, remote) if specified and remote else ()
 
 
-def _said(match: "re.Match[str]") -> dict[str, str]:
-    """The groups that matched, by name; ``key`` and ``value`` are one named value."""
-    said = {name: text.strip() for name, text in match.groupdict().items() if text is not None}
-    if "key" not in said:
-        return said
-    key, value = said.pop("key"), said.pop("value", "")
-    return {key: value, **{f"{key}_{name}": text for name, text in said.items()}}
+def _values_of(match: "re.Match[str]") -> dict[str, str]:
+    """Return the groups that matched, by name; ``key`` and ``value`` are one named value."""
+    values = {name: text.strip() for name, text in match.groupdict().items() if text is not None}
+    if "key" not in values:
+        return values
+    key, value = values.pop("key"), values.pop("value", "")
+    return {key: value, **{f"{key}_{name}": text for name, text in values.items()}}

@@ -1,9 +1,9 @@
-"""ReFrame's performance logs (``perflogs/SYSTEM/PARTITION/TEST.log``, 4.0 and later).
+"""Read ReFrame's performance logs (``perflogs/SYSTEM/PARTITION/TEST.log``, 4.0 and later).
 
-The first line names the columns, with a sign between that the site chooses: ``NAME_value`` and
+The first line names the columns, divided by a sign that the site chooses: ``NAME_value`` and
 ``NAME_unit`` for each variable, and facts of the test. A site's unit is only a word: a ``MB/s`` is
-that of the suite that the test ran. Read are tests whose names say which program of OSU that was
-(``osu_bw``); its MB is 10^6 bytes. No message sizes are told.
+that of the suite that the test ran. Only tests whose names contain a program of OSU (``osu_bw``)
+are read; its MB is 10^6 bytes. The logs have no message sizes.
 """
 
 import re
@@ -23,7 +23,7 @@ _UNITS: dict[str, tuple[Quantity, str, float]] = {
     "us": ("time", "µs", 1e-6), "ms": ("time", "ms", 1e-3), "ns": ("time", "ns", 1e-9),
     "s": ("time", "s", 1.0), "MB/s": ("bandwidth", _MB, 1e6), "GB/s": ("bandwidth", _MB, 1e9),
 }  # fmt: skip
-#: Columns that say where and how a test ran.
+#: Columns with the place and the resources of a test.
 _FACTS = (
     "result", "job_completion_time", "job_nodelist", "jobid", "environ", "partition", "system",
     "num_tasks", "num_tasks_per_node",
@@ -32,7 +32,7 @@ _MOST_COLUMNS = 512
 
 
 class ReframeReader:
-    """Each row is one run of a test; nothing but the names of columns is kept."""
+    """Reads rows; each is one run of a test. Only the columns' names are kept."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -40,11 +40,11 @@ class ReframeReader:
         self._names: Sequence[str] = ()
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
-        begun = re.match(_BEGIN, line.text)
-        if begun is not None:
-            self._sign = begun[1]
+        heading = re.match(_BEGIN, line.text)
+        if heading is not None:
+            self._sign = heading[1]
         cells = split_csv(line.text, self._sign)
-        if begun is not None:
+        if heading is not None:
             self._names = cells[:_MOST_COLUMNS]
         elif len(cells) == len(self._names):
             return self._row(line, dict(zip(self._names, cells, strict=True)))
@@ -56,21 +56,21 @@ class ReframeReader:
         return ()
 
     def _row(self, line: LogLine, row: dict[str, str]) -> Iterable[SuiteCurve]:
-        said = " ".join(row.get(key, "") for key in ("name", "unique_name", "short_name", "descr"))
+        names = " ".join(row.get(key, "") for key in ("name", "unique_name", "short_name", "descr"))
         variables = [name.removesuffix("_value") for name in row if name.endswith("_value")]
-        found: list[SuiteCurve] = []
+        curves: list[SuiteCurve] = []
         for variable in variables:
-            programs = map(benchmark_of, _PROGRAM.findall(f"{said} {variable}"))
-            benchmark = next((known for known in programs if known is not None), None)
+            programs = map(benchmark_of, _PROGRAM.findall(f"{names} {variable}"))
+            benchmark = next((program for program in programs if program is not None), None)
             if benchmark is None:
-                self._report(line, "a test whose name says which program of OSU it ran")
+                self._report(line, "a test whose name contains its program of OSU")
                 break
             unit = row.get(f"{variable}_unit", "")
             if unit not in _UNITS:
                 self._report(line, f"a unit of OSU for {variable}, not “{unit[:20]}”")
                 continue
-            found += self._curves(line, row, variable, benchmark, unit)
-        return found
+            curves += self._curves(line, row, variable, benchmark, unit)
+        return curves
 
     def _curves(
         self, line: LogLine, row: dict[str, str], variable: str, benchmark: OsuBenchmark, unit: str
