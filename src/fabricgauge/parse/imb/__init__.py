@@ -3,8 +3,8 @@
 from fabricgauge.parse.imb.reader import ImbReader
 from fabricgauge.parse.interface import Dialect
 
-#: The ruler above the title, the title, or, in tables copied into documents, what stands
-#: above or in the columns' headline. The last is all that IMB-MT says to a wrong command.
+#: The ruler above the title, the title, or, in tables copied into documents, the lines above or the
+#: columns' headline. After a wrong command IMB-MT prints only the last.
 DIALECT = Dialect(
     suite="imb",
     begins={

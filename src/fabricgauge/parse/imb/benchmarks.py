@@ -1,9 +1,8 @@
-"""What the figures of each benchmark mean: which bytes they count, in how many directions.
+"""State what the figures of each benchmark count: which bytes, in how many directions.
 
 From the user guides of IMB 2017, 2018 and 2021.2 ("Benchmark Methodology", "Output") and the
-sources of 4.0.0 and 2021.11: ``scale_time`` and ``scale_bw`` of IMB_parse_name_*.c,
-IMB_output.c, IMB_bandwidth.c, IMB_rma_put.c, IMB_ones_unidir.c, P2P/imb_p2p_*.c and
-MT_benchmark.h.
+sources of 4.0.0 and 2021.11: ``scale_time`` and ``scale_bw`` of IMB_parse_name_*.c, IMB_output.c,
+IMB_bandwidth.c, IMB_rma_put.c, IMB_ones_unidir.c, P2P/imb_p2p_*.c and MT_benchmark.h.
 """
 
 import re
@@ -19,17 +18,16 @@ LAST_IO_BYTES = 1 << 24
 
 
 class ImbBenchmark(msgspec.Struct, frozen=True):
-    """One benchmark. ``time`` and ``bandwidth`` say what one figure of the column is.
+    """One benchmark. ``time`` and ``bandwidth`` describe one figure of the column.
 
-    ``counted`` is how many times the message size the bandwidth counts per time in the
-    table (per t_max where there is one), 0 where the table's time is another than that of
-    the bandwidth. ``directions`` is how many of them the bandwidth and the message rate sum
-    up. ``latency`` is the pattern of the times, ``stream`` that of the bandwidths.
-    ``every_pair`` tells that bandwidth and message rate sum over all pairs of ranks,
-    ``of_two`` is the pattern of the bandwidths where only two ranks take part: a ring or a
-    neighbourhood of two moves bytes both ways between them. ``one_size`` tells that a run
-    has a single message size. ``rate`` says what the messages of the message rate are,
-    empty where they are those of the bandwidth.
+    ``counted`` is how many times the message size the bandwidth counts per time in the table (per
+    t_max where there is one), 0 where the table's time is not that of the bandwidth. ``directions``
+    is how many of them the bandwidth and the message rate sum up. ``latency`` is the pattern of the
+    times, ``stream`` that of the bandwidths. If ``every_pair``, bandwidth and message rate sum over
+    all pairs of ranks. ``of_two`` is the pattern of the bandwidths where only two ranks take part:
+    a ring or a neighbourhood of two moves bytes both ways between them. If ``one_size``, a run has
+    a single message size. ``rate`` describes the messages of the message rate, empty where they are
+    those of the bandwidth.
     """
 
     time: str
@@ -101,26 +99,26 @@ _REDUCTION = re.compile("reduce|accumulate|fetch_and_op", re.IGNORECASE)
 
 @lru_cache(maxsize=256)
 def is_reduction(name: str) -> bool:
-    """Whether the benchmark moves the datatype that is set for reductions."""
+    """Check whether the benchmark moves the datatype that is set for reductions."""
     return _REDUCTION.search(name) is not None
 
 
 @lru_cache(maxsize=256)
 def meaning_of(name: str, part: str, mode: str) -> ImbBenchmark:
-    """What the benchmark's figures mean.
+    """Return the meaning of the benchmark's figures.
 
-    ``part`` is one of MPI-1, EXT, RMA, NBC, MT, P2P, IO or empty if not known; ``mode`` is
-    what the table says of one-sided calls: AGGREGATE, NON-AGGREGATE or empty.
+    ``part`` is one of MPI-1, EXT, RMA, NBC, MT, P2P, IO or empty if not known; ``mode`` is the
+    table's mode of one-sided calls: AGGREGATE, NON-AGGREGATE or empty.
     """
     key = name.lower()
     if part == "P2P":
         return _P2P.get(key) or msgspec.structs.replace(_OF_ALL_RANKS, time=name)
     if part == "MT" and key.endswith("mt"):
-        found = _TWO_SIDED.get(key[:-2])
-        if found is None:
+        benchmark = _TWO_SIDED.get(key[:-2])
+        if benchmark is None:
             return _other(name[:-2])
         # Streams: bandwidth is over the longest time, but the table has the mean time.
-        return msgspec.structs.replace(found, counted=0) if found.every_pair else found
+        return msgspec.structs.replace(benchmark, counted=0) if benchmark.every_pair else benchmark
     if mode and part != "IO":
         return _one_sided(name, part, mode)
     return _TWO_SIDED.get(key) or _other(name)
@@ -132,20 +130,28 @@ def _other(name: str) -> ImbBenchmark:
 
 
 def _one_sided(name: str, part: str, mode: str) -> ImbBenchmark:
-    """Non-aggregate: a call with its completion; aggregate: all calls of a sample, then one.
+    """Return the meaning of one-sided figures: one call, or all calls of a sample.
 
-    IMB-RMA completes with MPI_Win_flush, as ours does; IMB-EXT with MPI_Win_fence, in which
-    the target takes part. Their names differ in one letter: Unidir_put and Unidir_Put.
+    Non-aggregate is a call with its completion; aggregate is all calls of a sample, then one
+    completion. IMB-RMA completes with MPI_Win_flush, as ours does; IMB-EXT with MPI_Win_fence, in
+    which the target takes part. Their names differ in one letter: Unidir_put and Unidir_Put.
     """
     key = name.lower()
-    both = " per direction, while both directions are busy" if key.startswith("bidir") else ""
+    bidirectional_words = (
+        " per direction, while both directions are busy" if key.startswith("bidir") else ""
+    )
     if mode == "AGGREGATE":
-        time, stream = f"{name}, one of many under way", f"{name}, many under way{both}"
+        time, stream = (
+            f"{name}, one of many under way",
+            f"{name}, many under way{bidirectional_words}",
+        )
         pattern: Pattern | None = "put_bandwidth" if key in _PUT else None
         return ImbBenchmark(time, stream, stream=pattern, one_size=key in _ONE_SIZE)
     flushed = part == "RMA" or (not part and name == "Unidir_put")
     latency: Pattern | None = "put_latency" if key in _PUT and flushed else None
-    done = {"RMA": "with its flush", "EXT": "with its fence"}.get(part, "with its completion")
-    alone = f"{name} {done}"
-    bandwidth = f"{alone}{both} (size / time)"
+    completion_words = {"RMA": "with its flush", "EXT": "with its fence"}.get(
+        part, "with its completion"
+    )
+    alone = f"{name} {completion_words}"
+    bandwidth = f"{alone}{bidirectional_words} (size / time)"
     return ImbBenchmark(alone, bandwidth, latency=latency, one_size=key in _ONE_SIZE)

@@ -1,4 +1,4 @@
-"""What IMB prints above its tables: about the whole output, and about one benchmark.
+"""Read the lines above IMB's tables: on the whole output, and on one benchmark.
 
 Lines come with one blank between their words.
 """
@@ -16,15 +16,15 @@ from fabricgauge.parse.lines import remembered
 _SHOWN_CHARACTERS = 200
 #: The suite has about a hundred benchmarks.
 MOST_LISTED = 1000
-#: Of more groups than that nothing is kept.
+#: Further groups are dropped.
 _MOST_GROUPS = 1000
 
 
 class ImbOutput(msgspec.Struct, frozen=True):
-    """What the head of an output says. Empty for a table that was copied out of one.
+    """Facts of an output's head. Empty for a table that was copied out of an output.
 
-    ``last_bytes`` is the announced maximum, None if none is; ``own_sizes`` tells that the
-    user gave a list of sizes; ``listed`` are the benchmarks that the run will come to.
+    ``last_bytes`` is the announced maximum, None if there is none; ``own_sizes`` is true if the
+    user gave a list of sizes; ``listed`` are the benchmarks that the run will reach.
     """
 
     version: str = ""
@@ -40,7 +40,7 @@ class ImbOutput(msgspec.Struct, frozen=True):
 
 
 class ImbBlock(msgspec.Struct):
-    """What stands above one table, as far as it was read. ``ranks`` are those of one group."""
+    """The lines above one table, as far as read. ``ranks`` are those of one group."""
 
     name: str
     title: str
@@ -53,22 +53,22 @@ class ImbBlock(msgspec.Struct):
     group_ranks: dict[int, str] = {}
 
     def learn(self, text: str) -> bool:
-        """Take a line that stands above the table; whether it is such a line."""
-        said = _said_in(text)
-        if said is None:
+        """Take a line above the table; return False for another line."""
+        facts = _facts_in(text)
+        if facts is None:
             return False
-        if "members" in said:
-            group = said.get("group", max(self.group_ranks, default=0))
-            self._add(group, said["members"])
-        elif "settings" in said:
-            self.settings |= said["settings"]
+        if "members" in facts:
+            group = facts.get("group", max(self.group_ranks, default=0))
+            self._add(group, facts["members"])
+        elif "settings" in facts:
+            self.settings |= facts["settings"]
         else:
-            for name, value in said.items():
+            for name, value in facts.items():
                 setattr(self, name, value)
         return True
 
     def _add(self, group: int, members: Sequence[str]) -> None:
-        """Ranks are printed sixteen to a line."""
+        """Add ranks, which are printed sixteen to a line."""
         ranks = " ".join([self.group_ranks.get(group, ""), *members]).strip()
         full = len(self.group_ranks) >= _MOST_GROUPS and group not in self.group_ranks
         if ranks and len(ranks) <= _SHOWN_CHARACTERS and not full:
@@ -108,7 +108,7 @@ _LISTED = re.compile(r"# ?(?:\(Multi-\))?(?P<name>[A-Za-z]\w*)")
 
 
 def output_of(text: str) -> ImbOutput | None:
-    """The output that a title begins; None if the line is no title."""
+    """Return the output that a title begins; None if the line is no title."""
     match = _TITLE.match(text) if " MPI Benchmark" in text else None
     if match is None:
         return None
@@ -117,7 +117,7 @@ def output_of(text: str) -> ImbOutput | None:
 
 
 def with_fact(output: ImbOutput, text: str) -> ImbOutput | None:
-    """The output with what a line of its head adds; None if the line adds nothing."""
+    """Return the output with the facts of a line of its head; None if the line has none."""
     match = _in_head(text)
     if match is None:
         return None
@@ -133,7 +133,7 @@ _in_head = remembered(_IN_HEAD.fullmatch)
 
 
 def with_listed(output: ImbOutput, text: str) -> ImbOutput:
-    """The output with a line of its list of benchmarks; comments on them add nothing."""
+    """Return the output with a line of its list of benchmarks; comments add nothing."""
     match = _LISTED.fullmatch(text)
     if match is None or len(output.listed) >= MOST_LISTED:
         return output
@@ -141,7 +141,7 @@ def with_listed(output: ImbOutput, text: str) -> ImbOutput:
 
 
 def block_of(text: str) -> tuple[str, str, dict[str, str]] | None:
-    """Name, title and settings of the block that a line begins; None if the line is another."""
+    """Return name, title and settings of the block that a line begins; else None."""
     match = _BENCHMARK.fullmatch(text) if "Benchmarking " in text else None
     if match is None:
         return None
@@ -149,26 +149,28 @@ def block_of(text: str) -> tuple[str, str, dict[str, str]] | None:
 
 
 @remembered
-def _said_in(text: str) -> dict[str, Any] | None:
-    """What a line of a block says, by the names of ``ImbBlock``'s fields where it has them."""
+def _facts_in(text: str) -> dict[str, Any] | None:
+    """Return the facts of a block's line, by the names of ``ImbBlock``'s fields."""
     match = _IN_BLOCK.fullmatch(text)
-    found = match.groupdict().items() if match else ()
-    said = {key: int(word) if word.isdecimal() else word for key, word in found if word is not None}
-    if "members" in said:
-        said["members"] = str(said["members"]).split()
-    if "threads" in said:
-        said["threads"] = max(1, said["threads"])
-    settings = {_SETTINGS[key]: str(value) for key, value in said.items() if key in _SETTINGS}
-    said = {"settings": settings} if settings else said
-    return said if match else None
+    groups = match.groupdict().items() if match else ()
+    facts = {
+        key: int(word) if word.isdecimal() else word for key, word in groups if word is not None
+    }
+    if "members" in facts:
+        facts["members"] = str(facts["members"]).split()
+    if "threads" in facts:
+        facts["threads"] = max(1, facts["threads"])
+    settings = {_SETTINGS[key]: str(value) for key, value in facts.items() if key in _SETTINGS}
+    facts = {"settings": settings} if settings else facts
+    return facts if match else None
 
 
 def settings_of(
     output: ImbOutput, block: ImbBlock, group: int | None, sized: bool
 ) -> dict[str, str]:
-    """What belongs to the figures of one table, or of one group's rows of it."""
+    """Return the settings of one table, or of one group's rows of it."""
     key = "reduction datatype" if is_reduction(block.name) else "datatype"
-    several, known = block.groups > 1, group is not None or block.groups == 1
+    several, has_ranks = block.groups > 1, group is not None or block.groups == 1
     return {
         "part": output.part,
         "datatype": output.settings.get(key, "") if sized else "",
@@ -176,6 +178,6 @@ def settings_of(
         "threads": str(block.threads) if block.threads > 1 else "",
         "groups": f"{block.groups} of {block.ranks} processes" if several else "",
         "group": str(group) if group is not None and several else "",
-        "ranks": block.group_ranks.get(group or 0, "") if known else "",
+        "ranks": block.group_ranks.get(group or 0, "") if has_ranks else "",
         **block.settings,
     }

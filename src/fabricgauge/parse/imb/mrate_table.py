@@ -1,8 +1,8 @@
-"""Message rates of IMB side by side, as slides and spreadsheets show them.
+"""Read IMB's message rates side by side, as slides and spreadsheets show them.
 
-A title that names the benchmark (``1ppn IMB-MPI1 Uniband, OpenMPI``), a headline with one
-``mrate`` column per provider and perhaps their difference (``opx/psm2 (%)``), then one row
-per message size, with tabs or spaces between.
+A title names the benchmark (``1ppn IMB-MPI1 Uniband, OpenMPI``). A headline follows with one
+``mrate`` column per provider and perhaps their difference (``opx/psm2 (%)``), then one row per
+message size, with tabs or spaces between.
 """
 
 import re
@@ -30,7 +30,7 @@ _MOST_COLUMNS = 16
 
 
 class MrateReader:
-    """Keeps the title and the columns: tables of rates, and places of rates that differ."""
+    """Keeps the title and the columns: tables of rates, and the places of rates that differ."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -60,13 +60,13 @@ class MrateReader:
         ]
 
     def _open(self, line: LogLine, title: SuiteHeading) -> bool:
-        """Whether the line is a headline; columns stand in it in the order of the rows."""
+        """Check whether the line is a headline; its columns are in the order of the rows."""
         cells = _cells(line.text)
-        found = [_CELL.fullmatch(cell) for cell in cells]
-        providers = [match["provider"] if match else None for match in found]
+        matches = [_CELL.fullmatch(cell) for cell in cells]
+        providers = [match["provider"] if match else None for match in matches]
         if not any(providers):
             return False
-        self._columns = [_column(title, match, providers) for match in found]
+        self._columns = [_column(title, match, providers) for match in matches]
         unknown = [
             cell
             for cell, provider in zip(cells, providers, strict=True)
@@ -102,8 +102,10 @@ def _column(
     if match is None:
         return None
     if not match["provider"]:
-        known = match["of"] in providers and match["to"] in providers
-        return (providers.index(match["of"]), providers.index(match["to"])) if known else None
+        has_providers = match["of"] in providers and match["to"] in providers
+        return (
+            (providers.index(match["of"]), providers.index(match["to"])) if has_providers else None
+        )
     of = meaning_of(title.benchmark, "MPI-1", "")
     column = SuiteColumn(
         "message_rate", of.bandwidth, "mean", "messages/s", 1.0, of.stream, of.directions
@@ -113,7 +115,7 @@ def _column(
 
 
 def _heading(line: LogLine, match: "re.Match[str]") -> SuiteHeading:
-    """The run is taken for one of two nodes: what each rank of one does with one of the other."""
+    """Return the heading for a run of two nodes: each rank of one with one of the other."""
     ranks_per_node = int(match["ppn"])
     settings = {"processes per node": str(ranks_per_node)}
     if mpi := (match["mpi"] or "").strip():
@@ -125,7 +127,7 @@ def _heading(line: LogLine, match: "re.Match[str]") -> SuiteHeading:
 
 
 def _cells(text: str) -> list[str]:
-    """Cells between tabs or wide gaps, or, where extraction left single spaces, by their form."""
+    """Split cells at tabs or wide gaps, or by their form where only single spaces are left."""
     cells = [cell for cell in re.split(r"\t+| {2,}", text.strip()) if cell]
     if len(cells) == 1:
         cells = [match[0] for match in _CELL.finditer(text)]

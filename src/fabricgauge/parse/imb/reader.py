@@ -1,8 +1,8 @@
-"""Reads outputs of IMB one after the other, and its tables in documents.
+"""Read outputs of IMB one after the other, and its tables in documents.
 
-Lines that say nothing of the figures, or that there are none, are from IMB_output.c,
-IMB_g_info.c, IMB_benchlist.c and IMB.c of 4.0.0 and 2018, and the same, MT_benchmark.h,
-MT_suite.cpp and P2P/imb_p2p.c of 2021.11.
+Lines without figures, and lines that report missing ones, are from IMB_output.c, IMB_g_info.c,
+IMB_benchlist.c and IMB.c of 4.0.0 and 2018, and the same, MT_benchmark.h, MT_suite.cpp and
+P2P/imb_p2p.c of 2021.11.
 """
 
 import re
@@ -26,8 +26,8 @@ from fabricgauge.parse.interface import FOREIGN, LogLine, Report
 from fabricgauge.parse.lines import remembered
 from fabricgauge.parse.rows import Rows
 
-#: Where the lines with # in front belong: the output's head, the command in it, its list of
-#: benchmarks, what stands above a table, or nowhere (after a table).
+#: The place of lines with #: the output's head, the command in it, its list of benchmarks, the
+#: lines above a table, or none (after a table).
 Zone = Literal["head", "command", "list", "block", "table"]
 _PROSE = re.compile(
     r"[# ]*|# ?(?:(?:Date|Machine|System|Release|Version|MPI Version|MPI Thread Environment|MPI_Op)"
@@ -44,7 +44,7 @@ _LAST = re.compile(r"# (?:All processes entering MPI_Finalize|IMB has MPI_Finali
 _ZONES: tuple[tuple[Zone, str], ...] = (
     ("command", "# Calling sequence was:"), ("list", "# List of Benchmarks to run:"),
 )  # fmt: skip
-#: What should have been where IMB says that it cannot, or that data are wrong.
+#: The expected lines, where IMB reports that it cannot run, or that data are wrong.
 _REFUSALS = (
     ("a number of processes that it can run on", re.compile(r"# !! Benchmark .* invalid for")),
     ("a table; IMB-MT says that no rank could run", re.compile(r"# NO SUCCESSFUL EXECUTIONS")),
@@ -58,14 +58,14 @@ _REFUSALS = (
     ("success", re.compile(r".*(?:BENCHMARKS? FAILED|: FAILED !!|Benchmark unsuccessful !!!)")),
 )
 
-#: No more of a line is looked at. The longest lists sixteen ranks; a command is not needed.
+#: The rest of a line is not read. The longest lists sixteen ranks; a command is not needed.
 _MOST_WORDS = 64
 _MOST_CHARACTERS = 400
 _EXPECTED = "a line of IMB's output"
 _LAST_LINE = "# All processes entering MPI_Finalize"
 _RULER = re.compile(r"# ?-{4,}")
 
-#: What a line is by itself; most comments depend on where they stand.
+#: The form of a line by itself; the meaning of most comments depends on their place.
 Form = Literal[
     "blank", "headline", "output", "block", "last", "zone", "refusal", "comment", "other"
 ]  # fmt: skip
@@ -73,7 +73,7 @@ Form = Literal[
 
 @remembered
 def _form_of(text: str) -> tuple[Form, Any, str]:
-    """What a line is, what it says, and its words with one blank between."""
+    """Return the form of a line, its content, and its words with one blank between."""
     words = text.split()
     if layout := layout_of(words):
         return "headline", layout, ""
@@ -91,14 +91,14 @@ def _form_of(text: str) -> tuple[Form, Any, str]:
     zone = next((name for name, begin in _ZONES if text.startswith(begin)), zone)
     if zone:
         return "zone", zone, ""
-    expected = next((said for said, refusal in _REFUSALS if refusal.match(text)), "")
+    expected = next((problem for problem, refusal in _REFUSALS if refusal.match(text)), "")
     if expected and not is_prose:
         return "refusal", expected, ""
     return "comment" if text[0] == "#" else "other", is_prose, text
 
 
 class ImbReader:
-    """Keeps what stands above, and the table that is open."""
+    """Keeps the lines above, and the open table."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -116,20 +116,20 @@ class ImbReader:
         if table is not None and line.text[:1] not in ("#", "") and table.take(line):
             self._last = line
             return ()
-        form, said, text = _form_of(line.text)
+        form, content, text = _form_of(line.text)
         if form == "blank":
             return ()
         self._last = line
         if form in ("headline", "output", "block", "last"):
-            return self._begin(line, form, said)
+            return self._begin(line, form, content)
         if form == "zone":
-            in_head = said != "head" or self._zone in ("command", "list")
-            self._zone = said if in_head else self._zone
+            in_head = content != "head" or self._zone in ("command", "list")
+            self._zone = content if in_head else self._zone
         elif text.startswith("```"):
             return self._close(stopped=False)
         elif form == "refusal":
-            self._report(line, said)
-        elif not ((form == "comment" and self._is_fact(text)) or said):
+            self._report(line, content)
+        elif not ((form == "comment" and self._is_fact(text)) or content):
             within = self._output.version or self._table is not None or self._block != NO_BLOCK
             self._report(line, _EXPECTED if within else FOREIGN)
         return ()
@@ -142,28 +142,28 @@ class ImbReader:
         return place + len(rows.text)
 
     def end(self) -> Iterable[SuiteCurve]:
-        """The lines are over, or another output begins, without this one's last line."""
+        """Close the output: the lines are over, or another output begins before the last line."""
         curves = list(self._close(stopped=True))
         if self._output.version and self._output.part != "MT" and self._last is not None:
             last = self._last.last if isinstance(self._last, Rows) else self._last
-            self._tell_missing(last, any(curve.cut_off for curve in curves))
+            self._report_missing(last, any(curve.cut_off for curve in curves))
         self._forget()
         return curves
 
-    def _begin(self, line: LogLine, form: Form, said: Any) -> Iterable[SuiteCurve]:
-        """A table, another benchmark or another output begins, or the output ends."""
+    def _begin(self, line: LogLine, form: Form, content: Any) -> Iterable[SuiteCurve]:
+        """Begin a table, a benchmark or an output, or end the output."""
         if form == "output":
             curves = self.end()
-            self._output = said
+            self._output = content
             return curves
         curves = self._close(stopped=False)
         if form == "headline":
-            if said.unknown:
-                self._report(line, f"columns of IMB, other than {', '.join(said.unknown)}")
-            self._table = ImbTable(self._output, self._block, said, line, self._report)
+            if content.unknown:
+                self._report(line, f"columns of IMB, other than {', '.join(content.unknown)}")
+            self._table = ImbTable(self._output, self._block, content, line, self._report)
             self._zone = "table"
         elif form == "block":
-            name, title, settings = said
+            name, title, settings = content
             self._block = ImbBlock(name, title, line.number, settings={**settings})
             self._zone = "block"
             if len(self._measured) < MOST_LISTED:
@@ -173,7 +173,7 @@ class ImbReader:
         return curves
 
     def _is_fact(self, text: str) -> bool:
-        """Learn what a line says of what follows; whether it is one of IMB's."""
+        """Learn a fact about the following table; return False for a line that is not IMB's."""
         if self._zone == "block":
             return self._block.learn(text)
         if self._zone == "list":
@@ -187,9 +187,9 @@ class ImbReader:
         table, self._table = self._table, None
         return table.close(stopped) if table is not None else ()
 
-    def _tell_missing(self, last: LogLine, told: bool) -> None:
+    def _report_missing(self, last: LogLine, is_reported: bool) -> None:
         names = [name for name in self._output.listed if name.lower() not in self._measured]
         if names:
             self._report(last, f"{_LAST_LINE!r}, and before it a table of {', '.join(names)}")
-        elif not told:
+        elif not is_reported:
             self._report(last, repr(_LAST_LINE))

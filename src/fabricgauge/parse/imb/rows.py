@@ -1,4 +1,4 @@
-"""The columns' headline, which alone tells how a table of IMB is to be read; rows that failed."""
+"""Read the columns' headline, which alone gives the layout of a table of IMB; failed rows."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -40,8 +40,8 @@ _MOST_COLUMNS = 48
 class ImbLayout(msgspec.Struct, frozen=True):
     """The roles of the printed columns from left to right, and their places.
 
-    ``unknown`` are the words of others, ``curves`` are the columns that become curves, ``form`` is
-    what rows look like.
+    ``unknown`` are the words of other columns, ``curves`` are the columns that become curves,
+    ``form`` is the form of rows.
     """
 
     roles: tuple[Role, ...]
@@ -52,7 +52,7 @@ class ImbLayout(msgspec.Struct, frozen=True):
 
 
 def layout_of(words: Sequence[str]) -> ImbLayout | None:
-    """The layout that a headline describes; None if the words are no headline of IMB."""
+    """Return the layout that a headline describes; None if the words are no headline of IMB."""
     if "#repetitions" not in words[:3] or len(words) > _MOST_COLUMNS:
         return None
     roles = tuple(_ROLES.get(word, "unknown") for word in words)
@@ -68,7 +68,10 @@ def layout_of(words: Sequence[str]) -> ImbLayout | None:
 
 
 def _cell(role: Role, curves: Sequence[Role], extremes: Mapping[Role, Besides]) -> ColumnUse:
-    """Benchmarks without computation have 0.00 of it. Extremes are of the mean, if there is one."""
+    """Return a column's use. Benchmarks without computation print 0.00 for it.
+
+    Extremes are of the mean, if there is one.
+    """
     if role in curves:
         return ColumnUse("part" if role == "computation" else "figure", curves.index(role))
     if role in extremes:
@@ -94,7 +97,7 @@ class FailedRow(msgspec.Struct, frozen=True):
 
 
 def failed_row(line: LogLine, layout: ImbLayout) -> FailedRow | None:
-    """The row that a line says to have failed; None if it does not."""
+    """Return the row that a line marks as failed; None for another line."""
     match = _FAILED.match(line.text)
     roles: tuple[Role, ...] = ("group", "size") if "group" in layout.roles else ("size",)
     words = match["numbers"].split() if match else ()
@@ -106,9 +109,11 @@ def failed_row(line: LogLine, layout: ImbLayout) -> FailedRow | None:
 def begun_row(
     line: LogLine, words: Sequence[str], roles: Sequence[Role], trouble: Trouble = "cut off"
 ) -> FailedRow:
-    """A row with only its first words known."""
-    known = {role: int(word) for role, word in zip(roles, words, strict=False) if role in _WHOLE}
-    return FailedRow(line, trouble, known.get("group", 0), known.get("size"))
+    """Return a row of which only the first words are known."""
+    whole_numbers = {
+        role: int(word) for role, word in zip(roles, words, strict=False) if role in _WHOLE
+    }
+    return FailedRow(line, trouble, whole_numbers.get("group", 0), whole_numbers.get("size"))
 
 
 _WHOLE = ("group", "size")

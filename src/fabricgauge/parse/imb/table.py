@@ -1,4 +1,4 @@
-"""The table that is open: its rows are kept until its end, when they tell their unit."""
+"""Keep the rows of the open table until its end, when they show their unit."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -26,7 +26,7 @@ _TIMES: Mapping[Role, str] = {
 def columns_of(
     roles: tuple[Role, ...], benchmark: ImbBenchmark, megabyte: Megabyte, company: str
 ) -> tuple[SuiteColumn, ...]:
-    """One column per curve. ``company`` says who else was busy meanwhile, empty if none was.
+    """Return one column per curve. ``company`` describes other busy ranks, empty if none were.
 
     Patterns are of one pair of ranks that has the network to itself.
     """
@@ -41,27 +41,27 @@ def columns_of(
 
 def _column(role: Role, benchmark: ImbBenchmark, megabyte: Megabyte) -> SuiteColumn:
     if role in _TIMES:
-        what = _TIMES[role].format(benchmark.time)
+        meaning = _TIMES[role].format(benchmark.time)
         pattern = benchmark.latency if role in ("time", "mean") else None
-        return SuiteColumn("time", what, "mean", "µs", 1e-6, pattern)
+        return SuiteColumn("time", meaning, "mean", "µs", 1e-6, pattern)
     if role == "overlap":
-        what = f"share of {benchmark.time} that computation hid"
-        return SuiteColumn("overlap", what, "mean", "%", 0.01)
+        meaning = f"share of {benchmark.time} that computation hid"
+        return SuiteColumn("overlap", meaning, "mean", "%", 0.01)
     stream, directions = benchmark.stream, benchmark.directions
     if role == "rate":
-        what = benchmark.rate or benchmark.bandwidth
-        return SuiteColumn("message_rate", what, "mean", "messages/s", 1.0, stream, directions)
+        meaning = benchmark.rate or benchmark.bandwidth
+        return SuiteColumn("message_rate", meaning, "mean", "messages/s", 1.0, stream, directions)
     rule, factor = megabyte.rule, megabyte.bytes
     return SuiteColumn("bandwidth", benchmark.bandwidth, "mean", rule, factor, stream, directions)
 
 
-#: Of all figures but message rates (IMB_edit_format of IMB_output.c).
+#: The printed decimals of all figures but message rates (IMB_edit_format of IMB_output.c).
 _DECIMALS = 2
 _EXPECTED = "a row of an IMB table"
 
 
 class ImbTable:
-    """Rows under one headline; with ``-multi 1`` those of all groups, in turn."""
+    """Rows under one headline; with ``-multi 1`` the rows of all groups, in turn."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class ImbTable:
         self._headline, self._report = headline, report
         self._benchmark = meaning_of(block.name.removeprefix("Multi-"), output.part, block.mode)
         self._rows: list[Rows | FailedRow] = []
-        #: What each row tells of its unit, without those that failed; none without a bandwidth.
+        #: The evidence of each row on its unit, without failed rows; none without a bandwidth.
         self._evidence: list[Allowed | None] = []
         self._count = self._left_out = 0
         self._torn: FailedRow | None = None
@@ -94,15 +94,15 @@ class ImbTable:
         return rows
 
     def take(self, line: LogLine) -> bool:
-        """Take a row; whether the line is one, whole or the beginning of one."""
+        """Take a row; return False if the line is neither a row nor the beginning of one."""
         rows = self._layout.form.odd(line)
         if rows is None:
             failed = failed_row(line, self._layout)
             if failed is not None and self._has_room(1):
                 self._rows.append(failed)
             return failed is not None
-        whole = len(rows.columns) == len(self._layout.roles)
-        if whole and (line.ended or not self._is_short(rows)):
+        is_whole = len(rows.columns) == len(self._layout.roles)
+        if is_whole and (line.ended or not self._is_short(rows)):
             self._keep(rows)
         elif line.ended:
             self._report(line, _EXPECTED)
@@ -112,10 +112,10 @@ class ImbTable:
         return True
 
     def close(self, stopped: bool) -> Iterator[SuiteCurve]:
-        """The curves, by group where there are groups; ``stopped`` if no line follows."""
+        """Yield the curves, by group where there are groups; ``stopped`` if no line follows."""
         megabyte, block = self._megabyte(), self._block
         company = ""
-        # Who was busy as well as one pair of ranks, where the figures do not sum over all.
+        # The ranks that were busy beside one pair, where the figures do not sum over all.
         if block.groups > 1:
             company = f"{block.groups} groups at once"
         elif block.threads > 1:
@@ -124,32 +124,34 @@ class ImbTable:
             self._output.part == "MT" and not self._benchmark.every_pair and (block.ranks or 0) > 2
         ):
             company = f"{block.ranks} ranks at once"
-        for group, kept in self._groups().items():
+        for group, rows_of_group in self._groups().items():
             heading, benchmark = self._heading(group), self._benchmark
             if heading.ranks == 2 and benchmark.of_two is not None:
                 benchmark = msgspec.structs.replace(benchmark, stream=benchmark.of_two)
             columns = columns_of(self._layout.curves, benchmark, megabyte, company)
             table = SuiteTable(heading, columns)
             table.leave_out(self._left_out)
-            for each in kept:
-                self._add(table, each)
+            for row in rows_of_group:
+                self._add(table, row)
             if self._torn is not None and group in (None, self._torn.group):
                 self._add(table, self._torn)
-            yield from table.curves(self._sign(kept, stopped))
+            yield from table.curves(self._sign(rows_of_group, stopped))
 
     def _keep(self, rows: Rows) -> None:
-        """Keep rows. A bandwidth of 0.00 is none where that is all that rounding left of it."""
+        """Keep rows. A bandwidth of 0.00 is none where rounding removed its digits."""
         if not self._has_room(rows.count):
             return
         changed: dict[int, list[float | None]] = {}
         if (place := self._places.get("bandwidth")) is not None:
-            evidence = self._told(rows)
+            evidence = self._evidence_of(rows)
             self._evidence += evidence
             shown = rows.columns[place]
             if 0 in shown[1:] or (shown[0] == 0 and evidence[0]):
                 changed[place] = [
-                    None if not figure and told and DECIMAL in told else figure
-                    for figure, told in zip(shown, evidence, strict=True)
+                    None
+                    if not figure and evidence_of_row and DECIMAL in evidence_of_row
+                    else figure
+                    for figure, evidence_of_row in zip(shown, evidence, strict=True)
                 ]
         if self._block.threads > 1 and (place := self._places.get("size")) is not None:
             changed[place] = [*map(self._share, rows.columns[place])]
@@ -163,69 +165,69 @@ class ImbTable:
         self._count, self._left_out = self._count + count, self._left_out + count * is_full
         return not is_full
 
-    def _told(self, rows: Rows) -> list[Allowed | None]:
+    def _evidence_of(self, rows: Rows) -> list[Allowed | None]:
         return evidence_in(rows, self._layout.roles, self._benchmark, self._output.part)
 
     def _is_short(self, rows: Rows) -> bool:
-        """Whether a row looks as if its last number lacks digits."""
+        """Check whether the last number of a row seems to lack digits."""
         role, word = self._layout.roles[-1], rows.words[-1]
         if role == "unknown" or not word.lstrip("+-")[:1].isdecimal():
             return False
         if role != "rate":
-            before = [each.words[-1] for each in self._rows[-1:] if isinstance(each, Rows)]
+            before = [last.words[-1] for last in self._rows[-1:] if isinstance(last, Rows)]
             return decimals(word) < (decimals(before[0]) if before else _DECIMALS)
-        (allowed,) = self._told(rows)
+        (allowed,) = self._evidence_of(rows)
         return allowed is not None and not allowed
 
     def _groups(self) -> Mapping[int | None, Sequence[Rows | FailedRow]]:
-        place, found = self._places.get("group"), dict[int | None, list[Rows | FailedRow]]()
+        place, rows_by_group = self._places.get("group"), dict[int | None, list[Rows | FailedRow]]()
         if place is None:
             return {None: self._rows}
-        for each in self._rows:
-            if isinstance(each, FailedRow):
-                found.setdefault(each.group, []).append(each)
+        for rows in self._rows:
+            if isinstance(rows, FailedRow):
+                rows_by_group.setdefault(rows.group, []).append(rows)
                 continue
-            for row in each.singles():
-                found.setdefault(row.columns[place][0], []).append(row)
-        return found or {None: []}
+            for row in rows.singles():
+                rows_by_group.setdefault(row.columns[place][0], []).append(row)
+        return rows_by_group or {None: []}
 
-    def _add(self, table: SuiteTable, each: Rows | FailedRow) -> None:
-        if isinstance(each, Rows):
-            table.printed(self._layout.form.cells, each.number, each.text, each.columns)
+    def _add(self, table: SuiteTable, rows: Rows | FailedRow) -> None:
+        if isinstance(rows, Rows):
+            table.printed(self._layout.form.cells, rows.number, rows.text, rows.columns)
         else:
-            size = None if each.size is None else self._share(each.size)
-            table.failed(each.line, size, each.trouble)
+            size = None if rows.size is None else self._share(rows.size)
+            table.failed(rows.line, size, rows.trouble)
 
     def _share(self, size: int) -> int:
-        """IMB-MT prints the bytes of all its threads' messages together."""
+        """Return the message size of one thread; IMB-MT prints the bytes of all its threads."""
         threads = self._block.threads
         return size if size % threads else size // threads
 
-    def _sign(self, kept: Sequence[Rows | FailedRow], stopped: bool) -> str:
-        """The sign that a table was cut off, empty if there is none."""
+    def _sign(self, rows_of_group: Sequence[Rows | FailedRow], stopped: bool) -> str:
+        """Return the sign that a table was cut off, empty if there is none."""
         output = self._output
         if self._torn is not None:
             return f"line {self._torn.line.number} ends in the middle of its row"
-        if not kept:
+        if not rows_of_group:
             return "no row follows the headline"
         place = self._places.get("size")
         # IMB goes no further in a benchmark after a time-out or where memory does not suffice.
-        if place is None or isinstance(kept[-1], FailedRow) or self._benchmark.one_size:
+        if place is None or isinstance(rows_of_group[-1], FailedRow) or self._benchmark.one_size:
             return ""
         if output.own_sizes or output.part == "MT":
-            told = output.own_sizes and stopped
-            return "the output ends here, without IMB's last line" if told else ""
+            has_last_size = output.own_sizes and stopped
+            return "the output ends here, without IMB's last line" if has_last_size else ""
         last = max(
             [
-                each.size or 0 if isinstance(each, FailedRow) else max(each.columns[place])
-                for each in kept
+                rows.size or 0 if isinstance(rows, FailedRow) else max(rows.columns[place])
+                for rows in rows_of_group
             ]
         )
-        wanted = output.last_bytes
-        if last >= (output.default_bytes if wanted is None else wanted):
+        last_size = output.last_bytes
+        if last >= (output.default_bytes if last_size is None else last_size):
             return ""
-        if wanted is not None:
-            return f"ends at {last} bytes, where the output's head announces {wanted}"
+        if last_size is not None:
+            return f"ends at {last} bytes, where the output's head announces {last_size}"
         return (
             f"ends at {last} bytes, where the suite's default goes on to {output.default_bytes}: "
             "cut off, or run with a smaller maximum"
@@ -252,12 +254,16 @@ class ImbTable:
         megabyte = megabyte_of(version, part, self._evidence)
         if megabyte.against:
             self._report(self._headline, megabyte.against)
-        told = {*self._evidence} if megabyte.by_rows else set()
-        against = [each for each in told if each is not None and megabyte.bytes not in each]
+        evidence_of_rows = {*self._evidence} if megabyte.by_rows else set()
+        against = [
+            row_evidence
+            for row_evidence in evidence_of_rows
+            if row_evidence is not None and megabyte.bytes not in row_evidence
+        ]
         if against:
-            kept = (each.singles() for each in self._rows if isinstance(each, Rows))
-            for row, said in zip(chain.from_iterable(kept), self._evidence, strict=True):
-                if said in against:
+            single_rows = (rows.singles() for rows in self._rows if isinstance(rows, Rows))
+            for row, row_unit in zip(chain.from_iterable(single_rows), self._evidence, strict=True):
+                if row_unit in against:
                     line = LogLine(row.number, row.text)
                     self._report(line, "Mbytes/sec that follow from the row's other figures")
         return megabyte
