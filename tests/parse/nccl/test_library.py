@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fabricgauge.model.nccl import NcclEvidence
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.nccl.library import MOST_WORDS, LibrarySaid, carrier
+from fabricgauge.parse.nccl.library import MOST_WORDS, NcclLog, carrier
 from fabricgauge.parse.suites import read
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "nccl"
@@ -26,7 +26,7 @@ def recorded(name: str) -> SuiteCurve:
 
 
 def said(text: str) -> NcclEvidence:
-    library = LibrarySaid()
+    library = NcclLog()
     for line in text.splitlines():
         library.take(line)
     return library.evidence()
@@ -151,7 +151,7 @@ def test_the_next_start_inherits_nothing() -> None:
 
 
 def test_memory_does_not_grow_with_the_log() -> None:
-    library = LibrarySaid()
+    library = NcclLog()
     for number in range(5000):
         library.take(f"n1:1:2 [0] NCCL WARN trouble {number}")
         library.take(f"n1:1:2 [0] NCCL INFO Channel 0{number % 8}/0 : 0[0] -> 1[0] via NET/IB/0")

@@ -1,7 +1,7 @@
-"""What an output of nccl-tests says above its table: who, where, how often, up to what size.
+"""Read the lines above a table of nccl-tests: program, ranks, iterations, largest size.
 
-Sources: nccl-tests v1.0.0, v2.9.0, v2.13.10, v2.19.6 (src/common.cu, src/util.cu) and
-rccl-tests (src/common.cu): the printf formats of the report's head.
+Sources: nccl-tests v1.0.0, v2.9.0, v2.13.10, v2.19.6 (src/common.cu, src/util.cu) and rccl-tests
+(src/common.cu): the printf formats of the report's head.
 """
 
 import re
@@ -25,7 +25,8 @@ PROGRAM = re.compile(rf"(?<![\w-])(?:{'|'.join(COLLECTIVES)})_perf(?![a-z])")
 MOST_RANKS = 1 << 16
 UNNAMED = "unnamed collective"
 _UNNAMED_WHAT = "collective"
-#: Two decimals of GB/s tell a ratio from here on, in bytes/s, and a ratio is told within this.
+#: From this bandwidth in bytes/s on, two decimals of GB/s are enough for a ratio, and ratios within
+#: this share are equal.
 _TELLING, _SAME_RATIO = 1e9, 0.02
 
 _RANK = re.compile(
@@ -47,22 +48,22 @@ _REST = re.compile(
 def collective_of(
     ranks: int, settings: Mapping[str, str], algorithm: SuiteCurve, bus: SuiteCurve
 ) -> str:
-    """The program whose bus bandwidth is that multiple of the algorithm's; empty if several are.
+    """Return the program with this ratio of bus to algorithm bandwidth; empty if several fit.
 
-    Factors by nccl-tests' doc/PERFORMANCE.md: an all-reduce has 2 (n - 1) / n, a reduce-scatter
-    (n - 1) / n. Both have an operation and no root; of collectives without one several are alike.
+    Factors by nccl-tests' doc/PERFORMANCE.md: an all-reduce has 2 (n - 1) / n, a reduce-scatter (n
+    - 1) / n. Both have an operation and no root; collectives without an operation share factors.
     """
-    rates = {one.message_bytes: one.estimate.value for one in algorithm.points}
+    rates = {point.message_bytes: point.estimate.value for point in algorithm.points}
     ratios = [
-        one.estimate.value / rates[one.message_bytes]
-        for one in bus.points
-        if rates.get(one.message_bytes, 0.0) >= _TELLING
+        point.estimate.value / rates[point.message_bytes]
+        for point in bus.points
+        if rates.get(point.message_bytes, 0.0) >= _TELLING
     ]
     if ranks < 2 or not ratios or not settings.get("operation") or settings.get("root"):
         return ""
     ratio, ring = statistics.median(ratios), (ranks - 1) / ranks
     factors = {"all_reduce_perf": 2 * ring, "reduce_scatter_perf": ring}
-    near = (name for name, one in factors.items() if abs(ratio / one - 1.0) < _SAME_RATIO)
+    near = (name for name, factor in factors.items() if abs(ratio / factor - 1.0) < _SAME_RATIO)
     return next(near, "")
 
 
@@ -70,13 +71,13 @@ def renamed(curve: SuiteCurve, program: str) -> SuiteCurve:
     """Return the curve under its program's name: it had none, or was named by its rates."""
     unnamed = curve.benchmark == UNNAMED
     collective = _UNNAMED_WHAT if unnamed else curve.benchmark.removesuffix("_perf")
-    what = program.removesuffix("_perf") + curve.what.removeprefix(collective)
-    return msgspec.structs.replace(curve, benchmark=program, what=what)
+    meaning = program.removesuffix("_perf") + curve.what.removeprefix(collective)
+    return msgspec.structs.replace(curve, benchmark=program, what=meaning)
 
 
 @dataclass
 class NcclFacts:
-    """Everything known of one output; ``started`` once a line said what is to be measured."""
+    """All known facts of one output; ``started`` once a line announced a measurement."""
 
     suite: str = "nccl-tests"
     version: str = ""
@@ -97,20 +98,20 @@ class NcclFacts:
         self.first_line = self.first_line or line.number
 
     def take(self, line: LogLine) -> bool:
-        """Whether the line is one that stands above the table; its facts are kept."""
-        known = self._learn(line.text.strip())
-        if known:
+        """Keep the facts of a line above the table; return False for another line."""
+        is_fact = self._learn(line.text.strip())
+        if is_fact:
             self.begin(line)
-        return known
+        return is_fact
 
     def _learn(self, text: str) -> bool:
-        hashed, told = text.startswith("#"), text.lstrip("# ")
+        hashed, words = text.startswith("#"), text.lstrip("# ")
         if hashed and (match := _RANK.match(text)):
             self.add_rank(match["host"], match["device"].strip(), match["group"])
         elif hashed and (match := _THREADS.match(text)):
-            self.title, self.most_bytes = self.title or told, int(match["most"][:18])
-            for found in _COUNTED.finditer(text):
-                self._count(found["name"], int(found["n"][:9]))
+            self.title, self.most_bytes = self.title or words, int(match["most"][:18])
+            for count in _COUNTED.finditer(text):
+                self._count(count["name"], int(count["n"][:9]))
         elif hashed and (match := _VERSION.match(text)):
             self.version = match["version"]
             if match["code"]:
@@ -118,7 +119,7 @@ class NcclFacts:
             return True
         elif match := PROGRAM.search(text):
             self.program = match[0]
-            self.title = told if text.startswith("# Collective test starting") else self.title
+            self.title = words if text.startswith("# Collective test starting") else self.title
             return True
         elif not hashed and (match := _LIBRARY.search(text)):
             self.settings.setdefault(match["name"].lower(), match["version"])
@@ -145,10 +146,10 @@ class NcclFacts:
             self.settings[name] = str(number)
 
     def heading(self, more: dict[str, str]) -> SuiteHeading:
-        """The heading of a table, with ``more`` settings than the output's own."""
+        """Return the heading of a table, with ``more`` settings than the output's own."""
         library = next((name for name in ("nccl", "rccl") if name in self.settings), "")
         groups = len(self.groups)
-        told = {
+        settings = {
             "device": ", ".join(self.devices),
             "groups": f"{groups}, each figure is one group's" if groups > 1 else "",
         }
@@ -162,7 +163,7 @@ class NcclFacts:
             suite=self.suite, version=self.version, benchmark=self.program or UNNAMED,
             title=self.title or f"output of {self.suite}", first_line=self.first_line,
             ranks=self.ranks or None,
-            settings={**self.settings, **told, **more},
+            settings={**self.settings, **settings, **more},
             hosts=tuple(dict.fromkeys(self.rank_hosts)), evidence=evidence,
         )  # fmt: skip
 
@@ -178,7 +179,7 @@ class NcclFacts:
 
 
 def library_version(code: int) -> str:
-    """NCCL's version from its number: 2.8 and earlier left two digits for the minor one.
+    """Return NCCL's version from its number; up to 2.8 the minor version had two digits.
 
     Source: nccl.h, NCCL_VERSION(X,Y,Z).
     """

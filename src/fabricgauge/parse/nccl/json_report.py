@@ -1,4 +1,4 @@
-"""Reads the JSON report of nccl-tests (``-J``, since v2.17.0).
+"""Read the JSON report of nccl-tests (``-J``, since v2.17.0).
 
 Source: nccl-tests v2.19.6, src/util.cu; before v2.17.9 two names were misspelt
 (``average_bus_bandwidith``, ``bandwidith``). ``nan`` is written as a string, ``inf`` bare.
@@ -32,7 +32,7 @@ class JsonFigures(msgspec.Struct, frozen=True):
     nwrong: float | None = None
 
     def with_times(self, times: dict[str, float | None] | None) -> NcclFigures | None:
-        """The figures with those of the single iterations; None without a time."""
+        """Return the figures with those of the single iterations; None without a time."""
         time = self.cpu_time if self.time is None else self.time
         if time is None:
             return None
@@ -59,9 +59,9 @@ class JsonRow(msgspec.Struct, frozen=True):
     @property
     def settings(self) -> dict[str, str]:
         root = str(self.root).strip()
-        told = {"datatype": self.type}
-        told |= {} if self.redop == "none" else {"operation": self.redop}
-        return told | ({} if root == "-1" else {"root": root})
+        settings = {"datatype": self.type}
+        settings |= {} if self.redop == "none" else {"operation": self.redop}
+        return settings | ({} if root == "-1" else {"root": root})
 
     @property
     def cells(self) -> dict[str, NcclFigures | None]:
@@ -87,7 +87,7 @@ def recognised(text: str) -> bool:
 
 
 def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
-    """The curves of one report; of one that is cut off, those of its whole rows."""
+    """Yield the curves of one report; if it is cut off, those of its whole rows."""
     text = joined(text)
     facts = _facts(text, first_line)
     tables = NcclTables(facts)
@@ -134,13 +134,13 @@ def _average(text: str) -> dict[str, str]:
     return {}
 
 
-def _part(found: Any, name: str) -> Any:
-    return found.get(name) if isinstance(found, dict) else None
+def _part(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
 
 
-def _number(found: Any) -> float | None:
-    is_number = isinstance(found, (int, float, str)) and not isinstance(found, bool)
-    return number_of(str(found)) if is_number else None
+def _number(value: Any) -> float | None:
+    is_number = isinstance(value, (int, float, str)) and not isinstance(value, bool)
+    return number_of(str(value)) if is_number else None
 
 
 JSON_DIALECT = JsonDialect("nccl-tests", recognised, read)

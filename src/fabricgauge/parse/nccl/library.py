@@ -1,8 +1,8 @@
-"""What NCCL and RCCL say of themselves in the log of any program, with ``NCCL_DEBUG=INFO``.
+"""Read the messages of NCCL and RCCL in the log of any program, with ``NCCL_DEBUG=INFO``.
 
 Formats: the calls of INFO and WARN in NCCL 2.4.8, 2.8.3, 2.12, 2.21, 2.23 and 2.30 (src/init.cc,
 graph/*.cc, transport/*.cc, plugin/net.cc, enqueue.cc) and in recorded outputs of RCCL 2.16 and
-2.22. Lines of all ranks are mixed; each one says its host. Whatever is long is bounded.
+2.22. Lines of all ranks are mixed; each one names its host. All long texts are bounded.
 """
 
 import re
@@ -20,7 +20,7 @@ from fabricgauge.model.nccl import (
 )
 from fabricgauge.model.suite import SuiteCurve
 
-#: What is told of more is not kept: adapters of 4,096 nodes, ways, ranks, words.
+#: Further adapters, connections, ranks and words are dropped; 4,096 nodes have fewer.
 MOST_ADAPTERS, MOST_WAYS, MOST_RANKS = 1 << 16, 1 << 14, 1 << 16
 MOST_WORDS, LONGEST_WORDS = 16, 200
 
@@ -60,7 +60,7 @@ _VARIABLE = re.compile(
     r"(?P<name>(?:NCCL|RCCL)_\w{1,60}) set (?:by environment )?to (?P<value>.{1,200}?)\.?\s*$"
 )
 _TREE = re.compile(r"\[\d+\] ")
-#: Words of the library on why it does without something. Where a device is named, once is enough.
+#: The library's reasons for leaving a feature out. A line that names a device is kept once.
 _REASON = re.compile(
     r"GPU Direct RDMA Disabled|disabling GDR|NET/IB ?: No device found|Failed to open lib"
     r"(?:ibv|mlx5)|[Ff]ailed to initialize (?:NET|net) ?plugin|Could not find: lib"
@@ -74,11 +74,10 @@ _PROTOCOLS = ("LL", "LL128", "SIMPLE")
 _Way = tuple[str, str, int | None, bool]
 
 
-class LibrarySaid:
+class NcclLog:
     """The messages of one start of a program, from all its ranks.
 
-    Messages that come once a table has ended belong to the next start, but for those with which
-    a rank says goodbye.
+    Messages after the end of a table belong to the next start, except a rank's messages at its end.
     """
 
     def __init__(self) -> None:
@@ -96,163 +95,172 @@ class LibrarySaid:
         self._evidence: NcclEvidence | None = None
 
     def take(self, text: str) -> bool:
-        """Whether the line is a message of the library; what it tells is kept."""
+        """Keep the facts of a message of the library; return False for another line."""
         match = _MESSAGE.search(text)
         if match is None:
             return False
-        said = match["text"]
-        if "Destroy COMPLETE" in said or "Abort COMPLETE" in said:
+        message = match["text"]
+        if "Destroy COMPLETE" in message or "Abort COMPLETE" in message:
             return True
         if self._over:
             self._begin()
         self._evidence = None
         if match["level"] == "WARN":
-            self._word("warnings", said)
+            self._word("warnings", message)
         for sign, form, learn in _LEARN:
-            if sign in said and (found := form.search(said)):
-                learn(self, found, match["node"] or "")
-        if match["level"] == "INFO" and _REASON.search(said):
-            self._word("reasons", said)
+            if sign in message and (fields := form.search(message)):
+                learn(self, fields, match["node"] or "")
+        if match["level"] == "INFO" and _REASON.search(message):
+            self._word("reasons", message)
         return True
 
     def add_to(self, curve: SuiteCurve) -> None:
-        """Let a new curve tell what the library said; the start is over with its first table."""
+        """Add the library's facts to a new curve; the first table ends the start."""
         if curve.suite not in SUITES:
             return
         self._over = True
-        said = self.evidence()
-        if not said.told:
+        evidence = self.evidence()
+        if not evidence.told:
             return
         force = msgspec.structs.force_setattr
         if self._version and not any(name in curve.settings for name in ("nccl", "rccl")):
             force(curve, "settings", {**curve.settings, "nccl": self._version})
-        network = next((way.via for way in said.crossing), "").removeprefix("NET/") or said.network
-        own = msgspec.structs.replace(curve.evidence, nccl=said)
+        network = (
+            next((connection.via for connection in evidence.crossing), "").removeprefix("NET/")
+            or evidence.network
+        )
+        curve_evidence = msgspec.structs.replace(curve.evidence, nccl=evidence)
         if network:
-            own = msgspec.structs.replace(own, provider=said.provider or network)
+            curve_evidence = msgspec.structs.replace(
+                curve_evidence, provider=evidence.provider or network
+            )
             force(curve, "settings", {**curve.settings, "network": network})
-        force(curve, "evidence", own)
-        force(curve, "transport", carrier(said))
+        force(curve, "evidence", curve_evidence)
+        force(curve, "transport", carrier(evidence))
 
     def evidence(self) -> NcclEvidence:
         if self._evidence is None:
             self._evidence = msgspec.structs.replace(
                 self._facts,
                 adapters=tuple(self._adapters.values()),
-                ways=tuple(NcclWay(*way, *seen) for way, seen in self._ways.items()),
+                ways=tuple(
+                    NcclWay(*key, *count_and_first) for key, count_and_first in self._ways.items()
+                ),
                 ranks=tuple(self._ranks[rank] for rank in sorted(self._ranks)),
                 choices=tuple(
-                    NcclChoice(*what, *sizes) for what, sizes in sorted(self._choices.items())
+                    NcclChoice(*choice, *sizes) for choice, sizes in sorted(self._choices.items())
                 ),
                 reasons=tuple(self._words["reasons"]),
                 warnings=tuple(self._words["warnings"]),
             )
         return self._evidence
 
-    def _word(self, kind: str, said: str) -> None:
+    def _word(self, kind: str, message: str) -> None:
         if len(self._words[kind]) < MOST_WORDS:
-            self._words[kind].setdefault(said.strip()[:LONGEST_WORDS])
+            self._words[kind].setdefault(message.strip()[:LONGEST_WORDS])
 
     def _fact(self, **facts: object) -> None:
         self._facts = msgspec.structs.replace(self._facts, **facts)
 
-    def _way(self, said: "re.Match[str]", node: str) -> None:
-        adapter = int(said["adapter"]) if said["adapter"] else None
-        via = f"{said['kind']}/{said['net']}" if said["kind"] else said["inside"] or "SHM"
-        key = node, via, adapter, "/GDRDMA" in (said["more"] or "")
+    def _connection(self, fields: "re.Match[str]", node: str) -> None:
+        adapter = int(fields["adapter"]) if fields["adapter"] else None
+        via = f"{fields['kind']}/{fields['net']}" if fields["kind"] else fields["inside"] or "SHM"
+        key = node, via, adapter, "/GDRDMA" in (fields["more"] or "")
         if key in self._ways or len(self._ways) < MOST_WAYS:
-            ends = re.sub(r"\[\w*\]?", "", said["ends"]).replace("->", "→").strip()
-            count, first = self._ways.get(key, (0, f"channel {said['channel']}, rank {ends}"))
+            ends = re.sub(r"\[\w*\]?", "", fields["ends"]).replace("->", "→").strip()
+            count, first = self._ways.get(key, (0, f"channel {fields['channel']}, rank {ends}"))
             self._ways[key] = count + 1, first
 
-    def _found(self, said: "re.Match[str]", node: str) -> None:
-        for one in _ADAPTER.finditer(said["list"]):
-            key = node, int(one["index"])
+    def _adapters_found(self, fields: "re.Match[str]", node: str) -> None:
+        for match in _ADAPTER.finditer(fields["list"]):
+            key = node, int(match["index"])
             if len(self._adapters) < MOST_ADAPTERS:
-                name = one["name"] if one["link"] else one["name"].partition(":")[0]
-                adapter = NcclAdapter(node, key[1], name, one["link"] or "")
-                known = self._adapters.get(key)
-                # Up to NCCL 2.4 sockets are told of although adapters are used.
-                if known is None or not known.link:
+                name = match["name"] if match["link"] else match["name"].partition(":")[0]
+                adapter = NcclAdapter(node, key[1], name, match["link"] or "")
+                earlier = self._adapters.get(key)
+                # Up to NCCL 2.4 a line on sockets follows although adapters are used.
+                if earlier is None or not earlier.link:
                     self._adapters[key] = adapter
 
-    def _rank(self, said: "re.Match[str]", node: str) -> None:
+    def _rank(self, fields: "re.Match[str]", node: str) -> None:
         if len(self._ranks) < MOST_RANKS:
-            rank = int(said["rank"])
-            self._ranks[rank] = NcclRank(rank, int(said["gpu"]), said["bus"] or "", node)
+            rank = int(fields["rank"])
+            self._ranks[rank] = NcclRank(rank, int(fields["gpu"]), fields["bus"] or "", node)
 
-    def _nodes(self, said: "re.Match[str]", _node: str) -> None:
+    def _nodes(self, fields: "re.Match[str]", _node: str) -> None:
         self._fact(
-            nodes=int(said["nodes"]),
-            local_ranks=max(int(said["local"]), self._facts.local_ranks or 0),
-            multi_node_nvlink=self._facts.multi_node_nvlink or said["mnnvl"] != "0",
+            nodes=int(fields["nodes"]),
+            local_ranks=max(int(fields["local"]), self._facts.local_ranks or 0),
+            multi_node_nvlink=self._facts.multi_node_nvlink or fields["mnnvl"] != "0",
         )
 
-    def _counts(self, said: "re.Match[str]", _node: str) -> None:
-        self._fact(**{name: int(count or 0) for name, count in said.groupdict().items()})
+    def _counts(self, fields: "re.Match[str]", _node: str) -> None:
+        self._fact(**{name: int(count or 0) for name, count in fields.groupdict().items()})
 
-    def _ring(self, said: "re.Match[str]", _node: str) -> None:
+    def _ring(self, fields: "re.Match[str]", _node: str) -> None:
         if not self._facts.ring:
-            self._fact(ring=" ".join(said["ranks"].split())[:LONGEST_WORDS])
+            self._fact(ring=" ".join(fields["ranks"].split())[:LONGEST_WORDS])
 
-    def _trees(self, said: "re.Match[str]", _node: str) -> None:
-        self._fact(trees=max(self._facts.trees, len(_TREE.findall(said.string))))
+    def _trees(self, fields: "re.Match[str]", _node: str) -> None:
+        self._fact(trees=max(self._facts.trees, len(_TREE.findall(fields.string))))
 
-    def _choice(self, said: "re.Match[str]", _node: str) -> None:
-        algorithm = _named(said["algorithm"], _ALGORITHMS)
-        key = said["function"] or "", algorithm, _named(said["protocol"], _PROTOCOLS)
-        size = int(said["bytes"])
+    def _choice(self, fields: "re.Match[str]", _node: str) -> None:
+        algorithm = _named(fields["algorithm"], _ALGORITHMS)
+        key = fields["function"] or "", algorithm, _named(fields["protocol"], _PROTOCOLS)
+        size = int(fields["bytes"])
         if key in self._choices or len(self._choices) < MOST_WAYS:
             least, most = self._choices.get(key, (size, size))
             self._choices[key] = min(least, size), max(most, size)
 
-    def _rate(self, said: "re.Match[str]", _node: str) -> None:
-        """NCCL's unit is GB/s of 10^9 bytes: 25.0 for 200 Gb/s (graph/topo.cc)."""
+    def _rate(self, fields: "re.Match[str]", _node: str) -> None:
+        """Keep an adapter's rate in GB/s of 10^9 bytes: 25.0 for 200 Gb/s (graph/topo.cc)."""
         if len(self._facts.rates_bit_s) < MOST_WAYS:
-            rate = {said["index"]: float(said["rate"]) * 8e9}
+            rate = {fields["index"]: float(fields["rate"]) * 8e9}
             self._fact(rates_bit_s={**self._facts.rates_bit_s, **rate})
 
-    def _name(self, said: "re.Match[str]", _node: str) -> None:
-        self._fact(**said.groupdict())
+    def _name(self, fields: "re.Match[str]", _node: str) -> None:
+        self._fact(**fields.groupdict())
 
-    def _release(self, said: "re.Match[str]", _node: str) -> None:
-        self._version = said["version"]
+    def _release(self, fields: "re.Match[str]", _node: str) -> None:
+        self._version = fields["version"]
 
-    def _variable(self, said: "re.Match[str]", _node: str) -> None:
+    def _variable(self, fields: "re.Match[str]", _node: str) -> None:
         if len(self._facts.variables) < MOST_WORDS * 4:
-            self._fact(variables={**self._facts.variables, said["name"]: said["value"]})
+            self._fact(variables={**self._facts.variables, fields["name"]: fields["value"]})
 
 
-#: A sign in a message, its form, and who learns from it.
+#: A sign in a message, its form, and the method that takes it.
 _LEARN: tuple[
-    tuple[str, "re.Pattern[str]", Callable[[LibrarySaid, "re.Match[str]", str], None]], ...
+    tuple[str, "re.Pattern[str]", Callable[[NcclLog, "re.Match[str]", str], None]], ...
 ] = (
-    (" via ", _WAY, LibrarySaid._way),
-    (": Using [", _FOUND, LibrarySaid._found),
-    (" cudaDev ", _RANK, LibrarySaid._rank),
-    ("nNodes ", _NODES, LibrarySaid._nodes),
-    (" coll channels", _COUNTS, LibrarySaid._counts),
-    ("Channel ", _RING, LibrarySaid._ring),
-    ("Trees [", _TREE, LibrarySaid._trees),
-    (" -> Algo ", _CHOICE, LibrarySaid._choice),
-    ("] - NET/", _RATE, LibrarySaid._rate),
-    ("Using network ", _NETWORK, LibrarySaid._name),
-    ("rovider is ", _PROVIDER, LibrarySaid._name),
-    (" set ", _VARIABLE, LibrarySaid._variable),
-    ("NCCL version ", _VERSION, LibrarySaid._release),
+    (" via ", _WAY, NcclLog._connection),
+    (": Using [", _FOUND, NcclLog._adapters_found),
+    (" cudaDev ", _RANK, NcclLog._rank),
+    ("nNodes ", _NODES, NcclLog._nodes),
+    (" coll channels", _COUNTS, NcclLog._counts),
+    ("Channel ", _RING, NcclLog._ring),
+    ("Trees [", _TREE, NcclLog._trees),
+    (" -> Algo ", _CHOICE, NcclLog._choice),
+    ("] - NET/", _RATE, NcclLog._rate),
+    ("Using network ", _NETWORK, NcclLog._name),
+    ("rovider is ", _PROVIDER, NcclLog._name),
+    (" set ", _VARIABLE, NcclLog._variable),
+    ("NCCL version ", _VERSION, NcclLog._release),
 )
 
 
-def carrier(said: NcclEvidence) -> str:
-    """``tcp`` or ``rdma`` as ``SuiteCurve.transport`` has it, empty where neither is told."""
-    if said.provider:
-        return "tcp" if said.provider.startswith(("tcp", "sockets", "udp")) else "rdma"
-    if said.sockets:
+def carrier(evidence: NcclEvidence) -> str:
+    """Return ``tcp`` or ``rdma`` as in ``SuiteCurve.transport``, empty where it is open."""
+    if evidence.provider:
+        return "tcp" if evidence.provider.startswith(("tcp", "sockets", "udp")) else "rdma"
+    if evidence.sockets:
         return "tcp"
-    names = {way.via.partition("/")[2] for way in said.crossing} or {said.network}
+    names = {connection.via.partition("/")[2] for connection in evidence.crossing} or {
+        evidence.network
+    }
     return "rdma" if all(name.startswith(("IB", "SHARP", "UCX")) for name in names) else ""
 
 
 def _named(word: str, names: tuple[str, ...]) -> str:
-    """NCCL prints a number before 2.19 and a name since."""
+    """Return a name; NCCL prints a number before 2.19 and a name since."""
     return names[int(word)] if word.isdecimal() and int(word) < len(names) else word

@@ -1,4 +1,4 @@
-"""The columns of a table of nccl-tests, as its own heading names them, and its rows as tables.
+"""Read the columns of a table of nccl-tests by its own heading, and its rows as tables.
 
 Generations (src/all_reduce.cu and src/common.cu of the versions named):
 
@@ -8,8 +8,8 @@ Generations (src/all_reduce.cu and src/common.cu of the versions named):
 - v2.13 on: ``size count type redop root | time algbw busbw #wrong``
 - v2.19: -I adds ``i_min i_max i_p99 i_cv%``, -S a timestamp
 
-The part after ``|`` stands twice, out-of-place and in-place; rccl-tests can print one. Each has
-a table of its own, and so has each datatype and so on.
+The part after ``|`` stands twice, out-of-place and in-place; rccl-tests can print one. Each has a
+table of its own, and so has each datatype and so on.
 """
 
 import math
@@ -28,7 +28,7 @@ from fabricgauge.parse.rows import RowForm, Rows
 from fabricgauge.parse.table import ColumnUse, SuiteColumn, SuiteTable, TableRows, Use
 
 _GB = "GB = 10^9 bytes (nccl-tests)"
-#: Figures are printed with two decimals: what is smaller than this reads 0.00.
+#: Figures are printed with two decimals: a smaller one is printed as 0.00.
 _PRINTED_LEAST = 0.005
 
 
@@ -57,7 +57,7 @@ class NcclRow(NamedTuple):
 class NcclTables:
     """The tables of one combination of settings at a time; a new combination closes them.
 
-    ``last_bytes`` is the size of the last row, ``any`` tells whether there was one.
+    ``last_bytes`` is the size of the last row; ``any`` is true once there was one.
     """
 
     def __init__(self, facts: NcclFacts) -> None:
@@ -69,7 +69,7 @@ class NcclTables:
         self.any = False
 
     def add(self, line: LogLine, row: NcclRow, milliseconds: bool = False) -> Iterator[SuiteCurve]:
-        """Take a row; the curves of the combination before it, if this begins another."""
+        """Take a row; return the curves of the combination before it, if this begins another."""
         same = row.settings == self._settings
         if self._tables and not (same and row.message_bytes > self.last_bytes):
             yield from self.close("")
@@ -86,7 +86,7 @@ class NcclTables:
             table.row(line, row.message_bytes, values, (cells.besides,), iterations)
 
     def take(self, layout: "NcclLayout", rows: Rows) -> bool:
-        """Take plain rows if all go on with the open tables, and none has wrong elements."""
+        """Take plain rows if all continue the open tables, and none has wrong elements."""
         front, length, width = len(layout.front), len(layout.group), len(rows.columns)
         sizes, wrong = rows.columns[0], rows.columns[front + 3 :: length]
         alike = all(len({*rows.words[place::width]}) == 1 for place in range(2, front))
@@ -102,14 +102,14 @@ class NcclTables:
             group = dict(zip(layout.group, rows.columns[front + at * length :], strict=False))
             figures = zip(sizes, *[*group.values()][:3], strict=True)
             values = [*zip(*(self._values(table, *row) for row in figures), strict=True)]
-            said = {_BESIDES[name]: column for name, column in group.items() if name in _BESIDES}
+            spread = {_BESIDES[name]: column for name, column in group.items() if name in _BESIDES}
             samples = [self._facts.iterations] * len(sizes)
-            add = TableRows(rows.number, rows.text, sizes, samples, values, (said, {}, {}))
+            add = TableRows(rows.number, rows.text, sizes, samples, values, (spread, {}, {}))
             table.add(add)
         return True
 
     def failed(self, line: LogLine, trouble: Trouble) -> None:
-        """The program itself says that the test went wrong, at a size that it does not name."""
+        """Add a failure that the program reports without a size."""
         self._facts.begin(line)
         if not self._tables:
             self._table("out-of-place", False)
@@ -117,9 +117,9 @@ class NcclTables:
             table.failed(line, None, trouble)
 
     def close(self, cut_off: str, more: Mapping[str, str] = {}) -> Iterator[SuiteCurve]:
-        """All curves of the open tables; ``more`` are settings that came after the rows.
+        """Yield all curves of the open tables; ``more`` are settings that came after the rows.
 
-        Where an output ended before its first row, a curve without points tells of it.
+        An output that ended before its first row gives a curve without points.
         """
         if cut_off and not self._tables and not self.any:
             self._table("out-of-place", False)
@@ -130,18 +130,18 @@ class NcclTables:
         self._tables = {}
 
     def _named(self, curves: Sequence[SuiteCurve]) -> Iterable[SuiteCurve]:
-        """The curves, by the ratio of their rates if no line names the collective."""
-        rates = {one.quantity: one for one in curves if one.points}
+        """Return the curves, named by the ratio of their rates if no line names the collective."""
+        rates = {curve.quantity: curve for curve in curves if curve.points}
         if self._facts.program or not {"bandwidth", "bus_bandwidth"} <= rates.keys():
             return curves
         algorithm, bus = rates["bandwidth"], rates["bus_bandwidth"]
         program = collective_of(self._facts.ranks, bus.settings, algorithm, bus)
-        return [renamed(one, program) for one in curves] if program else curves
+        return [renamed(curve, program) for curve in curves] if program else curves
 
     def _values(
         self, table: SuiteTable, message_bytes: int, time: float, algorithm: float, bus: float
     ) -> tuple[float, float | None, float | None]:
-        """The three figures; None for 0.00 that only says that two decimals were too few."""
+        """Return the three figures; None for a 0.00 that two decimals were too few for."""
         if algorithm and bus:
             return time, algorithm, bus
         time_s = time * table.columns[0].factor
@@ -192,7 +192,7 @@ class NcclLayout(msgspec.Struct, frozen=True):
         return self.front[0] == "bytes"
 
     def row(self, tokens: Sequence[str]) -> NcclRow | None:
-        """The row of these tokens, None if they are none; a group that is missing is None."""
+        """Return the row of these words, None if they are none; a missing group is None."""
         tokens, length = self._filled(tokens), len(self.group)
         # Where a number stands for the operation's name it is another layout's row.
         named = dict(zip(self.front, tokens, strict=False))
@@ -209,13 +209,13 @@ class NcclLayout(msgspec.Struct, frozen=True):
         return NcclRow(int(tokens[0]), self.settings(tokens), cells)
 
     def begins(self, tokens: Sequence[str]) -> bool:
-        """Whether these are a row's first columns, whatever follows."""
+        """Check whether these are a row's first columns, with any words behind them."""
         front = self._filled(tokens)[: len(self.front)]
         counts = [token.isascii() and token.isdigit() and len(token) <= 18 for token in front[:3]]
         return len(front) == len(self.front) and counts == [True, True, False]
 
     def _filled(self, tokens: Sequence[str]) -> Sequence[str]:
-        """alltoall has no operation, and leaves its column blank: one word less, and no word."""
+        """Fill the blank operation of alltoall, whose rows have one word less."""
         place = self.front.index("redop") if "redop" in self.front else len(tokens)
         figures = len(tokens) + 1 - len(self.front)
         blank = place < len(tokens) and number_of(tokens[place]) is not None
@@ -224,18 +224,18 @@ class NcclLayout(msgspec.Struct, frozen=True):
         return tokens
 
     def settings(self, tokens: Sequence[str]) -> dict[str, str]:
-        """What tells tables apart, in the first columns of a row."""
+        """Return the settings in a row's first columns, which separate tables."""
         named = dict(zip(self.front, tokens, strict=False))
-        told = {
+        settings = {
             "datatype": named["type"],
             "operation": named.get("redop", named.get("op", "none")).removesuffix("none"),
             "root": named.get("root", "-1").removesuffix("-1"),
             "time": "CPU time" if self.group[0] == "cputime" else "",
         }
-        return {key: value for key, value in told.items() if value}
+        return {key: value for key, value in settings.items() if value}
 
     def _cells(self, tokens: Sequence[str]) -> NcclFigures | None:
-        """Older versions print the largest deviation for wrong elements, starred if too large."""
+        """Return a group's figures. Older versions print a deviation, starred if too large."""
         try:
             time, algorithm, bus = map(float, tokens[:3])
             wrong = None if tokens[3] in _NONE else float(tokens[3].rstrip("*"))
@@ -256,19 +256,19 @@ class NcclLayout(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=64)
 def form_of(layout: NcclLayout) -> RowForm:
-    """What the plain rows of a layout look like."""
+    """Return the form of a layout's plain rows."""
     front = [ColumnUse(_FRONT_USES.get(name, "unknown")) for name in layout.front]
     return RowForm([*front, *[ColumnUse("figure")] * len(layout.group * len(layout.placements))])
 
 
 _FRONT_USES: dict[str, Use] = {"size": "size", "bytes": "size", "count": "samples", "N": "samples"}
 
-#: Of a table whose heading was lost: that of v2.13 on.
+#: The layout of a table whose heading was lost: that of v2.13 on.
 USUAL = NcclLayout(("size", "count", "type", "redop", "root"), ("time", "algbw", "busbw", "#wrong"))
 
 
 def layout_of(text: str, banner: str) -> NcclLayout | None:
-    """The layout that a heading line names; ``banner`` is the line above it."""
+    """Return the layout that a heading line names; ``banner`` is the line above it."""
     names = text.lstrip("# ").split()
     starts = [place for place, name in enumerate(names) if name in _TIMES]
     if not starts or starts[0] < 3 or names[0] not in _FIRST or names[2] != "type":

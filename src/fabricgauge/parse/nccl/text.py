@@ -1,4 +1,4 @@
-"""Reads the text output of nccl-tests, with the NCCL library's own messages in between."""
+"""Read the text output of nccl-tests, with the NCCL library's own messages in between."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -30,14 +30,14 @@ _EXPECTED = "a line of nccl-tests"
 
 
 class NcclReader:
-    """One output after the other; each ends with its ``# Avg bus bandwidth``."""
+    """Reads one output after the other; each ends with its ``# Avg bus bandwidth``."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
         self._begin_anew()
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
-        """The library's own messages, most of many a log, complete nothing."""
+        """Take a line; the library's own messages, most of many logs, complete no curve."""
         text = line.text.strip()
         message = "] NCCL " in text or "NCCL WARN" in text
         if message or _FRONT.match(text):
@@ -58,7 +58,7 @@ class NcclReader:
             return
         if match := _SUM.match(text):
             yield from self._summed(line, match)
-        elif not self._told_of_trouble(line, text):
+        elif not self._is_trouble(line, text):
             yield from self._row(line, text)
 
     def end(self) -> Iterator[SuiteCurve]:
@@ -84,7 +84,7 @@ class NcclReader:
         return self._closed
 
     def _end_output(self) -> Iterator[SuiteCurve]:
-        """What was open is closed, and if its last lines are missing that is said."""
+        """Close the open tables, with a sign if the last lines are missing."""
         yield from self._drop_pending()
         if not self._closed and self._facts.started:
             yield from self._tables.close(self._sign())
@@ -115,18 +115,18 @@ class NcclReader:
         return bool(text == self._announced) or self._facts.take(line)
 
     def _summed(self, line: LogLine, match: "re.Match[str]") -> Iterator[SuiteCurve]:
-        rest = match["rest"]
+        remainder = match["rest"]
         if match["what"].startswith("Out"):
-            if rest.endswith("FAILED"):
+            if remainder.endswith("FAILED"):
                 self._tables.failed(line, "corrupt")
             return
         yield from self._drop_pending()
-        note = " (below 90 % of what NCCL_TESTS_MIN_BW asks for)" if "FAILED" in rest else ""
-        words = f"{rest.split()[0]} GB/s, the mean over all sizes{note}"
+        note = " (below 90 % of what NCCL_TESTS_MIN_BW asks for)" if "FAILED" in remainder else ""
+        words = f"{remainder.split()[0]} GB/s, the mean over all sizes{note}"
         yield from self._tables.close("", {"average bus bandwidth": words})
         self._closed = True
 
-    def _told_of_trouble(self, line: LogLine, text: str) -> bool:
+    def _is_trouble(self, line: LogLine, text: str) -> bool:
         match = _FAILURE.search(text) if ": Test " in text else None
         if match:
             self._tables.failed(line, "timeout" if match["timeout"] else "other")
@@ -141,7 +141,7 @@ class NcclReader:
         return bool(_PROSE.match(text))
 
     def _row(self, line: LogLine, text: str) -> Iterator[SuiteCurve]:
-        """A row, whole or what the library's messages left of it."""
+        """Take a row, whole or the part that the library's messages left of it."""
         noise = _NOISE.search(text) if "NCCL " in text else None
         if noise is None:
             yield from self._figures(line, text.split())
@@ -165,7 +165,7 @@ class NcclReader:
         yield from self._tables.add(row_line, row, layout.milliseconds)
 
     def _drop_pending(self) -> Iterable[SuiteCurve]:
-        """A row that never got all its figures was cut off; what it had is kept."""
+        """Close a row that never got all its figures; the figures that it had are kept."""
         pending, self._pending = self._pending, None
         if pending is None:
             return ()

@@ -1,4 +1,4 @@
-"""What breaks nccl-tests and rccl-tests, in one sentence each with what to do.
+"""Explain what breaks nccl-tests and rccl-tests, in one sentence each with a remedy.
 
 Words of the CUDA and HIP run-times (cudaGetErrorString of CUDA 12, hipGetErrorString of ROCm 6), of
 NCCL (src/init.cc: ncclGetErrorString) and of nccl-tests (src/common.h, src/common.cu).
@@ -6,7 +6,7 @@ NCCL (src/init.cc: ncclGetErrorString) and of nccl-tests (src/common.h, src/comm
 
 import re
 
-#: Signs in a line, and what they mean. The first that fits; NCCL's own words name little.
+#: Signs in a line, and their meaning. The first one that fits counts; NCCL's own words are vague.
 _MEANINGS: tuple[tuple[str, str], ...] = (
     (r"[Uu]nable to open /dev/kfd|/dev/kfd.*(?:denied|No such file)",
      "the user cannot open AMD's driver: load amdgpu on this node, join the groups render and"
@@ -61,5 +61,5 @@ WITHOUT_MPI = (
 
 
 def meaning(text: str) -> str:
-    """What a line means and what to do; empty for a line that tells nothing of it."""
+    """Return the meaning of a line and its remedy; empty for a line without a known sign."""
     return next((meaning for sign, meaning in _SIGNS if sign.search(text)), "")
