@@ -1,6 +1,6 @@
-"""What a program of the suite prints: facts, its title, and a table or several.
+"""Read the output of a program of the suite: facts, its title, and a table or several.
 
-Single lines tell start-up times, atomics (osu_oshm_atomics: a row per operation, all on words of
+Single lines hold start-up times, atomics (osu_oshm_atomics: a row per operation, all on words of
 the same size) and facts of the heading.
 """
 
@@ -30,7 +30,7 @@ _INIT = re.compile(
 
 
 def start_up(line: LogLine, heading: SuiteHeading) -> Iterable[SuiteCurve] | None:
-    """The curve of osu_init's only line; None if the line is another."""
+    """Return the curve of osu_init's only line; None if the line is another."""
     match = _INIT.fullmatch(line.text)
     if match is None:
         return None
@@ -42,7 +42,7 @@ def start_up(line: LogLine, heading: SuiteHeading) -> Iterable[SuiteCurve] | Non
     return table.curves()
 
 
-#: Lines that tell settings, by their names with ``_`` for blanks.
+#: Lines that hold settings, by their names with ``_`` for blanks.
 _FACTS = re.compile(
     r"(?:# Datatype: (?P<datatype>\S+?)\.?"
     r"|# Window creation: (?P<window_creation>.{1,120}?)"
@@ -63,13 +63,13 @@ ABOVE_TITLE = frozenset({"sender threads", "sender processes", "dimensions", "to
 
 
 def facts_in(text: str) -> dict[str, str]:
-    """Settings that a line of the heading tells; empty if it tells none."""
+    """Return the settings in a line of the heading; empty if it has none."""
     match = _FACTS.fullmatch(text)
-    found = match.groupdict().items() if match else ()
-    return {key.replace("_", " "): value for key, value in found if value is not None}
+    groups = match.groupdict().items() if match else ()
+    return {key.replace("_", " "): value for key, value in groups if value is not None}
 
 
-#: Lines that say nothing more of the figures.
+#: Lines without a fact on the figures.
 _PROSE = re.compile(
     r"# Overall = Coll\. Init \+ Compute \+ MPI_Test \+ MPI_Wait\s*"
     r"|# Uni-directional Bandwidth \(MB/sec\)\s*|# Message Rate Profile\s*"
@@ -83,7 +83,7 @@ _WRONG_DATA = re.compile(
 def operation_row(
     line: LogLine, words: list[str], heading: SuiteHeading, layout: OsuLayout
 ) -> Iterable[SuiteCurve] | None:
-    """The curves of one operation; None if the line is no row."""
+    """Return the curves of one operation; None if the line is no row."""
     values = [*map(number_of, words[1:])]
     if len(values) != len(layout.columns) or None in values:
         return None
@@ -98,13 +98,13 @@ _IN_OUTPUT = "a line of the OSU suite"
 
 @remembered
 def _form_of(text: str) -> tuple[list[str], bool, dict[str, str], bool]:
-    """A line between rows: its words, whether it is a title, its facts, whether it is prose."""
+    """Return the words of a line between rows, if it is a title, its facts, if it is prose."""
     is_title, is_prose = title_of(text) is not None, _PROSE.fullmatch(text) is not None
     return text.split(), is_title, facts_in(text), is_prose
 
 
 class OsuReader:
-    """Keeps one program's facts and its open table, or what was printed above its title."""
+    """Keeps one program's facts and its open table, or the lines above its title."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -118,7 +118,7 @@ class OsuReader:
         self._settings = self._above | {"device": title.device}
         self._above = {}
         self._operations: OsuLayout | None = None
-        self._rates = self._given = False
+        self._rates = self._has_result = False
         self._until = NO_SIZE
         return curves
 
@@ -138,23 +138,23 @@ class OsuReader:
         title = title_of(line.text, "topology creation" in self._above) if is_title else None
         if title is not None:
             return self._begin(line, title)
-        # Up to 5.7 osu_latency_mp tells of its processes below the title.
-        if facts and (self._title is None or (self._given and ABOVE_TITLE & facts.keys())):
+        # Up to 5.7 osu_latency_mp prints its processes below the title.
+        if facts and (self._title is None or (self._has_result and ABOVE_TITLE & facts.keys())):
             curves = self.end()
             self._above = {**self._above, **facts}
             return curves
-        found = self._below(self._title, line, words, facts) if self._title else None
-        if found is None and not is_prose:
+        completed = self._below(self._title, line, words, facts) if self._title else None
+        if completed is None and not is_prose:
             self._report(line, _IN_OUTPUT if self._title else FOREIGN)
-        return found or ()
+        return completed or ()
 
     def rows(self, number: int, text: str, place: int) -> int:
         return place if self._table is None else self._table.rows(number, text, place)
 
     def end(self) -> Iterable[SuiteCurve]:
-        """The last curves. A title that nothing follows is told of as well."""
+        """Return the last curves; a title that nothing follows gives an empty one."""
         title, self._title = self._title, None
-        if title is None or self._given:
+        if title is None or self._has_result:
             return self._close_table(ended=False)
         name = "Bandwidth" if "Bandwidth" in title.text else "Latency"
         column = column_of(name, title.benchmark, first=True)
@@ -164,29 +164,30 @@ class OsuReader:
     def _below(
         self, title: Title, line: LogLine, words: list[str], facts: Mapping[str, str]
     ) -> Iterable[SuiteCurve] | None:
-        """The curves that a line below the title completes; None if it is none of the suite's."""
+        """Return the curves that a line below the title completes; None for a foreign line."""
         if facts:
             # A fact after a table belongs to the next one, of another datatype.
-            curves = self._next_table(line)
+            ended = self._next_table(line)
             self._settings, self._rates = {**self._settings, **facts}, False
-            return curves
+            return ended
         if words[0].startswith(("#", "Overall")):
             return self._head(title, line)
         corrupt = _WRONG_DATA.fullmatch(line.text) if words[0] == "DATA" else None
         if corrupt and self._table is not None:
             self._table.corrupt(line, int(corrupt["size"]) if corrupt["size"] else None)
             return ()
-        heading, found = self._heading(title, title.benchmark.name), None
+        heading = self._heading(title, title.benchmark.name)
+        curves: Iterable[SuiteCurve] | None = None
         if self._operations is not None:
-            found = operation_row(line, words, heading, self._operations)
-        if found is None and words[0] == "nprocs:":
-            found = start_up(line, heading)
-        if found is not None or line.text.startswith("This is a test with "):
-            self._given = True
-        return found
+            curves = operation_row(line, words, heading, self._operations)
+        if curves is None and words[0] == "nprocs:":
+            curves = start_up(line, heading)
+        if curves is not None or line.text.startswith("This is a test with "):
+            self._has_result = True
+        return curves
 
     def _head(self, title: Title, line: LogLine) -> Iterable[SuiteCurve] | None:
-        """The heading of a table."""
+        """Take the heading of a table."""
         text, benchmark = line.text, title.benchmark
         layout = layout_of(text, benchmark) or windows_of(text, benchmark, self._rates)
         if layout is None:
@@ -195,7 +196,7 @@ class OsuReader:
             self._rates = True
             return self._next_table(line)
         curves = self._next_table(line)
-        self._given = True
+        self._has_result = True
         if layout.unknown:
             self._report(line, f"known columns of the OSU suite; left out: {layout.unknown}")
         if layout.of_operations:
@@ -206,7 +207,7 @@ class OsuReader:
         return curves
 
     def _next_table(self, line: LogLine) -> Iterable[SuiteCurve]:
-        """Close the open table: that the program goes on shows that it is whole."""
+        """Close the open table: because the program goes on, the table is whole."""
         if self._table is not None:
             self._first_line, self._until = line.number, self._table.last_bytes
         return self._close_table(ended=True)

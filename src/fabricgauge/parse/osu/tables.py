@@ -1,7 +1,7 @@
-"""A table of OSU: what the words of its heading say of its columns, and its rows.
+"""Read a table of OSU: the columns that its heading names, and its rows.
 
 Rows are a message size and its figures, or figures alone. The suite prints nothing at a table's
-end: only sizes, or a last line without its end, tell that one was cut off.
+end: only sizes, or a last line without its end, show that a table was cut off.
 """
 
 import re
@@ -27,10 +27,10 @@ MEGABYTE = "MB = 10^6 bytes (OSU)"
 
 
 class OsuLayout(msgspec.Struct, frozen=True):
-    """The printed columns from left to right, and the curves that come of them.
+    """The printed columns from left to right, and their curves.
 
-    ``of_operations`` tells that each row is another operation; ``unknown`` are the printed names
-    of columns that nothing is known of. ``needed`` words a row has up to its last figure.
+    If ``of_operations``, each row is another operation; ``unknown`` are the printed names of
+    unknown columns. A row has ``needed`` words up to its last figure.
     """
 
     form: RowForm
@@ -64,7 +64,7 @@ _PERCENTILES: dict[str, Besides] = {
     "99.99": "p99.99",
 }  # fmt: skip
 
-#: Columns that stand for themselves, with what is said of the operation.
+#: Columns with a curve of their own, and the wording for their operation.
 _CURVES: dict[str, tuple[Quantity, str, float, str]] = {
     "Avg Latency": ("time", MICROSECOND, 1e-6, "{}"),
     "Latency": ("time", MICROSECOND, 1e-6, "{}"),
@@ -96,7 +96,7 @@ _OPERATION = "Operation"
 
 @lru_cache(maxsize=64)
 def layout_of(text: str, benchmark: OsuBenchmark) -> OsuLayout | None:
-    """The layout that a heading describes; None if the line is no heading of the suite."""
+    """Return the layout that a heading describes; None if the line is no heading of the suite."""
     if _HEADING.match(text) is None:
         return None
     if benchmark.name == "osu_bw" and "Avg Latency" in text:
@@ -149,9 +149,9 @@ def _layout(
 
 @lru_cache(maxsize=64)
 def windows_of(text: str, benchmark: OsuBenchmark, rates: bool) -> OsuLayout | None:
-    """The layout of a matrix of osu_mbw_mr (``-V``): a row per message size, a column per window.
+    """Return the layout of osu_mbw_mr's matrix (``-V``): a row per size, a column per window.
 
-    ``rates`` tells that it is the one of messages per second.
+    ``rates`` is true for the matrix of messages per second.
     """
     sign, *windows = text.split()
     if (
@@ -171,15 +171,15 @@ def windows_of(text: str, benchmark: OsuBenchmark, rates: bool) -> OsuLayout | N
 
 
 def column_of(name: str, benchmark: OsuBenchmark, first: bool) -> SuiteColumn:
-    """A printed column. A latency is a pattern's of times, a stream one's of other quantities."""
+    """Return a printed column; latencies have a pattern of times, streams of other quantities."""
     if name in _PARTS:
-        what = _PARTS[name].format(benchmark.what)
-        return SuiteColumn("time", what, "mean", MICROSECOND, 1e-6)
-    quantity, rule, factor, what = _CURVES[name]
+        meaning = _PARTS[name].format(benchmark.what)
+        return SuiteColumn("time", meaning, "mean", MICROSECOND, 1e-6)
+    quantity, rule, factor, meaning = _CURVES[name]
     of_times = benchmark.pattern in LATENCY_PATTERNS
     fits = quantity == "time" if of_times else quantity in ("bandwidth", "message_rate")
     return SuiteColumn(
-        quantity, what.format(benchmark.what), "mean", rule, factor,
+        quantity, meaning.format(benchmark.what), "mean", rule, factor,
         pattern=benchmark.pattern if fits and (first or quantity == "message_rate") else None,
         directions=benchmark.directions,
     )  # fmt: skip
@@ -190,10 +190,10 @@ NO_SIZE = -1
 
 
 class OsuTable:
-    """Rows under one heading. ``until`` is the last size of the same run's table before it.
+    """Rows under one heading. ``until`` is the last size of the table before it in the same run.
 
-    A row may be shorter than the heading: some programs announce columns that they do not
-    print. Only a line without its end can be cut off, in the middle of a number even.
+    A row may be shorter than the heading: some programs announce columns that they do not print.
+    Only a line without its end can be cut off, even in the middle of a number.
     """
 
     def __init__(self, heading: SuiteHeading, layout: OsuLayout, until: int) -> None:
@@ -206,7 +206,7 @@ class OsuTable:
         self.last_bytes = NO_SIZE
 
     def rows(self, number: int, text: str, place: int) -> int:
-        """Take the plain rows that begin at ``place`` and belong to the table; where they end."""
+        """Take the table's plain rows from ``place`` on; return where they end."""
         form = self._layout.form
         rows = form.plain(number, text, place)
         count = self._belonging(rows) if rows else 0
@@ -218,11 +218,11 @@ class OsuTable:
         return place + len(rows.text)
 
     def take(self, line: LogLine) -> bool:
-        """Take any row; whether the line is one. Of a row that lacks words its figures are kept."""
+        """Take any row; return False for another line. A row that lacks words keeps its figures."""
         row = self._layout.form.odd(line)
-        # The rest of a matrix's heading that was too long for a line has numbers, but no figure.
-        rest = row and 1 < len(row.words) < self._layout.needed and "." not in line.text
-        if row is None or (rest and line.ended) or not self._belonging(row):
+        # A matrix's heading may go on in a second line, which has numbers, but no figure.
+        is_heading_end = row and 1 < len(row.words) < self._layout.needed and "." not in line.text
+        if row is None or (is_heading_end and line.ended) or not self._belonging(row):
             return False
         words, columns = row.words, row.columns
         cut = not line.ended and self._is_cut(words)
@@ -230,41 +230,41 @@ class OsuTable:
             self._sign = f"line {line.number} ends in the middle of its row"
             columns = columns[:-1]
         if cut or len(words) < self._layout.needed:
-            known = self._layout.is_sized and (line.ended or len(words) > 1)
-            size = int(words[0]) if known else None
+            has_size = self._layout.is_sized and (line.ended or len(words) > 1)
+            size = int(words[0]) if has_size else None
             self._table.failed(line, size, "cut off" if cut else "other")
         if columns:
             self._table.printed(self._layout.form.cells, line.number, line.text, columns)
         return True
 
     def begins_again(self, line: LogLine) -> bool:
-        """Whether a line is a whole row of a size that the table has passed: another run's."""
+        """Check for a whole row of a size that the table has passed: another run's row."""
         row = self._layout.form.odd(line) if self._layout.is_sized else None
         if row is None or not (line.ended or self._first) or len(row.words) < self._layout.needed:
             return False
-        whole = line.ended or not self._is_cut(row.words)
-        return bool(whole and row.columns[0][0] <= self.last_bytes)
+        is_whole = line.ended or not self._is_cut(row.words)
+        return bool(is_whole and row.columns[0][0] <= self.last_bytes)
 
     def anew(self, line: LogLine) -> "OsuTable":
-        """A table of the same heading, from this line on."""
+        """Return a table of the same heading, from this line on."""
         heading = msgspec.structs.replace(self._table.heading, first_line=line.number)
         return OsuTable(heading, self._layout, NO_SIZE)
 
     def corrupt(self, line: LogLine, message_bytes: int | None) -> None:
-        """The suite says that it found wrong data, and stops.
+        """Take the suite's report of wrong data, after which it stops.
 
-        The row itself says Fail at most; one failure per size is enough.
+        The row itself has at most Fail; one failure per size is enough.
         """
         if not self._wrong or message_bytes not in (None, self.last_bytes):
             self._table.failed(line, message_bytes, "corrupt")
         self._sign = "the suite stopped because it found wrong data"
 
     def close(self, ended: bool = False) -> Iterable[SuiteCurve]:
-        """The curves; ``ended`` says that the same program went on to its next table."""
+        """Return the curves; if ``ended``, the same program went on to its next table."""
         return self._table.curves(self._sign or ("" if ended else self._sign_of_end()))
 
     def _belonging(self, rows: Rows) -> int:
-        """How many are this table's: up to one that does not grow; without sizes the first one."""
+        """Count this table's rows: up to one that does not grow; without sizes the first one."""
         count = 0 if self._first else 1
         if self._layout.is_sized:
             sizes = [self.last_bytes, *rows.columns[0]]
@@ -278,28 +278,28 @@ class OsuTable:
         return count
 
     def _is_cut(self, words: Sequence[str]) -> bool:
-        """Whether a row has less than the first one, in words or behind the point.
+        """Check whether a row has less than the first one, in words or behind the point.
 
-        The suite prints as many digits there in each row.
+        Each row has the same number of digits there.
         """
         same_column = self._first[min(len(self._first), len(words)) - 1]
-        whole = len(words) >= max(self._layout.needed, len(self._first))
-        return not whole or decimals(words[-1]) < decimals(same_column)
+        has_all_words = len(words) >= max(self._layout.needed, len(self._first))
+        return not has_all_words or decimals(words[-1]) < decimals(same_column)
 
     def _sign_of_end(self) -> str:
-        """The sign that the table was cut off, empty if there is none.
+        """Return the sign that the table was cut off, empty if there is none.
 
         All tables of a run reach the last size of the first, which is compared with a default
-        run's. A run with fewer sizes looks the same as one that was cut off: the sign says so.
+        run's. A run with fewer sizes looks the same as one that was cut off: the sign states both.
         """
         if not self._first:
             return "no row follows the heading"
         last, until = self.last_bytes, self._until
-        wanted = self._layout.benchmark.last_bytes if until == NO_SIZE else until
-        if wanted is None or last == NO_SIZE or last >= wanted:
+        expected_bytes = self._layout.benchmark.last_bytes if until == NO_SIZE else until
+        if expected_bytes is None or last == NO_SIZE or last >= expected_bytes:
             return ""
         end = f"ends at {last} bytes, where"
         if until != NO_SIZE:
             return f"{end} the table before it goes on to {until}"
-        default = f"the suite's default goes on to {wanted}"
+        default = f"the suite's default goes on to {expected_bytes}"
         return f"{end} {default}: cut off, or run with a smaller maximum"

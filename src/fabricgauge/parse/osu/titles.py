@@ -1,11 +1,10 @@
-"""What each program of the suite measures, by the title that it prints.
+"""Know what each program of the suite measures, by the title that it prints.
 
-Titles are those of the sources of OSU 3.1 to 7.4 (``BENCHMARK`` in each program), in lower
-case, without ``OSU``, ``One Sided`` (up to 4.2), accelerator, ``Test`` and version. Some programs
-share a title:
-``osu_bw_fan_in`` and ``_fan_out`` print that of ``osu_bw`` and are known by their header
-alone, ``osu_neighbor_alltoallw`` prints that of ``osu_alltoallw`` and is known by the line
-above it on the creation of a topology; OpenSHMEM's get and get_nb cannot be told apart.
+Titles are those of the sources of OSU 3.1 to 7.4 (``BENCHMARK`` in each program), in lower case,
+without ``OSU``, ``One Sided`` (up to 4.2), accelerator, ``Test`` and version. Some programs share a
+title: ``osu_bw_fan_in`` and ``_fan_out`` print that of ``osu_bw`` and are known by their header
+alone, ``osu_neighbor_alltoallw`` prints that of ``osu_alltoallw`` and is known by the line above it
+on the creation of a topology; OpenSHMEM's get and get_nb look the same.
 """
 
 import re
@@ -23,10 +22,10 @@ COLLECTIVE_LAST_BYTES = MIB
 
 
 class OsuBenchmark(msgspec.Struct, frozen=True, eq=False):
-    """A program: its name, what one figure is, and the last message size of a default run.
+    """A program: its name, the meaning of a figure, the last message size of a default run.
 
-    ``pattern`` holds for the column of times or of bandwidths, whichever the pattern is of.
-    ``last_bytes`` is None where a run has one size, or none.
+    ``pattern`` holds for the column of times or of bandwidths, by its kind. ``last_bytes`` is None
+    where a run has one size, or none.
     """
 
     name: str
@@ -54,7 +53,7 @@ _DEVICE = re.compile(r"-(CUDA MANAGED|CUDA|OPENACC|ROCM|MANAGED)\b")
 
 @lru_cache(maxsize=64)
 def title_of(text: str, on_a_graph: bool = False) -> Title | None:
-    """The title in a line. A program that is not in the table is known by its title."""
+    """Return the title in a line. A program that is not in the table is known by its title."""
     match = _TITLE.fullmatch(text) if "OSU " in text else None
     if match is None:
         return None
@@ -68,8 +67,8 @@ def title_of(text: str, on_a_graph: bool = False) -> Title | None:
 
 
 def benchmark_of(program: str) -> OsuBenchmark | None:
-    """A program by its name, ``osu_bw``; None if it is not known."""
-    return next((known for known in _BY_TITLE.values() if known.name == program), None)
+    """Return a program by its name, ``osu_bw``; None if it is not known."""
+    return next((benchmark for benchmark in _BY_TITLE.values() if benchmark.name == program), None)
 
 
 def _benchmark(key: str, on_a_graph: bool) -> OsuBenchmark | None:
@@ -78,8 +77,8 @@ def _benchmark(key: str, on_a_graph: bool) -> OsuBenchmark | None:
     return _BY_TITLE.get(key.replace("rccl", "nccl"))
 
 
-#: osu_bw_fan_in and osu_bw_fan_out of 7.4 head their MB/s with ``Avg Latency(us)``: the
-#: subtype CONG_BW is not asked for in ``print_only_header``.
+#: osu_bw_fan_in and osu_bw_fan_out of 7.4 head their MB/s with ``Avg Latency(us)``, because
+#: ``print_only_header`` does not check for the subtype CONG_BW.
 FAN = OsuBenchmark(
     "osu_bw_fan_in or osu_bw_fan_out",
     "streams from many nodes to one, or from one to many, summed",
@@ -94,7 +93,7 @@ _LATENCY, _BANDWIDTH, _PUT = ({"pattern": name} for name in ("latency", "bandwid
 _BIDIRECTIONAL: dict[str, Any] = {"pattern": "bidirectional_bandwidth", "directions": 2}
 _ONE_SIZE, _TO_A_MIB = {"last_bytes": None}, {"last_bytes": MIB}
 
-#: Title, program, what one figure is, and what else is known of it.
+#: Title, program, the meaning of one figure, and further fields.
 _PAIRS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("mpi latency", "osu_latency", _HALF, _LATENCY),
     ("mpi bandwidth", "osu_bw", _STREAM, _BANDWIDTH),
@@ -122,10 +121,10 @@ _PAIRS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
         (
             f"mpi_{call} passive {title}",
             f"osu_passive_{call.removesuffix('umulate')}_{name}",
-            f"{what}, under a lock",
-            known,
+            f"{meaning}, under a lock",
+            options,
         )
-        for call, title, name, what, known in (
+        for call, title, name, meaning, options in (
             ("put", "latency", "latency", "one put", _PUT),
             ("put", "bandwidth", "bw", "one-way stream of puts", {"pattern": "put_bandwidth"}),
             ("get", "latency", "latency", "one get", {}),
@@ -158,17 +157,20 @@ _ALIKE = (
 #: Title, ending of the program's name, and the operation in MPI's spelling.
 _OPERATIONS: tuple[tuple[str, str, str], ...] = (
     *((name, name, name.capitalize()) for name in _ALIKE),
-    *((f"all-to-all{of}", f"alltoall{of}", f"Alltoall{of}") for of in ("", "v", "w")),
     *(
-        (f"all-to-all{of} personalized exchange", f"alltoall{of}", f"Alltoall{of}")
-        for of in ("", "v", "w")
+        (f"all-to-all{suffix}", f"alltoall{suffix}", f"Alltoall{suffix}")
+        for suffix in ("", "v", "w")
+    ),
+    *(
+        (f"all-to-all{suffix} personalized exchange", f"alltoall{suffix}", f"Alltoall{suffix}")
+        for suffix in ("", "v", "w")
     ),
     ("broadcast", "bcast", "Bcast"),
     *((name, name, name) for name in ("collect", "fcollect", "exchange")),
     ("gatherall", "gather_all", "gather_all"),
 )
 
-#: How a family writes its titles, names its programs and says what it does.
+#: The form of a family's titles, program names and operations.
 _FAMILIES: tuple[tuple[str, str, str], ...] = (
     ("mpi {} latency", "osu_{}", "{}"),
     ("mpi non-blocking {} latency", "osu_i{}", "non-blocking {}"),
@@ -188,9 +190,11 @@ _FAMILIES: tuple[tuple[str, str, str], ...] = (
 _ENDING_ALIKE = range(6)
 _BY_TITLE: dict[str, OsuBenchmark] = {
     title.format(operation): OsuBenchmark(
-        name.format(ending), what.format(spelling), None, 1,
+        name.format(ending), meaning.format(spelling), None, 1,
         COLLECTIVE_LAST_BYTES if family in _ENDING_ALIKE and operation != "barrier" else None,
     )
-    for family, (title, name, what) in enumerate(_FAMILIES)
+    for family, (title, name, meaning) in enumerate(_FAMILIES)
     for operation, ending, spelling in _OPERATIONS
-} | {title: OsuBenchmark(name, what, **known) for title, name, what, known in _PAIRS}  # fmt: skip
+} | {
+    title: OsuBenchmark(name, meaning, **options) for title, name, meaning, options in _PAIRS
+}  # fmt: skip
