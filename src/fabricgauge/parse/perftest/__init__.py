@@ -7,7 +7,7 @@ Facts are from perftest's sources, tags V4.1-0.2 to 26.04.17 (``perftest_paramet
 - ``t_typical`` is the median, ``t_avg`` the mean of all samples but the two longest, and
   ``t_max`` is the second longest; ``t_stdev`` sums up squares cut to whole numbers.
 - A peak of 0.00 means that none was looked for (``-D``, ``--noPeak``, many servers).
-- With ``-C`` figures are CPU cycles while the heading still says usec.
+- With ``-C`` figures are CPU cycles while the heading still has usec.
 """
 
 from fabricgauge.parse.interface import Dialect, JsonDialect

@@ -1,4 +1,4 @@
-"""What stands above a perftest table: title, settings, side, command line."""
+"""Read the lines above a perftest table: title, settings, side, command line."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ _OTHER_ADDRESS = re.compile(r"(?:local|remote) address:|GID:")
 
 
 def setting_name(printed: str) -> str:
-    """One name for what text and JSON spell differently (``ibv_wr* API``, ``ibv_wr_API``)."""
+    """Return one name for text's and JSON's spellings (``ibv_wr* API``, ``ibv_wr_API``)."""
     words = printed.replace("*", "").replace(".", "").replace("_", " ").split()
     return " ".join(words).lower()
 
@@ -28,7 +28,7 @@ def setting_value(printed: str) -> str:
 
 
 def settings_of(text: str) -> dict[str, str] | None:
-    """The settings of a line such as `` Number of qps   : 1  Transport type : IB``.
+    """Return the settings of a line such as `` Number of qps   : 1  Transport type : IB``.
 
     None if the line is none; addresses have no settings, but are perftest's.
     """
@@ -38,21 +38,21 @@ def settings_of(text: str) -> dict[str, str] | None:
     parts = text.split(": ")
     if not 2 <= len(parts) <= 4:
         return None
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     name = parts[0]
     for part in parts[1:]:
         words = part.split(None, 1)
         if not words or not _NAME.fullmatch(name.strip()):
             return None
-        found[setting_name(name)] = setting_value(words[0])
+        settings[setting_name(name)] = setting_value(words[0])
         name = words[1] if len(words) > 1 else ""
-    return found if not name else None
+    return settings if not name else None
 
 
 def with_end(ends: tuple[VerbsEnd, ...], text: str) -> tuple[VerbsEnd, ...]:
-    """The local and the remote end, with what a line adds to them.
+    """Return the local and the remote end, with the facts of one more line.
 
-    Of several connections only the first one's are kept: all are of the same ports.
+    For several connections only the first one's are kept: all are of the same ports.
     """
     address, gid = _ADDRESS.match(text), _GID.match(text)
     if address and len(ends) == ("local", "remote").index(address["end"]):
@@ -63,7 +63,7 @@ def with_end(ends: tuple[VerbsEnd, ...], text: str) -> tuple[VerbsEnd, ...]:
 
 
 def evidence_in(settings: Mapping[str, str], ends: Sequence[VerbsEnd] = ()) -> LogEvidence:
-    """What perftest says of device, link and MTU, in text and JSON alike."""
+    """Return perftest's facts on device, link and MTU, from text or JSON."""
     mtu, device = settings.get("mtu", ""), settings.get("device", "")
     return LogEvidence(
         verbs_ends=tuple(ends) if len(ends) == 2 else (),
@@ -73,7 +73,7 @@ def evidence_in(settings: Mapping[str, str], ends: Sequence[VerbsEnd] = ()) -> L
     )
 
 
-#: perftest has fewer than thirty settings; what else looks like one is not kept.
+#: perftest has fewer than thirty settings; further ones are dropped.
 _MOST_SETTINGS = 64
 _CYCLES = re.compile(r"\s(?:-\w*C\w*|--report-cycles)(?=\s|$)")
 
@@ -81,10 +81,9 @@ _CYCLES = re.compile(r"\s(?:-\w*C\w*|--report-cycles)(?=\s|$)")
 class PerftestBlock(msgspec.Struct):
     """One program's heading as far as it was read.
 
-    ``waits`` is the line in which a server waits for its client, ``side`` is Local or
-    Remote where both directions' shares of a two-way stream follow, ``shown`` whether a
-    table came, ``finished`` whether its rows are over, ``cycles`` whether its figures are
-    CPU cycles.
+    ``waits`` is the line in which a server waits for its client. ``side`` is Local or Remote where
+    both directions' shares of a two-way stream follow. ``shown`` is true once a table came,
+    ``finished`` once its rows are over, ``cycles`` if its figures are CPU cycles.
     """
 
     title: LogLine | None = None
@@ -98,7 +97,7 @@ class PerftestBlock(msgspec.Struct):
     cycles: bool = False
 
     def titled(self, title: LogLine) -> "PerftestBlock":
-        """A command line or a server's waiting belong to the next title only."""
+        """Return the block of a title, for which alone a command or a server's waiting counts."""
         if self.title is not None or self.finished:
             return PerftestBlock(title)
         return msgspec.structs.replace(self, title=title, settings={}, ends=(), shown=False)
@@ -112,14 +111,14 @@ class PerftestBlock(msgspec.Struct):
         return PerftestBlock(command=command, cycles=_in_cycles(command))
 
     def learn(self, text: str, settings: Mapping[str, str]) -> None:
-        """What a line says; addresses are no settings."""
+        """Take the facts of a line; addresses are no settings."""
         if not settings:
             self.ends = with_end(self.ends, text.strip())
         elif len(self.settings) < _MOST_SETTINGS:
             self.settings.update(settings)
 
     def for_table(self) -> "PerftestBlock":
-        """The block that a table's heading belongs to: none that already had its rows.
+        """Return the block of a table's heading: one whose rows have not come yet.
 
         Only the two shares of a two-way stream follow their sum under the same title.
         """
@@ -128,7 +127,7 @@ class PerftestBlock(msgspec.Struct):
         return block
 
     def program(self, kind: str) -> PerftestProgram:
-        """The program whose table has columns of a ``kind``: by its title, else by command."""
+        """Return the program whose table has columns of a ``kind``, by title or else by command."""
         program = titled(self.title.text) if self.title else named(self.command)
         if program is None or not program.kind.endswith(kind):
             return PerftestProgram("", kind)
@@ -140,13 +139,13 @@ class PerftestBlock(msgspec.Struct):
 
     def heading(self, program: PerftestProgram, line: LogLine) -> SuiteHeading:
         side = "server" if self.waits else ""
-        told = {"command": self.command, "side": side, "results": self.side.lower()}
+        facts = {"command": self.command, "side": side, "results": self.side.lower()}
         title, first = "", line.number
         if self.title is not None:
             title, first = self.title.text.strip(), self.title.number
         return SuiteHeading(
             suite="perftest", version="", benchmark=program.name, title=title, first_line=first,
-            transport="" if program.raw else "rdma", settings=self.settings | told,
+            transport="" if program.raw else "rdma", settings=self.settings | facts,
             evidence=evidence_in(self.settings, self.ends),
         )  # fmt: skip
 

@@ -1,8 +1,8 @@
-"""perftest's ``--out_json``: an object per run, with one row.
+"""Read perftest's ``--out_json``: an object per run, with one row.
 
-Up to 4.5 neither keys nor values were quoted and commas trailed (``test: Send_BW_Test,``);
-since 24.01 it is JSON. Both are read by the same patterns. The object never says the unit
-of its bandwidths, but its message rate does: rate × size is the bandwidth in bytes/s.
+Up to 4.5 neither keys nor values were quoted and commas trailed (``test: Send_BW_Test,``); since
+24.01 it is JSON. The same patterns read both. The object never names the unit of its bandwidths,
+but its message rate shows it: rate × size is the bandwidth in bytes/s.
 """
 
 import re
@@ -50,7 +50,7 @@ def recognised(text: str) -> bool:
 
 
 def read(text: str, first_line: int, report: Report) -> Iterable[SuiteCurve]:
-    """The curves of each run in an object, or in an array of such objects."""
+    """Yield the curves of each run in an object, or in an array of such objects."""
     starts = [match.start() for match in _INFO.finditer(text)]
     ends = [*starts[1:], len(text)] if starts else []
     if not starts:
@@ -71,10 +71,10 @@ def _run(text: str, line: LogLine, report: Report) -> Iterable[SuiteCurve]:
     if program is None or results is None:
         report(line, _EXPECTED)
         return
-    found = _row(_pairs(text[results.end() :]))
+    figures = _row(_pairs(text[results.end() :]))
     number_of_row = line.number + text.count("\n", 0, results.start())
     row = LogLine(number_of_row, " ".join(text[results.start() :].split()))
-    if not {"size", "iterations"} <= set(found) or not _FIGURES & set(found):
+    if not {"size", "iterations"} <= set(figures) or not _FIGURES & set(figures):
         report(row, "perftest's results with message size and all figures")
         return
     settings = {setting_name(key): setting_value(value) for key, value in info.items()}
@@ -84,12 +84,12 @@ def _run(text: str, line: LogLine, report: Report) -> Iterable[SuiteCurve]:
         first_line=line.number, transport="" if program.raw else "rdma", settings=settings,
         evidence=evidence_in(settings),
     )  # fmt: skip
-    yield from _table(heading, program, row, found).curves()
+    yield from _table(heading, program, row, figures).curves()
 
 
 def _pairs(text: str) -> dict[str, str]:
-    found = _PAIR.findall(text)
-    return {name.strip(): quoted or bare for name, quoted, bare in found}
+    pairs = _PAIR.findall(text)
+    return {name.strip(): quoted or bare for name, quoted, bare in pairs}
 
 
 def _row(pairs: Mapping[str, str]) -> dict[str, float]:
@@ -102,31 +102,33 @@ def _row(pairs: Mapping[str, str]) -> dict[str, float]:
 
 
 def _table(
-    heading: SuiteHeading, program: PerftestProgram, row: LogLine, found: Mapping[str, float]
+    heading: SuiteHeading, program: PerftestProgram, row: LogLine, figures: Mapping[str, float]
 ) -> SuiteTable:
-    layout = PerftestLayout(tuple(found), *_unit(found))
+    layout = PerftestLayout(tuple(figures), *_unit(figures))
     columns = curve_columns(layout, program)
     table = SuiteTable(heading, tuple(columns.values()))
     if layout.factor:
         cells = form_of(layout.roles, tuple(columns)).cells
-        figures = [[int(value) if role == "size" else value] for role, value in found.items()]
-        table.printed(cells, row.number, row.text, figures)
+        printed = [[int(value) if role == "size" else value] for role, value in figures.items()]
+        table.printed(cells, row.number, row.text, printed)
     else:
-        table.failed(row, int(found["size"]), "other" if found["average"] > 0 else "not a number")
+        table.failed(
+            row, int(figures["size"]), "other" if figures["average"] > 0 else "not a number"
+        )
     return table
 
 
-def _unit(found: Mapping[str, float]) -> tuple[str, float]:
-    """How the bandwidths are to be read, a factor of 0 if that cannot be told."""
-    if "average" not in found:
+def _unit(figures: Mapping[str, float]) -> tuple[str, float]:
+    """Return the unit of the bandwidths and its factor, 0 if the unit is open."""
+    if "average" not in figures:
         return "µs", 1e-6
-    figure, rate, size = found["average"], found.get("rate", 0.0), found["size"]
+    figure, rate, size = figures["average"], figures.get("rate", 0.0), figures["size"]
     fitting: list[tuple[str, float]] = []
     for rule, factor in (MEBIBYTES, GIGABITS) if figure > 0 and rate > 0 else ():
-        # What was lost by printing two and six decimals.
+        # The loss by printing two and six decimals.
         lost = 0.005 * factor + 0.5 * size + 0.01 * figure * factor
         if abs(rate * 1e6 * size - figure * factor) <= lost:
-            fitting.append((f"{rule}, told by message rate × size", factor))
+            fitting.append((f"{rule}, by message rate × size", factor))
     if len(fitting) != 1:
-        return "unit not told: neither MiB/s nor Gb/s alone fits message rate × size", 0.0
+        return "unknown unit: neither MiB/s nor Gb/s alone fits message rate × size", 0.0
     return fitting[0]

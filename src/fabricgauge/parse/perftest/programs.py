@@ -1,4 +1,4 @@
-"""perftest's programs, by their titles or names, and the columns of their tables."""
+"""Know perftest's programs, by their titles or names, and the columns of their tables."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -54,12 +54,12 @@ class PerftestProgram(msgspec.Struct, frozen=True):
 
     @property
     def from_server(self) -> bool:
-        """A read fetches its bytes from the server; all else goes to it, unless ``backward``."""
+        """Check whether bytes leave the server: those of a read do, unless ``backward``."""
         return (self.verb == "read") is not self.backward
 
     @property
     def latency(self) -> str:
-        """What a time is (README of perftest, "Notes on Testing Methodology")."""
+        """Return the meaning of a time (README of perftest, "Notes on Testing Methodology")."""
         if self.kind == "burst_lat":
             return "half the time from a burst's posting to its completion"
         if self.verb in ("send", "write"):
@@ -76,15 +76,14 @@ class PerftestProgram(msgspec.Struct, frozen=True):
             return f"stream of {verb}, one way, timed by the receiver from the first one's arrival"
         if self.half:
             return f"one direction of a two-way stream of {verb}"
-        way = "both directions together" if self.both else "one way"
-        return f"stream of {verb}, {way}"
+        directions = "both directions together" if self.both else "one way"
+        return f"stream of {verb}, {directions}"
 
     @property
     def latency_pattern(self) -> Pattern | None:
-        """Each side answers the other in turn, be it with sends or with writes.
+        """Return ``latency`` where the sides answer each other in turn, by sends or writes.
 
-        Hence ``latency`` for both: our ``put_latency`` is a put with its flush instead,
-        which the origin sees alone.
+        Our ``put_latency`` differs: it is a put with its flush, which the origin sees alone.
         """
         return "latency" if self.kind == "lat" and self.verb in ("send", "write") else None
 
@@ -99,7 +98,7 @@ class PerftestProgram(msgspec.Struct, frozen=True):
 
 @remembered
 def titled(text: str) -> PerftestProgram | None:
-    """The program that writes a title, as far as the title alone says."""
+    """Return the program of a title, as far as the title alone identifies it."""
     match = _TITLE.fullmatch(text.strip()) if "Test" in text else None
     if match is None:
         return None
@@ -109,21 +108,21 @@ def titled(text: str) -> PerftestProgram | None:
 
 
 def named(command: str) -> PerftestProgram | None:
-    """The program that a command line starts."""
+    """Return the program that a command line starts."""
     match = NAME.search(command)
     if match is None:
         return None
-    both = re.search(r"\s(?:-b|--bidirectional)(?=\s|$)", command) is not None
+    is_bidirectional = re.search(r"\s(?:-b|--bidirectional)(?=\s|$)", command) is not None
     if match["raw"]:
-        return PerftestProgram("send", match["raw"], raw=True, both=both)
-    return PerftestProgram(match["verb"], match["kind"], both=both)
+        return PerftestProgram("send", match["raw"], raw=True, both=is_bidirectional)
+    return PerftestProgram(match["verb"], match["kind"], both=is_bidirectional)
 
 
 def with_settings(program: PerftestProgram, settings: Mapping[str, str]) -> PerftestProgram:
-    """The same, now that the settings below the title are known.
+    """Return the program with the facts of the settings below the title.
 
-    A receiver starts its clock at the first arrival (``run_iter_bw_server``): of few messages
-    it sees more than the network did. The README trusts the client alone.
+    A receiver starts its clock at the first arrival (``run_iter_bw_server``): for few messages its
+    rate is above the network's. The README trusts the client alone.
     """
     raw = program.raw or settings.get("connection type") == "RawEth"
     receives = "rx depth" in settings and "tx depth" not in settings
@@ -155,7 +154,7 @@ _BESIDES: dict[str, Besides] = {
 
 
 class PerftestLayout(msgspec.Struct, frozen=True):
-    """The columns in their order by role, and how the bandwidths' unit is read."""
+    """The columns in their order by role, and the unit of the bandwidths."""
 
     roles: tuple[str, ...]
     unit_rule: str
@@ -168,7 +167,7 @@ class PerftestLayout(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=64)
 def layout_of(heading: str) -> tuple[PerftestLayout, str] | None:
-    """The layout of a heading and what of it was not understood; None if it is none."""
+    """Return the layout of a heading and its unknown words; None if it is no heading."""
     cells = list(_CELL.finditer(heading))
     roles = tuple(_role(cell) for cell in cells)
     if roles[:1] != ("size",) or "iterations" not in roles:
@@ -177,29 +176,33 @@ def layout_of(heading: str) -> tuple[PerftestLayout, str] | None:
         return None
     units = [cell["unit"] for cell in cells if cell["unit"]]
     rule, factor = _UNITS[units[0]] if units else ("µs", 1e-6)
-    rest = _MISPLACED.sub("", _CELL.sub("", heading)).strip()
-    return PerftestLayout(roles, rule, factor), rest
+    remainder = _MISPLACED.sub("", _CELL.sub("", heading)).strip()
+    return PerftestLayout(roles, rule, factor), remainder
 
 
 def _role(cell: "re.Match[str]") -> str:
-    name, said = next((name, said) for name, said in cell.groupdict().items() if said is not None)
-    return "size" if said == "bytes" else {"rate": "rate", "percentile": "p"}.get(name, "") + said
+    name, word = next((name, word) for name, word in cell.groupdict().items() if word is not None)
+    return "size" if word == "bytes" else {"rate": "rate", "percentile": "p"}.get(name, "") + word
 
 
 def curve_columns(layout: PerftestLayout, program: PerftestProgram) -> dict[str, SuiteColumn]:
-    """The columns that become curves, by role."""
+    """Return the columns that become curves, by role."""
     of_latency = layout.kind == "lat"
-    columns = _of_latency(layout.roles, program) if of_latency else _of_bandwidth(layout, program)
+    columns = (
+        _latency_columns(layout.roles, program)
+        if of_latency
+        else _bandwidth_columns(layout, program)
+    )
     return {role: towards(column, program) for role, column in columns.items()}
 
 
 def towards(column: SuiteColumn, program: PerftestProgram) -> SuiteColumn:
-    """The column with its ends the way the program's bytes move."""
+    """Return the column with its ends in the direction of the program's bytes."""
     origin = int(program.from_server)
     return msgspec.structs.replace(column, origin=origin, target=1 - origin)
 
 
-def _of_latency(roles: Sequence[str], program: PerftestProgram) -> dict[str, SuiteColumn]:
+def _latency_columns(roles: Sequence[str], program: PerftestProgram) -> dict[str, SuiteColumn]:
     pattern = program.latency_pattern
     if "t_typical" in roles:
         column = SuiteColumn("time", program.latency, "typical", "µs", 1e-6, pattern)
@@ -210,31 +213,35 @@ def _of_latency(roles: Sequence[str], program: PerftestProgram) -> dict[str, Sui
     return columns
 
 
-def _of_bandwidth(layout: PerftestLayout, program: PerftestProgram) -> dict[str, SuiteColumn]:
-    rule, factor, both = layout.unit_rule, layout.factor, program.directions
-    what, pattern = program.bandwidth, program.bandwidth_pattern
-    columns = {"average": SuiteColumn("bandwidth", what, "mean", rule, factor, pattern, both)}
+def _bandwidth_columns(layout: PerftestLayout, program: PerftestProgram) -> dict[str, SuiteColumn]:
+    rule, factor, directions = layout.unit_rule, layout.factor, program.directions
+    meaning, pattern = program.bandwidth, program.bandwidth_pattern
+    columns = {
+        "average": SuiteColumn("bandwidth", meaning, "mean", rule, factor, pattern, directions)
+    }
     for role in layout.roles:
         if role == "rate":
             mega = "Mpps = 10^6 messages/s"
-            columns[role] = SuiteColumn("message_rate", what, "mean", mega, 1e6, None, both)
+            columns[role] = SuiteColumn(
+                "message_rate", meaning, "mean", mega, 1e6, None, directions
+            )
         if role.startswith("Port"):
-            port = f"{what}, by port {role[-1]}"
-            columns[role] = SuiteColumn("bandwidth", port, "mean", rule, factor, None, both)
+            port = f"{meaning}, by port {role[-1]}"
+            columns[role] = SuiteColumn("bandwidth", port, "mean", rule, factor, None, directions)
     return columns
 
 
 @lru_cache(maxsize=64)
 def form_of(roles: tuple[str, ...], curves: tuple[str, ...]) -> RowForm:
-    """What rows look like, and what each role's figure is for; those in ``curves`` become curves.
+    """Return the form of rows and the use of each role; those in ``curves`` become curves.
 
-    An average of 0.00 is only the rounding of a small bandwidth where the message rate is not.
+    An average of 0.00 is only the rounding of a small bandwidth where the message rate is not 0.
     """
     rate = roles.index("rate") if "rate" in roles else -1
     cells = {
         "size": ColumnUse("size"), "iterations": ColumnUse("samples"),
         "peak": ColumnUse("sought", besides="peak"),
-        **{role: ColumnUse("besides", besides=said) for role, said in _BESIDES.items()},
+        **{role: ColumnUse("besides", besides=key) for role, key in _BESIDES.items()},
         **{role: ColumnUse("figure", place) for place, role in enumerate(curves)},
     }  # fmt: skip
     if "average" in curves:

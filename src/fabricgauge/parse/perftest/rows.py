@@ -1,7 +1,7 @@
-"""perftest's rows under one heading, and tables of figures of several of its programs.
+"""Read perftest's rows under one heading, and tables of several of its programs.
 
 ``#bytes  ib_send_lat  ib_write_lat  ib_read_lat`` is such a table, as people publish them. No
-program of perftest writes it, and it does not say which of a program's columns it shows.
+program of perftest writes it, and it does not state which of a program's columns it shows.
 """
 
 import re
@@ -21,15 +21,15 @@ from fabricgauge.parse.perftest.programs import (
 from fabricgauge.parse.rows import RowForm, Rows
 from fabricgauge.parse.table import ColumnUse, SuiteColumn, SuiteHeading, SuiteTable
 
-#: A word with two points is what two columns became.
+#: A word with two points comes from two columns.
 _GLUED = re.compile(r"\s*(\d{1,15})\s(?=.*\.\d*\.)[\d.\s]+")
 
 
 class ResultRows:
-    """Rows under one heading: of one table, or of one column for each of several programs.
+    """Rows under one heading: of one table, or one column for each of several programs.
 
-    ``roles`` are those of perftest's own columns; nothing ends a table that has none, so that no
-    sign of a cut can be had.
+    ``roles`` are those of perftest's own columns; a table without roles has no end line, so a cut
+    leaves no sign.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class ResultRows:
         return self._tables[0][0].rows
 
     def take(self, number: int, text: str, place: int) -> int:
-        """Take the plain rows that begin at ``place``; where they end."""
+        """Take the plain rows that begin at ``place``; return where they end."""
         rows = None if self._in_cycles else self._form.plain(number, text, place)
         if rows is None:
             return place
@@ -63,7 +63,7 @@ class ResultRows:
         return place + len(rows.text)
 
     def row(self, line: LogLine) -> bool:
-        """Take a line if it is a row; figures that it lacks cannot be told apart."""
+        """Take a line if it is a row; a short row's figures cannot be assigned."""
         words = [word.rstrip(".") for word in line.text.split()]
         if len(words) < len(self.roles):
             words = self._apart(line.text) or words
@@ -90,12 +90,12 @@ class ResultRows:
         self._sizes.update(rows.columns[0])
 
     def _apart(self, text: str) -> list[str] | None:
-        """A row whose figures run into each other, by their fixed digits behind the point.
+        """Split a row whose figures run into each other, by their digits behind the point.
 
-        None where that has no answer, or two.
+        None if there is no split, or more than one.
         """
-        found = [match for row in _glued(self.roles) if (match := row.fullmatch(text))]
-        return list(found[0].groups()) if len(found) == 1 else None
+        matches = [match for row in _glued(self.roles) if (match := row.fullmatch(text))]
+        return list(matches[0].groups()) if len(matches) == 1 else None
 
     def curves(self, proper_end: bool) -> Iterable[SuiteCurve]:
         sign = (
@@ -112,7 +112,7 @@ class ResultRows:
 def results(
     heading: SuiteHeading, program: PerftestProgram, layout: PerftestLayout, in_cycles: bool
 ) -> ResultRows:
-    """The rows under a program's own heading."""
+    """Return the rows under a program's own heading."""
     columns = curve_columns(layout, program)
     form = form_of(layout.roles, tuple(columns))
     table = SuiteTable(heading, tuple(columns.values()))
@@ -121,12 +121,12 @@ def results(
 
 @lru_cache(maxsize=64)
 def _glued(roles: tuple[str, ...]) -> "tuple[re.Pattern[str], ...]":
-    """Rows with two digits behind the point, or six for bandwidths; rates have six always.
+    """Return the forms of rows: two digits behind the point, six for bandwidths and rates.
 
-    ``REPORT_FMT`` and ``REPORT_FMT_EXT`` in perftest_parameters.h. A whole number ends at a
-    blank: what runs into it cannot be told from it.
+    Bandwidths may have two or six, rates always have six (``REPORT_FMT`` and ``REPORT_FMT_EXT`` in
+    perftest_parameters.h). A whole number ends at a blank, so a number without it cannot be split.
     """
-    found = []
+    forms = []
     for digits in (2, 6) if "average" in roles else (2,):
         counts = {"average": digits, "peak": digits, "Port1": digits, "Port2": digits}
         counts |= {role: 6 for role in roles if role.startswith("rate")}
@@ -136,8 +136,8 @@ def _glued(roles: tuple[str, ...]) -> "tuple[re.Pattern[str], ...]":
             else rf"(\d{{1,15}}\.\d{{{counts.get(role, 2)}}})\s*"
             for role in roles
         )
-        found.append(re.compile(rf"\s*{''.join(cells)}\s*"))
-    return tuple(found)
+        forms.append(re.compile(rf"\s*{''.join(cells)}\s*"))
+    return tuple(forms)
 
 
 _HEADING = re.compile(r"\s*(?:#\s*)?bytes((?:\s+ib_\w+_(?:lat|bw))+)\s*", re.IGNORECASE)
@@ -145,7 +145,7 @@ _MOST_COLUMNS = 16
 
 
 def programs_of(text: str) -> tuple[PerftestProgram, ...]:
-    """The programs that a heading names, none if it is no such heading."""
+    """Return the programs that a heading names, none if it is no such heading."""
     match = _HEADING.fullmatch(text)
     if match is None:
         return ()
@@ -154,7 +154,7 @@ def programs_of(text: str) -> tuple[PerftestProgram, ...]:
 
 
 def summary(line: LogLine, programs: Sequence[PerftestProgram]) -> ResultRows:
-    """The rows under such a heading."""
+    """Return the rows under such a heading."""
     skipped, figure = ColumnUse("skipped"), ColumnUse("figure")
     tables = [
         (_table(line, program), [ColumnUse("size"), *[skipped] * place, figure])
@@ -170,6 +170,6 @@ def _table(line: LogLine, program: PerftestProgram) -> SuiteTable:
     column = SuiteColumn("time", program.latency, "single", rule, 1e-6, pattern)
     if program.kind == "bw":
         rule = "MB = 2^20 bytes (perftest's default; the table names no unit)"
-        what, pattern = program.bandwidth, program.bandwidth_pattern
-        column = SuiteColumn("bandwidth", what, "single", rule, 2.0**20, pattern)
+        meaning, pattern = program.bandwidth, program.bandwidth_pattern
+        column = SuiteColumn("bandwidth", meaning, "single", rule, 2.0**20, pattern)
     return SuiteTable(heading, (towards(column, program),))

@@ -1,4 +1,4 @@
-"""perftest's text output, line by line."""
+"""Read perftest's text output, line by line."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -51,9 +51,9 @@ _FAILED = re.compile(
     r"|Test exited|Can't produce|scnt=|mlx5: "
 )
 _BAD_CLOCK = "perftest could not calibrate its clock: its figures may be inf, 0.00 or wrong"
-_BAD_RUN = "perftest says that something failed"
+_BAD_RUN = "perftest reports a failure"
 _OTHER = "a part of perftest's output"
-_IN_CYCLES = "times in µs: these are CPU cycles (-C), whose length the output does not say"
+_IN_CYCLES = "times in µs: these are CPU cycles (-C), whose length the output does not state"
 _NO_TABLE = (
     "a table after this title: a server of a read or atomic latency test prints none,"
     " else the run failed or was cut off"
@@ -68,7 +68,7 @@ Form = Literal[
 
 @remembered
 def _form_of(line: str) -> tuple[Form, Any]:
-    """What a line is by itself, and what it says; prose says as much as a blank one."""
+    """Return the form of a line and its content; prose counts as a blank line."""
     text = line.strip()
     if text in ("", "#"):
         return "blank", None
@@ -104,27 +104,27 @@ class PerftestReader:
             is_sample = self._listing and _SAMPLE.fullmatch(line.text.strip())
             if is_sample or (self._rows is not None and self._rows.row(line)):
                 return ()
-        form, said = _form_of(line.text)
+        form, content = _form_of(line.text)
         if self._rows is not None and not self._rows.roles:
             return (*self._close(proper_end=True), *self.line(line))
         block = self._block
         in_heading = self._rows is None and block.title is not None and not block.finished
         if form == "setting" and in_heading:
-            block.learn(line.text, said)
+            block.learn(line.text, content)
         elif form in ("setting", "other"):
             self._report(line, self._expected(line.text.strip()))
         elif form == "ruler":
             return self._close(proper_end=True)
         elif form == "heading":
-            return self._table_heading(line, *said)
+            return self._table_heading(line, *content)
         elif form == "title":
             return self._begin(self._block.titled(line))
         elif form == "waiting":
             return self._begin(self._block.waiting(line))
         elif form == "command":
-            return self._begin(self._block.commanded(said))
+            return self._begin(self._block.commanded(content))
         elif form == "side":
-            self._block.side = said
+            self._block.side = content
         return ()
 
     def rows(self, number: int, text: str, place: int) -> int:
@@ -147,10 +147,10 @@ class PerftestReader:
         self,
         line: LogLine,
         listing: "re.Match[str] | None",
-        found: tuple[PerftestLayout, str] | None,
+        layout_and_rest: tuple[PerftestLayout, str] | None,
         programs: Sequence[PerftestProgram],
     ) -> Iterable[SuiteCurve]:
-        if not found and not programs:
+        if not layout_and_rest and not programs:
             # All samples (-U, -H): the row that follows sums them up.
             if listing is None:
                 self._report(line, self._expected(""))
@@ -158,12 +158,12 @@ class PerftestReader:
                 self._listing, self._block.cycles = True, listing[1] == "cycles"
             return ()
         closed = self._close(proper_end=False) if self._rows and self._rows.rows else ()
-        if not found:
+        if not layout_and_rest:
             self._rows = summary(line, programs)
             return closed
-        layout, rest = found
-        if rest:
-            self._report(line, f"perftest's columns, not: {rest[:80]}")
+        layout, remainder = layout_and_rest
+        if remainder:
+            self._report(line, f"perftest's columns, not: {remainder[:80]}")
         block = self._block = self._block.for_table()
         program, cycles = block.program(layout.kind), block.cycles and layout.kind == "lat"
         if cycles:
