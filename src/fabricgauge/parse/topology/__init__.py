@@ -1,12 +1,12 @@
-"""The text of a topology file in, groups of nodes out, whichever format it is in.
+"""Read a topology file of any known format and return its groups of nodes.
 
-Files that say which nodes hang on which switch: ibnetdiscover's, Slurm's, and plain lists, one
-group per line: ``leaf1: node[1-4],node9``.
+The files list the nodes on each switch: ibnetdiscover's, Slurm's, and plain lists, one group per
+line: ``leaf1: node[1-4],node9``.
 
 Slurm's topology.conf: ``SwitchName=s1 Nodes=c[1-4]``, ``SwitchName=s0 Switches=s[1-2]``. Keys as in
 topology.conf(5) of Slurm 23.11 and 24.05, plug-ins ``topology/tree`` and ``topology/block``: not
-case-sensitive, ``#`` begins a comment, node and switch names are host lists. Keys that say nothing
-of nodes (LinkSpeed, BlockSizes, …) are not looked at.
+case-sensitive, ``#`` begins a comment, node and switch names are host lists. Keys without nodes
+(LinkSpeed, BlockSizes, …) are ignored.
 """
 
 import re
@@ -26,13 +26,13 @@ from fabricgauge.parse.topology.groups import (
 
 
 def topology_of(text: str, source: str, expand: Expand) -> Topology:
-    """The groups that a file states; its format is told by its content.
+    """Return the groups of a file; its content decides its format.
 
     ``source`` is the file's name, for messages and for ``Topology.source``. ``expand`` makes names
-    of a node set such as ``c[1-4]`` and raises UsageError for what is none.
+    of a node set such as ``c[1-4]`` and raises UsageError for other text.
 
     Raises:
-        UsageError: not understood, with file, line and what was expected; or too large.
+        UsageError: not understood, with file, line and the expected form; or too large.
     """
     lines = TopologyFile(source, expand)
     if len(text) > LONGEST_CHARACTERS or text.count("\n") > MOST_LINES:
@@ -46,10 +46,10 @@ def topology_of(text: str, source: str, expand: Expand) -> Topology:
         read, expected = ibnetdiscover.read, ibnetdiscover.EXPECTED
     elif any(_BEGINS_SLURM.match(line) for _, line in numbered):
         read, expected = read_slurm, EXPECTED_SLURM
-    found = read(numbered, lines)
-    if not found.groups:
+    topology = read(numbered, lines)
+    if not topology.groups:
         raise lines.error(None, f"names no nodes; expected {expected}")
-    return found
+    return topology
 
 
 EXPECTED_LIST = "lines like 'leaf1: node[1-4],node9'"
@@ -57,7 +57,7 @@ _GROUP = re.compile(r"(?P<name>[^:]*):(?P<nodes>.*)")
 
 
 def read_list(numbered: Sequence[Numbered], lines: TopologyFile) -> Topology:
-    """The groups of a plain list, in its order."""
+    """Return the groups of a plain list, in its order."""
     groups = Groups(lines)
     for line, text in logical(numbered):
         match = _GROUP.fullmatch(text)
@@ -65,7 +65,7 @@ def read_list(numbered: Sequence[Numbered], lines: TopologyFile) -> Topology:
             raise lines.error(line, f"{text!r:.80} is not understood; expected {EXPECTED_LIST}")
         name = lines.name(line, match["name"].strip(), "a group")
         groups.add(line, name, lines.names(line, match["nodes"].strip()))
-    return Topology(groups.made(), lines.source)
+    return Topology(groups.with_nodes(), lines.source)
 
 
 EXPECTED_SLURM = "lines like 'SwitchName=s1 Nodes=c[1-4]' or 'BlockName=b1 Nodes=c[1-4]'"
@@ -77,16 +77,16 @@ _SETTING = re.compile(r'(?<![A-Za-z_])([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|(\S+))')
 
 
 def read_slurm(numbered: Sequence[Numbered], lines: TopologyFile) -> Topology:
-    """Leaf switches or blocks with their nodes. Of several parents the first one counts."""
+    """Return leaf switches or blocks with their nodes; the first of several parents counts."""
     groups = Groups(lines)
     parents: dict[str, str] = {}
     children: list[tuple[int, str]] = []
-    for line, said in _settings(numbered, lines):
-        name = next((said[key] for key in _NAMES if key in said), None)
+    for line, settings in _settings(numbered, lines):
+        name = next((settings[key] for key in _NAMES if key in settings), None)
         if name is None:
             continue
         lines.name(line, name, "a switch")
-        nodes, switches = said.get("nodes", ""), said.get("switches", "")
+        nodes, switches = settings.get("nodes", ""), settings.get("switches", "")
         if not nodes and not switches:
             raise lines.error(
                 line, f"{name!r:.80} has neither Nodes= nor Switches=; expected {EXPECTED_SLURM}"
@@ -98,17 +98,21 @@ def read_slurm(numbered: Sequence[Numbered], lines: TopologyFile) -> Topology:
     for line, child in children:
         if groups.line_of(child) is None:
             raise lines.error(line, f"switch {child!r:.80} has no SwitchName= line of its own")
-    return Topology(groups.made(lambda name: parents.get(name, "")), f"{lines.source} (Slurm)")
+    return Topology(
+        groups.with_nodes(lambda name: parents.get(name, "")), f"{lines.source} (Slurm)"
+    )
 
 
 def _settings(
     numbered: Sequence[Numbered], lines: TopologyFile
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The keys of each line, in lower case, with their values."""
+    """Yield the keys of each line, in lower case, with their values."""
     for line, text in logical(numbered):
         if text.lower().startswith("include "):
             raise lines.error(line, "Include is not followed; name the included file instead")
-        rest = _SETTING.sub("", text).strip()
-        if rest:
-            raise lines.error(line, f"{rest!r:.80} is not understood; expected {EXPECTED_SLURM}")
+        remainder = _SETTING.sub("", text).strip()
+        if remainder:
+            raise lines.error(
+                line, f"{remainder!r:.80} is not understood; expected {EXPECTED_SLURM}"
+            )
         yield line, {key.lower(): quoted or bare for key, quoted, bare in _SETTING.findall(text)}
