@@ -1,9 +1,9 @@
-"""What an iperf test comes to: each direction's rate, together and per connection.
+"""Turn an iperf test into curves: each direction's rate, in total and per connection.
 
 A row as iperf 2 and iperf 3 print it: ``[  5]   0.00-1.00   sec  1.65 GBytes  14.2 Gbits/sec``.
 
-Both count bits in powers of 1000 and bytes in powers of 1024 (``unit_snprintf`` in
-units.c of iperf 3.12, ``byte_snprintf`` in stdio.c of iperf 2.0.13), and print three digits.
+Both count bits in powers of 1000 and bytes in powers of 1024 (``unit_snprintf`` in units.c of iperf
+3.12, ``byte_snprintf`` in stdio.c of iperf 2.0.13), and print three digits.
 """
 
 import math
@@ -38,9 +38,9 @@ _PREFIXES = " KMGTP"
 class IperfRow(msgspec.Struct, frozen=True):
     """One interval or one summary of a connection, or of all (``stream`` is ``SUM``).
 
-    Times are in seconds since the test began, ``rate`` is in bytes/s and may be anything
-    that a float can be. ``role`` is iperf 3's (``TX-C``), ``starred`` iperf 2's sign of the
-    reverse direction, ``count`` the number of connections where the row itself tells it.
+    Times are in seconds since the test began, ``rate`` is in bytes/s and may be any float. ``role``
+    is iperf 3's (``TX-C``), ``starred`` is iperf 2's sign of the reverse direction, ``count`` is
+    the number of connections where the row has one.
     """
 
     stream: str
@@ -55,11 +55,11 @@ class IperfRow(msgspec.Struct, frozen=True):
 
 
 def row_of(text: str) -> IperfRow | None:
-    """The row that the line holds, behind a time stamp if there is one."""
+    """Return the row in a line; a time stamp may stand in front."""
     match = _ROW.search(text) if "sec" in text else None
     if match is None:
         return None
-    star, stream, count, role, start, end, _, printed, prefix, unit, rest = match.groups()
+    star, stream, count, role, start, end, _, printed, prefix, unit, remainder = match.groups()
     power, rate = _PREFIXES.index(prefix or " "), figure_of(printed)
     in_bits = unit == "bits"
     return IperfRow(
@@ -71,13 +71,13 @@ def row_of(text: str) -> IperfRow | None:
         end=float(end),
         rate=rate * 1000.0**power / 8 if in_bits else rate * 1024.0**power,
         unit="bits" if in_bits else "bytes",
-        rest=rest.rstrip(),
+        rest=remainder.rstrip(),
     )
 
 
 #: Two processes that write one log number their connections alike.
 MIXED = (
-    "two connections at the same time are both numbered [{}]: their rows cannot be told apart;"
+    "two connections at the same time are both numbered [{}]: their rows cannot be separated;"
     " write each iperf's output to a file of its own"
 )
 #: Rows print times with one to four digits.
@@ -88,11 +88,11 @@ CountedBy = Literal["receiver", "sender", ""]
 
 #: A run of a day with one interval a second has 86,400; what follows is not kept.
 MOST_INTERVALS = 100_000
-#: Those of all connections together.
+#: Intervals of all connections together.
 MOST_OF_ALL = 1_000_000
 #: iperf 3 itself refuses more than 128 connections.
 MOST_STREAMS = 4096
-#: The rest of a second that closes a test says nothing of the rate.
+#: The short last interval of a test does not show the rate.
 _SHORT = 0.5
 
 
@@ -103,8 +103,8 @@ Interval = tuple[float, float]
 class Flow(msgspec.Struct, frozen=True):
     """One direction of a test, rates in bytes/s.
 
-    ``rate`` is the whole test's, None if the log has none; ``connections`` are the single
-    ones', as far as the log has them, ``count`` is how many there were.
+    ``rate`` is the whole test's, None if the log has none; ``connections`` are the rates of single
+    connections that the log has; ``count`` is their number.
     """
 
     direction: FlowDirection
@@ -119,7 +119,7 @@ class Flow(msgspec.Struct, frozen=True):
 
 
 class IperfTest(msgspec.Struct, frozen=True):
-    """One test: ``flows`` has one entry per direction; ``error`` is the tool's own word."""
+    """One test: ``flows`` has one entry per direction; ``error`` is the tool's own message."""
 
     heading: SuiteHeading
     protocol: str
@@ -130,10 +130,10 @@ class IperfTest(msgspec.Struct, frozen=True):
 
 
 class IperfLog:
-    """A test that grows row by row; ``side`` is whose log it is, empty where that is not known.
+    """A test that grows row by row; ``side`` is the log's side, empty where it is not known.
 
-    Intervals are kept by what tells a direction apart, and by connection (``SUM`` is all).
-    ``mixed`` is a number that two connections have at the same time, empty if there is none.
+    Intervals are kept by direction and connection (``SUM`` is all). ``mixed`` is a number that two
+    connections have at the same time, empty if there is none.
     """
 
     def __init__(self, line: LogLine, side: str, protocol: str = "", version: str = "") -> None:
@@ -151,7 +151,7 @@ class IperfLog:
     def _curves(
         self, suite: str, program: str, flows: Sequence[Flow], cut_off: str, pairs: int = 1
     ) -> tuple[SuiteCurve, ...]:
-        """The curves of the test as far as it went; mixed rows leave none."""
+        """Return the curves of the test as far as it went; none where rows are mixed."""
         error, hosts = self.error, self.hosts
         if self.mixed:
             error, flows, cut_off = MIXED.format(self.mixed), (), ""
@@ -160,41 +160,49 @@ class IperfLog:
             transport="tcp" if self.protocol == "TCP" else "", settings=self.settings, hosts=hosts,
             evidence=LogEvidence(addresses=hosts if len(hosts) == 2 else ()),
         )  # fmt: skip
-        told = tuple(flows) or (Flow("client to server", self.last, None, ""),)
-        return curves(IperfTest(heading, self.protocol, self.unit_rule, told, error, cut_off))
+        known_flows = tuple(flows) or (Flow("client to server", self.last, None, ""),)
+        return curves(
+            IperfTest(heading, self.protocol, self.unit_rule, known_flows, error, cut_off)
+        )
 
-    def _keep(self, way: str, row: IperfRow) -> None:
-        if (way, row.stream) in self._intervals or len(self._intervals) < MOST_STREAMS:
-            kept = self._intervals.setdefault((way, row.stream), [])
-            if len(kept) < MOST_INTERVALS and self._kept < MOST_OF_ALL:
+    def _keep(self, direction: str, row: IperfRow) -> None:
+        if (direction, row.stream) in self._intervals or len(self._intervals) < MOST_STREAMS:
+            intervals = self._intervals.setdefault((direction, row.stream), [])
+            if len(intervals) < MOST_INTERVALS and self._kept < MOST_OF_ALL:
                 self._kept += 1
-                kept.append((row.end - row.start, row.rate))
+                intervals.append((row.end - row.start, row.rate))
 
-    def _of_all(self, way: str, with_sum: bool = True) -> tuple[Interval, ...]:
-        """The intervals of the row of all connections, or the only one's."""
-        own = {stream: kept for (of, stream), kept in self._intervals.items() if of == way}
-        together = own.pop("SUM", None)
-        single = next(iter(own.values())) if len(own) == 1 else []
+    def _total_intervals(self, direction: str, with_sum: bool = True) -> tuple[Interval, ...]:
+        """Return the intervals of the row of all connections, or of a single connection."""
+        by_stream = {
+            stream: intervals
+            for (key_direction, stream), intervals in self._intervals.items()
+            if key_direction == direction
+        }
+        together = by_stream.pop("SUM", None)
+        single = next(iter(by_stream.values())) if len(by_stream) == 1 else []
         return tuple(together if with_sum and together is not None else single)
 
 
 def curves(test: IperfTest) -> tuple[SuiteCurve, ...]:
-    """The aggregate of each direction and, of several connections, the mean of one.
+    """Return the total rate of each direction and, for several connections, their mean rate.
 
-    A test without any figure gives a curve without points that tells why.
+    A test without any figure gives a curve without points that has the reason.
     """
     two_way = len(test.flows) > 1
-    return tuple(curve for flow in test.flows for curve in _of_flow(test, flow, two_way))
+    return tuple(curve for flow in test.flows for curve in _flow_curves(test, flow, two_way))
 
 
-def _of_flow(test: IperfTest, flow: Flow, two_way: bool) -> tuple[SuiteCurve, ...]:
+def _flow_curves(test: IperfTest, flow: Flow, two_way: bool) -> tuple[SuiteCurve, ...]:
     seconds = sum(length for length, _ in flow.intervals)
     rate = flow.rate or None
     if rate is None and seconds > 0:
-        rate = sum(length * each for length, each in flow.intervals) / seconds
+        rate = sum(length * interval_rate for length, interval_rate in flow.intervals) / seconds
     column = _column(test, flow, two_way)
-    each = msgspec.structs.replace(column, what=f"{column.what}, mean per connection", pattern=None)
-    columns = (column, each) if flow.count > 1 else (column,)
+    per_connection = msgspec.structs.replace(
+        column, what=f"{column.what}, mean per connection", pattern=None
+    )
+    columns = (column, per_connection) if flow.count > 1 else (column,)
     settings = {
         "protocol": test.protocol,
         "streams": str(flow.count) if flow.rate or flow.intervals else "",
@@ -216,18 +224,18 @@ def _of_flow(test: IperfTest, flow: Flow, two_way: bool) -> tuple[SuiteCurve, ..
 
 
 def _column(test: IperfTest, flow: Flow, two_way: bool) -> SuiteColumn:
-    """What the rate of all connections is; the client is end 0, its server end 1."""
+    """Return the column of the total rate; the client is end 0, its server end 1."""
     kind = "stream" if test.protocol in ("TCP", "") else f"{test.protocol} stream"
-    what = f"{kind} {flow.direction} while both send" if two_way else f"one-way {kind}"
+    meaning = f"{kind} {flow.direction} while both send" if two_way else f"one-way {kind}"
     pattern: Pattern | None = "bandwidth" if test.protocol == "TCP" and not two_way else None
     origin = int(flow.direction == "server to client")
     return SuiteColumn(
-        "bandwidth", what, "mean", test.unit_rule, 1.0, pattern, origin=origin, target=1 - origin
+        "bandwidth", meaning, "mean", test.unit_rule, 1.0, pattern, origin=origin, target=1 - origin
     )
 
 
 def _comparable(test: IperfTest, flow: Flow) -> list[float]:
-    """The whole intervals' rates, unless a sender counted datagrams that never arrived."""
+    """Return the rates of whole intervals; none where a sender counted lost datagrams."""
     side = test.heading.settings.get("log of", "")
     sent_here = side == flow.direction.partition(" ")[0]
     if test.protocol != "TCP" and flow.counted_by == "receiver" and sent_here:
@@ -237,12 +245,12 @@ def _comparable(test: IperfTest, flow: Flow) -> list[float]:
 
 
 def _spread(rates: Sequence[float]) -> dict[Besides, float]:
-    known = [rate for rate in rates if math.isfinite(rate)]
-    if len(known) < 2:
+    finite_rates = [rate for rate in rates if math.isfinite(rate)]
+    if len(finite_rates) < 2:
         return {}
     return {
-        "minimum": min(known),
-        "maximum": max(known),
-        "median": statistics.median(known),
-        "deviation": statistics.stdev(known),
+        "minimum": min(finite_rates),
+        "maximum": max(finite_rates),
+        "median": statistics.median(finite_rates),
+        "deviation": statistics.stdev(finite_rates),
     }

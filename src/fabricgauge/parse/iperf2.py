@@ -1,9 +1,9 @@
-"""iperf 2 (2.0.x and 2.1.x): its text and its CSV (``-y C``), on either side of a test.
+"""Read iperf 2 (2.0.x and 2.1.x): its text and its CSV (``-y C``), from client and server.
 
-Headings, connections and rows are those of Locale.c of 2.0.13 and of runs of 2.1.8. The CSV
-has no heading and exact numbers: ``time,local,port,remote,port,id,from-to,bytes,bit/s`` and for
-datagrams five more: jitter, lost, all, share, out of order (``CSV_stats`` in ReportCSV.c, iperf
-2.0.13). The row of all connections has the id -1. iperf 2.1.8 may print a time of 1970.
+Headings, connections and rows are those of Locale.c of 2.0.13 and of runs of 2.1.8. The CSV has no
+heading and exact numbers: ``time,local,port,remote,port,id,from-to,bytes,bit/s`` and for datagrams
+five more: jitter, lost, all, share, out of order (``CSV_stats`` in ReportCSV.c, iperf 2.0.13). The
+row of all connections has the id -1. iperf 2.1.8 may print a time of 1970.
 """
 
 import re
@@ -70,17 +70,17 @@ class WholeRow(msgspec.Struct):
 
     @property
     def ended(self) -> bool:
-        """Whether the whole is there: it reaches as far as any other row."""
+        """Check whether the row covers the whole test: no other row ends later."""
         return self.row is not None and self.row.end >= self.last_end - SAME_S
 
     @property
     def rate(self) -> float:
-        """0 where the whole is not there."""
+        """Return the row's rate; 0 where the row does not cover the whole test."""
         return self.row.rate if self.row and self.ended else 0.0
 
 
 class Iperf2Test(IperfLog):
-    """Earlier rows from zero were the first interval; a CSV's connection is its id and port."""
+    """One test. Earlier rows from zero were its first interval; CSV has an id and a port."""
 
     def __init__(self, line: LogLine, side: str, protocol: str) -> None:
         super().__init__(line, side, protocol)
@@ -98,11 +98,11 @@ class Iperf2Test(IperfLog):
 
     @property
     def ended(self) -> bool:
-        """Whether every connection that began has its last row."""
-        return self.measured and all(whole.ended for whole in self._wholes.values())
+        """Check whether every connection that began has its last row."""
+        return self.measured and all(total.ended for total in self._wholes.values())
 
     def precedes(self, row: IperfRow) -> bool:
-        """Whether a row of CSV is another test's: from zero, of a known id or after the sum."""
+        """Check whether a CSV row begins another test: from zero, of a used id or after the sum."""
         if row.start != 0 or not self.ended:
             return False
         streams = {stream for _, stream in self._wholes}
@@ -111,16 +111,16 @@ class Iperf2Test(IperfLog):
         return "SUM" in streams or is_new
 
     def connects(self, number: str, local: str, remote: str) -> None:
-        """A connection of this test begins. Two processes in one log number theirs alike."""
+        """Add a connection. Two processes that share a log number theirs alike."""
         if number in self._remotes:
             self.mixed = number
         self._remotes[number] = remote
         self.hosts = (local, *dict.fromkeys(self._remotes.values()))
 
     def continues(self, row: IperfRow) -> bool:
-        """Whether an interval begins where the last one of its connection ended."""
-        own = [one for (_, stream), one in self._wholes.items() if stream == row.stream]
-        return any(abs(row.start - one.last_end) <= SAME_S for one in own)
+        """Check whether an interval begins where the last one of its connection ended."""
+        totals = [total for (_, stream), total in self._wholes.items() if stream == row.stream]
+        return any(abs(row.start - total.last_end) <= SAME_S for total in totals)
 
     def lose(self, share: str, lost: str, sent: str) -> None:
         self.lost = {"lost": f"{share} % ({lost} of {sent} datagrams)"}
@@ -130,33 +130,37 @@ class Iperf2Test(IperfLog):
         self.last = line
         self._count = max(self._count, row.count)
         back = row.starred or row.stream in self.reversed
-        way: FlowDirection = "server to client" if back else "client to server"
-        self._keep(way, row)
-        if (way, row.stream) in self._intervals:
-            whole = self._wholes.setdefault((way, row.stream), WholeRow())
+        direction: FlowDirection = "server to client" if back else "client to server"
+        self._keep(direction, row)
+        if (direction, row.stream) in self._intervals:
+            total = self._wholes.setdefault((direction, row.stream), WholeRow())
             if row.start == 0:
-                whole.row, whole.line = row, line
-            whole.last_end = max(whole.last_end, row.end)
+                total.row, total.line = row, line
+            total.last_end = max(total.last_end, row.end)
 
     def result(self) -> tuple[SuiteCurve, ...]:
-        """Connections of several hosts sum up over pairs; the hosts of mixed ones are not known."""
+        """Return the test. Connections of several hosts sum up; hosts of mixed ones are unknown."""
         self.hosts = () if self.mixed else self.hosts
-        ways: list[FlowDirection] = sorted({way for way, _ in self._wholes})
-        flows = [self._flow(way, len(ways) > 1) for way in ways]
+        directions: list[FlowDirection] = sorted({direction for direction, _ in self._wholes})
+        flows = [self._flow(direction, len(directions) > 1) for direction in directions]
         cut_off = "no row of the whole test: the output ends among the intervals, or before them"
         if self.ended or self.error:
             cut_off = f"iperf stopped: {self.error}" if self.error and self.measured else ""
         return self._curves("iperf2", "iperf", flows, cut_off, max(1, len(self.hosts) - 1))
 
     def _flow(self, direction: FlowDirection, two_way: bool) -> Flow:
-        """The row of all connections is not used where it sums both directions up."""
-        own = {name: one for (way, name), one in self._wholes.items() if way == direction}
-        together = own.pop("SUM", None)
-        each = [one.rate for one in own.values() if one.rate]
-        whole = WholeRow() if two_way else together or WholeRow()
-        single = next(iter(own.values())) if len(own) == 1 else WholeRow()
-        all_ended = own and all(one.ended for one in own.values())
-        rate = whole.rate or (sum(each) if all_ended else None)
+        """Return one direction, without the row of all connections if it sums both directions."""
+        totals = {
+            name: total
+            for (total_direction, name), total in self._wholes.items()
+            if total_direction == direction
+        }
+        together = totals.pop("SUM", None)
+        connection_rates = [total.rate for total in totals.values() if total.rate]
+        row_of_all = WholeRow() if two_way else together or WholeRow()
+        single = next(iter(totals.values())) if len(totals) == 1 else WholeRow()
+        all_ended = totals and all(total.ended for total in totals.values())
+        rate = row_of_all.rate or (sum(connection_rates) if all_ended else None)
         by_server = self.received if direction == "client to server" else None
         if by_server:
             rate = by_server.rate
@@ -165,34 +169,36 @@ class Iperf2Test(IperfLog):
             sent_here = direction.startswith(self.side) and not by_server
             counted_by = "sender" if sent_here else "receiver"
         settings, losses = self.lost, self.losses
-        if losses is None and (sent := _retransmits([whole] if whole.rate else own.values())):
+        if losses is None and (
+            sent := _retransmits([row_of_all] if row_of_all.rate else totals.values())
+        ):
             settings, losses = {"retransmits": str(sent.count)}, sent
-        intervals = self._of_all(direction, not two_way)
-        if len(intervals) != 1 and (single if two_way or not together else whole).ended:
+        intervals = self._total_intervals(direction, not two_way)
+        if len(intervals) != 1 and (single if two_way or not together else row_of_all).ended:
             intervals = intervals[:-1]
-        chosen = whole if whole.rate else single
+        chosen = row_of_all if row_of_all.rate else single
         return Flow(
             direction, chosen.line or self.last, rate, counted_by,
-            max(1, len(own), self._count), tuple(each), intervals, settings, losses,
+            max(1, len(totals), self._count), tuple(connection_rates), intervals, settings, losses,
         )  # fmt: skip
 
 
 def _retransmits(rows: Iterable[WholeRow]) -> LogLosses | None:
-    """Return what TCP sent again in these rows; None if one of them does not say it."""
+    """Return the segments that TCP sent again in these rows; None if a row lacks the number."""
     count, sent_bytes = 0, 0.0
-    for whole in rows:
-        writes = _WRITES.match(whole.row.rest) if whole.row and whole.ended else None
-        if whole.row is None or writes is None:
+    for total in rows:
+        writes = _WRITES.match(total.row.rest) if total.row and total.ended else None
+        if total.row is None or writes is None:
             return None
         count += int(writes["retransmits"])
-        sent_bytes += whole.rate * (whole.row.end - whole.row.start)
+        sent_bytes += total.rate * (total.row.end - total.row.start)
     return LogLosses(count, 0, sent_bytes) if sent_bytes > 0 else None
 
 
 class Iperf2Reader:
-    """One test after the other; the figures of the last two are all that is kept.
+    """Read one test after the other; only the figures of the last two are kept.
 
-    A test that seems over waits for the next one's end: where two processes write one log, its
+    A test that seems over waits for the end of the next one: where two processes write one log, its
     rows may go on.
     """
 
@@ -207,7 +213,7 @@ class Iperf2Reader:
         self._from_server = False
         self._connections = 0
         self._first: LogLine | None = None
-        self._told = False
+        self._has_result = False
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text
@@ -221,7 +227,7 @@ class Iperf2Reader:
         elif row := row_of(text):
             self._row(line, row)
         elif error := _ERROR.search(text):
-            # The tool's own word that something went wrong; the first one counts.
+            # The tool's own error message; the first one counts.
             test = self._open(line)
             test.error = test.error or error["text"]
             test.last = test.last if test.measured else line
@@ -237,18 +243,18 @@ class Iperf2Reader:
     def end(self) -> Iterable[SuiteCurve]:
         yield from self._finish()
         yield from self._finish()
-        if self._first is not None and not self._told:
+        if self._first is not None and not self._has_result:
             self._report(self._first, "a test; this output of iperf 2 has none")
 
     def _finish(self) -> Iterable[SuiteCurve]:
-        """The open test seems over; the one before it is."""
+        """Close the open test, and complete the test before it."""
         over, self._before, self._test = self._before, self._test, None
         if over is not None:
-            self._told = True
+            self._has_result = True
             yield from over.result()
 
     def _heading(self, line: LogLine, heading: "re.Match[str]") -> Iterable[SuiteCurve]:
-        """A client that also listens (``-d``, ``-r``) names the server's port first."""
+        """Read a heading. A client that also listens (``-d``, ``-r``) names the server first."""
         if self._test is not None and self._test.measured:
             yield from self._finish()
         self._window = ""
@@ -259,13 +265,13 @@ class Iperf2Reader:
         elif not (self._side == "server" and self._connections):
             self._side = "client"
             test = self._open(line)
-            # The connections may have been told of before (2.1.8).
+            # Version 2.1.8 may print the connections first.
             if not test.side:
                 test.side, test.protocol = self._side, self._protocol
                 test.settings["log of"] = self._side
 
     def _connected(self, line: LogLine, match: "re.Match[str]") -> Iterable[SuiteCurve]:
-        """A connection after the last row of a test begins the next one."""
+        """Add a connection; after the last row of a test it begins the next test."""
         if self._test is not None and self._test.ended:
             yield from self._finish()
         test = self._open(line)

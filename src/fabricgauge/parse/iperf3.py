@@ -1,4 +1,4 @@
-"""What ``iperf3`` prints without ``-J``, on the client's or the server's side."""
+"""Read the text of ``iperf3`` (without ``-J``), from the client or the server."""
 
 import re
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ class EndRows(msgspec.Struct):
 
 
 class TextTest(IperfLog):
-    """Directions are told apart by the role that their rows name, if there are two."""
+    """One test. The role in each row shows its direction, if there are two."""
 
     def __init__(self, line: LogLine, version: str, peer: str = "", side: str = "") -> None:
         super().__init__(line, side, version=version)
@@ -46,11 +46,11 @@ class TextTest(IperfLog):
 
     @property
     def is_bare(self) -> bool:
-        """Whether nothing but rows is known: closing rows alone, without the ends' names."""
+        """Check whether only rows are known: closing rows alone, without the ends' names."""
         return not (self.side or self.hosts)
 
     def precedes(self, row: IperfRow | None) -> bool:
-        """Whether a closing row, or a heading, is the next test's: this one has such rows."""
+        """Check whether a closing row or heading begins the next test: this one has such rows."""
         return self.is_bare and (row.stream in self._rates(row) if row else bool(self._sums))
 
     def header(self, text: str) -> None:
@@ -60,7 +60,7 @@ class TextTest(IperfLog):
             self.protocol = self.protocol or "UDP"
 
     def row(self, line: LogLine, row: IperfRow) -> None:
-        """Rows after the second heading, or that name an end, are the summary."""
+        """Add a row. Rows below the second heading, or with an end's name, are the summary."""
         self.unit_rule = UNIT_RULES[row.unit]
         self.last = line
         if row.rest.rstrip().endswith(("sender", "receiver")) or self._headers > 1:
@@ -86,7 +86,7 @@ class TextTest(IperfLog):
             rates[row.stream] = row.rate
         if summary.line is None or not by_sender:
             summary.line = line
-        # A single connection's, or in the row of all (it comes last) that of all.
+        # The figure of a single connection; the row of all connections comes last.
         if retransmits := _RETRANSMITS.search(row.rest):
             summary.settings["retransmits"] = retransmits["count"]
             sent_bytes = row.rate * (row.end - row.start)
@@ -111,18 +111,18 @@ class TextTest(IperfLog):
         summary = self._sums.get(role, EndRows())
         by_receiver = any(summary.received.values())
         rates = summary.received if by_receiver else summary.sent
-        seen = sum(key[0] == role and key[1] != "SUM" for key in self._intervals)
-        each = tuple(rate for stream, rate in rates.items() if stream != "SUM")
-        together = rates.get("SUM", sum(each))
-        # A server's log does not say that a test is reversed, but has only a sender then.
+        stream_count = sum(key[0] == role and key[1] != "SUM" for key in self._intervals)
+        stream_rates = tuple(rate for stream, rate in rates.items() if stream != "SUM")
+        together = rates.get("SUM", sum(stream_rates))
+        # A server's log does not name a reversed test, but has only a sender then.
         only_sends = self.side == "server" and summary.sent and not summary.received
         back = role not in ("TX-C", "RX-S") if role else self.reverse or only_sends
         direction: FlowDirection = "server to client" if back else "client to server"
         return Flow(
             direction, summary.line or self.last, together or None,
             "receiver" if by_receiver else "sender" if together else "",
-            max(1, len(each), seen), each, self._of_all(role),
-            # The closing rows alone do not say which end is the client.
+            max(1, len(stream_rates), stream_count), stream_rates, self._total_intervals(role),
+            # Closing rows alone do not show which end is the client.
             summary.settings | ({"direction": "sender to receiver"} if self.is_bare else {}),
             summary.losses,
         )  # fmt: skip
@@ -160,7 +160,7 @@ _KNOWN = re.compile(
 
 
 class TextReader:
-    """One test after the other; the figures of the last one are all that is kept."""
+    """Read one test after the other; only the figures of the last one are kept."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -169,10 +169,10 @@ class TextReader:
         self._error: LogLine | None = None
         self._hidden = False
         self._first: LogLine | None = None
-        self._told = False
+        self._has_result = False
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
-        """Rows of intervals, most of a long test, complete nothing."""
+        """Take a line; rows of intervals, most of a long test, complete no curve."""
         row = row_of(line.text) if self._test is not None and not self._hidden else None
         if row is not None and self._test is not None:
             over = self._before_next(line, row)
@@ -181,26 +181,26 @@ class TextReader:
         return self._between_rows(line)
 
     def _before_next(self, line: LogLine, row: IperfRow | None) -> Iterable[SuiteCurve]:
-        """The curves of closing rows alone, once the next ones come."""
+        """Return the curves of closing rows alone, when the next closing rows begin."""
         if self._test is None or not self._test.precedes(row):
             return ()
-        over = tuple(self._finish(done=False))
+        over = tuple(self._finish(is_over=False))
         self._test = TextTest(line, self._version)
         return over
 
     def _between_rows(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text
         self._first = self._first or line
-        begun = _TEST.search(text)
+        start = _TEST.search(text)
         if self._hidden and not text.startswith("iperf Done") and "Connecting to" not in text:
             return
         self._hidden = text.startswith("Server output:")
-        if begun:
-            yield from self._finish(done=False)
+        if start:
+            yield from self._finish(is_over=False)
             side = "server" if "Accepted" in text else "client"
-            self._test = TextTest(line, self._version, begun["host"], side)
+            self._test = TextTest(line, self._version, start["host"], side)
         elif "Server listening on" in text or text.startswith(("iperf Done", "Server output:")):
-            yield from self._finish(done=text.startswith("iperf Done"))
+            yield from self._finish(is_over=text.startswith("iperf Done"))
         elif text.startswith("iperf3: "):
             # Errors are not buffered and so may come before the test that they ended.
             yield from self._lonely_error()
@@ -211,27 +211,31 @@ class TextReader:
             self._within(line)
 
     def end(self) -> Iterable[SuiteCurve]:
-        yield from self._finish(done=False)
+        yield from self._finish(is_over=False)
         yield from self._lonely_error()
-        if self._first is not None and not self._told:
+        if self._first is not None and not self._has_result:
             self._report(self._first, "a test; this output of iperf3 has none")
 
-    def _finish(self, done: bool) -> Iterable[SuiteCurve]:
-        """An error told while a test ran belongs to it, unless it came to its proper end."""
+    def _finish(self, is_over: bool) -> Iterable[SuiteCurve]:
+        """Close the test. An error during the test belongs to it, unless the test ended well."""
         test, self._test = self._test, None
         if test is not None:
-            if done:
+            if is_over:
                 yield from self._lonely_error()
-            yield from self._told_of(test)
+            yield from self._result_with_error(test)
 
     def _lonely_error(self) -> Iterable[SuiteCurve]:
-        return () if self._error is None else self._told_of(TextTest(self._error, self._version))
+        return (
+            ()
+            if self._error is None
+            else self._result_with_error(TextTest(self._error, self._version))
+        )
 
-    def _told_of(self, test: TextTest) -> Iterable[SuiteCurve]:
+    def _result_with_error(self, test: TextTest) -> Iterable[SuiteCurve]:
         if self._error is not None:
             match = _ERROR.search(self._error.text)
             test.error = match["text"].removeprefix("error - ") if match else self._error.text
-        self._error, self._told = None, True
+        self._error, self._has_result = None, True
         return test.result()
 
     def _within(self, line: LogLine) -> None:
@@ -249,7 +253,7 @@ class TextReader:
 
 
 def _heading(test: TextTest, text: str) -> bool:
-    """Take what stands around the rows; false if nothing of it is in the line."""
+    """Read a line beside the rows; return False if it is none of the test."""
     if "[ ID]" in text:
         test.header(text)
     elif "Reverse mode, remote" in text:

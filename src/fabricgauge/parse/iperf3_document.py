@@ -1,9 +1,9 @@
-"""``iperf3 -J``: one JSON object per test, and the events of ``--json-stream`` (3.17 on).
+"""Read ``iperf3 -J``: one JSON object per test, and the events of ``--json-stream`` (3.17 on).
 
-The fields that count here bear the tool's own names, as seen in outputs of 3.12; later versions
-add fields. Rates are in bit/s, times in seconds. All may be missing: an output that an error
-ended has only some of them. Where the writer was ended in the middle, what stands there up to
-the last whole object is read.
+The fields that count here bear the tool's own names, as seen in outputs of 3.12; later versions add
+fields. Rates are in bit/s, times in seconds. All may be missing: an output that an error ended has
+only some of them. Where the writer was ended in the middle, what stands there up to the last whole
+object is read.
 """
 
 import json
@@ -94,10 +94,10 @@ class Iperf3Document(msgspec.Struct, frozen=True):
 
 
 def _test_of(document: Iperf3Document, line: int, figure_line: int, broken: bool) -> IperfTest:
-    """The test; its flows carry the receiver's rate, or the sender's where that is all."""
+    """Return the test; its flows have the receiver's rate, or the sender's if it is alone."""
     start = document.start
     protocol = _protocol(document)
-    hosts = [(one.local_host, one.remote_host) for one in start.connected[:1]]
+    hosts = [(connection.local_host, connection.remote_host) for connection in start.connected[:1]]
     heading = SuiteHeading(
         "iperf3", start.version.removeprefix("iperf").strip(), "iperf3",
         f"{start.version or 'iperf3'} {protocol} test", line,
@@ -117,10 +117,10 @@ def _test_of(document: Iperf3Document, line: int, figure_line: int, broken: bool
 def _protocol(document: Iperf3Document) -> str:
     if stated := document.start.test_start.protocol:
         return stated.upper()
-    sums = [one for one in (document.end.sum, document.end.sum_received) if one]
+    sums = [total for total in (document.end.sum, document.end.sum_received) if total]
     if not sums:
         return ""
-    return "UDP" if any(one.packets is not None for one in sums) else "TCP"
+    return "UDP" if any(total.packets is not None for total in sums) else "TCP"
 
 
 def _settings(document: Iperf3Document) -> dict[str, str]:
@@ -140,14 +140,16 @@ def _settings(document: Iperf3Document) -> dict[str, str]:
 
 def _flows(document: Iperf3Document, figure: LogLine) -> Iterator[Flow]:
     end, test = document.end, document.start.test_start
-    reverse = any(one.sum_bidir_reverse for one in document.intervals[:1])
-    both = test.bidir or end.sum_received_bidir_reverse or reverse
-    first: FlowDirection = "server to client" if test.reverse and not both else "client to server"
-    sums = [one.sum for one in document.intervals[:MOST_INTERVALS]]
+    reverse = any(interval.sum_bidir_reverse for interval in document.intervals[:1])
+    is_bidirectional = test.bidir or end.sum_received_bidir_reverse or reverse
+    first: FlowDirection = (
+        "server to client" if test.reverse and not is_bidirectional else "client to server"
+    )
+    sums = [interval.sum for interval in document.intervals[:MOST_INTERVALS]]
     yield _flow(document, figure, first, end.sum_sent or end.sum, end.sum_received, sums)
-    if both:
+    if is_bidirectional:
         sent, received = end.sum_sent_bidir_reverse, end.sum_received_bidir_reverse
-        sums = [one.sum_bidir_reverse for one in document.intervals[:MOST_INTERVALS]]
+        sums = [interval.sum_bidir_reverse for interval in document.intervals[:MOST_INTERVALS]]
         yield _flow(document, figure, "server to client", sent, received, sums)
 
 
@@ -159,49 +161,49 @@ def _flow(
     received: Iperf3Sum | None,
     sums: Sequence[Iperf3Sum | None],
 ) -> Flow:
-    """The receiver's rate counts; a side that learnt nothing of the other writes 0."""
+    """Return one direction with the receiver's rate; a side without the other's result writes 0."""
     by_receiver = bool(received and received.bits_per_second)
     counted = received if by_receiver else sent
     rate = counted.bits_per_second if counted else None
     connections = _connections(document, direction)
-    asked = document.start.test_start.num_streams
+    stream_count = document.start.test_start.num_streams
     intervals = tuple(
-        (one.seconds, one.bits_per_second / 8)
-        for one in sums
-        if one and not one.omitted and one.seconds and one.bits_per_second is not None
+        (total.seconds, total.bits_per_second / 8)
+        for total in sums
+        if total and not total.omitted and total.seconds and total.bits_per_second is not None
     )
     return Flow(
         direction, figure, rate / 8 if rate else None,
         "receiver" if by_receiver else "sender" if rate else "",
-        asked if 1 <= asked <= MOST_STREAMS else max(1, len(connections)), connections,
-        intervals, _loss(sent, received), _losses(sent, received),
+        stream_count if 1 <= stream_count <= MOST_STREAMS else max(1, len(connections)),
+        connections, intervals, _loss(sent, received), _losses(sent, received),
     )  # fmt: skip
 
 
 def _connections(document: Iperf3Document, direction: FlowDirection) -> tuple[float, ...]:
-    """The receiver's rate of each connection that moved bytes in that direction."""
+    """Return the receiver's rate of each connection that moved bytes in that direction."""
     server = document.start.accepted_connection is not None
-    both = document.end.sum_received_bidir_reverse is not None
+    is_bidirectional = document.end.sum_received_bidir_reverse is not None
     sends_here = (direction == "client to server") != server
-    found: list[float] = []
+    connection_rates: list[float] = []
     for stream in document.end.streams:
-        if both and not (stream.receiver and stream.receiver.sender == sends_here):
+        if is_bidirectional and not (stream.receiver and stream.receiver.sender == sends_here):
             continue
-        told = (one.bits_per_second for one in (stream.receiver, stream.sender) if one)
-        found += (rate / 8 for rate in islice(filter(None, told), 1))
-    return tuple(found)
+        end_rates = (end.bits_per_second for end in (stream.receiver, stream.sender) if end)
+        connection_rates += (rate / 8 for rate in islice(filter(None, end_rates), 1))
+    return tuple(connection_rates)
 
 
 def _loss(sent: Iperf3Sum | None, received: Iperf3Sum | None) -> dict[str, str]:
-    told: dict[str, str] = {}
+    settings: dict[str, str] = {}
     if sent and sent.retransmits is not None:
-        told["retransmits"] = str(sent.retransmits)
+        settings["retransmits"] = str(sent.retransmits)
     lost = received if received and received.lost_percent is not None else sent
     if lost and lost.lost_percent is not None:
         share = f"{lost.lost_percent:.3g} %"
         counts = f" ({lost.lost_packets} of {lost.packets} datagrams)" if lost.packets else ""
-        told["lost"] = share + counts
-    return told
+        settings["lost"] = share + counts
+    return settings
 
 
 def _losses(sent: Iperf3Sum | None, received: Iperf3Sum | None) -> LogLosses | None:
@@ -219,26 +221,26 @@ _CLOSES = {"{": "}", "[": "]"}
 
 
 def _decoded(part: str) -> tuple[Any, int | None]:
-    """A document, or as much of it as there is, and the place behind which nothing was read.
+    """Return a document, or as much of it as is there, and the place where reading stopped.
 
-    The place is None for a whole one; the value is None if not even one whole object is there,
+    The place is None for a whole document. The value is None if not even one whole object is there,
     or if it is nested too deeply.
     """
     try:
         return json.loads(part), None
     except json.JSONDecodeError as error:
-        rest = error.pos
+        stop = error.pos
     except (ValueError, RecursionError):
         return None, None
-    length, closing = _last_whole(part[:rest])
+    length, closing = _last_whole(part[:stop])
     try:
-        return json.loads(part[:length] + closing), rest
+        return json.loads(part[:length] + closing), stop
     except (ValueError, RecursionError):
         return None, None
 
 
 def _last_whole(part: str) -> tuple[int, str]:
-    """How far the last closed bracket reaches, and what closes those still open there."""
+    """Return the end of the last closed bracket, and the text that closes the open ones."""
     stack: list[str] = []
     length, still_open = 0, ""
     for match in _TOKEN.finditer(part):
@@ -261,53 +263,53 @@ MOST_DOCUMENTS = 10_000
 
 
 def recognised(text: str) -> bool:
-    """Whether iperf 3 wrote the object, be it whole or cut off."""
+    """Check whether iperf 3 wrote the object, whole or cut off."""
     return _START.search(text, 0, 2000) is not None or _EVENT.match(text) is not None
 
 
 def read(text: str, first_line: int, report: Report) -> Iterable[SuiteCurve]:
-    """The curves of one object, or of several that follow a cut-off one."""
+    """Yield the curves of one object, or of several that follow one that was cut off."""
     if event := _EVENT.match(text):
-        yield from _of_event(text, event["event"], first_line, report)
+        yield from _event_curves(text, event["event"], first_line, report)
         return
-    begun = [match.start() for match in islice(_OPENS.finditer(text), MOST_DOCUMENTS)] or [0]
-    line = first_line + text.count("\n", 0, begun[0])
-    for place, following in zip(begun, [*begun[1:], len(text)], strict=True):
+    starts = [match.start() for match in islice(_OPENS.finditer(text), MOST_DOCUMENTS)] or [0]
+    line = first_line + text.count("\n", 0, starts[0])
+    for place, following in zip(starts, [*starts[1:], len(text)], strict=True):
         part = text[place:following]
-        yield from _of_document(part, line, report)
+        yield from _document_curves(part, line, report)
         line += part.count("\n")
 
 
-def _of_document(part: str, line: int, report: Report) -> Iterable[SuiteCurve]:
-    value, rest = _decoded(part)
+def _document_curves(part: str, line: int, report: Report) -> Iterable[SuiteCurve]:
+    value, stop = _decoded(part)
     document = converted(value, Iperf3Document)
     if document is None:
         nothing = "iperf3 -J output with at least one result"
-        _tell(part, line, report, "fields as iperf 3 writes them" if value else nothing)
+        _report_lines(part, line, report, "fields as iperf 3 writes them" if value else nothing)
         return
-    # The line of the figure that is taken, as near as the text tells.
-    found = (part.find(f'"{name}"') for name in ("sum_received", "intervals"))
-    figure = part.count("\n", 0, next((place for place in found if place >= 0), 0))
-    yield from curves(_test_of(document, line, line + figure, rest is not None))
-    behind = -1 if rest is None else part.find("\n", rest)
+    # The line of the figure, as near as the text shows it.
+    places = (part.find(f'"{name}"') for name in ("sum_received", "intervals"))
+    figure = part.count("\n", 0, next((place for place in places if place >= 0), 0))
+    yield from curves(_test_of(document, line, line + figure, stop is not None))
+    behind = -1 if stop is None else part.find("\n", stop)
     if behind >= 0:
         number = line + part.count("\n", 0, behind)
-        _tell(part[behind:], number, report, "more of a broken iperf3 -J output")
+        _report_lines(part[behind:], number, report, "more of a broken iperf3 -J output")
 
 
-def _tell(text: str, line: int, report: Report, why: str) -> None:
+def _report_lines(text: str, line: int, report: Report, why: str) -> None:
     for number, shown in enumerate(text.split("\n"), line):
         if shown.strip():
             report(LogLine(number, shown[:_SHOWN]), why)
 
 
-def _of_event(text: str, event: str, line: int, report: Report) -> Iterable[SuiteCurve]:
-    """Events stand on lines of their own; the last one holds the result."""
+def _event_curves(text: str, event: str, line: int, report: Report) -> Iterable[SuiteCurve]:
+    """Yield the curves of an event. Each event is one line; the last one holds the result."""
     if event == "start":
         report(LogLine(line, text[:_SHOWN]), "of --json-stream output only the end event is read")
     if event not in ("end", "error"):
         return
-    value, rest = _decoded(text)
+    value, stop = _decoded(text)
     data = value.get("data") if isinstance(value, dict) else None
     end = converted(data, Iperf3End)
     if event == "error":
@@ -317,7 +319,7 @@ def _of_event(text: str, event: str, line: int, report: Report) -> Iterable[Suit
     else:
         report(LogLine(line, text[:_SHOWN]), "the end event of iperf3 --json-stream")
         return
-    yield from curves(_test_of(document, line, line, value is None or rest is not None))
+    yield from curves(_test_of(document, line, line, value is None or stop is not None))
 
 
 JSON_DIALECT = JsonDialect("iperf3", recognised, read)
