@@ -1,4 +1,4 @@
-"""Where a launch command starts its ranks, as far as its options and its job's request decide it.
+"""Find the node of each rank from a launch command's options and its job's request.
 
 Options after srun(1) of Slurm 23, mpirun(1) of Open MPI 4 and 5, mpiexec of MPICH 4 and Intel MPI
 2021, mpirun_rsh of MVAPICH2 and aprun(1); requests after sbatch(1) and salloc(1) of Slurm 23, qsub
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fabricgauge.model.hosts import same_host
 from fabricgauge.parse.lines import remembered
 
-#: Longer commands and more ranks are not looked at.
+#: Longer commands and more ranks are ignored.
 LONGEST, MOST_RANKS = 4096, 1 << 16
 _SLURM = ("srun", "flux")
 _LAUNCHER = re.compile(
@@ -21,11 +21,11 @@ _LAUNCHER = re.compile(
     r"(?P<launcher>srun|flux|mpirun(?:_rsh)?|mpiexec(?:\.hydra)?|orterun|prterun|prun|aprun) "
 )
 _PROGRAM = re.compile(r"(?:.*/)?(?P<name>osu_\w+|IMB-[A-Z0-9]+|NPmpi\w*|mpiGraph|[a-z]\w*_perf)")
-#: What starts the program in turn: options behind it are its own.
+#: Programs that start the measuring program: the options behind them are theirs.
 _WRAPPERS = re.compile(
     r"(?:.*/)?(?:numactl|taskset|singularity|apptainer|docker|podman|env|(?:ba)?sh|.*\.sh)"
 )
-#: Options with a value that is looked at, in the spelling that is kept.
+#: Options whose value is read, in the spelling that is kept.
 _NAMES = {
     "n": "ranks", "np": "ranks", "ntasks": "ranks", "c": "ranks",
     "H": "hosts", "host": "hosts", "hosts": "hosts",
@@ -57,12 +57,12 @@ _NODES = re.compile(
 )
 _TASKS = re.compile(r"\s(?:-n ?|--ntasks[ =])\d")
 _TASKS_PER_NODE = re.compile(r"\s--n?tasks-per-node[ =](\d{1,6})(?!\w)")
-#: Intel MPI: set for all programs that follow, or on the command's own line.
+#: Intel MPI's variable: set for all following programs, or on the command's line.
 _PER_HOST = re.compile(r"\bI_MPI_PERHOST[ =](\d{1,6})(?!\w)")
 
 
 class Request(NamedTuple):
-    """What a job asks its scheduler and MPI for; ``nodes`` and ``per_node`` are 0 if unknown.
+    """Resources that a job requests; ``nodes`` and ``per_node`` are 0 if unknown.
 
     ``per_node`` is how many ranks a node has. ``lines`` are the log's lines that ask.
     """
@@ -73,21 +73,21 @@ class Request(NamedTuple):
     lines: tuple[str, ...] = ()
     begins: bool = False
 
-    def joined(self, other: "Request") -> "Request":
+    def joined(self, later: "Request") -> "Request":
         """Return both requests; one that begins an allocation replaces the earlier ones."""
-        if other.begins:
-            return other
+        if later.begins:
+            return later
         return Request(
-            other.nodes or self.nodes,
-            other.per_node or self.per_node,
-            self.counted or other.counted,
-            (*self.lines, *other.lines)[-_MOST_LINES:],
+            later.nodes or self.nodes,
+            later.per_node or self.per_node,
+            self.counted or later.counted,
+            (*self.lines, *later.lines)[-_MOST_LINES:],
         )
 
 
 @remembered
 def request_in(text: str) -> Request | None:
-    """Return what a line of a job's script, or of the shell around it, asks for; else None."""
+    """Return the request in a line of a job's script or of its shell; None for other lines."""
     signs = ("#SBATCH", "#PBS", "salloc", "--pty", "I_MPI_PERHOST")
     if not any(sign in text for sign in signs) or len(text) > LONGEST:
         return None
@@ -109,14 +109,14 @@ def request_in(text: str) -> Request | None:
 
 
 def goes_on(text: str) -> bool:
-    """Whether a launch command continues on the next line."""
+    """Check whether a launch command continues on the next line."""
     return text.endswith("\\") and len(text) <= LONGEST and _LAUNCHER.search(text) is not None
 
 
 class Command(NamedTuple):
-    """A launch of a known program; ``text`` and ``words`` are those from the launcher on.
+    """A launch of a known program; ``text`` and ``words`` begin at the launcher's name.
 
-    ``per_node`` is how many ranks a node has by a variable on the same line; 0 if none says it.
+    ``per_node`` is how many ranks a node has by a variable on the same line; 0 if none is set.
     """
 
     text: str
@@ -128,21 +128,26 @@ class Command(NamedTuple):
 
 @remembered
 def command_in(text: str) -> Command | None:
-    """The launch of a known suite's program in a line, be it behind a prompt; None for others."""
+    """Return the launch of a known suite's program in a line; None for other lines.
+
+    A shell's prompt may stand in front of it.
+    """
     match = _LAUNCHER.search(text) if len(text) <= LONGEST else None
     if match is None:
         return None
-    rest = text[match.start("launcher") :]
+    command_text = text[match.start("launcher") :]
     try:
-        words = tuple(shlex.split(rest))
+        words = tuple(shlex.split(command_text))
     except ValueError:  # a quotation mark that stands alone
-        words = tuple(rest.split())
-    program = next((found["name"] for one in words if (found := _PROGRAM.fullmatch(one))), "")
+        words = tuple(command_text.split())
+    program = next(
+        (match_of_word["name"] for word in words if (match_of_word := _PROGRAM.fullmatch(word))), ""
+    )
     if not program:
         return None
     per_host = _PER_HOST.search(text)
     per_node = int(per_host[1]) if per_host else 0
-    return Command(rest.strip(), match["launcher"], words, program, per_node)
+    return Command(command_text.strip(), match["launcher"], words, program, per_node)
 
 
 _OSU_SIZES = re.compile(r"(?:-m|--message-size)=?(?:\d{1,18}:)?(?P<largest>\d{1,18})?")
@@ -164,7 +169,7 @@ def largest_bytes(command: Command) -> int | None:
 def rank_nodes(
     command: Command | None, ranks: int, request: Request | None = None
 ) -> tuple[str, ...]:
-    """Return the node of each of the first ``ranks`` ranks, by a name or number; empty if unknown.
+    """Return the node of each of the first ``ranks`` ranks, by a name or number.
 
     It is unknown if the options and the job's request leave it open, or contradict each other.
     """
@@ -189,10 +194,10 @@ def _asks_several(command: Command) -> bool:
 def _by_command(command: Command, ranks: int, request: Request) -> tuple[str, ...]:
     parts = _parts(command.words)
     if len(parts) > 1:
-        return _of_parts(command, parts, ranks)
+        return _common_node(command, parts, ranks)
     options = dict(_options(command, parts[0]))
-    told = options.get("ranks", "")
-    started = max(ranks, int(told[:7])) if told.isdecimal() else ranks
+    rank_count = options.get("ranks", "")
+    started = max(ranks, int(rank_count[:7])) if rank_count.isdecimal() else ranks
     if not 1 < started <= MOST_RANKS:
         return ()
     if command.launcher in _SLURM:
@@ -210,7 +215,7 @@ def _by_command(command: Command, ranks: int, request: Request) -> tuple[str, ..
 
 
 def _parts(words: Sequence[str]) -> list[list[str]]:
-    """The words of each program of the launch, which a colon parts."""
+    """Yield the words of each program of the launch; a colon divides programs."""
     parts: list[list[str]] = [[]]
     for word in words:
         if word == ":":
@@ -220,19 +225,19 @@ def _parts(words: Sequence[str]) -> list[list[str]]:
     return parts
 
 
-def _of_parts(command: Command, parts: list[list[str]], ranks: int) -> tuple[str, ...]:
-    """Several programs are on one node if each names that host alone."""
+def _common_node(command: Command, parts: list[list[str]], ranks: int) -> tuple[str, ...]:
+    """Return one node for several programs, if each names that host alone."""
     named = [_hosts(dict(_options(command, ["", *part])).get("hosts", "")) for part in parts]
-    hosts = {host for each in named for host, _ in each}
+    hosts = {host for hosts_of_part in named for host, _ in hosts_of_part}
     return (*hosts,) * ranks if all(named) and len(hosts) == 1 else ()
 
 
 def _options(command: Command, words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The options that place ranks, up to the program."""
+    """Yield the options that place ranks, up to the program's name."""
     names = _OF_SLURM if command.launcher in _SLURM else _NAMES
     per_node = {"N": "per node"} if names is _NAMES else {}
-    given = iter(words[1:])
-    for word in given:
+    remaining_words = iter(words[1:])
+    for word in remaining_words:
         if _PROGRAM.fullmatch(word) or _WRAPPERS.fullmatch(word):
             return
         attached = _ATTACHED.fullmatch(word)
@@ -241,7 +246,7 @@ def _options(command: Command, words: Sequence[str]) -> Iterator[tuple[str, str]
             continue
         kind = {**names, **per_node}.get(name, "")
         if kind:
-            yield kind, value if equal else next(given, "")
+            yield kind, value if equal else next(remaining_words, "")
         elif attached and (kind := {**names, **per_node}.get(attached["name"], "")):
             yield kind, attached["value"]
         elif name in _FLAGS and names is _NAMES:
@@ -261,7 +266,7 @@ def _by_slurm(options: dict[str, str], ranks: int) -> tuple[str, ...]:
 def _by_mpi(
     options: dict[str, str], hosts: Sequence[tuple[str, int]], ranks: int
 ) -> tuple[str, ...]:
-    """As Open MPI, MPICH and Intel MPI place ranks if nothing but the options decides it."""
+    """Place ranks as Open MPI, MPICH and Intel MPI do when only the options decide."""
     names = list(dict.fromkeys(host for host, _ in hosts))
     if len(names) == 1:
         return (names[0],) * ranks
@@ -269,13 +274,13 @@ def _by_mpi(
         return ()
     policy, _, modifiers = options.get("map", "").partition(":")
     per = _PER.match(options.get("map", ""))
-    each = options.get("per node", "")
+    per_node = options.get("per node", "")
     if per and per["what"] == "node":
-        each = per["ranks"]
+        per_node = per["ranks"]
     elif per:  # so many of each socket, of which a node may have several
         return _blocks(ranks, names, ranks) if int(per["ranks"]) >= ranks else ()
-    if each.isdecimal() and int(each[:7]):
-        return _blocks(int(each[:7]), names, ranks)
+    if per_node.isdecimal() and int(per_node[:7]):
+        return _blocks(int(per_node[:7]), names, ranks)
     if policy == "node":
         return tuple(names[rank % len(names)] for rank in range(ranks)) if names else ()
     if (policy and policy not in _WITHIN) or "span" in modifiers.casefold():
@@ -289,22 +294,27 @@ def _by_mpi(
     return tuple(filled[:ranks]) if len(filled) >= ranks else ()
 
 
-def _blocks(each: int, names: Sequence[str], ranks: int) -> tuple[str, ...]:
-    """So many ranks on a node before the next one is taken."""
-    known = names or [f"node {place}" for place in range(-(-ranks // each))]
-    return tuple(known[rank // each % len(known)] for rank in range(ranks))
+def _blocks(per_node: int, names: Sequence[str], ranks: int) -> tuple[str, ...]:
+    """Place ``per_node`` ranks on a node before the next node is used."""
+    node_names = names or [f"node {place}" for place in range(-(-ranks // per_node))]
+    return tuple(node_names[rank // per_node % len(node_names)] for rank in range(ranks))
 
 
 def _hosts(text: str) -> list[tuple[str, int]]:
-    """Hosts of a list with their slots, 0 where none are said; a host that comes again has more."""
+    """Return the hosts of a list with their slots; 0 slots where no number is given.
+
+    A host that is repeated gets more slots.
+    """
     slots: dict[str, int] = {}
-    for one in text.split(","):
-        name, _, count = one.strip().partition(":")
+    for entry in text.split(","):
+        name, _, count = entry.strip().partition(":")
         if not name:
             continue
-        known = next((other for other in slots if same_host(name, other)), name)
+        same_name = next(
+            (earlier_name for earlier_name in slots if same_host(name, earlier_name)), name
+        )
         more = int(count[:7]) if count.isdecimal() else 0
-        slots[known] = slots.get(known, 0) + (more or int(known in slots))
+        slots[same_name] = slots.get(same_name, 0) + (more or int(same_name in slots))
     return list(slots.items())
 
 
@@ -320,12 +330,12 @@ def _listed(hosts: Sequence[str], ranks: int) -> tuple[str, ...]:
 
 
 def _positional(words: Sequence[str]) -> Iterator[str]:
-    """Hosts that mpirun_rsh has between its options and the environment or the program."""
-    given = iter(words[1:])
-    for word in given:
+    """Return the hosts that mpirun_rsh has between its options and the program."""
+    remaining_words = iter(words[1:])
+    for word in remaining_words:
         if _PROGRAM.fullmatch(word) or _WRAPPERS.fullmatch(word) or "=" in word:
             return
         if word in ("-np", "-n", "-hostfile"):
-            next(given, "")
+            next(remaining_words, "")
         elif not word.startswith("-"):
             yield word

@@ -1,4 +1,4 @@
-"""The suites whose output can be read: one row each; and which of them begins in a line."""
+"""The suites whose output can be read, one row each, and the search for their first lines."""
 
 import re
 
@@ -65,7 +65,7 @@ JSON_DIALECTS: tuple[JsonDialect, ...] = (
     superbench.JSON_DIALECT,
 )
 
-#: What each match contains, the dialect's place, and the expression.
+#: A text that each match contains, the dialect's place, and the expression.
 _BEGINS = tuple(
     (literal, place, re.compile(expression))
     for place, dialect in enumerate(DIALECTS)
@@ -73,9 +73,9 @@ _BEGINS = tuple(
 )
 
 
-#: Texts of which each line that begins an output has one, be its ``# `` there or not.
+#: Each line that begins an output contains one of these texts, with its ``# `` or without.
 _TEXTS = frozenset(literal.lstrip("# ") for literal, _, _ in _BEGINS if len(literal) > 1)
-#: The same of beginnings whose text is one character: rows of iperf 2's CSV and of NetPIPE, tests
+#: The same for beginnings whose text is one character: rows of iperf 2's CSV and of NetPIPE, tests
 #: of qperf.
 _SHORT = re.compile(r"\d{14}[.,]|[:\d]\s*$")
 
@@ -102,8 +102,10 @@ def dialect_begun(text: str) -> int:
     return -1
 
 
-#: What only a line without its ``# `` looks like, of any suite.
-_UNMARKED = re.compile("|".join(f"(?:{one.unmarked})" for one in DIALECTS if one.unmarked))
+#: Forms of lines that lost their ``# ``, for all suites.
+_UNMARKED = re.compile(
+    "|".join(f"(?:{dialect.unmarked})" for dialect in DIALECTS if dialect.unmarked)
+)
 
 
 class Opening(msgspec.Struct, frozen=True):
@@ -115,7 +117,7 @@ class Opening(msgspec.Struct, frozen=True):
 
 @remembered
 def opening_of(text: str) -> Opening:
-    """The line as its suite printed it: where Markdown ate its ``# ``, that is put back."""
+    """Return a line as its suite printed it, with the ``# `` that Markdown removed."""
     bare = text.lstrip()
     blanks = text[: len(text) - len(bare)]
     if bare[:2] == r"\#":

@@ -1,7 +1,7 @@
-"""What a reader of another suite's output is: fed line by line, it gives curves.
+"""The interface of a reader of another suite's output: it takes lines and gives curves.
 
-A new format is a module with ``DIALECT`` and a row in ``parse/dialects.py``. A table declares
-its columns, and ``parse/rows.py`` reads it.
+A new format is a module with ``DIALECT`` and a row in ``parse/dialects.py``. A table declares its
+columns, and ``parse/rows.py`` reads it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +13,7 @@ from fabricgauge.model.suite import SuiteCurve
 
 
 class LogLine(msgspec.Struct, frozen=True, gc=False):
-    """One line without its end, its launcher's label and terminal colours; first is 1.
+    """One line without its end, its launcher's label and its colours; the first number is 1.
 
     Only the last one of a file may have no end: then it may be cut off in the midst of a word.
     """
@@ -23,18 +23,18 @@ class LogLine(msgspec.Struct, frozen=True, gc=False):
     ended: bool = True
 
 
-#: What is expected where nothing is known of a line's suite.
+#: The expectation where no suite is known for a line.
 FOREIGN = "no output of a known suite"
 
-#: Called for a line that the reader does not understand, with what it expected.
+#: Called for a line that the reader cannot read, with the form that was expected.
 Report = Callable[[LogLine, str], None]
 
 
 class SuiteReader(Protocol):
-    """Reads one run of lines that belong to one suite; keeps no more than one table.
+    """Reads the lines of one suite; keeps no more than one table.
 
-    It is never fed a line that begins another suite's output. Neither method raises on
-    any input, and each line is understood, reported, or blank.
+    It is never fed a line that begins another suite's output. Neither method raises on any input,
+    and each line is understood, reported, or blank.
 
     A reader whose tables take many rows at a time also has ``rows(number, text, place)``. It takes
     the rows that begin at ``place`` of a text of whole lines, the first of them ``number``, and
@@ -43,22 +43,22 @@ class SuiteReader(Protocol):
     """
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
-        """The curves that this line completes."""
+        """Return the curves that this line completes."""
         ...
 
     def end(self) -> Iterable[SuiteCurve]:
-        """The last curves, when the suite's lines are over (the file may be cut off)."""
+        """Return the last curves when the suite's lines are over; the file may be cut off."""
         ...
 
 
 class Dialect(msgspec.Struct, frozen=True):
-    """One suite's text output. ``begins`` are regular expressions by a text in all their matches.
+    """One suite's text output. ``begins`` are expressions by a text that all their matches have.
 
-    Only lines with that text are searched. One of them must match the first line of an
-    output, and none of them what another suite writes; they may match later lines as well.
-    ``unmarked`` is what whole lines of it look like without the ``# `` in front, which Markdown
-    takes for the sign of a heading; it matches none of the suite's other lines. ``tabs`` tells
-    that they mean more than blanks do.
+    Only lines with that text are searched. One expression must match the first line of an output,
+    and none may match another suite's lines; they may match later lines as well. ``unmarked``
+    matches whole lines of the suite that lost their ``# ``, because Markdown takes it for a
+    heading; it matches no other line of the suite. ``tabs`` is true where tabs mean more than
+    blanks.
     """
 
     suite: str

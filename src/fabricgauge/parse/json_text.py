@@ -1,6 +1,6 @@
-"""The elements of one array in a JSON text that may be cut off, or one value by its name.
+"""Read an array's elements, or a named value, from JSON text that may be cut off.
 
-A JSON object in the midst of lines: where it ends, and its text.
+Find a JSON object among lines: its end and its text.
 """
 
 import json
@@ -16,7 +16,7 @@ from fabricgauge.parse.lines import LONGEST_BYTES
 #: iperf3's largest known outputs have some 10 MB; what exceeds these is read as lines.
 MOST_CHARACTERS = 1 << 25
 MOST_LINES = 1 << 20
-#: Launchers' lines that may stand in an object before it is taken for broken.
+#: Launchers' lines that an object may contain before it counts as broken.
 MOST_ALIENS = 64
 
 Schema = TypeVar("Schema", bound=msgspec.Struct)
@@ -29,7 +29,7 @@ _ESCAPE = re.compile(
     re.DOTALL,
 )
 _STRING = re.compile(r'"[^"]*"')
-#: How a line of an object begins, and what it is where it begins as other lines may.
+#: The beginnings of an object's lines, and of those that may also be other lines.
 _FITTING = re.compile(
     r'\s*(?:["{}\],]|\[\s*(?:["{}\[\]\d-]|true\b|false\b|null\b|$)'
     r"|-?\d[-\d.eE+,}\]\s]*$|(?:true|false|null)\b|$)"
@@ -40,7 +40,7 @@ _QUOTED_KEY = re.compile(r'[\s{\[]*"[^"]*"\s*:')
 
 
 class Collector:
-    """Lines from an opening bracket to the one that closes it."""
+    """Collects lines from an opening bracket to the bracket that closes it."""
 
     def __init__(self, first: LogLine) -> None:
         self.first = first
@@ -53,7 +53,7 @@ class Collector:
 
     @staticmethod
     def begun_by(line: LogLine) -> "Collector | None":
-        """A collector if the line can begin an object or an array of objects.
+        """Return a collector if the line can begin an object or an array of objects.
 
         ``[`` alone opens an array; ``[ ID] Interval`` and labels are no JSON.
         """
@@ -64,10 +64,9 @@ class Collector:
 
     @property
     def text(self) -> str:
-        """The lines as they are, but for escapes that stand for half a character.
+        """Return the lines as they are, except escapes that stand for half a character.
 
-        Where lines of others stood in between, there are blank ones: counting finds each
-        line's number.
+        Foreign lines become blank ones, so that counting lines gives each line's number.
         """
         text = "".join(self._parts)
         if "\\ud" not in text and "\\uD" not in text:
@@ -75,7 +74,7 @@ class Collector:
         return _ESCAPE.sub(lambda escape: r"\ufffd" if escape[1] else escape[0], text)
 
     def add(self, line: LogLine) -> ObjectState:
-        """Take a line, unless it is ``alien`` to the object or shows that this is ``broken``."""
+        """Take a line, unless it is ``alien`` or shows that the object is ``broken``."""
         self._quoted = self._quoted or _QUOTED_KEY.match(line.text) is not None
         bare = None if self._quoted else _BARE_KEY.match(line.text)
         if self.lines and not (bare or _FITTING.match(line.text)):
@@ -92,7 +91,7 @@ class Collector:
 
 
 def _opened(text: str) -> int:
-    """How many brackets a line opens, less those that it closes; those in strings are text."""
+    """Count the brackets that a line opens, less those that it closes; strings are skipped."""
     if '"' in text:
         text = _STRING.sub("", text.replace("\\\\", "").replace('\\"', ""))
     return text.count("{") + text.count("[") - text.count("}") - text.count("]")
@@ -114,48 +113,51 @@ class Element(NamedTuple):
 class Elements:
     """The elements of the array called ``name``, one after the other.
 
-    ``complete`` is true once the array's closing bracket was seen; a text that is cut off
-    gives the elements before the cut. ``inf`` and ``nan`` become strings.
+    ``complete`` is true once the array's closing bracket was seen; a text that is cut off gives the
+    elements before the cut. ``inf`` and ``nan`` become strings.
     """
 
     def __init__(self, text: str, name: str) -> None:
         self.complete = False
         start = re.search(rf'(?<!\\)"{re.escape(name)}"\s*:\s*\[', text)
         self._first_line = text.count("\n", 0, start.end()) if start else 0
-        self._rest = _quoted(text[start.end() :]) if start else ""
+        self._text = _quoted(text[start.end() :]) if start else ""
 
     def __iter__(self) -> Iterator[Element]:
         place, line = 0, self._first_line
         while True:
-            between = _BETWEEN.match(self._rest, place)
+            between = _BETWEEN.match(self._text, place)
             after = between.end() if between else place
-            line += self._rest.count("\n", place, after)
-            self.complete = self._rest.startswith("]", after)
-            found = None if self.complete else _decoded(self._rest, after)
-            if found is None:
+            line += self._text.count("\n", place, after)
+            self.complete = self._text.startswith("]", after)
+            element = None if self.complete else _decoded(self._text, after)
+            if element is None:
                 return
-            yield Element(line, found[0])
-            place = found[1]
-            line += self._rest.count("\n", after, place)
+            yield Element(line, element[0])
+            place = element[1]
+            line += self._text.count("\n", after, place)
 
 
 def value(text: str, name: str) -> Any:
-    """The first value called ``name`` at any depth, None if there is no whole one."""
+    """Return the first value called ``name`` at any depth; None if there is no whole one."""
     start = re.search(rf'(?<!\\)"{re.escape(name)}"\s*:\s*', text)
-    found = _decoded(text, start.end()) if start else None
-    return found[0] if found else None
+    decoded = _decoded(text, start.end()) if start else None
+    return decoded[0] if decoded else None
 
 
-def converted(found: Any, schema: type[Schema]) -> Schema | None:
-    """A decoded value as the schema has it, numbers in strings too; None if it does not fit."""
+def converted(value: Any, schema: type[Schema]) -> Schema | None:
+    """Return a decoded value in the schema's type; None if it does not fit.
+
+    Numbers may stand in strings.
+    """
     try:
-        return msgspec.convert(found, schema, strict=False)
+        return msgspec.convert(value, schema, strict=False)
     except (msgspec.ValidationError, RecursionError, OverflowError):
         return None
 
 
 def joined(text: str) -> str:
-    """One long line of JSON that was handed on in pieces, undivided again."""
+    """Return one long line of JSON, joined from its pieces."""
     divided = len(text.partition("\n")[0]) > LONGEST_BYTES // 2
     return text.replace("\n", "") if divided else text
 

@@ -1,4 +1,4 @@
-"""What MPI's start tells in front of any suite's output: where each rank runs, over what.
+"""Read the lines of an MPI's start, in front of any suite's output: hosts and transport.
 
 Intel MPI with ``I_MPI_DEBUG`` (``[0] MPI startup(): Rank    Pid      Node name       Pin cpu`` and
 a row for each rank), Open MPI 3 to 5 with ``--report-bindings`` (``[c1:4711] MCW rank 0 bound to``,
@@ -16,10 +16,10 @@ from fabricgauge.parse.command import Command, Request, largest_bytes, rank_node
 from fabricgauge.parse.lines import command_line, remembered
 from fabricgauge.parse.nccl.facts import PROGRAM, UNNAMED, renamed
 
-#: What is told of more ranks is not kept.
+#: Facts of further ranks are dropped.
 MOST_RANKS = 1 << 16
 _INTEL = "MPI startup(): "
-#: Behind the label of a rank whose lines are not yet known for labelled ones.
+#: A rank's label may stand in front, before its lines are known as labelled.
 _FACTS = re.compile(
     r"(?:\[\d+\] | *\d+: )?(?:\[\d+\] MPI startup\(\): (?:"
     r"(?P<rank>\d{1,7}) +\d+ +(?P<host>[A-Za-z][\w.-]*)(?: +[\d{+].*)?$"
@@ -32,13 +32,13 @@ _SUITES = {
     "osu", "imb", "netpipe", "mpigraph", "gpcnet", "nccl-tests", "rccl-tests", "hpcc",
     "ucc_perftest",
 }  # fmt: skip
-#: Lines named several collectives, and one of them is the table's.
+#: Lines named several collectives; the table's is one of them.
 _SEVERAL = "several"
-#: How the programs begin of which none is called as its benchmarks are.
+#: Beginnings of program names that differ from their benchmarks' names.
 _PROGRAMS = {
     "imb": "IMB-", "netpipe": "NPmpi", "mpigraph": "mpiGraph", "ucc_perftest": "ucc_perftest",
 }  # fmt: skip
-#: How readers end the sign of a table that stops before a suite's largest default size.
+#: The end of the readers' text for a table that stops before the default's last size.
 _SMALLER = "or run with a smaller maximum"
 #: The rest of a list of processors that was too long for one line.
 _REST = re.compile(r"(?:\[\d+\])?\s+\d[\d,-]*\}?\s*$")
@@ -46,9 +46,9 @@ _REST = re.compile(r"(?:\[\d+\])?\s+\d[\d,-]*\}?\s*$")
 
 @remembered
 def facts_in(text: str) -> Mapping[str, str] | None:
-    """What a line tells: a rank's host by its number, ``library`` or ``provider``.
+    """Return the facts of a line: a rank's host by its number, ``library`` or ``provider``.
 
-    Empty for other lines of the start; None for a line of something else.
+    Empty for other lines of the start; None for any other line.
     """
     match = _FACTS.match(text) if _INTEL in text or "ank " in text else None
     if match is None:
@@ -64,12 +64,12 @@ class Launch:
     """The facts of one start, by name."""
 
     def __init__(self, request: Request | None = None) -> None:
-        #: What the job asked for, around all its programs.
+        #: The resources that the job requested for all its programs.
         self.request = request or Request()
         self._facts: dict[str, str] = {}
-        self._begun = False
-        #: By program, its command; None for one that several commands start, of which only one can
-        #: be that of a table.
+        self._in_facts = False
+        #: The command of each program; None if several commands start it, as only one can be that
+        #: of a table.
         self._commands: dict[str, Command | None] = {}
         self._used = False
         #: The program of nccl-tests that a line named; empty where several lines named others.
@@ -77,23 +77,23 @@ class Launch:
         self._collective_used = False
 
     def copy(self) -> "Launch":
-        """The same facts for a rank's own lines, which then may tell of another start."""
-        other = Launch(self.request)
-        other.learn(self._facts)
-        other._commands = dict(self._commands)
-        other._collective = self._collective
-        return other
+        """Return the same facts for a rank's own lines, which may begin another start."""
+        copy = Launch(self.request)
+        copy.learn(self._facts)
+        copy._commands = dict(self._commands)
+        copy._collective = self._collective
+        return copy
 
     def take(self, text: str) -> Mapping[str, str] | None:
-        """As ``facts_in``; lists of processors go on over lines."""
+        """Return facts as ``facts_in`` does; lists of processors go on over lines."""
         facts = facts_in(text)
-        if facts is None and self._begun and _REST.match(text):
+        if facts is None and self._in_facts and _REST.match(text):
             return {}
-        self._begun = facts is not None
+        self._in_facts = facts is not None
         return facts
 
     def is_over(self, facts: Mapping[str, str]) -> bool:
-        """Whether these are another start's: something is told anew."""
+        """Check whether the facts belong to another start: a fact is repeated."""
         return not self._facts.keys().isdisjoint(facts)
 
     def learn(self, facts: Mapping[str, str]) -> None:
@@ -101,17 +101,17 @@ class Launch:
             self._facts.update(facts)
 
     def commanded(self, command: Command) -> "Launch":
-        """The start that a command begins: this one, unless it has a table of that program."""
+        """Return the start that a command begins: this one, unless it has that program's table."""
         if not self._used or command.program not in self._commands:
-            known = command.program in self._commands
-            self._commands[command.program] = None if known else command
+            is_named = command.program in self._commands
+            self._commands[command.program] = None if is_named else command
             return self
-        begun = Launch(self.request)
-        begun._commands[command.program] = command
-        return begun
+        launch = Launch(self.request)
+        launch._commands[command.program] = command
+        return launch
 
     def name_collective(self, text: str) -> None:
-        """Keep the program of nccl-tests that a line names, be it a command's second line."""
+        """Keep the program of nccl-tests that a line names, also in a command's second line."""
         match = PROGRAM.search(text)
         if match is not None:
             alone = self._collective_used or self._collective in ("", match[0])
@@ -127,9 +127,9 @@ class Launch:
         return next(fitting, None)
 
     def add_to(self, curve: SuiteCurve) -> None:
-        """Let a new curve of this start tell its facts; what its own output says stays.
+        """Add the start's facts to a new curve; the facts of its own output stay.
 
-        Of more ranks than took part the first ones did.
+        If more ranks started than took part, the first ones took part.
         """
         self._used = True
         if curve.benchmark == UNNAMED and self._collective.endswith("_perf"):
@@ -141,13 +141,14 @@ class Launch:
             return
         hosts = [self._facts.get(str(rank), "") for rank in range(len(self._facts))]
         hosts = hosts[: hosts.index("")] if "" in hosts else hosts
-        own, ranks = curve.evidence, [name for name in self._facts if name.isdecimal()]
-        known = len(hosts) > 1 and len(hosts) == len(ranks)
+        curve_evidence, ranks = curve.evidence, [name for name in self._facts if name.isdecimal()]
+        has_all_hosts = len(hosts) > 1 and len(hosts) == len(ranks)
         evidence = msgspec.structs.replace(
-            own,
-            rank_hosts=own.rank_hosts or (tuple(hosts[: curve.ranks]) if known else ()),
-            library=own.library or self._facts.get("library", ""),
-            provider=own.provider or self._facts.get("provider", ""),
+            curve_evidence,
+            rank_hosts=curve_evidence.rank_hosts
+            or (tuple(hosts[: curve.ranks]) if has_all_hosts else ()),
+            library=curve_evidence.library or self._facts.get("library", ""),
+            provider=curve_evidence.provider or self._facts.get("provider", ""),
         )
         command, count = self._command_of(curve), curve.ranks or 2 * curve.pairs
         if nodes := rank_nodes(command, count, self.request):

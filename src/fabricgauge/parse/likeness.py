@@ -1,7 +1,6 @@
-"""Which line of a log that no reader knows looks most like a suite's, and what is expected there.
+"""Find the line of an unread log that looks most like a suite's, and the expected form.
 
-A program's name or title says more than a column's name, that more than a unit, and that more than
-a row of figures.
+A program's name or title is the strongest sign, then a column's name, a unit, a row of figures.
 """
 
 import re
@@ -12,7 +11,7 @@ from fabricgauge.parse.lines import text_of
 from fabricgauge.parse.table import SHOWN_CHARACTERS
 
 _HEADING = "a heading above it that names the suite"
-#: The sign, and what is expected; the first that matches counts.
+#: The sign, and the expected form; the first sign that matches counts.
 _SIGNS: tuple[tuple[str, str], ...] = (
     (r"(?i)\bclusterkit\b|^\s*Average (?:latency|bandwidth): ",
      "a suite whose units are known; ClusterKit's documents say neither what its MB is nor whether"
@@ -46,14 +45,14 @@ _LONGEST = 2000
 
 
 def likest_line(blocks: Iterable[bytes], source: str = "") -> UnparsedLine | None:
-    """The line of a file that looks most like a suite's; None if none does."""
+    """Return the line of a file that looks most like a suite's; None if none does."""
     best: tuple[int, int, str] | None = None
     number = 0
     for block in blocks:
         for text in text_of(block).removesuffix("\n").split("\n"):
             number += 1
-            known = len(_COMPILED) if best is None else best[0]
-            for rank, (sign, _) in enumerate(_COMPILED[:known]):
+            rank_limit = len(_COMPILED) if best is None else best[0]
+            for rank, (sign, _) in enumerate(_COMPILED[:rank_limit]):
                 if sign.search(text[:_LONGEST]):
                     best = rank, number, text
                     break

@@ -1,11 +1,11 @@
-"""Lines as launchers, terminals, mails and web pages hand them on, made plain.
+"""Make lines plain: remove what launchers, terminals, mails and web pages add to them.
 
-Labels: Open MPI's ``--tag-output`` (``[1,0]<stdout>:``), Hydra's ``-prepend-rank`` and
-Intel MPI's ``-l`` (``[0] ``), ``srun --label`` (``0: ``), pdsh and clush (``c1: ``), and the
-like of others (``[rank 1] ``, ``[default0]:``, ``rank 1: ``, ``c1 0: ``, ``c1  | ``), iperf's
-titles (``my test:  ``); in front of them blanks, a time stamp, a line's number. Colours, a mail's
-quotes (``> ``), a byte-order mark, HTML's entities, blanks that are no ASCII and typographic
-quotes and dashes are taken off or replaced before.
+Labels: Open MPI's ``--tag-output`` (``[1,0]<stdout>:``), Hydra's ``-prepend-rank`` and Intel MPI's
+``-l`` (``[0] ``), ``srun --label`` (``0: ``), pdsh and clush (``c1: ``), and the like of others
+(``[rank 1] ``, ``[default0]:``, ``rank 1: ``, ``c1 0: ``, ``c1  | ``), iperf's titles (``my test:
+``); in front of them blanks, a time stamp, a line's number. Colours, a mail's quotes (``> ``), a
+byte-order mark, HTML's entities, blanks that are no ASCII and typographic quotes and dashes are
+taken off or replaced before.
 """
 
 import csv
@@ -21,7 +21,7 @@ LONGEST_BYTES = 65536
 _LONGEST_BEGINNING = 200
 #: Longer than what a suite prints between two rows.
 _LONGEST_REMEMBERED = 200
-#: What lies behind says nothing of a test.
+#: The text behind this many characters of a command is dropped.
 _LONGEST_COMMAND = 500
 _MOST_REMEMBERED = 2048
 
@@ -43,8 +43,8 @@ _HOST = re.compile(
     r"|(?P<program>[A-Za-z][A-Za-z0-9._-]{0,62} [\w./-]{1,63}\[\d{1,9}\]): ?"
     r"|(?P<title>[^\s:\[\]{}\"|][^:\[\]{}\"|]{0,62}):  )"
 )
-#: Of ``ts``, ``dmesg``, system logs, containers, ``mpirun --timestamp-output``, and any word with a
-#: time of day in it, as ``iperf3 --timestamps`` may write it.
+#: Time stamps of ``ts``, ``dmesg``, system logs, containers, ``mpirun --timestamp-output``, and any
+#: word with a time of day in it, as ``iperf3 --timestamps`` may write it.
 _STAMP = re.compile(
     r"[ \t]*(?:\[?\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\]?|\[ *\d{1,9}\.\d{3,6}\]"
     r"|\[?(?:\w{3} )?(?:\w{3} [ \d]\d |\d{4}[-/]\d\d[-/]\d\d[T ])?"
@@ -53,13 +53,13 @@ _STAMP = re.compile(
 )
 #: As ``cat -n``, ``nl`` and editors write it; that of ``grep -n`` looks like a task's label.
 _NUMBERED = re.compile(r"[ \t]*(?P<number>\d{1,7})(?P<sign>\t| |$)")
-#: What somebody wrote behind a row of a log: behind an arrow, and without figures.
+#: A person's note behind a row of a log: behind an arrow, and without figures.
 _ARROW = re.compile(r"(?<=\S)[ \t]+(?:<[-=<]+|\u2190)(?:[ \t].*)?$")
 _NOTE = re.compile(r"(?<=[\d%])[ \t]+(?!-?(?:nan|inf)\b|Pass|Fail)[^\d\s.+-][^\d]*$", re.IGNORECASE)
 _QUOTES = re.compile(r"^(?:[ \t]{0,3}> ?)+", re.MULTILINE)
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&nbsp;": " ", "&amp;": "&"}
 _ENTITY = re.compile("|".join(_ENTITIES))
-#: What stands for a blank, a quote or a dash, and what has no width.
+#: Characters that replace a blank, a quote or a dash, and those without width.
 _TYPOGRAPHY = str.maketrans(
     dict.fromkeys("\xa0\u2002\u2003\u2007\u2009\u202f\u3000", " ")
     | dict.fromkeys("\ufeff\u200b\u200c\u200d\u2060\xad", "")
@@ -71,14 +71,14 @@ _DOUBLE_QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '
 
 
 def plain(raw: bytes) -> str:
-    """One line's text; what is not UTF-8 becomes the replacement character."""
+    """Return one line's text; bytes that are not UTF-8 become the replacement character."""
     if len(raw) > LONGEST_BYTES and not may_be_json(raw):
         raw = raw[:LONGEST_BYTES]
     return _bare(raw.decode("utf-8", "replace").rstrip("\r\n"))
 
 
 def _bare(text: str) -> str:
-    """Lines without what terminals, mails, web pages and word processors add to them."""
+    """Remove what terminals, mails, web pages and word processors add to lines."""
     if "\x1b" in text or "^[" in text:
         text = _COLOURS.sub("", text)
     if not text.isascii():
@@ -90,38 +90,38 @@ def _bare(text: str) -> str:
 
 
 def text_of(block: bytes) -> str:
-    """The plain text of a block's lines."""
+    """Return the plain text of a block's lines."""
     if len(block) > LONGEST_BYTES or b"\r" in block:
         return "\n".join(map(plain, block.split(b"\n")))
     return _bare(block.decode("utf-8", "replace"))
 
 
 class Remembered(dict[str, Said]):
-    """What a function says of lines' texts; it works once on what comes again and again.
+    """Remembers a function's results by a line's text, and computes repeated ones once.
 
-    Headings, rulers and settings are most of what stands between rows, and alike in every
-    table. Long texts are not remembered: memory stays bounded.
+    Headings, rulers and settings are most of the lines between rows, and alike in every table. Long
+    texts are not remembered: memory stays bounded.
     """
 
     def __init__(self, function: Callable[[str], Said]) -> None:
         self._function = function
 
     def __missing__(self, text: str) -> Said:
-        said = self._function(text)
+        value = self._function(text)
         if len(text) <= _LONGEST_REMEMBERED:
             if len(self) >= _MOST_REMEMBERED:
                 self.clear()
-            self[text] = said
-        return said
+            self[text] = value
+        return value
 
 
 def remembered(function: Callable[[str], Said]) -> Callable[[str], Said]:
-    """The same function, which remembers; to ask it costs no more than a look into a table."""
+    """Return the same function with a memory; a repeated call costs one look-up."""
     return Remembered(function).__getitem__
 
 
 def may_be_json(raw: bytes) -> bool:
-    """Whether a line begins as an object or an array of objects, be it behind a label."""
+    """Check whether a line begins as an object or an array of objects, also behind a label."""
     text = split_stamp(_bare(raw[:_LONGEST_BEGINNING].decode("utf-8", "replace")))
     readings = (text, split_label(text)[1], split_host(text)[1])
     return any(_JSON.match(reading) for reading in readings)
@@ -142,24 +142,24 @@ def without_arrow(text: str) -> str:
 
 
 def without_note(text: str) -> str:
-    """A row without the words behind its last figure."""
+    """Return a row without the words behind its last figure."""
     return _NOTE.sub("", text) if text.lstrip()[:1] in "[0123456789" else text
 
 
 def split_stamp(text: str) -> str:
-    """What stands behind a time stamp; the line itself if it has none."""
+    """Return the text behind a time stamp; the line itself if it has none."""
     match = _STAMP.match(text)
     return text[match.end() :] if match else text
 
 
 def split_number(text: str) -> tuple[int, str, str] | None:
-    """A line's number, the sign behind it, and the rest; None if no number stands in front."""
+    """Return a line's number, the sign behind it, and the rest; None if it has no number."""
     match = _NUMBERED.match(text)
     return (int(match["number"]), match["sign"], text[match.end() :]) if match else None
 
 
 def split_label(text: str) -> tuple[str, str]:
-    """A launcher's label (empty if there is none) and what stands behind it."""
+    """Return a launcher's label, empty if there is none, and the text behind it."""
     match = _LABEL.match(text) if text[:1] in "[ \t0123456789" or "<std" in text else None
     if match is None or match.lastgroup is None:
         return "", text
@@ -172,9 +172,9 @@ def is_certain(label: str) -> bool:
 
 
 def split_host(text: str) -> tuple[str, str]:
-    """What may be a host's label, as pdsh writes it, and what stands behind it.
+    """Return a possible host label, as pdsh writes it, and the text behind it.
 
-    Any word with a colon looks like one; only a suite's output behind it tells.
+    Any word with a colon looks like a label; only a suite's output behind it confirms it.
     """
     match = _HOST.match(text)
     if match is None or match.lastgroup is None:
@@ -183,12 +183,12 @@ def split_host(text: str) -> tuple[str, str]:
 
 
 def command_line(text: str) -> str:
-    """A command as it is kept: its beginning, with one blank between words."""
+    """Return the part of a command that is kept: its beginning, one blank between words."""
     return " ".join(text[:_LONGEST_COMMAND].split())
 
 
 def number_of(word: str) -> float | None:
-    """A printed number, also ``inf`` and ``-nan``; None for another word."""
+    """Return a printed number, also ``inf`` and ``-nan``; None for another word."""
     try:
         return float(word)
     except ValueError:
@@ -196,11 +196,11 @@ def number_of(word: str) -> float | None:
 
 
 def decimals(word: str) -> int:
-    """How many digits stand behind the point."""
+    """Count the digits behind the decimal point."""
     return len(word.partition(".")[2])
 
 
 def figure_of(word: str) -> float:
-    """A printed number; not a number for another word."""
+    """Return a printed number; not a number for another word."""
     number = number_of(word)
     return math.nan if number is None else number

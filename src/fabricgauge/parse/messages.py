@@ -1,6 +1,7 @@
-"""What MPIs, their libraries and the suites say beside a table: a transport, an error, the host.
+"""Recognise messages of MPIs, their libraries and the suites beside a table.
 
-One row each, with its source. A row counts for a table by its place: see ``Messages``.
+One row each, with its source. The place of a line decides which table it counts for: see
+``Messages``.
 """
 
 import re
@@ -14,7 +15,7 @@ from fabricgauge.parse.lines import remembered
 #: Messages of one start that are kept, and how much of each.
 MOST_MESSAGES, LONGEST_TEXT = 64, 240
 
-#: Suites whose program prints many tables: what it said at its start holds for all of them.
+#: Suites whose program prints many tables: a message at its start holds for all of them.
 _MANY_TABLES = ("imb", "hpcc", "gpcnet")
 
 
@@ -260,7 +261,7 @@ _FORMS = tuple((row.sign, row.kind, re.compile(row.form)) for row in ROWS)
 
 @remembered
 def kind_of_message(text: str) -> MessageKind | None:
-    """Return what a line is a message of; None for any other line."""
+    """Return the kind of message in a line; None for any other line."""
     # A loop over 40 searches for a text is ten times as fast as one for any of them.
     for sign, kind, form in _FORMS:
         if sign in text and form.search(text):
@@ -289,22 +290,30 @@ class Messages:
         return True
 
     def add_to(self, curves: Sequence[SuiteCurve], over: bool = False) -> None:
-        """Give a finished table its messages; what is behind it waits for the next one.
+        """Give a finished table its messages; those behind it wait for the next table.
 
-        ``over`` says that the file is: then nothing waits any longer.
+        If ``over``, the file has ended and no message waits any longer.
         """
         if not curves or not (self._waiting or self._of_start):
             return
-        first = min(one.first_line for one in curves)
-        last = max(one.last_line for one in curves)
-        before = [one for one in self._waiting if over or one.line <= last]
-        own = [one for one in before if one.kind != "broken"]
-        broken = [one for one in self._waiting if one.kind == "broken" and one.line >= first]
-        self._waiting = [one for one in self._waiting if one not in before and one.kind != "broken"]
+        first = min(message.first_line for message in curves)
+        last = max(message.last_line for message in curves)
+        before = [message for message in self._waiting if over or message.line <= last]
+        of_tables = [message for message in before if message.kind != "broken"]
+        broken = [
+            message
+            for message in self._waiting
+            if message.kind == "broken" and message.line >= first
+        ]
+        self._waiting = [
+            message
+            for message in self._waiting
+            if message not in before and message.kind != "broken"
+        ]
         many = curves[0].suite in _MANY_TABLES
         start = self._of_start if many else []
-        self._of_start = [*start, *own] if many else []
-        told = (*start, *own, *broken)
+        self._of_start = [*start, *of_tables] if many else []
+        messages = (*start, *of_tables, *broken)
         for curve in curves:
-            evidence = msgspec.structs.replace(curve.evidence, messages=told)
+            evidence = msgspec.structs.replace(curve.evidence, messages=messages)
             msgspec.structs.force_setattr(curve, "evidence", evidence)

@@ -1,8 +1,8 @@
-"""Rows of a table whose columns are declared: found and taken apart, many at a time.
+"""Find and split the rows of a table whose columns are declared, many at a time.
 
-A plain row is one in which each cell is what its column declares, with blanks between: as many
-as follow each other are taken at once. Any other row (``nan``, cells that are missing at its end)
-is taken by itself. Either way the declaration says what goes where.
+A plain row is one in which each cell is as its column declares, with blanks between: all plain rows
+that follow each other are taken at once. Any other row (``nan``, cells that are missing at its end)
+is taken by itself. Either way the declaration gives each cell's column.
 """
 
 import re
@@ -16,18 +16,19 @@ from fabricgauge.parse.lines import figure_of
 from fabricgauge.parse.table import ColumnUse, Use
 
 _PLAIN_WHOLE, _PLAIN_NUMBER = "[0-9]{1,15}+", r"[0-9]{1,30}+\.?+[0-9]{0,30}+"
-#: Nothing is tried twice (``+`` behind a count): what is no row by its first reading is none.
+#: Nothing is tried twice (``+`` behind a count): a line is a row by its first reading or not at
+#: all.
 _PLAIN: dict[Use, str] = {
     "size": _PLAIN_WHOLE, "samples": _PLAIN_WHOLE, "group": _PLAIN_WHOLE,
     "check": "Pass", "unknown": r"[^ \t\n]++",
 }  # fmt: skip
 _ODD_NUMBER = r"[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?(?:[eE][-+]?[0-9]{1,4})?|(?ai:nan|inf))"
-#: More digits than 18 has no size; ``inf`` and ``-nan`` are printf's.
+#: No size has more than 18 digits; ``inf`` and ``-nan`` are printf's.
 _ODD: dict[Use, str] = {
     "size": "[0-9]{1,18}", "samples": "[0-9]{1,15}", "group": "[0-9]{1,15}",
     "check": "Pass|Fail", "unknown": ".*",
 }  # fmt: skip
-#: Rows that are refused are looked at again, each by itself: then no more are found than these.
+#: Refused rows are read again one by one, so no more than these are taken at once.
 _MOST_AT_ONCE = 256
 _NUMBERS = msgspec.json.Decoder(list[int | float])
 
@@ -35,8 +36,8 @@ _NUMBERS = msgspec.json.Decoder(list[int | float])
 class Rows(msgspec.Struct, frozen=True, gc=False):
     """Rows on consecutive lines, ``number`` the first one's, in their ``words``.
 
-    ``columns`` are the words as numbers; whole numbers are exact. Columns in which anything may
-    stand keep their words.
+    ``columns`` are the words as numbers; whole numbers are exact. Columns with any content keep
+    their words.
     """
 
     number: int
@@ -54,7 +55,7 @@ class Rows(msgspec.Struct, frozen=True, gc=False):
         return LogLine(self.number + self.count - 1, text[text.rfind("\n") + 1 :])
 
     def singles(self) -> "list[Rows]":
-        """Each row by itself."""
+        """Yield each row by itself."""
         width = len(self.columns)
         return [
             Rows(
@@ -66,10 +67,10 @@ class Rows(msgspec.Struct, frozen=True, gc=False):
 
 
 def _numbers(words: Sequence[str]) -> list[int | float]:
-    """JSON's reader is several times as fast as another.
+    """Parse numbers with JSON's reader, which is several times as fast as another.
 
-    What JSON writes otherwise (``5.``, ``007``, ``inf``) is read word by word, and so is a word
-    that JSON takes for two.
+    Words that JSON writes differently (``5.``, ``007``, ``inf``) are read one by one, and so is a
+    word that JSON takes for two.
     """
     try:
         numbers = _NUMBERS.decode(f"[{','.join(words)}]")
@@ -81,25 +82,26 @@ def _numbers(words: Sequence[str]) -> list[int | float]:
 
 
 class RowForm:
-    """What rows look like whose printed columns are ``cells``."""
+    """The form of rows whose printed columns are ``cells``."""
 
     def __init__(self, cells: Sequence[ColumnUse]) -> None:
         self.cells = tuple(cells)
         self._words = {at for at, cell in enumerate(cells) if cell.use in ("check", "unknown")}
-        # One sign is looked for faster than one of several; perftest has tabs among the blanks.
+        # A search for one sign is faster than for one of several; perftest has tabs among the
+        # blanks.
         plain = r"[ \t] *+\t*+ *+".join(_PLAIN.get(cell.use, _PLAIN_NUMBER) for cell in cells)
         self._plain = re.compile(rf"(?: *+{plain}[ \t]*+\n){{1,{_MOST_AT_ONCE}}}+")
         self._odd = [re.compile(_ODD.get(cell.use, _ODD_NUMBER)).fullmatch for cell in cells]
 
     def plain(self, number: int, text: str, place: int = 0) -> Rows | None:
-        """The rows from ``place`` in a text of whole lines on; None if there is none."""
+        """Return the rows from ``place`` in a text of whole lines on; None if there is none."""
         match = self._plain.match(text, place)
         if match is None:
             return None
         return self._rows(number, match[0], match[0].split(), len(self.cells))
 
     def odd(self, line: LogLine) -> Rows | None:
-        """The row that a line is, be it odd or cut off behind a word; None if it is none."""
+        """Return the row in a line, also one that is odd or cut off behind a word; else None."""
         words = line.text.split()
         fits = 0 < len(words) <= len(self._odd) and all(
             match(word) for match, word in zip(self._odd, words, strict=False)

@@ -1,8 +1,8 @@
-"""Any mix of suites' outputs, in any order: each reader gets the lines that are its own.
+"""Read any mix of suites' outputs, in any order: each reader gets its suite's lines.
 
-Nothing is kept but the table that is being read, or one JSON object of bounded size. Rows
-of an open table are most of a large log: the table takes as many of them as follow each
-other, and each other line is asked which suite it begins.
+Only the open table is kept, or one JSON object of bounded size. Rows of an open table are most of a
+large log: the table takes as many of them as follow each other, and each other line is searched for
+the beginning of a suite.
 """
 
 import re
@@ -37,10 +37,10 @@ from fabricgauge.parse.lines import (
     without_note,
 )
 from fabricgauge.parse.messages import Messages, kind_of_message
-from fabricgauge.parse.nccl.library import LibrarySaid
+from fabricgauge.parse.nccl.library import NcclLog
 from fabricgauge.parse.table import SHOWN_CHARACTERS
 
-#: Outputs of more ranks or hosts in one file are read as if they were one's.
+#: Outputs of more ranks or hosts in one file are read as those of one.
 MOST_LABELS = 4096
 #: Above our own figures in another suite's layout (``report --format osu``).
 OUR_REMARK = "# fabricgauge: "
@@ -48,7 +48,7 @@ OUR_REMARK = "# fabricgauge: "
 Found = SuiteCurve | UnparsedLine
 
 _NUMBERS = re.compile(r"[ \d.]*")
-#: Several suites' outputs begin with a ruler, which tells nothing that could be lost.
+#: Several suites' outputs begin with a ruler, which has no content.
 _DECORATION = re.compile(r"[-=*#~_\s]*")
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[^`]*")
 #: A figure with a decimal comma. Three digits behind it may be thousands; CSV has more commas.
@@ -57,19 +57,20 @@ _POINT = "a decimal point; this line has a decimal comma (run the program with L
 
 
 def read(blocks: Iterable[bytes], source: str = "") -> Iterator[Found]:
-    """Every curve of a file, and every line that nothing could be made of.
+    """Yield every curve of a file, and every line that could not be read.
 
-    Each block is one raw line or several, the last one with or without its end. Unparsed
-    lines that follow each other are told of together.
+    Each block is one raw line or several, the last one with or without its end. Unparsed lines that
+    follow each other are one item.
     """
-    for found in _read(_ended(blocks)):
-        # Nobody else has it yet; a copy of its many fields would take longer than its reading.
-        msgspec.structs.force_setattr(found, "source", source)
-        yield found
+    for item in _read(_ended(blocks)):
+        # No other code holds the item yet; a copy of its many fields would take longer than its
+        # reading.
+        msgspec.structs.force_setattr(item, "source", source)
+        yield item
 
 
 def _ended(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The blocks; where the file ends in the midst of a line, the last one does."""
+    """Yield the blocks with their line ends; only the file's last line may lack its end."""
     before = b""
     for block in blocks:
         if before:
@@ -80,7 +81,7 @@ def _ended(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
-    library = LibrarySaid()
+    library = NcclLog()
     main = LogStream(library=library)
     streams = Streams(main)
     number = 0
@@ -94,31 +95,31 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
                 place = end
                 if end == len(text):
                     break
-            others = _UP_TO_A_ROW(text, place)
-            end = others.end() if others else len(text)
+            other_lines = _UP_TO_A_ROW(text, place)
+            end = other_lines.end() if other_lines else len(text)
             for line in text[place:end].removesuffix("\n").split("\n"):
                 number += 1
-                stream, line = streams.of(number, line)
+                stream, line = streams.split(number, line)
                 aside = "NCCL " in line and library.take(line) and stream.idle
                 if aside and streams.begun:
-                    continue  # another rank of a program that is being read
-                found = stream.line(LogLine(number, line, number != unended))
-                if found:
-                    yield from found
+                    continue  # another rank of a program whose output is open
+                items = stream.line(LogLine(number, line, number != unended))
+                if items:
+                    yield from items
             place = end
     yield from streams.end()
 
 
 def _read_inside(log: str, number: int) -> Iterator[Found]:
-    """Yield what a log holds that stands within line ``number`` of another file."""
+    """Yield the items of a log that stands within line ``number`` of another file."""
     replace = msgspec.structs.replace
-    for found in _read([log.encode("utf-8", "replace")]):
-        if isinstance(found, UnparsedLine):
-            yield replace(found, line=number)
+    for item in _read([log.encode("utf-8", "replace")]):
+        if isinstance(item, UnparsedLine):
+            yield replace(item, line=number)
             continue
-        points = tuple(replace(point, line=number) for point in found.points)
-        failures = tuple(replace(failure, line=number) for failure in found.failures)
-        yield replace(found, points=points, failures=failures, first_line=number, last_line=number)
+        points = tuple(replace(point, line=number) for point in item.points)
+        failures = tuple(replace(failure, line=number) for failure in item.failures)
+        yield replace(item, points=points, failures=failures, first_line=number, last_line=number)
 
 
 #: One line, and those behind it that do not look like a row of a table.
@@ -126,10 +127,10 @@ _UP_TO_A_ROW = re.compile(r"[^\n]*\n?(?:(?![ \t]*[0-9])(?:[^\n]+\n?|\n))*+").mat
 
 
 class Streams:
-    """Whose each line is: those of a launcher's ranks, hosts and programs are told apart.
+    """Divides lines by their launcher's rank, host or program.
 
-    What stands in front of a line counts only once a suite's output began behind it, so that no
-    row loses its first figure.
+    The text in front of a line counts as a label only after a suite's output began behind it, so
+    that no row loses its first figure.
     """
 
     def __init__(self, main: "LogStream") -> None:
@@ -140,7 +141,7 @@ class Streams:
 
     @property
     def numbered(self) -> bool:
-        """Whether lines begin with their numbers."""
+        """Check whether lines begin with their numbers."""
         return self._numbers is not None
 
     @property
@@ -151,8 +152,8 @@ class Streams:
         for stream in self._by_label.values():
             yield from stream.end()
 
-    def of(self, number: int, text: str) -> "tuple[LogStream, str]":
-        """Return whose line it is, and its text."""
+    def split(self, number: int, text: str) -> "tuple[LogStream, str]":
+        """Return the stream of a line, and the line's text."""
         if self._numbers is not None or text.lstrip(" \t")[:1].isdecimal():
             text = self._behind_number(number, text)
         # No label begins with a #, as most lines between rows do.
@@ -161,7 +162,7 @@ class Streams:
         return self._main, text
 
     def _behind_number(self, number: int, text: str) -> str:
-        """What stands behind a line's number; the line itself if it has none."""
+        """Return the text behind a line's number; the line itself if it has none."""
         split = split_number(text)
         if self._numbers is not None:
             if split is not None and self._numbers.fit(number, split):
@@ -174,7 +175,7 @@ class Streams:
         return text
 
     def _behind_label(self, number: int, text: str) -> "tuple[LogStream, str]":
-        """Return whose line it is by its label, and what stands behind that."""
+        """Return the stream of a line by its label, and the text behind the label."""
         if len(self._by_label) == 1 and not (may_begin(text) or ">:" in text):
             return self._main, text
         for label in _labels_in(text):
@@ -194,9 +195,9 @@ class Streams:
         return self._main, text
 
     def _counted(self, number: int, label: "Label") -> "LogStream | None":
-        """Whose line it is if ``7: `` is that line's number, as of ``grep -n``, and no rank's.
+        """Return the stream of a line if ``7: `` is the line's number, as of ``grep -n``.
 
-        A rank's comes again; a number grows from the line on in which the suite began.
+        A rank's number is repeated; a line's number grows from the line in which the suite began.
         """
         count = self._counts.get(label.counted[0]) if label.counted else None
         if label.counted is None or count is None:
@@ -212,7 +213,7 @@ class Streams:
 
 
 class LineNumbers(NamedTuple):
-    """Numbers in front of lines: ``shift`` less than the lines' own, with ``sign`` behind them."""
+    """Numbers in front of lines: ``shift`` below the lines' own, with ``sign`` behind them."""
 
     shift: int
     sign: str
@@ -222,9 +223,9 @@ class LineNumbers(NamedTuple):
 
 
 class Count(NamedTuple):
-    """The last of numbers with a colon in front of lines, and whose lines those are.
+    """The last number with a colon in front of a line, and the stream of such lines.
 
-    ``first`` is what stands behind the first of them: a rank that begins as well prints the same.
+    ``first`` is the text behind the first number: a rank that begins as well prints the same.
     """
 
     last: int
@@ -234,7 +235,7 @@ class Count(NamedTuple):
 
 
 class Label(NamedTuple):
-    """What may be a line's label, and the text behind it; ``certain`` if a suite begins there.
+    """A possible label of a line, and the text behind it; ``certain`` if a suite begins there.
 
     If it may be a key of an object instead, ``around`` is the label of that object's lines. If it
     may be a line's number, ``counted`` is the label in front of it, and the number.
@@ -254,7 +255,7 @@ _STAMP = "a time stamp"
 
 @remembered
 def _labels_in(text: str) -> Sequence[Label]:
-    """What may be a line's labels: of ranks, hosts and programs, behind a time stamp or not."""
+    """Return possible labels of a line: of ranks, hosts and programs, also behind a time stamp."""
     return tuple(_labels(text, _MOST_IN_A_ROW))
 
 
@@ -267,27 +268,27 @@ def _labels(text: str, most: int) -> Iterator[Label]:
             yield label._replace(around=_STAMP) if label.around == "" else label
         yield _alone(behind)._replace(name=_STAMP)
     # ``10:32 `` may be a time, or a row's size behind its line's number.
-    name, rest = split_label(text)
+    name, remainder = split_label(text)
     is_host = not name
     if is_host:
-        name, rest = split_host(text)
+        name, remainder = split_host(text)
         if not name or begins_at_start(text.lstrip()):
             return
     number = int(name[:-1]) if name[:-1].isdecimal() and len(name) < 9 else None
-    for label in _labels(rest, most - 1) if most else ():
+    for label in _labels(remainder, most - 1) if most else ():
         around = None if label.around is None else f"{name} {label.around}".rstrip()
         inner = label.counted[0] if label.counted else label.name
         count = label.counted and (f"{name} {inner}", label.counted[1])
         count = count if number is None else (f"{inner} behind", number)
         yield label._replace(name=f"{name} {label.name}", around=around, counted=count)
-    certain = _alone(rest).certain or is_certain(name)
+    certain = _alone(remainder).certain or is_certain(name)
     around, count = "" if is_host else None, None if number is None else ("", number)
-    yield Label(name, rest, certain, around, count)
+    yield Label(name, remainder, certain, around, count)
 
 
 @remembered
 def _begins(text: str) -> bool:
-    """Whether a suite's output begins in a line, be it behind a label."""
+    """Check whether a suite's output begins in a line, also behind a label."""
     return any(label.certain for label in (_alone(text), *_labels_in(text)))
 
 
@@ -298,26 +299,26 @@ def _alone(text: str) -> Label:
 
 @remembered
 def is_decoration(text: str) -> bool:
-    """Whether a line between suites' outputs tells nothing: blank, or a ruler; be it labelled."""
+    """Check whether a line has no content: blank, or a ruler, with or without a label."""
     text = split_stamp(f"{text} ")
     host, behind = split_host(text)
-    rest = behind if any(map(str.isdecimal, host)) else split_label(text)[1]
-    return _DECORATION.fullmatch(rest) is not None
+    remainder = behind if any(map(str.isdecimal, host)) else split_label(text)[1]
+    return _DECORATION.fullmatch(remainder) is not None
 
 
 @remembered
 def is_fence(text: str) -> bool:
-    """Whether a line begins or ends a code block of a Markdown document, and so any output."""
+    """Check whether a line begins or ends a code block of Markdown, and so any output."""
     return ("```" in text or "~~~" in text) and _FENCE.fullmatch(text) is not None
 
 
-#: A line that may begin an object, of an MPI's start, that is our own, or a document's fence.
+#: A special line: it may begin an object, belong to an MPI's start, be our own, or a fence.
 _TO_LOOK_AT = -2
 
 
 @remembered
-def _begun_in(text: str) -> int:
-    """As ``dialect_begun``, unless there is more to look at."""
+def _place_begun(text: str) -> int:
+    """Return the place as ``dialect_begun`` does, or ``_TO_LOOK_AT`` for a special line."""
     more = text.lstrip().startswith(("{", "[", OUR_REMARK)) or is_fence(text)
     more = more or facts_in(text) is not None or request_in(text) is not None
     return _TO_LOOK_AT if more else dialect_begun(text)
@@ -326,7 +327,7 @@ def _begun_in(text: str) -> int:
 class UnparsedRun:
     """Unparsed lines that follow each other; blank lines do not end a run.
 
-    ``busy`` is false while there is neither an open run nor one to tell of.
+    ``busy`` is false if no run is open and none waits to be returned.
     """
 
     def __init__(self) -> None:
@@ -335,10 +336,10 @@ class UnparsedRun:
         self._last = 0
         self._reason = ""
         self._count = 0
-        self._done: list[UnparsedLine] = []
+        self._closed_runs: list[UnparsedLine] = []
 
     def report(self, line: LogLine, reason: str) -> None:
-        """Add a line, with what was expected there; a document's fence is no line of a log."""
+        """Add a line, with the form that was expected; a document's fence is skipped."""
         if is_fence(line.text):
             return
         if reason == FOREIGN and kind_of_message(line.text):
@@ -354,47 +355,47 @@ class UnparsedRun:
 
     @property
     def last(self) -> int:
-        """The number of the last line of the open run; 0 if there is none."""
+        """Return the number of the last line of the open run; 0 if there is none."""
         return self._last if self._first is not None else 0
 
     def withdraw(self) -> None:
-        """Take the last line out of the open run: it is read after all."""
+        """Remove the last line from the open run, because it could be read after all."""
         self._count -= 1
         self._first = self._first if self._count else None
 
     def understood(self, line: LogLine) -> None:
-        """A reader has seen this line; if it did not report it, the open run is over."""
+        """Close the open run if a reader took this line without reporting it."""
         if self._first is not None and self._last != line.number and line.text.strip():
             self.close()
 
-    def told(self) -> Sequence[UnparsedLine]:
-        """The runs that are over since the last call."""
-        if not self._done:
+    def take_closed(self) -> Sequence[UnparsedLine]:
+        """Return the runs that ended since the last call."""
+        if not self._closed_runs:
             return ()
-        done, self._done = self._done, []
+        runs, self._closed_runs = self._closed_runs, []
         self.busy = self._first is not None
-        return done
+        return runs
 
     def close(self) -> None:
-        """The open run is over, if there is one."""
+        """Close the open run, if there is one."""
         first, self._first = self._first, None
         if first is not None:
             text = first.text.strip()[:SHOWN_CHARACTERS]
-            self._done.append(UnparsedLine(first.number, text, self._reason, self._count))
+            self._closed_runs.append(UnparsedLine(first.number, text, self._reason, self._count))
 
 
 class LogStream:
-    """What one rank or host wrote: at most one reader and one JSON object are open.
+    """Lines of one rank or host: at most one reader and one JSON object are open.
 
     Lines come in their order; each goes to the reader of the suite that began last. ``library`` is
-    the file's: one library tells of all its ranks.
+    the file's: it has the messages of all ranks.
     """
 
-    def __init__(self, launch: Launch | None = None, library: LibrarySaid | None = None) -> None:
+    def __init__(self, launch: Launch | None = None, library: NcclLog | None = None) -> None:
         self.launch = launch or Launch()
-        self.library = library or LibrarySaid()
+        self.library = library or NcclLog()
         self.messages = Messages()
-        #: Whether a suite's output has begun before.
+        #: True once a suite's output has begun.
         self.begun = False
         self._indent = ""
         self._place = -1
@@ -407,7 +408,7 @@ class LogStream:
 
     @property
     def idle(self) -> bool:
-        """Whether neither a suite's output nor an object is open."""
+        """Check whether neither a suite's output nor an object is open."""
         return self._reader is None and self._object is None
 
     @property
@@ -415,16 +416,16 @@ class LogStream:
         return self._object is not None
 
     def rows(self, number: int, text: str, place: int) -> int:
-        """Where the rows end that the open table takes; ``number`` is the first line's."""
+        """Let the open table take rows; return their end. ``number`` is the first line's."""
         take = self._rows_of_reader
         if take is None or self._unparsed.busy or self._object is not None:
             return place
         return take(number, text, place)
 
     def line(self, line: LogLine) -> Sequence[Found]:
-        """What this line completes.
+        """Return the items that this line completes.
 
-        A line of numbers alone begins nothing and needs no search.
+        A line of numbers alone begins no output and needs no search.
         """
         if self._object is not None:
             return self._in_object(line, self._object)
@@ -449,9 +450,9 @@ class LogStream:
             command = command_in(text)
             if command is not None:
                 return self._commanded(command, line)
-        if reader is not None and (numbers or _begun_in(text) in (-1, self._place)):
-            found = reader.line(line)
-            return self._handed(found, line) if found or self._unparsed.busy else ()
+        if reader is not None and (numbers or _place_begun(text) in (-1, self._place)):
+            curves = reader.line(line)
+            return self._items_of(curves, line) if curves or self._unparsed.busy else ()
         if "{" in text or "[" in text:
             self._object = Collector.begun_by(line)
             if self._object is not None:
@@ -459,12 +460,12 @@ class LogStream:
         return self._plain_line(line)
 
     def end(self) -> Iterable[Found]:
-        """What is open yet, when the lines are over."""
+        """Yield the items that are open when the lines are over."""
         if self._object is not None:
             yield from self._read_object(self._object)
         yield from self._close(over=True)
         self._unparsed.close()
-        yield from self._unparsed.told()
+        yield from self._unparsed.take_closed()
 
     def _as_printed(self, line: LogLine) -> LogLine:
         """Return the line without the suite's indentation, and with its ``# ``."""
@@ -482,72 +483,74 @@ class LogStream:
 
     def _plain_line(self, line: LogLine) -> Sequence[Found]:
         if line.text.startswith(OUR_REMARK):
-            return self._unparsed.told()
+            return self._unparsed.take_closed()
         if request := request_in(line.text):
             self.launch.request = self.launch.request.joined(request)
-            return self._unparsed.told()
+            return self._unparsed.take_closed()
         facts = self.launch.take(line.text)
         if facts is not None:
             return self._starts(facts)
         if is_fence(line.text):
-            over = () if self._reader is None else self._handed(self._reader.line(line), line)
+            over = () if self._reader is None else self._items_of(self._reader.line(line), line)
             return (*over, *self._close())
         place = dialect_begun(line.text)
         if place not in (-1, self._place):
             closed = self._close()
             self._place, self._reader = place, DIALECTS[place].reader(self._unparsed.report)
             self._rows_of_reader, self.begun = getattr(self._reader, "rows", None), True
-            return (*closed, *self._handed(self._reader.line(line), line))
+            return (*closed, *self._items_of(self._reader.line(line), line))
         if self._reader is not None:
-            return self._handed(self._reader.line(line), line)
+            return self._items_of(self._reader.line(line), line)
         if not is_decoration(line.text):
             self._unparsed.report(line, FOREIGN)
-        return self._unparsed.told()
+        return self._unparsed.take_closed()
 
     def _commanded(self, command: Command, line: LogLine) -> Sequence[Found]:
-        """Take the command of a suite's program, which ends what was read before."""
+        """Take the command of a suite's program, which ends the output before it."""
         closed = self._close()
         if (request := request_in(line.text)) and request.begins:
             self.launch.request = request
         self.launch = self.launch.commanded(command)
-        begun = () if dialect_begun(line.text) < 0 else self._plain_line(line)
-        return (*closed, *begun)
+        items = () if dialect_begun(line.text) < 0 else self._plain_line(line)
+        return (*closed, *items)
 
     def _starts(self, facts: Mapping[str, str]) -> Sequence[Found]:
-        """A line of an MPI's start; another start ends what was read before."""
+        """Take a line of an MPI's start; another start ends the output before it."""
         over = self.launch.is_over(facts)
-        closed = self._close() if over else self._unparsed.told()
+        closed = self._close() if over else self._unparsed.take_closed()
         if over:
             self.launch = Launch(self.launch.request)
         self.launch.learn(facts)
         return closed
 
-    def _told(self, found: Iterable[SuiteCurve], over: bool = False) -> Sequence[SuiteCurve]:
-        """Curves, with what is known of the start of their program."""
-        curves = tuple(found)
+    def _with_start(
+        self, found_curves: Iterable[SuiteCurve], over: bool = False
+    ) -> Sequence[SuiteCurve]:
+        """Return curves with the facts of their program's start."""
+        curves = tuple(found_curves)
         self.messages.add_to(curves, over)
         for curve in curves:
             self.launch.add_to(curve)
             self.library.add_to(curve)
         return curves
 
-    def _handed(self, found: Iterable[SuiteCurve], line: LogLine) -> Sequence[Found]:
-        """What comes of a line that was handed to the reader."""
-        curves = self._told(found)
+    def _items_of(self, found_curves: Iterable[SuiteCurve], line: LogLine) -> Sequence[Found]:
+        """Return the items from a line that the reader took."""
+        curves = self._with_start(found_curves)
         if self._reader is not None and self._unparsed.last == line.number:
             row = without_note(line.text)
             if row != line.text:
                 self._unparsed.withdraw()
                 more = self._reader.line(LogLine(line.number, row, line.ended))
-                curves = (*curves, *self._told(more))
+                curves = (*curves, *self._with_start(more))
         self._unparsed.understood(line)
-        return (*self._unparsed.told(), *curves)
+        return (*self._unparsed.take_closed(), *curves)
 
     def _close(self, over: bool = False) -> Sequence[Found]:
-        """Another suite's first line ends what was read before."""
+        """Close the open reader; another suite's first line ends its output."""
         reader, self._reader, self._rows_of_reader, self._place = self._reader, None, None, -1
-        curves = self._told(reader.end(), over) if reader is not None else ()
-        return (*self._unparsed.told(), *curves)
+        curves = self._with_start(reader.end(), over) if reader is not None else ()
+        return (*self._unparsed.take_closed(), *curves)
 
     def _in_object(self, line: LogLine, collector: Collector) -> Sequence[Found]:
         state = collector.add(line)
@@ -559,7 +562,7 @@ class LogStream:
             return tuple(self._read_object(collector))
         elif state == "broken":
             return (*self._read_object(collector), *self.line(line))
-        return self._unparsed.told()
+        return self._unparsed.take_closed()
 
     def _read_object(self, collector: Collector) -> Iterator[Found]:
         self._object = None
@@ -567,7 +570,7 @@ class LogStream:
         for dialect in JSON_DIALECTS:
             if dialect.recognised(text):
                 yield from self._close()
-                yield from self._told(
+                yield from self._with_start(
                     dialect.read(text, collector.first.number, self._unparsed.report)
                 )
                 for log in (
@@ -576,8 +579,8 @@ class LogStream:
                     else ()
                 ):
                     yield from _read_inside(log, collector.first.number)
-                yield from self._unparsed.told()
+                yield from self._unparsed.take_closed()
                 return
-        # What only looked like an object is read as the lines that it is.
+        # Text that only looked like an object is read as single lines.
         for line in collector.lines:
             yield from self._plain_line(LogLine(line.number, line.text[:LONGEST_BYTES]))

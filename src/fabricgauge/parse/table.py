@@ -21,17 +21,17 @@ from fabricgauge.model.suite import (
 )
 from fabricgauge.parse.interface import LogLine
 
-#: No suite prints more sizes; what follows is not kept, so that memory stays bounded.
+#: No suite prints more sizes; further rows are dropped, so that memory stays bounded.
 MOST_ROWS = 10_000
 SHOWN_CHARACTERS = 200
-#: Sizes and counts stay below: JSON has no larger whole numbers in common.
+#: Sizes and counts stay below: larger whole numbers are not exact in all JSON readers.
 _MOST = 1 << 53
 
 
 class SuiteHeading(msgspec.Struct, frozen=True):
-    """What stands above a table and holds for all its curves; fields as in ``SuiteCurve``.
+    """Facts above a table that hold for all its curves; fields as in ``SuiteCurve``.
 
-    A setting that is empty is none.
+    An empty setting is left out.
     """
 
     suite: str
@@ -65,9 +65,9 @@ class SuiteColumn(msgspec.Struct, frozen=True):
     settings: dict[str, str] = {}
 
 
-#: What a printed column is for: the message size, the count of samples, a group of ranks, a figure
+#: The use of a printed column: the message size, the count of samples, a group of ranks, a figure
 #: of a curve, a ``part`` of one (0.00 is none), one more figure of a curve, one that was ``sought``
-#: only where it is above zero, the word on the data, a count of wrong data, or nothing.
+#: only where it is above zero, the data check's result, a count of wrong data, or nothing.
 Use = Literal[
     "size", "samples", "group", "figure", "part", "besides", "sought", "check", "wrong",
     "skipped", "unknown",
@@ -77,8 +77,8 @@ Use = Literal[
 class ColumnUse(msgspec.Struct, frozen=True):
     """One printed column. ``curve`` is the place of the table's column that it adds to.
 
-    ``rounded_by`` is the place in the row of a figure that, above zero, tells that a 0.00 here
-    is only what rounding left.
+    ``rounded_by`` is the place of a figure in the row; if that is above zero, a 0.00 in this column
+    is only a rounded value.
     """
 
     use: Use
@@ -99,7 +99,7 @@ class TableRows(msgspec.Struct, frozen=True, gc=False):
 
     ``values`` and ``besides``, further figures, are in the order of the table's columns. ``sizes``
     are None where rows have none, counts of ``samples`` 0 where they are not known, and ``wrong``
-    is not 0 where the suite found wrong data. Sizes and counts of several rows can be such.
+    is not 0 where the suite found wrong data. Several rows can share a size or a count.
     """
 
     number: int
@@ -111,14 +111,17 @@ class TableRows(msgspec.Struct, frozen=True, gc=False):
     wrong: Sequence[float] = ()
 
     def singles(self) -> "Iterator[TableRows]":
-        """Each row by itself."""
+        """Yield each row by itself."""
         for row, text in enumerate(self.text.split("\n")[: len(self.samples)]):
-            one = slice(row, row + 1)
+            single = slice(row, row + 1)
             yield TableRows(
-                self.number + row, text, self.sizes and self.sizes[one], self.samples[one],
-                [values[one] for values in self.values],
-                [{key: said[one] for key, said in each.items()} for each in self.besides],
-                self.wrong[one],
+                self.number + row, text, self.sizes and self.sizes[single], self.samples[single],
+                [values[single] for values in self.values],
+                [
+                    {key: figures[single] for key, figures in column.items()}
+                    for column in self.besides
+                ],
+                self.wrong[single],
             )  # fmt: skip
 
 
@@ -130,7 +133,7 @@ class SuiteTable:
         self.columns = tuple(columns)
         self._points: list[list[SuitePoint]] = [[] for _ in columns]
         self._failures: list[Failure] = []
-        self._given = 0
+        self._row_count = 0
         self._left_out = 0
         self._last_line = heading.first_line
 
@@ -148,10 +151,10 @@ class SuiteTable:
     ) -> None:
         """Add one row, as ``add`` does; the last values may have no entry in ``besides``."""
         sizes = None if message_bytes is None else [message_bytes]
-        said = [{key: [more] for key, more in each.items()} for each in besides]
-        said += [{}] * (len(values) - len(said))
+        besides_of_columns = [{key: [more] for key, more in figures.items()} for figures in besides]
+        besides_of_columns += [{}] * (len(values) - len(besides_of_columns))
         columns = [[value] for value in values]
-        self.add(TableRows(line.number, line.text, sizes, [samples], columns, said))
+        self.add(TableRows(line.number, line.text, sizes, [samples], columns, besides_of_columns))
 
     def printed(
         self,
@@ -178,9 +181,9 @@ class SuiteTable:
             elif use == "samples":
                 samples = column
             elif cell.besides is not None:
-                besides[cell.curve][cell.besides] = _told(cell, column, columns)
+                besides[cell.curve][cell.besides] = _usable(cell, column, columns)
             elif use == "figure" or use == "part":
-                values[cell.curve] = _told(cell, column, columns)
+                values[cell.curve] = _usable(cell, column, columns)
             elif use == "wrong":
                 wrong = column
             elif use == "check":
@@ -188,28 +191,28 @@ class SuiteTable:
         self.add(TableRows(number, text, sizes, samples, values, besides, wrong))
 
     def add(self, rows: TableRows) -> None:
-        """Add rows; where one of them is odd, each is looked at by itself.
+        """Add rows; if one of them is odd, each row is checked by itself.
 
-        A value that cannot be a measurement (not finite, negative, zero where bytes moved)
-        becomes a failure instead of a point, and so does a size that no message has.
+        A value that cannot be a measurement (not finite, negative, zero where bytes moved) becomes
+        a failure instead of a point, and so does an impossible size.
         """
         count = len(rows.samples)
-        if self._given >= MOST_ROWS:
+        if self._row_count >= MOST_ROWS:
             self._left_out += count
             return
         columns = zip(self.columns, rows.values, rows.besides, strict=False)
-        found = [_points(rows, *column) for column in columns]
+        points_by_column = [_points(rows, *column) for column in columns]
         possible = count > 1 or not rows.sizes or 0 <= rows.sizes[0] < _MOST
         corrupt = any(rows.wrong)
-        sound = possible and None not in found and not corrupt
-        if count > 1 and not (sound and self._given + count <= MOST_ROWS):
+        sound = possible and None not in points_by_column and not corrupt
+        if count > 1 and not (sound and self._row_count + count <= MOST_ROWS):
             for row in rows.singles():
                 self.add(row)
             return
-        self._given += count
+        self._row_count += count
         self._last_line = rows.number + count - 1
         if possible and not corrupt:
-            for points, more in zip(self._points, found, strict=False):
+            for points, more in zip(self._points, points_by_column, strict=False):
                 points += more or ()
         if not sound:
             size = rows.sizes[0] if rows.sizes else None
@@ -224,16 +227,16 @@ class SuiteTable:
         """Add a row (or the part of one) that has no usable figure."""
         self._last_line = line.number
         text = line.text.strip()[:SHOWN_CHARACTERS]
-        is_told = bool(self._failures) and self._failures[-1].line == line.number
-        if self.rows < MOST_ROWS and not is_told:
+        is_listed = bool(self._failures) and self._failures[-1].line == line.number
+        if self.rows < MOST_ROWS and not is_listed:
             size = message_bytes if 0 <= (message_bytes or 0) < _MOST else None
             self._failures.append(Failure(size, line.number, trouble, text))
 
     def curves(self, cut_off: str = "") -> tuple[SuiteCurve, ...]:
-        """The table's curves; a column without any point gives none, unless none has one.
+        """Return the curves; a column without any point gives none, unless all lack points.
 
-        A table in which every row failed, or that was cut off before its first row, is
-        still told of by a curve without points. Rows beyond the limit make it incomplete.
+        A table in which every row failed, or that was cut off before its first row, gives a curve
+        without points. Rows beyond the limit make it incomplete.
         """
         if self._left_out:
             cut_off = f"{self._left_out:,} rows beyond the first {MOST_ROWS:,} are left out"
@@ -267,8 +270,8 @@ class SuiteTable:
         )  # fmt: skip
 
 
-def _told(cell: ColumnUse, column: Printed, columns: Sequence[Printed]) -> Printed:
-    """A column; None where a 0.00 is no figure."""
+def _usable(cell: ColumnUse, column: Printed, columns: Sequence[Printed]) -> Printed:
+    """Return a column; None where a 0.00 is no figure."""
     if cell.rounded_by < 0:
         if cell.use == "part":
             return [figure or None for figure in column]
@@ -277,28 +280,28 @@ def _told(cell: ColumnUse, column: Printed, columns: Sequence[Printed]) -> Print
         return column
     if 0.0 not in column:
         return column
-    others = zip(column, columns[cell.rounded_by], strict=True)
-    return [None if not figure and (other or 0) > 0 else figure for figure, other in others]
+    pairs = zip(column, columns[cell.rounded_by], strict=True)
+    return [None if not figure and (reference or 0) > 0 else figure for figure, reference in pairs]
 
 
 def _points(
     rows: TableRows, column: SuiteColumn, values: Printed, besides: Mapping[Besides, Printed]
 ) -> list[SuitePoint] | None:
-    """The points of a column; None if a figure cannot be one."""
+    """Return the points of a column; None if a figure cannot be one."""
     lines: Sequence[int] = range(rows.number, rows.number + len(values))
     sizes: Sequence[int | None] = rows.sizes or [None] * len(values)
     samples, factor, infinite = rows.samples, column.factor, math.inf
-    if not values[0] and _says_nothing(column, sizes[0]):
+    if not values[0] and _is_empty_rate(column, sizes[0]):
         lines, sizes, samples, values = lines[1:], sizes[1:], samples[1:], values[1:]
         besides = {key: more[1:] for key, more in besides.items()} if besides else besides
     if not all(values):
-        rest = [
-            value or (value == 0 and not _says_nothing(column, size))
+        is_kept = [
+            value or (value == 0 and not _is_empty_rate(column, size))
             for value, size in zip(values, sizes, strict=True)
         ]
-        lines, samples = [*compress(lines, rest)], [*compress(samples, rest)]
-        sizes, values = [*compress(sizes, rest)], [*compress(values, rest)]
-        besides = {key: [*compress(more, rest)] for key, more in besides.items()}
+        lines, samples = [*compress(lines, is_kept)], [*compress(samples, is_kept)]
+        sizes, values = [*compress(sizes, is_kept)], [*compress(values, is_kept)]
+        besides = {key: [*compress(more, is_kept)] for key, more in besides.items()}
     figures = [value * factor for value in values if value is not None]
     least = min(figures, default=1.0)
     sound = least > 0.0 or (least == 0.0 and column.quantity == "overlap")
@@ -309,14 +312,14 @@ def _points(
     estimates = map(Estimate, figures, figures, figures, repeat(0.0), repeat(1), samples)
     if not besides:
         return [*map(SuitePoint, sizes, estimates, lines, repeat(_NOTHING))]
-    said: list[dict[Besides, float]] = [{} for _ in figures]
+    besides_of_rows: list[dict[Besides, float]] = [{} for _ in figures]
     for key, more in besides.items():
-        for each, value in zip(said, more, strict=True):
+        for besides_of_row, value in zip(besides_of_rows, more, strict=True):
             if value is not None and -infinite < (figure := value * factor) < infinite:
-                each[key] = figure
-    return [*map(SuitePoint, sizes, estimates, lines, said)]
+                besides_of_row[key] = figure
+    return [*map(SuitePoint, sizes, estimates, lines, besides_of_rows)]
 
 
-def _says_nothing(column: SuiteColumn, message_bytes: int | None) -> bool:
-    """An empty message has no bandwidth, and the suites print 0.00 for it."""
+def _is_empty_rate(column: SuiteColumn, message_bytes: int | None) -> bool:
+    """Check for the 0.00 that suites print as the bandwidth of an empty message."""
     return message_bytes == 0 and column.quantity in ("bandwidth", "bus_bandwidth")
