@@ -1,4 +1,4 @@
-"""Lines of the tracer of calls, and what the calls of a launch have in common."""
+"""Read the tracer's lines about calls, and summarise the calls of one launch."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ _LINE = msgspec.json.Decoder(TracedCall)
 
 
 def traced_call(line: str) -> TracedCall | None:
-    """The call that a line tells of; None for every other line, of whatever program."""
+    """Return the call that a line reports; None for any other line."""
     try:
         return _LINE.decode(line)
     except msgspec.MsgspecError:
@@ -19,20 +19,20 @@ def traced_call(line: str) -> TracedCall | None:
 
 
 def call_path(calls: Sequence[TracedCall], about: CallPath) -> CallPath:
-    """What the calls of the size of ``about`` have in common, put into it.
+    """Return ``about`` with a summary of the calls of its message size.
 
     The usual number of instructions is the most frequent one, of several the smallest; the usual
     call is the latest that has it, since its caches are as warm as they get. A call that was cut
     counts only where all were.
     """
-    calls = [one for one in calls if one.message_bytes == about.message_bytes]
-    every = [one for one in calls if one.number]
-    warm = [one for one in every if not one.cut] or every
-    counts = sorted(Counter(one.instructions for one in warm).items())
+    calls = [call for call in calls if call.message_bytes == about.message_bytes]
+    timed_calls = [call for call in calls if call.number]
+    warm = [call for call in timed_calls if not call.cut] or timed_calls
+    counts = sorted(Counter(call.instructions for call in warm).items())
     usual = max(counts, key=lambda pair: (pair[1], -pair[0]), default=(0, 0))[0]
     return msgspec.structs.replace(
         about,
         calls=tuple(counts),
-        usual=next((one for one in reversed(warm) if one.instructions == usual), None),
-        cold=next((one for one in calls if not one.number), None),
+        usual=next((call for call in reversed(warm) if call.instructions == usual), None),
+        cold=next((call for call in calls if not call.number), None),
     )

@@ -1,4 +1,4 @@
-"""The engine's JSON Lines, one line at a time."""
+"""Read the engine's JSON Lines, one line at a time."""
 
 import msgspec
 
@@ -18,27 +18,27 @@ SAID_WHEN_ASKED = "[0] MPI startup(): "
 
 
 class NotUnderstood(msgspec.Struct, frozen=True):
-    """A line that is no record: its text, shortened, and what was expected instead."""
+    """A line that is no record: its text, shortened, and the form that was expected."""
 
     text: str
     reason: str
 
 
 def parse_line(line: str) -> EngineRecord | NotUnderstood:
-    """One line of the engine's standard output.
+    """Return the record of one line of the engine's standard output.
 
-    Launchers and MPI libraries write warnings between the records; those come back
-    as NotUnderstood, never dropped, as does a record cut off by a dying launch.
+    Launchers and MPI libraries write warnings between the records; those come back as
+    NotUnderstood, never dropped, as does a record cut off by a dying launch.
     """
     text = line.strip()
     if text.startswith(SAID_WHEN_ASKED):
-        return NotUnderstood("", "what Intel MPI says of itself when it is asked to")
+        return NotUnderstood("", "Intel MPI's own lines, which our settings request")
     if not text.startswith("{"):
         return NotUnderstood(text[:200], "not a record; most likely a message of the launcher")
     try:
         record = _DECODER.decode(text)
     except msgspec.MsgspecError as error:
-        # What ends within a number is malformed, at its very end.
+        # A text that ends within a number is malformed at its very end.
         if "truncated" in str(error) or str(error).endswith(f"(byte {len(text.encode())})"):
             return NotUnderstood(text[:200], TORN)
         return NotUnderstood(text[:200], f"expected an engine record: {error}")

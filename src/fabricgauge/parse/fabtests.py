@@ -32,7 +32,7 @@ _CARRIERS: dict[str, Literal["tcp", "rdma"]] = {
 
 
 def columns_of(name: str, command: str, transfers: int) -> tuple[SuiteColumn, ...]:
-    """What a program's times and rates are."""
+    """Return the columns of a program: the meaning of its times and rates."""
     time = "time per transfer: the log does not name the program"
     rate = "bytes of all transfers per time: the log does not name the program"
     latency: Pattern | None = None
@@ -66,9 +66,9 @@ _MOST = 1e15
 class FabtestsRow(NamedTuple):
     """One row: ``figures`` are a size in bytes, iterations, MB/s, µs and 10^6 transfers/s.
 
-    ``transfers`` per iteration are 2 in a ping-pong only, 0 where it cannot be told: the cuts of
-    sizes and counts to two places and less leave 1 and 2 apart. ``acknowledged`` is false where
-    the other side acknowledged more or fewer messages than were sent.
+    ``transfers`` per iteration are 2 in a ping-pong only. They are 0 where it is open, because
+    sizes and counts are cut to two places and less. ``acknowledged`` is false where the other side
+    acknowledged more or fewer messages than were sent.
     """
 
     name: str
@@ -79,7 +79,7 @@ class FabtestsRow(NamedTuple):
 
 
 def size_of(printed: str) -> int | None:
-    """Bytes of ``64``, ``1.5k``, ``1m``."""
+    """Return the bytes of ``64``, ``1.5k``, ``1m``."""
     match = _SIZE.fullmatch(printed)
     if match is None:
         return None
@@ -92,14 +92,14 @@ def _count_of(printed: str) -> int | None:
 
 
 def text_row(text: str, columns: int) -> FabtestsRow | None:
-    """A row of a text table with ``columns`` columns, maybe after a name of several words."""
+    """Return a row of a text table with ``columns`` columns; a name of several words may lead."""
     fields = text.split()
     named = len(fields) - columns
     if named < 0 or len(fields) > 24:
         return None
-    size, count, *rest = fields[named:]
-    acknowledged = columns != 8 or rest.pop(0)[0] == "="
-    total, time, *figures = rest
+    size, count, *values = fields[named:]
+    acknowledged = columns != 8 or values.pop(0)[0] == "="
+    total, time, *figures = values
     printed: list[float | None] = [size_of(size), _count_of(count), size_of(total)]
     printed += map(number_of, figures)
     if None in printed or not time.endswith("s"):
@@ -108,12 +108,15 @@ def text_row(text: str, columns: int) -> FabtestsRow | None:
 
 
 def yaml_row(text: str) -> FabtestsRow | None:
-    """A row ``- { xfer_size: 64, iterations: 1000, … }``."""
+    """Return a row ``- { xfer_size: 64, iterations: 1000, … }``."""
     pairs = dict(_PAIR.findall(text))
-    found = [number_of(pairs.get(key, "")) for key in _KEYS]
-    if not all(value is not None and 0 <= value < _MOST for value in found[:3]) or None in found:
+    numbers = [number_of(pairs.get(key, "")) for key in _KEYS]
+    if (
+        not all(value is not None and 0 <= value < _MOST for value in numbers[:3])
+        or None in numbers
+    ):
         return None
-    return _row("", found, True)
+    return _row("", numbers, True)
 
 
 def _row(name: str, printed: Sequence[float | None], acknowledged: bool) -> FabtestsRow:
@@ -125,7 +128,7 @@ def _row(name: str, printed: Sequence[float | None], acknowledged: bool) -> Fabt
 
 
 def cut_row(text: str) -> int | None:
-    """The size that a row of too few columns begins with."""
+    """Return the size at the beginning of a row that lacks columns."""
     fields = text.split(None, 3)
     return size_of(fields[0]) if len(fields) > 2 and _count_of(fields[1]) is not None else None
 
@@ -142,7 +145,7 @@ _NAMES = re.compile(
 _YAML = "- { xfer_size:"
 _OWN_SIZES = re.compile(r"\s-S(?=\s|\d)")
 _PROSE = re.compile(r"---|Starting (?:server|client)\.\.\.")
-#: What both programs go through unless told otherwise (``-S``).
+#: Sizes of both programs' default run (without ``-S``).
 _DEFAULT_BYTES = (64, 256, 1024, 4096, 65536, 1048576)
 #: Bandwidth, time and rate of transfers; the first and the last are the second once more.
 _CELLS = (
@@ -155,7 +158,7 @@ _MOST_SIZES = len(_DEFAULT_BYTES) + 1
 
 
 class FabtestsReader:
-    """Reads one or more outputs, client's or server's, which look alike."""
+    """Read one or more outputs, client's or server's, which look alike."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -191,7 +194,7 @@ class FabtestsReader:
         return ()
 
     def end(self) -> Iterable[SuiteCurve]:
-        """Neither program says that it is done: only its sizes tell."""
+        """Close the output; it has no last line, so its sizes decide if it is whole."""
         closed = self._close()
         if self._heading is not None and self._columns and not closed and not self._name:
             self._report(self._heading, "rows under this heading: the run failed, or was cut off")
@@ -206,7 +209,7 @@ class FabtestsReader:
         if self._table is not None and row.name != self._name:
             closed = self._close()
         if self._table is None:
-            self._table, self._name = self._begun(line, row), row.name
+            self._table, self._name = self._new_table(line, row), row.name
         if len(self._sizes) < _MOST_SIZES:
             self._sizes.append(row.size_bytes)
         if row.acknowledged:
@@ -217,17 +220,17 @@ class FabtestsReader:
             self._table.failed(line, row.size_bytes, "other")
         return closed
 
-    def _begun(self, line: LogLine, row: FabtestsRow) -> SuiteTable:
-        """A program is told by its heading, its command line or its counts; some name none."""
+    def _new_table(self, line: LogLine, row: FabtestsRow) -> SuiteTable:
+        """Identify the program by its heading, command line or counts; some print no name."""
         named = _NAME.search(self._command)
         name = named[0] if named else "fabtests (ping-pong)" if row.transfers == 2 else "fabtests"
         name = "fi_pingpong" if self._columns == 8 else name
         option = _PROVIDER.search(self._command)
         provider = option[1] if option else ""
-        known = [_CARRIERS[one] for one in provider.split(";") if one in _CARRIERS]
+        carriers = [_CARRIERS[part] for part in provider.split(";") if part in _CARRIERS]
         heading = SuiteHeading(
             "fabtests", "", name, row.name, (self._heading or line).number,
-            transport="tcp" if "tcp" in known else known[0] if known else "",
+            transport="tcp" if "tcp" in carriers else carriers[0] if carriers else "",
             settings={"command": self._command, "name": row.name},
             evidence=LogEvidence(provider=provider),
         )  # fmt: skip

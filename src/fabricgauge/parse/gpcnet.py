@@ -1,4 +1,4 @@
-"""GPCNeT: ``network_test`` and ``network_load_test`` with their boxes, plain and verbose.
+"""Read GPCNeT: ``network_test`` and ``network_load_test``, plain and verbose boxes.
 
 Each row of a box is one test, and becomes one curve with one point. What the boxes' titles and
 names mean is from utils.c, 1.1 to 1.3.
@@ -26,9 +26,9 @@ _NAME = re.compile(r"^(?P<name>.*\S) \( *(?P<bytes>\d{1,12}) B\)$")
 
 
 class BoxRow(msgspec.Struct):
-    """One row of a box: its name without the size, the other cells by their columns' names.
+    """One row of a box: its name without the size, its cells by column name.
 
-    ``impact`` are the words on the congestion impact factor, empty where none is told.
+    ``impact`` is the text about the congestion impact factor, empty where there is none.
     """
 
     line: LogLine
@@ -39,8 +39,8 @@ class BoxRow(msgspec.Struct):
     impact: str = ""
 
 
-#: What the names mean; ``RR`` is the random ring, ``Nat`` the natural one. In a ring each
-#: rank exchanges with both of its neighbours, which no pattern of ours does.
+#: The meaning of the names; ``RR`` is the random ring, ``Nat`` the natural one. In a ring each rank
+#: exchanges with both of its neighbours, which none of our patterns does.
 WHAT = {
     "RR Two-sided Lat": "latency to the neighbours of a random ring",
     "RR Get Lat": "latency of a get in a random ring",
@@ -89,17 +89,19 @@ class GpcnetRun(msgspec.Struct):
 
     @property
     def cut_off(self) -> str:
-        """The output has no last line: its boxes are counted."""
-        done = sum(row.kind == ISOLATED for row in self.rows)
+        """Return why the output is incomplete. It has no last line, so its boxes are counted."""
+        isolated_rows = sum(row.kind == ISOLATED for row in self.rows)
         if "Load" not in self.program:
-            return "" if done >= _TESTS else f"ends after {done} of {_TESTS} tests"
-        if done and self.impacts >= done:
+            return (
+                "" if isolated_rows >= _TESTS else f"ends after {isolated_rows} of {_TESTS} tests"
+            )
+        if isolated_rows and self.impacts >= isolated_rows:
             return ""
-        return f"ends after {self.impacts} of {done or 'the'} impact factors"
+        return f"ends after {self.impacts} of {isolated_rows or 'the'} impact factors"
 
 
 class GpcnetReader:
-    """One output after the other."""
+    """Read one output after the other."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -166,16 +168,16 @@ class GpcnetReader:
             self._report(row.line, "a unit of GPCNeT (usec, MiB/s/rank)")
             return ()
         percentiles = _PERCENTILE if factor > 1 else ""
-        told = {
+        settings = {
             "test": row.kind, "congestion impact factor": row.impact, "percentiles": percentiles,
         }  # fmt: skip
-        heading = run.heading(row.name, row.line, run.settings | told)
-        what = WHAT.get(row.name, row.name)
-        what += ", with congestors running" if row.kind == CONGESTED else ""
-        what = f"congestor: {what}" if row.kind == CONGESTORS else what
-        column = SuiteColumn("bandwidth", what, "mean", _RATE, factor)
+        heading = run.heading(row.name, row.line, run.settings | settings)
+        meaning = WHAT.get(row.name, row.name)
+        meaning += ", with congestors running" if row.kind == CONGESTED else ""
+        meaning = f"congestor: {meaning}" if row.kind == CONGESTORS else meaning
+        column = SuiteColumn("bandwidth", meaning, "mean", _RATE, factor)
         if unit == "usec":
-            column = SuiteColumn("time", what, "mean", _TIME, factor)
+            column = SuiteColumn("time", meaning, "mean", _TIME, factor)
         table = SuiteTable(heading, [column])
         besides = {
             key: figure_of(row.cells[name]) for name, key in _BESIDES.items() if name in row.cells

@@ -1,8 +1,8 @@
-"""HPCC's b_eff and ping-pong part: the summary of hpccoutf.txt (after outputs of 1.4 and 1.5).
+"""Read HPCC's b_eff and ping-pong part: the summary of hpccoutf.txt (HPCC 1.4 and 1.5).
 
 Latencies are of 8 bytes, half a round trip; bandwidths of 2,000,000 bytes; a GByte is 10^9 bytes.
-Ping-pongs are made between many pairs of ranks, one after the other: also of one node, so that
-only those of two ranks are judged. A ring's bandwidth is a rank's, to both of its neighbours.
+Ping-pongs run between many pairs of ranks, one after the other. Some pairs share a node, so only
+those of two ranks are judged. A ring's bandwidth is one rank's, to both of its neighbours.
 """
 
 from fabricgauge.model.pattern import Pattern
@@ -17,14 +17,14 @@ def _test(values: Values) -> str:
     return _TWO if values.get("ranks") == "2" else "b_eff"
 
 
-def _figure(key: str, what: str, test: str = ".*", pattern: Pattern | None = None) -> NamedValue:
+def _figure(key: str, meaning: str, test: str = ".*", pattern: Pattern | None = None) -> NamedValue:
     of, besides = key.removeprefix("Avg"), dict[Besides, str]()
     if of != key:
         besides = {"minimum": f"Min{of}", "maximum": f"Max{of}"}
     if key.endswith("_usec"):
-        return NamedValue(key, "time", "µs", what, test, pattern, 8, None, {"": 1e-6}, besides)
+        return NamedValue(key, "time", "µs", meaning, test, pattern, 8, None, {"": 1e-6}, besides)
     return NamedValue(
-        key, "bandwidth", _RULE, what, test, pattern, 2_000_000, None, {"": 1e9}, besides
+        key, "bandwidth", _RULE, meaning, test, pattern, 2_000_000, None, {"": 1e9}, besides
     )
 
 

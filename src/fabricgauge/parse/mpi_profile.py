@@ -1,7 +1,7 @@
-"""What the profiling library leaves, docs/development/profile-format.md: one blob for each rank.
+"""Read the profiling library's files, docs/development/profile-format.md: one blob per rank.
 
-A file of all ranks is such blobs one after the other. A rank that never came to MPI_Finalize left
-its own, with room for more; what is empty in it has key 0.
+A file of all ranks has these blobs one after the other. A rank that never came to MPI_Finalize left
+its own, with room for more cells; empty cells have key 0.
 """
 
 from collections import Counter, defaultdict
@@ -37,12 +37,12 @@ _PEER = np.dtype([("rank", "<u8"), ("messages", "<u8"), ("bytes", "<u8")])
 _ENDINGS: tuple[Ending, ...] = ("lost", "finalized", "aborted")
 _SIDES: tuple[Side, ...] = ("unknown", "same node", "other nodes")
 _WITHOUT_SIZE = 63
-#: As many cells has a rank's own memory, full or not.
+#: The number of cells in a rank's own memory, full or not.
 _ROOM = 4096
 
 #: Collectives in which a rank's own part must leave its node, and how much of it. ``shared``: the
-#: ranks of a node can combine their parts. Collectives with a root are left out: its part cannot be
-#: told from the others'. Alltoallv is left out: its unequal parts may go anywhere.
+#: ranks of a node can combine their parts. Collectives with a root are left out, because its part
+#: cannot be separated from the others'. Alltoallv is left out: its unequal parts may go anywhere.
 _LEAVES: dict[str, str] = {
     "Allgather": "whole", "Allgatherv": "whole", "Alltoall": "whole", "Allreduce": "shared",
     "Reduce_scatter": "shared", "Reduce_scatter_block": "shared",
@@ -59,28 +59,29 @@ class _Blob(msgspec.Struct, frozen=True):
 
 
 def profiles_of(contents: Iterable[bytes]) -> tuple[ApplicationProfile, ...]:
-    """The profiles that files hold, the one with the most calls first.
+    """Return the profiles that files hold, the one with the most calls first.
 
-    A command may start several programs. Ranks' own files belong together where they tell the same
-    program, number of ranks and minute of start.
+    A command may start several programs. Ranks' own files belong together where program, number of
+    ranks and minute of start agree.
 
     Raises:
         CannotRun: a file is not of this format, or is cut off.
     """
-    found: dict[tuple[bytes, int, int], list[_Blob]] = defaultdict(list)
-    whole: list[list[_Blob]] = []
+    by_start: dict[tuple[bytes, int, int], list[_Blob]] = defaultdict(list)
+    complete: list[list[_Blob]] = []
     for content in contents:
         blobs = list(_blobs(content))
         if int(blobs[0].header["cells"]) != _ROOM:
-            whole.append(blobs)
+            complete.append(blobs)
             continue
-        of = blobs[0].header
-        minute = int(of["started_utc_ns"]) // 60_000_000_000
-        near = next((key for key in found if key[:2] == (of["program"], int(of["size"]))
+        header = blobs[0].header
+        program, size = header["program"], int(header["size"])
+        minute = int(header["started_utc_ns"]) // 60_000_000_000
+        near = next((key for key in by_start if key[:2] == (program, size)
                      and abs(key[2] - minute) <= 1), None)  # fmt: skip
-        found[near or (of["program"], int(of["size"]), minute)] += blobs
-    made = [_profile(blobs) for blobs in (*whole, *found.values())]
-    return tuple(sorted(made, key=lambda one: -sum(rank.calls for rank in one.ranks)))
+        by_start[near or (program, size, minute)] += blobs
+    profiles = [_profile(blobs) for blobs in (*complete, *by_start.values())]
+    return tuple(sorted(profiles, key=lambda profile: -sum(rank.calls for rank in profile.ranks)))
 
 
 def _blobs(content: bytes) -> Iterable[_Blob]:
@@ -111,27 +112,27 @@ def _part(content: bytes, place: int, kind: np.dtype[Any], count: int) -> Array:
 
 def _profile(blobs: Sequence[_Blob]) -> ApplicationProfile:
     first = blobs[0].header
-    names = next((one.names for one in blobs if one.names), "").splitlines()
+    names = next((blob.names for blob in blobs if blob.names), "").splitlines()
     calls = [tuple(line.split(" ", 1)) for line in names]
-    if not calls or not all(len(one) == 2 and one[1] in get_args(CallKind) for one in calls):
+    if not calls or not all(len(call) == 2 and call[1] in get_args(CallKind) for call in calls):
         raise CannotRun("a profile does not name its calls: its first rank's part is missing")
-    nodes = Counter(int(one.header["node"]) for one in blobs)
+    nodes = Counter(int(blob.header["node"]) for blob in blobs)
     ranks = tuple(
-        _rank(one, calls, nodes[int(one.header["node"])])
-        for one in sorted(blobs, key=lambda one: int(one.header["rank"]))
+        _rank(blob, calls, nodes[int(blob.header["node"])])
+        for blob in sorted(blobs, key=lambda blob: int(blob.header["rank"]))
     )
     peers = sorted(
         (
-            PeerTraffic(int(one.header["rank"]), *map(int, row))
-            for one in blobs
-            for row in one.peers
+            PeerTraffic(int(blob.header["rank"]), *map(int, row))
+            for blob in blobs
+            for row in blob.peers
         ),
-        key=lambda one: (-one.bytes, one.origin, one.target),
+        key=lambda traffic: (-traffic.bytes, traffic.origin, traffic.target),
     )
     return ApplicationProfile(
         program=_text(first["program"]), library=_text(first["library"]), size=int(first["size"]),
         started_utc_s=int(first["started_utc_ns"]) * 1e-9,
-        overhead_s=float(np.median([int(one.header["overhead_ps"]) for one in blobs])) * 1e-12,
+        overhead_s=float(np.median([int(blob.header["overhead_ps"]) for blob in blobs])) * 1e-12,
         ranks=ranks, mix=_mix(blobs, calls), peers=tuple(peers),
     )  # fmt: skip
 
@@ -141,7 +142,7 @@ def _text(name: bytes) -> str:
 
 
 def _fields(key: int, calls: Sequence[tuple[str, ...]]) -> Mapping[str, Any]:
-    """What a key says, docs/development/profile-format.md."""
+    """Return the fields of a key, docs/development/profile-format.md."""
     number, bucket = key >> 40 & 0xFF, key >> 34 & 0x3F
     if number >= len(calls):
         raise CannotRun(f"a profile has call {number} of {len(calls)}: it is damaged")
@@ -154,38 +155,40 @@ def _fields(key: int, calls: Sequence[tuple[str, ...]]) -> Mapping[str, Any]:
 
 
 def _mix(blobs: Sequence[_Blob], calls: Sequence[tuple[str, ...]]) -> tuple[CallMix, ...]:
-    every = np.concatenate([one.cells for one in blobs])
-    keys, places = np.unique(every["key"], return_inverse=True)
+    cells = np.concatenate([blob.cells for blob in blobs])
+    keys, places = np.unique(cells["key"], return_inverse=True)
     sums = {name: np.zeros(len(keys)) for name in ("calls", "bytes", "time_ns")}
     for name, total in sums.items():
-        np.add.at(total, places, every[name].astype(float))
+        np.add.at(total, places, cells[name].astype(float))
     mix = (
         CallMix(**_fields(int(key), calls), calls=int(n), bytes=int(moved), time_s=ns * 1e-9)
         for key, n, moved, ns in zip(keys, *sums.values(), strict=True)
     )
-    return tuple(sorted(mix, key=lambda one: (-one.time_s, one.call, one.least_bytes or 0)))
+    return tuple(sorted(mix, key=lambda call: (-call.time_s, call.call, call.least_bytes or 0)))
 
 
-def _rank(blob: _Blob, calls: Sequence[tuple[str, ...]], beside: int) -> RankProfile:
-    header, sent, left = blob.header, 0, 0.0
+def _rank(blob: _Blob, calls: Sequence[tuple[str, ...]], node_ranks: int) -> RankProfile:
+    header, sent, left_bytes = blob.header, 0, 0.0
     for cell in blob.cells:
-        of, moved = _fields(int(cell["key"]), calls), int(cell["bytes"])
-        away = of["side"] == "other nodes"
-        if of["kind"] in ("PointToPoint", "Starting", "OneSided"):
-            is_sent = not of["call"].endswith("Get") and of["call"] != "Rget"
+        fields, moved = _fields(int(cell["key"]), calls), int(cell["bytes"])
+        away = fields["side"] == "other nodes"
+        if fields["kind"] in ("PointToPoint", "Starting", "OneSided"):
+            is_sent = not fields["call"].endswith("Get") and fields["call"] != "Rget"
             sent += moved * is_sent
-            left += moved * (is_sent and away)
+            left_bytes += moved * (is_sent and away)
         elif (
             away
-            and of["ranks"] > 1
-            and (how := _LEAVES.get(of["call"].removeprefix("I").capitalize()))
+            and fields["ranks"] > 1
+            and (part := _LEAVES.get(fields["call"].removeprefix("I").capitalize()))
         ):
-            parts = of["call"].endswith(("all", "catter", "block"))  # some for ranks beside it
-            share = 1 - min(beside, of["ranks"] - 1) / of["ranks"] if parts else 1
-            left += moved * share / (beside if how == "shared" else 1)
+            parts = fields["call"].endswith(
+                ("all", "catter", "block")
+            )  # some parts stay on the node
+            share = 1 - min(node_ranks, fields["ranks"] - 1) / fields["ranks"] if parts else 1
+            left_bytes += moved * share / (node_ranks if part == "shared" else 1)
     return RankProfile(
         rank=int(header["rank"]), node=int(header["node"]), host=_text(header["host"]),
         wall_s=int(header["wall_ns"]) * 1e-9, mpi_s=float(blob.cells["time_ns"].sum()) * 1e-9,
-        calls=int(blob.cells["calls"].sum()), sent_bytes=sent, left_node_bytes=int(left),
+        calls=int(blob.cells["calls"].sum()), sent_bytes=sent, left_node_bytes=int(left_bytes),
         ending=_ENDINGS[min(int(header["ending"]), 2)], lost_calls=int(header["lost"]),
     )  # fmt: skip

@@ -1,9 +1,9 @@
-"""mpiGraph (LLNL): bandwidth between all pairs of ranks, as a summary of each of its tables.
+"""Read mpiGraph (LLNL): bandwidth between all pairs of ranks, one summary for each table.
 
-The output, after mpiGraph.c 1.5: settings, progress, and two tables of all pairs with tabs
-between. Of each table's very many figures, order statistics are kept in bounded memory. A row
-of many ranks may be handed on in several pieces, since longer lines are cut: the last figure
-of a piece and the first of the next are one.
+The output, after mpiGraph.c 1.5: settings, progress, and two tables of all pairs with tabs between.
+Of each table's very many figures, order statistics are kept in bounded memory. A row of many ranks
+may be handed on in several pieces, since longer lines are cut: the last figure of a piece and the
+first of the next are one.
 """
 
 import math
@@ -49,21 +49,21 @@ class Spread:
         self._classes.update(more)
 
     def quantiles(self, shares: tuple[float, ...]) -> list[float]:
-        """The value below or at which each share lies; there must be a figure.
+        """Return the value at each share, linear between neighbours as a median is.
 
-        Between neighbours it is linear, as medians of an even count are.
+        There must be a figure.
         """
         times = Counter(self._exact)
         times.update({math.exp((at + 0.5) * RESOLUTION): n for at, n in self._classes.items()})
         figures = sorted(times)
         ends = [*accumulate(map(times.__getitem__, figures))]
-        found: list[float] = []
+        quantiles: list[float] = []
         for share in shares:
             part, place = math.modf(share * (self.count - 1))
             last = min(place + 1, self.count - 1)
-            lower, upper = (figures[bisect_right(ends, one)] for one in (place, last))
-            found.append(lower + part * (upper - lower))
-        return found
+            lower, upper = (figures[bisect_right(ends, position)] for position in (place, last))
+            quantiles.append(lower + part * (upper - lower))
+        return quantiles
 
 
 _UNIT_RULE = "MB = 2^20 bytes (mpiGraph)"
@@ -76,7 +76,7 @@ _WHAT = (
 
 
 class PairTable:
-    """``name`` is ``Send`` or ``Recv``; a row is one rank's figures for all its peers."""
+    """A table ``Send`` or ``Recv`` by ``name``; a row is one rank's figures for all its peers."""
 
     def __init__(self, name: str, line: LogLine, message_bytes: int | None) -> None:
         self.name = name
@@ -91,7 +91,10 @@ class PairTable:
         self._bad: list[tuple[LogLine, str]] = []
 
     def row(self, line: LogLine, rank: int, peer: int, cells: Sequence[str]) -> None:
-        """Figures for the peers from ``peer`` on; blanks are none, a rank has zero for itself."""
+        """Add figures for the peers from ``peer`` on.
+
+        Blanks are no figures; a rank has zero for itself.
+        """
         self._last = line if any(cells) else self._last
         try:
             values = [*map(float, cells)]
@@ -111,30 +114,33 @@ class PairTable:
             self._most = most, self.pair(rank, peer + values.index(most))
 
     def pair(self, rank: int, peer: int) -> str:
-        """The pair in the direction that the bytes took."""
+        """Return the pair in the direction in which the bytes moved."""
         ends = (peer, rank) if self.name == "Recv" else (rank, peer)
-        known = len(self.hosts)
-        return " to ".join(self.hosts[one] if one < known else f"rank {one}" for one in ends)
+        host_count = len(self.hosts)
+        return " to ".join(
+            self.hosts[rank_number] if rank_number < host_count else f"rank {rank_number}"
+            for rank_number in ends
+        )
 
     def curves(
         self, heading: SuiteHeading, settings: dict[str, str], cut_off: str
     ) -> tuple[SuiteCurve, ...]:
-        """One curve with one point: the median pair, and what lies around it."""
-        told, spread = settings | {"part": self.name}, self._spread
+        """Return one curve with one point: the median pair, with quantiles and extremes."""
+        settings, spread = settings | {"part": self.name}, self._spread
         median, besides = math.nan, dict[Besides, float]()
         if spread.count:
             low, median, *high = spread.quantiles((0.01, 0.5, 0.75, 0.9, 0.95, 0.99))
-            for which, (value, pair) in (("slowest", self._least), ("fastest", self._most)):
+            for extreme, (value, pair) in (("slowest", self._least), ("fastest", self._most)):
                 share = f"{percent(value / median)} of the median"
-                told[f"{which} pair"] = f"{pair}: {value:.6g} MiB/s ({share})"
-            told["slowest hundredth"] = f"below {low:.6g} MiB/s"
+                settings[f"{extreme} pair"] = f"{pair}: {value:.6g} MiB/s ({share})"
+            settings["slowest hundredth"] = f"below {low:.6g} MiB/s"
             ends = (self._least[0], self._most[0])
             besides = dict(zip(_BESIDES, (*ends, *high), strict=True))
         if not spread.is_exact:
-            told["quantiles"] = f"within {percent(RESOLUTION)}"
-        heading = msgspec.structs.replace(heading, first_line=self._line.number, settings=told)
-        what = _WHAT.format("to" if self.name == "Send" else "from")
-        table = SuiteTable(heading, [SuiteColumn("bandwidth", what, "median", _UNIT_RULE, _MB)])
+            settings["quantiles"] = f"within {percent(RESOLUTION)}"
+        heading = msgspec.structs.replace(heading, first_line=self._line.number, settings=settings)
+        meaning = _WHAT.format("to" if self.name == "Send" else "from")
+        table = SuiteTable(heading, [SuiteColumn("bandwidth", meaning, "median", _UNIT_RULE, _MB)])
         for line, text in self._bad:
             table.failed(LogLine(line.number, text), self._bytes, "not a number")
         if spread.count:
@@ -169,7 +175,7 @@ class MpiGraphReader:
         self._numbers: dict[str, int] = {}
         self._summaries: dict[str, str] = {}
         self._part: PairTable | None = None
-        self._told = 0
+        self._tables = 0
         self._rank = 0
         self._peer = 0
         self._open_cell: str | None = None
@@ -192,7 +198,7 @@ class MpiGraphReader:
             self._cells(line, text[row.end() :], self._part)
         elif text.startswith("END mpiGraph"):
             yield from self._close("")
-            if not self._told:
+            if not self._tables:
                 self._report(line, "two tables in front of the end of mpiGraph")
             self._clear()
         elif setting := _SETTING.match(text):
@@ -207,41 +213,41 @@ class MpiGraphReader:
     def end(self) -> Iterable[SuiteCurve]:
         if self._start is not None:
             yield from self._close("ends without the line 'END mpiGraph'")
-            if not self._told:
+            if not self._tables:
                 nothing = PairTable("Send", self._start, self._numbers.get("MsgSize"))
                 heading = self._heading(self._start, [])
                 yield from nothing.curves(heading, {}, "ends before the first table")
         self._clear()
 
     def _cells(self, line: LogLine, text: str, part: PairTable) -> None:
-        """Each cell ends with a tab; behind the last one is what the next piece goes on with."""
-        *cells, rest = text.split("\t")
-        if rest.strip() and line.ended and len(line.text) <= _LONG:
-            cells.append(rest.split()[0])  # an editor took the last tab
+        """Take cells. Each ends with a tab; an open last one continues in the next piece."""
+        *cells, remainder = text.split("\t")
+        if remainder.strip() and line.ended and len(line.text) <= _LONG:
+            cells.append(remainder.split()[0])  # an editor took the last tab
         cells = [*map(str.strip, cells)]
         if self._in_header:
             part.hosts += cells[: max(0, MOST_RANKS - len(part.hosts))]
         else:
             part.row(line, self._rank, self._peer, cells)
             self._peer += len(cells)
-        self._open_cell = rest if len(line.text) > _LONG else None
+        self._open_cell = remainder if len(line.text) > _LONG else None
 
     def _close(self, cut_off: str) -> Iterable[SuiteCurve]:
         part, self._part = self._part, None
         self._open_cell = None
         if part is None or self._start is None:
             return
-        self._told += 1
+        self._tables += 1
         ranks = self._numbers.get("Procs", len(part.hosts))
         if part.rows < ranks:
             cut_off = f"the {part.name} table has {part.rows} of {ranks} rows"
         elif part.name == "Recv" and self._peer < ranks:
             cut_off = f"the last row of the {part.name} table has {self._peer} of {ranks} figures"
         counts = (("window", "Window"), ("iterations", "Times"))
-        told = {name: str(self._numbers[key]) for name, key in counts if key in self._numbers}
-        own = (name for name in self._summaries if name.startswith(part.name))
-        told |= {f"its own {name[5:]}": self._summaries[name] for name in own}
-        yield from part.curves(self._heading(self._start, part.hosts), told, cut_off)
+        settings = {name: str(self._numbers[key]) for name, key in counts if key in self._numbers}
+        summary_names = (name for name in self._summaries if name.startswith(part.name))
+        settings |= {f"its own {name[5:]}": self._summaries[name] for name in summary_names}
+        yield from part.curves(self._heading(self._start, part.hosts), settings, cut_off)
 
     def _heading(self, line: LogLine, names: list[str]) -> SuiteHeading:
         hosts = tuple(name.rpartition(":")[0] for name in names)

@@ -1,9 +1,9 @@
-"""netperf 2: tables of TCP_STREAM, TCP_MAERTS, UDP_STREAM, TCP_RR and UDP_RR; omni's values.
+"""Read netperf 2: tables of TCP_STREAM, TCP_MAERTS, UDP_STREAM, TCP_RR, UDP_RR; omni's values.
 
 Those are ``NAME=value`` lines, or CSV with the names of nettest_omni.c. Formats after public logs
-of 2.x; no netperf was run. ``10^6bits/sec`` says itself what it is; a ``MBytes`` is 2^20 bytes
+of 2.x; no netperf was run. ``10^6bits/sec`` names its unit; a ``MBytes`` is 2^20 bytes
 (``-f M``). A transaction is a whole round trip; where only one is under way (no burst), and request
-and response are alike, half of one is told by their rate. Mail programs break the title.
+and response are alike, their rate gives half of one. Mail programs break the title.
 """
 
 from functools import partial
@@ -31,7 +31,7 @@ _END = r"(?: .*)?$"
 
 
 def _test(values: Values) -> str:
-    """The test by its usual name; what makes a transaction none is said with it."""
+    """Return the test by its usual name, with the reason why a transaction is none."""
     title = values.get("test", "")
     name = _TITLES.get(title, title.replace(" ", "_") or "netperf")
     burst = values.get("burst", "an unknown number" if "first" in values else "0")

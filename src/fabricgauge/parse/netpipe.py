@@ -1,8 +1,8 @@
-"""NetPIPE 3 to 5: its console lines and the files that it writes (``np.out``).
+"""Read NetPIPE 3 to 5: its console lines and the files that it writes (``np.out``).
 
-Formats after netpipe.c of 3.7.1 and of 5.x. Version 3 prints the least time of its trials,
-version 5 the mean; both print half of a round trip. Version 5 prints sizes from 1 MB on
-with three digits behind the point only. What a ``Mbps`` is, size, time and rate of the rows tell.
+Formats after netpipe.c of 3.7.1 and of 5.x. Version 3 prints the least time of its trials, version
+5 the mean; both print half of a round trip. Version 5 prints sizes from 1 MB on with three digits
+behind the point only. Size, time and rate of the rows show the unit of ``Mbps``.
 """
 
 import re
@@ -47,10 +47,10 @@ _BYTES = {"bytes": 1, "B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3, "TB": 10
 
 
 class NetPipeRow(NamedTuple):
-    """One message size: ``mbps`` as printed, ``time_s`` in seconds, both None where they lack.
+    """One message size: ``mbps`` as printed, ``time_s`` in seconds; each None if missing.
 
-    ``rate_step`` and ``time_step_s`` are the last printed digits' worth. Figures may be
-    anything that a float can be. ``number`` is -1 in files, ``form`` the version that writes so.
+    ``rate_step`` and ``time_step_s`` are the worth of the last printed digit. Figures may be any
+    float. ``number`` is -1 in files; ``form`` is the version of this form.
     """
 
     number: int
@@ -65,7 +65,7 @@ class NetPipeRow(NamedTuple):
 
 
 def console_row(text: str) -> NetPipeRow | None:
-    """A row as printed on the console."""
+    """Return a row as printed on the console."""
     match = _CONSOLE.match(text) if "times" in text else None
     if match is None:
         return None
@@ -85,7 +85,7 @@ def console_row(text: str) -> NetPipeRow | None:
 
 
 def file_row(text: str) -> NetPipeRow | None:
-    """A row of a file that NetPIPE wrote."""
+    """Return a row of a file that NetPIPE wrote."""
     if _IS_FILE_3.match(text):
         size, mbps, time = text.split()
         return NetPipeRow(-1, int(size), 0, "3", float(mbps), float(time), 1e-6, 1e-8)
@@ -100,21 +100,21 @@ def _step(text: str) -> float:
 
 
 def _size(text: str, unit: int) -> int:
-    """The size meant: of rounded ones the power of two, or three times one, that fits."""
+    """Return the exact size for a rounded one: the power of two, or 3/4 of one, that fits."""
     printed = float(text) * unit
     if "." not in text or unit <= 1000:
         return round(printed)
     half_step, bits = _step(text) * unit / 2, int(printed).bit_length()
     powers = (1 << max(0, bits - 1), 1 << bits)
-    meant = (size for power in powers for size in (power, power * 3 // 4))
-    return next((size for size in meant if abs(size - printed) <= half_step), round(printed))
+    sizes = (size for power in powers for size in (power, power * 3 // 4))
+    return next((size for size in sizes if abs(size - printed) <= half_step), round(printed))
 
 
 _RULES = {2**20: "Mbps = 2^20 bit/s", 10**6: "Mbps = 10^6 bit/s"}
 
 
 def rule_of(rows: Sequence[NetPipeRow], directions: int, form: str) -> tuple[int, str]:
-    """Bit/s in one ``Mbps``, as more rows agree with, and the words for it.
+    """Return the bit/s in one ``Mbps`` that most rows agree with, and its description.
 
     Version 3 counts 2^20, version 5 10^6. A row decides only if its printed digits leave one.
     """
@@ -123,12 +123,12 @@ def rule_of(rows: Sequence[NetPipeRow], directions: int, form: str) -> tuple[int
         fits = [bits for bits in _RULES if _fits(row, directions, bits)]
         if len(fits) == 1:
             votes[fits[0]] += 1
-    usual, other = (2**20, 10**6) if form == "3" else (10**6, 2**20)
-    bits = other if votes[other] > votes[usual] else usual
-    told = "as its source has it; no row is exact enough to tell"
+    usual, unusual = (2**20, 10**6) if form == "3" else (10**6, 2**20)
+    bits = unusual if votes[unusual] > votes[usual] else usual
+    reason = "as its source has it; no row is exact enough to decide"
     if total := sum(votes.values()):
-        told = f"size / time agrees in {votes[bits]} of {total} rows that tell"
-    return bits, f"{_RULES[bits]} (NetPIPE {form}; {told})"
+        reason = f"size / time agrees in {votes[bits]} of {total} exact rows"
+    return bits, f"{_RULES[bits]} (NetPIPE {form}; {reason})"
 
 
 def _fits(row: NetPipeRow, directions: int, bits: int) -> bool:
@@ -158,7 +158,7 @@ _WHAT: dict[Mode, tuple[str, str]] = {
 
 
 class NetPipeRun:
-    """Grows row by row. ``mode`` is what the heading says; files have no heading."""
+    """A run that grows row by row. ``mode`` is from the heading; files have no heading."""
 
     def __init__(self, line: LogLine) -> None:
         self.rows: list[tuple[LogLine, NetPipeRow]] = []
@@ -172,7 +172,7 @@ class NetPipeRun:
         self.left_out = 0
 
     def follows(self, row: NetPipeRow) -> bool:
-        """Whether the row can belong to this run."""
+        """Check whether the row can belong to this run."""
         if not self.rows:
             return True
         last = self.rows[-1][1]
@@ -183,7 +183,7 @@ class NetPipeRun:
         )
 
     def curves(self) -> tuple[SuiteCurve, ...]:
-        """Time and bandwidth over the sizes."""
+        """Return time and bandwidth over the sizes."""
         form = self.rows[0][1].form if self.rows else ""
         of_file = bool(self.rows) and self.rows[0][1].number < 0
         if of_file and [row.message_bytes for _, row in self.rows[:3]] == [2, 4, 6]:
@@ -220,12 +220,14 @@ class NetPipeRun:
     def _heading(self, form: str, title: str) -> SuiteHeading:
         tcp = "socket buffers" in self.settings
         hosts = tuple(self.hosts[rank] for rank in sorted(self.hosts))
-        known = len(hosts) > 1 and sorted(self.hosts) == [*range(len(hosts))]
+        has_all_ranks = len(hosts) > 1 and sorted(self.hosts) == [*range(len(hosts))]
         return SuiteHeading(
             "netpipe", form, "NPtcp" if tcp else "NetPIPE", title, self.first.number,
-            pairs=max(1, self.pairs), ranks=len(hosts) if known else None,
+            pairs=max(1, self.pairs), ranks=len(hosts) if has_all_ranks else None,
             transport="tcp" if tcp else "", settings=self.settings, hosts=hosts,
-            evidence=LogEvidence(rank_hosts=hosts if known else (), data_checked=self.checks),
+            evidence=LogEvidence(
+                rank_hosts=hosts if has_all_ranks else (), data_checked=self.checks
+            ),
         )  # fmt: skip
 
     def _cut_off(self) -> str:
@@ -265,7 +267,7 @@ _SETTINGS = tuple(
         ("trials", r"^Start testing with (\d+) trials"),
     )
 )
-#: What else both versions print before the first row.
+#: Other lines that both versions print before the first row.
 _KNOWN = re.compile(
     r"^\s*$|^Now starting the main loop|^\(A bug in Linux|^Streaming does not provide"
     r"|^measurement of|may get bundled|of the latency since small|MPI implementations do not"
@@ -278,12 +280,12 @@ _OUTPUT = re.compile(r"^S(?:end|av)ing output to (?P<file>\S+)")
 
 
 class NetPipeReader:
-    """Keeps the rows of one run, since only all of them tell what a ``Mbps`` is."""
+    """Reads one run; keeps its rows, because only all of them show the unit ``Mbps``."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
         self._run: NetPipeRun | None = None
-        self._seen = False
+        self._has_result = False
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         row = console_row(line.text) or file_row(line.text)
@@ -307,15 +309,17 @@ class NetPipeReader:
             self._report(line, "a row or a remark of NetPIPE")
 
     def end(self) -> Iterable[SuiteCurve]:
-        """A heading without rows is told of, unless it only trails behind its rows."""
+        """Close the run. A heading without rows is reported, unless it trails behind its rows."""
         run, self._run = self._run, None
-        others = run is not None and run.hosts and 0 not in run.hosts  # rank 0 alone prints rows
-        if run is not None and (run.rows or not (self._seen or others)):
-            self._seen = True
-            found = run.curves()
-            if not found:
+        is_of_other_rank = (
+            run is not None and run.hosts and 0 not in run.hosts
+        )  # rank 0 alone prints rows
+        if run is not None and (run.rows or not (self._has_result or is_of_other_rank)):
+            self._has_result = True
+            curves = run.curves()
+            if not curves:
                 self._report(run.first, "figures; an integrity check has none")
-            yield from found
+            yield from curves
 
     def _open(self, line: LogLine) -> NetPipeRun:
         self._run = self._run or NetPipeRun(line)
@@ -324,15 +328,15 @@ class NetPipeReader:
     def _heading(self, line: LogLine) -> bool:
         text = line.text
         host, pairs = _HOST.match(text) or _HOST_5.match(text), _PAIRS.match(text)
-        found = [(name, match) for name, regex in _SETTINGS if (match := regex.search(text))]
+        settings = [(name, match) for name, regex in _SETTINGS if (match := regex.search(text))]
         mode = next((mode for mode, regex in _MODES.items() if re.search(regex, text)), None)
         checks = "ntegrity check instead" in text
-        if not (host or found or mode or checks):
+        if not (host or settings or mode or checks):
             return False
         run = self._open(line)
         if host:
             run.hosts[int(host["rank"])] = host["host"]
-        run.settings.update((name, next(filter(None, match.groups()))) for name, match in found)
+        run.settings.update((name, next(filter(None, match.groups()))) for name, match in settings)
         run.pairs = int(pairs["pairs"]) if pairs else run.pairs
         run.mode = mode or run.mode
         run.checks = run.checks or checks

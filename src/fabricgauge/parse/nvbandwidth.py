@@ -1,16 +1,16 @@
-"""nvbandwidth's text, and its JSON (``-j``, since v0.5), whose cells are strings.
+"""Read nvbandwidth's text, and its JSON (``-j``, since v0.5), whose cells are strings.
 
-Source: nvbandwidth v0.1 to v0.8 (nvbandwidth.cpp, output.cpp, inline_common.h: the printed
-lines; json_output.cpp); v0.10 adds ``COEFFICIENT_OF_VARIATION``, as seen in published outputs.
+Source: nvbandwidth v0.1 to v0.8 (nvbandwidth.cpp, output.cpp, inline_common.h: the printed lines;
+json_output.cpp); v0.10 adds ``COEFFICIENT_OF_VARIATION``, as seen in published outputs.
 
 One matrix becomes one curve: the median of its cells, with their extremes. The ``SUM`` that
-nvbandwidth prints adds up cells that were measured one after another in most of its tests; it
-is no rate that anything reached, so it is kept as a setting only.
+nvbandwidth prints adds up cells that were measured one after another in most of its tests; it is no
+rate that anything reached, so it is kept as a setting only.
 
-Source: nvbandwidth v0.8, testcases_ce.cpp, testcases_sm.cpp, memcpy.cpp (a cell is bytes/s
-times 1e-9, the median of 3 samples), inline_common.h; v0.4, common.h. In JSON a device-to-device
-test in both directions puts its three matrices (each direction, then the total) below each other;
-its sum and its description are the total's, so only that one is read.
+Source: nvbandwidth v0.8, testcases_ce.cpp, testcases_sm.cpp, memcpy.cpp (a cell is bytes/s times
+1e-9, the median of 3 samples), inline_common.h; v0.4, common.h. In JSON a device-to-device test in
+both directions puts its three matrices (each direction, then the total) below each other; its sum
+and its description are the total's, so only that one is read.
 """
 
 import math
@@ -30,17 +30,17 @@ from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 SUITE = "nvbandwidth"
 _GB = "GB = 10^9 bytes (nvbandwidth)"
-#: As of 1,024 GPUs in one clique.
+#: The cells of 1,024 GPUs in one clique.
 _MOST_CELLS = 1 << 20
 _MOST_DEVICES = 1 << 12
-_MOST_GPUS = 64  # of one node, whose matrix is kept cell by cell
+_MOST_GPUS = 64  # GPUs of one node, whose matrix is kept cell by cell
 
 #: Tests that measure one way between two GPUs of a node at a time.
 _ONE_WAY = re.compile(r"device_to_device_memcpy_(?:read|write)_(?:ce|sm)")
 
 
 class NvbandwidthFacts(msgspec.Struct):
-    """What an output says of itself; devices and hosts are each named once."""
+    """Facts of one output; each device and host is named once."""
 
     version: str = ""
     settings: dict[str, str] = {}
@@ -72,22 +72,22 @@ def curves(
     cut_off: str = "",
     facts: NvbandwidthFacts | None = None,
 ) -> tuple[SuiteCurve, ...]:
-    """One test's curve: the figure of its whole matrix, or a failure.
+    """Return one test's curve: the figure of its whole matrix, or a failure.
 
-    ``line`` is where that stands, None without either; ``description`` is the matrix' own heading,
-    ``summed`` the sum that is printed of it. A cell of a pair that was not measured is None; one
-    that is no measurement makes the matrix a failure.
+    ``line`` is the figure's or failure's line, None without either; ``description`` is the matrix'
+    own heading, ``summed`` is the printed sum of it. A cell of a pair that was not measured is
+    None; a cell that is no measurement makes the matrix a failure.
     """
     is_square = description.count("GPU(") == 2
     measured = [
-        one
+        figure
         for row, cells in enumerate(matrix)
-        for place, one in enumerate(cells)
-        if one is not None and not (is_square and row == place and one == 0)
+        for place, figure in enumerate(cells)
+        if figure is not None and not (is_square and row == place and figure == 0)
     ]
     if len(measured) > 1:
-        told = {"cells": str(len(measured)), "sum of all cells": summed}
-        heading = msgspec.structs.replace(heading, settings=heading.settings | told)
+        settings = {"cells": str(len(measured)), "sum of all cells": summed}
+        heading = msgspec.structs.replace(heading, settings=heading.settings | settings)
     if facts and is_square and _ONE_WAY.fullmatch(heading.benchmark):
         pairs = _pairs(matrix, description, facts)
         heading = msgspec.structs.replace(heading, evidence=LogEvidence(gpu_pairs=pairs))
@@ -96,7 +96,7 @@ def curves(
         return table.curves(cut_off)
     if trouble or not measured:
         table.failed(line, None, trouble or "other")
-    elif not all(math.isfinite(one) and one > 0 for one in measured):
+    elif not all(math.isfinite(figure) and figure > 0 for figure in measured):
         table.failed(line, None, "not a number")
     else:
         extremes: dict[Besides, float] = {"minimum": min(measured), "maximum": max(measured)}
@@ -107,30 +107,30 @@ def curves(
 def _pairs(
     matrix: Sequence[Sequence[float | None]], description: str, facts: NvbandwidthFacts
 ) -> GpuPairs | None:
-    """The matrix by the GPU that bytes leave; None where it is not whole, or of a whole clique."""
+    """Return the matrix by the GPU that bytes leave; None if incomplete or of a whole clique."""
     if not matrix or len(matrix) > _MOST_GPUS or any(len(row) != len(matrix) for row in matrix):
         return None
-    if any(one is not None and not math.isfinite(one) for row in matrix for one in row):
+    if any(figure is not None and not math.isfinite(figure) for row in matrix for figure in row):
         return None
     rows = matrix if "->" in description else [*zip(*matrix, strict=True)]
-    rates = tuple(tuple(None if one is None else one * 1e9 for one in row) for row in rows)
+    rates = tuple(tuple(None if figure is None else figure * 1e9 for figure in row) for row in rows)
     return GpuPairs(rates, tuple(facts.buses), tuple(facts.devices))
 
 
 def column(description: str) -> SuiteColumn:
-    """What a matrix's cells are: bandwidths, or latencies in ns."""
+    """Return the column of a matrix's cells: bandwidths, or latencies in ns."""
     words = description.removesuffix("(GB/s)").removesuffix("(ns)").strip()
     if description.endswith("(ns)"):
         return SuiteColumn("time", f"{words}: median over the pairs", "median", "ns", 1e-9)
     directions = 2 if "<->" in description and "Total" in description else 1
-    what = f"{words or 'memory copy'}: median over the pairs"
+    meaning = f"{words or 'memory copy'}: median over the pairs"
     if "<->" in description and directions == 1:
-        what += ", one of both directions at once"
-    return SuiteColumn("bandwidth", what, "median", _GB, 1e9, directions=directions)
+        meaning += ", one of both directions at once"
+    return SuiteColumn("bandwidth", meaning, "median", _GB, 1e9, directions=directions)
 
 
 def cell(token: str) -> float | None:
-    """A cell as printed: None for ``N/A``, not a number for what is neither."""
+    """Return a cell as printed: None for ``N/A``, not a number for other words."""
     return None if token == "N/A" else figure_of(token)  # noqa: S105
 
 
@@ -162,7 +162,7 @@ _PROSE = re.compile(
 
 
 class NvbandwidthReader:
-    """One test after the other: its name, what the matrix is, the matrix, its sum."""
+    """Reads one test after the other: its name, its matrix' heading, the matrix, its sum."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -188,17 +188,17 @@ class NvbandwidthReader:
                 self._corrupt = line
                 return
             sought = re.search(r"Testcase (\w+) not found", text)
-            name = sought[1] if sought else "" if self._done else self._name
+            name = sought[1] if sought else "" if self._has_result else self._name
             yield from self._failure(line, name)
         else:
-            yield from self._of_matrix(line, text)
+            yield from self._matrix_line(line, text)
 
     def end(self) -> Iterator[SuiteCurve]:
-        missing = self._description or (self._name and not self._done)
+        missing = self._description or (self._name and not self._has_result)
         yield from self._end_test("ends before the SUM of this test" if missing else "")
 
     def _begin_test(self) -> None:
-        self._name, self._named_at, self._done = "", 0, False
+        self._name, self._named_at, self._has_result = "", 0, False
         self._corrupt = None
         self._begin_matrix("", 0)
 
@@ -224,7 +224,7 @@ class NvbandwidthReader:
             return False
         return True
 
-    def _of_matrix(self, line: LogLine, text: str) -> Iterator[SuiteCurve]:
+    def _matrix_line(self, line: LogLine, text: str) -> Iterator[SuiteCurve]:
         tokens, has_room = text.split(), len(self._rows) * self._columns < _MOST_CELLS
         if _DESCRIPTION.match(text):
             yield from self._end_matrix("")
@@ -240,7 +240,7 @@ class NvbandwidthReader:
             self._report(line, "a line of nvbandwidth")
 
     def _summed(self, line: LogLine, match: "re.Match[str]") -> Iterator[SuiteCurve]:
-        """``SUM`` ends a matrix; what else is printed of it follows."""
+        """End a matrix at ``SUM``; other totals of it follow and are skipped."""
         if not match[0].startswith(("SUM", "&&&&")):
             return
         self._name = self._name or match["name"]
@@ -253,12 +253,12 @@ class NvbandwidthReader:
         self, line: LogLine, name: str, trouble: Trouble = "other"
     ) -> Iterator[SuiteCurve]:
         yield from self._end_test("")
-        self._done = True
+        self._has_result = True
         yield from curves(self._heading(name, "", line.number), line, trouble)
 
     def _end_test(self, cut_off: str) -> Iterator[SuiteCurve]:
         yield from self._end_matrix(cut_off)
-        if cut_off and self._name and not self._done:
+        if cut_off and self._name and not self._has_result:
             heading = self._heading(self._name, "", self._named_at)
             yield from curves(heading, None, cut_off=cut_off)
         self._begin_test()
@@ -266,14 +266,14 @@ class NvbandwidthReader:
     def _end_matrix(self, cut_off: str, summed: str = "") -> Iterable[SuiteCurve]:
         if not self._description:
             return ()
-        found = curves(
+        ended = curves(
             self._heading(self._name, self._description, self._described_at),
             self._corrupt or self._last, "corrupt" if self._corrupt else None,
             self._rows, self._description, summed, cut_off, self._facts,
         )  # fmt: skip
-        self._done = True
+        self._has_result = True
         self._begin_matrix("", 0)
-        return found
+        return ended
 
     def _heading(self, name: str, title: str, first_line: int) -> SuiteHeading:
         title = title or f"Running {name or 'a test that the log does not name'}"
@@ -299,10 +299,10 @@ _JSON_DEVICE = re.compile(
 
 
 def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
-    """One curve per test; of an output that is cut off, those of its whole tests."""
+    """Yield one curve per test; for an output that is cut off, those of its whole tests."""
     text = joined(text)
     facts = _facts(text)
-    whole = facts.heading("", "JSON output of nvbandwidth", first_line)
+    heading = facts.heading("", "JSON output of nvbandwidth", first_line)
     tests = Elements(text, "testcases")
     element = None
     for element in tests:
@@ -313,16 +313,16 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
             report(line, "a test of nvbandwidth")
     error = value(text, "error")
     if isinstance(error, str):
-        yield from curves(whole, LogLine(first_line, error), "other")
+        yield from curves(heading, LogLine(first_line, error), "other")
     elif not tests.complete:
-        yield from curves(whole, None, cut_off="the list of tests breaks off")
+        yield from curves(heading, None, cut_off="the list of tests breaks off")
     elif element is None:
         report(LogLine(first_line, "testcases"), "at least one test of nvbandwidth")
 
 
 def _facts(text: str) -> NvbandwidthFacts:
-    found, version = {name: value(text, name) for name in _FACTS}, value(text, "version")
-    settings = {name: str(fact) for name, fact in found.items() if fact not in (None, "")}
+    values, version = {name: value(text, name) for name in _FACTS}, value(text, "version")
+    settings = {name: str(fact) for name, fact in values.items() if fact not in (None, "")}
     facts = NvbandwidthFacts(version.lstrip("v") if isinstance(version, str) else "", settings)
     for element in Elements(text, "GPU Device list"):
         if match := _JSON_DEVICE.match(str(element.value)):
@@ -331,22 +331,22 @@ def _facts(text: str) -> NvbandwidthFacts:
 
 
 def _curves(
-    facts: NvbandwidthFacts, line: LogLine, found: Mapping[str, Any]
+    facts: NvbandwidthFacts, line: LogLine, test: Mapping[str, Any]
 ) -> Iterable[SuiteCurve]:
-    description = str(found.get("bandwidth_description", "")).strip()
-    printed = found.get("bandwidth_matrix")
+    description = str(test.get("bandwidth_description", "")).strip()
+    printed = test.get("bandwidth_matrix")
     rows = [row for row in printed if isinstance(row, list)] if isinstance(printed, list) else []
-    # Of a total only the last of three matrices is its own.
+    # Only the last of a total's three matrices is the total.
     rows = rows[-(len(rows) // 3) :] if "Total" in description and len(rows) % 3 == 0 else rows
     matrix = [[cell(str(token)) for token in row] for row in rows]
-    heading = facts.heading(str(found.get("name") or ""), description, line.number)
+    heading = facts.heading(str(test.get("name") or ""), description, line.number)
     trouble: Trouble | None = None
-    if not matrix or "error" in found:
-        words = f"{found.get('status', 'no status')} {found.get('error', '')}"
-        waived = found.get("status") == "Waived" and "error" not in found
+    if not matrix or "error" in test:
+        words = f"{test.get('status', 'no status')} {test.get('error', '')}"
+        waived = test.get("status") == "Waived" and "error" not in test
         trouble = "corrupt" if "pattern" in words else "waived" if waived else "other"
         line = LogLine(line.number, words)
-    summed = str(found.get("sum", ""))
+    summed = str(test.get("sum", ""))
     return curves(heading, line, trouble, matrix, description, summed, facts=facts)
 
 

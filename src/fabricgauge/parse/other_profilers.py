@@ -1,7 +1,7 @@
-"""Reports of mpiP and IPM as profiles: their totals for each call; neither tells where peers are.
+"""Read reports of mpiP and IPM as profiles: totals per call, without the place of peers.
 
 Sources: mpiP 3.5 User Guide, "mpiP Output"; reports of mpiP 3.5.0 and IPM 2.0.6, recorded under
-Open MPI 4.1. Lines that say something else are passed over.
+Open MPI 4.1. Other lines are skipped.
 """
 
 import math
@@ -54,8 +54,8 @@ _EXACT_BELOW, _ROUNDED_BY = 10_000, 5e-4
 def _mix(
     call: str, ranks: int, calls: int, moved: float, time_s: float, sizes: Sequence[float]
 ) -> CallMix:
-    """``sizes`` are the least and the largest, or none; if both are of one class, that is told."""
-    classes = {int(_unrounded(one)).bit_length() for one in sizes}
+    """Return a call's totals, with a class of sizes if the least and the largest share one."""
+    classes = {int(_unrounded(size)).bit_length() for size in sizes}
     least = 1 << classes.pop() >> 1 if len(classes) == 1 else None
     kind = next(kind for form, kind in _KINDS if re.match(form, call, re.IGNORECASE))
     within = ranks if kind == "Collective" else 0
@@ -63,23 +63,23 @@ def _mix(
 
 
 def _unrounded(size: float) -> float:
-    """The largest size that is printed so: a power of two must not fall into the class below."""
+    """Return the largest size that is printed so: a power of two must stay in its class."""
     return size * (1 + _ROUNDED_BY) if size >= _EXACT_BELOW else size
 
 
 #: Notes on a report: the first on each, the second only on one without sizes.
 _MPIP_NOTES = (
-    "read from mpiP: a row is a call site; it does not tell nodes or peers",
+    "read from mpiP: a row is a call site; it does not name nodes or peers",
     "it has no section on call sites (mpiP -d): the twenty with most time alone, no sizes",
 )
 _IPM_NOTES = (
-    "read from IPM: it rounds sizes down by up to a fifth, and does not tell nodes",
-    "it tells no sizes: IPM_LOG=full does",
+    "read from IPM: it rounds sizes down by up to a fifth, and does not name nodes",
+    "it has no sizes: IPM_LOG=full adds them",
 )
 
 
 def mpip_profile(text: str) -> ApplicationProfile:
-    """A report of mpiP.
+    """Read a report of mpiP.
 
     Raises:
         CannotRun: it has no section of times by task; a concise report has none.
@@ -91,9 +91,9 @@ def mpip_profile(text: str) -> ApplicationProfile:
         for rank, wall, mpi in _TASK.findall(sections["MPI Time"])
     }
     if not tasks:
-        concise = "mpiP's concise report tells no times of tasks: run it without -c"
-        other = "an mpiP report was expected: it has no section MPI Time (seconds)"
-        raise CannotRun(concise if "@--- Task Time Statistics" in text else other)
+        concise = "mpiP's concise report has no times of tasks: run it without -c"
+        no_report = "an mpiP report was expected: it has no section MPI Time (seconds)"
+        raise CannotRun(concise if "@--- Task Time Statistics" in text else no_report)
     times = {
         (call, site): (int(calls), float(time_ms) * 1e-3)
         for call, site, time_ms, calls in _TOTAL.findall(sections["Aggregate Time"])
@@ -105,7 +105,7 @@ def mpip_profile(text: str) -> ApplicationProfile:
     for call, site, _, *printed in _SITE.findall("\n".join(sections[name] for name in _SENT)):
         if printed[-1]:
             most, mean, least, moved = map(float, printed)
-            # The least of puts is 0 in 3.5.0, whatever they were.
+            # The least size of puts is 0 in 3.5.0 for all sizes.
             sizes[call, site] = (moved, most if mean == most else least, most)
     mix = []
     for (call, site), (count, time_s) in times.items():
@@ -115,23 +115,24 @@ def mpip_profile(text: str) -> ApplicationProfile:
     ranks = [_rank(rank, hosts.get(rank, ""), *tasks[rank]) for rank in sorted(tasks)]
     command = _COMMAND.search(text)
     program = command[1].rsplit("/", 1)[-1] if command else ""
-    return _made("mpiP", program, ranks, mix, _MPIP_NOTES[: 1 if detailed else 2])
+    return _profile("mpiP", program, ranks, mix, _MPIP_NOTES[: 1 if detailed else 2])
 
 
 def _rank(rank: int, host: str = "", wall_s: float = 0.0, mpi_s: float = 0.0) -> RankProfile:
     return RankProfile(rank, rank, host, wall_s, mpi_s, 0, 0, 0, "finalized")
 
 
-def _made(
+def _profile(
     source: str, program: str, ranks: Sequence[RankProfile], mix: Sequence[CallMix],
     notes: tuple[str, ...],
 ) -> ApplicationProfile:  # fmt: skip
-    """The profile; ranks with one host name are on one node."""
+    """Return the profile; ranks with one host name are on one node."""
     first: dict[str, int] = {}
     placed = tuple(
-        replace(one, node=first.setdefault(one.host or str(one.rank), one.rank)) for one in ranks
+        replace(call, node=first.setdefault(call.host or str(call.rank), call.rank))
+        for call in ranks
     )
-    ordered = tuple(sorted(mix, key=lambda one: -one.time_s))
+    ordered = tuple(sorted(mix, key=lambda call: -call.time_s))
     return ApplicationProfile(
         program, source, len(ranks), 0.0, 0.0, placed, ordered, source=source, notes=notes
     )
@@ -139,18 +140,22 @@ def _made(
 
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 _ELEMENT = re.compile(r"<(task|host|perf|cmdline|func|hent)\b([^>]*)>\s*([^<]*)")
-#: A message is counted where it is sent; IPM counts it once more where a receive is told its size.
+#: A message is counted where it is sent; IPM counts it again where a receive knows its size.
 _RECEIVING = re.compile(r"(i?m?recv|i?m?probe|wait|test)", re.IGNORECASE)
 
-#: Calls, bytes and time by call and, where it is told, size.
+#: Calls, bytes and time by call and, where it is printed, size.
 _Sums = dict[tuple[str, int | None], tuple[int, float, float]]
 
 
-def _added(sums: _Sums, said: dict[str, str], inner: str) -> int:
-    """Add a row of a function, or of a function at one size, to the sums; how many calls it has."""
-    sized = "call" in said
-    call = said["call" if sized else "name"]
-    count, moved, time_s = int(said["count"]), float(said["bytes"]), float(inner.split()[0])
+def _added(sums: _Sums, attributes: dict[str, str], inner: str) -> int:
+    """Add a row of a function, or of one size of it, to the sums; return its number of calls."""
+    sized = "call" in attributes
+    call = attributes["call" if sized else "name"]
+    count, moved, time_s = (
+        int(attributes["count"]),
+        float(attributes["bytes"]),
+        float(inner.split()[0]),
+    )
     if not call.startswith("MPI_"):
         return 0
     if not (math.isfinite(moved) and math.isfinite(time_s)):
@@ -165,37 +170,37 @@ def _added(sums: _Sums, said: dict[str, str], inner: str) -> int:
 
 
 def ipm_profile(text: str) -> ApplicationProfile:
-    """IPM's XML: what each task says, one after the other.
+    """Read IPM's XML: the tasks follow each other.
 
     Raises:
         CannotRun: it has no task.
     """
     ranks: list[RankProfile] = []
-    functions, sizes = _Sums(), _Sums()  # IPM_LOG=full tells the same calls once more, by size
+    functions, sizes = _Sums(), _Sums()  # IPM_LOG=full repeats the calls by size
     program = ""
-    for name, attributes, inner in _ELEMENT.findall(text):
-        said = dict(_ATTRIBUTE.findall(attributes))
+    for name, printed, inner in _ELEMENT.findall(text):
+        attributes = dict(_ATTRIBUTE.findall(printed))
         try:
             if name == "task":
-                ranks.append(_rank(int(said["mpi_rank"])))
+                ranks.append(_rank(int(attributes["mpi_rank"])))
             elif name == "host":
                 ranks[-1] = replace(ranks[-1], host=inner.strip())
             elif name == "cmdline":
-                program = said.get("realpath", inner).rsplit("/", 1)[-1].strip()
+                program = attributes.get("realpath", inner).rsplit("/", 1)[-1].strip()
             elif name == "perf":
-                wall_s, mpi_s = float(said["wtime"]), float(said["mtime"])
+                wall_s, mpi_s = float(attributes["wtime"]), float(attributes["mtime"])
                 ranks[-1] = replace(ranks[-1], wall_s=wall_s, mpi_s=mpi_s)
             elif name == "hent":
-                _added(sizes, said, inner)
-            elif count := _added(functions, said, inner):
+                _added(sizes, attributes, inner)
+            elif count := _added(functions, attributes, inner):
                 ranks[-1] = replace(ranks[-1], calls=ranks[-1].calls + count)
         except (KeyError, ValueError, IndexError, OverflowError) as error:
             raise CannotRun(f"IPM's XML: a {name} is not understood: {error}") from error
     if not ranks:
         raise CannotRun("IPM's XML was expected: it has no task")
     mix = [
-        _mix(call, len(ranks), *one, [size] if size else [])
-        for (call, size), one in (sizes or functions).items()
+        _mix(call, len(ranks), *totals, [size] if size else [])
+        for (call, size), totals in (sizes or functions).items()
     ]
     notes = _IPM_NOTES[: 1 if sizes else 2]
-    return _made("IPM", program, sorted(ranks, key=lambda one: one.rank), mix, notes)
+    return _profile("IPM", program, sorted(ranks, key=lambda rank: rank.rank), mix, notes)

@@ -1,9 +1,9 @@
-"""The examples of libibverbs: ``ibv_rc_pingpong``, and its uc, ud, srq and xsrq forms.
+"""Read the examples of libibverbs: ``ibv_rc_pingpong``, and its uc, ud, srq and xsrq forms.
 
 Formats after libibverbs/examples of rdma-core and recorded outputs of its 44. An iteration is one
 message each way: half of its time is half a round trip, and the bytes are those of both ways. Only
 ibv_srq_pingpong has messages of several connections under way at once: its time is no latency.
-ibv_xsrq_pingpong prints no time. No program prints its name: ud is told by its addresses, srq by
+ibv_xsrq_pingpong prints no time. No program prints its name: ud is known by its addresses, srq by
 their number, rc and uc look the same. A Mbit is 10^6 bits.
 """
 
@@ -64,37 +64,37 @@ class PingPongTest:
         name = f"ibv_{kind}_pingpong" if kind else unnamed
         ends = tuple(self.ends[end] for end in ("local", "remote") if end in self.ends)
         addresses = tuple(end.gid[7:] for end in ends if end.gid.startswith("::ffff:"))
-        known = len(ends) == 2
+        addresses = addresses if len(addresses) == 2 else ()
         return SuiteHeading(
             _SUITE, "", name, self.first.text.strip()[:200], self.first.number, transport="rdma",
             settings={"command": self.command},
-            hosts=addresses if len(addresses) == 2 else (),
+            hosts=addresses,
             evidence=LogEvidence(
-                verbs_ends=ends if known else (), addresses=addresses if len(addresses) == 2 else ()
+                verbs_ends=ends if len(ends) == 2 else (), addresses=addresses
             ),
         )  # fmt: skip
 
     def curves(self, line: LogLine, count: int, time: float) -> Iterable[SuiteCurve]:
-        """The curves, once an iteration's time in µs is known."""
+        """Return the curves from the time of an iteration in µs."""
         heading = self.heading()
         several = heading.benchmark in ("ibv_srq_pingpong", _UNNAMED)
         pattern: Pattern | None = None if several else "latency"
-        what = "half of an iteration, in which others may be under way"
-        what = what if several else "half round trip"
+        meaning = "half of an iteration, in which others may be under way"
+        meaning = meaning if several else "half round trip"
         total = "both ways, summed" if several else "ping-pong bandwidth (size / half round trip)"
         columns = (
-            SuiteColumn("time", what, "mean", "µs per iteration, halved", 0.5e-6, pattern),
+            SuiteColumn("time", meaning, "mean", "µs per iteration, halved", 0.5e-6, pattern),
             SuiteColumn("bandwidth", total, "mean", _RULE, 1e6 / 8),
         )
         table = SuiteTable(heading, columns)
-        whole = count and self.bytes and self.bytes % (2 * count) == 0
-        size = self.bytes // (2 * count) if whole else None
+        is_divisible = count and self.bytes and self.bytes % (2 * count) == 0
+        size = self.bytes // (2 * count) if is_divisible else None
         table.row(line, size, (time, self.rate if self.bytes else None), samples=count)
         return table.curves()
 
 
 class PingPongReader:
-    """One test after the other; nothing but the open one is kept."""
+    """Reads one test after the other; keeps only the open one."""
 
     def __init__(self, report: Report) -> None:
         self._report = report

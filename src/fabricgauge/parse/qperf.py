@@ -1,7 +1,7 @@
-"""qperf 0.4: a test's name, then ``name  =  value unit`` lines (show_info in src/qperf.c 0.4.11).
+"""Read qperf 0.4: a test's name, then ``name  =  value unit`` lines (show_info in 0.4.11).
 
-Units count in powers of 1000. A latency is the time of all messages of both sides by their
-number: half a round trip, of reads and atomics a whole one. The message size stands there only with
+Units count in powers of 1000. A latency is the time of all messages of both sides by their number:
+half a round trip, of reads and atomics a whole one. The message size stands there only with
 ``-vu``, or ``-v`` where it was set.
 """
 

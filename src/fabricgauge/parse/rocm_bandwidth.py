@@ -1,8 +1,9 @@
-"""AMD's rocm-bandwidth-test 2.x: copies between the devices of a node, one at a time.
+"""Read AMD's rocm-bandwidth-test 2.x: copies between the devices of a node, one at a time.
 
-Source: recorded outputs of 2.3.11 and 2.6.0. Devices are processors and GPUs in one count; a GPU's
-line has its place on the bus. Each matrix of bandwidth becomes one curve: the median over the ways
-between GPUs, with their extremes. Cells of processors, and of copies inside a GPU, are no such way.
+Source: recorded outputs of 2.3.11 and 2.6.0. Processors and GPUs share one numbering; a GPU's line
+has its place on the bus. Each matrix of bandwidth becomes one curve: the median over the
+connections between GPUs, with their extremes. Cells of processors, and of copies inside a GPU, do
+not count.
 """
 
 import re
@@ -16,7 +17,7 @@ from fabricgauge.parse.lines import figure_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 SUITE = "rocm-bandwidth-test"
-#: Of one node.
+#: The devices of one node.
 _MOST_DEVICES = 128
 
 _VERSION = re.compile(r"RocmBandwidthTest Version: (?P<version>\S+)")
@@ -34,7 +35,7 @@ _Cells = list[float | None]
 
 
 class RocmBandwidthReader:
-    """One output after the other: its devices, then matrices with a heading each."""
+    """Reads one output after the other: its devices, then matrices with a heading each."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -83,12 +84,12 @@ class RocmBandwidthReader:
         if not (number.isdecimal() and len(number) < 5 and len(words) == len(self._columns)):
             return False
         if self._heading and len(self._rows) < _MOST_DEVICES:
-            self._rows[int(number)] = [None if one == "N/A" else figure_of(one) for one in words]
+            self._rows[int(number)] = [None if word == "N/A" else figure_of(word) for word in words]
             self._at = line
         return True
 
     def _close(self, cut_off: str) -> Iterator[SuiteCurve]:
-        """The curve of the matrix that is open; other tables give none."""
+        """Yield the curve of the open matrix; other tables give none."""
         heading, rows, columns = self._heading, self._rows, self._columns
         self._inside, self._heading, self._columns, self._rows = False, "", [], {}
         if not heading or not columns:
@@ -96,10 +97,12 @@ class RocmBandwidthReader:
         gpus = [number for number, (_, bus) in self._devices.items() if bus and number in columns]
         matrix = tuple(
             tuple(
-                None if one == other or one not in rows else rows[one][columns.index(other)]
-                for other in gpus
+                None
+                if origin == target or origin not in rows
+                else rows[origin][columns.index(target)]
+                for target in gpus
             )
-            for one in gpus
+            for origin in gpus
         )
         yield from self._curves(heading, gpus, matrix, cut_off)
 
@@ -108,12 +111,14 @@ class RocmBandwidthReader:
         cut_off: str,
     ) -> Iterable[SuiteCurve]:  # fmt: skip
         one_way = heading.startswith("Uni")
-        cells = [one for row in matrix for one in row if one is not None]
-        sound = all(0 < one < 1e6 for one in cells)
-        names = tuple(dict.fromkeys(self._devices[one][0] for one in gpus))
+        cells = [figure for row in matrix for figure in row if figure is not None]
+        sound = all(0 < figure < 1e6 for figure in cells)
+        names = tuple(dict.fromkeys(self._devices[gpu][0] for gpu in gpus))
         pairs = GpuPairs(
-            tuple(tuple(None if one is None else one * 1e9 for one in row) for row in matrix),
-            tuple(self._devices[one][1] for one in gpus), names,
+            tuple(
+                tuple(None if figure is None else figure * 1e9 for figure in row) for row in matrix
+            ),
+            tuple(self._devices[gpu][1] for gpu in gpus), names,
         )  # fmt: skip
         table = SuiteTable(
             SuiteHeading(

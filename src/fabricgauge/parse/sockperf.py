@@ -1,9 +1,9 @@
-"""sockperf 3: ping-pong, under-load and throughput (src/client.cpp of 3.7 to 3.10).
+"""Read sockperf 3: ping-pong, under-load and throughput (src/client.cpp of 3.7 to 3.10).
 
-A ``MBps`` is 2^20 bytes, a ``GBps`` 1000 of them (``client_statistics``, ``stream_statistics``).
-A latency is half a round trip, unless it says ``Round trip``. The log does not say whether messages
-waited for answers (ping-pong) or went on (under-load), so that no pattern is known; nor the
-message size, but for streams of other than 1472 bytes. Excerpts often begin below the start.
+A ``MBps`` is 2^20 bytes, a ``GBps`` 1000 of them (``client_statistics``, ``stream_statistics``). A
+latency is half a round trip, unless the line has ``Round trip``. The log does not show whether
+messages waited for answers (ping-pong) or went on (under-load), so no pattern is known. It has no
+message size, except for streams of other than 1472 bytes. Excerpts often begin below the start.
 """
 
 from functools import partial
@@ -32,7 +32,7 @@ _time = partial(
     NamedValue, quantity="time", rule="µs", test="sockperf", size="size", units={"": 1e-6},
     besides=_SPREAD, samples="received",
 )  # fmt: skip
-#: Only of other sizes than 1472 bytes the log says the size, in front of the rate.
+#: The log has the size only if it is not 1472 bytes, in front of the rate.
 _stream = partial(NamedValue, what="one-way stream, as sent", size="size", else_bytes=1472)
 _bytes = partial(
     _stream, "bw", "bandwidth", "MBps = 2^20 bytes/s (sockperf)",

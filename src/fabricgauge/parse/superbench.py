@@ -1,15 +1,16 @@
-"""SuperBench: one JSON object per node and line (``results-summary.jsonl``, 0.2 to 0.12), and the
-raw results of a rank (``benchmarks/NAME/rankN/results.json``, superbench/benchmarks/result.py).
+"""Read SuperBench: summaries of nodes, and raw results of ranks.
 
-Keys are ``benchmark[:variant]/metric:rank``. Read are the figures whose unit is certain:
+A summary is one JSON object per node and line (``results-summary.jsonl``, 0.2 to 0.12); raw results
+are ``benchmarks/NAME/rankN/results.json`` (superbench/benchmarks/result.py). Keys are
+``benchmark[:variant]/metric:rank``. Only figures with a certain unit are read:
 
 - ``nccl-bw`` and ``rccl-bw``: µs and GB = 10^9 bytes, as nccl-tests prints them
 - ``ib-loopback/IB_write_SIZE_Avg_N``: perftest's MB = 2^20 bytes, through one adapter of a node
 
-``ib-traffic`` and newer names of ``ib-loopback`` say GB/s without telling whether these are 10^9
-bytes or a thousand of perftest's MB. What SuperBench measures inside a node is no figure of a
-network. A record does not say which other nodes took part. Raw results hold what the programs
-printed, which is read as such.
+``ib-traffic`` and newer names of ``ib-loopback`` are in GB/s of 10^9 bytes or of a thousand of
+perftest's MB; the file does not state which. SuperBench's figures of a node's inside are no figures
+of a network. A record does not name the other nodes. Raw results hold the programs' outputs, which
+are read as those programs' logs.
 """
 
 import re
@@ -35,7 +36,7 @@ _LOOPBACK = re.compile(
 )
 _DOUBTFUL = re.compile(r"ib-(?:traffic|validation|loopback)\b.*/")
 _MOST = 1e15
-#: Raw results whose programs print what another reader knows (nccl-tests, rccl-tests, perftest).
+#: Raw results with outputs that another reader knows (nccl-tests, rccl-tests, perftest).
 _PRINTED = re.compile(r"(?:[nr]ccl-bw|ib-loopback)(?:[:/].*)?")
 _GB = "GB = 10^9 bytes (nccl-tests)"
 _MB = "MB = 2^20 bytes (perftest)"
@@ -50,7 +51,7 @@ _COLUMNS: dict[str, tuple[Quantity, str, str, float]] = {
     ),
     "Avg": ("bandwidth", "one-way stream, adapter to itself: {}", _MB, 2.0**20),
 }
-#: Benchmark, operation, place or adapter, rank, and what is measured.
+#: Benchmark, operation, place or adapter, rank, and the name of the quantity.
 _Group = tuple[str, str, str, str, str]
 
 
@@ -67,7 +68,7 @@ def raw_recognised(text: str) -> bool:
 
 
 def printed_logs(text: str, first_line: int, report: Report) -> Iterator[str]:
-    """Yield what the network's programs printed, one text for each start."""
+    """Yield the outputs of the network's programs, one text for each start."""
     line = LogLine(first_line, text[:200])
     bare = text.strip().rstrip(",")
     try:
@@ -97,7 +98,7 @@ def recognised(text: str) -> bool:
 
 
 def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
-    """One curve for each operation, quantity and rank of a node's record."""
+    """Yield one curve for each operation, quantity and rank of a node's record."""
     line = LogLine(first_line, text[:200])
     try:
         record = msgspec.json.decode(text, type=dict[str, object])
@@ -116,11 +117,11 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
                 match["what"],
             )  # fmt: skip
             groups[group].append((int(match["size"]), float(value)))
-    for (benchmark, operation, place, rank, what), rows in groups.items():
-        quantity, words, rule, factor = _COLUMNS[what]
+    for (benchmark, operation, place, rank, quantity_name), rows in groups.items():
+        quantity, words, rule, factor = _COLUMNS[quantity_name]
         column = SuiteColumn(quantity, words.format(operation), "mean", rule, factor)
         settings = {"node": str(record.get("node", "")), "rank": rank}
-        kind = "adapter" if what == "Avg" else "placement"
+        kind = "adapter" if quantity_name == "Avg" else "placement"
         settings[kind] = place.strip("_").replace("_", "-")
         heading = SuiteHeading(
             _SUITE, "", f"{benchmark} {operation}", "SuperBench's summary", first_line,
@@ -128,7 +129,7 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
         )  # fmt: skip
         table = SuiteTable(heading, (column,))
         for size, value in sorted(rows):
-            # Small messages leave 0.00 of a bandwidth.
+            # Small messages have a bandwidth of 0.00.
             table.row(line, size, (None if value == 0 and quantity != "time" else value,))
         yield from table.curves()
     if doubtful:

@@ -1,9 +1,9 @@
-"""``ucc_perftest``, the benchmark of UCC: a table of one collective (tools/perf of UCC 1.0 to 1.5).
+"""Read ``ucc_perftest`` of UCC: a table of one collective (tools/perf of UCC 1.0 to 1.5).
 
 Times are in µs, over the ranks. A GB is 10^9 bytes. The bandwidth is a bus bandwidth in all
 versions: each program multiplies size / time by its collective's factor (``get_bw``); since 1.5 the
-heading says so. Gather and scatter give one at the slowest rank's time only, which is left out. The
-output names no hosts and no number of ranks.
+heading names it. Gather and scatter give one at the slowest rank's time only, which is left out.
+The output names no hosts and no number of ranks.
 """
 
 import re
@@ -35,7 +35,7 @@ _GB = "GB = 10^9 bytes (ucc_perftest)"
 
 
 class UccReader:
-    """One table after the other."""
+    """Reads one table after the other."""
 
     _table: SuiteTable | None
 
@@ -65,7 +65,7 @@ class UccReader:
             self._report(line, "a row or a setting of ucc_perftest")
 
     def end(self) -> Iterable[SuiteCurve]:
-        """The last curves. Before 1.5 nothing tells that a table is whole."""
+        """Return the last curves. Before 1.5 no line shows that a table is whole."""
         if self._first is None:
             return ()
         self._table = self._table or self._open(self._first, False)
@@ -96,7 +96,7 @@ class UccReader:
         besides: list[dict[Besides, float]] = [{"minimum": low or 0.0, "maximum": high or 0.0}]
         values = [mean]
         if bandwidth and len(table.columns) > 1:
-            # Of few bytes two decimals leave 0.00, which is no figure.
+            # For few bytes, two decimals leave 0.00, which is no figure.
             values.append(bandwidth[0] or None)
             besides.append({"maximum": bandwidth[1] or 0.0, "minimum": bandwidth[2] or 0.0})
         if mean is None:

@@ -1,4 +1,4 @@
-"""ucx_perftest: boxed tables of UCX 1.2 and later, ``Final:`` lines, ``-f`` and CSV (``-v``).
+"""Read ucx_perftest: boxed tables of UCX 1.2 on, ``Final:`` lines, ``-f`` and CSV (``-v``).
 
 Facts are from UCX's sources (``src/tools/perf/perftest*.c``, ``lib/libperf.c``, v1.0-1.20):
 
@@ -21,7 +21,7 @@ from fabricgauge.parse.lines import command_line
 from fabricgauge.parse.table import ColumnUse, SuiteColumn, SuiteHeading, SuiteTable
 
 _OPERATIONS = "bytes of all operations per time"
-#: What times and rates of each kind of test are.
+#: The meaning of times and rates of each kind of test.
 WHAT = {
     "ping-pong": ("half round trip", "ping-pong bandwidth (size / half round trip)"),
     "stream": ("sender's time per message", "one-way stream"),
@@ -31,7 +31,7 @@ WHAT = {
 
 
 class UcxTest(NamedTuple):
-    """``kind`` is ``ping-pong``, ``stream``, ``operation`` (get, atomics), or not known."""
+    """A test. ``kind`` is ``ping-pong``, ``stream``, ``operation`` (get, atomics), or unknown."""
 
     name: str
     kind: str
@@ -41,7 +41,7 @@ class UcxTest(NamedTuple):
 
 #: The test of a log that does not name it.
 UNNAMED = UcxTest("ucx_perftest", "")
-#: The same under a heading that says ``overhead``, which only streams have.
+#: The same test under a heading with ``overhead``, which only streams have.
 UNNAMED_STREAM = UcxTest("ucx_perftest", "stream")
 
 #: Name and, for each API, the description (UCX v1.9 and later leave out ``UCP``).
@@ -78,7 +78,7 @@ _OPTION = re.compile(r"\s-t\s*(\w+)")
 
 
 def described(description: str, api: str) -> UcxTest:
-    """The test that a box describes under a layer (``protocol layer``, ``transport layer``)."""
+    """Return the test that a box describes under ``protocol layer`` or ``transport layer``."""
     layer = "UCT" if "transport" in api else "UCP"
     words = description.removeprefix("UCP ").strip()
     fitting = (test for test, of, begin in _TESTS if of == layer and words.startswith(begin))
@@ -92,10 +92,10 @@ _MOST_SETTINGS = 32
 
 
 class UcxRun:
-    """One run: its command line, and the box that a server draws, from its ``announced`` line on.
+    """One run: its command line, and the server's box from its ``announced`` line on.
 
-    ``batch`` names a test of a batch file; ``overhead`` is whether the heading calls its times
-    that, and not latency.
+    ``batch`` names a test of a batch file; ``overhead`` is true if the heading calls its times so,
+    and not latency.
     """
 
     def __init__(self, command: str = "", announced: LogLine | None = None) -> None:
@@ -106,7 +106,7 @@ class UcxRun:
         self._box: dict[str, str] = {}
 
     def learn(self, text: str) -> bool:
-        """Take one more line of the box; false if the line is none."""
+        """Take one more line of the box; return False for another line."""
         match = _BOX.match(text)
         if match is None or len(self._box) >= _MOST_SETTINGS:
             return False
@@ -117,9 +117,9 @@ class UcxRun:
         by_box = described(self._box.get("Test", ""), self._box.get("API", ""))
         option = _OPTION.search(self.command)
         names = (option[1] if option else "", batch.split("/")[0])
-        told = (by_box, *(_BY_NAME.get(name, UNNAMED) for name in names))
+        named_tests = (by_box, *(_BY_NAME.get(name, UNNAMED) for name in names))
         unnamed = UNNAMED_STREAM if self.overhead else UNNAMED
-        return next((test for test in told if test != UNNAMED), unnamed)
+        return next((test for test in named_tests if test != UNNAMED), unnamed)
 
     @property
     def message_bytes(self) -> int | None:
@@ -156,7 +156,7 @@ _CSV_ROW = re.compile(
     r"(?P<name>(?:(?=[^,\s]*[A-Za-z_])[^,\s]*,)*?)"
     r"(?P<figures>-?\d+(?:\.\d+)?(?:,-?(?:\d+(?:\.\d+)?|inf|nan))+)"
 )
-#: No row is longer; what lies behind is not read.
+#: No row is longer; the rest of a line is not read.
 _LONGEST = 400
 #: Ranks of percentiles that a curve has a place for.
 _PLACES: dict[float, Besides] = {
@@ -165,7 +165,7 @@ _PLACES: dict[float, Besides] = {
 
 
 class UcxColumns(NamedTuple):
-    """The heading's columns: ``rank`` is where the percentile goes, None for no place."""
+    """The heading's columns: ``rank`` is the place of the percentile, None if it has none."""
 
     rank: Besides | None
     staged: bool
@@ -187,18 +187,18 @@ def names_of(text: str) -> UcxColumns | None:
 
 
 def row_of(text: str, names: UcxColumns) -> UcxRow | None:
-    """The figures of a row: eight, or the four of several threads' sum; None if it is none."""
+    """Return a row's figures: eight, or the four of several threads' sum; None for other lines."""
     match = (_CSV_ROW if names.csv else _ROW).fullmatch(text[:_LONGEST])
     if match is None:
         return None
     printed = match["figures"].split("," if names.csv else None, 9)
     if len(printed) not in (4, 8):
         return None
-    return (match["name"] or "").strip(","), [float(one.replace(",", "")) for one in printed]
+    return (match["name"] or "").strip(","), [float(word.replace(",", "")) for word in printed]
 
 
 def cells_of(count: int, rank: Besides | None) -> tuple[ColumnUse, ...]:
-    """What the ``count`` figures of a row are: iterations, then a time, a bandwidth and a rate.
+    """Return the use of a row's ``count`` figures: iterations, a time, a bandwidth and a rate.
 
     0.00 MB/s and 0 messages/s beside a sound time are a slow network's rounding.
     """
@@ -231,7 +231,7 @@ _PROSE = re.compile(
 _FAILED = re.compile(r".*(?:UCX +(?:ERROR|WARN|FATAL)|Fatal:)")
 _MB = "MB = 2^20 bytes (ucx_perftest)"
 _NO_FIGURES = "figures after this description: a server prints none, else the run failed"
-_BAD_RUN = "UCX says that something failed"
+_BAD_RUN = "UCX reports a failure"
 _OTHER = "a part of ucx_perftest's output"
 _UNFINISHED = "no final line: cut off, or still running; this is the last line of progress"
 _EMPTY = "the table ends before its first figures"
@@ -241,14 +241,14 @@ class UcxReader:
     """Reads one or more outputs of ucx_perftest, client's or server's.
 
     Rows of progress and final rows stand below one heading of columns. ``_last`` is the latest row
-    since a final one. ``_given`` is whether a row gave curves, ``_shown`` whether a run had a
-    heading.
+    since a final one. ``_has_curves`` is true once a row gave curves, ``_has_heading`` once a run
+    had a heading.
     """
 
     def __init__(self, report: Report) -> None:
         self._report = report
         self._run = UcxRun()
-        self._shown = self._given = False
+        self._has_heading = self._has_curves = False
         self._names: UcxColumns | None = None
         self._first = 0
         self._last: tuple[LogLine, list[float]] | None = None
@@ -266,7 +266,7 @@ class UcxReader:
         if names := names_of(text):
             closed = self._close()
             self._names, self._first, self._last = names, line.number, None
-            self._shown, self._given = True, False
+            self._has_heading, self._has_curves = True, False
             return closed
         if text.startswith("| API:") or _COMMAND.search(text):
             return self._begin(line, text)
@@ -276,16 +276,19 @@ class UcxReader:
         return self._begin(None, "")
 
     def _begin(self, line: LogLine | None, text: str) -> Iterable[SuiteCurve]:
-        """A box or a command line ends what was before; a box may follow its command line."""
+        """Begin at a box or a command line, which ends the run before it.
+
+        A box may follow its command line.
+        """
         closed, before = self._close(), self._run
-        if before.announced is not None and not self._shown:
+        if before.announced is not None and not self._has_heading:
             self._report(before.announced, _NO_FIGURES)
         if command := _COMMAND.search(text):
             self._run = UcxRun(command_line(command["command"]))
         else:
-            self._run = UcxRun("" if self._shown else before.command, line)
+            self._run = UcxRun("" if self._has_heading else before.command, line)
             self._run.learn(text)
-        self._shown = False
+        self._has_heading = False
         return closed
 
     def _within(self, line: LogLine, text: str) -> Iterable[SuiteCurve]:
@@ -297,26 +300,26 @@ class UcxReader:
             closed = self._progress()
             run.batch = batch["name"]
             return closed
-        known = not text or _RULER.fullmatch(text) or _PROSE.match(text)
-        if not (run.announced and run.learn(text)) and not known:
+        is_prose = not text or _RULER.fullmatch(text) or _PROSE.match(text)
+        if not (run.announced and run.learn(text)) and not is_prose:
             self._report(line, _BAD_RUN if _FAILED.match(text) else _OTHER)
         return ()
 
     def _progress(self) -> Iterable[SuiteCurve]:
-        """UCX before 1.10 writes no final row: the last one is it."""
+        """Return the curves of the last row, because UCX before 1.10 writes no final row."""
         if self._last is None or self._names is None:
             return ()
         return self._curves(self._names, self._run.batch, _UNFINISHED if self._names.staged else "")
 
     def _close(self) -> Iterable[SuiteCurve]:
         closed = self._progress()
-        if self._names is not None and not self._given:
+        if self._names is not None and not self._has_curves:
             closed = self._curves(self._names, self._run.batch, _EMPTY)
         self._names = None
         return closed
 
     def _curves(self, names: UcxColumns, batch: str, cut_off: str) -> Iterable[SuiteCurve]:
-        last, self._last, self._given = self._last, None, True
+        last, self._last, self._has_curves = self._last, None, True
         run, test = self._run, self._run.test(batch)
         time, rate = WHAT[test.kind]
         ends = (1, 0) if test.name in ("get", "get_bw", "ucp_get") else (0, 1)

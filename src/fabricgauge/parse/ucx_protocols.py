@@ -1,8 +1,8 @@
-"""UCX's tables of protocols (``UCX_PROTO_INFO=y``): which way messages of a GPU's memory take.
+"""Read UCX's tables of protocols (``UCX_PROTO_INFO=y``): the transport of GPU memory.
 
-Facts are from UCX's docs/source/faq.md and src/ucp/proto (v1.12-1.20). A table is headed by what is
-sent from or into which memory; a row has sizes, the protocol and what carries it. ``cuda_copy``,
-``rocm_copy`` and ``copy-in`` copy to a buffer of UCX, in host memory unless the row says another
+Facts are from UCX's docs/source/faq.md and src/ucp/proto (v1.12-1.20). A table's head names the
+operation and the memory; a row has sizes, the protocol and its transport. ``cuda_copy``,
+``rocm_copy`` and ``copy-in`` copy to a buffer of UCX, in host memory unless the row names another
 (``frag cuda``). ``zero-copy`` lets the adapter, or another GPU (``cuda_ipc``), read the memory.
 """
 
@@ -23,7 +23,7 @@ _LONGEST = 400
 
 
 def gpu_ways(lines: Iterable[str]) -> Iterator[str]:
-    """How the largest messages of each table about a GPU's memory go to another node.
+    """Describe how the largest messages of GPU memory go to another node, one line a table.
 
     Like ``cuda/GPU0 from 811556 B straight from GPU memory (rendezvous …) by rc_mlx5/mlx5_0:1``.
     Ranks may write at once: a row belongs to the last head of its own process and thread.
@@ -35,12 +35,13 @@ def gpu_ways(lines: Iterable[str]) -> Iterator[str]:
             continue
         if head := _HEAD.search(line[:_LONGEST]):
             named = _MEMORY.search(head["what"])
-            here = any(word in head["place"] for word in ("self", "intra-node"))
-            memory_of[who[1]] = named[1] if named and not here else ""
+            is_same_node = any(word in head["place"] for word in ("self", "intra-node"))
+            memory_of[who[1]] = named[1] if named and not is_same_node else ""
         elif (memory := memory_of.get(who[1], "")) and (row := _ROW.search(line[:_LONGEST])):
-            yield f"{memory} from {row['least']} B {_way(row['how'])} ({row['how']}) by {row['by']}"
+            path = _path(row["how"])
+            yield f"{memory} from {row['least']} B {path} ({row['how']}) by {row['by']}"
 
 
-def _way(how: str) -> str:
+def _path(how: str) -> str:
     staged = _COPIES.search(how) and ("frag host" in how or not _OTHER_BUFFER.search(how))
     return STAGED if staged else DIRECT
