@@ -19,7 +19,7 @@ from fabricgauge.model.nccl import NcclAdapter, NcclDump, NcclEvidence, NcclRank
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.parse.nccl.dumps import dump_of
-from fabricgauge.parse.nccl.library import LibrarySaid
+from fabricgauge.parse.nccl.library import NcclLog
 from fabricgauge.parse.suites import read
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "nccl"
@@ -34,7 +34,7 @@ def curves(name: str) -> tuple[SuiteCurve, ...]:
 
 
 def said(name: str) -> NcclEvidence:
-    library = LibrarySaid()
+    library = NcclLog()
     for line in (FIXTURES / name).read_text().splitlines():
         library.take(line)
     return library.evidence()
