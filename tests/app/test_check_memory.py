@@ -121,7 +121,7 @@ def test_a_missing_driver_is_told_of_with_its_node(lab: Callable[..., str], tmp_
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (("--memory", "gpu"), "no memory 'gpu'; there is host, cuda, hip, managed"),
+        (("--memory", "gpu"), "no memory 'gpu'; use host, cuda, hip, managed"),
         (("--memory", "cuda", "--transport", "sockets"), "--memory cuda is for MPI"),
         (("--memory", "cuda", "--patterns", "allreduce"), "--memory cuda has no allreduce"),
         (("--memory", "cuda", "--tool", "osu"), "--memory is our own engine's"),

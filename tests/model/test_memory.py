@@ -20,12 +20,12 @@ def test_host_memory_at_both_ends_is_what_is_usual(said: str, known: str) -> Non
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ("gpu", "no memory 'gpu'; there is host, cuda, hip, managed"),
+        ("gpu", "no memory 'gpu'; use host, cuda, hip, managed"),
         ("", "no memory ''"),
         ("cuda,", "no memory 'cuda,'"),
         ("cuda,host,host", "for both ends or as ORIGIN,TARGET"),
-        ("cuda,hip", "both ends have the same kind of device memory"),
-        ("managed,cuda", "both ends have the same kind of device memory"),
+        ("cuda,hip", "use one kind of device memory"),
+        ("managed,cuda", "use one kind of device memory"),
     ],
 )
 def test_what_the_ends_cannot_have_is_refused(said: str, why: str) -> None:

@@ -1,6 +1,6 @@
-"""What one node has: adapters, ports, GPUs, MPI stacks, limits; as the node or a printout says it.
+"""One node's adapters, ports, GPUs, MPI stacks and limits, as read from it or from printouts.
 
-Every value that a source did not give is a ``Skipped`` with the reason, never an empty guess.
+Every value that the source lacks is a ``Skipped`` with the reason, never an empty guess.
 Rates are per direction.
 """
 
@@ -26,13 +26,16 @@ class Gpu(msgspec.Struct, frozen=True):
     bus: str
     numa_node: int | Skipped
     links_bit_s: tuple[float, ...]
-    pcie_now: PcieLink | Skipped = Skipped("no source told its PCI Express link")
-    pcie_capable: PcieLink | Skipped = Skipped("no source told its PCI Express link")
+    pcie_now: PcieLink | Skipped = Skipped("no source gave its PCI Express link")
+    pcie_capable: PcieLink | Skipped = Skipped("no source gave its PCI Express link")
 
 
 class GpuLink(msgspec.Struct, frozen=True):
-    """What is between two GPUs, in nvidia-smi's words: NV4 (four NVLinks), PIX, PXB, …, SYS; or in
-    rocm-smi's with the way's weight: XGMI 15, PCIE 72."""
+    """The link between two GPUs in the tool's words.
+
+    nvidia-smi prints NV4 (four NVLinks), PIX, PXB, …, SYS; rocm-smi prints the type and the weight
+    of the link: XGMI 15, PCIE 72.
+    """
 
     gpu: int
     other: int
@@ -40,7 +43,7 @@ class GpuLink(msgspec.Struct, frozen=True):
 
 
 class Nearness(msgspec.Struct, frozen=True):
-    """How far a GPU is from an adapter, in nvidia-smi's words: PIX, PXB, PHB, NODE, SYS."""
+    """A GPU's distance from an adapter in nvidia-smi's words: PIX, PXB, PHB, NODE, SYS."""
 
     gpu: int
     adapter: str
@@ -59,8 +62,11 @@ class Route(msgspec.Struct, frozen=True):
 
 
 class RoutingRule(msgspec.Struct, frozen=True):
-    """A line of the routing policy (``ip rule``): packets from ``source`` to ``destination``,
-    subnets or ``all``, are looked up in ``table``. Lower priorities are asked first."""
+    """A line of the routing policy (``ip rule``).
+
+    Packets from ``source`` to ``destination`` (subnets or ``all``) use ``table``. Rules apply in
+    ascending order of ``priority``.
+    """
 
     priority: int
     source: str
@@ -69,7 +75,7 @@ class RoutingRule(msgspec.Struct, frozen=True):
 
 
 class Stack(msgspec.Struct, frozen=True):
-    """An MPI or provider that a node has: ``kind`` ``openmpi``, its version, where it is."""
+    """An MPI or provider on a node: ``kind`` (``openmpi``), its version, and its path."""
 
     kind: str
     version: str
@@ -77,13 +83,13 @@ class Stack(msgspec.Struct, frozen=True):
 
 
 class Inventory(msgspec.Struct, frozen=True):
-    """One node with all that its answers say.
+    """One node with all values of its answers.
 
-    ``node`` is what the quick probe knows; a ``Skipped`` where only printouts of single tools are
-    at hand. ``facts`` are further facts under the names in docs/development/facts.md.
-    ``troubles`` are sentences on what could not be read. ``sources`` names the sections or
-    files behind it, so that a figure can be looked up in the bundle. ``routes`` are those of the
-    main table.
+    ``node`` is the result of the quick probe, a ``Skipped`` if there are only printouts of single
+    tools. ``facts`` are further facts under the names in docs/development/facts.md. ``troubles``
+    are sentences on values that could not be read. ``sources`` are the sections or files that were
+    read, so that a reader can look up a figure in the bundle. ``routes`` are those of the main
+    table.
     """
 
     name: str
@@ -98,12 +104,12 @@ class Inventory(msgspec.Struct, frozen=True):
     facts: dict[str, str]
     troubles: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
-    #: In the order in which they are asked; empty where nothing said them.
+    #: Routing rules in the order in which they apply; empty if unknown.
     rules: tuple[RoutingRule, ...] = ()
-    #: Routes of other tables than the main one, which rules may name.
+    #: Routes of all tables except the main one; rules may name these tables.
     tables: tuple[Route, ...] = ()
 
     @property
     def interfaces(self) -> tuple[Interface, ...]:
-        """Those of the node; none where only printouts are at hand."""
+        """The interfaces of the node; none if there are only printouts."""
         return () if isinstance(self.node, Skipped) else self.node.interfaces

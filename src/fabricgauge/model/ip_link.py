@@ -1,4 +1,4 @@
-"""What ``ip -j`` of iproute2 prints: a node's interfaces with their addresses."""
+"""The output of iproute2's ``ip -j``: a node's interfaces with their addresses."""
 
 import ipaddress
 from typing import Annotated, TypeVar
@@ -7,12 +7,12 @@ import msgspec
 
 _T = TypeVar("_T")
 
-#: A size or index above this is not a fact about a machine.
+#: Larger sizes or indices are damaged data.
 Number = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
 
 
 class IpAddress(msgspec.Struct, frozen=True, rename={"ip": "local", "prefix_length": "prefixlen"}):
-    """An address with all that is needed to add it again just so."""
+    """An address with all values that are needed to add it again unchanged."""
 
     family: str = ""
     ip: str = ""
@@ -27,7 +27,7 @@ class IpAddress(msgspec.Struct, frozen=True, rename={"ip": "local", "prefix_leng
 
     @property
     def ipv4_subnet(self) -> str:
-        """Empty for what is no IPv4 address."""
+        """The subnet in CIDR form; empty if this is not an IPv4 address."""
         try:
             return str(ipaddress.IPv4Interface(self.cidr).network)
         except ValueError:
@@ -35,7 +35,7 @@ class IpAddress(msgspec.Struct, frozen=True, rename={"ip": "local", "prefix_leng
 
 
 class IpLinkInfo(msgspec.Struct, frozen=True):
-    """What a driver says of a link that is made of others; ``info_kind`` is ip-link(8)'s word."""
+    """A driver's data on a link above other links; ``info_kind`` is the type in ip-link(8)."""
 
     info_kind: str = ""
     info_data: dict[str, object] = {}
@@ -53,7 +53,7 @@ class IpLink(msgspec.Struct, frozen=True, rename=_NAMES):
 
     ``flags`` are the kernel's words, ``operstate`` in capital letters, ``medium`` the kind of link:
     ``ether``, ``infiniband``, ``loopback``. ``master`` and ``parent`` are as in ``Interface``.
-    ``most_mtu_bytes`` is 0 where the driver says nothing of it.
+    ``most_mtu_bytes`` is 0 if the driver does not report it.
     """
 
     name: str = ""
@@ -76,35 +76,39 @@ class IpLink(msgspec.Struct, frozen=True, rename=_NAMES):
 
     @property
     def tunnel_ends(self) -> tuple[str, str]:
-        """A tunnel's interface and its own address, each empty where it is bound to none."""
+        """A tunnel's lower interface and its local address, each empty if it is not bound."""
         data = self.info.info_data
         ends = (data.get("link"), data.get("local") or data.get("local6"))
-        interface, address = (one if isinstance(one, str) else "" for one in ends)
+        interface, address = (end if isinstance(end, str) else "" for end in ends)
         return interface, address
 
     @property
     def up(self) -> bool:
-        """Whether it is switched on, with or without a cable."""
+        """True if it is switched on, with or without a cable."""
         return "UP" in self.flags
 
     @property
     def ipv4(self) -> tuple[IpAddress, ...]:
-        return tuple(one for one in self.addresses if one.family == "inet" and one.ipv4_subnet)
+        return tuple(
+            address
+            for address in self.addresses
+            if address.family == "inet" and address.ipv4_subnet
+        )
 
 
 def read_ip_json(json: bytes, kind: type[_T]) -> _T:
-    """The JSON as ``kind``; what is null, as the ``link`` of tunl0, is as if it were left out.
+    """Decode JSON as ``kind``; a null field, such as the ``link`` of tunl0, counts as missing.
 
     Raises:
-        msgspec.DecodeError: not what ``ip -j`` prints.
-        RecursionError: lists within lists, without end.
+        msgspec.DecodeError: the text is not output of ``ip -j``.
+        RecursionError: the lists are nested too deeply.
     """
     return msgspec.convert(_without_null(msgspec.json.decode(json)), kind)
 
 
 def _without_null(value: object) -> object:
     if isinstance(value, list):
-        return [_without_null(one) for one in value]
+        return [_without_null(item) for item in value]
     if isinstance(value, dict):
-        return {key: _without_null(one) for key, one in value.items() if one is not None}
+        return {key: _without_null(item) for key, item in value.items() if item is not None}
     return value

@@ -1,4 +1,4 @@
-"""A run with everything that was concluded from it: what a report is made of."""
+"""A run with all conclusions: the content of a report."""
 
 import msgspec
 
@@ -14,12 +14,12 @@ from fabricgauge.model.verdict import Outcome, Verdict
 
 
 class TableVerdict(msgspec.Struct, frozen=True):
-    """What one table of others' logs is worth by itself, or a file that holds none.
+    """The verdict on one table of an imported log, or on a file without a table.
 
-    ``rule`` and ``summary`` are of the verdict that made it so. ``line`` is where the table begins,
-    0 for a file without one. ``decides`` is whether it has what can pass or fail; ``share`` is
-    the share of the ceiling that its stream reaches, None where it has none.
-    SKIPPED: nothing in it can pass or fail, as in a table of collectives.
+    ``rule`` and ``summary`` are those of the decisive verdict. ``line`` is the table's first line,
+    0 for a file without one. ``decides`` is true if the table has a figure that can pass or fail;
+    ``share`` is the share of the ceiling that its stream reaches, None without a stream.
+    SKIPPED: no figure can pass or fail, as in a table of collectives.
     """
 
     outcome: Outcome
@@ -47,9 +47,9 @@ class TableVerdict(msgspec.Struct, frozen=True):
 
 
 class RunVerdicts(msgspec.Struct, frozen=True):
-    """What the rules say of a run; ``tables`` are others' logs, each by itself.
+    """The rules' verdicts on a run; ``tables`` are those on each imported table.
 
-    ``follows`` has the id of each verdict that is a consequence, with the id of its cause.
+    ``follows`` maps the id of each verdict that is a consequence to the id of its cause.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -61,13 +61,13 @@ class RunVerdicts(msgspec.Struct, frozen=True):
 class Judged(msgspec.Struct, frozen=True):
     """One run, its ceilings by network name, its curves, and the verdicts.
 
-    ``judged_utc`` is ISO 8601 with a trailing Z; ``rules_version`` names the set of
-    rules, so that a later judging of the same run can be told from this one. ``against``
-    are reference curves to stand beside the run's own. Messages of ``sustained_bytes`` and more
-    show what a stream sustains; the rule `fraction` was applied from there up. ``evidence`` is
-    what the records show, by the network that the launches were pinned to; ``ledgers`` are where
-    the time of its links went. ``tables`` are verdicts on others' logs, in the order of reading.
-    ``follows`` has the id of each verdict that is a consequence, with the id of its cause.
+    ``judged_utc`` is ISO 8601 with a trailing Z; ``rules_version`` names the set of rules, to
+    distinguish later judgements of the same run. ``against`` are reference curves to show next to
+    the run's curves. Messages of ``sustained_bytes`` and more show a stream's sustained rate; the
+    rule `fraction` applies to these. ``evidence`` is the records' evidence, by the network that the
+    launches were pinned to; ``ledgers`` are the uses of its links' time. ``tables`` are verdicts on
+    imported tables, in the order of reading. ``follows`` maps the id of each verdict that is a
+    consequence to the id of its cause.
     """
 
     run: Run

@@ -1,4 +1,4 @@
-"""Nodes that have the same, and what sets single ones apart."""
+"""Classes of like nodes, and the differences of single nodes."""
 
 import msgspec
 
@@ -8,8 +8,8 @@ from fabricgauge.model.fabric import Member, Network
 class Oddity(msgspec.Struct, frozen=True):
     """Nodes whose ``attribute`` differs from that of most nodes like them.
 
-    ``value`` and ``usual`` are as a person reads them; empty where the thing is missing there.
-    ``usual_count`` of the like nodes have the usual one.
+    ``value`` and ``usual`` are texts for a person, empty if the attribute is missing.
+    ``usual_count`` is the number of like nodes with the usual value.
     """
 
     attribute: str
@@ -20,25 +20,25 @@ class Oddity(msgspec.Struct, frozen=True):
 
 
 class Split(msgspec.Struct, frozen=True):
-    """An attribute in which like nodes differ with no majority: who has which value."""
+    """An attribute in which like nodes differ without a majority; nodes by value."""
 
     attribute: str
     values: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 class InterfaceNaming(msgspec.Struct, frozen=True):
-    """What the kernels of like nodes call the interface of one and the same adapter."""
+    """The names that the kernels of like nodes give to one adapter's interface; nodes by name."""
 
     adapter: str
     names: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 class LikeNodes(msgspec.Struct, frozen=True):
-    """A class of like nodes: ``traits`` is what most of them have, in the order of a report.
+    """A class of like nodes: ``traits`` are the values of most of them, in the report's order.
 
-    ``example`` is a node that has all of it, as far as there is one. ``names`` are what the
-    kernels call an adapter's interfaces, else its RDMA devices, where all call them the same;
-    ``namings`` are those that have several names.
+    ``example`` is a node with all traits, if one has all. ``names`` are the kernels' names of an
+    adapter's interfaces, or of its RDMA devices, if all nodes use the same; ``namings`` are
+    adapters with several names.
     """
 
     nodes: tuple[str, ...]
@@ -51,9 +51,9 @@ class LikeNodes(msgspec.Struct, frozen=True):
 
 
 class PortClass(msgspec.Struct, frozen=True):
-    """RDMA ports that are alike; ``network`` stands for one link of theirs.
+    """Like RDMA ports; ``network`` represents one link of a port.
 
-    A port is a member whose interface is device and number (``mlx5_0:1``); it has no address.
+    A port is a member with device and number as interface (``mlx5_0:1``), without an address.
     """
 
     network: Network

@@ -1,7 +1,7 @@
-"""What the engine measured: one value per record of its output.
+"""The engine's measurements: one value for each record of its output.
 
-The engine's output format is described in docs/development/engine-output.md; these
-structs mirror it field by field, so msgspec decodes and checks it in one pass.
+docs/development/engine-output.md describes the output format. These structs mirror it field by
+field, so that msgspec decodes and checks it in one pass.
 """
 
 from typing import Literal
@@ -16,13 +16,13 @@ from fabricgauge.model.together import ConcurrentResult, Rank, Round
 FORMAT_VERSION = "2.9"
 
 NO_SEGMENTS = Skipped("records before format 2.1 do not count segments")
-NO_DUPLICATES = Skipped("records before format 2.8 do not count what arrived twice")
-NO_QUOTA = Skipped("records before format 2.9 tell of no quota of processor time")
-NO_LINK = Skipped("loopback has no link, and records before format 2.2 tell of none")
+NO_DUPLICATES = Skipped("records before format 2.8 do not count duplicate segments")
+NO_QUOTA = Skipped("records before format 2.9 have no quota of processor time")
+NO_LINK = Skipped("loopback has no link, and records before format 2.2 have no links")
 
 
 class Timer(msgspec.Struct, frozen=True):
-    """The clock that the samples were taken with, as measured at start-up."""
+    """The clock of the samples, as measured at start-up."""
 
     name: str
     resolution_s: float
@@ -30,7 +30,7 @@ class Timer(msgspec.Struct, frozen=True):
 
 
 class UsedPort(msgspec.Struct, frozen=True):
-    """The RDMA port that a rank used, and by which of its addresses."""
+    """The RDMA port that a rank used, and the address that it used there."""
 
     rank: Rank
     device: str
@@ -45,7 +45,7 @@ class UsedPort(msgspec.Struct, frozen=True):
 
 
 class UsedSockets(msgspec.Struct, frozen=True, tag_field="name", tag="sockets"):
-    """Between which addresses, one of each rank, a launch's TCP connections went."""
+    """The addresses of a launch's TCP connections, one for each rank."""
 
     addresses: tuple[str, ...]
 
@@ -54,9 +54,9 @@ class UsedSockets(msgspec.Struct, frozen=True, tag_field="name", tag="sockets"):
 
 
 class UsedOfi(msgspec.Struct, frozen=True, tag_field="name", tag="ofi"):
-    """What libfabric says itself that it used, by which domain (its name of a device) of each rank.
+    """The provider that libfabric reports, with the domain (device name) of each rank.
 
-    ``completion`` is what a put's completion tells: ``delivery``, or no more than ``transmit``.
+    ``completion`` is the guarantee of a put's completion: ``delivery``, or only ``transmit``.
     """
 
     library: str
@@ -74,9 +74,9 @@ class UsedOfi(msgspec.Struct, frozen=True, tag_field="name", tag="ofi"):
 
 
 class UsedVerbs(msgspec.Struct, frozen=True, tag_field="name", tag="verbs"):
-    """How a launch used verbs, by which ports of its ranks; MPI was its control plane then.
+    """A launch's use of verbs, with its ranks' ports; MPI was the control plane.
 
-    Messages of up to ``inline_bytes`` were copied as they were posted. One of ``signal_interval``
+    Messages of up to ``inline_bytes`` were copied when they were posted. One of ``signal_interval``
     sends signalled its completion. ``messages_by`` is ``send``, ``write-imm`` or ``write``.
     """
 
@@ -95,17 +95,17 @@ class UsedVerbs(msgspec.Struct, frozen=True, tag_field="name", tag="verbs"):
         ports = dict.fromkeys(f"{p.device}:{p.port} (GID {p.gid_index})" for p in self.ports)
         by = f", messages by {self.messages_by}" if self.messages_by != "send" else ""
         shared = ", receives shared" if self.shared_receives else ""
-        way = f"{', '.join(ports)}, path MTU {self.path_mtu_bytes} B"
-        return f"verbs {self.queue_pair.upper()} by {way}{by}{shared}"
+        route = f"{', '.join(ports)}, path MTU {self.path_mtu_bytes} B"
+        return f"verbs {self.queue_pair.upper()} by {route}{by}{shared}"
 
 
 class Header(msgspec.Struct, frozen=True, tag_field="record", tag="header"):
-    """First record of a launch: who measured, with which MPI and clock.
+    """First record of a launch: its engine, MPI and clock.
 
-    ``simulated`` says that no network carried anything: the figures are a simulator's.
-    ``libraries`` are the real paths of what rank 0 had loaded once MPI had started. ``transport``
-    is what carried the data where that was not MPI, ``memory`` where the buffers of a pair's ends
-    lay where that was not host memory alone.
+    ``simulated`` is true if a simulator supplied the figures and no network carried data.
+    ``libraries`` are the real paths of the libraries that rank 0 had loaded after MPI's start.
+    ``transport`` carried the data, None for MPI. ``memory`` holds the buffers of a pair's ends,
+    None for host memory.
     """
 
     format: str
@@ -126,11 +126,11 @@ class Header(msgspec.Struct, frozen=True, tag_field="record", tag="header"):
 class Placement(
     msgspec.Struct, frozen=True, omit_defaults=True, tag_field="record", tag="placement"
 ):
-    """Where a rank ran, as the rank itself saw it.
+    """The node and processors of a rank, as the rank reported them.
 
-    ``interface`` is the one whose address lies in the subnet that the launch was pinned to; empty
-    when it was not pinned. ``copies`` are those between host and GPU of a rank whose buffers lie on
-    one, by size; timed before the cases.
+    ``interface`` is the interface with an address in the subnet that the launch was pinned to,
+    empty if it was not pinned. ``copies`` are the times of copies between host and GPU by size, for
+    a rank with buffers on a GPU; they are measured before the cases.
     """
 
     rank: Rank
@@ -146,10 +146,10 @@ class Placement(
 
 
 class LinkReading(msgspec.Struct, frozen=True, tag="link"):
-    """The link behind an interface or an adapter's port, as the kernel tells of it.
+    """The link of an interface or an adapter's port, as the kernel reports it.
 
     ``counts`` are since boot, by the kernel's names: ``carrier_changes`` of a netdev, which
-    counts losses and returns alike; ``link_downed`` and ``link_error_recovery`` (retraining) of
+    counts both losses and returns; ``link_downed`` and ``link_error_recovery`` (retraining) of
     an InfiniBand port.
     """
 
@@ -161,7 +161,7 @@ class LinkReading(msgspec.Struct, frozen=True, tag="link"):
 class InterfaceCounters(msgspec.Struct, frozen=True, omit_defaults=True):
     """Counters of one interface, in octets and packets, since boot.
 
-    Not every adapter's port keeps errors and drops.
+    Some adapters' ports do not count errors and drops.
     """
 
     rx_bytes: int
@@ -179,9 +179,9 @@ class NodeCounters(msgspec.Struct, frozen=True):
     """All interfaces of one node before and after a case; keys are interface names.
 
     ``absent`` are interfaces, or the kernel's table of them, that could not be read, each
-    with the reason. ``read_utc_s`` is when both were read, in seconds since 1970 by the node's
-    clock; empty in records before format 2.2. ``ports`` are by how much the counters of each
-    adapter's port rose, under the kernel's names; none in records before format 2.3.
+    with the reason. ``read_utc_s`` are the times of both readings, in seconds since 1970 by the
+    node's clock; empty in records before format 2.2. ``ports`` are the increases of the counters of
+    each adapter's port, under the kernel's names; none in records before format 2.3.
     """
 
     rank: Rank
@@ -196,12 +196,12 @@ class NodeCounters(msgspec.Struct, frozen=True):
 class Socket(msgspec.Struct, frozen=True):
     """One TCP connection of a rank over one case, from the kernel's TCP_INFO.
 
-    Byte and time fields are differences over the case. ``busy_s`` is time with data waiting to be
-    acknowledged. In ``rwnd_limited_s`` of it the receiver's window was the limit, in
-    ``sndbuf_limited_s`` the sender's buffer. An empty ``remote`` stands for all connections of a
-    local address. ``data_segments`` were sent with payload, ``acknowledgements`` without; records
-    before format 2.1 tell neither. ``spurious_segments`` were sent again although they had arrived:
-    the other end said so (DSACK). That happens where a busy host answers late.
+    Byte and time fields are differences over the case. ``busy_s`` is the time with unacknowledged
+    data. In ``rwnd_limited_s`` of it the receiver's window was the limit, in ``sndbuf_limited_s``
+    the sender's buffer. An empty ``remote`` means all connections of a local address.
+    ``data_segments`` were sent with payload, ``acknowledgements`` without; records before format
+    2.1 have neither. ``spurious_segments`` were sent again although they had arrived, as the
+    receiver reported (DSACK). This happens if a busy host answers late.
     """
 
     local: str
@@ -221,13 +221,13 @@ class Socket(msgspec.Struct, frozen=True):
 
     @property
     def lost_segments(self) -> int:
-        """Sent again since they did not arrive; below 0 where those of an earlier case had."""
-        told = self.spurious_segments
-        return self.retransmitted_segments - (0 if isinstance(told, Skipped) else told)
+        """Segments that were lost and sent again; negative if those of an earlier case arrived."""
+        spurious = self.spurious_segments
+        return self.retransmitted_segments - (0 if isinstance(spurious, Skipped) else spurious)
 
     @property
     def segments(self) -> float:
-        """Sent with payload; before format 2.1 the least number that carries ``sent_bytes``."""
+        """Segments with payload; before format 2.1 the least number for ``sent_bytes``."""
         counted = self.data_segments
         return self.sent_bytes / self.segment_bytes if isinstance(counted, Skipped) else counted
 
@@ -235,12 +235,12 @@ class Socket(msgspec.Struct, frozen=True):
 class ProcessorUse(msgspec.Struct, frozen=True):
     """One rank's processor use over a case, and its node's.
 
-    ``run_delay_s`` is time that the rank's threads, in sum, were ready to run but had to wait for a
-    processor. Shares are of all processors of the node, 0 to 1; ``busiest_softirq_share`` is that
-    of the single one that spent most time in interrupts' bottom halves. ``quota_processors`` is
-    what a control group allows the rank, ``throttled_s`` how long one held its tasks back. In
-    records of format 1 a ``run_delay_s`` of 0 may also mean that the kernel did not tell, and only
-    the rank's first thread counts.
+    ``run_delay_s`` is the sum over the rank's threads of the time that they were ready to run but
+    waited for a processor. Shares are of all processors of the node, 0 to 1;
+    ``busiest_softirq_share`` is that of the processor with the longest time in interrupts' bottom
+    halves. ``quota_processors`` is the control group's limit for the rank, ``throttled_s`` the time
+    that it throttled the tasks. In records of format 1 a ``run_delay_s`` of 0 may also mean that
+    the kernel did not report it, and only the rank's first thread counts.
     """
 
     rank: Rank
@@ -256,10 +256,10 @@ class ProcessorUse(msgspec.Struct, frozen=True):
 
 
 class DataCheck(msgspec.Struct, frozen=True):
-    """Outcome of comparing the received bytes with the pattern that was sent.
+    """The comparison of the received bytes with the sent pattern.
 
-    ``samples`` were compared: the first of the case unless all were ``requested``. 0 in records
-    before format 2.9, and where nothing could be compared.
+    ``samples`` is the number of compared samples: the case's first one unless all were
+    ``requested``. It is 0 in records before format 2.9, and if no sample could be compared.
     """
 
     requested: bool
@@ -289,11 +289,11 @@ class Times(msgspec.Struct, frozen=True):
 
 
 class VerbsConnection(msgspec.Struct, frozen=True):
-    """What one rank's queue pairs of a case took to make, and its memory to register and release.
+    """One rank's time to make the queue pairs of a case, and to register and release its memory.
 
-    ``resident_bytes`` is by how much the process grew; what kernel and adapter keep is not in it.
-    ``register_s`` and ``release_s`` are medians of ``registrations`` readings, whose least and most
-    are their bounds. Earlier engines took one reading and told no bounds.
+    ``resident_bytes`` is the growth of the process, without memory of kernel and adapter.
+    ``register_s`` and ``release_s`` are medians of ``registrations`` readings; the bounds are the
+    least and the most. Earlier engines took one reading and have no bounds.
     """
 
     rank: Rank
@@ -312,14 +312,14 @@ class VerbsConnection(msgspec.Struct, frozen=True):
 class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     """One case of one launch.
 
-    ``sample_payload_bytes`` is the payload per sample and direction. ``payload_sent_bytes`` is
-    everything each rank sent in the case, warm-up and control included, which the counters are held
-    against. It counts only what goes to other nodes' ranks in the cases of many ranks, and is 0 for
-    collectives, whose algorithm decides what is sent. ``sockets`` are the connections of each rank,
-    in rank order. ``together`` is what a case of many ranks adds, ``connections`` what one over
-    verbs does, ``memory`` what one with an end in device memory does, of the pair's ranks.
-    ``losing`` says that connections of the launch had lost frames, so that a quarter of the budget
-    was used. ``waiting`` says that waits for a processor made the median: it is no network's.
+    ``sample_payload_bytes`` is the payload per sample and direction. ``payload_sent_bytes`` are all
+    bytes that each rank sent in the case, with warm-up and control; rules compare the counters with
+    them. In cases of many ranks they are only bytes to ranks of other nodes, and 0 for collectives,
+    whose algorithm decides how much is sent. ``sockets`` are the connections of each rank, in rank
+    order. Cases of many ranks have ``together``, cases over verbs ``connections``, and cases with
+    an end in device memory ``memory`` (of the pair's ranks). ``losing`` is true if connections of
+    the launch had lost frames, so that a quarter of the budget was used. ``waiting`` is true if
+    waits for a processor determine the median: it is then not the network's.
     """
 
     case: str
@@ -356,7 +356,7 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
 
     @property
     def variant(self) -> str:
-        """What tells the case from others of its pattern: ``fence``, ``4 threads``."""
+        """The variant of the pattern: ``fence``, ``4 threads``; usually empty."""
         return variant(self.pattern, self.epoch, self.threads)
 
     @property
@@ -365,13 +365,13 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
         return self.target if self.pattern in GET_PATTERNS else self.origin
 
     def sockets_of(self, rank: int) -> tuple[Socket, ...]:
-        """The connections that were seen of that rank."""
-        seen = self.sockets[rank] if 0 <= rank < len(self.sockets) else ()
-        return () if isinstance(seen, Skipped) else seen
+        """Return the known connections of a rank."""
+        sockets = self.sockets[rank] if 0 <= rank < len(self.sockets) else ()
+        return () if isinstance(sockets, Skipped) else sockets
 
 
 class Footer(msgspec.Struct, frozen=True, tag_field="record", tag="footer"):
-    """Last record of a launch that came to its proper end."""
+    """Last record of a complete launch."""
 
     cases: int
     wall_s: float

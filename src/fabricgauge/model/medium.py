@@ -1,11 +1,11 @@
-"""What a small message has to pass through, by technology: it bounds the latency from below."""
+"""The path of a small message, by technology: it gives the lower bound of the latency."""
 
 from typing import Literal
 
-#: What a small message has to pass: the kernel's TCP, an adapter, or a path between memories.
+#: The path of a small message: the kernel's TCP, an adapter, or a path between memories.
 Floor = Literal["tcp", "rdma", "iwarp", "slingshot", "efa", "memory"]
 
-#: Which floor of latency holds for whom. ``ipoib`` is TCP over InfiniBand or Omni-Path.
+#: The floor of latency by technology. ``ipoib`` is TCP over InfiniBand or Omni-Path.
 FLOORS: dict[str, Floor] = {
     "ethernet": "tcp",
     "ipoib": "tcp",

@@ -1,4 +1,4 @@
-"""Where the buffers of a pair's two ends lie: in host memory, or on a GPU."""
+"""The memory of the buffers at a pair's two ends: host memory, or a GPU's."""
 
 from typing import Literal, get_args
 
@@ -14,7 +14,7 @@ KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
 
 
 def parse_memory(text: str) -> str:
-    """The memory as ``--memory`` names it, ``KIND`` or ``ORIGIN,TARGET``; empty for the host's.
+    """Return the memory of ``--memory``: ``KIND`` or ``ORIGIN,TARGET``; empty for host memory.
 
     Raises:
         UsageError: there is no such kind, or the ends have two kinds of device memory.
@@ -22,16 +22,16 @@ def parse_memory(text: str) -> str:
     words = tuple(word.strip() for word in text.split(","))
     if len(words) > 2 or not set(words) <= set(KINDS):
         raise UsageError(
-            f"no memory {text!r}; there is {', '.join(KINDS)}, for both ends or as ORIGIN,TARGET"
+            f"no memory {text!r}; use {', '.join(KINDS)}, for both ends or as ORIGIN,TARGET"
         )
     kinds = dict.fromkeys(words)
-    if len([one for one in kinds if one != "host"]) > 1:
-        raise UsageError(f"{text!r}: both ends have the same kind of device memory, or one host's")
+    if len([kind for kind in kinds if kind != "host"]) > 1:
+        raise UsageError(f"{text!r}: use one kind of device memory, with or without host memory")
     return "" if set(kinds) == {"host"} else words[0] if len(kinds) == 1 else ",".join(words)
 
 
 def describe_memory(memory: str) -> str:
-    """Where the buffers lie, of a word of ``parse_memory`` that is not empty."""
+    """Describe the buffers' memory; ``memory`` is a result of ``parse_memory``, not empty."""
     origin, _, target = memory.partition(",")
     if target in ("", origin):
         return f"buffers in {origin} memory at both ends"
@@ -39,7 +39,7 @@ def describe_memory(memory: str) -> str:
 
 
 class EndsMemory(msgspec.Struct, frozen=True):
-    """The kind of memory of each end, as a launch was told."""
+    """The kind of memory at each end of a launch."""
 
     origin: MemoryKind
     target: MemoryKind
@@ -49,10 +49,10 @@ class EndsMemory(msgspec.Struct, frozen=True):
 
 
 class RankMemory(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one rank's buffers of a case lay in.
+    """The memory of one rank's buffers in a case.
 
-    ``device`` is the name by the driver and ``number`` the driver's number of it on that node; both
-    are left out in host memory.
+    ``device`` is the driver's name of the GPU and ``number`` its number on that node; host memory
+    has neither.
     """
 
     rank: Rank
@@ -66,7 +66,7 @@ class RankMemory(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CopyTimes(msgspec.Struct, frozen=True):
-    """Median seconds of a copy of ``bytes`` between a rank's host and its GPU, each way."""
+    """Median seconds of a copy of ``bytes`` between a rank's host and its GPU, by direction."""
 
     bytes: int
     to_device_s: float
@@ -81,16 +81,16 @@ class CopyRates(msgspec.Struct, frozen=True):
 
 
 class Copy(msgspec.Struct, frozen=True):
-    """A copy that a message through host memory needs, and what it carries in bytes/s."""
+    """A copy that a message through host memory needs, and its rate."""
 
     node: str
     to_host: bool
     bytes_per_s: float
 
     def __str__(self) -> str:
-        way = "from GPU to host" if self.to_host else "from host to GPU"
-        return f"the copy {way} on {self.node}"
+        direction = "from GPU to host" if self.to_host else "from host to GPU"
+        return f"the copy {direction} on {self.node}"
 
 
-#: How MPI carried messages of buffers on a GPU, as a run's facts say it.
+#: MPI's ways to carry messages of buffers on a GPU, in the words of a run's facts.
 STAGED, DIRECT = "staged through host memory", "straight from GPU memory"

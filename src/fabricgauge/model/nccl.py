@@ -1,18 +1,18 @@
-"""What NCCL or RCCL says of the way that bytes took: its messages, and its dumps of a node."""
+"""NCCL's or RCCL's report of the path of bytes: its messages, and its dumps of a node."""
 
 from typing import Literal
 
 import msgspec
 
-#: The suites of collectives that run on the library: each rank sends the message at least once in
-#: those that we start.
+#: Suites of collectives that use the library. In the collectives that fabricgauge starts, each rank
+#: sends the message at least once.
 SUITES = ("nccl-tests", "rccl-tests")
 
 
 class NcclAdapter(msgspec.Struct, frozen=True):
-    """A network device that the library found on a node; ``index`` is what channels call it by.
+    """A network device that the library found on a node; channels refer to its ``index``.
 
-    ``link`` is ``IB`` or ``RoCE``, and empty for an interface of its sockets.
+    ``link`` is ``IB`` or ``RoCE``, empty for an interface that it uses by sockets.
     """
 
     node: str
@@ -22,11 +22,11 @@ class NcclAdapter(msgspec.Struct, frozen=True):
 
 
 class NcclWay(msgspec.Struct, frozen=True):
-    """Connections that one node reported and that go the same way.
+    """One node's connections by the same transport and adapter.
 
-    ``via`` is the library's own word without the adapter: ``NET/IB``, ``COLLNET/SHARP``,
-    ``P2P/IPC``, ``SHM``. ``adapter`` is None inside a node. ``direct`` is GPUDirect RDMA.
-    ``first`` is the first of the connections: channel, and rank to rank.
+    ``via`` is the library's word without the adapter: ``NET/IB``, ``COLLNET/SHARP``, ``P2P/IPC``,
+    ``SHM``. ``adapter`` is None inside a node. ``direct`` is true for GPUDirect RDMA. ``first`` is
+    the first of the connections: channel, and rank to rank.
     """
 
     node: str
@@ -38,7 +38,7 @@ class NcclWay(msgspec.Struct, frozen=True):
 
     @property
     def crosses(self) -> bool:
-        """Whether it leaves the node by an adapter."""
+        """True if the connections leave the node by an adapter."""
         return self.adapter is not None
 
     @property
@@ -47,7 +47,7 @@ class NcclWay(msgspec.Struct, frozen=True):
 
 
 class NcclChoice(msgspec.Struct, frozen=True):
-    """Algorithm and protocol of a collective, and the sizes that were told to have them."""
+    """Algorithm and protocol of a collective, and the range of sizes that use them."""
 
     function: str
     algorithm: str
@@ -57,7 +57,7 @@ class NcclChoice(msgspec.Struct, frozen=True):
 
 
 class NcclRank(msgspec.Struct, frozen=True):
-    """Where a rank ran; ``gpu`` is its device's number, ``bus_id`` as the library prints it."""
+    """A rank's node and GPU: the device's number, and its ``bus_id`` as the library prints it."""
 
     rank: int
     gpu: int
@@ -66,10 +66,10 @@ class NcclRank(msgspec.Struct, frozen=True):
 
 
 class NcclDevice(msgspec.Struct, frozen=True):
-    """A GPU or an adapter in a dump of the topology; ``numa`` is -1 where the system tells none.
+    """A GPU or an adapter in a dump of the topology; ``numa`` is -1 if unknown.
 
-    ``rate_bit_s`` is an adapter's, 0 where the dump has none. ``links`` are a GPU's own to others
-    (NVLink, xGMI). ``pcie`` is the slot's as ``16.0 GT/s PCIe x16``.
+    ``rate_bit_s`` is an adapter's, 0 if the dump has none. ``links`` counts a GPU's links to other
+    GPUs (NVLink, xGMI). ``pcie`` is the slot's link, e.g. ``16.0 GT/s PCIe x16``.
     """
 
     kind: Literal["gpu", "net"]
@@ -83,7 +83,7 @@ class NcclDevice(msgspec.Struct, frozen=True):
 
 
 class NcclGraph(msgspec.Struct, frozen=True):
-    """One graph of a dump: its channels and the adapters that they enter and leave by."""
+    """One graph of a dump: its channels, and the adapters by which they enter and leave."""
 
     identity: int
     channels: int
@@ -95,7 +95,7 @@ class NcclGraph(msgspec.Struct, frozen=True):
 
 
 class NcclDump(msgspec.Struct, frozen=True):
-    """What a file of ``NCCL_TOPO_DUMP_FILE`` or ``NCCL_GRAPH_DUMP_FILE`` holds: one node's view."""
+    """One node's view, from a file of ``NCCL_TOPO_DUMP_FILE`` or ``NCCL_GRAPH_DUMP_FILE``."""
 
     source: str
     devices: tuple[NcclDevice, ...] = ()
@@ -103,13 +103,13 @@ class NcclDump(msgspec.Struct, frozen=True):
 
 
 class NcclEvidence(msgspec.Struct, frozen=True):
-    """Everything that the library told; empty where it was silent.
+    """All values that the library reported; empty if it printed nothing.
 
     ``network`` is its plugin's name (``IB``, ``Socket``, ``AWS Libfabric``), ``provider`` that of
-    libfabric below it. ``nodes`` and ``local_ranks`` are as it counted them, ``ring`` is the order
-    of ranks in its first channel. ``rates_bit_s`` are adapters' rates by index. ``reasons`` are its
-    own words on what it could not use, ``warnings`` what it warned of, ``variables`` those that it
-    found set. ``multi_node_nvlink`` tells that NVLink joins its nodes.
+    libfabric below it. ``nodes`` and ``local_ranks`` are its counts, ``ring`` is the order of ranks
+    in its first channel. ``rates_bit_s`` are adapters' rates by index. ``reasons`` are its messages
+    on transports that it could not use, ``warnings`` its warnings, ``variables`` the environment
+    variables that it found set. ``multi_node_nvlink`` is true if NVLink joins the nodes.
     """
 
     network: str = ""
@@ -133,28 +133,32 @@ class NcclEvidence(msgspec.Struct, frozen=True):
     dumps: tuple[NcclDump, ...] = ()
 
     @property
-    def told(self) -> bool:
-        """Whether the library told anything at all."""
+    def has_values(self) -> bool:
+        """True if the library reported any value."""
         return self != NcclEvidence()
 
     @property
     def crossing(self) -> tuple[NcclWay, ...]:
-        """The ways that leave a node."""
+        """The connections that leave a node."""
         return tuple(way for way in self.ways if way.crosses)
 
     @property
     def sockets(self) -> bool:
-        """Whether bytes left a node by the kernel's sockets."""
+        """True if bytes left a node by the kernel's sockets."""
         if self.crossing:
             return any(way.sockets for way in self.crossing)
         return self.network.startswith("Socket")
 
     @property
     def offloaded(self) -> str:
-        """What reduces on the way, so that more arrives than the wire carries; empty if nothing."""
+        """The network's unit that reduces data (``SHARP``, ``NVLS``); empty if none.
+
+        The result is then larger than the bytes that the wire carried.
+        """
         if self.collnet_channels and any(way.via.startswith("COLLNET/") for way in self.ways):
             return "SHARP"
         used = {choice.algorithm for choice in self.choices}
-        if any(one.startswith(("NVLS", "COLLNET")) for one in used):
-            return "NVLS" if any(one.startswith("NVLS") for one in used) else "SHARP"
+        if any(algorithm.startswith(("NVLS", "COLLNET")) for algorithm in used):
+            has_nvls = any(algorithm.startswith("NVLS") for algorithm in used)
+            return "NVLS" if has_nvls else "SHARP"
         return "NVLS" if self.nvls_channels and not used else ""

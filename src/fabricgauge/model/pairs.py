@@ -1,4 +1,4 @@
-"""All pairs of a fabric: matrices of one quantity, and what was concluded from them."""
+"""All pairs of a fabric: matrices of one quantity, and their analysis."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
@@ -8,7 +8,7 @@ import msgspec
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.topology import Group
 
-if TYPE_CHECKING:  # verdicts name parts of a fabric where nobody has arrays
+if TYPE_CHECKING:  # commands that only name parts of a fabric do not need numpy
     import numpy as np
     from numpy.typing import NDArray
 
@@ -18,8 +18,8 @@ Quantity = Literal["latency", "bandwidth"]
 class PairMatrix(msgspec.Struct, frozen=True, eq=False):
     """One quantity from each node (row) to each node (column).
 
-    ``values`` are (N, N): half round trips in seconds, or payload bytes/s of that direction; NaN
-    where nothing was measured, as on the diagonal. A latency matrix is symmetric. ``spread``
+    ``values`` are (N, N): half round trips in seconds, or payload bytes/s of that direction; NaN if
+    not measured, as on the diagonal. A latency matrix is symmetric. ``spread``
     (N, N) is relative: the interquartile range of a pair's samples over its median. ``repeats``
     are the values of each launch or pass, (R, N, N), R ≥ 1; ``values`` is their median.
     """
@@ -44,21 +44,21 @@ class PairMatrix(msgspec.Struct, frozen=True, eq=False):
 
 
 def matrix_keys(matrices: Sequence[PairMatrix]) -> tuple[str, ...]:
-    """The name of each in ``matrices.npz``: its place, quantity and message size."""
+    """Return the matrices' names in ``matrices.npz``: index, quantity and message size."""
     return tuple(
-        f"{place}-{one.quantity}-{one.message_bytes}" for place, one in enumerate(matrices)
+        f"{index}-{matrix.quantity}-{matrix.message_bytes}" for index, matrix in enumerate(matrices)
     )
 
 
-#: What is at fault: a node in both directions, one direction of a node, one pair of nodes, or a
-#: group's way to all others.
+#: The faulty part: a node in both directions, one direction of a node, one pair of nodes, or a
+#: group's connection to all other groups.
 Part = Literal["node", "sender", "receiver", "pair", "direction", "group"]
 
-#: Parts that are one node, and parts that are the way between two.
+#: Parts that are one node, and parts that are the connection of two nodes.
 ENDS: frozenset[Part] = frozenset({"node", "sender", "receiver"})
 WAYS: frozenset[Part] = frozenset({"pair", "direction"})
 
-_CALLED: dict[Part, str] = {
+_NAMES: dict[Part, str] = {
     "node": "{0}, in both directions",
     "sender": "{0}, sending",
     "receiver": "{0}, receiving",
@@ -69,8 +69,8 @@ _CALLED: dict[Part, str] = {
 
 
 def name_part(part: Part, names: Sequence[str]) -> str:
-    """``c2, sending``; ``the way between c1 and c3``."""
-    return _CALLED[part].format(*names, "?")
+    """Return a part's name: ``c2, sending``; ``the way between c1 and c3``."""
+    return _NAMES[part].format(*names, "?")
 
 
 #: A pair of nodes, from and to.
@@ -78,13 +78,14 @@ Ends = tuple[str, str]
 
 
 class Rechecked(msgspec.Struct, frozen=True, tag="rechecked"):
-    """What a finding's pairs did in a second measurement, one pair at a time.
+    """The second measurement of a finding's pairs, one pair at a time.
 
-    ``effect`` is as in :class:`PairFinding`, relative to good pairs of the same launch; ``own`` and
-    ``good`` are the medians over both kinds in the quantity's unit, of a latency those of the
-    fastest messages, at the usual distance. ``partners`` are those whom the finding's nodes met.
-    ``own_pairs`` are empty for a group that single pairs cannot show: ``own`` and ``good`` are then
-    what all pairs of two groups carry at once, and ``partners`` are groups.
+    ``effect`` is as in :class:`PairFinding`, relative to good pairs of the same launch. ``own`` and
+    ``good`` are the medians of the suspect and the good pairs in the quantity's unit; for a latency
+    they are those of the fastest messages, at the usual distance. ``partners`` are the nodes that
+    the finding's nodes were measured with. ``own_pairs`` are empty for a group whose fault single
+    pairs cannot show: ``own`` and ``good`` are then the rates of all pairs of two groups at once,
+    and ``partners`` are groups.
     """
 
     effect: float
@@ -105,13 +106,12 @@ Explanation = Literal["fault", "oversubscription"]
 class PairFinding(msgspec.Struct, frozen=True):
     """One named fault. ``names`` are a node, two nodes (from, to), or a group.
 
-    ``effect`` is relative to what the others have: -0.75 for a bandwidth at a quarter, 0.05 for
-    a latency 5 % higher, with its interval ``low`` to ``high``. ``q`` is the false-discovery
-    rate at which it is named; after a recheck it is the chance that noise names any node.
-    ``explanation`` is ``fault``, or ``oversubscription`` where
-    all that crosses between groups is slower at once, which is a property and no defect.
-    ``affected`` counts the measured pairs that it explains; ``rechecked`` is what a second
-    measurement of them showed.
+    ``effect`` is relative to all other pairs: -0.75 for a quarter of the bandwidth, 0.05 for a
+    latency 5 % higher, with its interval ``low`` to ``high``. ``q`` is the false-discovery rate at
+    which it is named; after a recheck it is the chance that noise names any node. ``explanation``
+    is ``fault``, or ``oversubscription`` if all traffic between groups is slower at once, which is
+    a property of the fabric, not a defect. ``affected`` counts the measured pairs that it explains;
+    ``rechecked`` is the result of their second measurement.
     """
 
     part: Part
@@ -128,12 +128,12 @@ class PairFinding(msgspec.Struct, frozen=True):
     rechecked: Rechecked | Skipped = _NOT_YET
 
 
-#: Below this share a suspect's level is normal: something else stands out, such as its scatter.
+#: Below this share a suspect's level is normal; another property, such as its scatter, is unusual.
 LEAST_EFFECT = 0.005
 
 
 class Suspect(msgspec.Struct, frozen=True):
-    """A part that stands out but is not named, the reason, and the test that would decide."""
+    """An unusual part that is not named as faulty, the reason, and the test that would decide."""
 
     part: Part
     names: tuple[str, ...]
@@ -143,21 +143,22 @@ class Suspect(msgspec.Struct, frozen=True):
     next_test: str
 
 
-#: What a second measurement is to decide about.
+#: A finding or suspect that a second measurement confirms or rejects.
 Claim = PairFinding | Suspect
 
 
-def nodes_of(one: Claim, groups: Sequence[Group]) -> tuple[str, ...]:
-    """The nodes that are meant, those of a group one by one; none of an unknown group."""
-    if one.part != "group":
-        return one.names
-    return next((group.nodes for group in groups if group.name == one.names[0]), ())
+def nodes_of(claim: Claim, groups: Sequence[Group]) -> tuple[str, ...]:
+    """Return the nodes of a claim; for a group all its nodes, none if the group is unknown."""
+    if claim.part != "group":
+        return claim.names
+    return next((group.nodes for group in groups if group.name == claim.names[0]), ())
 
 
 class NodeRank(msgspec.Struct, frozen=True):
-    """One node's standing: effects relative to the typical node, jitter as relative spread.
+    """One node's rank: effects relative to the typical node, jitter as relative spread.
 
-    Effects are as in :class:`PairFinding`; NaN-free: a node that was not measured is left out.
+    Effects are as in :class:`PairFinding`. They are never NaN: nodes that were not measured have no
+    rank.
     """
 
     node: str
@@ -181,14 +182,14 @@ class Spectrum(msgspec.Struct, frozen=True):
 
 
 class PairAnalysis(msgspec.Struct, frozen=True, eq=False):
-    """What one matrix says. ``groups`` are those of the topology, or found from the data.
+    """The analysis of one matrix. ``groups`` are from the topology, or detected in the data.
 
-    ``typical`` is the median over pairs of healthy nodes, in the matrix's unit; ``noise`` the
-    relative standard deviation of what the model leaves unexplained. ``between`` is (G, G): the
-    median from group to group, NaN where nothing was measured. ``expected`` is (G + 1, G + 1): what
-    a healthy pair has from group to group, last the nodes on their own. ``order`` lists the nodes'
-    indices, group by group, for a picture. ``doubtful`` are parts below the threshold for a
-    suspect, but far enough off to be measured again.
+    ``typical`` is the median over pairs of healthy nodes, in the matrix's unit; ``noise`` is the
+    relative standard deviation of the model's residuals. ``between`` is (G, G): the median from
+    group to group, NaN if not measured. ``expected`` is (G + 1, G + 1): the value of a healthy pair
+    from group to group; the last row and column are the nodes without a group. ``order`` are the
+    nodes' indices, group by group, for a picture. ``doubtful`` are parts below the threshold for a
+    suspect whose deviation still deserves a second measurement.
     """
 
     matrix: PairMatrix
@@ -207,20 +208,20 @@ class PairAnalysis(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def faults(self) -> tuple[PairFinding, ...]:
-        """The findings that are no property of the fabric."""
-        return tuple(one for one in self.findings if one.explanation == "fault")
+        """The findings that are faults, not properties of the fabric."""
+        return tuple(finding for finding in self.findings if finding.explanation == "fault")
 
     @property
     def claims(self) -> tuple[Claim, ...]:
         """Faults and suspects."""
         return (*self.faults, *self.suspects)
 
-    def nodes_of(self, one: Claim) -> tuple[str, ...]:
-        return nodes_of(one, self.groups)
+    def nodes_of(self, claim: Claim) -> tuple[str, ...]:
+        return nodes_of(claim, self.groups)
 
 
 class Meeting(msgspec.Struct, frozen=True):
-    """Two nodes that are to measure alone: round trips, or a stream there and one back."""
+    """Two nodes to measure alone: round trips, or a stream in each direction."""
 
     one: str
     other: str
@@ -229,9 +230,9 @@ class Meeting(msgspec.Struct, frozen=True):
 
 
 class Recheck(msgspec.Struct, frozen=True):
-    """What to measure again on a network, in this order. ``nodes`` are by rank.
+    """The pairs to measure again on a network, in order. ``nodes`` are by rank.
 
-    ``launches`` is how often all of it is measured.
+    ``launches`` is the number of repetitions of the whole list.
     """
 
     network: str
@@ -241,14 +242,14 @@ class Recheck(msgspec.Struct, frozen=True):
 
 
 class FabricResult(msgspec.Struct, frozen=True, eq=False):
-    """Everything about more than two nodes that a run found, per network and matrix.
+    """A run's results on more than two nodes, by network and matrix.
 
-    ``rechecks`` are what would decide about suspects who were not measured again yet.
+    ``rechecks`` are measurements that would decide about suspects without a second measurement.
     """
 
     analyses: tuple[PairAnalysis, ...] = ()
     rechecks: tuple[Recheck, ...] = ()
 
 
-#: Of a run of two nodes.
+#: The result of a run of two nodes.
 NO_PAIRS = FabricResult()

@@ -1,6 +1,6 @@
-"""The engine's patterns by their names, and the families that they belong to.
+"""The names of the engine's patterns, and their families.
 
-The names are those of docs/development/engine-output.md, where each one's sample is defined.
+docs/development/engine-output.md defines the sample of each pattern.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ PairPattern = Literal[
     "threads_latency", "threads_bandwidth",
 ]  # fmt: skip
 
-#: Many pairs at once, neighbours, and pairs that measure while others make load.
+#: Concurrent pairs, neighbours, and pairs that measure while other ranks make load.
 CrowdPattern = Literal[
     "multi_latency", "multi_bandwidth", "sendrecv", "exchange", "loaded_latency", "bisection",
 ]  # fmt: skip
@@ -44,7 +44,7 @@ LATENCY_PATTERNS: frozenset[str] = frozenset({
     "multi_latency", "loaded_latency", "all_pairs_latency",
 })  # fmt: skip
 
-#: One rank alone is active in them, so that they can be completed in several ways.
+#: Only one rank is active, so that several kinds of completion are possible.
 ONE_SIDED_PATTERNS: frozenset[str] = frozenset({
     "put_latency", "put_bandwidth", "get_latency", "get_bandwidth", "accumulate_latency",
     "fetch_and_op_latency", "compare_and_swap_latency",
@@ -53,7 +53,7 @@ ONE_SIDED_PATTERNS: frozenset[str] = frozenset({
 #: The origin reads: the bytes come from the target.
 GET_PATTERNS: frozenset[str] = frozenset({"get_latency", "get_bandwidth"})
 
-#: Several threads of each rank take part; they need MPI_THREAD_MULTIPLE.
+#: Several threads of each rank take part. These patterns need MPI_THREAD_MULTIPLE.
 THREADED_PATTERNS: frozenset[str] = frozenset({"threads_latency", "threads_bandwidth"})
 
 _MESSAGES = frozenset({"latency", "bandwidth", "bidirectional_bandwidth", "ping_ping"})
@@ -61,37 +61,37 @@ _MEMORY = frozenset({
     "put_latency", "put_bandwidth", "get_latency", "get_bandwidth", "fetch_and_op_latency",
     "compare_and_swap_latency",
 })  # fmt: skip
-#: What each transport beside MPI can do. It completes a one-sided operation by itself, as a flush
+#: Patterns of each transport except MPI. These transports complete a one-sided operation as a flush
 #: does.
 TRANSPORT_PATTERNS: Mapping[str, frozenset[str]] = MappingProxyType({
     "sockets": _MESSAGES, "ofi": _MESSAGES | _MEMORY, "verbs": _MESSAGES | _MEMORY,
 })  # fmt: skip
 
-#: Those whose buffers may lie on a GPU, over MPI: they move data and calculate nothing.
+#: Patterns over MPI whose buffers may lie on a GPU: they move data and do not calculate.
 DEVICE_PATTERNS: frozenset[str] = frozenset((*PAIR_PATTERNS, *COLLECTIVE_PATTERNS)) - {
     "accumulate_latency", "fetch_and_op_latency", "compare_and_swap_latency", "barrier", "ibarrier",
     "reduce", "ireduce", "allreduce", "iallreduce", "reduce_scatter", "ireduce_scatter",
 }  # fmt: skip
 
-#: A sample is half a round trip; a whole one passes while it is measured.
+#: A sample is half a round trip; each takes the time of a whole round trip to measure.
 ROUND_TRIP_PATTERNS: frozenset[str] = frozenset({
     "latency", "persistent_latency", "threads_latency",
 })  # fmt: skip
 
-#: From this message size on the wire and not the software sets the pace of a stream. What a
-#: stream of smaller messages reaches may be latency, or a token bucket's burst.
+#: From this message size on the wire, not the software, limits a stream. The rate of smaller
+#: messages may depend on latency, or on a token bucket's burst.
 SUSTAINED_BYTES = 64 * 1024
 
-#: What the other ranks do while the pairs of ``loaded_latency`` measure.
+#: The load that the other ranks make while the pairs of ``loaded_latency`` measure.
 Load = Literal["none", "all_to_all", "incast", "permutation"]
 
-#: How one-sided operations are completed: a flush in a lock epoch, a fence, or
+#: The completion of one-sided operations: a flush in a lock epoch, a fence, or
 #: post-start-complete-wait.
 Epoch = Literal["flush", "fence", "pscw"]
 
 
 def variant(pattern: str, epoch: Epoch, threads: int) -> str:
-    """What tells a case from others of its pattern: ``fence``, ``4 threads``; usually nothing."""
+    """Return the variant of a case's pattern: ``fence``, ``4 threads``; usually empty."""
     if pattern in THREADED_PATTERNS:
         return f"{threads} thread{'' if threads == 1 else 's'}"
     return "" if epoch == "flush" else epoch

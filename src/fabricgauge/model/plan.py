@@ -1,4 +1,4 @@
-"""What is to be measured: cases, grouped in launches of one MPI program each."""
+"""The planned measurements: cases, grouped in launches of one MPI program each."""
 
 from collections.abc import Iterable
 from math import ceil
@@ -9,33 +9,33 @@ import msgspec
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.pattern import ROUND_ROBIN_PATTERNS, Epoch, Load, Pattern
 
-#: A suite's program whose name ends so sends from the second node to the first.
+#: The end of a suite program's name if it sends from the second node to the first.
 BACK = " back"
 
 
 def rounds(ranks: int) -> int:
-    """Number of rounds in which ``ranks`` all meet: N - 1, or N where N is odd; 0 below two."""
+    """Return the rounds in which all N ranks meet: N - 1, or N if N is odd; 0 below two."""
     return ranks - 1 + ranks % 2 if ranks > 1 else 0
 
 
 def turns(pattern: Pattern, ranks: int, concurrent: int) -> int:
-    """How many groups of pairs measure one after another in a round, both directions counted."""
+    """Return the number of consecutive groups of pairs in a round, over both directions."""
     pairs = max(1, ranks // 2)
     return ceil(pairs / (concurrent or pairs)) * (2 if pattern == "all_pairs_bandwidth" else 1)
 
 
-#: The end of the name of a case that makes a round of a round robin once more after all else.
+#: The end of the name of a case that repeats a round of a round robin after all other cases.
 CLOSING = "/closing"
 
 
 class Case(msgspec.Struct, frozen=True):
     """One pattern at one message size; ``budget_s`` bounds its measuring time.
 
-    Of a case of many ranks the first ``ranks`` take part, 0 for all. ``budget_s`` is that of the
-    whole case; in a round robin that of one pair in one direction, and all pairs that measure at
-    once spend it together. ``concurrent`` is how many pairs of a round measure at once, 0 for
-    all; ``rounds`` are those to make, ascending, empty for all; ``pairs`` is how many pairs (or
-    victims) measure, 0 for all.
+    In a case of many ranks the first ``ranks`` take part, 0 for all. ``budget_s`` is for the whole
+    case; in a round robin it is for one pair in one direction, and concurrent pairs spend it
+    together. ``concurrent`` is the number of pairs of a round that measure at once, 0 for all;
+    ``rounds`` are the rounds to make, ascending, empty for all; ``pairs`` is the number of pairs
+    (or victims) that measure, 0 for all.
     """
 
     name: str
@@ -54,27 +54,27 @@ class Case(msgspec.Struct, frozen=True):
     threads: int = 1
 
     def round_s(self, ranks: int) -> float:
-        """The longest that measuring may go without a record, in a launch of ``ranks``.
+        """Return the longest seconds between two records, in a launch of ``ranks``.
 
-        A round robin writes one for each round, any other case one at its end.
+        A round robin writes a record for each round, any other case one at its end.
         """
         if self.pattern not in ROUND_ROBIN_PATTERNS:
             return self.budget_s
         return turns(self.pattern, self.ranks or ranks, self.concurrent) * self.budget_s
 
     def longest_s(self, ranks: int) -> float:
-        """The longest that its measuring may take in a launch of ``ranks``."""
+        """Return the longest seconds of its measurement in a launch of ``ranks``."""
         if self.pattern not in ROUND_ROBIN_PATTERNS:
             return self.budget_s
         return (len(self.rounds) or rounds(self.ranks or ranks)) * self.round_s(ranks)
 
 
-#: What the plan asked for, or suspects that are measured once more, pair by pair.
+#: The planned cases, or a second measurement of suspects, pair by pair.
 Purpose = Literal["measure", "again"]
 
 
 class Stopping(msgspec.Struct, frozen=True):
-    """When a case has enough samples: relative half-width of the median's interval."""
+    """The precision that ends a case: relative half-width of the median's interval."""
 
     relative_half_width: float
     confidence: float
@@ -83,10 +83,10 @@ class Stopping(msgspec.Struct, frozen=True):
 class PlannedLaunch(msgspec.Struct, frozen=True):
     """One start of the engine on ``nodes``, one rank per node in that order.
 
-    ``network`` is the name of the network that MPI is pinned to, None to leave MPI
-    its own choice. ``subnet`` is that network's subnet in CIDR form. Where it has none MPI is
-    pinned to the RDMA ``ports`` (``mlx5_0:1``) of its ``technology``. ``program`` names what
-    another suite starts instead of the engine; it has no ``cases``.
+    ``network`` is the name of the network that MPI is pinned to, None to let MPI choose.
+    ``subnet`` is that network's subnet in CIDR form. If it has none, MPI is pinned to the RDMA
+    ``ports`` (``mlx5_0:1``) of its ``technology``. ``program`` is another suite's program that
+    replaces the engine; such a launch has no ``cases``.
     """
 
     number: int
@@ -100,36 +100,37 @@ class PlannedLaunch(msgspec.Struct, frozen=True):
     technology: str = ""
 
     def pinned_to(self, network: Network | None) -> "PlannedLaunch":
-        """The same launch on another network, or with MPI's own choice of one."""
+        """Return the launch pinned to another network, or unpinned for None."""
         if network is None:
             return msgspec.structs.replace(self, network=None, subnet=None)
-        on_ports = network.has_rdma_ports
-        ports = dict.fromkeys(member.interface for member in network.members if on_ports)
+        by_ports = network.has_rdma_ports
+        ports = dict.fromkeys(member.interface for member in network.members if by_ports)
         return msgspec.structs.replace(
-            self, network=network.name, subnet=None if on_ports else network.subnet,
-            ports=tuple(ports), technology=network.technology if on_ports else "",
+            self, network=network.name, subnet=None if by_ports else network.subnet,
+            ports=tuple(ports), technology=network.technology if by_ports else "",
         )  # fmt: skip
 
     @property
     def longest_s(self) -> float:
-        """The longest that the measuring of all its cases may take."""
+        """The longest seconds that all its cases may take."""
         return sum(case.longest_s(len(self.nodes)) for case in self.cases)
 
 
 def renumber(launches: Iterable[PlannedLaunch], after: int = 0) -> tuple[PlannedLaunch, ...]:
-    """The launches with the numbers that follow ``after``."""
+    """Return the launches with consecutive numbers after ``after``."""
     return tuple(
-        msgspec.structs.replace(one, number=at) for at, one in enumerate(launches, after + 1)
+        msgspec.structs.replace(launch, number=number)
+        for number, launch in enumerate(launches, after + 1)
     )
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A whole run: launches in the order in which they are to be started.
+    """A whole run: launches in the order of their start.
 
-    ``tool`` is the suite whose programs measure; ``engine`` is our own, ``import`` is none.
-    ``transport`` is what carries the engine's data: empty for MPI, else words of
-    ``run.transports``. ``memory`` is where its buffers lie: empty for the host's, else a word of
-    ``model.memory``; ``device`` is the GPU's number where one was named.
+    ``tool`` is the suite whose programs measure: ``engine`` is fabricgauge's engine, ``import``
+    starts no program. ``transport`` carries the engine's data: empty for MPI, else words of
+    ``run.transports``. ``memory`` is the memory of its buffers: empty for the host's, else a word
+    of ``model.memory``; ``device`` is the requested GPU's number, if any.
     """
 
     profile: str
@@ -143,10 +144,10 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def last(self) -> int:
-        """The highest number that a launch has, 0 without any."""
+        """The highest number of a launch, 0 without launches."""
         return max((launch.number for launch in self.launches), default=0)
 
     @property
     def budget_s(self) -> float:
-        """The longest that the measuring itself may take."""
+        """The longest seconds of all measurements."""
         return sum(launch.longest_s for launch in self.launches)

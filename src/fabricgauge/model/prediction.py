@@ -1,4 +1,4 @@
-"""What an application's messages would take on two stacks, by their measured curves."""
+"""The predicted time of an application's messages on two stacks, by their measured curves."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ Winner = Literal["a", "b", "undecided"]
 
 
 class Span(msgspec.Struct, frozen=True):
-    """A time in seconds with the interval that its curves' intervals give."""
+    """A time in seconds with the interval that follows from its curves' intervals."""
 
     low: float
     value: float
@@ -25,7 +25,7 @@ class Bounds(msgspec.Struct, frozen=True):
 class PredictedMix(msgspec.Struct, frozen=True):
     """One kind of call at one class of sizes: time on A and on B, summed over all ranks.
 
-    ``how`` says which curve it is from.
+    ``how`` names the curve behind the figures.
     """
 
     call: str
@@ -39,11 +39,11 @@ class PredictedMix(msgspec.Struct, frozen=True):
 class Prediction(msgspec.Struct, frozen=True):
     """Both stacks' times in communication between nodes, summed over all ranks.
 
-    ``least_ratio`` and ``most_ratio`` are B's time by A's. ``covered`` is the share of calls
-    between nodes that a curve could be found for; ``left_out`` are reasons for the others.
-    ``winner`` is decided only where both ratios' intervals are beyond 1 by 5 %, the curves cover
-    nearly all, and both bounds differ by more than ``unexplained_s``. ``invalid`` are reasons why
-    a stack's figures are not a network's: then there is no winner.
+    ``least_ratio`` and ``most_ratio`` are B's time over A's. ``covered`` is the share of calls
+    between nodes that have a curve; ``left_out`` are reasons for the other calls. ``winner`` is
+    decided only if both ratios' intervals are beyond 1 by 5 %, the curves cover nearly all calls,
+    and both bounds differ by more than ``unexplained_s``. ``invalid`` are reasons why a stack's
+    figures are not a network's: then there is no winner.
     """
 
     program: str
@@ -64,5 +64,5 @@ class Prediction(msgspec.Struct, frozen=True):
 
     @property
     def unexplained_s(self) -> float:
-        """What the profiled run took longer than either stack's upper bound: in no curve."""
+        """Time of the profiled run beyond both stacks' upper bounds; no curve explains it."""
         return max(0.0, self.recorded_s - max(self.a.most.high, self.b.most.high))

@@ -1,4 +1,4 @@
-"""What a preflight looked at: inventories, and what the nodes could do to each other."""
+"""The input of a preflight: inventories, and trials between the nodes."""
 
 from typing import Literal, get_args
 
@@ -10,8 +10,8 @@ from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.subnet import Subnet
 
-#: What nodes try: a few small echoes or many, echoes that fill a packet and echoes of many packets;
-#: then what names mean, the time, counters of errors, and connections.
+#: Trials of the nodes: a few small echoes or many, echoes that fill a packet and echoes of many
+#: packets; then name lookups, clocks, error counters, and connections.
 Trial = Literal["echoes", "losses", "wholes", "large", "names", "clocks", "counters", "connect"]
 TRIALS: frozenset[Trial] = frozenset(get_args(Trial))
 
@@ -19,9 +19,9 @@ TRIALS: frozenset[Trial] = frozenset(get_args(Trial))
 class Ping(msgspec.Struct, frozen=True):
     """Echo requests from one node's interface to an address of another's.
 
-    ``payload_bytes`` are of the ICMP echo; ``whole`` forbids fragments on the way. Times in
-    seconds, round trip. ``told`` is what ping printed last where nothing came back; ``heard``
-    is whether the target's link answered ARP or neighbour discovery all the same.
+    ``payload_bytes`` are those of the ICMP echo; ``whole`` forbids fragmentation. Times are round
+    trips in seconds. ``told`` is ping's last line if no echo came back; ``heard`` is true if the
+    target's link still answered ARP or neighbour discovery.
     """
 
     network: str
@@ -40,7 +40,7 @@ class Ping(msgspec.Struct, frozen=True):
 
 
 class Lookup(msgspec.Struct, frozen=True):
-    """What a name means on a node; no addresses where it is not known there."""
+    """The addresses of a name on a node; empty if the node does not know it."""
 
     node: str
     name: str
@@ -56,7 +56,7 @@ class Clock(msgspec.Struct, frozen=True):
 
 
 class Rise(msgspec.Struct, frozen=True):
-    """A counter of a node's interface or port that rose while the preflight looked."""
+    """A counter of a node's interface or port that rose during the preflight."""
 
     node: str
     interface: str
@@ -66,12 +66,12 @@ class Rise(msgspec.Struct, frozen=True):
 
 
 class Preflight(msgspec.Struct, frozen=True):
-    """Everything that the checks judge.
+    """The complete input of the checks.
 
-    What could not be tried is in ``untried``: a sentence under ``ping``, ``mtu``, ``names``,
-    ``clocks``, ``counters`` or ``connect``. ``seconds`` is how long counters were watched.
-    ``alike`` are the names of nodes that should be the same, class by class; empty where nobody
-    sorted them. ``subnet`` is what printouts of a whole InfiniBand subnet say.
+    ``untried`` are trials that could not run: a sentence under ``ping``, ``mtu``, ``names``,
+    ``clocks``, ``counters`` or ``connect``. ``seconds`` is the time that counters were watched.
+    ``alike`` are the names of nodes that should be the same, class by class; empty if the nodes
+    were not classified. ``subnet`` are the links and errors in printouts of an InfiniBand subnet.
     """
 
     fabric: Fabric

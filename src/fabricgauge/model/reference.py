@@ -1,4 +1,4 @@
-"""Published results that a run can be held against, with where they come from."""
+"""Published results for comparison with a run, and their sources."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from fabricgauge.model.verdict import Outcome
 
 
 class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a reference was published in. ``year`` is None where the document has no date."""
+    """The publication of a reference. ``year`` is None if the document has no date."""
 
     title: str
     authors: str
@@ -17,17 +17,17 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PrintedTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Numbers and words as printed, units in the columns' names: what no curve can hold."""
+    """Numbers and words as printed, for data that are not curves; column names have the units."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str | int | float, ...], ...]
 
 
 class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What our rules are to make of a reference when its stated network is believed.
+    """The expected verdict on a reference if its stated network is correct.
 
-    ``outcome`` is that of the whole, None where only some rules' words are certain;
-    ``rules`` are those that must say exactly this.
+    ``outcome`` is the overall outcome, None if only some rules' outcomes are certain; ``rules`` are
+    the outcomes that these rules must have.
     """
 
     reason: str
@@ -38,11 +38,10 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Reference(msgspec.Struct, frozen=True):
     """One published table or set of headline figures.
 
-    ``where`` is the place in the document, ``network`` the network in the words of
-    ``--network`` (empty where the figures belong to none), ``caveat`` what to know before
-    leaning on a figure, ``audit`` what we hold of the figures' claim (empty: nothing).
-    Curves are in SI units; their lines count the rows of the printed table. ``table``
-    is what cannot be a curve: counts, link rates, shares.
+    ``where`` is the place in the document, ``network`` the network in the words of ``--network``
+    (empty if the figures belong to none), ``caveat`` a warning about the figures, ``audit`` the
+    expected verdict on them (empty: none). Curves are in SI units; their lines count the rows of
+    the printed table. ``table`` holds data that are not curves: counts, link rates, shares.
     """
 
     name: str
@@ -74,7 +73,7 @@ class Reference(msgspec.Struct, frozen=True):
 
     @property
     def audit(self) -> str:
-        """The outcome that our rules must come to, and why; empty where none is certain."""
+        """The outcome that the rules must have, and the reason; empty if none is certain."""
         if self.expected is None:
             return ""
         outcome = self.expected.outcome

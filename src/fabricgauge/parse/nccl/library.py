@@ -120,7 +120,7 @@ class NcclLog:
             return
         self._over = True
         evidence = self.evidence()
-        if not evidence.told:
+        if not evidence.has_values:
             return
         force = msgspec.structs.force_setattr
         if self._version and not any(name in curve.settings for name in ("nccl", "rccl")):
