@@ -66,7 +66,7 @@ def test_sockets_are_invalid_where_rdma_was_stated() -> None:
     of = telling(curves(GDR), said("messages-rccl-2.10--sockets-beside-slingshot.log"))
     path = verdict(of, "path", "slingshot11")
     assert path.outcome is Outcome.INVALID
-    assert "sent by sockets (TCP by hsn0)" in path.summary
+    assert "sockets (TCP by hsn0)" in path.summary
     assert "NET/IB : No device found." in path.cause
 
 
@@ -74,7 +74,7 @@ def test_sockets_are_invalid_where_the_log_shows_rdma_adapters() -> None:
     of = telling(curves(GDR), said("messages-rccl-2.10--sockets-beside-slingshot.log"))
     path = verdict(of, "path")
     assert path.outcome is Outcome.INVALID
-    assert "RDMA adapters are there (hsn0, hsn1, hsn2 and hsn3)" in path.summary
+    assert "RDMA adapters (hsn0, hsn1, hsn2 and hsn3)" in path.summary
 
 
 def test_sockets_are_what_a_network_for_tcp_was_stated_for() -> None:
@@ -139,7 +139,8 @@ def test_counters_that_contradict_nccl_make_the_path_invalid(
     path = beside_counters({} if port_bytes is None else {"mlx5_0:1": port_bytes})
     assert path.outcome is outcome, path.summary
     if outcome is Outcome.INVALID:
-        assert "NCCL names mlx5_0:1 on c1, whose counters moved by 0 B of 500" in path.summary
+        assert "mlx5_0:1 on c1" in path.summary
+        assert "0 B of 500" in path.summary
 
 
 def beside_counters(ports: dict[str, int], rails: int = 1) -> Verdict:
@@ -177,10 +178,10 @@ def beside_counters(ports: dict[str, int], rails: int = 1) -> Verdict:
 def test_one_of_eight_rails_that_stays_idle_fails_by_its_own_counter() -> None:
     even = 600_000_000 // 8
     busy = {f"mlx5_{at}:1": even for at in range(8)}
-    assert "next to nothing" not in beside_counters(busy, 8).summary
+    assert "even part" not in beside_counters(busy, 8).summary
     path = beside_counters({**busy, "mlx5_5:1": 4_000}, 8)
     assert path.outcome is Outcome.FAIL
-    assert "NCCL names 8 adapters on c1; next to nothing crossed mlx5_5:1" in path.summary
+    assert "8 adapters on c1; by their counters mlx5_5:1" in path.summary
     assert any("mlx5_5:1 sent 4 kB" in line for line in path.evidence), path.evidence
 
 
@@ -240,7 +241,7 @@ LOCAL = NcclEvidence(ways=(NcclWay("n1", "SHM", None, False, 4, "channel 00"),),
 def test_shared_memory_alone_is_invalid_where_two_nodes_are_named() -> None:
     path = verdict(telling(curves(GDR), LOCAL), "path")
     assert path.outcome is Outcome.INVALID
-    assert "no connection left a node: all went by SHM" in path.summary
+    assert "all used SHM" in path.summary
 
 
 def test_nvlink_that_joins_nodes_needs_no_adapter() -> None:
@@ -302,7 +303,7 @@ def test_sharp_and_nvls_may_exceed_the_wire() -> None:
     helped = NcclEvidence(nvls_channels=16, channels=16)
     of = telling(curves(ABOVE), helped)
     assert verdict(of, "above-ceiling", "ndr rails=4").outcome is not Outcome.INVALID
-    assert "NVLS may reduce on the way" in verdict(of, "fraction", "ndr rails=4").summary
+    assert "NVLS may reduce" in verdict(of, "fraction", "ndr rails=4").summary
 
 
 def test_rates_that_the_dump_tells_are_a_ceiling_where_no_network_is_stated() -> None:

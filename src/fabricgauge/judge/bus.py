@@ -1,8 +1,8 @@
-"""Bus bandwidth of collectives of GPUs, size by size, against what the adapters can carry.
+"""Bus bandwidth of GPU collectives, size by size, against the rate of the adapters.
 
-nccl-tests scales a collective's rate so that it is the rate at which a ring moves bytes from GPU
-to GPU (its doc/PERFORMANCE.md). A ring crosses each node's adapters once each way: there the wire
-bounds it. Other algorithms cross them less often, but all have to move a least number of bytes.
+nccl-tests scales a collective's rate to the rate at which a ring moves bytes from GPU to GPU (its
+doc/PERFORMANCE.md). A ring crosses each node's adapters once in each direction, so the wire bounds
+it. Other algorithms cross them less often, but each must move a minimum number of bytes.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from fabricgauge.judge.interface import Said
-from fabricgauge.judge.nccl import offload
+from fabricgauge.judge.nccl import find_offload
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.nccl import SUITES, NcclEvidence
@@ -19,49 +19,52 @@ from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
 from fabricgauge.words import figures, sentences
 
-#: A collective no longer grows if a message twice as large is not faster by this factor.
+#: A collective still grows if a message twice as large is faster by more than this factor.
 LEVEL = 1.05
 #: A larger message is reported if its rate is below this share of the best.
 HELD = 0.9
 #: The evidence lists this many sizes, the largest.
 MOST_SIZES = 12
 
-#: Collectives whose bus bandwidth is that of a ring, in which every byte passes every node.
+#: Collectives whose bus bandwidth is that of a ring: each byte passes each node.
 _RINGS = ("all_reduce", "all_gather", "reduce_scatter")
 _CHAINS = ("broadcast", "reduce")
-#: What pairs of many nodes are measured with.
+#: The program that measures pairs of many nodes.
 _PAIR = "sendrecv_perf"
 
 _LOW = (
-    "adapters, GPUDirect RDMA or the algorithm: see path for what NCCL says; a slow link or a"
-    " busy fabric",
-    "measure pairs of nodes (sendrecv_perf) and each adapter (ib_write_bw) to find the slow one",
+    "adapters, GPUDirect RDMA or the algorithm (rule path lists NCCL's log lines), a slow link, or"
+    " a busy fabric",
+    "measure pairs of nodes (sendrecv_perf) and each adapter (ib_write_bw) to find the slow part",
 )
 _LOW_AMONG_PAIRS = (
-    "a slow node or way, which outliers names, slows all that cross it; else adapters, GPUDirect"
-    " RDMA or the algorithm: see path for what NCCL says",
-    "mend what outliers names, then check again; where it names nobody, measure each adapter"
+    "a slow node or link (see rule outliers) slows all pairs that use it; else adapters, GPUDirect"
+    " RDMA or the algorithm (rule path lists NCCL's log lines)",
+    "repair the part that outliers names, then check again; if it names none, measure each adapter"
     " (ib_write_bw)",
 )
 _CROWDED = (
-    "other pairs sent at the same time, and may share a link or a switch with it",
+    "other pairs sent at the same time and may share a link or a switch with this pair",
     "measure again with --concurrent 1, one pair at a time",
 )
-_FASTER = "larger messages are faster yet"
-_GROWING = "measure larger messages, e.g. -e 8G, until bus bandwidth no longer grows"
+_FASTER = "the measured messages are too small: larger ones are still faster"
+_GROWING = "measure larger messages, e.g. -e 8G, until the bus bandwidth stops growing"
 _MAY_BE_HELPED = (
-    "SHARP or NVLS reduces on the way, or the bytes took another way",
-    "run it again with NCCL_DEBUG=INFO, which tells of SHARP and NVLS",
+    "SHARP or NVLS reduces in the network, or the bytes took another network",
+    "run it again with NCCL_DEBUG=INFO, which reports SHARP and NVLS",
 )
 _TOO_MUCH = (
-    "the bytes did not cross this network alone, or its stated rate is too low",
-    "look at placement and path; check the stated rate and its rails",
+    "the bytes also crossed another network, or the stated rate is too low",
+    "check the rules placement and path, the stated rate and the number of rails",
 )
-_ABOVE = "more than the wire carries: look at above-ceiling and placement"
+_ABOVE = "the rate is higher than the wire allows: check the rules above-ceiling and placement"
 
 
 class BusRate(NamedTuple):
-    """A curve's best size. ``ceiling`` bounds a ring, ``most`` any algorithm without help."""
+    """The best size of a curve.
+
+    In bytes/s, ``ceiling`` bounds a ring, ``most`` bounds any algorithm without SHARP or NVLS.
+    """
 
     curve: SuiteCurve
     best: SuitePoint
@@ -75,14 +78,14 @@ class BusRate(NamedTuple):
 
 
 def bus_rates(subject: Subject) -> Iterator[BusRate | Skipped]:
-    """Each curve of bus bandwidth that can be held against something, or why it cannot."""
+    """Yield each curve of bus bandwidth with its bounds, or why it has none."""
     least = subject.limit("fraction.from")
-    for curve in _judged(subject):
+    for curve in _select_curves(subject):
         points = [point for point in curve.points if (point.message_bytes or 0) >= least]
         if curve.quantity != "bus_bandwidth" or curve.ranks == 1 or not points:
             continue
-        wire, origin = _wire(subject, curve)
-        shape = _shape(curve, _nodes(subject, curve), subject)
+        wire, origin = _find_wire_rate(subject, curve)
+        shape = _find_bounds(curve, _find_hosts(subject, curve), subject)
         if wire is None:
             yield Skipped(origin)
         elif isinstance(shape, Skipped):
@@ -92,88 +95,102 @@ def bus_rates(subject: Subject) -> Iterator[BusRate | Skipped]:
             yield BusRate(curve, best, wire * shape[0], wire * shape[1], origin)
 
 
-def _judged(subject: Subject) -> Iterator[SuiteCurve]:
-    """The curves; of many pairs only that of the median pair, as `outliers` names the slow ones.
+def _select_curves(subject: Subject) -> Iterator[SuiteCurve]:
+    """Yield the curves to judge; for many pairs only that of the median pair.
 
-    Pairs that were measured again had the fabric to themselves, so the higher median counts.
+    `outliers` names slow pairs. Pairs in a recheck had the fabric to themselves, so the higher
+    median counts.
     """
-    of_pairs: dict[Purpose, list[tuple[float, SuiteCurve]]] = {}
-    for purpose, curve in ((of.purpose, curve) for of in subject.launches for curve in of.curves):
+    curves_by_purpose: dict[Purpose, list[tuple[float, SuiteCurve]]] = {}
+    for purpose, curve in (
+        (launch.purpose, curve) for launch in subject.launches for curve in launch.curves
+    ):
         if not subject.pairs or curve.benchmark != _PAIR:
             yield curve
         elif curve.quantity == "bus_bandwidth" and curve.points:
             best = max(point.estimate.value for point in curve.points)
-            of_pairs.setdefault(purpose, []).append((best, curve))
+            curves_by_purpose.setdefault(purpose, []).append((best, curve))
     medians = [
-        sorted(curves_of_pair, key=itemgetter(0))[len(curves_of_pair) // 2]
-        for curves_of_pair in of_pairs.values()
+        sorted(rated_curves, key=itemgetter(0))[len(rated_curves) // 2]
+        for rated_curves in curves_by_purpose.values()
     ]
     if medians:
         yield max(medians, key=itemgetter(0))[1]
 
 
 def is_crowded(subject: Subject, curve: SuiteCurve) -> bool:
-    """Check whether others were measured at the same time, and no pair was measured alone."""
-    beside = subject.beside_others
+    """Check whether other pairs were measured at the same time, and no pair alone."""
+    shared_launches = subject.beside_others
     return not subject.again and any(
-        curve is one for launch in subject.launches if launch.number in beside
-        for one in launch.curves
+        curve is launch_curve for launch in subject.launches if launch.number in shared_launches
+        for launch_curve in launch.curves
     )  # fmt: skip
 
 
-def _nodes(subject: Subject, curve: SuiteCurve) -> tuple[str, ...]:
-    """The hosts of all ranks; those of a launch of our own are where it was told to start them."""
-    own = (
-        launch.nodes for launch in subject.launches if any(curve is each for each in launch.curves)
+def _find_hosts(subject: Subject, curve: SuiteCurve) -> tuple[str, ...]:
+    """Return the hosts of all ranks; for a launch of our own, its nodes."""
+    started_nodes = (
+        launch.nodes
+        for launch in subject.launches
+        if any(curve is launch_curve for launch_curve in launch.curves)
     )
-    return curve.evidence.rank_hosts or next(own, ())
+    return curve.evidence.rank_hosts or next(started_nodes, ())
 
 
-def _wire(subject: Subject, curve: SuiteCurve) -> tuple[float | None, str]:
-    """What a node's adapters carry each way: as stated, or as the library tells their rates."""
+def _find_wire_rate(subject: Subject, curve: SuiteCurve) -> tuple[float | None, str]:
+    """Return the bytes/s of a node's adapters per direction and their origin.
+
+    The stated rate comes first, then the rates in the library's log. Without a rate the second
+    value is the reason.
+    """
     if not isinstance(subject.ceiling, Skipped):
         if curve.transport == "rdma" and subject.medium == "tcp":
-            sentence = f"NCCL used RDMA on {subject.name}, whose ceiling is that of TCP"
-            hint = '; state it, e.g. --network "100GbE roce"' if subject.imported else ""
+            sentence = f"NCCL used RDMA on {subject.name}, but its ceiling is that of TCP"
+            hint = '; state the link, e.g. --network "100GbE roce"' if subject.imported else ""
             return None, sentence + hint
         return subject.ceiling.payload_bytes_per_s, subject.name
     rates = _library_rates(curve.evidence.nccl)
     if rates:
         adapters = sentences.counted(len(rates), "adapter")
-        return sum(rates) / 8, f"{adapters}, nominal rates as NCCL tells them"
+        return sum(rates) / 8, f"{adapters}, nominal rates from NCCL's log"
     return None, subject.ceiling.reason
 
 
 def _library_rates(log: NcclEvidence | None) -> list[float]:
-    """Nominal rates in bit/s of the adapters of one node: the node with the lowest sum."""
+    """Return nominal rates in bit/s of one node's adapters: the node with the lowest sum."""
     if log is None:
         return []
     rates = {int(index): rate for index, rate in log.rates_bit_s.items()}
     for dump in log.dumps:
-        rates |= {one.index: one.rate_bit_s for one in dump.devices if one.rate_bit_s}
-    used: dict[str, set[int]] = {}
-    for way in log.crossing:
-        used.setdefault(way.node, set()).add(way.adapter or 0)
-    each = [[rates[one] for one in some] for some in used.values() if some <= rates.keys()]
-    return min(each, key=sum) if len(each) == len(used) and each else []
+        rates |= {device.index: device.rate_bit_s for device in dump.devices if device.rate_bit_s}
+    adapters_by_node: dict[str, set[int]] = {}
+    for crossing in log.crossing:
+        adapters_by_node.setdefault(crossing.node, set()).add(crossing.adapter or 0)
+    rates_by_node = [
+        [rates[adapter] for adapter in adapters]
+        for adapters in adapters_by_node.values()
+        if adapters <= rates.keys()
+    ]
+    if not rates_by_node or len(rates_by_node) < len(adapters_by_node):
+        return []
+    return min(rates_by_node, key=sum)
 
 
-def _shape(
+def _find_bounds(
     curve: SuiteCurve, hosts: tuple[str, ...], subject: Subject
 ) -> tuple[float, float] | Skipped:
-    """A ring's bus bandwidth and that of any algorithm, as shares of what a node's wire carries.
+    """Return bounds of the bus bandwidth, as shares of the rate of a node's wire.
 
-    With n ranks on N nodes an all-reduce of S bytes has to move 2 S (N - 1) / N into each node,
-    and its bus bandwidth counts 2 S (n - 1) / n.
+    The first bounds a ring, the second any algorithm. With n ranks on N nodes an all-reduce of
+    S bytes must move 2 S (N - 1) / N into each node, and its bus bandwidth counts 2 S (n - 1) / n.
     """
     name, ranks, nodes = curve.benchmark.removesuffix("_perf"), len(hosts), len(set(hosts))
-    unknown = Skipped(f"what {name} moves over a node's adapters is not known")
+    unknown = Skipped(f"it is unknown how many bytes {name} moves over a node's adapters")
     if curve.suite not in SUITES:
-        return Skipped(f"bus bandwidths of {curve.suite} are shown, but not judged")
+        return Skipped(f"bus bandwidths of {curve.suite} are shown but not judged")
     if not curve.benchmark.endswith("_perf"):
         return Skipped(
-            "the log does not name its collective, and its rates are those of several: keep the"
-            " command line above it"
+            "the log does not name its collective: keep the command line above the table"
         )
     if subject.medium == "memory":
         return (1.0, 1.0) if name in (*_RINGS, *_CHAINS, "alltoall", "sendrecv") else unknown
@@ -181,7 +198,7 @@ def _shape(
         return Skipped(
             "all ranks ran on one node: nothing crossed a network"
             if nodes
-            else "the log does not say on which nodes the ranks ran"
+            else "the log does not name the nodes of the ranks"
         )
     if name in _RINGS:
         return 1.0, (ranks - 1) * nodes / (ranks * (nodes - 1))
@@ -194,8 +211,8 @@ def _shape(
     return (1.0, 1.0) if name == "sendrecv" and gpus == 1 else unknown
 
 
-def bus_words(subject: Subject) -> Iterator[Said]:
-    """The best size of each collective against the wire; every large size is in the evidence."""
+def judge_bus_rates(subject: Subject) -> Iterator[Said]:
+    """Yield a verdict on the best size of each collective; the evidence has the largest sizes."""
     skipped = {}
     for bus_rate in bus_rates(subject):
         if isinstance(bus_rate, Skipped):
@@ -206,38 +223,40 @@ def bus_words(subject: Subject) -> Iterator[Said]:
 
 
 def _judge_rate(subject: Subject, bus_rate: BusRate) -> Said:
-    enough, least = subject.limit("fraction.bus_pass"), subject.limit("fraction.bus_warn")
-    outcome, cause, remedy, more = Outcome.PASS, "", "", ""
-    helped = offload(bus_rate.curve)
+    pass_share, warn_share = subject.limit("fraction.bus_pass"), subject.limit("fraction.bus_warn")
+    outcome, cause, remedy, explanation = Outcome.PASS, "", "", ""
+    offload_name = find_offload(bus_rate.curve)
     if bus_rate.share > 1.0 + subject.limit("above-ceiling.tolerance"):
-        more = f"; {helped} may reduce on the way" if helped else _unlike_a_ring(bus_rate)
-        if not helped and exceeds(subject, bus_rate):
-            outcome, cause, remedy = Outcome.WARN, _ABOVE, "see above-ceiling"
-    elif bus_rate.share < enough:
-        growing = _growing(bus_rate)
-        outcome = Outcome.WARN if bus_rate.share >= least else Outcome.FAIL
+        explanation = _explain_excess(bus_rate, offload_name)
+        if not offload_name and exceeds(subject, bus_rate):
+            outcome, cause, remedy = Outcome.WARN, _ABOVE, "see the rule above-ceiling"
+    elif bus_rate.share < pass_share:
+        growing = _is_growing(bus_rate)
+        outcome = Outcome.WARN if bus_rate.share >= warn_share else Outcome.FAIL
         cause, remedy = _LOW_AMONG_PAIRS if subject.pairs else _LOW
         if outcome is Outcome.FAIL and growing:
             outcome, cause, remedy = Outcome.INCONCLUSIVE, _FASTER, _GROWING
         elif outcome is Outcome.FAIL and is_crowded(subject, bus_rate.curve):
             outcome, (cause, remedy) = Outcome.INCONCLUSIVE, _CROWDED
-    fallen = _fallen(bus_rate)
-    if fallen and outcome is Outcome.PASS:
-        outcome, cause, remedy = Outcome.WARN, "larger messages are slower than the best", _LOW[1]
+    drop = _describe_drop(bus_rate)
+    if drop and outcome is Outcome.PASS:
+        outcome, remedy = Outcome.WARN, _LOW[1]
+        cause = "messages larger than the best size are slower"
     name = f"{bus_rate.curve.source}:{bus_rate.curve.first_line}"
-    if not name.startswith(bus_rate.curve.benchmark):  # a start of our own is called by its program
+    # A launch of our own has the name of its program.
+    if not name.startswith(bus_rate.curve.benchmark):
         name = f"{name} {bus_rate.curve.benchmark}"
     placement = bus_rate.curve.settings.get("placement", "")
-    at, rate = _at(bus_rate.best), figures.rate(bus_rate.best.estimate.value)
-    of = (
-        f"{figures.percent(bus_rate.share)} of {figures.rate(bus_rate.ceiling)} ({bus_rate.origin})"
-    )
+    size, rate = _at(bus_rate.best), figures.rate(bus_rate.best.estimate.value)
+    pair = _name_pair(subject, bus_rate.curve)
+    share = figures.percent(bus_rate.share)
+    ceiling = f"{figures.rate(bus_rate.ceiling)} ({bus_rate.origin})"
     return Said(
         outcome,
-        f"{_which(subject, bus_rate.curve)}bus bandwidth {rate} {at} = {of}{more}{fallen}",
-        Figure(bus_rate.share, "share", f"of what a node's adapters carry, {at} ({placement})"),
+        f"{pair}bus bandwidth {rate} {size} = {share} of {ceiling}{explanation}{drop}",
+        Figure(bus_rate.share, "share", f"of what a node's adapters carry, {size} ({placement})"),
         subject.threshold("fraction.bus_pass"),
-        tuple(_by_size(bus_rate)), cause, remedy,
+        tuple(_list_sizes(bus_rate)), cause, remedy,
         about=VerdictSubject(
             "stream", subject.name, ("GPUs", "GPUs"), "bus_bandwidth", placement,
             source=f"{name} {placement}".strip(),
@@ -245,21 +264,23 @@ def _judge_rate(subject: Subject, bus_rate: BusRate) -> Said:
     )  # fmt: skip
 
 
-def _which(subject: Subject, curve: SuiteCurve) -> str:
-    of_pairs = subject.pairs and curve.benchmark == _PAIR
-    return f"the median pair, {sentences.listed(_nodes(subject, curve))}: " if of_pairs else ""
+def _name_pair(subject: Subject, curve: SuiteCurve) -> str:
+    is_pair = subject.pairs and curve.benchmark == _PAIR
+    return f"the median pair, {sentences.listed(_find_hosts(subject, curve))}: " if is_pair else ""
 
 
 def exceeds(subject: Subject, bus_rate: BusRate) -> bool:
-    """Check whether it is more than any algorithm can bring over that wire without help."""
+    """Check whether the rate is higher than any algorithm allows without SHARP or NVLS."""
     return bus_rate.best.estimate.value > bus_rate.most * (
         1 + subject.limit("above-ceiling.tolerance")
     )
 
 
-def _unlike_a_ring(bus_rate: BusRate) -> str:
+def _explain_excess(bus_rate: BusRate, offload_name: str) -> str:
+    if offload_name:
+        return f"; {offload_name} may reduce in the network"
     if bus_rate.best.estimate.value > bus_rate.most:
-        return "; only SHARP or NVLS over the wire explains it, and the log tells of none"
+        return "; only SHARP or NVLS over the wire explains it, and the log shows neither"
     return "; an algorithm that crosses the wire less often than a ring explains it"
 
 
@@ -267,34 +288,34 @@ def _at(point: SuitePoint) -> str:
     return figures.at(point.message_bytes or 0)
 
 
-def _growing(bus_rate: BusRate) -> bool:
-    """Check whether the largest message is the best, and clearly better than half of it."""
+def _is_growing(bus_rate: BusRate) -> bool:
+    """Check whether the rate still grows at the largest message."""
     last = bus_rate.curve.points[-1]
     half = (last.message_bytes or 0) / 2
-    before = [p for p in bus_rate.curve.points if (p.message_bytes or 0) <= half]
-    return not before or last.estimate.value > LEVEL * before[-1].estimate.value
+    smaller = [point for point in bus_rate.curve.points if (point.message_bytes or 0) <= half]
+    return not smaller or last.estimate.value > LEVEL * smaller[-1].estimate.value
 
 
-def _fallen(bus_rate: BusRate) -> str:
-    """Return the slowest of larger messages than the best, if it is much slower."""
+def _describe_drop(bus_rate: BusRate) -> str:
+    """Describe the slowest message above the best size, if it is much slower."""
     best = bus_rate.best.message_bytes or 0
-    later = [p for p in bus_rate.curve.points if (p.message_bytes or 0) > best]
-    slow = min(later, key=lambda p: p.estimate.value, default=bus_rate.best)
+    larger = [point for point in bus_rate.curve.points if (point.message_bytes or 0) > best]
+    slow = min(larger, key=lambda point: point.estimate.value, default=bus_rate.best)
     if slow.estimate.value >= HELD * bus_rate.best.estimate.value:
         return ""
     return f"; {_at(slow)} it falls to {figures.rate(slow.estimate.value)}"
 
 
-def _by_size(bus_rate: BusRate) -> Iterator[str]:
+def _list_sizes(bus_rate: BusRate) -> Iterator[str]:
     log = bus_rate.curve.evidence.nccl
     for point in bus_rate.curve.points[-MOST_SIZES:]:
         share = figures.percent(point.estimate.value / bus_rate.ceiling)
-        chosen = _chosen(log, point.message_bytes or 0)
+        chosen = _name_choice(log, point.message_bytes or 0)
         yield f"{_at(point)}: {figures.rate(point.estimate.value)}, {share}{chosen}"
 
 
-def _chosen(log: NcclEvidence | None, message_bytes: int) -> str:
-    """Return algorithm and protocol of that size, if the library printed them."""
+def _name_choice(log: NcclEvidence | None, message_bytes: int) -> str:
+    """Name algorithm and protocol of that size, if the library printed them."""
     fitting = (
         f"{choice.algorithm}/{choice.protocol}"
         for choice in (log.choices if log else ())
@@ -305,24 +326,25 @@ def _chosen(log: NcclEvidence | None, message_bytes: int) -> str:
 
 
 def above(subject: Subject) -> Said | None:
-    """Return the first collective that is more than any algorithm can bring over the wire."""
+    """Return a verdict on the first collective that is faster than its wire allows."""
     for bus_rate in bus_rates(subject):
         if (
             isinstance(bus_rate, Skipped)
-            or offload(bus_rate.curve)
+            or find_offload(bus_rate.curve)
             or not exceeds(subject, bus_rate)
         ):
             continue
         sentence = (
             f"{bus_rate.curve.source}:{bus_rate.curve.first_line} {bus_rate.curve.benchmark}:"
             f" bus bandwidth {figures.rate(bus_rate.best.estimate.value)} {_at(bus_rate.best)}"
-            f" is more than the {figures.rate(bus_rate.most)} that any algorithm can bring over"
+            f" is more than {figures.rate(bus_rate.most)}, the most for any algorithm over"
             f" {bus_rate.origin}"
         )
         figure = Figure(
             bus_rate.best.estimate.value, f"bytes/s {_at(bus_rate.best)}", "bus bandwidth"
         )
-        silent = bus_rate.curve.evidence.nccl is None
-        mend = _MAY_BE_HELPED if silent else _TOO_MUCH
-        return Said(Outcome.WARN if silent else Outcome.INVALID, sentence, figure, None, (), *mend)
+        no_log = bus_rate.curve.evidence.nccl is None
+        cause_and_remedy = _MAY_BE_HELPED if no_log else _TOO_MUCH
+        outcome = Outcome.WARN if no_log else Outcome.INVALID
+        return Said(outcome, sentence, figure, None, (), *cause_and_remedy)
     return None

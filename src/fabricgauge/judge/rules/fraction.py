@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.judge import causes, foreign, host, staging
-from fabricgauge.judge.bus import bus_words
+from fabricgauge.judge.bus import judge_bus_rates
 from fabricgauge.judge.gpu_pairs import judge_gpu_pairs
 from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.rules import cache_shape
@@ -106,7 +106,7 @@ _STATE_RDMA = 'state what RDMA used it as, e.g. --network "100GbE roce", "10GbE 
 
 @of_networks(ID)
 def judge(subject: Subject) -> Words:
-    collectives = [*bus_words(subject), *judge_gpu_pairs(subject)]
+    collectives = [*judge_bus_rates(subject), *judge_gpu_pairs(subject)]
     if isinstance(subject.ceiling, Skipped):
         unstated = subject.imported and not subject.claimed
         remedy = _STATE if unstated else ""

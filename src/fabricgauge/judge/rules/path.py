@@ -78,7 +78,7 @@ def judge(subject: Subject) -> Said | Skipped:
         return _judge_logs(subject)
     if subject.run.fabric.simulated:
         return Skipped("simulated: no network carried anything, so there is no path to prove")
-    findings = (*_findings(subject), *nccl.words(subject), *nccl.unconfirmed(subject))
+    findings = (*_findings(subject), *nccl.judge_paths(subject), *nccl.judge_counters(subject))
     outcome = worst((finding.outcome for finding in findings), empty=Outcome.INCONCLUSIVE)
     decisive = [finding for finding in findings if finding.outcome is outcome]
     shares = [finding.figure for finding in findings if finding.figure is not None]
@@ -140,7 +140,7 @@ def _judge_logs(subject: Subject) -> Said | Skipped:
                 cause="the log is of another network than the one that was stated",
                 remedy='state the one that it says, e.g. --network "100GbE roce" or edr',
             )
-    if verdicts := list(nccl.words(subject)):
+    if verdicts := list(nccl.judge_paths(subject)):
         return min(verdicts, key=lambda verdict: verdict.outcome.rank)
     return Skipped(
         "not known: the logs hold no interface counters, so the figures alone must speak"
