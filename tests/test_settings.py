@@ -83,7 +83,7 @@ def test_a_file_that_others_can_change_is_not_obeyed(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text("[check]\nmpi = '/evil/mpicxx'\n")
     file.chmod(0o666)
-    with pytest.raises(UsageError, match="is not obeyed.*may be written by others"):
+    with pytest.raises(UsageError, match="is not used.*may be written by others"):
         load((file,))
 
 

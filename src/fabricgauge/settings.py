@@ -1,10 +1,10 @@
-"""Configuration files: the site's, then the user's, the later winning key by key.
+"""Configuration files: the site's, then the user's; each key of the later file wins.
 
 [check]                   any long option of `check`, e.g. profile = "standard"
 [import], [compare],
 [report]                  the same for these verbs, e.g. tolerance = "3%"
 [thresholds]              any threshold, e.g. "fraction.pass" = 0.97
-[[network]]               name, subnet, rate (e.g. "25G"): what a driver cannot say
+[[network]]               name, subnet, rate (e.g. "25G") that the driver does not report
 """
 
 import os
@@ -23,10 +23,10 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import DeclaredNetwork
 
 SITE_FILE = Path("/etc/fabricgauge/config.toml")
-#: Names another one, as a lab does for what is started inside it.
+#: Variable that names another site file, e.g. for commands inside a lab.
 SITE_FILE_VARIABLE = "FABRICGAUGE_SITE_FILE"
 
-#: A configuration file has some hundred lines.
+#: A configuration file has about a hundred lines; larger files are refused.
 MOST_BYTES = 1 << 20
 
 _PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
@@ -36,7 +36,7 @@ _POWERS = {None: 1, "k": 1024, "m": 1024**2}
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What the files say, and which file said each threshold last.
+    """The options, thresholds and networks of all configuration files, and their origins.
 
     ``verbs`` are options by the verb's name, ``option_files`` the file of each by (verb, option).
     """
@@ -61,12 +61,12 @@ def user_file() -> Path:
 
 
 def run_root() -> Path:
-    """Where runs are kept unless ``--output`` says otherwise."""
+    """Return the default folder of runs, without ``--output``."""
     return place("XDG_DATA_HOME") / "runs"
 
 
 def path_root() -> Path:
-    """Where traced paths of calls are kept."""
+    """Return the folder of traced call paths."""
     return place("XDG_DATA_HOME") / "paths"
 
 
@@ -74,7 +74,7 @@ def load(files: tuple[Path, ...] | None = None) -> Settings:
     """Read the files that exist, in order of growing precedence.
 
     Raises:
-        UsageError: a file is not TOML, or a key or value is not what was expected.
+        UsageError: a file is not TOML, or has an unknown key or an invalid value.
     """
     verbs: dict[str, dict[str, Any]] = {verb: {} for verb in VERBS}
     option_files: dict[tuple[str, str], Path] = {}
@@ -86,18 +86,18 @@ def load(files: tuple[Path, ...] | None = None) -> Settings:
         for verb, options in verbs.items():
             options |= _table(path, content, verb)
             option_files |= {(verb, option): path for option in content.get(verb, ())}
-        said = _table(path, content, "thresholds")
-        thresholds |= {key: _number(path, key, value) for key, value in said.items()}
-        origins += [str(path)] if said else []
+        table = _table(path, content, "thresholds")
+        thresholds |= {key: _number(path, key, value) for key, value in table.items()}
+        origins += [str(path)] if table else []
         networks |= {n.name: n for n in _networks(path, content)}
     return Settings(verbs, option_files, thresholds, ", ".join(origins), tuple(networks.values()))
 
 
 def rate_bit_s(text: str) -> float:
-    """``1G``, ``100M``, ``25Gb/s`` in bit/s.
+    """Return a rate such as ``1G``, ``100M`` or ``25Gb/s`` in bit/s.
 
     Raises:
-        UsageError: not a rate.
+        UsageError: the text is not a rate.
     """
     match = _RATE.fullmatch(text.strip())
     if not match or float(match[1]) <= 0:
@@ -106,10 +106,10 @@ def rate_bit_s(text: str) -> float:
 
 
 def size_bytes(text: str) -> int:
-    """``0``, ``8``, ``64K``, ``4MiB`` in bytes; K and M are powers of 1024.
+    """Return a size such as ``0``, ``8``, ``64K`` or ``4MiB`` in bytes; K is 1024, M is K².
 
     Raises:
-        UsageError: not a size.
+        UsageError: the text is not a size.
     """
     match = _SIZE.fullmatch(text.strip())
     if not match:
@@ -122,8 +122,8 @@ def _read(path: Path) -> dict[str, Any]:
         raw = read_bytes(path, most_bytes=MOST_BYTES)
         if foreign := not_own(path, or_roots=True):
             raise UsageError(
-                f"{path} is not obeyed, since others can change it: {foreign}; give it to"
-                " yourself or root alone"
+                f"{path} is not used because other users can change it: {foreign}; make yourself"
+                " or root its only owner and writer"
             )
         content: dict[str, Any] = tomllib.loads(raw.decode("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -132,10 +132,10 @@ def _read(path: Path) -> dict[str, Any]:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
-    known = (*VERBS, "thresholds", "network")
-    unknown = sorted(set(content) - set(known))
+    keys = (*VERBS, "thresholds", "network")
+    unknown = sorted(set(content) - set(keys))
     if unknown:
-        raise UsageError(f"{path}: unknown key {unknown[0]!r}; known: {', '.join(known)}")
+        raise UsageError(f"{path}: unknown key {unknown[0]!r}; known: {', '.join(keys)}")
     return content
 
 
@@ -159,7 +159,7 @@ def _networks(path: Path, content: Mapping[str, Any]) -> list[DeclaredNetwork]:
     tables = content.get("network", [])
     if not isinstance(tables, list):
         raise UsageError(f"{path}: write each network as [[network]]")
-    found = []
+    networks = []
     for table in tables:
         try:
             entry = {key: str(table[key]) for key in ("name", "subnet", "rate")}
@@ -171,5 +171,6 @@ def _networks(path: Path, content: Mapping[str, Any]) -> list[DeclaredNetwork]:
             rate = rate_bit_s(entry["rate"])
         except UsageError as error:
             raise UsageError(f"{path}: network {entry['name']!r}: {error}") from error
-        found.append(DeclaredNetwork(entry["name"], entry["subnet"], rate, f"declared in {path}"))
-    return found
+        origin = f"declared in {path}"
+        networks.append(DeclaredNetwork(entry["name"], entry["subnet"], rate, origin))
+    return networks

@@ -123,8 +123,8 @@ def test_a_missing_driver_is_told_of_with_its_node(lab: Callable[..., str], tmp_
     [
         (("--memory", "gpu"), "no memory 'gpu'; use host, cuda, hip, managed"),
         (("--memory", "cuda", "--transport", "sockets"), "--memory cuda is for MPI"),
-        (("--memory", "cuda", "--patterns", "allreduce"), "--memory cuda has no allreduce"),
-        (("--memory", "cuda", "--tool", "osu"), "--memory is our own engine's"),
+        (("--memory", "cuda", "--patterns", "allreduce"), "--memory cuda lacks allreduce"),
+        (("--memory", "cuda", "--tool", "osu"), "--memory has no effect on a suite"),
         (("--memory", "cuda", "--sim", "star:2"), "--memory has no effect on --sim"),
         (("--device", "0"), "--device is the GPU of --memory"),
     ],

@@ -1,4 +1,4 @@
-"""Names of one host, and of two."""
+"""Names that mean one host, and names that mean two."""
 
 import pytest
 
@@ -34,6 +34,6 @@ def test_each_host_keeps_its_first_name() -> None:
     )
 
 
-def test_many_hosts_are_told_apart_quickly() -> None:
+def test_many_hosts_are_distinguished_quickly() -> None:
     names = tuple(f"node{number}" for number in range(20_000))
     assert unify_hosts(names) == names

@@ -1,4 +1,4 @@
-"""Where buffers lie: what can be asked for, and how it is told."""
+"""The memory of buffers: the possible values of --memory, and their description."""
 
 import pytest
 
@@ -7,18 +7,18 @@ from fabricgauge.model.memory import EndsMemory, RankMemory, describe_memory, pa
 
 
 @pytest.mark.parametrize(
-    ("said", "known"),
+    ("option", "memory"),
     [
         ("host", ""), ("host,host", ""), ("cuda", "cuda"), ("cuda,cuda", "cuda"),
         ("hip, host", "hip,host"), ("host,managed", "host,managed"),
     ],
 )  # fmt: skip
-def test_host_memory_at_both_ends_is_what_is_usual(said: str, known: str) -> None:
-    assert parse_memory(said) == known
+def test_host_memory_at_both_ends_is_the_default(option: str, memory: str) -> None:
+    assert parse_memory(option) == memory
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("option", "reason"),
     [
         ("gpu", "no memory 'gpu'; use host, cuda, hip, managed"),
         ("", "no memory ''"),
@@ -28,12 +28,12 @@ def test_host_memory_at_both_ends_is_what_is_usual(said: str, known: str) -> Non
         ("managed,cuda", "use one kind of device memory"),
     ],
 )
-def test_what_the_ends_cannot_have_is_refused(said: str, why: str) -> None:
-    with pytest.raises(UsageError, match=why):
-        parse_memory(said)
+def test_impossible_memory_is_refused(option: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        parse_memory(option)
 
 
-def test_the_words_say_which_end_has_which_memory() -> None:
+def test_the_description_names_the_memory_of_each_end() -> None:
     assert describe_memory("cuda") == "buffers in cuda memory at both ends"
     assert describe_memory("host,hip") == (
         "buffers in host memory at the origin, in hip memory at the target"

@@ -1,4 +1,4 @@
-"""The patterns' names and the families that they belong to."""
+"""The names of the patterns, and their families."""
 
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.pattern import (
@@ -16,8 +16,8 @@ from fabricgauge.plan.asked import EPOCHS, parse_pattern
 
 
 def test_families_have_no_pattern_in_common() -> None:
-    every = (*PAIR_PATTERNS, *CROWD_PATTERNS, *COLLECTIVE_PATTERNS, *ROUND_ROBIN_PATTERNS)
-    assert len(every) == len(set(every))
+    patterns = (*PAIR_PATTERNS, *CROWD_PATTERNS, *COLLECTIVE_PATTERNS, *ROUND_ROBIN_PATTERNS)
+    assert len(patterns) == len(set(patterns))
 
 
 def test_groups_of_pair_patterns_name_pair_patterns() -> None:
@@ -27,16 +27,17 @@ def test_groups_of_pair_patterns_name_pair_patterns() -> None:
 
 
 def test_the_plain_form_of_a_pattern_has_no_variant() -> None:
-    assert {variant(one, "flush", 1) for one in set(PAIR_PATTERNS) - THREADED_PATTERNS} == {""}
+    plain_patterns = set(PAIR_PATTERNS) - THREADED_PATTERNS
+    assert {variant(pattern, "flush", 1) for pattern in plain_patterns} == {""}
 
 
-def test_a_curve_is_asked_for_by_its_word() -> None:
+def test_a_curve_s_word_requests_its_pattern() -> None:
     words = {
-        *(f"{one}:{epoch}" for one in ONE_SIDED_PATTERNS for epoch in EPOCHS if epoch != "flush"),
-        *(f"{one}:{number}" for one in THREADED_PATTERNS for number in (1, 4)),
+        *(f"{name}:{epoch}" for name in ONE_SIDED_PATTERNS for epoch in EPOCHS if epoch != "flush"),
+        *(f"{name}:{threads}" for name in THREADED_PATTERNS for threads in (1, 4)),
         *set(PAIR_PATTERNS) - THREADED_PATTERNS,
     }
     for word in words:
-        one = parse_pattern(word)
-        told = variant(one.pattern, one.epoch, one.threads)
-        assert Curve(None, one.pattern, "c1", "c2", (), told).word == word
+        request = parse_pattern(word)
+        curve_variant = variant(request.pattern, request.epoch, request.threads)
+        assert Curve(None, request.pattern, "c1", "c2", (), curve_variant).word == word

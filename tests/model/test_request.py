@@ -1,4 +1,4 @@
-"""What is asked for has an effect, or is refused with the reason."""
+"""A requested option has an effect, or is refused with the reason."""
 
 import msgspec
 import pytest
@@ -25,7 +25,7 @@ from fabricgauge.run.tools.table import TOOLS
         ({"parallel": 4}, 2, "--parallel is for the programs of another suite"),
         ({"tool_path": "/opt"}, 2, "--tool-path is for the programs of another suite"),
         ({"tool": "osu", "parallel": 4}, 2, "--parallel has no effect on osu"),
-        ({"tool": "iperf3", "sizes": (8,)}, 2, "--sizes is our own engine's"),
+        ({"tool": "iperf3", "sizes": (8,)}, 2, "--sizes has no effect on a suite"),
         ({"tool": "iperf3", "budget": 60.0}, 2, "--budget has no effect on a suite"),
         ({"tool": "osu", "concurrent": 3}, 0, "--concurrent has no effect on a suite"),
         ({"tool": "nccl-tests", "concurrent": 3}, 2, "--concurrent has no effect on two ranks"),
@@ -47,26 +47,30 @@ from fabricgauge.run.tools.table import TOOLS
         ({"sim": "star:4", "topology": "file"}, 4, "leave --topology out"),
         ({"sim": "star:4", "mpi": "openmpi"}, 4, "--mpi has no effect on --sim"),
         ({"transport": "verbs"}, 3, "--transport verbs measures one pair"),
-        ({"transport": "verbs", "unpinned": True}, 2, "--unpinned leaves MPI its choice"),
-        ({"transport": "verbs", "tool": "osu"}, 2, "--transport is our own engine's"),
+        ({"transport": "verbs", "unpinned": True}, 2, "--unpinned is for MPI"),
+        ({"transport": "verbs", "tool": "osu"}, 2, "--transport has no effect on a suite"),
         ({"transport": "verbs", "sim": "star:2"}, 2, "--transport has no effect on --sim"),
         (
             {"transport": "verbs", "patterns": ("latency", "put_latency:fence")},
             2,
-            "--patterns: verbs have no put_latency:fence; they have bandwidth",
+            "--patterns: verbs lacks put_latency:fence; it supports bandwidth",
         ),
         ({"resume": "latest", "transport": "verbs"}, 0, "--resume takes --transport from the run"),
         ({"memory": "cuda"}, 3, "--memory cuda measures one pair"),
         ({"memory": "cuda", "transport": "ofi"}, 2, "--memory cuda is for MPI; --transport ofi"),
-        ({"memory": "cuda", "tool": "osu"}, 2, "--memory is our own engine's"),
+        ({"memory": "cuda", "tool": "osu"}, 2, "--memory has no effect on a suite"),
         ({"memory": "cuda", "sim": "star:2"}, 2, "--memory has no effect on --sim"),
         (
             {"memory": "cuda", "patterns": ("accumulate_latency:fence", "put_latency")},
             2,
-            "--memory cuda has no accumulate_latency; it has",
+            "--memory cuda lacks accumulate_latency; it supports",
         ),
-        ({"memory": "cuda", "patterns": ("allreduce",)}, 2, "--memory cuda has no allreduce"),
-        ({"memory": "cuda", "patterns": ("bcast", "latency")}, 3, "more ranks have collectives"),
+        ({"memory": "cuda", "patterns": ("allreduce",)}, 2, "--memory cuda lacks allreduce"),
+        (
+            {"memory": "cuda", "patterns": ("bcast", "latency")},
+            3,
+            "more ranks can only measure collectives",
+        ),
         ({"memory": "cuda,host", "patterns": ("bcast",)}, 2, "bcast has no origin and target"),
         ({"device": 0}, 2, "--device is the GPU of --memory cuda, hip or managed"),
         ({"resume": "latest", "memory": "cuda"}, 0, "--resume takes --memory from the run"),
@@ -78,7 +82,7 @@ from fabricgauge.run.tools.table import TOOLS
         ({"resume": "latest", "budget": 9.0}, 0, "--resume takes --budget from the run"),
     ],
 )
-def test_what_has_no_effect_is_refused_with_the_reason(
+def test_an_option_without_effect_is_refused_with_the_reason(
     asked: dict[str, object], ranks: int, reason: str
 ) -> None:
     request = MeasurementRequest(**asked)  # type: ignore[arg-type]
@@ -103,32 +107,32 @@ def test_what_has_no_effect_is_refused_with_the_reason(
         ({"resume": "latest", "lab": "other", "parallel": 8}, 0),
     ],
 )
-def test_what_has_an_effect_is_left_as_it_is(asked: dict[str, object], ranks: int) -> None:
+def test_an_option_with_an_effect_is_kept(asked: dict[str, object], ranks: int) -> None:
     request = MeasurementRequest(**asked)  # type: ignore[arg-type]
     assert keep_applicable(request, ranks) == request
 
 
-def test_the_suites_of_pairs_are_those_whose_row_says_so() -> None:
+def test_the_suites_of_pairs_agree_with_the_table_of_tools() -> None:
     assert {tool.name for tool in TOOLS.values() if tool.of_pairs} == {*SUITES}
     assert {tool.name for tool in TOOLS.values() if tool.kind == "pair"} == {*WITHOUT_MPI}
     assert {*INSIDE_NODES} == {*PROGRAMS}
 
 
-def test_nodes_that_ssh_does_not_reach_need_no_configuration_of_it() -> None:
+def test_an_ssh_configuration_is_refused_for_a_launcher_without_ssh() -> None:
     request = MeasurementRequest(ssh_config="file")
     assert keep_applicable(request, 2, launcher="ssh") == request
     with pytest.raises(UsageError, match="--ssh-config has no effect on --launcher local"):
         keep_applicable(request, 2, launcher="local")
 
 
-def test_what_a_file_says_for_other_commands_is_left_out() -> None:
+def test_a_file_s_options_for_other_commands_are_reset() -> None:
     request = MeasurementRequest(concurrent=8, budget=60.0)
     assert keep_applicable(request, 2, ("concurrent",)) == MeasurementRequest(budget=60.0)
     with pytest.raises(UsageError):
         keep_applicable(request, 2, ("budget",))
 
 
-def test_a_stored_request_is_read_back_and_says_only_what_was_asked() -> None:
+def test_a_stored_request_has_only_the_options_that_were_set() -> None:
     request = MeasurementRequest(lab=OWN_LAB, sizes=(0, 8), patterns=("latency",))
     text = msgspec.json.encode(request)
     assert text == b'{"lab":"(own)","patterns":["latency"],"sizes":[0,8]}'
@@ -139,10 +143,10 @@ def test_a_resumption_takes_place_and_programs_from_its_own_command_line() -> No
     stored = MeasurementRequest(
         nodelist="c[1-2]", launcher="ssh", profile="full", tool="iperf3", parallel=8, ppn=2
     )
-    said = MeasurementRequest(resume="latest", lab="mine", tool="iperf3")
-    made = merge_resumed(said, stored)
-    assert (made.lab, made.nodelist, made.launcher, made.tool) == ("mine", "", "", "iperf3")
-    assert (made.profile, made.parallel, made.ppn) == ("full", 8, 2)
+    resuming = MeasurementRequest(resume="latest", lab="mine", tool="iperf3")
+    merged = merge_resumed(resuming, stored)
+    assert (merged.lab, merged.nodelist, merged.launcher, merged.tool) == ("mine", "", "", "iperf3")
+    assert (merged.profile, merged.parallel, merged.ppn) == ("full", 8, 2)
     more = MeasurementRequest(resume="latest", tool="iperf3", parallel=3)
     assert merge_resumed(more, stored).parallel == 3
     with pytest.raises(UsageError, match="--parallel is for the programs of another suite"):
@@ -154,7 +158,7 @@ WORDS = ("--nodelist", "c[1-2]", "--launcher", "ssh", "--mpi", "openmpi")
 
 
 @pytest.mark.parametrize(
-    ("said", "from_files", "is_enough"),
+    ("options", "from_files", "is_enough"),
     [
         ({}, (), False),
         ({"mpi": "openmpi"}, (), False),
@@ -166,17 +170,17 @@ WORDS = ("--nodelist", "c[1-2]", "--launcher", "ssh", "--mpi", "openmpi")
     ],
 )  # fmt: skip
 def test_a_resumption_that_lacks_nodes_or_programs_is_shown_those_of_the_run(
-    said: dict[str, str], from_files: tuple[str, ...], is_enough: bool
+    options: dict[str, str], from_files: tuple[str, ...], is_enough: bool
 ) -> None:
-    request = MeasurementRequest(resume="latest", **said)  # type: ignore[arg-type]
+    request = MeasurementRequest(resume="latest", **options)  # type: ignore[arg-type]
     assert missing_place_words(request, STORED, from_files) == (() if is_enough else WORDS)
 
 
 def test_a_run_without_a_stated_place_needs_none() -> None:
-    said = MeasurementRequest(resume="latest")
-    assert missing_place_words(said, MeasurementRequest(ppn=2, profile="full")) == ()
+    resuming = MeasurementRequest(resume="latest")
+    assert missing_place_words(resuming, MeasurementRequest(ppn=2, profile="full")) == ()
 
 
-def test_what_a_run_names_is_told_as_it_can_be_said_again() -> None:
+def test_the_place_of_a_run_is_described_as_options() -> None:
     stored = MeasurementRequest(lab=OWN_LAB, mpi="openmpi", rank_order=("c1", "c2"))
     assert describe_place(stored) == ("--lab", "--rank-order", "c1,c2", "--mpi", "openmpi")

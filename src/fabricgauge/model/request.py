@@ -1,4 +1,4 @@
-"""What is asked to be measured, wherever it was stated, and what of it does not apply."""
+"""The requested measurement, from any source, and the options that do not apply to it."""
 
 from collections.abc import Collection, Iterator
 
@@ -8,17 +8,17 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, DEVICE_PATTERNS, TRANSPORT_PATTERNS
 
-#: ``lab`` of a cluster that is made for this run and removed afterwards.
+#: The ``lab`` of a cluster that is made for this run and removed afterwards.
 OWN_LAB = "(own)"
-#: The only suite that has a test of many connections.
-_OF_MANY_CONNECTIONS = "iperf3"
-#: Suites whose programs no MPI starts, and programs that measure inside each node.
+#: The only suite with a test of several connections.
+_PARALLEL_SUITE = "iperf3"
+#: Suites whose programs start without MPI, and programs that measure inside each node.
 WITHOUT_MPI = ("perftest", "iperf3", "netpipe")
 INSIDE_NODES = ("nvbandwidth", "rocm-bandwidth-test")
 
 
 class MeasurementRequest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One field for each option, by its name. A default means that nothing was asked for.
+    """One field for each option, by its name. A default means that the option was not set.
 
     ``budget`` and ``case_budget`` are seconds, ``sizes`` are bytes, ``half_width`` is relative.
     ``nodes`` is the size of a lab that is made for this run. ``rank_order`` names a node for each
@@ -61,16 +61,16 @@ class MeasurementRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     resume: str = ""
 
 
-#: Where and with which programs a run is measured: no resumption takes these from the run.
+#: The place and the programs of a run. A resumption does not take these from the stored run.
 WHERE = (
     "nodelist", "exclude", "lab", "launcher", "ssh_config", "rank_order", "sim", "mpi", "tool",
     "tool_path",
 )  # fmt: skip
-#: Those that name nodes, and those that name what measures there.
+#: Fields that name nodes, and fields that name the measuring programs.
 _PLACES, _PROGRAMS = ("nodelist", "lab", "launcher", "sim"), ("mpi", "tool")
-#: Numbers that belong to the place; a resumption takes them from the run.
-_BESIDE = ("nodes", "ppn", "sim_fault", "sim_seed", "sim_noise")
-#: What the plan of a stored run holds already.
+#: Numbers of the place. A resumption takes them from the stored run.
+_PLACE_NUMBERS = ("nodes", "ppn", "sim_fault", "sim_seed", "sim_noise")
+#: Fields that the plan of a stored run already contains.
 PLANNED = (
     "network", "unpinned", "topology", "profile", "patterns", "sizes", "launches", "half_width",
     "case_budget", "budget", "concurrent", "check_data", "transport", "memory", "device",
@@ -78,8 +78,8 @@ PLANNED = (
 _ENGINE_ONLY = (
     "patterns", "sizes", "half_width", "case_budget", "check_data", "transport", "memory", "device",
 )  # fmt: skip
-_ENGINE_ONLY_BESIDE = ("budget", "ppn", "sim")
-#: What has no effect inside a node.
+_LAUNCH_FIELDS = ("budget", "ppn", "sim")
+#: Fields without effect inside a node.
 _BETWEEN_NODES = (
     "rank_order", "network", "unpinned", "topology", "mpi", "launches", "profile", "resume",
 )  # fmt: skip
@@ -93,14 +93,14 @@ def keep_applicable(
     from_files: Collection[str] = (),
     launcher: str = "",
 ) -> MeasurementRequest:
-    """The request, after everything in it was found to have an effect.
+    """Return the request without fields of configuration files that have no effect.
 
-    ``ranks`` is how many processes measure, 0 where that is not known; ``launcher`` is the one that
-    reaches the nodes, where it is known. Configuration files serve
-    many commands: their fields, ``from_files``, are left out where they do not apply.
+    ``ranks`` is the number of measuring processes, 0 if unknown; ``launcher`` is the one that
+    reaches the nodes, if known. ``from_files`` are the fields from configuration files, which serve
+    many commands: such a field is reset to its default if it does not apply.
 
     Raises:
-        UsageError: an option would have no effect, or contradicts another one.
+        UsageError: an option of the command line has no effect or contradicts another one.
     """
     for holds, fields, reason in _conditions(request, ranks, launcher or request.launcher):
         for field in fields:
@@ -112,36 +112,44 @@ def keep_applicable(
 
 
 def reset_fields(request: MeasurementRequest, fields: Collection[str]) -> MeasurementRequest:
-    """The request with ``fields`` at their defaults."""
-    there = [one for one in MeasurementRequest.__struct_fields__ if one in fields]
-    return msgspec.structs.replace(request, **{one: getattr(_DEFAULTS, one) for one in there})
+    """Return the request with ``fields`` at their defaults."""
+    names = MeasurementRequest.__struct_fields__
+    defaults = {name: getattr(_DEFAULTS, name) for name in names if name in fields}
+    return msgspec.structs.replace(request, **defaults)
 
 
 def asks_for(request: MeasurementRequest, field: str) -> bool:
-    """Whether the request sets ``field`` to another value than its default."""
+    """Check that the request sets ``field`` to another value than its default."""
     return bool(getattr(request, field) != getattr(_DEFAULTS, field))
 
 
 def _conditions(
     request: MeasurementRequest, ranks: int, launcher: str
 ) -> Iterator[tuple[bool, Collection[str], str]]:
-    """When fields have no effect; {} stands for the option's name in the reason."""
+    """Yield conditions under which fields have no effect, with the fields and the reason.
+
+    The reason has {} in place of the option's name.
+    """
     tool, lab = request.tool.partition(":")[0], bool(request.lab)
     stored = bool(request.resume)
-    yield stored, (*PLANNED, *_BESIDE), "--resume takes {} from the run; leave it out"
+    yield stored, (*PLANNED, *_PLACE_NUMBERS), "--resume takes {} from the run; leave it out"
     inside = f"{{}} has no effect on {tool}, which measures inside each node"
     yield tool in INSIDE_NODES, _BETWEEN_NODES, inside
-    yield bool(tool), _ENGINE_ONLY, "{} is our own engine's; a suite of --tool has its own"
-    no_effect = "{} has no effect on a suite of --tool, whose starts are its own"
-    yield bool(tool), _ENGINE_ONLY_BESIDE, no_effect
+    yield (
+        bool(tool),
+        _ENGINE_ONLY,
+        "{} has no effect on a suite of --tool; only fabricgauge's engine uses it",
+    )
+    no_effect = "{} has no effect on a suite of --tool, which sets this itself"
+    yield bool(tool), _LAUNCH_FIELDS, no_effect
     yield bool(tool) and tool not in SUITES, ("concurrent",), no_effect
     reason = "{} is for the programs of another suite; name one with --tool"
     yield not tool, ("tool_path",), reason
     yield not (tool or stored), ("parallel",), reason
-    reason = f"{{}} has no effect on {tool}; only iperf3 heeds it"
-    yield tool not in ("", _OF_MANY_CONNECTIONS), ("parallel",), reason
-    yield tool in WITHOUT_MPI, ("mpi",), f"{{}} has no effect on {tool}, which no MPI starts"
-    yield request.unpinned, ("network",), "--unpinned leaves MPI its own choice; leave {} out"
+    reason = f"{{}} has no effect on {tool}; only iperf3 uses it"
+    yield tool not in ("", _PARALLEL_SUITE), ("parallel",), reason
+    yield tool in WITHOUT_MPI, ("mpi",), f"{{}} has no effect on {tool}, which starts without MPI"
+    yield request.unpinned, ("network",), "--unpinned lets MPI choose the network; leave {} out"
     excluded = "--lab and --launcher exclude each other: a lab has its own launcher"
     yield lab, ("launcher",), excluded
     yield lab, ("ssh_config",), "{} has no effect on a lab, which needs no ssh"
@@ -149,18 +157,18 @@ def _conditions(
     yield launcher not in ("", "ssh"), ("ssh_config",), reason
     reason = "{} is the size of a new lab; add --lab without a name"
     yield request.lab != OWN_LAB, ("nodes",), reason
-    yield from _of_simulation(bool(request.sim))
-    yield from _of_transport(request, ranks)
-    yield from _of_memory(request, ranks)
-    # Two ranks are one pair: there is nobody to compare it with.
+    yield from _simulation_conditions(bool(request.sim))
+    yield from _transport_conditions(request, ranks)
+    yield from _memory_conditions(request, ranks)
+    # Two ranks are one pair: there is no other pair to compare it with.
     yield ranks == 2, ("concurrent",), "{} has no effect on two ranks: they are one pair"
     yield ranks == 2, ("topology",), "{} has no effect on two ranks: groups need more nodes"
 
 
-def _of_simulation(sim: bool) -> Iterator[tuple[bool, Collection[str], str]]:
+def _simulation_conditions(sim: bool) -> Iterator[tuple[bool, Collection[str], str]]:
     reason = "--sim excludes --lab and --launcher: nothing real is measured"
     yield sim, ("lab", "launcher", "ssh_config"), reason
-    yield sim, ("topology",), "--sim knows its platform's topology; leave {} out"
+    yield sim, ("topology",), "--sim takes the topology from its platform; leave {} out"
     yield sim, ("mpi",), "{} has no effect on --sim, which has SimGrid's own MPI"
     reason = "{} belongs to a simulated cluster; name one with --sim"
     yield not sim, ("sim_fault", "sim_seed", "sim_noise"), reason
@@ -168,21 +176,22 @@ def _of_simulation(sim: bool) -> Iterator[tuple[bool, Collection[str], str]]:
     yield sim, ("memory", "device"), "{} has no effect on --sim: simulated nodes have no GPU"
 
 
-def _of_transport(
+def _transport_conditions(
     request: MeasurementRequest, ranks: int
 ) -> Iterator[tuple[bool, Collection[str], str]]:
     carrier = request.transport.partition(":")[0]
-    reason = f"{{}} leaves MPI its choice; --transport {carrier} uses the network that is meant"
+    reason = f"{{}} is for MPI; --transport {carrier} always uses the chosen network"
     yield bool(carrier), ("unpinned",), reason
     reason = f"{{}} {carrier} measures one pair: name two nodes with -w, and one rank on each"
     yield ranks > 2, ("transport",), reason
-    can = TRANSPORT_PATTERNS.get(carrier, frozenset())
-    beyond = [word for word in request.patterns if not _is_among(can, word)]
-    reason = f"{{}}: {carrier} have no {', '.join(beyond)}; they have {', '.join(sorted(can))}"
-    yield bool(carrier and beyond), ("patterns",), reason
+    supported = TRANSPORT_PATTERNS.get(carrier, frozenset())
+    unsupported = [word for word in request.patterns if not _is_among(supported, word)]
+    supported_words = ", ".join(sorted(supported))
+    reason = f"{{}}: {carrier} lacks {', '.join(unsupported)}; it supports {supported_words}"
+    yield bool(carrier and unsupported), ("patterns",), reason
 
 
-def _of_memory(
+def _memory_conditions(
     request: MeasurementRequest, ranks: int
 ) -> Iterator[tuple[bool, Collection[str], str]]:
     carrier, memory = request.transport.partition(":")[0], request.memory
@@ -190,24 +199,24 @@ def _of_memory(
     yield bool(carrier), ("memory",), reason
     yield not memory, ("device",), "{} is the GPU of --memory cuda, hip or managed; name one"
     names = [word.partition(":")[0] for word in request.patterns]
-    beyond = [name for name in names if name not in DEVICE_PATTERNS]
-    can = ", ".join(sorted(DEVICE_PATTERNS))
-    reason = f"{{}}: --memory {memory} has no {', '.join(beyond)}; it has {can}"
-    yield bool(memory and beyond), ("patterns",), reason
-    together = [name for name in names if name in COLLECTIVE_PATTERNS]
+    unsupported = [name for name in names if name not in DEVICE_PATTERNS]
+    supported = ", ".join(sorted(DEVICE_PATTERNS))
+    reason = f"{{}}: --memory {memory} lacks {', '.join(unsupported)}; it supports {supported}"
+    yield bool(memory and unsupported), ("patterns",), reason
+    collectives = [name for name in names if name in COLLECTIVE_PATTERNS]
     reason = (
         f"{{}} {memory} measures one pair: name two nodes with -w, and one rank on each; more ranks"
-        " have collectives alone, named by --patterns"
+        " can only measure collectives, named by --patterns"
     )
-    yield ranks > 2 and not (names and names == together), ("memory",), reason
-    reason = f"{{}} {memory}: {', '.join(together)} has no origin and target; name one kind"
-    yield bool(together) and "," in memory, ("memory",), reason
+    yield ranks > 2 and not (names and names == collectives), ("memory",), reason
+    reason = f"{{}} {memory}: {', '.join(collectives)} has no origin and target; name one kind"
+    yield bool(collectives) and "," in memory, ("memory",), reason
 
 
 def _is_among(patterns: Collection[str], word: str) -> bool:
-    """Whether what a word of ``plan.asked`` names is one of them, without an epoch of its own."""
-    name, _, rest = word.partition(":")
-    return name in patterns and rest in ("", "flush")
+    """Check that a word of ``plan.asked`` names one of ``patterns`` with the usual epoch."""
+    name, _, epoch = word.partition(":")
+    return name in patterns and epoch in ("", "flush")
 
 
 def option(field: str) -> str:
@@ -215,38 +224,39 @@ def option(field: str) -> str:
     return "--lab-nodes" if field == "nodes" else f"--{field.replace('_', '-')}"
 
 
-def merge_resumed(said: MeasurementRequest, stored: MeasurementRequest) -> MeasurementRequest:
-    """Return the stored request with the place and the programs of the one that resumes it.
+def merge_resumed(resuming: MeasurementRequest, stored: MeasurementRequest) -> MeasurementRequest:
+    """Return the stored request with the place and the programs of the resuming one.
 
     Raises:
-        UsageError: connections of a suite that does not heed their number.
+        UsageError: a number of connections for a suite that does not use it.
     """
-    fields = (*WHERE, "resume", *(["parallel"] if asks_for(said, "parallel") else []))
-    made = msgspec.structs.replace(stored, **{field: getattr(said, field) for field in fields})
-    keep_applicable(MeasurementRequest(tool=made.tool, parallel=said.parallel))
-    return made
+    fields = (*WHERE, "resume", *(["parallel"] if asks_for(resuming, "parallel") else []))
+    replaced = {field: getattr(resuming, field) for field in fields}
+    merged = msgspec.structs.replace(stored, **replaced)
+    keep_applicable(MeasurementRequest(tool=merged.tool, parallel=resuming.parallel))
+    return merged
 
 
 def missing_place_words(
-    said: MeasurementRequest, stored: MeasurementRequest, from_files: Collection[str] = ()
+    resuming: MeasurementRequest, stored: MeasurementRequest, from_files: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Return the stored place and programs as words of a command line, if ``said`` lacks any.
+    """Return the stored place and programs as words of a command line, if any are missing.
 
     Another place replaces the stored one if the command line names it; ``from_files`` are fields
     of configuration files. The programs must be named in any case.
     """
-    moved = any(asks_for(said, field) for field in _PLACES if field not in from_files)
-    required = _PROGRAMS if moved else WHERE
-    is_complete = all(asks_for(said, one) for one in required if asks_for(stored, one))
+    has_place = any(asks_for(resuming, field) for field in _PLACES if field not in from_files)
+    required = _PROGRAMS if has_place else WHERE
+    is_complete = all(asks_for(resuming, field) for field in required if asks_for(stored, field))
     return () if is_complete else describe_place(stored)
 
 
 def describe_place(request: MeasurementRequest) -> tuple[str, ...]:
-    """What the request says of the place and the programs, as words of a command line."""
-    said = ((field, getattr(request, field)) for field in WHERE if asks_for(request, field))
+    """Return the place and the programs of a request as words of a command line."""
+    options = ((field, getattr(request, field)) for field in WHERE if asks_for(request, field))
     return tuple(
         word
-        for field, value in said
+        for field, value in options
         for word in (option(field), ",".join(value) if isinstance(value, tuple) else value)
         if word != OWN_LAB  # --lab without a name
     )

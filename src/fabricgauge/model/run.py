@@ -1,4 +1,4 @@
-"""A finished or broken-off run as the later stages see it."""
+"""A finished or broken-off run as input of the later stages."""
 
 from typing import Literal
 
@@ -12,33 +12,33 @@ from fabricgauge.model.plan import Plan, Purpose
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.model.together import Round
 
-#: How the line begins by which a rank of another suite's program says where it runs.
+#: The start of the line by which a rank of another suite's program reports its node.
 RANK_PREFIX = "fabricgauge-rank "
 
-#: ``Ended.status`` of a launch that others made and whose log was read.
+#: ``Ended.status`` of an imported launch: only its log was read.
 IMPORTED = "imported"
-#: The same of a launch that was broken off: by an interrupt, or because its records could not be
-#: stored.
+#: ``Ended.status`` of a launch that was broken off: by an interrupt, or because its records could
+#: not be stored.
 INTERRUPTED, UNSTORED = "interrupted", "unstored"
 
 
-#: What is lost: a node's answer, a link, an interface's address; or a setting is another.
+#: The kind of a change: a lost node, link or address, or a changed setting.
 ChangeKind = Literal["node", "link", "address", "setting"]
 
 
 class NetworkChange(msgspec.Struct, frozen=True):
-    """What a network lost since discovery, in a sentence that names node and interface."""
+    """A change of a network since discovery, in a sentence that names node and interface."""
 
     kind: ChangeKind
     sentence: str
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """How a launch ended. ``message`` is for a person when it did not end well.
+    """The end of a launch. ``message`` explains a failure to a person.
 
-    ``changes`` are what a broken launch's network was found to have lost since discovery:
-    one sentence each, naming node and interface. ``change_kinds`` are their kinds; older runs have
-    none. ``culprits`` are the nodes and pairs that were found to break it.
+    ``changes`` are the changes of a broken launch's network since discovery: one sentence each that
+    names node and interface. ``change_kinds`` are their kinds; older runs have none. ``culprits``
+    are the nodes and pairs that break it.
     """
 
     status: str
@@ -54,10 +54,10 @@ class Ended(msgspec.Struct, frozen=True):
 class CountersAround(msgspec.Struct, frozen=True, tag_field="record", tag="around"):
     """Interface counters of each node right before and after a program that reads none.
 
-    ``payload_bytes`` is, by rank, the least that the program must have sent in between:
-    what its own output accounts for. ``processors`` are those of the nodes over
-    ``wall_s``: the ranks' own part of them is not known, and ``run_delay_s`` is that of any
-    process on the node. ``polls`` is whether the program keeps a processor busy when idle.
+    ``payload_bytes`` are, by rank, the least bytes that the program must have sent in between,
+    according to its output. ``processors`` is the use of the nodes' processors over ``wall_s``: the
+    ranks' share is unknown, and ``run_delay_s`` is that of all processes on the node. ``polls`` is
+    true if the program keeps a processor busy when idle.
     """
 
     counters: tuple[NodeCounters, ...]
@@ -68,12 +68,11 @@ class CountersAround(msgspec.Struct, frozen=True, tag_field="record", tag="aroun
 
 
 class Launch(msgspec.Struct, frozen=True):
-    """One start of the engine, or of another suite's program, with everything it said.
+    """One start of the engine, or of another suite's program, with its whole output.
 
-    Another suite's output gives ``curves``, and ``unparsed`` lines that nothing could be
-    made of; ``around`` are the counters that were read before and after it, ``program`` is
-    the plan's word for what was started. ``rounds`` are those of all-pairs cases, in the order
-    in which they were made. ``purpose`` is the plan's.
+    Another suite's output gives ``curves`` and ``unparsed`` lines. ``around`` are the counters that
+    were read before and after it, ``program`` is the plan's word for the started program.
+    ``rounds`` are those of all-pairs cases, in the order of measurement. ``purpose`` is the plan's.
     """
 
     number: int
@@ -93,56 +92,57 @@ class Launch(msgspec.Struct, frozen=True):
 
     @property
     def figures(self) -> bool:
-        """Whether another suite's output told at least one figure."""
+        """True if another suite's output has at least one figure."""
         return any(curve.points for curve in self.curves)
 
     @property
     def completed(self) -> tuple[Measurement, ...]:
-        """The measurements that came to their proper end."""
-        return tuple(one for one in self.measurements if one.status == "ok")
+        """The measurements that ended properly."""
+        return tuple(case for case in self.measurements if case.status == "ok")
 
     @property
     def counted(self) -> tuple[tuple[NodeCounters, tuple[int, ...]], ...]:
-        """Interface counters with the payload that all ranks sent meanwhile.
+        """Interface counters with the payload that all ranks sent in the same time.
 
-        Those of the engine's cases that came to their proper end, or those around the whole
-        launch of another suite's program.
+        They are those of the engine's properly ended cases, or those around the whole launch of
+        another suite's program.
         """
-        each = tuple(
-            (one, measurement.payload_sent_bytes)
-            for measurement in self.completed
-            for one in measurement.counters
-        )
-        if self.around is None:
-            return each
-        return (*each, *((one, self.around.payload_bytes) for one in self.around.counters))
+        pairs = [
+            (counters, case.payload_sent_bytes)
+            for case in self.completed
+            for counters in case.counters
+        ]
+        if self.around is not None:
+            payload_bytes = self.around.payload_bytes
+            pairs += [(counters, payload_bytes) for counters in self.around.counters]
+        return tuple(pairs)
 
     @property
     def all_counters(self) -> tuple[NodeCounters, ...]:
-        """Every node's counters, also those of cases that broke: errors are errors."""
-        each = tuple(one for measurement in self.measurements for one in measurement.counters)
-        return each if self.around is None else (*each, *self.around.counters)
+        """All nodes' counters, with those of broken cases: their errors count too."""
+        case_counters = [counters for case in self.measurements for counters in case.counters]
+        return (*case_counters, *(self.around.counters if self.around else ()))
 
     @property
     def imported(self) -> bool:
-        """Whether others measured it: nothing is known but what their log says."""
+        """True if only a log of the launch was read."""
         return self.ended.status == IMPORTED
 
     def hosts_of(self, curve: SuiteCurve) -> tuple[str, ...]:
-        """Hosts of an imported curve's ranks, as its log or its importer names them."""
-        named = curve.hosts if len(curve.hosts) > 1 else curve.evidence.rank_hosts
-        return unify_hosts(named or (self.nodes if self.imported else ()))
+        """Return the hosts of an imported curve's ranks, by its log or by the import's options."""
+        log_hosts = curve.hosts if len(curve.hosts) > 1 else curve.evidence.rank_hosts
+        return unify_hosts(log_hosts or (self.nodes if self.imported else ()))
 
 
-#: A fact of a run's environment is called so, with a network's name behind it.
+#: The start of a key in a run's environment; a network's name follows.
 CARRIED_BY = "carried by, over "
 
 
 class Run(msgspec.Struct, frozen=True):
-    """Everything that judging and reporting need to know of one run.
+    """All data on one run for judgement and reports.
 
-    ``environment`` is what was in force on the head: versions, command line, settings.
-    ``preflight`` is what was found wrong with nodes and networks before anything was measured.
+    ``environment`` are versions, command line and settings on the head. ``preflight`` are the
+    faults of nodes and networks that were found before the measurement.
     """
 
     identity: str
@@ -158,9 +158,9 @@ class Run(msgspec.Struct, frozen=True):
 
     @property
     def imported(self) -> bool:
-        """Whether all of it was read from others' logs."""
+        """True if the whole run was read from logs."""
         return bool(self.launches) and all(launch.imported for launch in self.launches)
 
     def carried_by(self, network: str) -> str:
-        """What the launches of a network said that they used; empty where nobody said it."""
+        """Return the transport that a network's launches reported; empty if unknown."""
         return self.environment.get(f"{CARRIED_BY}{network}", "")

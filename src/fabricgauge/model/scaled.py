@@ -1,4 +1,4 @@
-"""An application on more and more nodes: what each launch showed, and what follows."""
+"""An application on increasing numbers of nodes: its launches and the scaling results."""
 
 import msgspec
 
@@ -7,15 +7,16 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.varied import Design
 from fabricgauge.model.verdict import Outcome, Verdict
 
-#: The file of a run directory that holds it.
+#: The file of a run directory with the result.
 SCALED = "scale.json"
 
 
 class ScaleLaunch(msgspec.Struct, frozen=True):
-    """One start of the application. ``arm`` is its place in the design, ``wall_s`` that between
-    MPI_Init and MPI_Finalize of the slowest rank; a reason where the launch has none.
+    """One start of the application.
 
-    ``left_node_bytes`` is the least that must have crossed the network by the profile.
+    ``arm`` is its index in the design. ``wall_s`` is the slowest rank's time between MPI_Init and
+    MPI_Finalize, or the reason why there is none. ``left_node_bytes`` are the least bytes that must
+    have crossed the network according to the profile.
     """
 
     block: int
@@ -30,16 +31,16 @@ class ScaleLaunch(msgspec.Struct, frozen=True):
 
     @property
     def invalid(self) -> bool:
-        return any(one.outcome is Outcome.INVALID for one in self.verdicts)
+        return any(verdict.outcome is Outcome.INVALID for verdict in self.verdicts)
 
 
 class ScalePoint(msgspec.Struct, frozen=True):
     """One number of nodes under one setting, over all blocks.
 
-    ``speedup`` is against the fewest nodes of the same setting, block by block; ``efficiency`` is
-    that divided by the factor by which the number of nodes grew. ``outcome`` is the worst of its
-    launches' placement and path. Intervals are from the least to the largest of the blocks, at the
-    confidence that order statistics give the median.
+    ``speedup`` is relative to the fewest nodes of the same setting, block by block; ``efficiency``
+    is the speedup divided by the growth of the number of nodes. ``outcome`` is the worst of its
+    launches' placement and path. Intervals reach from the least to the largest of the blocks, with
+    the confidence of these order statistics for the median.
     """
 
     levels: tuple[str, ...]
@@ -54,8 +55,10 @@ class ScalePoint(msgspec.Struct, frozen=True):
 
 
 class ScaleRun(msgspec.Struct, frozen=True):
-    """What was launched. ``factors`` of the design are what was varied, then the number of nodes;
-    ``ppn`` is how many ranks a node has."""
+    """All launches. The design's ``factors`` are the varied settings, then the number of nodes.
+
+    ``ppn`` is the number of ranks on a node.
+    """
 
     program: tuple[str, ...]
     network: str
@@ -67,6 +70,6 @@ class ScaleRun(msgspec.Struct, frozen=True):
 
 
 class Scaled(ScaleRun, frozen=True, kw_only=True):
-    """The same with what follows from it."""
+    """The launches with the results."""
 
     points: tuple[ScalePoint, ...]

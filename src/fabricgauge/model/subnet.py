@@ -1,6 +1,6 @@
 """An InfiniBand subnet as its diagnostic tools print it: links of all ports, and their errors.
 
-Rates are per direction, of one lane on the wire in bit/s, as ``RdmaPort`` has them.
+Rates are per direction, in bit/s of one lane on the wire, as in ``RdmaPort``.
 """
 
 import msgspec
@@ -24,8 +24,11 @@ class SubnetPort(msgspec.Struct, frozen=True):
 
 
 class SubnetLink(msgspec.Struct, frozen=True):
-    """A link that is up, from ``port`` to ``peer``; what both ends support where it is more, else
-    the same as it has."""
+    """A link that is up, from ``port`` to ``peer``.
+
+    The supported values are those that both ends support, if larger than the active ones; otherwise
+    they equal the active ones.
+    """
 
     port: SubnetPort
     peer: SubnetPort
@@ -44,17 +47,17 @@ class SubnetLink(msgspec.Struct, frozen=True):
 
 
 class PortErrors(msgspec.Struct, frozen=True):
-    """What a port has counted since its counters were cleared, by the tool's names."""
+    """A port's counts since its counters were cleared, by the tool's names."""
 
     port: SubnetPort
     counters: dict[str, int]
 
 
 class Subnet(msgspec.Struct, frozen=True):
-    """All links and errors that were read; each link once for each end that was printed.
+    """All links and errors that were read; each link once for each printed end.
 
-    ``read`` are the kinds of printout behind it (``links``, ``errors``), so that none found differs
-    from none looked for.
+    ``read`` are the kinds of printout that were read (``links``, ``errors``). They distinguish a
+    subnet without errors from one whose errors are unknown.
     """
 
     links: tuple[SubnetLink, ...] = ()

@@ -1,8 +1,8 @@
-"""What another suite's output says: one curve per benchmark and quantity, in SI units.
+"""The output of another suite: one curve per benchmark and quantity, in SI units.
 
-OSU, IMB, perftest, iperf3 and the others print tables. A table with a column of times
-and one of bandwidths becomes two curves; columns that say more about the same figure
-(minimum, percentiles) stay with it.
+Suites such as OSU, IMB, perftest and iperf3 print tables. A table with a column of times and one of
+bandwidths becomes two curves; further columns on the same figure (minimum, percentiles) stay with
+it.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from fabricgauge.model.pattern import PAIR_PATTERNS, Pattern
 
 Quantity = Literal["time", "bandwidth", "message_rate", "bus_bandwidth", "overlap"]
 
-#: What a quantity's values are in. Overlap is a share, 0 to 1.
+#: Units by quantity. Overlap is a share, 0 to 1.
 UNITS: dict[Quantity, str] = {
     "time": "s",
     "bandwidth": "bytes/s",
@@ -27,20 +27,20 @@ UNITS: dict[Quantity, str] = {
     "overlap": "share",
 }
 
-#: Quantities where less is better; of all others more is better.
+#: Quantities for which less is better; for all other quantities more is better.
 LESS_IS_BETTER: frozenset[Quantity] = frozenset({"time"})
 
-#: What a figure is of its samples. ``single``: one sample, or the log does not say.
+#: The statistic of a figure over its samples. ``single``: one sample, or unknown.
 Statistic = Literal["mean", "median", "typical", "minimum", "maximum", "single"]
 
-#: Further figures that a log may give of a point, each in the curve's unit.
+#: Further statistics of a point that a log may have, each in the curve's unit.
 Besides = Literal[
     "minimum", "maximum", "mean", "median", "typical", "deviation",
     "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "peak",
 ]  # fmt: skip
 
-#: Why a figure is missing. ``corrupt``: the suite itself found wrong data. ``waived``: the suite
-#: left the test out, since it does not apply to this machine.
+#: The reason for a missing figure. ``corrupt``: the suite detected wrong data. ``waived``: the
+#: suite skipped the test because it does not apply to this machine.
 Trouble = Literal["corrupt", "timeout", "memory", "not a number", "cut off", "waived", "other"]
 
 
@@ -48,7 +48,7 @@ Trouble = Literal["corrupt", "timeout", "memory", "not a number", "cut off", "wa
 #: osu_multi_lat.c of OSU 7.4; Uniband and Biband in the guide of IMB 2021).
 _PAIRED_BY_HALVES = frozenset({"osu_mbw_mr", "osu_multi_lat", "Uniband", "Biband"})
 
-#: Facts beside a table that were measured: no setting tells two runs by them.
+#: Measured facts next to a table: they are results, not settings that distinguish two runs.
 RESULTS = frozenset({
     "average bus bandwidth", "retransmits", "lost", "dropped messages", "send errors",
     "congestion impact factor",
@@ -58,11 +58,11 @@ RESULTS = frozenset({
 
 
 class SuitePoint(msgspec.Struct, frozen=True, gc=False):
-    """One row: the figure at one message size, and the line of the file that says so.
+    """One row: the figure at one message size, and its line in the file.
 
-    ``message_bytes`` is None where the benchmark has no size (a barrier) or a headline
-    does not tell at which size it was reached. ``estimate`` has ``confidence`` 0 and all
-    three numbers alike where only a mean is known, ``samples`` 0 where no count is.
+    ``message_bytes`` is None if the benchmark has no size (a barrier) or the size of a headline
+    figure is unknown. ``estimate`` has ``confidence`` 0 and three equal numbers if only a mean is
+    known, ``samples`` 0 if the count is unknown.
     """
 
     message_bytes: int | None
@@ -83,7 +83,7 @@ class Failure(msgspec.Struct, frozen=True):
 class VerbsEnd(msgspec.Struct, frozen=True):
     """One end of an RDMA connection as perftest prints it.
 
-    ``lid`` is its port's, 0 over Ethernet; ``gid`` is 16 numbers with colons between, or empty.
+    ``lid`` is its port's, 0 over Ethernet; ``gid`` are 16 numbers with colons between, or empty.
     """
 
     lid: int
@@ -91,10 +91,10 @@ class VerbsEnd(msgspec.Struct, frozen=True):
 
 
 class LogLosses(msgspec.Struct, frozen=True):
-    """What a log says was lost or sent again: ``count`` of ``sent`` datagrams, or TCP's segments.
+    """Losses in a log: ``count`` of ``sent`` datagrams lost, or TCP segments sent again.
 
-    Of TCP ``sent`` is 0, since no suite tells its segments: they are ``sent_bytes`` by the payload
-    of one.
+    For TCP ``sent`` is 0, since suites do not print the number of segments: it is ``sent_bytes``
+    divided by the payload of a segment.
     """
 
     count: int
@@ -106,21 +106,21 @@ class LogLosses(msgspec.Struct, frozen=True):
         return not self.sent
 
 
-#: Beginnings of names that one technology alone has: libfabric's providers (fi_psm2(7), fi_opx(7),
+#: Prefixes of names that only one technology has: libfabric's providers (fi_psm2(7), fi_opx(7),
 #: fi_cxi(7), fi_efa(7) of 1.20) and RDMA devices (Linux' hfi1 and efa drivers).
 _TECHNOLOGIES = {
     "psm2": "omni-path", "opx": "omni-path", "hfi1": "omni-path", "cxi": "slingshot", "efa": "efa",
 }  # fmt: skip
 
 
-#: What a message beside a table shows: TCP carried the messages; a fast transport could not be
-#: used; a command or variable asked for TCP; the library connected ranks of one node, or of two;
-#: the run broke; the host's clock or frequency is doubtful.
+#: The meaning of a message next to a table: TCP carried the messages; a fast transport could not be
+#: used; a command or variable requested TCP; the library connected ranks of one node, or of two;
+#: the run failed; the host's clock or frequency is unreliable.
 MessageKind = Literal["tcp", "fallback", "asked", "local", "remote", "broken", "clock"]
 
 
 class LogMessage(msgspec.Struct, frozen=True):
-    """A line beside a table that names a transport, an error or a state of the host."""
+    """A line next to a table that names a transport, an error or a state of the host."""
 
     kind: MessageKind
     line: int
@@ -128,21 +128,21 @@ class LogMessage(msgspec.Struct, frozen=True):
 
 
 class LogEvidence(msgspec.Struct, frozen=True):
-    """What a log itself says of where it was measured, and over what; empty where it is silent.
+    """A log's facts on its hosts, network and transport; empty if the log lacks them.
 
-    ``rank_hosts`` are the hosts of all ranks by rank, two or more and not one left out: a name
-    that stands twice is one node (Intel MPI's start-up table, Open MPI's bindings, NetPIPE,
-    nccl-tests). ``addresses`` are the IP addresses of the own end and of the other one (iperf).
-    ``verbs_ends`` are the local and the remote end (perftest): equal ones are one port.
-    ``rank_nodes`` are the nodes of all ranks as the options of the log's own command decide them,
-    by a name or a number, ``command`` is that command; both are empty where it leaves them open.
-    ``link_type`` is ``Ethernet`` or ``IB``, ``mtu_bytes`` the RDMA connection's, ``devices``
-    adapters or accelerators by name, ``provider`` libfabric's or NCCL's name of the transport,
-    ``library`` the MPI or NCCL with its version. ``data_checked`` tells that the suite compared
-    what arrived with what was sent; wrong data are failures. ``nccl`` is what NCCL or RCCL told of
-    its own choice, ``gpu_pairs`` the matrix of nvbandwidth between GPUs of a node. ``losses`` is
-    what its transport lost or sent again (iperf). ``messages`` are lines of the MPI, its libraries
-    or the suite that name a transport, an error or the host.
+    ``rank_hosts`` are the hosts of all ranks by rank, at least two and complete: a repeated name is
+    one node (Intel MPI's start-up table, Open MPI's bindings, NetPIPE, nccl-tests). ``addresses``
+    are the IP addresses of the local and the remote end (iperf). ``verbs_ends`` are the local and
+    the remote end (perftest): equal ends are one port. ``rank_nodes`` are the nodes of all ranks,
+    by name or number, as the options of the log's ``command`` determine them; both are empty if the
+    command does not determine them. ``link_type`` is ``Ethernet`` or ``IB``, ``mtu_bytes`` the RDMA
+    connection's, ``devices`` are adapters or accelerators by name, ``provider`` is libfabric's or
+    NCCL's name of the transport, ``library`` the MPI or NCCL with its version. ``data_checked`` is
+    true if the suite compared the received data with the sent data; wrong data are failures.
+    ``nccl`` is NCCL's or RCCL's report on its transports, ``gpu_pairs`` the matrix of nvbandwidth
+    between GPUs of a node. ``losses`` are the data that its transport lost or sent again (iperf).
+    ``messages`` are lines of the MPI, its libraries or the suite that name a transport, an error or
+    the host.
     """
 
     rank_hosts: tuple[str, ...] = ()
@@ -163,16 +163,16 @@ class LogEvidence(msgspec.Struct, frozen=True):
 
     @property
     def technology(self) -> tuple[str, str]:
-        """A provider or device that only one technology has, and that one; else both empty."""
+        """A provider or device of only one technology, and the technology; else both empty."""
         for name in (self.provider, *self.devices):
-            for beginning, technology in _TECHNOLOGIES.items():
-                if name.startswith(beginning):
+            for prefix, technology in _TECHNOLOGIES.items():
+                if name.startswith(prefix):
                     return name, technology
         return "", ""
 
     @property
     def same_end_reason(self) -> str:
-        """Why both ends are one, where the log shows it: the same port, or the same address."""
+        """The proof that both ends are the same port or address; empty if the log has none."""
         verbs = self.verbs_ends
         if len(verbs) == 2 and verbs[0] == verbs[1] and (verbs[0].lid or verbs[0].gid):
             port = f"GID {verbs[0].gid}" if verbs[0].gid else f"LID {verbs[0].lid:#x}"
@@ -183,22 +183,20 @@ class LogEvidence(msgspec.Struct, frozen=True):
 
 
 class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_curve"):
-    """One quantity of one benchmark over message sizes, as one output tells it.
+    """One quantity of one benchmark over message sizes, from one output.
 
-    ``suite`` and ``benchmark`` are the field's names (``osu``, ``imb``, ``perftest``;
-    ``osu_put_bw``, ``PingPong``, ``ib_write_lat``), ``title`` is the output's own heading.
-    ``what`` says in words what one figure is (``half round trip``, ``one-way stream``).
-    ``pattern`` is that of ours which moves the same bytes the same way, None if none does.
-    ``directions`` is in how many directions bytes moved that the figure sums up, ``pairs``
-    how many pairs of ranks it sums over; ``ranks`` is None where the log does not say.
-    ``unit_rule`` is how the printed unit was read, e.g. ``MB = 10^6 bytes (OSU)``.
-    ``transport`` is ``tcp`` or ``rdma`` where the log itself tells, else empty.
-    ``settings`` are facts of the heading that belong to the figure (window, datatype,
-    device, MTU); ``hosts`` are the hosts that the log names, in the order of ranks.
-    ``origin`` and ``target`` are the ends (ranks; 0 for a client, 1 for its server) between
-    which bytes moved. ``cut_off`` is empty for a table that came to its proper end, else
-    the sign that it did not. ``source`` is the file or the reference that it is from.
-    ``evidence`` is what the log says of nodes and network, for the rules.
+    ``suite`` and ``benchmark`` are the usual names (``osu``, ``imb``, ``perftest``;
+    ``osu_put_bw``, ``PingPong``, ``ib_write_lat``), ``title`` is the output's heading. ``what``
+    describes a figure (``half round trip``, ``one-way stream``). ``pattern`` is the engine's
+    pattern that moves the same bytes in the same way, None if none does. The figure is the sum over
+    ``directions`` and over ``pairs`` of ranks; ``ranks`` is None if unknown. ``unit_rule`` is the
+    meaning of the printed unit, e.g. ``MB = 10^6 bytes (OSU)``. ``transport`` is ``tcp`` or
+    ``rdma`` if the log names it, else empty. ``settings`` are facts of the heading that belong to
+    the figure (window, datatype, device, MTU); ``hosts`` are the hosts in the log, in the order of
+    ranks. Bytes moved between ``origin`` and ``target`` (ranks; 0 for a client, 1 for its server).
+    ``cut_off`` is empty for a complete table, else the sign that its end is missing. ``source`` is
+    the file or the reference of the curve. ``evidence`` are the log's facts on nodes and network,
+    for the rules.
     """
 
     suite: str
@@ -228,7 +226,7 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
 
     @property
     def ends(self) -> tuple[tuple[int, int], ...]:
-        """The ranks of each pair between which bytes moved; none where they are not known."""
+        """The ranks of each pair between which bytes moved; none if unknown."""
         if self.pairs == 1 and self.pattern in PAIR_PATTERNS:
             return ((self.origin, self.target),)
         if self.benchmark in _PAIRED_BY_HALVES:
@@ -236,67 +234,67 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
         return ()
 
     def name_unplaced_ranks(self, hosts: Sequence[str]) -> str:
-        """How many processes took part of more, if their nodes are not known: ``2 of 64``.
+        """Return the measuring and all processes (``2 of 64``) if their nodes are unknown.
 
-        The first ranks of many are on one node unless each node has one. ``hosts`` are those of
-        the ranks in their order, as far as somebody names them.
+        It is empty if the nodes are known, or no processes waited. The first ranks of many are on
+        one node unless each node has one rank. ``hosts`` are the known hosts, in order of ranks.
         """
         waiting = self.settings.get("waiting processes", "")
         if not waiting.isdecimal() or self.ranks is None:
             return ""
-        everybody, own = self.ranks + int(waiting), self.evidence
-        known = max(len(own.rank_hosts), len(own.rank_nodes)) >= self.ranks
-        return "" if known or len(hosts) >= everybody else f"{self.ranks} of {everybody}"
+        processes, evidence = self.ranks + int(waiting), self.evidence
+        are_known = max(len(evidence.rank_hosts), len(evidence.rank_nodes)) >= self.ranks
+        return "" if are_known or len(hosts) >= processes else f"{self.ranks} of {processes}"
 
     @property
     def inside_node(self) -> str:
-        """Why its bytes stayed inside a node, as the log shows it; empty if it does not."""
+        """The proof that its bytes stayed inside a node; empty if the log has none."""
         if self.evidence.same_end_reason:
             return self.evidence.same_end_reason
-        named = self.hosts if len(self.hosts) > 1 else self.evidence.rank_hosts
-        if stay := self._staying(unify_hosts(named)):
-            return f"the log itself names {stay[0]} for {stay[1]}"
-        if stay := self._staying(self.evidence.rank_nodes):
-            return f"the command starts {stay[1]} on one node: {self.evidence.command}"
-        messages = {one.kind: one for one in reversed(self.evidence.messages)}
+        log_hosts = self.hosts if len(self.hosts) > 1 else self.evidence.rank_hosts
+        if shared := self._find_shared_node(unify_hosts(log_hosts)):
+            return f"the log itself names {shared[0]} for {shared[1]}"
+        if shared := self._find_shared_node(self.evidence.rank_nodes):
+            return f"the command starts {shared[1]} on one node: {self.evidence.command}"
+        messages = {message.kind: message for message in reversed(self.evidence.messages)}
         if "local" in messages and not messages.keys() & {"remote", "tcp"} and len(self.ends) == 1:
             return f"the library connected the ranks within a node: {messages['local'].text}"
         return ""
 
-    def _staying(self, nodes: Sequence[str]) -> tuple[str, str] | None:
-        """A node, and which ranks share it: all, or two that are a pair."""
+    def _find_shared_node(self, nodes: Sequence[str]) -> tuple[str, str] | None:
+        """Return a node and the ranks that share it: all ranks, or two that are a pair."""
         if len(nodes) > 1 and len(set(nodes)) == 1:
             return nodes[0], "both ends" if len(nodes) == 2 else "all ranks"
-        for rank, other in self.ends:
-            if max(rank, other) < len(nodes) and nodes[rank] == nodes[other]:
-                return nodes[rank], f"ranks {rank} and {other}, which are a pair"
+        for origin, target in self.ends:
+            if max(origin, target) < len(nodes) and nodes[origin] == nodes[target]:
+                return nodes[origin], f"ranks {origin} and {target}, which are a pair"
         return None
 
     @property
     def derived_from_ping_pong(self) -> bool:
-        """Whether a table worked it out of its ping-pong's times, as size or 1 over half of one."""
+        """True if the suite derived it from ping-pong times: size, or 1, over half a round trip."""
         return self.pattern is None and self.what.startswith("ping-pong ")
 
     def max_links(self, hosts: Sequence[str]) -> int:
-        """How many links its pairs can have had at the most, between those hosts.
+        """Return the largest number of links that its pairs can use between ``hosts``.
 
-        Two hosts have one, however many pairs use it. Where nobody names hosts, each pair counts
-        as if it had one of its own.
+        Two hosts have one link, for any number of pairs. Without hosts, each pair counts as one
+        link.
         """
         return min(self.pairs, max(1, len(set(hosts)) // 2)) if hosts else self.pairs
 
 
-#: How the reason begins where a file could not be read on: broken, gone, or forbidden.
+#: The start of the reason for a file that could not be read further: broken, gone, or forbidden.
 UNREADABLE = "the file cannot be read further"
 
-#: The same where a file has more tables than a run keeps: nobody knows what the rest says.
+#: The start of the reason for a file with more tables than a run keeps; the rest is unknown.
 LIMITED = f"{UNREADABLE}: a run keeps"
 
 
 class UnparsedLine(msgspec.Struct, frozen=True, tag_field="record", tag="strange"):
-    """Lines of a file that no reader understood: the first of them, and how many in a row.
+    """Consecutive lines of a file that no reader understood: the first line, and their count.
 
-    ``reason`` says what was expected there.
+    ``reason`` names the expected content.
     """
 
     line: int

@@ -1,4 +1,4 @@
-"""A survey with all that follows from it."""
+"""A survey with its conclusions."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ from fabricgauge.model.subnet import Subnet
 
 
 class BundleContent(msgspec.Struct, frozen=True):
-    """All that a bundle holds; ``unread`` are files that nothing reads, each with the reason."""
+    """The content of a bundle; ``unread`` are files without a reader, each with the reason."""
 
     inventories: tuple[Inventory, ...]
     fabric: Fabric
@@ -21,11 +21,11 @@ class BundleContent(msgspec.Struct, frozen=True):
 
 
 class Surveyed(msgspec.Struct, frozen=True):
-    """Nodes in full, the networks that join them, who is like whom, what is possible.
+    """The nodes' inventories, their networks, the classes of like nodes, and the ceilings.
 
     ``ceilings`` are those of the fabric's networks and of ``ports``, by the network's name.
-    ``limits`` are what holds adapters and ports below what they could carry, ``unread`` files of a
-    bundle that nothing reads.
+    ``limits`` are findings on adapters and ports that run below their possible rate. ``unread`` are
+    files of a bundle without a reader.
     """
 
     inventories: tuple[Inventory, ...]

@@ -1,26 +1,26 @@
-"""What cases of many ranks record beyond a pair's: the clock, each rank's part, the rounds."""
+"""Additional records of cases of many ranks: the clock, each rank's times, the rounds."""
 
 from typing import Annotated, Literal
 
 import msgspec
 
-#: A rank's number, or how many there are. A record in which one lies outside is refused as damaged:
-#: tables are made as large as it says. The largest machines have some 10 million cores.
+#: A rank's number, or a number of ranks; it sets the size of tables. A record with a larger one is
+#: rejected as damaged. The largest machines have some 10 million cores.
 Rank = Annotated[int, msgspec.Meta(ge=0, le=1 << 24)]
 
 
 class ConcurrentResult(msgspec.Struct, frozen=True):
-    """What a case of many ranks adds to its record.
+    """Additional values in the record of a case of many ranks.
 
-    ``clock`` says what an iteration's time is taken by: ``synchronised`` is the last exit minus
-    the first start on one clock that is right within ``clock_error_s``; ``barrier`` is the
-    slowest rank's own time after a barrier, biased by the barrier's exit; ``origin`` is each
-    measuring rank's own clock. ``late_starts`` counts iterations that some rank began after the
-    agreed moment; they are left out of the times. ``rank_medians_s`` are the ranks' own medians,
-    in rank order, of the ranks that measured. ``overlap`` is the share of a non-blocking
-    operation's time that computing hid, 0 to 1; None for the others, and ``compute_s`` the
-    computing beside it. ``messages_per_s`` is the sum over pairs where messages are counted,
-    ``load_bytes_per_s`` what the loading ranks sent meanwhile, in sum; 0 elsewhere.
+    ``clock`` is the source of an iteration's time: ``synchronised`` is the last exit minus the
+    first start on one clock that is right within ``clock_error_s``; ``barrier`` is the slowest
+    rank's time after a barrier, biased by the barrier's exit; ``origin`` is the clock of each
+    measuring rank. ``late_starts`` counts iterations that some rank began after the agreed moment;
+    the times exclude them. ``rank_medians_s`` are the medians of the measuring ranks, in rank
+    order. ``overlap`` is the share of a non-blocking operation's time that computation hid, 0 to 1,
+    None for other operations; ``compute_s`` is the time of that computation. ``messages_per_s`` is
+    the sum over pairs if messages are counted, ``load_bytes_per_s`` the sum of the rates that the
+    loading ranks sent; otherwise 0.
     """
 
     ranks: Rank
@@ -40,10 +40,9 @@ class Round(msgspec.Struct, frozen=True, tag_field="record", tag="round"):
 
     A time is a half round trip of ``all_pairs_latency`` (one entry for each pair, origin is
     the lower rank), or one window of ``all_pairs_bandwidth`` from origin to target (an entry
-    for each direction). ``one_way_ps`` is, per latency entry, by how much the way from origin to
-    target took longer than the way back, halved; empty when no synchronised clock was there,
-    else right within ``clock_error_s``. Times are whole picoseconds; ``quartile_ps`` is the
-    interquartile range of the samples.
+    for each direction). ``one_way_ps`` is, per latency entry, half the time from origin to target
+    minus the time back, right within ``clock_error_s``; empty without a synchronised clock. Times
+    are whole picoseconds; ``quartile_ps`` is the interquartile range of the samples.
     """
 
     case: str

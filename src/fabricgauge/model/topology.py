@@ -1,4 +1,4 @@
-"""Which nodes hang on which switch, as a file says or as the data show."""
+"""The nodes of each switch, from a file or from the data."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ import msgspec
 class Group(msgspec.Struct, frozen=True):
     """Nodes that share a leaf switch, a rail or a block; ``parent`` is the next switch up.
 
-    ``uplinks`` counts the cables to the next level, 0 where the source does not say.
+    ``uplinks`` counts the cables to the next level, 0 if the source does not give it.
     """
 
     name: str
@@ -16,9 +16,9 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class Topology(msgspec.Struct, frozen=True):
-    """Groups of nodes that do not overlap; ``source`` says where they are from.
+    """Groups of nodes that do not overlap, and the ``source`` of this information.
 
-    Nodes in no group are on their own. An empty topology was not stated.
+    A node without a group counts as a group by itself. An empty topology is unknown.
     """
 
     groups: tuple[Group, ...] = ()

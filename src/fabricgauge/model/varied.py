@@ -1,4 +1,4 @@
-"""Stacks and settings measured in turns: what was varied, and what difference it made."""
+"""Stacks and settings measured in turns: the varied factors and their effects."""
 
 from itertools import pairwise
 from typing import Annotated, Literal
@@ -10,19 +10,18 @@ from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 
 
 class Factor(msgspec.Struct, frozen=True):
-    """What is varied, e.g. ``mpi`` or ``env:FI_PROVIDER``; others are held against level one."""
+    """A varied setting, e.g. ``mpi`` or ``env:FI_PROVIDER``; the first level is the base."""
 
     name: str
     levels: tuple[str, ...]
 
 
 class Design(msgspec.Struct, frozen=True):
-    """Which combinations of levels are measured, and in which order.
+    """The measured combinations of levels, and their order.
 
-    An arm is one level of each factor; there is one for every combination. A block has one
-    launch of each arm (one per network), in an order drawn by ``seed``: ``order`` is, by block, the
-    arms in turn. What drifts from block to block touches all arms alike. ``folders`` are the arms'
-    runs.
+    An arm is one level of each factor; each combination has an arm. A block has one launch of each
+    arm (one per network), in a random order by ``seed``: ``order`` are the arms in order, by block.
+    A drift from block to block affects all arms equally. ``folders`` are the arms' runs.
     """
 
     factors: tuple[Factor, ...]
@@ -48,8 +47,8 @@ class Effect(msgspec.Struct, frozen=True):
     """A level's figure against the first level's, as a share of that: 0.03 is 3 % more.
 
     ``message_bytes`` is None for a curve without sizes. ``low`` and ``high`` are an interval that
-    holds for all effects of a factor at once with the stated confidence, NaN where too few blocks
-    have both. ``chance`` is how often chance alone makes some effect as clear as this one.
+    holds for all effects of a factor at once with the stated confidence, NaN if too few blocks
+    have both. ``chance`` is the probability that chance alone gives an effect as clear as this one.
     """
 
     message_bytes: int | None
@@ -61,12 +60,12 @@ class Effect(msgspec.Struct, frozen=True):
 
     @property
     def clear(self) -> bool:
-        """Whether it is no chance."""
+        """True if the interval excludes zero."""
         return self.low > 0.0 or self.high < 0.0
 
 
 class CurveEffect(msgspec.Struct, frozen=True):
-    """One level against the first on one curve: over all its sizes together, and at each.
+    """One level against the first on one curve: over all sizes, and at each size.
 
     ``whole`` is the mean over the sizes (of logarithms), for which ``message_bytes`` is None.
     """
@@ -80,28 +79,29 @@ class CurveEffect(msgspec.Struct, frozen=True):
     sizes: tuple[Effect, ...]
 
     def find_worse_effects(self, tolerance: float) -> tuple[Effect, ...]:
-        """Where the level is surely worse than the base by more than a share, the worst first."""
-        every = (self.whole, *self.sizes)
+        """Return the effects that are certainly worse by more than ``tolerance``, worst first."""
+        effects = (self.whole, *self.sizes)
         if self.quantity in LESS_IS_BETTER:
-            return tuple(sorted((e for e in every if e.low > tolerance), key=lambda e: -e.change))
-        return tuple(sorted((e for e in every if e.high < -tolerance), key=lambda e: e.change))
+            return tuple(sorted((e for e in effects if e.low > tolerance), key=lambda e: -e.change))
+        return tuple(sorted((e for e in effects if e.high < -tolerance), key=lambda e: e.change))
 
     @property
     def crossovers(self) -> tuple[tuple[int, int], ...]:
-        """Between which sizes a clear effect turns into its opposite."""
-        clear = [one for one in self.sizes if one.clear and one.message_bytes is not None]
+        """Pairs of sizes between which a clear effect changes its sign."""
+        clear = [
+            effect for effect in self.sizes if effect.clear and effect.message_bytes is not None
+        ]
         return tuple(
-            (one.message_bytes or 0, other.message_bytes or 0)
-            for one, other in pairwise(clear)
-            if (one.change > 0) != (other.change > 0)
+            (smaller.message_bytes or 0, larger.message_bytes or 0)
+            for smaller, larger in pairwise(clear)
+            if (smaller.change > 0) != (larger.change > 0)
         )
 
 
 class Layer(msgspec.Struct, frozen=True):
     """One layer at one size of one curve, in s or bytes/s: medians over the blocks.
 
-    ``added`` is the difference to the layer that was named before it, block by block; None of the
-    first one.
+    ``added`` is the difference from the previous layer, block by block; None for the first one.
     """
 
     title: str
@@ -118,10 +118,9 @@ Influence = Literal["worse", "different", "no difference", "undecided"]
 class Varied(msgspec.Struct, frozen=True):
     """All effects. ``ranking`` are the factors; the one with the largest clear effect is first.
 
-    ``layers`` are those of a factor whose levels stand on each other.
-
-    ``tolerance`` is how much worse a level may be, as a share of the first level's figure.
-    ``notes`` say what was not measured, and which arm's figures are not to be trusted.
+    ``layers`` are those of a factor whose levels build on each other. ``tolerance`` is how much
+    worse a level may be, as a share of the first level's figure. ``notes`` name missing
+    measurements and arms with unreliable figures.
     """
 
     design: Design

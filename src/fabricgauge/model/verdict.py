@@ -1,4 +1,4 @@
-"""Judgement: what a rule says of a figure, and why."""
+"""Judgement: a rule's verdict on a figure, and the reason."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -22,18 +22,18 @@ class Outcome(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Its place in that order, 0 for what takes precedence over all."""
+        """Its index in that order, 0 for the worst."""
         return list(Outcome).index(self)
 
 
-#: What ``--fail-on`` takes: a warning, or that nothing was decided, shall count as a failure.
+#: Values of ``--fail-on``: a warning, or an undecided run, counts as a failure.
 Strictness = Literal["warn", "inconclusive"]
 
 
 def exit_status(outcome: Outcome, fail_on: Collection[Strictness] = ()) -> int:
-    """0 passed, 1 failed, 3 nothing decided; a warning passes.
+    """Return the exit status: 0 passed, 1 failed, 3 undecided; a warning passes.
 
-    ``fail_on`` makes 1 of a warning, or of what decided nothing.
+    With ``fail_on`` a warning or an undecided run returns 1.
     """
     if outcome in (Outcome.PASS, Outcome.WARN):
         return int(outcome is Outcome.WARN and "warn" in fail_on)
@@ -49,7 +49,7 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Threshold(msgspec.Struct, frozen=True):
-    """The limit that a figure was held against, and where the limit comes from."""
+    """The limit of a figure, and its origin."""
 
     value: float
     unit: str
@@ -57,19 +57,19 @@ class Threshold(msgspec.Struct, frozen=True):
     origin: str
 
 
-#: Kinds of two nodes whose order means nothing.
+#: Kinds of two nodes in any order.
 _BOTH_WAYS = frozenset({"pair", "directions"})
 
 
 class VerdictSubject(msgspec.Struct, frozen=True):
-    """What a verdict is about, as values. Sentences are made of it; it is never read from one.
+    """The subject of a verdict, as values. Sentences are made from it, never the reverse.
 
     ``kind`` is the whole run, a network, a stream of one direction, both directions of a pair of
-    nodes, what crosses between groups, a place that a preflight finding names, or the part of a
-    fabric that is slow. ``names`` are a node, two nodes (from, to), groups, or a place's.
-    ``series`` is the pattern that was measured, a finding's quantity and message size, or its
-    check; ``variant``, ``program`` and ``source`` tell series of one pattern apart. ``pairs`` is
-    over how many pairs of nodes a series is the median; ``place`` is what the finding calls it.
+    nodes, the traffic between groups, a place that a preflight finding names, or the slow part of a
+    fabric. ``names`` are a node, two nodes (from, to), groups, or a place's. ``series`` is the
+    measured pattern, a finding's quantity and message size, or its check; ``variant``, ``program``
+    and ``source`` distinguish series of one pattern. A series is the median over ``pairs`` of
+    nodes; ``place`` is the finding's name of the place.
     """
 
     kind: Literal["run", "network", "stream", "directions", "crossing", "place", Part] = "run"
@@ -84,58 +84,60 @@ class VerdictSubject(msgspec.Struct, frozen=True):
 
     @property
     def thing(self) -> "VerdictSubject":
-        """What it is apart from how it shows: a node that is slow one way or both is one thing."""
+        """The subject without its direction: a node that is slow in one or both is one thing."""
         kind = "node" if self.kind in ENDS else self.kind
         names = tuple(sorted(self.names)) if self.kind in _BOTH_WAYS else self.names
         return msgspec.structs.replace(self, kind=kind, names=names)
 
 
-#: Signs that part an id; in a name they are written as in a URL.
+#: Signs that separate the parts of an id; in a name they are escaped as in a URL.
 _PARTING = str.maketrans({sign: f"%{ord(sign):02X}" for sign in "%/<>:,"})
 
 
 def identity(rule: str, about: VerdictSubject) -> str:
-    """``fraction/net1/c1>c2/bandwidth``: the same for the same thing in every run."""
+    """Return an id such as ``fraction/net1/c1>c2/bandwidth``; a subject has one id in all runs."""
     names = [name.translate(_PARTING) for name in about.names]
     if about.kind == "network":
-        where = ""
+        place = ""
     elif about.kind in ("run", "crossing"):
-        where = about.kind
+        place = about.kind
     elif about.kind in ("stream", "direction"):
-        where = ">".join(names)
+        place = ">".join(names)
     elif about.kind in _BOTH_WAYS:
-        where = "<>".join(sorted(names))
+        place = "<>".join(sorted(names))
     else:
-        where = f"{about.kind}:{','.join(names)}"
-    series = ":".join(one.translate(_PARTING) for one in (about.series, about.variant) if one)
-    ends = (one.translate(_PARTING) for one in (about.program, about.source))
-    parts = (rule, about.network.translate(_PARTING), where, series, *ends)
+        place = f"{about.kind}:{','.join(names)}"
+    series_words = (about.series, about.variant)
+    series = ":".join(word.translate(_PARTING) for word in series_words if word)
+    origins = (origin.translate(_PARTING) for origin in (about.program, about.source))
+    parts = (rule, about.network.translate(_PARTING), place, series, *origins)
     return "/".join(filter(None, parts))
 
 
-def finding_subject(network: str, one: PairFinding) -> VerdictSubject:
-    """A finding as the subject of its verdict, with the series that shows it."""
-    crossing = one.explanation == "oversubscription"
-    names = () if crossing else one.names
-    series = f"{one.quantity}@{one.message_bytes}"
-    return VerdictSubject("crossing" if crossing else one.part, network, names, series)
+def finding_subject(network: str, finding: PairFinding) -> VerdictSubject:
+    """Return the subject of a finding's verdict, with the series behind it."""
+    crossing = finding.explanation == "oversubscription"
+    names = () if crossing else finding.names
+    series = f"{finding.quantity}@{finding.message_bytes}"
+    return VerdictSubject("crossing" if crossing else finding.part, network, names, series)
 
 
 def number_repeats(ids: Iterable[str]) -> tuple[str, ...]:
-    """Ids that occur again are numbered from ``#2`` on."""
-    seen: Counter[str] = Counter()
-    given = []
-    for one in ids:
-        seen[one] += 1
-        given.append(f"{one}#{seen[one]}" if seen[one] > 1 else one)
-    return tuple(given)
+    """Return the ids with repeated ones numbered from ``#2`` on."""
+    counts: Counter[str] = Counter()
+    unique_ids = []
+    for identifier in ids:
+        counts[identifier] += 1
+        count = counts[identifier]
+        unique_ids.append(f"{identifier}#{count}" if count > 1 else identifier)
+    return tuple(unique_ids)
 
 
-#: Rules that find nodes, pairs and links which carry nothing, or break what they take part in.
+#: Rules on nodes, pairs and links that carry nothing, or break launches.
 GONE = ("connect", "link", "launch")
-#: Rules that prove where the bytes went.
+#: Rules that prove the path of the bytes.
 PROOFS = ("placement", "path")
-#: Rules whose figures are times and rates of the nodes' own work.
+#: Rules on times and rates that the nodes reach.
 RULES_OF_SPEED = (
     "floor", "above-ceiling", "cache-shape", "outliers", "pairs", "lossy", "fraction",
     "host-limited", "latency", "asymmetry", "stability", "dips", "concurrent",
@@ -143,13 +145,12 @@ RULES_OF_SPEED = (
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """One rule's word on one subject (a network, a node, a direction).
+    """One rule's verdict on one subject (a network, a node, a direction).
 
-    ``subject`` is ``about`` in words; nothing is decided by it. ``id`` is made of the values, and
-    is unique within a run. ``network`` is what the subject belongs to, empty where that is the
-    whole run. Verdicts stored by earlier versions have neither ``id`` nor ``about``.
-    ``evidence`` are sentences that another engineer can check against the run's raw
-    files; ``cause`` and ``remedy`` are empty for a pass.
+    ``subject`` is ``about`` in words, for display only. ``id`` is made from the values of ``about``
+    and unique within a run. ``network`` is the subject's network, empty for the whole run. Verdicts
+    stored by earlier versions have neither ``id`` nor ``about``. ``evidence`` are sentences that an
+    engineer can check against the run's raw files; ``cause`` and ``remedy`` are empty for a pass.
     """
 
     rule: str
