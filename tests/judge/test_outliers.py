@@ -58,7 +58,7 @@ def test_a_node_that_is_fast_alone_was_slowed_by_others() -> None:
     given = many.verdicts(many.run(first, many.again(8, everybody(8), many.sound)))
     (verdict,) = planted.by_rule(given, "outliers")
     assert verdict.outcome is Outcome.WARN
-    assert verdict.summary.startswith("suspects, with too little evidence to name one")
+    assert verdict.summary.startswith("suspects, but too little evidence")
     assert any("not when measured again alone" in line for line in verdict.evidence)
 
 

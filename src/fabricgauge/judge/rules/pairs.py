@@ -1,4 +1,4 @@
-"""Does every pair of nodes reach the ceiling, and not only the median of all pairs?"""
+"""Check whether every pair of nodes, and not only the median of all pairs, reaches the ceiling."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -46,23 +46,24 @@ THREE = 3
 #: Pairs that the evidence lists; the others are counted.
 MOST_LINES = 6
 
-_CAUSE = "its link, adapter or port: all others carry the network's rate, with each other"
+_CAUSE = "its link, adapter or port: the other nodes carry the network's rate to each other"
 _REMEDY = (
-    "compare its negotiated rate and its queues with the others' (ethtool NAME, tc qdisc show),"
-    " then error counters of both ends; exchange cable and switch port one at a time"
+    "compare its negotiated rate and its queues with those of the other nodes (ethtool NAME, tc"
+    " qdisc show), then the error counters of both ends; exchange cable and switch port one at a"
+    " time"
 )
-_BUSY = "other work on the nodes, or a quota of processor time, accounts for it"
+_BUSY = "other work on the nodes, or a quota of processor time, explains it"
 _QUIET = "end other work on the nodes, then measure again"
-_WAY = "the way between two nodes, or other load while they measured"
+_PATH = "the path between two nodes, or other load during their measurement"
 _AGAIN = "measure these pairs again alone: fabricgauge check -w and their names"
 
 
 class _Pairs(msgspec.Struct, frozen=True, eq=False):
-    """The best that was seen of each directed pair, as a share of the ceiling, (N, N).
+    """The best rate of each directed pair as a share of the ceiling, (N, N).
 
-    NaN where a pair was not measured, or where it crosses a level that is oversubscribed.
-    ``limit`` is the threshold from which a pair is fine: lower where one pass is all there is, and
-    not every pair was measured again alone.
+    NaN if a pair was not measured, or if it crosses an oversubscribed level.
+    ``limit`` is the threshold from which a pair is fine. It is lower after a single pass, unless
+    every pair was measured again alone.
     ``low`` are the pairs below it, (N, N), never all of them. ``sharing`` streams of a round robin
     share a link, and a pair stands for all of them.
     """
@@ -76,15 +77,15 @@ class _Pairs(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def good(self) -> float:
-        """Return what the pairs above the limit reach, the median."""
+        """Return the median of the pairs above the limit."""
         return float(np.median(self.shares[np.isfinite(self.shares) & ~self.low]))
 
     def share(self, ends: Ends) -> float:
         return float(self.shares[self.nodes.index(ends[0]), self.nodes.index(ends[1])])
 
     def where(self, chosen: NDArray[np.bool_]) -> list[Ends]:
-        """Return the pairs at these places."""
-        return [(self.nodes[one], self.nodes[other]) for one, other in np.argwhere(chosen)]
+        """Return the pairs of a mask, (N, N)."""
+        return [(self.nodes[row], self.nodes[column]) for row, column in np.argwhere(chosen)]
 
 
 class _Slow(msgspec.Struct, frozen=True):
@@ -100,24 +101,24 @@ class _Slow(msgspec.Struct, frozen=True):
 def judge(subject: Subject) -> Words:
     if not subject.pairs or isinstance(subject.ceiling, Skipped):
         return ()
-    pairs = _best(subject)
+    pairs = _best_pairs(subject)
     if isinstance(pairs, Skipped):
         return pairs
-    slow, ways = _explained(subject, pairs)
-    said = [_said(subject, pairs, one) for one in slow]
-    if ways or not (slow or pairs.low.any()):
-        said.append(_of_all(subject, pairs, ways))
-    return said or Skipped("what is below the ceiling is told by outliers")
+    slow, unexplained = _find_slow(subject, pairs)
+    verdicts = [_judge_node(subject, pairs, node) for node in slow]
+    if unexplained or not (slow or pairs.low.any()):
+        verdicts.append(_judge_pairs(subject, pairs, unexplained))
+    return verdicts or Skipped("outliers judges the pairs below the ceiling")
 
 
 def again(subject: Subject) -> Recheck | None:
-    """With three nodes all pairs measure alone, if one pass leaves it open why a pair is low.
+    """Return all pairs of three nodes if one pass does not show why a pair is low.
 
-    Beside a suspect there are no two good nodes, so that nobody is measured again for its sake.
+    Three nodes hold no two good ones beside a suspect, so `outliers` has no pairs to measure again.
     """
-    pairs = _best(subject) if subject.pairs else Skipped("no pairs")
+    pairs = _best_pairs(subject) if subject.pairs else Skipped("no pairs")
     if subject.pairs and subject.beside_others:
-        return _out_of_the_crowd(subject, pairs)
+        return _recheck_concurrent(subject, pairs)
     if isinstance(pairs, Skipped) or len(pairs.nodes) > THREE or pairs.limit != ONCE:
         return None
     if np.nanmin(pairs.shares) >= subject.limit("fraction.warn"):
@@ -125,44 +126,47 @@ def again(subject: Subject) -> Recheck | None:
     return streams_alone(subject.pairs[0].matrix, combinations(pairs.nodes, 2))
 
 
-def _out_of_the_crowd(subject: Subject, pairs: _Pairs | Skipped) -> Recheck | None:
-    """Of a suite's pairs that were measured at once: some of each slow node, or, where the median
-    is low, some of all.
+def _recheck_concurrent(subject: Subject, pairs: _Pairs | Skipped) -> Recheck | None:
+    """Return some pairs of each slow node of a suite that measured pairs at once.
+
+    If the median is low, return some of all pairs.
     """
     matrix = subject.pairs[0].matrix
     if not isinstance(pairs, Skipped):
-        slow, _ = _explained(subject, pairs)
-        return streams_alone(matrix, [pair for one in slow for pair in one.pairs[: 2 * THREE]])
-    rates = (one for one in bus_rates(subject) if not isinstance(one, Skipped))
+        slow, _ = _find_slow(subject, pairs)
+        return streams_alone(matrix, [pair for node in slow for pair in node.pairs[: 2 * THREE]])
+    rates = (rate for rate in bus_rates(subject) if not isinstance(rate, Skipped))
     limit = subject.limit("fraction.bus_warn")
-    if not any(one.share < limit and is_crowded(subject, one.curve) for one in rates):
+    if not any(rate.share < limit and is_crowded(subject, rate.curve) for rate in rates):
         return None
-    met = [(matrix.nodes[one], matrix.nodes[two]) for one, two in np.argwhere(matrix.values > 0)]
-    return streams_alone(matrix, met[:: 1 + len(met) // THREE])
+    measured_pairs = [
+        (matrix.nodes[row], matrix.nodes[column]) for row, column in np.argwhere(matrix.values > 0)
+    ]
+    return streams_alone(matrix, measured_pairs[:: 1 + len(measured_pairs) // THREE])
 
 
 def slow_nodes(subject: Subject) -> tuple[str, ...]:
-    """Nodes that this rule names, although they do not stand out among their peers."""
-    pairs = _best(subject)
+    """Return the nodes that this rule names, although they are not slower than their peers."""
+    pairs = _best_pairs(subject)
     if isinstance(pairs, Skipped):
         return ()
-    return tuple(one.node for one in _explained(subject, pairs)[0])
+    return tuple(slow.node for slow in _find_slow(subject, pairs)[0])
 
 
-def _explained(subject: Subject, pairs: _Pairs) -> tuple[list[_Slow], list[Ends]]:
-    """Slow nodes that `outliers` does not name, and the low pairs that no slow node explains."""
-    named = _told_by_outliers(subject, pairs)
-    slow = [one for one in _slow_nodes(pairs) if one.node not in named]
-    ways = [pair for pair in _left(pairs, slow) if not named & set(pair)]
-    left = min((pairs.share(pair) for pair in ways), default=math.inf)
-    if all(_is_level(subject, pairs, one) and one.share < FAR * left for one in slow):
-        return slow, ways
-    # Where pairs scatter, some nodes have only low ones by chance.
-    return [], [pair for pair in _left(pairs, ()) if not named & set(pair)]
+def _find_slow(subject: Subject, pairs: _Pairs) -> tuple[list[_Slow], list[Ends]]:
+    """Return slow nodes that `outliers` does not name, and low pairs that no slow node explains."""
+    named = _named_by_outliers(subject, pairs)
+    slow = [node for node in _slow_nodes(pairs) if node.node not in named]
+    unexplained = [pair for pair in _unexplained(pairs, slow) if not named & set(pair)]
+    lowest = min((pairs.share(pair) for pair in unexplained), default=math.inf)
+    if all(_is_level(subject, pairs, node) and node.share < FAR * lowest for node in slow):
+        return slow, unexplained
+    # If pairs scatter, some nodes have only low ones by chance.
+    return [], [pair for pair in _unexplained(pairs, ()) if not named & set(pair)]
 
 
-def _told_by_outliers(subject: Subject, pairs: _Pairs) -> set[str]:
-    """Nodes that a second measurement decides about; of three nodes, those that it confirms."""
+def _named_by_outliers(subject: Subject, pairs: _Pairs) -> set[str]:
+    """Return nodes with a second measurement; of three nodes, those that it confirms."""
     return {
         name
         for analysis in subject.pairs
@@ -174,52 +178,56 @@ def _told_by_outliers(subject: Subject, pairs: _Pairs) -> set[str]:
 
 
 def _is_alone(subject: Subject, pairs: _Pairs, node: str) -> bool:
-    """Whether the node's pairs were measured one at a time, as those of three nodes are anyway."""
-    again = (series for series in subject.again if series.pattern == "bandwidth")
+    """Check whether the node's pairs were measured one at a time, as those of three nodes are."""
+    rechecked = (series for series in subject.again if series.pattern == "bandwidth")
     few = len(pairs.nodes) <= THREE
-    one_by_one = subject.by_suite and not subject.beside_others
-    return few or one_by_one or any(node in one.ends for one in again)
+    in_turn = subject.by_suite and not subject.beside_others
+    return few or in_turn or any(node in series.ends for series in rechecked)
 
 
-def _best(subject: Subject) -> _Pairs | Skipped:
-    """Load makes a pair slower and nothing makes it faster: its best figure is what it carries."""
+def _best_pairs(subject: Subject) -> _Pairs | Skipped:
+    """Return the best figure of each pair: load makes a pair slower, and nothing makes it faster.
+
+    So the best figure is what the pair can carry.
+    """
     least = subject.limit("fraction.from")
     large = [
         analysis
         for analysis in subject.pairs
         if analysis.matrix.quantity == "bandwidth" and analysis.matrix.message_bytes >= least
     ]
-    nothing = Skipped("no pairs were measured with large messages")
+    no_pairs = Skipped("no pairs were measured with large messages")
     if isinstance(subject.ceiling, Skipped) or not large or len(large[0].matrix.nodes) < THREE:
-        return nothing
+        return no_pairs
     nodes = large[0].matrix.nodes
-    best = np.fmax.reduce([layer for one in large for layer in one.matrix.repeats])
-    # A stream that others left to itself has no part of theirs.
+    best = np.fmax.reduce([layer for analysis in large for layer in analysis.matrix.repeats])
+    # A stream that had the link to itself must not count for the others as well.
     whole = np.minimum(subject.sharing * best, subject.ceiling.payload_bytes_per_s)
     best = np.maximum(best, whole)
-    at = {node: place for place, node in enumerate(nodes)}
-    by_itself = {
-        (at[stream.series.origin], at[stream.series.target]): stream.best.bandwidth.value
+    index = {node: position for position, node in enumerate(nodes)}
+    rechecked_rates = {
+        (index[stream.series.origin], index[stream.series.target]): stream.best.bandwidth.value
         for stream in alone(subject, "bandwidth", least)
-        if stream.series.origin in at and stream.series.target in at
+        if stream.series.origin in index and stream.series.target in index
     }
-    usual = float(np.median([*by_itself.values()])) if by_itself else 0.0
-    for place, rate in by_itself.items():
+    usual = float(np.median([*rechecked_rates.values()])) if rechecked_rates else 0.0
+    for cell, rate in rechecked_rates.items():
         # Streams that did not share the link all the time count too much. A pair that is slower
         # than others by itself carries less than they do.
         most = subject.ceiling.payload_bytes_per_s * rate / usual
-        best[place] = np.fmax(min(best[place], most) if subject.sharing > 1 else best[place], rate)
+        best[cell] = np.fmax(min(best[cell], most) if subject.sharing > 1 else best[cell], rate)
     best[~_comparable(large)] = np.nan
     if not np.isfinite(best).any():
-        return nothing
-    size = max(one.matrix.message_bytes for one in large)
-    again = {series.ends for series in subject.again if series.pattern == "bandwidth"}
-    known = ((nodes[one], nodes[other]) for one, other in np.argwhere(np.isfinite(best)))
-    once = any(len(one.matrix.repeats) == 1 for one in large)
-    limit = ONCE if once and any(pair not in again for pair in known) else "fraction.warn"
+        return no_pairs
+    size = max(analysis.matrix.message_bytes for analysis in large)
+    rechecked = {series.ends for series in subject.again if series.pattern == "bandwidth"}
+    measured = ((nodes[row], nodes[column]) for row, column in np.argwhere(np.isfinite(best)))
+    single_pass = any(len(analysis.matrix.repeats) == 1 for analysis in large)
+    is_uncertain = single_pass and any(pair not in rechecked for pair in measured)
+    limit = ONCE if is_uncertain else "fraction.warn"
     if subject.by_suite:
-        if any(isinstance(one, Skipped) for one in bus_rates(subject)):
-            return Skipped("the suite's figures cannot be held against this network's ceiling")
+        if any(isinstance(rate, Skipped) for rate in bus_rates(subject)):
+            return Skipped("the suite's figures cannot be compared with this network's ceiling")
         limit = "fraction.bus_warn"
     shares = best / subject.ceiling.payload_bytes_per_s
     low = shares < subject.limit(limit)
@@ -230,7 +238,7 @@ def _best(subject: Subject) -> _Pairs | Skipped:
 
 
 def _comparable(analyses: Sequence[PairAnalysis]) -> NDArray[np.bool_]:
-    """Which pairs have the ceiling to themselves: none that crosses an oversubscribed level."""
+    """Return the mask of the pairs that cross no oversubscribed level, (N, N)."""
     allowed = ~np.eye(len(analyses[0].matrix.nodes), dtype=bool)
     for analysis in analyses:
         if any(finding.explanation != "fault" for finding in analysis.findings):
@@ -239,162 +247,169 @@ def _comparable(analyses: Sequence[PairAnalysis]) -> NDArray[np.bool_]:
 
 
 def _slow_nodes(pairs: _Pairs) -> Iterator[_Slow]:
-    """Nodes whose every pair is low, while the others reach the ceiling with each other.
+    """Yield nodes whose every pair is low, while the other nodes reach the ceiling together.
 
-    A partner's fault is not a node's own: pairs with a node that is slow both ways show nothing of
-    their other end. So such nodes are taken out first, those with the most low pairs before others.
+    A pair with a node that is slow both ways shows nothing of its other end. So such nodes are
+    removed first, those with the most low pairs before others.
     """
     known = np.isfinite(pairs.shares)
-    left = pairs.low & (pairs.shares < APART * pairs.good)
+    unexplained = pairs.low & (pairs.shares < APART * pairs.good)
     for both in (True, False):
-        for place in np.argsort(-(left.sum(axis=0) + left.sum(axis=1)), kind="stable"):
+        low_counts = unexplained.sum(axis=0) + unexplained.sum(axis=1)
+        for index in np.argsort(-low_counts, kind="stable"):
             sends, receives = (
                 bool(measured.sum() > 1 and low[measured].all())
                 for low, measured in (
-                    (left[place], known[place]),
-                    (left[:, place], known[:, place]),
+                    (unexplained[index], known[index]),
+                    (unexplained[:, index], known[:, index]),
                 )
             )
             if not (sends and receives if both else sends or receives):
                 continue
             part: Part = "node" if sends and receives else "sender" if sends else "receiver"
-            own = np.zeros_like(left)
-            own[place], own[:, place] = sends, receives
-            own &= left & known
-            share = float(np.median(pairs.shares[own]))
-            left[own], known[own] = False, False
-            yield _Slow(part, pairs.nodes[place], share, tuple(pairs.where(own)))
+            node_pairs = np.zeros_like(unexplained)
+            node_pairs[index], node_pairs[:, index] = sends, receives
+            node_pairs &= unexplained & known
+            share = float(np.median(pairs.shares[node_pairs]))
+            unexplained[node_pairs], known[node_pairs] = False, False
+            yield _Slow(part, pairs.nodes[index], share, tuple(pairs.where(node_pairs)))
 
 
-def _is_level(subject: Subject, pairs: _Pairs, one: _Slow) -> bool:
-    """Check whether a link may set the pace: its pairs reach the same, where other load lets them.
+def _is_level(subject: Subject, pairs: _Pairs, slow: _Slow) -> bool:
+    """Check whether a link may set the pace: no pair of the node is much above its median.
 
-    Two pairs may be alike by chance, so they must be far below the others as well.
+    Two pairs may agree by chance, so they must be far below the others as well.
     """
-    shares = [pairs.share(pair) for pair in one.pairs]
+    shares = [pairs.share(pair) for pair in slow.pairs]
     passes = 2 if pairs.limit == ONCE else 1
-    far = one.share < subject.limit(ONCE) ** passes * pairs.good
-    alike = max(shares) <= LEVEL * float(np.median(shares))
-    return alike and (far or len(shares) >= FEWEST)
+    far = slow.share < subject.limit(ONCE) ** passes * pairs.good
+    level = max(shares) <= LEVEL * float(np.median(shares))
+    return level and (far or len(shares) >= FEWEST)
 
 
-def _left(pairs: _Pairs, slow: Sequence[_Slow]) -> list[Ends]:
-    """Low pairs that no slow node explains, the slowest first."""
-    explained = {pair for one in slow for pair in one.pairs}
+def _unexplained(pairs: _Pairs, slow: Sequence[_Slow]) -> list[Ends]:
+    """Return low pairs that no slow node explains, the slowest first."""
+    explained = {pair for node in slow for pair in node.pairs}
     low = zip(pairs.shares[pairs.low].tolist(), pairs.where(pairs.low), strict=True)
     return [pair for _, pair in sorted(low) if pair not in explained]
 
 
-def _said(subject: Subject, pairs: _Pairs, one: _Slow) -> Said:
-    wire = carry_the_same(subject, [pairs.share(pair) for pair in one.pairs])
-    shared = _foreign(subject, pairs, one)
-    excuse = shared or _held(subject, pairs, one)
-    excuse = excuse or ("" if wire else _excuse(subject, pairs, one))
-    sure = _is_alone(subject, pairs, one.node)
-    doubt = "" if sure else "; not measured again alone"
+def _judge_node(subject: Subject, pairs: _Pairs, slow: _Slow) -> Said:
+    wire = carry_the_same(subject, [pairs.share(pair) for pair in slow.pairs])
+    shared = _explain_by_traffic(subject, pairs, slow)
+    excuse = shared or _explain_by_quota(subject, pairs, slow)
+    excuse = excuse or ("" if wire else _explain_by_waits(subject, pairs, slow))
+    sure = _is_alone(subject, pairs, slow.node)
+    remark = "" if sure else "; not measured again alone"
+    if shared:
+        remark = "; other traffic takes the rest"
+    elif excuse:
+        remark = "; its host may explain it"
     return Said(
         excused(Outcome.FAIL if sure else Outcome.INCONCLUSIVE, bool(excuse)),
-        f"{figures.percent(one.share)} of the ceiling with each of its partners (median of"
-        f" {sentences.counted(len(one.pairs), 'pair')}); other pairs reach"
-        f" {figures.percent(pairs.good)}{_by(shared, excuse) or doubt}",
-        Figure(one.share, "share", "of the ceiling, per direction, median of its pairs"),
+        f"{figures.percent(slow.share)} of the ceiling with each of its partners (median of"
+        f" {sentences.counted(len(slow.pairs), 'pair')}); other pairs reach"
+        f" {figures.percent(pairs.good)}{remark}",
+        Figure(slow.share, "share", "of the ceiling, per direction, median of its pairs"),
         subject.threshold(pairs.limit),
-        (*_lines(pairs, one.pairs), *filter(None, (excuse,))),
+        (*_lines(pairs, slow.pairs), *filter(None, (excuse,))),
         foreign.CAUSE if shared else _BUSY if excuse else _CAUSE,
         foreign.REMEDY if shared else _QUIET if excuse else _REMEDY if sure else _AGAIN,
-        VerdictSubject(one.part, subject.name, (one.node,)),
+        VerdictSubject(slow.part, subject.name, (slow.node,)),
     )
 
 
-def _foreign(subject: Subject, pairs: _Pairs, one: _Slow) -> str:
-    """Other traffic on its link that, with the median pair, fills it."""
+def _explain_by_traffic(subject: Subject, pairs: _Pairs, slow: _Slow) -> str:
+    """Return a sentence on other traffic that, with the median pair, fills the node's link."""
     if subject.by_suite:
         return ""
-    found = foreign.foreign_in(subject, "all_pairs_bandwidth").get(one.node)
+    traffic = foreign.foreign_in(subject, "all_pairs_bandwidth").get(slow.node)
     limit = subject.limit("foreign-traffic.share")
-    if found is None or found.share < limit:
+    if traffic is None or traffic.share < limit:
         return ""
-    fills = one.share / pairs.good + found.share >= NEAREST_RATE
-    return foreign.sentence(found, limit) if fills else ""
+    fills = slow.share / pairs.good + traffic.share >= NEAREST_RATE
+    return foreign.sentence(traffic, limit) if fills else ""
 
 
-def _held(subject: Subject, pairs: _Pairs, one: _Slow) -> str:
-    share, told = held_nodes(subject, "all_pairs_bandwidth").get(one.node, (0.0, ""))
-    explained = accounts_beside(subject, share, 0.0, one.share / pairs.good)
-    return f"the rank on {one.node} {told}" if explained else ""
+def _explain_by_quota(subject: Subject, pairs: _Pairs, slow: _Slow) -> str:
+    share, sentence = held_nodes(subject, "all_pairs_bandwidth").get(slow.node, (0.0, ""))
+    explained = accounts_beside(subject, share, 0.0, slow.share / pairs.good)
+    return f"the rank on {slow.node} {sentence}" if explained else ""
 
 
-def _by(shared: str, excuse: str) -> str:
-    if shared:
-        return "; other traffic takes the rest"
-    return "; its host may account for it" if excuse else ""
-
-
-def _excuse(subject: Subject, pairs: _Pairs, one: _Slow) -> str:
-    """What shows that its host, and not its link, may be slow; or that this could not be seen."""
+def _explain_by_waits(subject: Subject, pairs: _Pairs, slow: _Slow) -> str:
+    """Return a sentence if the node's host may be slow, or if nothing shows its waiting."""
     medians = waits_of_nodes(subject, "all_pairs_bandwidth")
-    if one.node not in medians:
+    if slow.node not in medians:
         return unseen_waits(
             case
             for launch in subject.launches
             for case in launch.measurements
             if case.pattern == "all_pairs_bandwidth"
         )
-    own = medians.pop(one.node)
+    delay = medians.pop(slow.node)
     usual = float(np.median(list(medians.values()))) if medians else 0.0
-    if not accounts_beside(subject, own, usual, one.share / pairs.good):
+    if not accounts_beside(subject, delay, usual, slow.share / pairs.good):
         return ""
-    others = figures.percent(usual)
-    return f"the rank on {one.node} {waited(own)}, those of the others for {others}"
+    usual_wait = figures.percent(usual)
+    return f"the rank on {slow.node} {waited(delay)}; the other ranks for {usual_wait}"
 
 
-def _of_all(subject: Subject, pairs: _Pairs, ways: Sequence[Ends]) -> Said:
-    """Single low pairs are only a remark: `outliers` names what is slow with one partner only."""
-    known = sentences.counted(int(np.isfinite(pairs.shares).sum()), "directed pair")
-    share = pairs.share(ways[0]) if ways else float(np.nanmin(pairs.shares))
+def _judge_pairs(subject: Subject, pairs: _Pairs, low_pairs: Sequence[Ends]) -> Said:
+    """Return a warning of single low pairs, or a pass.
+
+    `outliers` names a node that is slow with one partner only.
+    """
+    directed_pairs = sentences.counted(int(np.isfinite(pairs.shares).sum()), "directed pair")
+    share = pairs.share(low_pairs[0]) if low_pairs else float(np.nanmin(pairs.shares))
     figure = Figure(share, "share", "of the ceiling, per direction, of the slowest pair")
     threshold = subject.threshold(pairs.limit)
-    if not ways:
-        said = f"each of {known} reaches {figures.percent(share)} of the ceiling or more"
-        at = figures.at(pairs.message_bytes)
-        return Said(Outcome.PASS, f"{said} {at}", figure, threshold)
-    busy, mend = _spoiled(subject, ways)
-    called_ways = sentences.listed([name_part("direction", pair) for pair in ways], 3)
+    if not low_pairs:
+        summary = (
+            f"each of {directed_pairs} reaches {figures.percent(share)} of the ceiling or more"
+            f" {figures.at(pairs.message_bytes)}"
+        )
+        return Said(Outcome.PASS, summary, figure, threshold)
+    excuse, cause_and_remedy = _explain_low_pairs(subject, low_pairs)
+    names = sentences.listed([name_part("direction", pair) for pair in low_pairs], 3)
+    verb = "carries" if len(low_pairs) == 1 else "carry"
     return Said(
         Outcome.WARN,
-        f"{len(ways)} of {known} below {figures.percent(threshold.value)} of the ceiling in every"
-        f" pass: {busy or called_ways}",
-        figure, threshold, _lines(pairs, ways), *(mend if busy else (_WAY, _AGAIN)),
+        f"{len(low_pairs)} of {directed_pairs} {verb} less than"
+        f" {figures.percent(threshold.value)} of the ceiling in every pass: {excuse or names}",
+        figure, threshold, _lines(pairs, low_pairs),
+        *(cause_and_remedy if excuse else (_PATH, _AGAIN)),
     )  # fmt: skip
 
 
-def _spoiled(subject: Subject, ways: Sequence[Ends]) -> tuple[str, tuple[str, str]]:
-    """Other traffic at an end of each way, or hosts that wait everywhere; with what mends it."""
+def _explain_low_pairs(subject: Subject, low_pairs: Sequence[Ends]) -> tuple[str, tuple[str, str]]:
+    """Return a sentence on traffic or waiting that explains all low pairs, its cause and remedy."""
     if subject.by_suite:
         return "", ("", "")
     limit = subject.limit("foreign-traffic.share")
     loaded = {
-        node: one
-        for node, one in foreign.foreign_in(subject, "all_pairs_bandwidth").items()
-        if one.share >= limit
+        node: traffic
+        for node, traffic in foreign.foreign_in(subject, "all_pairs_bandwidth").items()
+        if traffic.share >= limit
     }
-    if all(loaded.keys() & set(pair) for pair in ways):
-        ends = dict.fromkeys(node for pair in ways for node in pair if node in loaded)
-        told = [foreign.sentence(loaded[node], limit) for node in ends]
-        return sentences.listed(told), (foreign.CAUSE, foreign.REMEDY)
+    if all(loaded.keys() & set(pair) for pair in low_pairs):
+        ends = dict.fromkeys(node for pair in low_pairs for node in pair if node in loaded)
+        traffic_lines = [foreign.sentence(loaded[node], limit) for node in ends]
+        return sentences.listed(traffic_lines), (foreign.CAUSE, foreign.REMEDY)
     waiting = waiting_nodes(subject, "all_pairs_bandwidth")
-    if all(waiting.keys() & set(pair) for pair in ways):
-        ends = dict.fromkeys(node for pair in ways for node in pair if node in waiting)
+    if all(waiting.keys() & set(pair) for pair in low_pairs):
+        ends = dict.fromkeys(node for pair in low_pairs for node in pair if node in waiting)
         return sentences.listed([waiting[node] for node in ends]), (_BUSY, _QUIET)
     return waiting_everywhere(subject, "all_pairs_bandwidth"), (_BUSY, _QUIET)
 
 
-def _lines(pairs: _Pairs, met: Sequence[Ends]) -> tuple[str, ...]:
+def _lines(pairs: _Pairs, listed_pairs: Sequence[Ends]) -> tuple[str, ...]:
     at = figures.at(pairs.message_bytes)
-    told = [
+    lines = [
         f"{ends[0]} → {ends[1]}: at best {figures.percent(pairs.share(ends))} of the ceiling {at}"
-        for ends in met[:MOST_LINES]
+        for ends in listed_pairs[:MOST_LINES]
     ]
-    more = (f"and {len(met) - MOST_LINES:,} more pairs",) if len(met) > MOST_LINES else ()
+    excess = len(listed_pairs) - MOST_LINES
+    more = (f"and {excess:,} more pairs",) if excess > 0 else ()
     ranks = f"{pairs.sharing} ranks of a node measured at once: a pair stands for all of them"
-    return (*told, *more, *((ranks,) if pairs.sharing > 1 else ()))
+    return (*lines, *more, *((ranks,) if pairs.sharing > 1 else ()))
