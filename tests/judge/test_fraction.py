@@ -131,7 +131,7 @@ def test_link_at_a_lower_standard_rate_fails_whatever_the_hosts_do(change: Chang
     given_verdicts = planted.verdicts(at(0.0995, change))
     assert overall(given_verdicts) is Outcome.FAIL
     verdict = planted.by_rule(given_verdicts, "host-limited")[0]
-    assert "100 Mb/s link carries" in verdict.evidence[0]
+    assert "100 Mb/s link" in verdict.evidence[0]
 
 
 def test_fraction_warns_in_the_soft_band() -> None:

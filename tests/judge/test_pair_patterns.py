@@ -66,7 +66,7 @@ def test_of_gets_the_connections_of_the_end_that_sends_are_looked_at() -> None:
     idle = planted.the(gets(busy_s=0.1), "host-limited", Outcome.INCONCLUSIVE)
     assert "the connections of c2 had data under way for only 20.0 %" in " ".join(idle.evidence)
     held = planted.by_rule(gets(busy_s=0.1, rwnd_limited_s=0.09), "host-limited")
-    assert "window held c2 back" in " ".join(line for one in held for line in one.evidence)
+    assert "window stopped c2" in " ".join(line for one in held for line in one.evidence)
     lost = planted.the(gets(retransmitted_segments=500_000), "fraction", Outcome.FAIL)
     assert lost.cause == "segments from c2 to c1 are lost on the way"
 

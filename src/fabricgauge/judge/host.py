@@ -1,6 +1,6 @@
 """Find signs that a host, not the network, limits a stream, and excuse outcomes by them.
 
-MPI ranks poll, so a busy processor alone says nothing: ranks on a link that was
+MPI ranks poll, so a busy processor alone proves nothing: ranks on a link that was
 negotiated down are as busy as ranks on a sound one. A sign counts only if it cannot
 come from polling, and only if it can account for as much as is missing.
 """
@@ -32,7 +32,7 @@ LEAST_SHARE = 0.25
 
 #: Waiting for processors leaves a part of the rate. Ends that wait for each other lose half of that
 #: part at most. A stream that carries less has another cause.
-HALF_AGAIN = 0.5
+LEAST_REST = 0.5
 
 #: A receiver's closed window is reported from this share of the time on.
 CLOSED = 0.3
@@ -47,10 +47,10 @@ REMEDY = (
 
 
 class Signs(msgspec.Struct, frozen=True):
-    """``limiting`` signs each suffice to hold the host responsible; ``others`` do not.
+    """Signs of a stream: each ``limiting`` sign proves that the host limits, ``others`` do not.
 
-    ``unseen`` is a sentence on what might have held the host responsible, but could not be seen.
-    ``foreign`` is other traffic that takes what is missing.
+    ``unseen`` is a sentence on a sign that the node does not show.
+    ``foreign`` is other traffic that takes the rest of the rate.
     """
 
     limiting: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ def excused(outcome: Outcome, by_host: bool) -> Outcome:
     """Return INCONCLUSIVE instead of FAIL if a host limits the figure; others stay.
 
     The figure then shows how fast the host is, and not the network. A figure that cannot fail,
-    such as streams in both directions at once, stays a remark.
+    such as streams in both directions at once, stays a warning.
     """
     return Outcome.INCONCLUSIVE if by_host and outcome is Outcome.FAIL else outcome
 
@@ -82,36 +82,36 @@ def signs(stream: Stream) -> Signs:
     """Return what processors, connections and the loopback reference show for a figure."""
     held, others_traffic = tuple(_held_ranks(stream)), tuple(foreign.accounts(stream))
     link = tuple(_link(stream, by_figure=not held))
-    limiting = () if link else (*held, *(sign for look in _LIMITING for sign in look(stream)))
+    limiting = () if link else (*held, *(sign for check in _LIMITING for sign in check(stream)))
     unseen = ""
     if not (link or limiting or others_traffic) and not stream.is_slow_wire:
         unseen = unseen_waits((*stream.measurements, *stream.round_robins))
-    other_signs = (*link, *(sign for look in _OTHERS for sign in look(stream)))
+    other_signs = (*link, *(sign for check in _OTHERS for sign in check(stream)))
     return Signs(limiting, other_signs, unseen, others_traffic)
 
 
 def _link(stream: Stream, *, by_figure: bool) -> Iterator[str]:
-    """Faults of the network that show by themselves, and a link that runs at a lower rate.
+    """Yield proved faults of the network, and a link that runs at a lower rate.
 
-    They are not excused by a busy host. A rate that the figure alone shows (``by_figure``) may be
-    what a quota of processor time leaves.
+    A busy host does not excuse them. A rate that the figure alone shows (``by_figure``) may be
+    the effect of a quota of processor time.
     """
     slow_hosts = any(_loopback(stream))
     for cause in proved(stream, slow_hosts):
-        yield f"{cause.evidence}: that is the network's fault, whatever the hosts do"
+        yield f"{cause.evidence}: this is a fault of the network, even if the hosts are busy"
     rate = lower_rate(stream, EXACTLY)
     if by_figure and rate is not None and stream.is_wire:
         yield (
-            f"the figure is as steady as a wire, and what a {figures.link_rate(rate)} link carries:"
-            " a link sets the pace, not a host"
+            f"the figure is as steady as a wire, and equals what a {figures.link_rate(rate)} link"
+            " carries: a link sets the pace, not a host"
         )
 
 
 def _loopback(stream: Stream) -> Iterator[str]:
     """Yield the same MPI over loopback TCP on one node, a path without any network.
 
-    A network gets only a share of that; the best stream of the launches counts. It says nothing
-    of RDMA ports: there the adapter copies, not the kernel.
+    A network gets only a share of that; the best stream of the launches counts. It does not apply
+    to RDMA ports: there the adapter copies, not the kernel.
     """
     if stream.subject.has_rdma_ports:
         return
@@ -123,7 +123,7 @@ def _loopback(stream: Stream) -> Iterator[str]:
     ]
     if not reached:
         return
-    best, node = max(reached, key=lambda one: one[0])
+    best, node = max(reached, key=lambda rate_and_node: rate_and_node[0])
     headroom, ceiling = stream.limit("host-limited.headroom"), stream.ceiling.payload_bytes_per_s
     carried = stream.best.bandwidth.value * stream.directions
     limit_name = "host-limited.loopback" if stream.steady else "host-limited.loopback_unsteady"
@@ -166,9 +166,9 @@ def _waiting_ranks(stream: Stream) -> Iterator[str]:
 
 
 def _held_ranks(stream: Stream) -> Iterator[str]:
-    """Ranks whose quota of processor time was used up: they keep pace with its periods.
+    """Yield ranks whose quota of processor time was used up: they keep pace with its periods.
 
-    So a figure as steady as a wire's is no sign of a wire.
+    So a figure as steady as a wire's does not prove a wire.
     """
     for node, rank in stream.ranks:
         share, sentence = _measure_quota(stream.measurements, rank)
@@ -177,7 +177,7 @@ def _held_ranks(stream: Stream) -> Iterator[str]:
 
 
 def _measure_quota(measurements: Sequence[Measurement], rank: int) -> tuple[float, str]:
-    """Share of the time that a quota held a rank back, the median, and the end of a sentence."""
+    """Return the median share of the time that a quota stopped a rank, and a sentence's end."""
     shares = throttles(measurements, rank)
     share = float(np.median(shares)) if shares else 0.0
     quotas = [
@@ -188,8 +188,8 @@ def _measure_quota(measurements: Sequence[Measurement], rank: int) -> tuple[floa
     ]
     allowed = f" of {min(quotas):g} processors" if quotas else ""
     return share, (
-        f"was held back for {figures.percent(share)} of the time: its control group's"
-        f" quota{allowed} was used up (cpu.max, cpu.stat)"
+        f"was stopped for {figures.percent(share)} of the time: its control group had used up its"
+        f" quota{allowed} (cpu.max, cpu.stat)"
     )
 
 
@@ -202,11 +202,11 @@ def _idle_connection(stream: Stream) -> Iterator[str]:
 
 
 def _closed_window(stream: Stream) -> Iterator[str]:
-    """No sign by itself: a deep queue in front of a slow link fills the window as well."""
+    """Yield a receiver whose window was closed; a deep queue before a slow link closes it too."""
     for share in map(held_by_receiver, stream.measurements[:1]):
         if share >= CLOSED:
             yield (
-                f"the receiver's window held {stream.series.way[0]} back for"
+                f"the receiver's window stopped {stream.series.way[0]} for"
                 f" {figures.percent(share)} of the time that data were waiting"
             )
 
@@ -217,7 +217,7 @@ def _busy_processors(stream: Stream) -> Iterator[str]:
 
 
 def _waiting_everywhere(stream: Stream) -> Iterator[str]:
-    """Half of the ranks waited for processors: so did about half of the pairs, or more."""
+    """Yield a sentence if half of the ranks waited: so did about half of the pairs, or more."""
     delay = _delay(stream.round_robins)
     # Pairs whose two ends wait in turns are not all slowed alike.
     unsteady = stream.best.bandwidth.half_width > stream.limit("stability.interval")
@@ -227,7 +227,10 @@ def _waiting_everywhere(stream: Stream) -> Iterator[str]:
 
 
 def _nothing_idle(stream: Stream) -> Iterator[str]:
-    """Programs that sleep while they wait leave processors idle, unless these limit them."""
+    """Yield nodes without idle time under a program that sleeps while it waits.
+
+    Such a program leaves processors idle unless they limit it.
+    """
     if not stream.surrounded or any(around.polls for _, around in stream.surrounded):
         return
     idles, steals = stream.medians("node_idle_share"), stream.medians("node_steal_share")
@@ -238,7 +241,7 @@ def _nothing_idle(stream: Stream) -> Iterator[str]:
 
 
 def _crowded(stream: Stream) -> Iterator[str]:
-    """Some process of the node waited for a processor; the ranks' own delay is not known."""
+    """Yield nodes on which a process waited for a processor; the ranks' own delay is unknown."""
     for launch, around in stream.surrounded:
         for use in around.processors:
             if isinstance(use.run_delay_s, Skipped) or isinstance(use.node_steal_share, Skipped):
@@ -248,15 +251,15 @@ def _crowded(stream: Stream) -> Iterator[str]:
             delay = min(1.0, delay_share + steal)
             accounts = accounts_beside(stream.subject, delay, 0.0, stream.fraction)
             if accounts and stream.fraction >= LEAST_SHARE * (1.0 - steal):
-                yield f"on {node_of(launch, use.rank)} some process {waited(delay)}"
+                yield f"on {node_of(launch, use.rank)} a process {waited(delay)}"
 
 
-_Look = Callable[[Stream], Iterator[str]]
-_LIMITING: tuple[_Look, ...] = (
+_Check = Callable[[Stream], Iterator[str]]
+_LIMITING: tuple[_Check, ...] = (
     _loopback, _bottom_halves, _no_processor_left, _waiting_ranks, _idle_connection,
     _waiting_everywhere, _nothing_idle, _crowded,
 )  # fmt: skip
-_OTHERS: tuple[_Look, ...] = (_closed_window, _busy_processors)
+_OTHERS: tuple[_Check, ...] = (_closed_window, _busy_processors)
 
 
 def _idle(node: str, share: float) -> str:
@@ -272,13 +275,13 @@ def waited(share: float, were: str = "was", more: str = "") -> str:
 
 
 def _delay(measurements: Iterable[Measurement], rank: int | None = None) -> float:
-    """Share of the time that a rank, or the median of all, waited for a processor, 0 to 1."""
+    """Return the share of the time, 0 to 1, that a rank or the median rank waited."""
     shares = waits(measurements, rank)
     return min(1.0, float(np.median(shares))) if shares else 0.0
 
 
 def waits_of_nodes(subject: Subject, pattern: Pattern) -> dict[str, float]:
-    """Share of the time that the ranks of each node waited, median over cases of a pattern."""
+    """Return the share of the time that each node's ranks waited, median over a pattern's cases."""
     by_node: dict[str, list[float]] = {}
     for launch in subject.launches:
         for case in (case for case in launch.measurements if case.pattern == pattern):
@@ -293,7 +296,7 @@ def waits_of_nodes(subject: Subject, pattern: Pattern) -> dict[str, float]:
 
 
 def waiting_nodes(subject: Subject, pattern: Pattern) -> dict[str, str]:
-    """A sentence on each node whose ranks waited for processors, or were held back by a quota."""
+    """Return a sentence on each node whose ranks waited for processors or were out of quota."""
     limit, sentences_by_node = subject.limit("host-limited.delay"), dict[str, str]()
     for node, delay in waits_of_nodes(subject, pattern).items():
         if delay >= limit:
@@ -314,7 +317,7 @@ def waiting_everywhere(subject: Subject, pattern: Pattern) -> str:
 
 
 def held_nodes(subject: Subject, pattern: Pattern) -> dict[str, tuple[float, str]]:
-    """Share of the time that a quota held a rank of each node back, and the end of a sentence."""
+    """Return the share of the time that a quota stopped each node's rank, and a sentence's end."""
     quotas: dict[str, tuple[float, str]] = {}
     for launch in subject.launches:
         cases = [case for case in launch.measurements if case.pattern == pattern]
@@ -327,12 +330,12 @@ def held_nodes(subject: Subject, pattern: Pattern) -> dict[str, tuple[float, str
 def waiting_beside(
     suspects: Sequence[Stream], good_streams: Sequence[Stream], speed_share: float
 ) -> Iterator[str]:
-    """Waiting for processors slowed at least half of the suspect pairs ``own``.
+    """Yield a sentence if waiting for processors slowed at least half of the suspect pairs.
 
-    ``left`` is their speed as a share of that of the pairs ``good``, which wait as well where
-    all hosts are busy. A pair is not excused if its fault shows by itself, or if it is as steady
-    as only a wire is. Pairs that agree as only pairs over one wire do are not excused either.
-    Waiting that cannot be seen may account for anything else.
+    ``speed_share`` is their speed relative to the good pairs, which wait as well if all hosts are
+    busy. A pair is not excused if its fault is proved, or if it is as steady as only a wire is.
+    Pairs that carry the same, as only one wire makes them, are not excused either. For all other
+    pairs, waiting that the nodes do not show is an excuse.
     """
     held = [sentence for suspect in suspects for sentence in _held_beside(suspect, speed_share)]
     if held and 2 * len(held) >= len(suspects):
@@ -356,7 +359,7 @@ def waiting_beside(
     if excused and 2 * len(excused) >= len(suspects):
         share, node = max(map(_longest, excused))
         good_wait = figures.percent(usual)
-        yield f"a rank on {node} {waited(share)}, those of good pairs for {good_wait}"
+        yield f"a rank on {node} {waited(share)}; ranks of good pairs for {good_wait}"
         return
     unseen = unseen_waits(case for stream in suspects for case in stream.measurements)
     if unseen and 2 * len(unshown) > len(suspects):
@@ -364,7 +367,7 @@ def waiting_beside(
 
 
 def _held_beside(stream: Stream, speed_share: float) -> Iterator[str]:
-    """Yield the end of a pair that a quota held back for so long that it explains its speed."""
+    """Yield a sentence on the end of a pair whose quota explains its speed."""
     quotas = [(*_measure_quota(stream.measurements, rank), node) for node, rank in stream.ranks]
     share, sentence, node = max(quotas, default=(0.0, "", ""))
     if accounts_beside(stream.subject, share, 0.0, speed_share):
@@ -381,18 +384,18 @@ def _is_one_wire(pair_streams: Sequence[Stream]) -> bool:
 
 
 def _shows_itself(stream: Stream) -> bool:
-    """Check whether the pair is as steady as only a slow wire is, or has a fault that was seen."""
+    """Check whether the pair is as steady as only a slow wire is, or has a proved fault."""
     slow_wire = not stream.series.is_latency and stream.is_slow_wire
     return slow_wire or any(proved(stream, True))
 
 
 def accounts_beside(subject: Subject, delay: float, usual: float, speed_share: float) -> bool:
-    """Whether waiting for ``delay`` of the time explains a rate that is ``left`` of good ones'.
+    """Check whether waiting for ``delay`` of the time explains a rate of ``speed_share``.
 
-    Good ones wait for ``usual`` of the time; 0 where a figure is held against the ceiling.
+    Good pairs wait for ``usual`` of the time; 0 if the figure is compared with the ceiling.
     """
     expected = min(1.0, (1.0 - delay) / (1.0 - usual)) if usual < 1.0 else 1.0
-    return delay >= subject.limit("host-limited.delay") and speed_share >= HALF_AGAIN * expected
+    return delay >= subject.limit("host-limited.delay") and speed_share >= LEAST_REST * expected
 
 
 def _longest(stream: Stream) -> tuple[float, str]:

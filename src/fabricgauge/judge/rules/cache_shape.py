@@ -1,4 +1,4 @@
-"""Has a bandwidth curve the shape of a cache instead of that of a medium?"""
+"""Check whether a bandwidth curve has the shape of a cache instead of that of a medium."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,20 +16,22 @@ from fabricgauge.words import figures, patterns
 
 ID = "cache-shape"
 
-#: Streams beside which two directions at once decide nothing.
+#: If one of these was measured, two directions at once are not judged.
 ONE_WAY = ("bandwidth", "put_bandwidth", "get_bandwidth", "latency")
 
-#: A peak at smaller messages is a matter of software, not of a cache.
+#: A peak at smaller messages comes from software, not from a cache.
 FROM_BYTES = 16384
 
 _CAUSE = "messages that fit a processor's cache are copied faster: memory is part of the path"
-_REMEDY = "look at placement and path; if the path is proved, the hosts' memory is what limits"
-_FALLS = "large messages outgrow the hosts' caches or buffers, or meet a congested or paced network"
+_REMEDY = "look at placement and path; if the path is proved, the hosts' memory limits the rate"
+_FALLS = "large messages outgrow the hosts' caches or buffers, or the network is congested or paced"
 _LARGE = (
-    "measure large messages again with fewer under way (osu_bw -W 8), and look at the MPI's"
+    "measure large messages again with fewer under way (osu_bw -W 8), and check the MPI's"
     " rendezvous protocol, registration cache and NUMA placement"
 )
-SAY_HOSTS = "say where the ranks ran with --hosts; a curve's shape alone proves no shared memory"
+NAME_HOSTS = (
+    "name the ranks' hosts with --hosts; a curve's shape alone does not prove shared memory"
+)
 
 
 class Peak(NamedTuple):
@@ -47,21 +49,21 @@ def judge(subject: Subject) -> Said | Skipped:
         return Skipped("nothing was measured")
     if not peaks:
         return Said(Outcome.PASS, "no curve has a peak like a cache's")
-    series, peak = max(peaks, key=lambda one: one[1].share)
+    series, peak = max(peaks, key=lambda series_and_peak: series_and_peak[1].share)
     outcome, sentence, cause, remedy = _meaning(subject, series)
     return Said(
         outcome,
         _sentence(series, peak) + sentence,
         Figure(peak.share, "share", "of the peak's bandwidth is lost at larger messages"),
         subject.threshold("cache-shape.loss", "at most"),
-        tuple(_sentence(*one) for one in peaks),
+        tuple(_sentence(*item) for item in peaks),
         cause,
         remedy,
     )
 
 
 def may_be_memory(subject: Subject, series: Series) -> bool:
-    """Check whether a curve has memory's shape, and it is not known where its ends ran."""
+    """Check whether a curve has memory's shape, and the hosts of its ends are unknown."""
     unknown = subject.imported and series.apart is None
     return unknown and _peak(subject, series) is not None
 
@@ -69,8 +71,8 @@ def may_be_memory(subject: Subject, series: Series) -> bool:
 def _peak(subject: Subject, series: Series) -> Peak | None:
     """Return the peak of a curve that falls, None if it does not.
 
-    What contends with itself falls as well: several pairs, and both directions at once. Of both
-    directions that matters only where they decide, since no one-way stream was measured.
+    Several pairs, and both directions at once, contend and fall as well. Both directions are judged
+    only if no one-way stream was measured.
     """
     several = series.foreign is not None and series.foreign.pairs != 1
     is_two_way = series.pattern == "bidirectional_bandwidth"
@@ -81,7 +83,7 @@ def _peak(subject: Subject, series: Series) -> Peak | None:
 
 
 def cache_peak(points: Sequence[Point], more_than: float, cap: float) -> Peak | None:
-    """Return a peak like that of a cache; None where the curve saturates as a medium's does.
+    """Return a peak like that of a cache; None if the curve saturates as a medium's does.
 
     The lower end of the peak's interval, at most ``cap`` bytes/s, must be above the
     upper end of a larger size's by more than ``more_than`` (0 to 1).
@@ -98,10 +100,10 @@ def cache_peak(points: Sequence[Point], more_than: float, cap: float) -> Peak | 
 
 
 def _meaning(subject: Subject, series: Series) -> tuple[Outcome, str, str, str]:
-    """Outcome, the end of the sentence, cause and remedy: what is known of the hosts decides.
+    """Return outcome, the end of the sentence, cause and remedy, by what is known of the hosts.
 
-    Networks fall as well, where large messages meet a limit that small ones do not. So the shape
-    alone condemns nothing: it takes ends on one host, or a figure that no network can have.
+    Networks fall as well if large messages meet a limit that small ones do not. So the shape alone
+    does not invalidate a curve. Both ends on one host, or a figure that no network can have, do.
     """
     if is_proved(subject):
         return Outcome.WARN, "", _CAUSE, _REMEDY
@@ -113,8 +115,8 @@ def _meaning(subject: Subject, series: Series) -> tuple[Outcome, str, str, str]:
     if not subject.claimed:
         outcome = Outcome.WARN
     if is_memory:
-        return outcome, "; a medium does not, and the path is not proved", _CAUSE, _REMEDY
-    return outcome, "; where its ends ran is not known", f"{_CAUSE}; or {_FALLS}", SAY_HOSTS
+        return outcome, "; no network falls like this, and the path is unproven", _CAUSE, _REMEDY
+    return outcome, "; the hosts of its ends are unknown", f"{_CAUSE}; or {_FALLS}", NAME_HOSTS
 
 
 def _sentence(series: Series, peak: Peak) -> str:

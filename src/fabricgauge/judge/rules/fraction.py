@@ -1,4 +1,4 @@
-"""How much of the ceiling does a sustained stream reach?"""
+"""Compare a sustained stream with the ceiling."""
 
 from collections.abc import Iterator
 
@@ -21,23 +21,23 @@ ID = "fraction"
 _AGAIN = "measure again with more launches and no other load: fabricgauge check --profile full"
 
 _PING_PONG = causes.Cause(
-    "a ping-pong has but one message under way and need not fill the link",
+    "a ping-pong has only one message under way and need not fill the link",
     "measure a stream: osu_bw, IMB-MPI1 Uniband, ib_write_bw, iperf3, or fabricgauge check",
 )
 _ONE_CONNECTION = causes.Cause(
-    "one TCP connection is served by one processor and need not fill a link this fast",
+    "one processor serves one TCP connection, which need not fill a link this fast",
     "measure several at once: iperf3 -P 8, or fabricgauge check --tool iperf3 --parallel 8",
 )
 _ONE_FLOW = causes.Cause(
-    "candidates: a cloud's limit for one connection, or one processor, which serves it",
+    "candidates: a cloud's limit for one connection, or the one processor that serves it",
     "measure several at once: iperf3 -P 8, or fabricgauge check --tool iperf3 --parallel 8; a limit"
-    " for one connection leaves their sum alone",
+    " for one connection does not lower their sum",
 )
 #: Limits for one connection in bit/s, and how near a figure must be. Amazon EC2, "Instance network
 #: bandwidth": 5 Gb/s, 10 Gb/s within a cluster placement group.
 FLOW_BIT_S, FLOW_NEAR = (5e9, 10e9), (0.93, 1.005)
 _ONE_PORT = causes.Cause(
-    "a bond sends all of one connection over one port, and that one is full; or its other ports"
+    "a bond sends one connection over one port, and that port is full; or the bond's other ports"
     " carry nothing",
     "measure several connections at once: fabricgauge check --tool iperf3 --parallel 8; look at"
     " /proc/net/bonding and at the hash policies of the bond and of the switch (layer3+4 spreads"
@@ -48,38 +48,38 @@ _ONE_RAIL = causes.Cause(
     "import a log of each device, and state one rail of the network (leave rails= out)",
 )
 _RDMA_MTU = causes.Cause(
-    "which RDMA MTU the figure had is not known, and with another one the verdict is another",
-    'state it, e.g. --network "100GbE roce mtu=1024" or --transport verbs:path-mtu=1024;'
+    "the RDMA MTU of the figure is unknown, and another MTU would change the verdict",
+    'state the MTU, e.g. --network "100GbE roce mtu=1024" or --transport verbs:path-mtu=1024;'
     " ibv_devinfo prints it as active_mtu",
 )
 _MIXED_MTU = causes.Cause(
-    "the members' MTUs differ, and with another one of them the verdict is another",
+    "the members' MTUs differ, and each MTU would give another verdict",
     "give all members the same MTU, then measure again: see mtu",
 )
 _MEMORY = causes.Cause(
-    "the curve falls as one of shared memory does, and where its ends ran is not known",
-    cache_shape.SAY_HOSTS,
+    "the curve falls as in shared memory, and it is unknown on which hosts the two ends ran",
+    cache_shape.NAME_HOSTS,
 )
 _UNSIZED = causes.Cause(
-    "the log does not say the message size, and small ones fill no link",
+    "the log does not have the message size, and small messages do not fill a link",
     "measure again so that the log has the size: qperf -vu, netperf's omni output with"
     " LOCAL_SEND_SIZE",
 )
 _ABOVE = causes.Cause(
-    "more than the network can carry: see above-ceiling",
-    "look at above-ceiling, placement and path before anything is made of this figure",
+    "the figure is more than the network can carry: see above-ceiling",
+    "look at above-ceiling, placement and path before you use this figure",
 )
 _BROKE = causes.Cause(
-    "the run broke: the log holds an error of the transport beside the table",
+    "the run broke: the log has an error of the transport beside the table",
     "find the error's cause first (ibstat, the port's counters, the switch), then measure again;"
-    " the figures up to there say nothing of the rate",
+    " the figures before the error do not show the rate",
 )
 _CLOCK = causes.Cause(
-    "the host's processors change their frequency, and perftest takes its time from them",
+    "the host's processors change their frequency, and perftest uses their clock",
     "set the governor to performance (cpupower frequency-set -g performance) and measure again",
     in_host=True,
 )
-#: Why a figure alone decides nothing; what a host is not the reason of has two more.
+#: Causes for which a figure alone is undecided. ``_NO_FAULT`` are all causes that no host explains.
 _SINGLE = (
     _PING_PONG, _ONE_CONNECTION, _ONE_FLOW, _ONE_PORT, _RDMA_MTU, _MIXED_MTU, _MEMORY, _UNSIZED,
     _BROKE, _CLOCK,
@@ -97,11 +97,11 @@ _STATE = (
 _LARGE = (
     "measure a stream of large messages: fabricgauge check --patterns bandwidth --sizes 64K,1M,4M"
 )
-_SAY_NODES = (
-    "start one rank per node, or keep in the log where the ranks ran (I_MPI_DEBUG=4 of Intel MPI,"
-    " --report-bindings of Open MPI)"
+_NAME_NODES = (
+    "start one rank per node, or log the ranks' nodes (Intel MPI: I_MPI_DEBUG=4; Open MPI:"
+    " --report-bindings)"
 )
-_STATE_RDMA = 'state what RDMA used it as, e.g. --network "100GbE roce", "10GbE iwarp" or "edr"'
+_STATE_RDMA = 'state the RDMA technology, e.g. --network "100GbE roce", "10GbE iwarp" or "edr"'
 
 
 @of_networks(ID)
@@ -116,62 +116,67 @@ def judge(subject: Subject) -> Words:
     one_way = one_way or streams(subject, "latency")
     two_way = streams(subject, "bidirectional_bandwidth")
     if not one_way:
-        two_way = tuple(one for one in two_way if _fills_each_way(one))
-    verdicts = [*(_said(stream, one_way) for stream in one_way + two_way), *collectives]
+        two_way = tuple(stream for stream in two_way if _fills_each_way(stream))
+    verdicts = [*(_judge_stream(stream, one_way) for stream in one_way + two_way), *collectives]
     if unlike_series:
         tables = sentences.counted(len(unlike_series), "table")
-        sentence = f"{tables} of RDMA cannot be held against a ceiling for TCP"
+        sentence = f"{tables} of RDMA cannot be compared with a ceiling for TCP"
         verdicts.append(Said(
             Outcome.SKIPPED, f"{sentence}: {sentences.listed(unlike_series, 3)}", remedy=_STATE_RDMA
         ))  # fmt: skip
-    return verdicts or _nothing(subject)
+    return verdicts or _judge_no_stream(subject)
 
 
 def _fills_each_way(stream: Stream) -> bool:
-    """Whether both directions together show each one full: the other carries no more than all."""
+    """Check whether both directions together show that each is full.
+
+    The other direction carries at most the whole ceiling.
+    """
     return 2 * stream.low - 1 >= stream.limit("fraction.pass")
 
 
-def _nothing(subject: Subject) -> Said:
-    """Why nothing is held against the ceiling: a table has no figure, or none of large messages."""
+def _judge_no_stream(subject: Subject) -> Said:
+    """Return why there is no stream to judge: a table without figures, or with small messages."""
     remedy = _IMPORT_STREAM if subject.imported else _LARGE
-    if bare := next((curve for curve in subject.curves if not curve.points), None):
-        reason = bare.failures[0].text if bare.failures else bare.cut_off
-        if bare.failures and bare.failures[0].trouble == "waived":
+    if empty := next((curve for curve in subject.curves if not curve.points), None):
+        reason = empty.failures[0].text if empty.failures else empty.cut_off
+        if empty.failures and empty.failures[0].trouble == "waived":
             reason = f"waived by the suite ({reason})"
-        reason = f"{bare.benchmark} has no figure: {reason}"
+        reason = f"{empty.benchmark} has no figure: {reason}"
         return Said(Outcome.INCONCLUSIVE, reason, remedy=remedy)
     if subject.unknown_part:
         reason = (
-            f"{subject.unknown_part} processes took part, and on which nodes they ran is not known:"
-            " the first ranks of many are on one node, unless each node has one"
+            f"{subject.unknown_part} processes took part, and their nodes are unknown: the first"
+            " ranks of a job usually share one node"
         )
-        return Said(Outcome.INCONCLUSIVE, reason, remedy=_SAY_NODES)
+        return Said(Outcome.INCONCLUSIVE, reason, remedy=_NAME_NODES)
     small = subject.of("bandwidth", "put_bandwidth", "get_bandwidth")
-    sizes = [from_bytes(subject, one) for one in small]
+    sizes = [from_bytes(subject, series) for series in small]
     size = figures.size(int(min(sizes, default=subject.limit("fraction.from"))))
     reason = f"no one-way stream of messages of at least {size} was measured"
     return Said(Outcome.INCONCLUSIVE, reason, remedy=remedy)
 
 
-def _said(stream: Stream, one_way: tuple[Stream, ...]) -> Said:
-    plain, by_mtu = stream.plain_outcome, _by_mtu(stream)
-    likely = () if plain is Outcome.PASS else _causes(stream)
-    single = _decides_nothing(stream, plain, by_mtu)
-    cause = single or next(iter(likely), None)
-    outcome = Outcome.INCONCLUSIVE if single else plain
+def _judge_stream(stream: Stream, one_way: tuple[Stream, ...]) -> Said:
+    plain, outcomes_by_mtu = stream.plain_outcome, _outcomes_by_mtu(stream)
+    likely_causes = () if plain is Outcome.PASS else _causes(stream)
+    doubt = _find_doubt(stream, plain, outcomes_by_mtu)
+    cause = doubt or next(iter(likely_causes), None)
+    outcome = Outcome.INCONCLUSIVE if doubt else plain
     rails = rails_beside(stream.subject, stream.series)
     if rails and outcome is Outcome.PASS:
         outcome, cause = Outcome.WARN, _ONE_RAIL
     signs = host.signs(stream) if cause and cause not in _NO_FAULT else host.Signs()
-    # A low figure is a remark where others decide; where it decides, a host may excuse it.
+    # A low figure is only a warning if other streams decide. If it decides, a host may excuse it.
     if outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
         deciding = stream.decides(one_way)
         outcome = host.excused(outcome, bool(signs.against)) if deciding else Outcome.WARN
     at = figures.at(stream.best.message_bytes, stream.best.sized)
     return Said(
         outcome,
-        stream.sentence + (f" (one of {rails} rails)" if rails else "") + _of_hosts(outcome, signs),
+        stream.sentence
+        + (f" (one of {rails} rails)" if rails else "")
+        + _explain_outcome(outcome, signs),
         Figure(
             stream.fraction, "share",
             f"of the ceiling, per direction {at} ({patterns.sentence(stream.series.pattern)})",
@@ -179,24 +184,24 @@ def _said(stream: Stream, one_way: tuple[Stream, ...]) -> Said:
         stream.subject.threshold(stream.enough),
         (
             *_evidence(stream),
-            *(one.evidence for one in likely if one.evidence),
-            *((causes.one_port(stream),) if single is _ONE_PORT else ()),
-            *(_with_mtu(stream, *one) for one in by_mtu.items()),
+            *(likely.evidence for likely in likely_causes if likely.evidence),
+            *((causes.one_port(stream),) if doubt is _ONE_PORT else ()),
+            *(_with_mtu(stream, *item) for item in outcomes_by_mtu.items()),
             *signs.against,
             *causes.heard(stream, "broken", "clock"),
         ),
-        *_mend(outcome, cause, signs),
+        *_cause_and_remedy(outcome, cause, signs),
         about=stream.about,
     )  # fmt: skip
 
 
-def _decides_nothing(
-    stream: Stream, plain: Outcome, by_mtu: dict[int, Outcome]
+def _find_doubt(
+    stream: Stream, plain: Outcome, outcomes_by_mtu: dict[int, Outcome]
 ) -> causes.Cause | None:
-    """Return why a figure alone does not describe the network."""
+    """Return why a figure alone does not describe the network; None if it does."""
     if stream.series.is_latency:
         return None if plain is Outcome.PASS else _PING_PONG
-    if by_mtu:
+    if outcomes_by_mtu:
         return _MIXED_MTU if stream.subject.technology in OVER_TCP else _RDMA_MTU
     if plain is not Outcome.FAIL:
         return None
@@ -207,7 +212,7 @@ def _decides_nothing(
     if by_call(stream.series) and not stream.best.sized:
         return _UNSIZED
     if stream.cannot_fill:
-        shares = [8 * stream.best.bandwidth.value / one for one in FLOW_BIT_S]
+        shares = [8 * stream.best.bandwidth.value / flow_bit_s for flow_bit_s in FLOW_BIT_S]
         flow = any(FLOW_NEAR[0] <= share <= FLOW_NEAR[1] for share in shares)
         return _ONE_FLOW if flow else _ONE_CONNECTION
     if causes.one_port(stream):
@@ -216,20 +221,20 @@ def _decides_nothing(
     return _MEMORY if memory else None
 
 
-def _by_mtu(stream: Stream) -> dict[int, Outcome]:
-    """Return the figure with each MTU that may be in force; empty if the outcome is the same.
+def _outcomes_by_mtu(stream: Stream) -> dict[int, Outcome]:
+    """Return the outcome with each MTU that may be in force; empty if all are the same.
 
-    One that the figure is too fast for is not in force.
+    An MTU is not in force if the figure is above its ceiling.
     """
     if stream.series.is_latency:
         return {}
-    streams_by_mtu = {}
+    outcomes_by_mtu = {}
     for mtu, limit in stream.ceiling.by_mtu.items():
         ceiling = msgspec.structs.replace(stream.ceiling, payload_bytes_per_s=limit)
-        one = msgspec.structs.replace(stream, ceiling=ceiling)
-        if not one.is_above:
-            streams_by_mtu[mtu] = one.plain_outcome
-    return streams_by_mtu if len(set(streams_by_mtu.values())) > 1 else {}
+        with_mtu = msgspec.structs.replace(stream, ceiling=ceiling)
+        if not with_mtu.is_above:
+            outcomes_by_mtu[mtu] = with_mtu.plain_outcome
+    return outcomes_by_mtu if len(set(outcomes_by_mtu.values())) > 1 else {}
 
 
 def _with_mtu(stream: Stream, mtu: int, outcome: Outcome) -> str:
@@ -247,7 +252,7 @@ def _causes(stream: Stream) -> tuple[causes.Cause, ...]:
 
 
 def _evidence(stream: Stream) -> Iterator[str]:
-    """Interval and launches; the sum, where the stream has a ceiling of its own."""
+    """Yield interval and launches; also the ceiling's step if the stream has its own ceiling."""
     shares = [figures.percent(share) for share in stream.launches]
     yield (
         f"interval {figures.rate(stream.best.bandwidth.low)} to"
@@ -257,27 +262,28 @@ def _evidence(stream: Stream) -> Iterator[str]:
     yield from staging.evidence(stream)
     if stream.ceiling is not stream.subject.ceiling:
         step = stream.ceiling.steps[-1]
-        counted = " (acknowledgements per segment counted in the cases)"
+        origin = " (acknowledgements per segment counted in the cases)"
         yield (
             f"ceiling {step.label}: {figures.rate(step.value)} = {step.expression}"
-            f"{counted if stream.directions == 2 else ''}"
+            f"{origin if stream.directions == 2 else ''}"
         )
 
 
-def _of_hosts(outcome: Outcome, signs: host.Signs) -> str:
-    """Return what a host's limit, or other traffic, makes of the figure; see ``host.excused``."""
+def _explain_outcome(outcome: Outcome, signs: host.Signs) -> str:
+    """Return how a host or other traffic changes the outcome; see ``host.excused``."""
     if not signs.against:
         return ""
-    limits = "a host limits it" if signs.limiting else "whether a host limits it could not be seen"
+    limits = "a host sets the pace" if signs.limiting else "it is unknown if a host sets the pace"
     rule = "host-limited"
     if signs.foreign:
-        limits, rule = "other traffic takes what is missing", "foreign-traffic"
-    leaves = outcome is Outcome.INCONCLUSIVE
-    return f"; {limits}, so it {'decides nothing' if leaves else 'is a remark'} (see {rule})"
+        limits, rule = "other traffic takes the rest", "foreign-traffic"
+    effect = "is undecided" if outcome is Outcome.INCONCLUSIVE else "is only a warning"
+    return f"; {limits}, so this {effect} (see {rule})"
 
 
-def _mend(outcome: Outcome, cause: causes.Cause | None, signs: host.Signs) -> tuple[str, str]:
-    """Cause and remedy."""
+def _cause_and_remedy(
+    outcome: Outcome, cause: causes.Cause | None, signs: host.Signs
+) -> tuple[str, str]:
     if outcome is Outcome.PASS or cause is None:
         return "", ""
     if signs.foreign:

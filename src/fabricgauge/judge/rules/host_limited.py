@@ -10,9 +10,9 @@ from fabricgauge.words import patterns
 
 ID = "host-limited"
 
-_SEE = (
-    "measure on nodes that show /proc/PID/schedstat (sysctl kernel.task_delayacct=1, no sandboxed"
-    " container), or end all other work on them first"
+_SHOW_WAITS = (
+    "measure on nodes with a readable /proc/PID/schedstat (sysctl kernel.task_delayacct=1, no"
+    " sandboxed container), or end all other work on them first"
 )
 
 
@@ -21,7 +21,7 @@ def judge(subject: Subject) -> list[Said] | Skipped:
     if isinstance(subject.ceiling, Skipped):
         return subject.ceiling
     if subject.imported:
-        return Skipped("not known: the logs hold no word about the hosts' processors")
+        return Skipped("unknown: the logs have no figures of the hosts' processors")
     all_streams = streams(subject, *STREAMS, "get_bandwidth")
     if low := [stream for stream in all_streams if stream.fraction < stream.limit(stream.enough)]:
         return [_explain_figure(stream, all_streams) for stream in low]
@@ -37,7 +37,7 @@ def judge(subject: Subject) -> list[Said] | Skipped:
 def _explain_figure(stream: Stream, all_streams: tuple[Stream, ...]) -> Said:
     signs = host.signs(stream)
     limited, outcome = bool(signs.limiting), Outcome.PASS
-    if signs.of_host:  # as `fraction` has the figure itself; else it is a remark
+    if signs.of_host:  # INCONCLUSIVE only if `fraction` fails the figure; else a warning
         fails = stream.plain_outcome is Outcome.FAIL and stream.decides(all_streams)
         outcome = host.excused(Outcome.FAIL, by_host=True) if fails else Outcome.WARN
     pace = "a host sets the pace" if limited else signs.unseen
@@ -51,7 +51,7 @@ def _explain_figure(stream: Stream, all_streams: tuple[Stream, ...]) -> Said:
         ),
         stream.subject.threshold(stream.enough),
         (*signs.of_host, *signs.others),
-        "the processors can't move more bytes, whatever the link could" if limited else "",
-        host.REMEDY if limited else _SEE if signs.unseen else "",
+        "the processors cannot move more bytes, even if the link could" if limited else "",
+        host.REMEDY if limited else _SHOW_WAITS if signs.unseen else "",
         stream.about,
     )
