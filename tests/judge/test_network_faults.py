@@ -119,7 +119,7 @@ def test_completeness_does_not_say_that_cases_were_measured_which_were_left_out(
         planted.verdicts(planted.run((cut, *others))), "completeness", Outcome.PASS
     )
     assert verdict.summary.startswith("1 of ")
-    assert "left out: frames are lost" in verdict.summary
+    assert "skipped: frames are lost" in verdict.summary
 
 
 def test_completeness_says_that_records_are_gone_where_all_launches_ended_well() -> None:
@@ -147,7 +147,7 @@ def test_completeness_quotes_why_the_launch_ended() -> None:
     assert "launch 3" in verdict.summary
     assert verdict.remedy.endswith("fabricgauge check --resume r1")
     assert overall(given) is Outcome.INCONCLUSIVE
-    for status, begins in (("interrupted", "measure the rest"), ("unstored", "mend what the"),
+    for status, begins in (("interrupted", "measure the rest"), ("unstored", "fix the launch"),
                            ("broken", "look for the cause with")):  # fmt: skip
         ended = msgspec.structs.replace(cut.ended, status=status)
         broken_off = msgspec.structs.replace(cut, ended=ended)

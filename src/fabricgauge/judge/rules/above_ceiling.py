@@ -1,4 +1,4 @@
-"""Is any figure better than the network can be?"""
+"""Check that no figure is better than the network can be."""
 
 from typing import NamedTuple
 
@@ -15,29 +15,29 @@ from fabricgauge.words import figures, patterns
 
 ID = "above-ceiling"
 
-#: Cause and remedy of a figure that is surely above, and of one that may be.
+#: Cause and remedy of a figure that is surely above the ceiling, and of one that may be.
 _SURE = (
     "the bytes did not cross this network alone: shared memory, a second network, or a nominal"
     " rate that is too low",
-    "look at placement and path; check the nominal rate that the ceiling was worked out from",
+    "look at placement and path; check the nominal rate on which the ceiling is based",
 )
 _UNSURE = (
-    "few or unsteady samples, a burst that discovery did not see, or a nominal rate too low",
-    "measure again with more samples: fabricgauge check --profile full; check the nominal rate"
-    " that the ceiling was worked out from",
+    "few or unsteady samples, a burst that discovery did not find, or a nominal rate too low",
+    "measure again with more samples: fabricgauge check --profile full; check the nominal rate on"
+    " which the ceiling is based",
 )
 _UNSTATED = (
-    "larger frames, or a cap that does not count the wire's headers and gaps, carry that much: the"
-    " ceiling is that of frames of 1500 bytes on a wire",
-    'state the MTU, e.g. --network "10GbE mtu=9000"; compare a cloud\'s cap with its promise',
+    "the ceiling assumes frames of 1500 bytes on a wire: larger frames, or a rate limit that does"
+    " not count headers and gaps, allow this figure",
+    'state the MTU, e.g. --network "10GbE mtu=9000"; compare a cloud\'s limit with its promise',
 )
 
 
 class _Excess(NamedTuple):
-    """By what share a sample is quicker than the ceiling allows (negative: slower).
+    """The share by which a sample is quicker than the ceiling allows (negative: slower).
 
-    ``surely`` is by the slow end of the fastest launch's own interval: one launch too fast is
-    enough. ``by_median`` is by the median of all.
+    ``surely`` uses the slow end of the fastest launch's own interval: one launch too fast is
+    enough. ``by_median`` uses the median of all launches.
     """
 
     series: Series
@@ -92,15 +92,15 @@ def _excesses(subject: Subject, ceiling: Ceiling) -> list[_Excess]:
 
 
 def _least_s(subject: Subject, ceiling: Ceiling, point: Point) -> float:
-    """Return the least time of a sample, tolerances taken off.
+    """Return the least time of a sample, in seconds, less the tolerances.
 
-    A half round trip of a message and a window of messages alike have to carry their
-    payload in one direction; what a token bucket lets through at once is free.
+    Both a half round trip of a message and a window of messages carry their payload in one
+    direction. The burst of a token bucket takes no time.
     """
     payload = min(observation.payload_bytes for observation in point.observed)
     floor = ceiling.transfer_floor_s(payload)
     tolerance = 1.0 + subject.limit("above-ceiling.tolerance")
-    # A mean over many messages has no such share of a clock's reading in it.
+    # In a mean over many messages the clock's reading does not matter.
     clock_s = subject.limit("above-ceiling.clock") if point.measurements else 0.0
     return max(0.0, floor / tolerance - clock_s)
 
@@ -116,8 +116,8 @@ def _above(subject: Subject, ceiling: Ceiling, above: list[_Excess], *, sure: bo
         for observation in excess.point.observed
     )
     unstated = sure and fastest <= _possible(subject)
-    nominal = ", and not more than the nominal rate" if unstated else ""
-    below = "" if sure else ", though its interval reaches below"
+    nominal = ", but not more than the nominal rate" if unstated else ""
+    below = "" if sure else ", but its interval reaches below it"
     return Said(
         Outcome.INVALID if sure and not unstated else Outcome.WARN,
         f"{_sentence(above[0])} is more than the ceiling of {figures.rate(most)} per direction"
@@ -133,7 +133,7 @@ def _above(subject: Subject, ceiling: Ceiling, above: list[_Excess], *, sure: bo
 
 
 def _possible(subject: Subject) -> float:
-    """What TCP may carry in bytes/s by facts that nobody stated (MTU, what a cap counts), or 0.
+    """Return the bytes/s that TCP may carry if assumed facts (MTU, framing) are wrong, or 0.
 
     A latency that no network has shows memory, whose figures prove nothing.
     """

@@ -1,4 +1,4 @@
-"""Is one direction slower than the other?"""
+"""Check whether one direction is slower than the other."""
 
 from collections.abc import Iterable, Iterator
 from itertools import combinations
@@ -20,7 +20,7 @@ from fabricgauge.words import figures, patterns, sentences
 ID = "asymmetry"
 
 _REMEDY = (
-    "look at the slower direction's sender and receiver in turn: negotiated rate and duplex"
+    "check sender and receiver of the slower direction in turn: negotiated rate and duplex"
     " (ethtool), pause frames and drops (ethtool -S), the switch ports' counters; exchange the"
     " cable"
 )
@@ -61,18 +61,20 @@ def _judge_again(subject: Subject, first: Asymmetry, second: Asymmetry | None) -
 
 
 def to_recheck(subject: Subject) -> Iterator[Point]:
-    """The sizes where one direction is slower: that is the network's only if it is seen twice."""
-    for one in _find_asymmetries(subject, subject.series):
-        if one.beyond_intervals > subject.limit("asymmetry.warn"):
-            for series in (one.forward, one.backward):
+    """Yield the sizes at which one direction is slower: only a repeated result is the network's."""
+    for gap in _find_asymmetries(subject, subject.series):
+        if gap.beyond_intervals > subject.limit("asymmetry.warn"):
+            for series in (gap.forward, gap.backward):
                 yield from series.at_least(subject.limit("fraction.from"))
 
 
 def _find_asymmetries(subject: Subject, all_series: Iterable[Series]) -> Iterator[Asymmetry]:
     one_way = [
-        one
-        for one in all_series
-        if one.pattern in ("bandwidth", "put_bandwidth") and not one.variant and not one.source
+        series
+        for series in all_series
+        if series.pattern in ("bandwidth", "put_bandwidth")
+        and not series.variant
+        and not series.source
     ]
     for forward, backward in combinations(one_way, 2):
         if _are_opposite(forward, backward):
@@ -80,25 +82,25 @@ def _find_asymmetries(subject: Subject, all_series: Iterable[Series]) -> Iterato
 
 
 def _are_opposite(first: Series, second: Series) -> bool:
-    """Check whether they are one stream's two directions, the word for the other one left out."""
-    turned = first.ends == second.ends[::-1]
-    alike = first.program.removesuffix(BACK) == second.program.removesuffix(BACK)
-    return first.pattern == second.pattern and turned and alike
+    """Check whether they are the two directions of one stream."""
+    reversed_ends = first.ends == second.ends[::-1]
+    same_program = first.program.removesuffix(BACK) == second.program.removesuffix(BACK)
+    return first.pattern == second.pattern and reversed_ends and same_program
 
 
 def asymmetry(forward: Series, backward: Series, from_bytes: float) -> Iterator[Asymmetry]:
     """Compare bandwidth at equal sizes of at least ``from_bytes``; nothing without any."""
-    others = {point.message_bytes: point.bandwidth for point in backward.points}
+    by_size = {point.message_bytes: point.bandwidth for point in backward.points}
     pairs = [
-        (point.bandwidth, others[point.message_bytes])
+        (point.bandwidth, by_size[point.message_bytes])
         for point in forward.at_least(from_bytes)
-        if point.message_bytes in others
-        if point.bandwidth.low > 0 and others[point.message_bytes].low > 0
+        if point.message_bytes in by_size
+        if point.bandwidth.low > 0 and by_size[point.message_bytes].low > 0
     ]
     if pairs:
-        # Positive where backward is the slower one.
-        values = [_gap(one.value, one.value, other.value, other.value) for one, other in pairs]
-        gaps = [_gap(one.low, one.high, other.low, other.high) for one, other in pairs]
+        # Positive if backward is slower.
+        values = [_gap(ahead.value, ahead.value, back.value, back.value) for ahead, back in pairs]
+        gaps = [_gap(ahead.low, ahead.high, back.low, back.high) for ahead, back in pairs]
         value, gap = float(np.median(values)), float(np.median(gaps))
         slower = backward if value > 0 else forward
         yield Asymmetry(forward, backward, slower, abs(value), abs(gap), len(pairs))
@@ -116,13 +118,13 @@ def _judge_directions(subject: Subject, asymmetry: Asymmetry) -> Said:
     forward, backward = asymmetry.forward, asymmetry.backward
     fine = asymmetry.beyond_intervals <= subject.limit("asymmetry.warn")
     host_signs = () if fine else _signs(subject, asymmetry)
-    signs = tuple(sign for look in host_signs for sign in look.against)
+    signs = tuple(sign for stream_signs in host_signs for sign in stream_signs.against)
     outcome = Outcome.PASS if fine else Outcome.WARN
     if asymmetry.beyond_intervals > subject.limit("asymmetry.fail"):
         outcome = host.excused(Outcome.FAIL, bool(signs))
     slower = sentences.direction(*asymmetry.slower.ends)
-    cause, remedy = f"something on the way {slower} only: a sender's or receiver's half", _REMEDY
-    if any(look.foreign for look in host_signs):
+    cause, remedy = f"a fault that slows only {slower}, at its sender or receiver", _REMEDY
+    if any(stream_signs.foreign for stream_signs in host_signs):
         cause, remedy = foreign.CAUSE, foreign.REMEDY
     program = ",".join(dict.fromkeys((forward.program, backward.program)))
     return Said(
@@ -143,7 +145,7 @@ def _judge_directions(subject: Subject, asymmetry: Asymmetry) -> Said:
 
 
 def _signs(subject: Subject, asymmetry: Asymmetry) -> tuple[host.Signs, ...]:
-    """Signs that a host or other traffic limits the slower direction, or may do so unseen."""
+    """Return the signs that a host or other traffic limits, or may limit, the slower direction."""
     return tuple(
         host.signs(stream)
         for stream in streams(subject, asymmetry.forward.pattern)

@@ -1,8 +1,8 @@
 """Check whether all nodes together come near what their pairs carried in the same run.
 
-A bisection is held against the slowest of its own pairs, a collective of large messages against
-the time that a plain algorithm needs with the slowest pair's latency and rate. Where hosts waited
-for processors, a figure says nothing of the network.
+A bisection is compared with the slowest of its own pairs. A collective of large messages is
+compared with the time that a plain algorithm needs with the slowest pair's latency and rate. If
+hosts waited for processors, a figure does not show the network.
 """
 
 from collections.abc import Iterator
@@ -26,18 +26,18 @@ ID = "concurrent"
 BISECTION, COLLECTIVE = "concurrent.bisection", "concurrent.collective"
 
 _CAUSE = (
-    "links between switches that carry less than the nodes' own, an algorithm of the MPI that does"
-    " not suit the nodes' order, or congestion"
+    "links between switches that carry less than the nodes' links, an MPI algorithm that does not"
+    " suit the order of the nodes, or congestion"
 )
 _REMEDY = (
-    "see whether the switches have all their uplinks; measure again with the nodes of one switch"
+    "check that the switches have all their uplinks; measure again with the nodes of one switch"
     " (-w), and with another algorithm (MPICH: MPIR_CVAR_*_ALGORITHM; Open MPI: coll_tuned; Intel"
     " MPI: I_MPI_ADJUST_*)"
 )
 
 
-class Held(msgspec.Struct, frozen=True):
-    """A figure as a share of what the pairs' figures let expect, and the limit it is held to."""
+class ConcurrentShare(msgspec.Struct, frozen=True):
+    """A figure as a share of the bound from the pairs' own figures, and its limit's name."""
 
     share: float
     limit: str
@@ -50,27 +50,27 @@ def judge(subject: Subject) -> Said | Skipped | tuple[()]:
     if not cases or not subject.pairs:
         return ()
     if reason := _unjudged(subject):
-        return Skipped(f"what all nodes do at once is not judged: {reason}")
+        return Skipped(f"figures of all nodes at once are not judged: {reason}")
     waiting = subject.limit("host-limited.delay")
     quiet = [
         (launch, case)
         for launch, case in cases
         if (shares := waits([case])) and float(np.median(shares)) < waiting
     ]
-    figures_held = [figure for launch, case in quiet for figure in _held(subject, launch, case)]
-    if not figures_held:
+    shares_of_bound = [share for launch, case in quiet for share in _compare(subject, launch, case)]
+    if not shares_of_bound:
         return Skipped(
-            "what all nodes do at once is not judged: half of the ranks waited for processors, or"
-            " their waiting was not seen"
+            "figures of all nodes at once are not judged: half of the ranks waited for processors,"
+            " or their waiting is unknown"
         )
-    worst = min(figures_held, key=lambda case: case.share / subject.limit(case.limit))
+    worst = min(shares_of_bound, key=lambda case: case.share / subject.limit(case.limit))
     low = worst.share < subject.limit(worst.limit)
     return Said(
         Outcome.WARN if low else Outcome.PASS,
         worst.sentence,
-        Figure(worst.share, "share", "of what the pairs' own figures let expect"),
+        Figure(worst.share, "share", "of the bound from the pairs' own figures"),
         subject.threshold(worst.limit),
-        tuple(case.sentence for case in figures_held if case.share < subject.limit(case.limit)),
+        tuple(case.sentence for case in shares_of_bound if case.share < subject.limit(case.limit)),
         _CAUSE if low else "",
         _REMEDY if low else "",
     )
@@ -88,7 +88,7 @@ def _cases(launch: Launch) -> Iterator[Measurement]:
 def _unjudged(subject: Subject) -> str:
     """Return why no bound is known; empty if one is."""
     if subject.technology == "simulated":
-        return "a simulator's collectives show the simulator"
+        return "a simulator's collectives show the simulator, not a network"
     if subject.sharing > 1 or any(
         len(set(launch.nodes)) < len(launch.nodes) for launch in subject.launches
     ):
@@ -101,29 +101,29 @@ def _unjudged(subject: Subject) -> str:
     return ""
 
 
-def _held(subject: Subject, launch: Launch, case: Measurement) -> Iterator[Held]:
+def _compare(subject: Subject, launch: Launch, case: Measurement) -> Iterator[ConcurrentShare]:
     matrix, times = _matrix(subject, "bandwidth"), case.times
     if matrix is None or times is None:
         return
-    what = f"{patterns.sentence(case.pattern)} {figures.at(case.message_bytes)}"
+    title = f"{patterns.sentence(case.pattern)} {figures.at(case.message_bytes)}"
     if case.pattern == "bisection":
         rate = case.sample_payload_bytes / times.median_s
         bound = _slowest_across(matrix, launch)
-        yield Held(
+        yield ConcurrentShare(
             rate / bound,
             BISECTION,
-            f"{what}: {figures.rate(rate)} per pair and direction ="
+            f"{title}: {figures.rate(rate)} per pair and direction ="
             f" {figures.percent(rate / bound)} of the {figures.rate(bound)} of the slowest pair",
         )
     elif case.message_bytes >= subject.limit("fraction.from"):
-        late = _matrix(subject, "latency")
-        latency_s = 0.0 if late is None else float(np.nanmax(late.values))
+        latencies = _matrix(subject, "latency")
+        latency_s = 0.0 if latencies is None else float(np.nanmax(latencies.values))
         message_s = latency_s + case.message_bytes / float(np.nanmin(matrix.values))
         bound_s = _steps(case.pattern, len(launch.nodes)) * message_s
-        yield Held(
+        yield ConcurrentShare(
             bound_s / times.median_s,
             COLLECTIVE,
-            f"{what} takes {figures.duration(times.median_s)}; a plain algorithm over the slowest"
+            f"{title} takes {figures.duration(times.median_s)}; a plain algorithm over the slowest"
             f" pair needs {figures.duration(bound_s)}",
         )
 
@@ -133,7 +133,7 @@ _COLLECTIVES = ("alltoall", "allgather", "bcast", "allreduce")
 
 
 def _steps(pattern: str, ranks: int) -> int:
-    """Return how many messages follow each other: in turns, or down (and up) a binary tree.
+    """Return the number of messages in sequence: in turns, or down (and up) a binary tree.
 
     Thakur, Rabenseifner and Gropp, IJHPCA 19 (2005).
     """
@@ -142,7 +142,7 @@ def _steps(pattern: str, ranks: int) -> int:
 
 
 def _slowest_across(matrix: PairMatrix, launch: Launch) -> float:
-    """Return the least of what pairs of rank i and i + N/2 carried; of all pairs if none met."""
+    """Return the slowest rate of the pairs of rank i and i + N/2, or of all if none met."""
     half, place = len(launch.nodes) // 2, {name: number for number, name in enumerate(matrix.nodes)}
     rates = [
         matrix.values[place[origin], place[target]]

@@ -1,4 +1,4 @@
-"""Could every node connect to every other before anything was measured?"""
+"""Check that every node could connect to every other node before the measurement."""
 
 from collections.abc import Iterator
 
@@ -12,15 +12,15 @@ ID = CONNECT
 
 @of_run(ID)
 def judge(context: Context) -> Iterator[Said]:
-    """One failure for each node, pair or address; nothing where all connected or none tried.
+    """Yield one failure for each node, pair or address that could not connect.
 
-    Where a more basic fault explains what could not connect, such as a pulled cable, it is named.
+    If a more basic fault explains it, such as a pulled cable, that fault is named.
     A node whose program started late, or did not start, is a warning.
     """
     for finding in context.run.preflight:
         if not finding.carries_nothing:
             if finding.check == ID:
-                yield _of_starts(finding)
+                yield _warn_of_start(finding)
             continue
         check = "" if finding.check == ID else finding.check
         about = VerdictSubject("network", finding.network, series=check)
@@ -33,12 +33,13 @@ def judge(context: Context) -> Iterator[Said]:
         )  # fmt: skip
 
 
-def _of_starts(one: Finding) -> Said:
-    """Return what the programs' starts show; it is no fault of a network."""
-    place = one.where if one.where != one.network else ""
-    about = VerdictSubject("network", one.network)
+def _warn_of_start(finding: Finding) -> Said:
+    """Return a warning on a program's start, which is no fault of the network."""
+    place = finding.where if finding.where != finding.network else ""
+    about = VerdictSubject("network", finding.network)
     if place:
-        about = VerdictSubject("place", one.network, one.nodes, place=place)
+        about = VerdictSubject("place", finding.network, finding.nodes, place=place)
     return Said(
-        Outcome.WARN, one.what, evidence=(*one.evidence, one.why), remedy=one.remedy, about=about
-    )
+        Outcome.WARN, finding.what, evidence=(*finding.evidence, finding.why),
+        remedy=finding.remedy, about=about,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Were all nodes and networks measured that are there or were asked for?"""
+"""Check that all nodes and networks were measured that exist or were requested."""
 
 from collections.abc import Iterator
 
@@ -13,36 +13,35 @@ from fabricgauge.words.networks import is_loopback
 
 ID = "coverage"
 
-#: Why nodes were left out or could not be asked, and what to do about it.
+#: Causes for unmeasured nodes, each with its remedy.
 _PLANNED = (
-    "the plan measures some of the nodes only, or launches broke",
+    "the plan measures only some of the nodes, or launches broke",
     "measure the other nodes as well: fabricgauge check with -w and their names",
 )
 _IDLE = (
-    "the patterns that were asked for measure one pair of nodes; the others only took part in the"
+    "the requested patterns measure one pair of nodes; the other nodes only took part in the"
     " launch",
     "add all_pairs_latency and all_pairs_bandwidth to --patterns, or measure the other nodes in"
     " pairs: fabricgauge check with -w and their names",
 )
 _PARTIAL = (
     "the network is not meant for all nodes, or a node has lost its address in it",
-    "give each node that is meant to be there its address; or state what is to be measured:"
-    " --network",
+    "give each node of the network its address, or name the networks to measure: --network",
 )
 _KNOWN = (
-    "they carry nothing, or break what they take part in: see connect, link and launch",
+    "these nodes carry nothing, or break their launches: see connect, link and launch",
     "",
 )
 _DOWN = (
-    "a node is down or can't be reached, or has no address in a network that was declared",
-    "see to it that every node can be reached and has an address in each declared network,"
-    " then check again; or leave out what is not meant to be there",
+    "a node is down or unreachable, or has no address in a declared network",
+    "make every node reachable and give it an address in each declared network, then check again;"
+    " or leave out nodes and networks that do not belong to the cluster",
 )
 
 #: Checks whose findings keep a node out of a network.
-_OF_AN_ADDRESS = ("addresses", "link")
+_ADDRESS_CHECKS = ("addresses", "link")
 
-_ASKED = Threshold(1.0, "share", "equal to", "what was asked for")
+_REQUESTED = Threshold(1.0, "share", "equal to", "the requested nodes")
 
 
 @of_run(ID)
@@ -53,39 +52,47 @@ def judge(context: Context) -> Words:
     names, node_count = _unmeasured(run), len(fabric.nodes) + len(fabric.unreached)
     share = 1 - (len(names) + len(fabric.unreached)) / node_count if node_count else 0.0
     figure = Figure(share, "share", f"of {node_count} nodes were measured")
-    unreached = (one.reason for one in fabric.unreached)
+    unreached = (node.reason for node in fabric.unreached)
     if lost := (*unreached, *fabric.unjoined):
-        summary = f"nothing is known of what was asked for: {sentences.listed(lost)}"
-        also = (f"{len(names)} nodes that were reached were not measured",) if names else ()
-        return Said(Outcome.INCONCLUSIVE, summary, figure, _ASKED, (*lost, *also), *_why(run))
+        summary = f"not measured, although requested: {sentences.listed(lost)}"
+        also = (f"{len(names)} reachable nodes were not measured either",) if names else ()
+        return Said(
+            Outcome.INCONCLUSIVE, summary, figure, _REQUESTED, (*lost, *also),
+            *_cause_and_remedy(run),
+        )  # fmt: skip
     if names:
         summary = f"{len(names)} of {node_count} nodes were not measured: {sentences.listed(names)}"
-        lines = tuple(f"no case on {name} came to its proper end" for name in names[:6])
-        why = _KNOWN if set(names) <= _culprits(run) else _PLANNED
-        if set(names) <= _took_part(run):
-            lines, why = tuple(f"no case measured {name}" for name in names[:6]), _IDLE
-        return Said(Outcome.WARN, summary, figure, _ASKED, lines, *why)
-    if broke := _broke(context):
+        lines = tuple(f"no case on {name} completed" for name in names[:6])
+        cause_and_remedy = _KNOWN if set(names) <= _culprits(run) else _PLANNED
+        if set(names) <= _participants(run):
+            lines = tuple(f"no case measured {name}" for name in names[:6])
+            cause_and_remedy = _IDLE
+        return Said(Outcome.WARN, summary, figure, _REQUESTED, lines, *cause_and_remedy)
+    if broken := _find_broken(context):
         summary = (
-            f"{sentences.listed(broke)} took part until a launch broke; what was left to measure"
-            " was not measured there"
+            f"{sentences.listed(broken)} took part until a launch broke; the rest of the plan was"
+            " not measured there"
         )
-        return Said(Outcome.WARN, summary, figure, _ASKED, (), *_KNOWN)
+        return Said(Outcome.WARN, summary, figure, _REQUESTED, (), *_KNOWN)
     if fabric.partial:
         summary = f"not all nodes were measured on each network: {sentences.listed(fabric.partial)}"
-        return Said(Outcome.WARN, summary, figure, _ASKED, fabric.partial, *_PARTIAL)
-    alone = tuple(f"not measured, since no other node is in its network: {one}"
-                  for one in fabric.lone)  # fmt: skip
-    return Said(Outcome.PASS, f"all {node_count} nodes were measured", figure, _ASKED, alone)
+        return Said(Outcome.WARN, summary, figure, _REQUESTED, fabric.partial, *_PARTIAL)
+    alone = tuple(f"not measured, since no other node is in its network: {interface}"
+                  for interface in fabric.lone)  # fmt: skip
+    return Said(Outcome.PASS, f"all {node_count} nodes were measured", figure, _REQUESTED, alone)
 
 
-def _why(run: Run) -> tuple[str, str]:
-    """Cause and remedy: an address or a link that was found to be wrong before the measurement."""
-    wrong = (finding for finding in run.preflight if finding.check in _OF_AN_ADDRESS)
-    found = next((one for one in wrong if one.severity is Severity.FAIL), None)
-    if run.fabric.unreached or found is None:
+def _cause_and_remedy(run: Run) -> tuple[str, str]:
+    """Return a wrong address or link from before the measurement, else a node that is down."""
+    failures = (
+        finding
+        for finding in run.preflight
+        if finding.check in _ADDRESS_CHECKS and finding.severity is Severity.FAIL
+    )
+    failure = next(failures, None)
+    if run.fabric.unreached or failure is None:
         return _DOWN
-    return f"{found.where} {found.what}", found.remedy
+    return f"{failure.where} {failure.what}", failure.remedy
 
 
 def _unmeasured(run: Run) -> list[str]:
@@ -93,8 +100,8 @@ def _unmeasured(run: Run) -> list[str]:
     return [node.name for node in run.fabric.nodes if node.name not in measured]
 
 
-def _took_part(run: Run) -> set[str]:
-    """Return the nodes of launches in which a case came to its proper end."""
+def _participants(run: Run) -> set[str]:
+    """Return the nodes of launches in which a case completed."""
     launches = (launch for launch in _over_networks(run) if launch.completed)
     return {node for launch in launches for node in launch.nodes}
 
@@ -104,7 +111,7 @@ def _over_networks(run: Run) -> Iterator[Launch]:
 
 
 def _measured(launch: Launch) -> Iterator[str]:
-    """The nodes of the ranks whose figures a launch has: of a case of one pair, those of two."""
+    """Yield the nodes whose ranks a launch measured; a case of one pair has two."""
     if launch.figures:
         yield from launch.nodes
     for case in launch.completed:
@@ -118,14 +125,13 @@ def _measured(launch: Launch) -> Iterator[str]:
 
 def _culprits(run: Run) -> set[str]:
     before = (finding for finding in run.preflight if finding.severity is Severity.FAIL)
-    later = (one for launch in run.launches for one in launch.ended.culprits)
-    return {node for one in (*before, *later) for node in one.nodes}
+    later = (culprit for launch in run.launches for culprit in launch.ended.culprits)
+    return {node for finding in (*before, *later) for node in finding.nodes}
 
 
-def _broke(context: Context) -> list[str]:
-    """Nodes that broke a launch, so that the rest of it was not measured."""
-    left = (subject for subject in context.subjects if subject.missing)
-    ended = (launch.ended for subject in left for launch in subject.launches)
-    return list(
-        dict.fromkeys(node for one in ended for each in one.culprits for node in each.nodes)
-    )
+def _find_broken(context: Context) -> list[str]:
+    """Return the nodes that broke a launch whose other cases were not measured later."""
+    incomplete = (subject for subject in context.subjects if subject.missing)
+    launches = (launch for subject in incomplete for launch in subject.launches)
+    culprits = (culprit for launch in launches for culprit in launch.ended.culprits)
+    return list(dict.fromkeys(node for culprit in culprits for node in culprit.nodes))

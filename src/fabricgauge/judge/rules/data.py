@@ -1,4 +1,4 @@
-"""Did every byte arrive as it was sent?"""
+"""Check that every byte arrived as it was sent."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.words import figures, patterns
+from fabricgauge.words import figures, patterns, sentences
 
 ID = "data"
 
@@ -28,7 +28,7 @@ def judge(subject: Subject) -> Said | Skipped:
     ]
     lines = tuple(_sentence(*item) for item in compared if _is_bad(item[1])) or tuple(
         dict.fromkeys(
-            f"{curve.source}:{failure.line}: {curve.benchmark} itself found wrong data:"
+            f"{curve.source}:{failure.line}: {curve.benchmark} itself detected wrong data:"
             f" {failure.text}"
             for curve in subject.curves
             for failure in curve.failures
@@ -40,12 +40,13 @@ def judge(subject: Subject) -> Said | Skipped:
         return Said(Outcome.FAIL, lines[0], None, None, lines, _CAUSE, _REMEDY)
     if not checked:
         return Skipped(
-            f"bytes were not compared: {'no check was reached' if compared else _why_not(subject)}"
+            "bytes were not compared:"
+            f" {'no case with a check completed' if compared else _why_not(subject)}"
         )
     is_whole = all(case.data_check.requested for case in checked)
     part = "every byte" if is_whole else "the first sample"
     return Said(
-        Outcome.PASS, f"{part} of {len(checked)} cases arrived as it was sent",
+        Outcome.PASS, f"{part} of {sentences.counted(len(checked), 'case')} arrived as it was sent",
         evidence=tuple(_uncompared(subject)),
     )  # fmt: skip
 
@@ -53,11 +54,11 @@ def judge(subject: Subject) -> Said | Skipped:
 def _why_not(subject: Subject) -> str:
     if subject.imported or subject.by_suite:
         return "another suite measured"
-    return "nothing carried bytes that this engine could compare"
+    return "no case carried bytes that this engine can compare"
 
 
 def _uncompared(subject: Subject) -> Iterator[str]:
-    """Patterns of which no case was compared, though they carried bytes."""
+    """Yield patterns that carried bytes without any comparison."""
     carried = [
         case
         for launch in subject.launches
@@ -75,9 +76,9 @@ def _is_compared(case: Measurement) -> bool:
 
 
 def _is_bad(case: Measurement) -> bool:
-    """Check whether bytes differ; a case without a check found nothing wrong."""
-    came = case.status == "ok" or case.data_check.first_bad_offset_bytes is not None
-    return came and not case.data_check.ok
+    """Check whether bytes differ; a case without a check has no wrong bytes."""
+    checked = case.status == "ok" or case.data_check.first_bad_offset_bytes is not None
+    return checked and not case.data_check.ok
 
 
 def _sentence(launch: int, measurement: Measurement) -> str:

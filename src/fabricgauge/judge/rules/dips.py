@@ -1,4 +1,4 @@
-"""Is there a size where a larger message takes less time, or bandwidth falls or stays low?"""
+"""Find sizes at which a larger message takes less time, or bandwidth falls or stays low."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -15,25 +15,25 @@ from fabricgauge.words import figures, patterns, sentences
 ID = "dips"
 
 _CAUSE = (
-    "MPI changes its protocol there (eager to rendezvous, inline to copied), a segment no longer"
-    " fits a packet or a buffer, or the host was disturbed during that case"
+    "MPI changes its protocol at this size (eager to rendezvous, inline to copied), a segment no"
+    " longer fits a packet or a buffer, or other work disturbed the host during the case"
 )
 _REMEDY = (
-    "measure the sizes around it again; if the dip stays, move the protocol's threshold (MPICH:"
+    "measure the neighbouring sizes again; if the dip stays, move the protocol's threshold (MPICH:"
     " MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD; Open MPI: btl_tcp_eager_limit; UCX: UCX_RNDV_THRESH)"
 )
 
 
-#: A disturbed sample owns the mean of one size; it does not last over more.
+#: One disturbed sample changes the mean of one size, not of several.
 LASTING_SIZES = 2
 #: From this multiple of ``fraction.from`` on a stream no longer grows with its messages.
 GROWN = 4
 
 
 class Fall(NamedTuple):
-    """Between two neighbouring sizes the curve went the wrong way by ``share`` (0 to 1).
+    """A fall of the curve by ``share`` (0 to 1) between two neighbouring sizes.
 
-    ``sizes`` is over how many sizes the curve stays below the level before.
+    The curve stays below the level before it over ``sizes`` sizes.
     """
 
     smaller_bytes: int
@@ -42,13 +42,13 @@ class Fall(NamedTuple):
     sizes: int = 1
 
 
-#: A fall, and the limit that it was held against.
-_Held = tuple[Fall, str]
+#: A fall, and the name of its limit.
+_JudgedFall = tuple[Fall, str]
 
 
 @of_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
-    all_dips = [(series, *held) for series in subject.series for held in _falls(subject, series)]
+    all_dips = [(series, *fall) for series in subject.series for fall in _falls(subject, series)]
     dips = [dip for dip in all_dips if _came_back(subject, dip[0], dip[1])]
     lines = tuple(_sentence(*dip) for dip in dips or all_dips)
     if not subject.series:
@@ -63,14 +63,15 @@ def judge(subject: Subject) -> Said | Skipped:
     if not all_dips:
         return Said(Outcome.PASS, "no curve dips beyond its intervals")
     if not dips:
-        summary = f"measured again, {sentences.counted(len(all_dips), 'dip')} did not come back"
+        dip_count = sentences.counted(len(all_dips), "dip")
+        summary = f"{dip_count} did not come back in a second measurement"
         return Said(Outcome.PASS, summary, evidence=tuple(f"once: {dip}" for dip in lines))
-    # A mean that one hiccup may own can't show that a dip is the network's.
+    # One disturbed sample may change a mean, so a mean alone does not prove a dip.
     sure = [dip for dip in dips if _is_sure(subject, *dip)]
     if not sure:
         summary = (
-            f"{sentences.counted(len(dips), 'dip')}, but the log has means only, so one disturbed"
-            f" sample may have made each: {sentences.listed(lines, 3)}"
+            f"{sentences.counted(len(dips), 'dip')}, but the log has only means, so one disturbed"
+            f" sample may explain each dip: {sentences.listed(lines, 3)}"
         )
         return Said(Outcome.SKIPPED, summary, evidence=lines)
     series, fall, limit = max(sure, key=lambda dip: dip[1].share)
@@ -93,9 +94,9 @@ def _is_sure(subject: Subject, series: Series, fall: Fall, limit: str) -> bool:
 
 
 def _stays_low(subject: Subject) -> Iterator[tuple[float, str]]:
-    """Streams of which several large sizes are far below a larger one: share and sentence.
+    """Yield share and sentence of streams with several large sizes far below a larger one.
 
-    Memory of GPUs and several rails grow further, and are left out.
+    Streams from GPU memory or over several rails still grow at these sizes, and are not judged.
     """
     rails = 1 if isinstance(subject.network, Skipped) else subject.network.rails
     cap, least = subject.burst_cap_bytes_per_s, subject.limit("dips.low")
@@ -147,19 +148,21 @@ def to_recheck(subject: Subject) -> Iterator[Point]:
             yield from (point for point in series.points if point.message_bytes in around)
 
 
-def _falls(subject: Subject, series: Series) -> list[_Held]:
-    """Return where this curve goes the wrong way by more than its limit, intervals apart."""
+def _falls(subject: Subject, series: Series) -> list[_JudgedFall]:
+    """Return the falls of a curve beyond their limits, with intervals that do not overlap."""
     pace, cap = subject.limit("fraction.from"), subject.burst_cap_bytes_per_s
     if series.is_latency:
         limit = "dips.time"
-        held = [(fall, limit) for fall in falls(series.points, subject.limit(limit), times=True)]
-        # A ping-pong's time may grow with each size, and yet jump.
+        series_falls = [
+            (fall, limit) for fall in falls(series.points, subject.limit(limit), times=True)
+        ]
+        # A ping-pong's time may grow with each size, and its bandwidth still fall.
         if series.pattern == "latency":
             large = tuple(point for point in series.points if 2 * point.message_bytes >= pace)
-            held += [
+            series_falls += [
                 (fall, "dips.cliff") for fall in falls(large, subject.limit("dips.cliff"), cap)
             ]
-        return held
+        return series_falls
     small = tuple(point for point in series.points if point.message_bytes <= pace)
     return [
         (fall, limit)
@@ -174,10 +177,10 @@ def _falls(subject: Subject, series: Series) -> list[_Held]:
 def falls(
     points: Sequence[Point], more_than: float, cap: float = math.inf, *, times: bool = False
 ) -> tuple[Fall, ...]:
-    """Sizes whose bandwidth, or time, is below the next smaller size's, intervals apart.
+    """Return sizes whose bandwidth, or time, is below the next smaller size's.
 
-    Values above ``cap`` bytes/s count as ``cap``: what a token bucket let through early is no level
-    to fall from.
+    The intervals must not overlap. Values above ``cap`` bytes/s count as ``cap``: the burst of a
+    token bucket is no level to fall from.
     """
     all_falls = []
     for smaller, larger in pairwise(points):
