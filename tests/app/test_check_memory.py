@@ -89,7 +89,7 @@ def test_a_slow_copy_is_named_where_mpi_stages(
     told = [one for one in checked.verdicts if one["rule"] == "fraction"]
     assert {one["outcome"] for one in told} <= {"FAIL", "INCONCLUSIVE", "WARN"}, checked.text
     for one in told:
-        assert "sets the pace: messages are staged through host memory" in one["cause"], one
+        assert "limits the stream: messages are staged through host memory" in one["cause"], one
         assert one["cause"].startswith("the copy from ") and "GPU" in one["cause"]  # both are slow
 
 

@@ -97,7 +97,7 @@ def test_a_slow_loopback_alone_excuses_the_planted_figure() -> None:
     ("errors", "lost", "bit_s", "word"),
     [
         (50_000, 0.0, None, "loses frames"),
-        (0, 0.02, None, "are lost on the way"),
+        (0, 0.02, None, "loses segments"),
         (0, 0.0, 0.6e9, "runs at 600 Mb/s instead of 1 Gb/s"),
         (50_000, 0.02, 0.6e9, "runs at 600 Mb/s"),
     ],
@@ -115,11 +115,11 @@ def test_a_fault_seen_in_the_network_is_not_excused_by_a_slow_loopback(
 @pytest.mark.parametrize(
     ("fraction", "lost", "cause"),
     [
-        (0.5, 0.002, "keeps the stream to 1/2 of the rate"),
-        (0.25, 0.002, "keeps the stream to 1/4 of the rate"),
-        (0.5, 0.0, "keeps the stream to 1/2 of the rate"),
-        (0.5, 0.02, "are lost on the way"),
-        (0.6, 0.002, "are lost on the way"),
+        (0.5, 0.002, "1/2 of the rate"),
+        (0.25, 0.002, "1/4 of the rate"),
+        (0.5, 0.0, "1/2 of the rate"),
+        (0.5, 0.02, "loses segments"),
+        (0.6, 0.002, "loses segments"),
     ],
 )
 def test_an_even_share_of_the_rate_is_a_limit_unless_losses_were_measured(

@@ -21,7 +21,7 @@ def quoted(*findings: Finding, network: str = "net1") -> list[Cause]:
 
 def test_a_finding_about_an_end_is_quoted_with_its_command_and_evidence() -> None:
     (found,) = quoted(SUBNETS)
-    assert found.cause.startswith("c2:eth0 has interfaces in overlapping subnets (found before")
+    assert found.cause.startswith("c2:eth0 has interfaces in overlapping subnets (preflight")
     assert found.remedy == "on c2: ip addr del 10.77.0.12/8 dev eth0"
     assert found.evidence == "c2:eth0 10.77.0.12/8; c2:eth1 10.77.1.12/24"
 

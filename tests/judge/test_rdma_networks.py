@@ -183,7 +183,7 @@ def test_a_rank_far_from_the_adapter_is_the_likely_cause_of_a_low_stream() -> No
     of = alike(nodes.NDR)
     run = checked(of, "infiniband-rail2", 1.2e-6, 25e9, ports(of, "infiniband-rail2"))
     low = [one for one in by_rule(judged(run).verdicts, "fraction") if one.outcome is Outcome.FAIL]
-    assert "NUMA node 0, the adapter of mlx5_1:1 is on 1" in low[0].cause
+    assert "NUMA node 0, but the adapter of mlx5_1:1 is on NUMA node 1" in low[0].cause
 
 
 def test_a_rank_whose_numa_node_is_not_known_is_not_taken_to_be_on_node_0() -> None:

@@ -52,7 +52,7 @@ def slow(fraction: float = 0.3) -> tuple[Launch, ...]:
 def test_fraction_names_the_copy_when_a_stream_is_as_slow_as_it() -> None:
     rate = 0.31 * planted.CEILING_BYTES_PER_S
     verdict = bandwidth(run_of(on_gpus(slow(), to_host=rate)), Outcome.FAIL)
-    assert "the copy from GPU to host on c1 carries 36.48 MB/s and sets the pace" in verdict.cause
+    assert "the copy from GPU to host on c1 carries only 36.48 MB/s" in verdict.cause
     assert "nvidia-smi -q" in verdict.remedy and "GPUDirect RDMA" in verdict.remedy
     told = " ".join(verdict.evidence)
     assert "the copy from GPU to host on c1 carries 36.48 MB/s at 4 MiB; the figure is 96" in told
@@ -73,7 +73,7 @@ def test_the_copy_stays_the_cause_where_a_host_limits_the_figure() -> None:
     rate = 0.3 * planted.CEILING_BYTES_PER_S
     given = planted.by_rule(planted.verdicts(run_of(on_gpus(launches, rate))), "fraction")
     causes = [one.cause for one in given if one.about.series == "bandwidth"]
-    assert causes and all("sets the pace: messages are staged" in one for one in causes), causes
+    assert causes and all("limits the stream: messages are staged" in one for one in causes), causes
 
 
 def test_the_slowest_of_the_copies_that_a_message_needs_is_named() -> None:
@@ -94,7 +94,7 @@ def test_an_end_in_host_memory_needs_no_copy() -> None:
 def test_a_copy_of_another_rate_is_no_cause(rate: float) -> None:
     rate *= planted.CEILING_BYTES_PER_S
     verdict = bandwidth(run_of(on_gpus(slow(), to_host=rate)), Outcome.FAIL)
-    assert "sets the pace" not in verdict.cause
+    assert "limits the stream" not in verdict.cause
 
 
 def test_host_memory_has_no_word_of_copies() -> None:
@@ -112,8 +112,8 @@ def test_host_memory_has_no_word_of_copies() -> None:
 def test_the_way_of_messages_is_told_by_what_mpi_said(said: str, way: str) -> None:
     rate = 0.3 * planted.CEILING_BYTES_PER_S
     verdict = bandwidth(run_of(on_gpus(slow(), rate), said), Outcome.FAIL)
-    assert f"were {way}: by what MPI said that it used: {said}" in " ".join(verdict.evidence)
-    assert f"sets the pace: messages are {way}" in verdict.cause
+    assert f"were {way}: MPI reported that it used {said}" in " ".join(verdict.evidence)
+    assert f"limits the stream: messages are {way}" in verdict.cause
 
 
 def test_what_tcp_carried_was_staged_whatever_else_is_said() -> None:

@@ -1,6 +1,6 @@
-"""Decide which verdict is a consequence of which other one.
+"""Find which verdict is a consequence of another one.
 
-A report names causes first. It leaves out the remedies of consequences, and drains no node for one.
+A report names causes first. It leaves out the remedies of consequences and drains no node for them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,11 +29,11 @@ _SLOW = (outliers.ID, pairs.ID, fraction.ID, stability.ID)
 
 
 def consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str, str]:
-    """Return the ids of verdicts that follow from another one, each with the id of that one.
+    """Return the ids of verdicts that follow from another verdict, each with that verdict's id.
 
-    They judge figures of another path than the one that was meant, miss what could not be measured
-    where a node or link is gone, doubt figures where frames are lost, or count losses that a rate
-    limit makes. Others' logs are judged table by table: what one holds says nothing of another.
+    Such verdicts judge figures of a wrong path, miss figures of a node or link that is gone, doubt
+    figures because frames are lost, or count losses that follow from a rate limit. Imported logs
+    have no consequences: each table is judged alone.
     """
     if context.run.imported:
         return {}
@@ -114,7 +114,7 @@ def _find_stream_consequences(verdicts: Sequence[Verdict]) -> dict[str, str]:
 def _find_rate_losses(
     subject: Subject, verdicts: Sequence[Verdict]
 ) -> Iterator[tuple[Verdict, Verdict]]:
-    """Yield losses on ways that keep to a rate, each with the slow part that causes them."""
+    """Yield losses that follow from a rate limit, each with the verdict on the slow part."""
     network_verdicts = [verdict for verdict in verdicts if verdict.network == subject.name]
     slow_parts = [
         verdict
@@ -122,30 +122,32 @@ def _find_rate_losses(
         if verdict.rule in _SLOW and verdict.outcome is Outcome.FAIL
     ]
     for verdict in network_verdicts:
-        ways: Sequence[Lost]
+        losses: Sequence[Lost]
         if verdict.rule == lossy.ID and verdict.outcome is Outcome.FAIL:
-            ways = lossy.ways_of(subject, verdict.about)
+            losses = lossy.ways_of(subject, verdict.about)
         elif verdict.rule == errors.ID and verdict.outcome is Outcome.WARN:
-            ways = errors.lost_ways(subject)
+            losses = errors.lost_ways(subject)
         else:
             continue
-        if cause := _find_slow_part(subject, ways, slow_parts):
+        if cause := _find_slow_part(subject, losses, slow_parts):
             yield verdict, cause
 
 
 def _find_slow_part(
-    subject: Subject, ways: Sequence[Lost], slow_parts: Sequence[Verdict]
+    subject: Subject, losses: Sequence[Lost], slow_parts: Sequence[Verdict]
 ) -> Verdict | None:
-    """Return the slow part of all these ways; None unless they keep to its rate or rates."""
+    """Return the slow part that explains all these losses, or None."""
     for part in slow_parts:
         names = set(part.about.names)
-        part_ways = [way for way in ways if not names or names & {way.origin, way.target}]
-        ends = [(way.origin, way.target) for way in part_ways]
-        changes = part.rule == stability.ID and spares_small(subject, ends)
-        if part_ways and (changes or kept_rate(subject, ends)):
-            rest_ways = [way for way in ways if way not in part_ways]
-            if not rest_ways or _find_slow_part(
-                subject, rest_ways, [part_left for part_left in slow_parts if part_left is not part]
+        part_losses = [loss for loss in losses if not names or names & {loss.origin, loss.target}]
+        directions = [(loss.origin, loss.target) for loss in part_losses]
+        changes = part.rule == stability.ID and spares_small(subject, directions)
+        if part_losses and (changes or kept_rate(subject, directions)):
+            other_losses = [loss for loss in losses if loss not in part_losses]
+            if not other_losses or _find_slow_part(
+                subject,
+                other_losses,
+                [other_part for other_part in slow_parts if other_part is not part],
             ):
                 return part
     return None

@@ -15,11 +15,11 @@ from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.run import Launch
 from fabricgauge.words import figures
 
-#: What to do about a figure that other traffic spoils.
-CAUSE = "other traffic crosses the same links while they are measured"
+#: Cause and remedy of a figure that other traffic spoils.
+CAUSE = "other traffic used the same links during the measurement"
 REMEDY = (
-    "find who sends (ss -tnp, nethogs, iftop on the named node), let it end or pause, then measure"
-    " again"
+    "find the sender (ss -tnp, nethogs, iftop on the named node), wait for it or stop it, then"
+    " measure again"
 )
 
 
@@ -71,7 +71,7 @@ def sentence(traffic: ForeignTraffic, limit: float) -> str:
         )
         if share >= limit
     ]
-    return f"{traffic.node} {' and '.join(parts)} meanwhile"
+    return f"{traffic.node} {' and '.join(parts)} during the measurement"
 
 
 def accounts(stream: Stream) -> Iterator[str]:
@@ -92,10 +92,10 @@ def accounts(stream: Stream) -> Iterator[str]:
         )
 
 
-def on_ways(subject: Subject, ways: Collection[Ends]) -> tuple[str, ...]:
+def on_ways(subject: Subject, directions: Collection[Ends]) -> tuple[str, ...]:
     """Return other traffic that, with streams, fills at least half of these ways."""
     pair_streams = (*streams(subject, "bandwidth"), *alone(subject, "bandwidth", 0.0))
-    own_streams = [stream for stream in pair_streams if stream.series.way in ways]
+    own_streams = [stream for stream in pair_streams if stream.series.way in directions]
     full_streams = [stream for stream in own_streams if any(accounts(stream))]
     if not full_streams or 2 * len(full_streams) < len(own_streams):
         return ()
@@ -109,8 +109,8 @@ def on_ways(subject: Subject, ways: Collection[Ends]) -> tuple[str, ...]:
     )
 
 
-def explains(stream: Stream, left: float, ahead: float, back: float) -> bool:
-    """Check whether other traffic takes what is missing from a rate that is ``left`` of the usual.
+def explains(stream: Stream, rate_share: float, ahead: float, back: float) -> bool:
+    """Check whether other traffic takes the missing part of a rate, ``rate_share`` of the usual.
 
     ``ahead`` is its share of the line rate in the stream's direction, ``back`` in the other one,
     which acknowledgements share. Streams that compete leave gaps, but no lower standard rate is
@@ -120,11 +120,11 @@ def explains(stream: Stream, left: float, ahead: float, back: float) -> bool:
     if max(ahead, back) < limit:
         return False
     both_ways = back >= limit or stream.directions == 2
-    return left + ahead >= (stream.limit("fraction.both_warn") if both_ways else NEAREST_RATE)
+    return rate_share + ahead >= (stream.limit("fraction.both_warn") if both_ways else NEAREST_RATE)
 
 
 def beside_good(
-    suspects: Sequence[Stream], good_streams: Sequence[Stream], left: float, *, latency: bool
+    suspects: Sequence[Stream], good_streams: Sequence[Stream], rate_share: float, *, latency: bool
 ) -> Iterator[str]:
     """Yield other traffic on the links of suspect pairs that good pairs do not have."""
     usual = _median(good_streams)
@@ -135,7 +135,7 @@ def beside_good(
         limit = stream.limit("foreign-traffic.share")
         ahead, back = (max(0.0, share - usual) for share in _shares(foreign, stream.series.way))
         busy = max(ahead, back) >= limit
-        if busy and (latency or explains(stream, left, ahead, back)):
+        if busy and (latency or explains(stream, rate_share, ahead, back)):
             explained += 1
             named |= {
                 node: foreign[node]
@@ -147,9 +147,9 @@ def beside_good(
         yield from (sentence(share, limit) for share in named.values())
 
 
-def _shares(foreign: dict[str, ForeignTraffic], way: tuple[str, str]) -> tuple[float, float]:
+def _shares(foreign: dict[str, ForeignTraffic], direction: tuple[str, str]) -> tuple[float, float]:
     """Return shares of the line rate: in the stream's direction at either end, and back."""
-    sender, receiver = (foreign.get(node, ForeignTraffic(node, 0, 0, 1.0)) for node in way)
+    sender, receiver = (foreign.get(node, ForeignTraffic(node, 0, 0, 1.0)) for node in direction)
     return (
         max(sender.sent_share, receiver.received_share),
         max(sender.received_share, receiver.sent_share),

@@ -13,7 +13,7 @@ import numpy as np
 from fabricgauge.evidence.connections import held_by_receiver
 from fabricgauge.evidence.placement import throttles, unseen_waits, waits
 from fabricgauge.judge import foreign
-from fabricgauge.judge.causes import lower_rate, proved
+from fabricgauge.judge.causes import find_lower_rate, prove_causes
 from fabricgauge.judge.streams import WIRE_BUSY, Stream, carry_the_same
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -97,9 +97,9 @@ def _link(stream: Stream, *, by_figure: bool) -> Iterator[str]:
     the effect of a quota of processor time.
     """
     slow_hosts = any(_loopback(stream))
-    for cause in proved(stream, slow_hosts):
+    for cause in prove_causes(stream, slow_hosts):
         yield f"{cause.evidence}: this is a fault of the network, even if the hosts are busy"
-    rate = lower_rate(stream, EXACTLY)
+    rate = find_lower_rate(stream, EXACTLY)
     if by_figure and rate is not None and stream.is_wire:
         yield (
             f"the figure is as steady as a wire, and equals what a {figures.link_rate(rate)} link"
@@ -386,7 +386,7 @@ def _is_one_wire(pair_streams: Sequence[Stream]) -> bool:
 def _shows_itself(stream: Stream) -> bool:
     """Check whether the pair is as steady as only a slow wire is, or has a proved fault."""
     slow_wire = not stream.series.is_latency and stream.is_slow_wire
-    return slow_wire or any(proved(stream, True))
+    return slow_wire or any(prove_causes(stream, True))
 
 
 def accounts_beside(subject: Subject, delay: float, usual: float, speed_share: float) -> bool:

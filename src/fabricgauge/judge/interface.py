@@ -1,4 +1,4 @@
-"""What this stage takes and gives: a run with its ceilings in, verdicts out."""
+"""Interface of the judge: a run with its ceilings comes in, verdicts go out."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
@@ -13,15 +13,15 @@ from fabricgauge.words import subjects as in_words
 
 
 def worst(outcomes: Iterable[Outcome], *, empty: Outcome) -> Outcome:
-    """Return the outcome that takes precedence (see ``Outcome``), ``empty`` if there is none."""
-    return min(outcomes, key=lambda one: one.rank, default=empty)
+    """Return the outcome that takes precedence (see ``Outcome``); ``empty`` without outcomes."""
+    return min(outcomes, key=lambda outcome: outcome.rank, default=empty)
 
 
 def by_network(network_outcomes: Iterable[tuple[str, Outcome]]) -> set[Outcome]:
-    """Return the worst outcome of each network, or FAIL alone where one network has it.
+    """Return the worst outcome of each network, or only FAIL if one network fails.
 
     On one network INVALID outranks FAIL: figures of another path prove no fault. Among
-    networks FAIL comes first: one that was proved to be bad is bad whatever the others are.
+    networks FAIL comes first: a proved fault of one network does not depend on the others.
     """
     outcomes_by_network: dict[str, list[Outcome]] = {}
     for network, outcome in network_outcomes:
@@ -31,7 +31,7 @@ def by_network(network_outcomes: Iterable[tuple[str, Outcome]]) -> set[Outcome]:
 
 
 class Said(msgspec.Struct, frozen=True):
-    """A rule's word; fields as in ``Verdict``. Without ``about`` it is of what was looked at."""
+    """A rule's result; fields as in ``Verdict``. ``about`` replaces the judged subject."""
 
     outcome: Outcome
     summary: str
@@ -43,47 +43,48 @@ class Said(msgspec.Struct, frozen=True):
     about: VerdictSubject | None = None
 
 
-#: A rule's result for a subject: one word, several, or why there is none.
+#: A rule's result for a subject: one result, several, or the reason why there is none.
 Words = Said | Skipped | Iterable[Said]
 Judge = Callable[[Context], tuple[Verdict, ...]]
 
 
 def of_run(rule: str) -> Callable[[Callable[[Context], Words]], Judge]:
-    """Return a judge for a function of the whole run: its words with rule, subject and id."""
-    return lambda say: lambda context: tuple(_verdicts(rule, say(context), VerdictSubject()))
+    """Return a judge from a function that yields a rule's results on a whole run."""
+    return lambda find: lambda context: tuple(_verdicts(rule, find(context), VerdictSubject()))
 
 
 def of_networks(rule: str) -> Callable[[Callable[[Subject], Words]], Judge]:
-    """Return the same for a function that looks at each network."""
-    return lambda say: (
+    """Return a judge from a function that yields a rule's results on one network."""
+    return lambda find: (
         lambda context: tuple(
             judged
             for subject in context.subjects
-            for judged in _verdicts(rule, say(subject), subject.about)
+            for judged in _verdicts(rule, find(subject), subject.about)
         )
     )
 
 
-def _verdicts(rule: str, words: Words, usual: VerdictSubject) -> Iterator[Verdict]:
-    if isinstance(words, Skipped):
-        words = Said(Outcome.SKIPPED, words.reason)
-    for item in (words,) if isinstance(words, Said) else words:
-        yield verdict(rule, item, usual)
+def _verdicts(rule: str, results: Words, default: VerdictSubject) -> Iterator[Verdict]:
+    if isinstance(results, Skipped):
+        results = Said(Outcome.SKIPPED, results.reason)
+    for result in (results,) if isinstance(results, Said) else results:
+        yield verdict(rule, result, default)
 
 
-def verdict(rule: str, said: Said, usual: VerdictSubject) -> Verdict:
-    """A word with its subject in words, its network and its id; ``usual`` is what it is of."""
-    about = said.about or usual
+def verdict(rule: str, result: Said, default: VerdictSubject) -> Verdict:
+    """Return a rule's result as a verdict; ``default`` is the subject if it has none."""
+    about = result.about or default
     return Verdict(
-        rule, said.outcome, in_words.subject(about), said.summary, said.figure, said.threshold,
-        said.evidence, said.cause, said.remedy, about.network, identity(rule, about.thing), about,
+        rule, result.outcome, in_words.subject(about), result.summary, result.figure,
+        result.threshold, result.evidence, result.cause, result.remedy, about.network,
+        identity(rule, about.thing), about,
     )  # fmt: skip
 
 
 class Rule(Protocol):
-    """A module with these names is a rule; ``ID`` is that of its page in the docs.
+    """A module with these names is a rule; ``ID`` names its page in the docs.
 
-    ``judge`` gives one verdict for each subject (network, node, direction) that the rule judges.
+    ``judge`` returns one verdict for each subject (network, node, direction) that the rule judges.
     """
 
     ID: str

@@ -1,4 +1,4 @@
-"""All rules over one run, and the overall outcome."""
+"""Apply all rules to a run, and find the overall outcome."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -36,59 +36,62 @@ from fabricgauge.model.verdict import (
     number_repeats,
 )
 
-#: Raised whenever a rule could judge the same run differently.
+#: It rises whenever a rule may judge the same run differently.
 RULES_VERSION = "20"
 
 
 def judgement(context: Context) -> RunVerdicts:
-    """Every rule's verdicts over a run, in the rules' order, and what they amount to.
+    """Return the verdicts of all rules on a run, in the rules' order, with the overall outcome.
 
-    Others' logs are judged table by table: no table excuses or condemns another.
+    Imported logs are judged table by table: a table does not change another one's outcome.
     """
     run = context.run
     if not run.imported:
-        verdicts = _identified(one for rule in RULES for one in _apply(rule, context))
+        verdicts = _number_verdicts(verdict for rule in RULES for verdict in _apply(rule, context))
         follows = consequences(context, verdicts)
         return RunVerdicts(verdicts, overall(verdicts, deciding(run)), follows=follows)
-    judged = []
+    judged_tables = []
     for part in parts(run):
         part_context = Context(part, context.ceilings, context.thresholds)
-        part_verdicts = [one for rule in RULES for one in _apply(rule, part_context)]
+        part_verdicts = [verdict for rule in RULES for verdict in _apply(rule, part_context)]
         table = table_verdict(part, part_verdicts, overall(part_verdicts, DECIDING_IMPORTED))
-        judged.append(
+        judged_tables.append(
             (table, [verdict for verdict in part_verdicts if verdict.rule != completeness.ID])
         )
-    order = {rule.ID: place for place, rule in enumerate(RULES)}
-    all_verdicts = (*join_verdicts(judged), *_apply(completeness, context))
-    ordered = _identified(sorted(all_verdicts, key=lambda one: order[one.rule]))
-    tables = tuple(table for table, _ in judged)
+    order = {rule.ID: position for position, rule in enumerate(RULES)}
+    all_verdicts = (*join_verdicts(judged_tables), *_apply(completeness, context))
+    ordered = _number_verdicts(sorted(all_verdicts, key=lambda verdict: order[verdict.rule]))
+    tables = tuple(table for table, _ in judged_tables)
     return RunVerdicts(ordered, overall_of(tables), tables)
 
 
-def _identified(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+def _number_verdicts(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
     all_verdicts = tuple(verdicts)
     ids = number_repeats(verdict.id for verdict in all_verdicts)
     return tuple(
-        msgspec.structs.replace(one, id=own) for one, own in zip(all_verdicts, ids, strict=True)
+        msgspec.structs.replace(verdict, id=verdict_id)
+        for verdict, verdict_id in zip(all_verdicts, ids, strict=True)
     )
 
 
 def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
     if context.run.fabric.emulated and rule.ID in RULES_OF_SPEED:
-        said = Said(Outcome.SKIPPED, "emulated: not judged, these processors' times mean nothing")
-        return tuple(verdict(rule.ID, said, subject.about) for subject in context.subjects)
-    # A rule that breaks on unforeseen input must not take the other verdicts along.
+        result = Said(
+            Outcome.SKIPPED, "emulated: not judged, times of emulated processors mean nothing"
+        )
+        return tuple(verdict(rule.ID, result, subject.about) for subject in context.subjects)
+    # An error in one rule must not lose the verdicts of the other rules.
     try:
         return rule.judge(context)
     except Exception as error:
         reason = f"the rule could not be applied ({type(error).__name__}: {error})"
-        mend = "an error in the rule", "report it with the run directory"
-        said = Said(Outcome.INCONCLUSIVE, reason, None, None, (), *mend)
-        return (verdict(rule.ID, said, VerdictSubject()),)
+        cause_and_remedy = "an error in fabricgauge", "report it with the run directory"
+        result = Said(Outcome.INCONCLUSIVE, reason, None, None, (), *cause_and_remedy)
+        return (verdict(rule.ID, result, VerdictSubject()),)
 
 
 def below_pass(context: Context) -> tuple[str, ...]:
-    """Names of networks on which a two-sided stream stayed below the passing fraction."""
+    """Return the networks on which a two-sided stream is below the passing fraction."""
     return tuple(
         subject.name
         for subject in context.subjects
@@ -100,15 +103,15 @@ def below_pass(context: Context) -> tuple[str, ...]:
 
 
 def doubtful(context: Context) -> tuple[PlannedLaunch, ...]:
-    """What one pair should measure once more before a rule believes it, numbered after the plan.
+    """Return launches that measure doubtful cases of one pair again, numbered after the plan.
 
-    What a single case shows is a property of the network only if a second case shows it too.
+    A single case shows a property of the network only if a second case confirms it.
     """
-    launches = (one for subject in context.subjects for one in _rechecks_of(subject))
+    launches = (launch for subject in context.subjects for launch in _plan_rechecks(subject))
     return renumber(launches, context.run.plan.last)
 
 
-def _rechecks_of(subject: Subject) -> Iterator[PlannedLaunch]:
+def _plan_rechecks(subject: Subject) -> Iterator[PlannedLaunch]:
     if subject.pairs or subject.again:
         return
     points = chain(dips.to_recheck(subject), asymmetry.to_recheck(subject))
@@ -121,9 +124,9 @@ def _rechecks_of(subject: Subject) -> Iterator[PlannedLaunch]:
 
 
 def unclear(context: Context) -> tuple[Recheck, ...]:
-    """Pairs that rules want measured again, one at a time, before they report them.
+    """Return the pairs that rules want measured again, one at a time, before they report them.
 
-    For each network the first rule that asks decides which pairs: they serve the others as well.
+    For each network the first rule with pairs decides; other rules use the same pairs.
     """
     loses = losing(context.run)
     rules = {True: (lossy, pairs, closing_round), False: (pairs, lossy, closing_round)}
@@ -135,7 +138,7 @@ def unclear(context: Context) -> tuple[Recheck, ...]:
 
 
 def losing(run: Run) -> frozenset[str]:
-    """Return the networks whose losses alone explain what is slow there."""
+    """Return the networks whose losses alone explain their slow figures."""
     return frozenset(
         launch.network
         for launch in run.launches
@@ -144,19 +147,19 @@ def losing(run: Run) -> frozenset[str]:
 
 
 def deciding(run: Run) -> tuple[str, ...]:
-    """Return the rules that must pass (or warn), or else a run of our own has shown nothing."""
+    """Return the rules that must pass or warn; without them a run is inconclusive."""
     if run.fabric.simulated:
         return DECIDING_SIMULATED
     return DECIDING_EMULATED if run.fabric.emulated else DECIDING
 
 
 def overall(verdicts: Iterable[Verdict], deciding: Sequence[str] = DECIDING) -> Outcome:
-    """Return what the whole run amounts to, never a pass unless the deciding rules gave one.
+    """Return the outcome of the whole run; PASS only if the deciding rules pass or warn.
 
-    A deciding rule that said nothing, or skipped a subject, leaves the run inconclusive.
+    Without a verdict of a deciding rule, or with a skipped subject, the run is inconclusive.
     """
     all_verdicts = tuple(verdicts)
-    # The worst of a network stands for all that belongs to it, or to the run as a whole.
+    # The worst outcome of a network counts for the network; the run as a whole counts as one.
     outcomes = by_network((verdict.network, verdict.outcome) for verdict in all_verdicts)
     if outcomes == {Outcome.FAIL}:
         return Outcome.FAIL

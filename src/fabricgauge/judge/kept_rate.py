@@ -20,23 +20,24 @@ from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.stats.series import node_of
 from fabricgauge.words import figures
 
-#: Cause and remedy of losses that a rate makes.
+#: Cause and remedy of losses that follow from a rate limit.
 KEPT_RATE = (
-    "a rate limit on the way (a shaper, a policer, a port at a lower rate) drops what is above it:"
-    " large messages keep to one rate, and small ones lose nothing",
+    "a rate limit between the nodes (a shaper, a policer, a port at a lower rate) drops the excess:"
+    " large messages stay at one rate, and small messages lose nothing",
     "compare the negotiated rates (ethtool) of both ends and of the switch ports; look for rate"
     " limits on both nodes (tc qdisc show) and on the switch's ports (policer, shaper)",
 )
 
-#: Messages of this size fill a network even one at a time.
+#: A single message of this size fills a network.
 FULL_BYTES = 1 << 20
 
-#: Fewer segments of small messages show nothing; then no sample may be slower than this.
+#: Fewer segments of small messages show nothing. Then no sample may be slower than the fastest by
+#: more than this factor.
 TELLING_SMALL, REGULAR = 200, 1.1
 
 
 class KeptRate(msgspec.Struct, frozen=True):
-    """The rate that large messages keep to, and what was lost of large and of small ones.
+    """The rate of large messages, and the losses of large and of small messages.
 
     ``share`` is of the ceiling, per direction; ``spread`` is between the quartiles of ``cases``, as
     a share of their median. ``lost`` are shares of the TCP segments of large and small messages.
@@ -51,13 +52,13 @@ class KeptRate(msgspec.Struct, frozen=True):
     def sentence(self) -> str:
         large, small = map(figures.percent, self.lost)
         return (
-            f"{self.cases:,} streams of large messages keep to {figures.percent(self.share)} of the"
+            f"{self.cases:,} streams of large messages stay at {figures.percent(self.share)} of the"
             f" ceiling within {figures.percent(self.spread)} (quartiles); large messages lost"
-            f" {large} of their segments, small ones {small}"
+            f" {large} of their segments, small messages {small}"
         )
 
 
-def kept_rate(subject: Subject, ways: Collection[Ends]) -> KeptRate | None:
+def kept_rate(subject: Subject, directions: Collection[Ends]) -> KeptRate | None:
     """Return the rate that streams on these ways keep to; None if they scatter.
 
     None also if small messages are lost, or if the rate is just below the ceiling: then the
@@ -67,11 +68,13 @@ def kept_rate(subject: Subject, ways: Collection[Ends]) -> KeptRate | None:
         return None
     least_bytes, ceiling = subject.limit("fraction.from"), subject.ceiling.payload_bytes_per_s
     pair_cases = list(_cases(subject))
-    cases = [case for ends, case in pair_cases if ends in ways]
+    cases = [case for ends, case in pair_cases if ends in directions]
     rates = [rate for case in cases for rate in _rates(case, least_bytes)]
     if len(rates) < AGREEING:
         # A short run has one case of each direction.
-        cases = [case for ends, case in pair_cases if ends in ways or ends[::-1] in ways]
+        cases = [
+            case for ends, case in pair_cases if ends in directions or ends[::-1] in directions
+        ]
         rates = [rate for case in cases for rate in _rates(case, least_bytes)]
     if len(rates) < AGREEING:
         return None
@@ -86,10 +89,12 @@ def kept_rate(subject: Subject, ways: Collection[Ends]) -> KeptRate | None:
     return rate if is_steady and is_shown and lost[1] <= _calm(subject, lost[0]) else None
 
 
-def spares_small(subject: Subject, ways: Collection[Ends]) -> bool:
+def spares_small(subject: Subject, directions: Collection[Ends]) -> bool:
     """Check whether only large messages lose segments on these ways, as where a rate changes."""
     least_bytes = subject.limit("fraction.from")
-    cases = [case for ends, case in _cases(subject) if ends in ways or ends[::-1] in ways]
+    cases = [
+        case for ends, case in _cases(subject) if ends in directions or ends[::-1] in directions
+    ]
     small = [case for case in cases if case.message_bytes < least_bytes]
     large_lost = _share_lost([case for case in cases if case.message_bytes >= least_bytes])
     is_shown = sum(lost_segments(case)[1] for case in small) >= TELLING_SMALL

@@ -11,7 +11,8 @@ from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.memory import DIRECT, STAGED, Copy
 from fabricgauge.words import figures
 
-#: A stream that is so much faster than a copy does not wait for it; copies vary by a few percent.
+#: A stream that is faster than a copy by this factor does not wait for it; copies vary by a few
+#: percent.
 FASTER = 1.2
 
 
@@ -55,7 +56,7 @@ def way_of_messages(stream: Stream) -> tuple[str, str]:
     transport = subject.run.carried_by(subject.name)
     for staging in (STAGED, DIRECT):
         if staging in transport:
-            return staging, f"by what MPI said that it used: {transport}"
+            return staging, f"MPI reported that it used {transport}"
     if copy and share(stream, copy) > FASTER:
         return DIRECT, f"they are faster than {copy}"
     return "", ""

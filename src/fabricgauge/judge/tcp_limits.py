@@ -1,7 +1,8 @@
-"""Which of TCP's own limits holds a stream back: a sender's buffer, or a receiver's window?
+"""Find the TCP limit that holds a stream back: a sender's buffer or a receiver's window.
 
-The kernel counts for how long each was the limit (TCP_INFO). It counts a full window as well where
-a slow link queues: there the round trip grows with the queue, behind a small window it does not.
+The kernel counts for how long each was the limit (TCP_INFO). It also counts a full
+window if a slow link queues: then the round trip grows with the queue; with a small window it does
+not.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,21 +17,23 @@ from fabricgauge.model.fabric import Node
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.words import figures, sentences
 
-#: Least, usual and largest bytes of a connection's buffer. Linux, Documentation/networking/
-#: ip-sysctl.rst: without SO_SNDBUF and SO_RCVBUF a buffer grows up to the largest.
+#: Settings with the least, default and largest bytes of a connection's buffer. Linux,
+#: Documentation/networking/ip-sysctl.rst: without SO_SNDBUF and SO_RCVBUF a buffer grows up to the
+#: largest.
 WMEM, RMEM = "net.ipv4.tcp_wmem", "net.ipv4.tcp_rmem"
 SCALING = "net.ipv4.tcp_window_scaling"
 
-#: A buffer is small that holds less than this many seconds of the line rate, or than this part of
-#: what another node allows; never one of the kernel's own defaults on 10 Gb/s and below.
+#: A buffer is small if it holds less than this many seconds of the line rate, less than this part
+#: of another node's buffer, or less than this many bytes. The kernel's own defaults are never small
+#: at 10 Gb/s and below.
 SMALL_S, SMALL_PART, SMALL_BYTES = 100e-6, 0.25, 65536
 
-#: A round trip behind a full queue is longer than this many of a small message's.
+#: A round trip behind a full queue is longer than a small message's by this factor.
 QUEUE = 1.5
 
 
 class TcpLimit(msgspec.Struct, frozen=True):
-    """A limit of TCP on ``node``: what it is, the command that shows it or lifts it, evidence."""
+    """A limit of TCP on ``node``: ``what`` limits, the command that shows or lifts it, evidence."""
 
     node: str
     what: str
@@ -39,7 +42,7 @@ class TcpLimit(msgspec.Struct, frozen=True):
 
 
 def tcp_limits(stream: Stream) -> Iterator[TcpLimit]:
-    """Yield the limits that hold a stream back, those of a setting that is small before others."""
+    """Yield the limits that hold a stream back; small settings come first."""
     cases = [case for case in stream.measurements if case.sockets_of(case.sender)]
     sender, receiver = stream.series.way
     rate = stream.rate_bit_s
@@ -63,20 +66,27 @@ def tcp_limits(stream: Stream) -> Iterator[TcpLimit]:
 def _setting_limit(stream: Stream, node: str, setting: str, largest: int, share: float) -> TcpLimit:
     sends = setting == WMEM
     values = _settings(stream, setting)
-    usual = max(values.values(), key=lambda value: value[-1])
-    word = " ".join(map(str, usual if usual[-1] > largest else (*usual[:2], DEFAULTS[setting])))
-    busy = f"; data were under way for {figures.percent(stream.busy)} of the time"
+    largest_setting = max(values.values(), key=lambda value: value[-1])
+    new_value = " ".join(
+        map(
+            str,
+            largest_setting
+            if largest_setting[-1] > largest
+            else (*largest_setting[:2], DEFAULTS[setting]),
+        )
+    )
+    busy_text = f"; data were under way for {figures.percent(stream.busy)} of the time"
     evidence = "; ".join(
-        f"{setting} of {name}: {' '.join(map(str, v))}" for name, v in values.items()
+        f"{setting} of {name}: {' '.join(map(str, value))}" for name, value in values.items()
     )
     return TcpLimit(
         node,
-        f"{setting} of {node} lets a connection {'send' if sends else 'receive'} with a buffer of"
-        f" {figures.size(largest)} at most, which does not fill the link",
-        f"on {node}: {sentences.command(('sysctl', '-w', f'{setting}={word}'))}, and the same in"
-        " /etc/sysctl.d; then measure again",
+        f"{setting} of {node} limits the {'send' if sends else 'receive'} buffer of a connection to"
+        f" {figures.size(largest)}: too small to fill the link",
+        f"on {node}: {sentences.command(('sysctl', '-w', f'{setting}={new_value}'))}, and set it in"
+        " /etc/sysctl.d too; then measure again",
         f"{evidence}; the {_END[sends]} was the limit for {figures.percent(share)} of the time with"
-        f" data under way{busy}",
+        f" data under way{busy_text}",
     )  # fmt: skip
 
 
@@ -88,25 +98,25 @@ _END = {True: "sender's buffer", False: "receiver's window"}
 def _window_limit(stream: Stream, node: str, share: float) -> TcpLimit:
     allowed = _settings(stream, RMEM).get(node)
     scaling = _fact(stream, node, SCALING)
-    ends = f"{RMEM} allows {figures.size(allowed[-1])}" if allowed else f"{RMEM} is not known"
-    why = "a program (SO_RCVBUF), a route (window) or a slow reader locks it"
+    setting_text = f"{RMEM} allows {figures.size(allowed[-1])}" if allowed else f"{RMEM} is unknown"
+    reason = "a program (SO_RCVBUF), a route (window) or a slow reader limits it"
     if scaling == "0":
-        why = f"{SCALING} is 0, so that no window is above 64 KiB"
+        reason = f"{SCALING} is 0, so a window is at most 64 KiB"
     return TcpLimit(
         node,
-        f"the receive window of {node} holds the sender back: {why}",
-        f"on {node}: `ss -tmi` shows the buffer of the connection, `ip route show` a locked window,"
-        f" `sysctl {SCALING} {RMEM}` the settings",
+        f"the receive window of {node} holds the sender back: {reason}",
+        f"on {node}: check the connection's buffer (`ss -tmi`), a window in the route (`ip route"
+        f" show`) and the settings (`sysctl {SCALING} {RMEM}`)",
         f"the receiver's window was the limit for {figures.percent(share)} of the time with data"
-        f" under way, without a queue on the way; {ends}",
+        f" under way, without a queue in the network; {setting_text}",
     )
 
 
 def _buffer_limit(stream: Stream, node: str, share: float) -> TcpLimit:
     return TcpLimit(
         node,
-        f"the send buffer of {node} holds the stream back: a program (SO_SNDBUF) locks it",
-        f"on {node}: `ss -tmi` shows the buffer of the connection, `sysctl {WMEM}` the setting",
+        f"the send buffer of {node} holds the stream back: a program (SO_SNDBUF) limits it",
+        f"on {node}: check the connection's buffer (`ss -tmi`) and the setting (`sysctl {WMEM}`)",
         f"the sender's buffer was the limit for {figures.percent(share)} of the time with data"
         " under way",
     )
@@ -123,9 +133,9 @@ def _find_small_buffer(stream: Stream, node: str, setting: str, rate_bit_s: floa
         return 0
     largest = values[node][-1]
     other_largest = [value[-1] for name, value in values.items() if name != node]
-    least = max(SMALL_BYTES, SMALL_S * rate_bit_s / 8)
-    odd = bool(other_largest) and largest < SMALL_PART * max(other_largest)
-    return largest if largest < least or odd else 0
+    least_bytes = max(SMALL_BYTES, SMALL_S * rate_bit_s / 8)
+    differs = bool(other_largest) and largest < SMALL_PART * max(other_largest)
+    return largest if largest < least_bytes or differs else 0
 
 
 def _settings(stream: Stream, setting: str) -> dict[str, tuple[int, ...]]:
@@ -144,8 +154,13 @@ def _fact(stream: Stream, name: str, fact: str) -> str:
 
 
 def _queues(stream: Stream, cases: Sequence[Measurement]) -> bool:
-    """Check whether the round trip is that of a queue before a slower link; if unknown, it is."""
-    trips = [s.rtt_s for case in cases for s in case.sockets_of(case.sender) if s.sent_bytes > 0]
+    """Check whether the round trip shows a queue before a slower link; if unknown, it does."""
+    trips = [
+        socket.rtt_s
+        for case in cases
+        for socket in case.sockets_of(case.sender)
+        if socket.sent_bytes > 0
+    ]
     small = [
         2.0 * case.times.median_s
         for launch in stream.subject.launches

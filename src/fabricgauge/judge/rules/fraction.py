@@ -185,10 +185,10 @@ def _judge_stream(stream: Stream, one_way: tuple[Stream, ...]) -> Said:
         (
             *_evidence(stream),
             *(likely.evidence for likely in likely_causes if likely.evidence),
-            *((causes.one_port(stream),) if doubt is _ONE_PORT else ()),
+            *((causes.describe_full_port(stream),) if doubt is _ONE_PORT else ()),
             *(_with_mtu(stream, *item) for item in outcomes_by_mtu.items()),
             *signs.against,
-            *causes.heard(stream, "broken", "clock"),
+            *causes.find_log_lines(stream, "broken", "clock"),
         ),
         *_cause_and_remedy(outcome, cause, signs),
         about=stream.about,
@@ -205,9 +205,9 @@ def _find_doubt(
         return _MIXED_MTU if stream.subject.technology in OVER_TCP else _RDMA_MTU
     if plain is not Outcome.FAIL:
         return None
-    if causes.heard(stream, "broken"):
+    if causes.find_log_lines(stream, "broken"):
         return _BROKE
-    if causes.heard(stream, "clock"):
+    if causes.find_log_lines(stream, "clock"):
         return _CLOCK
     if by_call(stream.series) and not stream.best.sized:
         return _UNSIZED
@@ -215,7 +215,7 @@ def _find_doubt(
         shares = [8 * stream.best.bandwidth.value / flow_bit_s for flow_bit_s in FLOW_BIT_S]
         flow = any(FLOW_NEAR[0] <= share <= FLOW_NEAR[1] for share in shares)
         return _ONE_FLOW if flow else _ONE_CONNECTION
-    if causes.one_port(stream):
+    if causes.describe_full_port(stream):
         return _ONE_PORT
     memory = cache_shape.may_be_memory(stream.subject, stream.series)
     return _MEMORY if memory else None
