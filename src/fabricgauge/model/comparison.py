@@ -56,7 +56,7 @@ class Difference(msgspec.Struct, frozen=True):
 
     @property
     def change(self) -> float:
-        """B's difference from A as a share of A; positive where B's figure is larger."""
+        """B's difference from A as a share of A; positive if B's figure is larger."""
         return self.ratio - 1.0
 
 

@@ -140,13 +140,13 @@ class NcclEvidence(msgspec.Struct, frozen=True):
     @property
     def crossing(self) -> tuple[NcclWay, ...]:
         """The connections that leave a node."""
-        return tuple(way for way in self.ways if way.crosses)
+        return tuple(connection for connection in self.ways if connection.crosses)
 
     @property
     def sockets(self) -> bool:
         """True if bytes left a node by the kernel's sockets."""
         if self.crossing:
-            return any(way.sockets for way in self.crossing)
+            return any(connection.sockets for connection in self.crossing)
         return self.network.startswith("Socket")
 
     @property
@@ -155,7 +155,8 @@ class NcclEvidence(msgspec.Struct, frozen=True):
 
         The result is then larger than the bytes that the wire carried.
         """
-        if self.collnet_channels and any(way.via.startswith("COLLNET/") for way in self.ways):
+        transports = [connection.via for connection in self.ways]
+        if self.collnet_channels and any(via.startswith("COLLNET/") for via in transports):
             return "SHARP"
         used = {choice.algorithm for choice in self.choices}
         if any(algorithm.startswith(("NVLS", "COLLNET")) for algorithm in used):

@@ -9,7 +9,7 @@ import msgspec
 class SubnetPort(msgspec.Struct, frozen=True):
     """A port by its node's GUID in hexadecimal, its description (``n2 mlx5_0``) and its number.
 
-    The GUID is empty where the tool does not print it.
+    The GUID is empty if the tool does not print it.
     """
 
     guid: str
