@@ -6,7 +6,7 @@
 namespace fabricgauge {
 
 std::int64_t batch_for(double operation_s, double clock_overhead_s) noexcept {
-    // An operation shorter than the clock can tell still takes some time: a nanosecond.
+    // An operation shorter than the clock's resolution still takes some time: a nanosecond.
     const double shortest = clock_overhead_s / largest_clock_share;
     if (operation_s >= shortest) return 1;
     const double operations = std::ceil(shortest / std::max(operation_s, 1e-9));

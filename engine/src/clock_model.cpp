@@ -72,8 +72,8 @@ double OffsetHistory::deviation_ns(const ClockOffset& offset) const noexcept {
     return usual + static_cast<double>(offset.half_width_ns - best);
 }
 
-// Weighted least squares. Where the offsets say less about the slope than is known of any two
-// clocks, the slope is taken for 0 and the last offset for right.
+// Weighted least squares. If the offsets determine the slope less precisely than is known of any
+// two clocks, the slope is taken as 0 and the last offset as exact.
 OffsetHistory::Line OffsetHistory::line() const noexcept {
     const Line unknown{0.0, 0.0, unknown_slope};
     if (offsets_.size() < 2) return unknown;

@@ -11,8 +11,8 @@ namespace {
 constexpr std::int64_t element_bytes = sizeof(float);
 
 // Whole numbers whose sums over up to 149,000 ranks a float holds exactly: at most 8 + 15 * 7 each.
-// A rank's own share is told from that of 15 others next to it; one left out or added twice always
-// changes the sum, because the first part is never 0.
+// A rank's share differs from those of 15 neighbours; a missing or repeated share always changes
+// the sum, because the first part is never 0.
 struct Addends {
     std::int64_t common;
     std::int64_t per_rank;

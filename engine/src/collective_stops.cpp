@@ -24,7 +24,7 @@ Stop CollectiveStops::after_block(Recorder& recorder, double samples_s, double e
                                   double block_s) {
     taken_ = recorder.samples() + recorder.samples_waiting();
     measured_s_ += samples_s;
-    // What follows is kept whatever it is, so that a case that never settles has samples.
+    // All further samples are kept, so that a case that never settles has samples.
     if (elapsed_s > share_s_ / 2.0 && recorder.blocks_waiting() >= Recorder::fewest_searched)
         recorder.settle();
     if (taken_ > 0 && iterations_.reached(taken_)) return Stop::iterations;

@@ -120,9 +120,9 @@ void ConcurrentDirector::add_block(const ConcurrentRound& round, const std::int6
     measured_s_ += static_cast<double>(slowest_ps * round.batch) * operation_per_ps_;
 }
 
-// Where ranks have to share processors, samples are now and then a thousand times what the probes
-// were; and the very first operation may have set up connections. So longer rounds are tried only
-// when shorter ones have kept to their time, and blocks follow.
+// If ranks share processors, samples are now and then a thousand times as long as the probes; and
+// the very first operation may have set up connections. So longer rounds are tried only when
+// shorter ones have kept to their time, and blocks follow.
 void ConcurrentDirector::adapt(const ConcurrentRound& round, double round_s) {
     const double long_s = measured_.budget_s / rounds_in_budget;
     if (round_s > 2.0 * long_s) {
@@ -146,7 +146,7 @@ void ConcurrentDirector::take_blocks(const ConcurrentRound& round, const std::in
         due = interval_.due(measured_s_) || due;
     }
     adapt(round, round_s);
-    // What follows is kept whatever it is, so that a case that never settles has samples.
+    // All further samples are kept, so that a case that never settles has samples.
     if (elapsed_s > measured_.budget_s / 2.0 &&
         recorder_.blocks_waiting() >= Recorder::fewest_searched)
         recorder_.settle();

@@ -8,7 +8,7 @@ std::int64_t padded(std::int64_t bytes) noexcept {
     return (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
-// Who sent it is part of it: a message of another rank does not match.
+// The seed includes the sender: a message of another rank does not match.
 std::uint64_t seed_of(std::uint64_t sample, int sender, int side) noexcept {
     return pattern_seed(Author::origin, sample,
                         static_cast<std::uint64_t>(sender * most_sides + side));

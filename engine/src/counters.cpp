@@ -13,10 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the data counters of a port count: words of four octets (InfiniBand Architecture Specification
+// The unit of a port's data counters: words of four octets (InfiniBand Architecture Specification
 // Vol. 1, 16.1.3.5, PortCounters). hfi1 counts flits of eight (Linux 6.12,
-// drivers/infiniband/hw/hfi1/mad.c, pma_get_ib_portcounters_ext; opa-ff, FLITS_PER_MB), and alone has a
-// counter of that name.
+// drivers/infiniband/hw/hfi1/mad.c, pma_get_ib_portcounters_ext; opa-ff, FLITS_PER_MB), and alone
+// has a counter of that name.
 std::int64_t octets_per_unit(const fs::path& port) {
     std::error_code none;
     return fs::exists(port / "hw_counters" / "TxFlitVL0", none) ? 8 : 4;
@@ -31,15 +31,15 @@ Seen<std::int64_t> number_in(const fs::path& file) {
     return value;
 }
 
-// Without one of these a port tells nothing of its traffic. Throws the Absent of the first.
+// Without one of these a port has no traffic counts. Throws the Absent of the first.
 std::int64_t needed(const fs::path& file) {
     const Seen<std::int64_t> found = number_in(file);
     if (!found.known()) throw found.absent();
     return found.value();
 }
 
-// What the standard's counters tell of a link beside errors, discards and octets. Each is a question
-// to the adapter; all of `hw_counters` are one.
+// The standard's counters of a link except errors, discards and octets. Each is a request to the
+// adapter; all of `hw_counters` are one.
 constexpr std::array standard_events{
     "symbol_error", "local_link_integrity_errors", "excessive_buffer_overrun_errors",
     "port_rcv_remote_physical_errors", "port_rcv_constraint_errors", "port_xmit_constraint_errors",

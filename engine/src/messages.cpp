@@ -23,7 +23,7 @@ bool adds(Pattern pattern) noexcept {
     return pattern == Pattern::accumulate_latency || pattern == Pattern::fetch_and_op_latency;
 }
 
-// Whether something comes back to the origin of a one-sided operation.
+// Return true if data return to the origin of a one-sided operation.
 bool fetches(Pattern pattern) noexcept {
     return pattern == Pattern::get_latency || pattern == Pattern::get_bandwidth ||
            pattern == Pattern::fetch_and_op_latency || pattern == Pattern::compare_and_swap_latency;
@@ -193,7 +193,7 @@ void Messages::verify(Author author, std::uint64_t sample, int rank, Mismatch& f
     }
 }
 
-// What is left of a sum in the window is what was added.
+// Subtract the known content, so that a sum in the window leaves the added value.
 void Messages::take_away(Author author, std::uint64_t sample) noexcept {
     std::byte* const window = threads_.front().filled;
     const std::uint64_t seed = pattern_seed(author, sample, 0);

@@ -1,4 +1,4 @@
-// What every call of MPI is checked with.
+// The check of every call of MPI.
 #pragma once
 
 #include <mpi.h>

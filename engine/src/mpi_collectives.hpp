@@ -1,4 +1,4 @@
-// Operations of all ranks over MPI, one call each. What is started is completed by `complete`.
+// Operations of all ranks over MPI, one call each. `complete` completes a started operation.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,4 @@
-// Whether the MPI says that it can carry memory of a GPU.
+// The check that the MPI reports support for a GPU's memory.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace fabricgauge {
 
-// Empty if it says so, else why the launch is refused: an MPI that cannot reads such an address as the
-// host's and crashes. After MPI has started, since not all MPIs know it earlier.
+// Empty if it reports support, else the reason to refuse the launch: an MPI without support reads
+// such an address as the host's and crashes. Call it after MPI has started, since some MPIs do not
+// know it earlier.
 std::string missing_gpu_support(const DeviceMemory& device);
 
 }  // namespace fabricgauge

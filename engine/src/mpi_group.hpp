@@ -18,7 +18,7 @@ public:
 
     int ranks() const noexcept { return ranks_; }
     void barrier() const { MpiTransport::require(MPI_Barrier(members_), "MPI_Barrier"); }
-    // A barrier that is entered now, and passed once barrier_passed() says so.
+    // Enter a barrier now; it is passed once barrier_passed() returns true.
     void enter_barrier();
     bool barrier_passed();
     // From rank 0.

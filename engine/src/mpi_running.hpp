@@ -37,7 +37,7 @@ void run_cases(Transport& transport, const std::vector<Case>& cases, const Optio
     Launch<Transport, Host>(transport, output.get(), settings).run(cases);
 }
 
-// What this rank lacks for memory on a device, else empty.
+// The reason why this rank has no memory on a device, else empty.
 template <typename Transport>
 std::string missing_for_memory(const Transport& transport, const std::vector<Case>& cases,
                                const PairMemory& memory, const OpenedDevice& opened) {

@@ -202,7 +202,7 @@ void MpiTransport::wait_quietly(MPI_Request& request) {
 }
 
 void MpiTransport::abort(int status) {
-    // A launcher that is told to abort may drop what the ranks wrote last: let it read that first.
+    // A launcher may drop the ranks' last output when it aborts: give it time to read that first.
     if constexpr (!Host::simulated) {
         for (int naps = 0; naps < 200; ++naps) Host::nap();
     }

@@ -106,7 +106,7 @@ public:
     void start_all(std::int64_t slots) {
         require(MPI_Startall(static_cast<int>(slots), requests_.data()), "MPI_Startall");
     }
-    // Of requests that were made and are not under way.
+    // Free requests that were made and are not active.
     void discard(std::int64_t slots);
     MpiChannel channel(int number, std::int64_t slots) const {
         return {first_channel_tag + number, slots};
@@ -114,7 +114,7 @@ public:
 
     void send_control(const void* data, std::int64_t bytes, int peer);
     void receive_control(void* data, std::int64_t bytes, int peer);
-    // Whether one has come, so that it is received at once.
+    // Return true if a message has arrived, so that it is received at once.
     bool has_control(int peer) const;
 
     void barrier();

@@ -125,8 +125,8 @@ OfiDomain::Info OfiDomain::ask(const LocalAddress& own, fi_ep_type type, const W
     return Info(found, library_.freeinfo);
 }
 
-// What has IP addresses has the own one, or it would take another network. The provider of the exact
-// name is meant: tcp is also the lower layer of tcp;ofi_rxm.
+// A provider with IP addresses gets this node's address, or it would take another network. The
+// provider must have the exact name: tcp is also the lower layer of tcp;ofi_rxm.
 bool OfiDomain::fits(const fi_info& info, bool elsewhere) const {
     // Its connections keep no message that comes before its receive is posted.
     if (info.ep_attr->type == FI_EP_MSG && std::strcmp(info.fabric_attr->prov_name, "verbs") == 0)

@@ -14,7 +14,7 @@ namespace fabricgauge {
 namespace {
 
 constexpr int longest_connect_ms = 5000;
-// Of one case: the domain has no other memory that needs a key.
+// The key of one case: the domain has no other memory that needs a key.
 constexpr std::uint64_t wanted_key = 1;
 constexpr std::uint64_t local_access = FI_SEND | FI_RECV;
 constexpr std::uint64_t every_access =

@@ -9,7 +9,7 @@ namespace {
 // Among this many exchanges, each way is undisturbed at least once.
 constexpr std::int64_t most = 32;
 constexpr std::int64_t fewest = 3;
-// Of the pair's budget, which the round trips themselves have used up to then.
+// The share of the pair's budget, which the round trips themselves have used up to then.
 constexpr double share_of_budget = 0.25;
 
 }  // namespace

@@ -38,7 +38,8 @@ std::string beyond_threads(const Case& measured, const std::string& thread_level
            ": start the engine with --thread-multiple; if it was, this MPI does not have it";
 }
 
-// What a transport beside MPI needs for the pattern; nothing has the other patterns.
+// The ability that a pattern needs of a transport other than MPI; no transport has the other
+// patterns.
 std::optional<Abilities> needed_by(Pattern pattern) {
     switch (pattern) {
         case Pattern::latency:
@@ -55,7 +56,7 @@ std::optional<Abilities> needed_by(Pattern pattern) {
     }
 }
 
-// Whether all that it does with its buffers is to move them: then they may lie anywhere. Other patterns
+// Return true if the pattern only moves its buffers: they may then lie anywhere. Other patterns
 // calculate on them, or are of many pairs.
 bool only_moves(Pattern pattern) {
     switch (family_of(pattern)) {

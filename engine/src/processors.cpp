@@ -137,7 +137,8 @@ Seen<Throttle> read_throttle(const std::filesystem::path& group) {
     return read;
 }
 
-// Where a mount shows the groups of one line of /proc/self/cgroup ("0::/a/b", "4:cpu,cpuacct:/a/b").
+// The folders in which a mount shows the groups of one line of /proc/self/cgroup ("0::/a/b",
+// "4:cpu,cpuacct:/a/b").
 std::vector<std::filesystem::path> hierarchies(const std::filesystem::path& mount,
                                                const std::string& controllers) {
     if (controllers.empty()) return {mount, mount / "unified"};
@@ -212,7 +213,7 @@ Seen<RunDelays> read_run_delays(const std::string& threads) {
             reason = read.absent().reason;
     }
     if (failed) return Absent{threads + ": " + failed.message()};
-    // One that ended meanwhile is no gap, but a kernel that tells of none is.
+    // A thread that ended meanwhile is no gap, but a kernel that reports no thread is.
     if (waited.size() == 1) return Absent{reason};
     return waited;
 }

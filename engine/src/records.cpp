@@ -75,7 +75,7 @@ void write_list_if_any(JsonWriter& json, const char* name, const std::vector<Ran
         if (!(report.*part).empty()) return write_list(json, name, reports, part);
 }
 
-// Only what differs from what a case is without being told.
+// Only values that differ from a case's defaults.
 void write_settings(JsonWriter& json, const Case& measured) {
     if (measured.load != Load::none) json.member("load", name_of(measured.load));
     if (measured.epoch != Epoch::flush) json.member("epoch", name_of(measured.epoch));

@@ -9,7 +9,8 @@ Times times_of(const Recorder& recorder, double confidence) {
     const Histogram& samples = recorder.histogram();
     std::vector<double> medians = recorder.blocks().medians_ps();
     const MedianInterval interval = interval_of_median(medians, confidence);
-    // Of all samples, to the histogram's resolution; the median is that of the blocks' medians.
+    // Percentiles of all samples, to the histogram's resolution; the median is that of the blocks'
+    // medians.
     const auto percentile = [&](double share) { return samples.quantile_ps(share) * s; };
     return {static_cast<double>(samples.minimum_ps()) * s, interval.median * s, interval.low * s,
             interval.high * s, interval.coverage, samples.mean_ps() * s, percentile(0.9),

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
                        IBV_ACCESS_REMOTE_ATOMIC;
-// Tried in turn where the first is more than a device has; a device says so by failing.
+// Tried in turn if the first is more than a device has; the device then fails.
 constexpr std::int64_t inline_trials[] = {usual_inline_bytes, 128, 64, 32, 16, 0};
 
 std::string locked_memory_limit() {
@@ -142,7 +142,7 @@ VerbsLimits VerbsDevice::find_limits() const {
             known_.max_srq > 0 ? known_.max_srq_wr : 0};
 }
 
-// What a queue pair grants; one that is asked for and not granted is an error.
+// The bytes that a queue pair grants; a request that is not granted is an error.
 std::int64_t VerbsDevice::inline_limit() const {
     const std::unique_ptr<ibv_cq, int (*)(ibv_cq*)> completions(
         verbs_.create_cq(context_.get(), 2, nullptr, nullptr, 0), verbs_.destroy_cq);
@@ -165,7 +165,7 @@ std::int64_t VerbsDevice::inline_limit() const {
     throw RdmaError(with_reason("ibv_create_qp of " + port_.device + " failed", errno));
 }
 
-// Where connections are extended the queue pair that sends may not have receives.
+// With extended connections the sending queue pair may not have receives.
 ibv_qp_init_attr VerbsDevice::queue_pair(ibv_cq* completions, std::int64_t sends, std::int64_t receives,
                                          std::int64_t inline_bytes) const noexcept {
     const bool receives_here = options_.queue_pair != QueuePairKind::xrc;

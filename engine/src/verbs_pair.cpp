@@ -21,19 +21,19 @@ constexpr std::int64_t operations_ahead = 2;
 // 1 s; with less a busy software device sends again what was only acknowledged late.
 constexpr std::uint8_t acknowledge_timeout = 17;
 constexpr std::uint8_t retries = 7;
-// Where there is no posted receive the peer asks for 0.64 ms, six times; 7 would be for ever.
+// Without a posted receive the peer asks for 0.64 ms, six times; 7 would be for ever.
 constexpr std::uint8_t not_ready_timer = 12;
 constexpr std::uint8_t not_ready_retries = 6;
 constexpr std::uint8_t hops = 64;
 // In front of a datagram that was received: the global route header, InfiniBand Architecture
 // Specification, 11.4.1.2.
 constexpr std::uint32_t header_bytes = 40;
-// What both ends of datagrams have to know; its first bit would need privileges.
+// The key that both ends of datagrams use; its first bit would need privileges.
 constexpr std::uint32_t datagram_key = 0x11111111;
 // Packets are numbered in 24 bits.
 constexpr std::uint32_t last_sequence = 0xffffff;
 
-// Of a device that counts them in eight bits.
+// Limit for a device that counts them in eight bits.
 std::uint8_t reads_at_once(std::int64_t reads) {
     return static_cast<std::uint8_t>(std::min<std::int64_t>(reads, 255));
 }
@@ -64,7 +64,7 @@ VerbsPair::VerbsPair(const VerbsDevice& device, const VerbsLimits& limits, const
       signal_interval_(device.options().signal_interval), burst_(plan.burst),
       depth_(std::min(limits.requests, std::max(burst_, 2 * signal_interval_))),
       arrivals_(plan.arrivals), shared_(plan.shared) {
-    // Else a full queue would hold no send whose completion is told.
+    // Otherwise a full queue would hold no send that signals its completion.
     signal_interval_ = std::min(signal_interval_, std::max<std::int64_t>(1, depth_ / 2));
     sequence_ = std::random_device{}() & last_sequence;
     create(limits);
@@ -88,7 +88,7 @@ void VerbsPair::prepare(const Arrivals& arrivals, std::uint32_t local_key) {
     }
     for (std::size_t i = 0; i < messages; ++i) {
         const auto number = static_cast<std::int64_t>(i);
-        // Where receives are shared, another queue pair's message may take that of the empty one.
+        // With shared receives, another queue pair's message may take that of the empty one.
         const std::int64_t slot = shared_ != nullptr && number == arrivals.count ? 0 : number;
         const bool empty = slot >= arrivals.count || arrivals.bytes == 0;
         ibv_sge* const places = &places_[2 * i];
@@ -183,7 +183,7 @@ ibv_ah_attr VerbsPair::way_to(const VerbsAddress& other) const noexcept {
     return way;
 }
 
-// Each side of an extended connection is told what it alone heeds.
+// Each side of an extended connection gets only the attributes that it uses.
 void VerbsPair::make_ready_to_receive(ibv_qp& pair, std::uint32_t other, const ibv_ah_attr& way) {
     ibv_qp_attr to{};
     to.qp_state = IBV_QPS_RTR;
@@ -245,8 +245,8 @@ void VerbsPair::fail_post(VerbsOperation operation, int error) const {
                                      error));
 }
 
-// What failed first takes the queue pair down, and all else on it is flushed: an error that is no
-// flush is the cause.
+// The first failure takes the queue pair down, and all other work on it is flushed: an error that
+// is not a flush is the cause.
 void VerbsPair::fail_completion(const ibv_wc& failed) {
     ibv_wc cause = failed;
     for (ibv_wc next; cause.status == IBV_WC_WR_FLUSH_ERR &&

@@ -13,7 +13,7 @@ namespace fabricgauge {
 
 namespace {
 
-// What the handler needs; it may call nothing but what signal-safety(7) lists.
+// The handler's data; it may call only functions that signal-safety(7) lists.
 LastWords words;
 timer_t pending;
 std::atomic<bool> armed = false;

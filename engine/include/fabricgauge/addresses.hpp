@@ -15,8 +15,8 @@ public:
     // `addresses` as own_addresses gives them. An address may be of several nodes: a bridge for
     // containers has the same on all.
     void add(int node, const std::string& addresses);
-    // Whether an endpoint like 10.0.0.1:4711 or [fe80::1]:4711 is of other nodes than this. One that no
-    // node knows is not.
+    // Return true if an endpoint like 10.0.0.1:4711 or [fe80::1]:4711 belongs to another node;
+    // false for one that no node has.
     bool is_elsewhere(const std::string& endpoint, int node) const;
 
 private:

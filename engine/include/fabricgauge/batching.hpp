@@ -27,7 +27,7 @@ std::int64_t block_samples_for(double sample_s, double budget_s,
 // At least one.
 std::int64_t samples_within(double time_s, double sample_s) noexcept;
 
-// What a sample takes while nothing disturbs it: the tenth part of the samples is quicker.
+// The undisturbed time of a sample: the tenth percentile.
 double undisturbed_s(std::vector<std::int64_t> samples_ps);
 
 }  // namespace fabricgauge

@@ -12,7 +12,7 @@
 
 namespace fabricgauge {
 
-// What the ranks that do not measure do meanwhile.
+// The load that ranks make while others measure.
 enum class Load { none, all_to_all, incast, permutation };
 // How one-sided operations are completed.
 enum class Epoch { flush, fence, pscw };
@@ -24,9 +24,9 @@ const char* name_of(Load load) noexcept;
 const char* name_of(Epoch epoch) noexcept;
 const char* name_of(ClockChoice clock) noexcept;
 
-// The members after budget_s have keys that may be left out. Of a case of many ranks the first
-// `ranks` take part; `pairs` of them measure, `concurrent` pairs of a round robin's round at once. 0
-// is as many as there are, and no rounds are all rounds.
+// The keys of the members after budget_s are optional. In a case of many ranks the first `ranks`
+// take part; `pairs` of them measure, and `concurrent` pairs of a round robin's round measure at
+// once. 0 means all, and no rounds means all rounds.
 struct Case {
     std::string name;
     Pattern pattern;

@@ -60,7 +60,7 @@ public:
 
     void add(const ClockOffset& offset);
     bool empty() const noexcept { return offsets_.empty(); }
-    // Of the last offset.
+    // The half width of the last offset.
     std::int64_t half_width_ns() const noexcept { return offsets_.back().half_width_ns; }
     ClockModel model() const noexcept;
     // By how much the model's slope may be wrong.

@@ -19,7 +19,7 @@
 
 namespace fabricgauge {
 
-// What rank 0 tells the others before they act together.
+// The message by which rank 0 prepares all ranks for a common step.
 struct CollectiveRound {
     enum Kind : std::int64_t { end, renewal, after_barrier, at_moments };
 
@@ -49,7 +49,7 @@ public:
           check_data_(check_data), check_first_(check_first && device == nullptr), readings_(longest_block),
           agreed_(rows * longest_block + extras) {}
 
-    // Collective. Leaves what the functions below tell of the round's samples.
+    // Collective. Stores the round's samples; the functions below return their figures.
     void make(const CollectiveRound& round) {
         if (round.computing_ns > 0) alone_ns_ = compute_alone(round.computing_ns);
         const bool check = check_data_ || (check_first_ && checked_ == 0);

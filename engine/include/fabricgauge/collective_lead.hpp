@@ -1,9 +1,9 @@
-// What rank 0 does in a collective's case: it decides, and keeps the samples.
+// The part of rank 0 in a collective's case: it decides, and keeps the samples.
 //
-// A few iterations after barriers tell how long the operation takes. Then the ranks agree on a
-// clock and begin each iteration at a moment that was announced; its time is the last end minus the
-// first start. Where no clock or no common start is to be had, a barrier starts each iteration and
-// its time is the slowest rank's own: see docs/development/clocks.md for its bias.
+// A few iterations after barriers show how long the operation takes. Then the ranks agree on a
+// clock and begin each iteration at an announced moment; its time is the last end minus the first
+// start. Without a common clock or start, a barrier starts each iteration and its time is the
+// slowest rank's: docs/development/clocks.md describes its bias.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Where the data of a collective come from and go to on one rank, and the check of what arrived.
+// Source and destination of a collective's data on one rank, and the check of the received data.
 //
 // Sizes are OSU's: see docs/development/engine-output.md. The v-forms have equal counts, as OSU's
 // and IMB's have; reductions add floats, again as both suites do.
@@ -29,7 +29,7 @@ struct CollectiveMemory {
     std::vector<int> offsets;
 };
 
-// What the operation moves, blocking or not.
+// The data that an operation moves, blocking or not.
 enum class Movement {
     nothing, broadcast, reduce, allreduce, reduce_scatter, allgather, gather, scatter, alltoall,
 };
@@ -63,7 +63,7 @@ public:
     void verify(std::uint64_t sample, Mismatch& found);
 
 private:
-    // What the host sees of a buffer.
+    // The host's view of a buffer.
     std::byte* out() const noexcept { return host_out_ ? host_out_->data() : out_.data(); }
     std::byte* in() const noexcept { return host_in_ ? host_in_->data() : in_.data(); }
     void fill_blocks(std::uint64_t sample) noexcept;

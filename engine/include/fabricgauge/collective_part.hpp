@@ -36,7 +36,7 @@ public:
         take(round);
     }
 
-    // What all other ranks do meanwhile.
+    // The part of all ranks except rank 0.
     void follow() {
         CollectiveRound round{};
         do {
@@ -46,7 +46,7 @@ public:
     }
 
     const CollectiveBlocks<Transport, Clock>& blocks() const noexcept { return blocks_; }
-    // What the last renewal found the clock to be wrong by.
+    // The error of the clock that the last renewal found.
     double clock_error_s() const noexcept { return clock_error_s_; }
 
     // Collective. At rank 0: each rank's median of its own times.

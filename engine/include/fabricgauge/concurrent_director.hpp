@@ -1,4 +1,4 @@
-// What rank 0 decides for all measuring ranks: how long each round is, and when it is enough.
+// The decisions of rank 0 for all measuring ranks: the length of each round, and the end.
 //
 // In a round every measuring rank takes the same number of samples, whatever they last there, so
 // that a slow pair has its full share in the percentiles. Blocks of all ranks' samples of the same
@@ -15,7 +15,8 @@
 
 namespace fabricgauge {
 
-// What each rank has to do in a round, in a form that can be sent as it is. No samples: it is over.
+// The work of each rank in a round, in a form that can be sent unchanged. No samples: the case
+// ends.
 struct ConcurrentRound {
     std::int64_t samples;
     std::int64_t batch;

@@ -1,8 +1,8 @@
 // Messages between neighbours: in sendrecv each rank sends to its right and receives from its left,
 // in exchange to and from both.
 //
-// Side 0 goes to the right, side 1 to the left. What arrives on a side was sent on the same one,
-// also between two ranks, where both neighbours are the same: messages keep their order.
+// Side 0 goes to the right, side 1 to the left. A message arrives on the side on which it was sent,
+// even between two ranks, where both neighbours are the same: messages keep their order.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct Ring {
     std::byte* in[most_sides];
 };
 
-// What an operation sends to ranks of other nodes.
+// The bytes that an operation sends to ranks of other nodes.
 std::int64_t abroad_bytes(const Ring& ring, int sides, const Communicator& communicator);
 std::int64_t ring_memory_bytes(const Case& measured) noexcept;
 

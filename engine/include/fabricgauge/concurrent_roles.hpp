@@ -1,4 +1,4 @@
-// Who does what in a case of several pairs, of neighbours, or of pairs under load.
+// The roles of ranks in a case of several pairs, of neighbours, or of pairs under load.
 //
 // Pairs join the first half of the ranks with the second: i measures with i + half, so that every
 // pair crosses the middle, and with the usual placement leaves its node. The victims of a load are
@@ -32,7 +32,7 @@ std::vector<int> loading_ranks(const Case& measured, int members);
 // Empty if the members are enough for the pairs and the load that the case names.
 std::string missing_for_concurrent_pairs(const Case& measured, int members);
 
-// What the pair of `origin` and `target` does: a pattern of one pair.
+// The case of the pair of `origin` and `target`: a pattern of one pair.
 Case case_of_pair(const Case& measured, int origin, int target);
 
 }  // namespace fabricgauge

@@ -29,7 +29,7 @@ struct InterfaceCounters {
 // An InfiniBand or Omni-Path port is named like mlx5_0:1.
 struct NodeCounters {
     std::map<std::string, InterfaceCounters> interfaces;
-    // What should have been there but could not be read: the reason, by interface or file.
+    // Counters that could not be read: the reason, by interface or file.
     std::map<std::string, std::string> absent;
     // When they were read, in seconds since 1970 (UTC), by this node's clock.
     double read_utc_s = 0.0;

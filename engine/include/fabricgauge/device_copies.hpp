@@ -1,5 +1,5 @@
-// What copies between the host and a device take: the most that an MPI can reach which carries the
-// messages of a GPU through the host's memory, and what the GPU's slot lets through.
+// Times of copies between host and device. They bound an MPI that carries a GPU's messages through
+// host memory, and show the rate of the GPU's slot.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct CopyTimes {
     double to_host_s;
 };
 
-// Of each size once, ascending, without empty ones; between locked host memory and the device's.
-// Sizes that there is no memory for are left out. Throws DeviceError if a copy fails.
+// Copies each size once, ascending, without empty ones, between locked host memory and the
+// device's. Omits sizes for which there is no memory. Throws DeviceError if a copy fails.
 std::vector<CopyTimes> copy_times(DeviceMemory& device, std::vector<std::int64_t> sizes);
 
 // As a JSON array.

@@ -9,7 +9,7 @@ namespace fabricgauge {
 
 class DeviceLibrary {
 public:
-    // `lacking` ends the sentence that says that this node has none.
+    // `lacking` ends the sentence of the error if this node has no such library.
     DeviceLibrary(const char* name, const std::string& node, const char* lacking);
 
     template <typename Function>

@@ -19,7 +19,7 @@ enum class MemoryKind { host, cuda, hip, managed };
 
 const char* name_of(MemoryKind kind) noexcept;
 
-// Where the buffers of each end of a pair lie.
+// The memory of the buffers at each end of a pair.
 struct MemoryOptions {
     MemoryKind origin = MemoryKind::host;
     MemoryKind target = MemoryKind::host;
@@ -28,13 +28,13 @@ struct MemoryOptions {
     bool on_device() const noexcept {
         return origin != MemoryKind::host || target != MemoryKind::host;
     }
-    // Of the ends that are not in host memory; one launch has one kind.
+    // The kind of the ends that are not in host memory; a launch has one kind.
     MemoryKind device_kind() const noexcept {
         return origin != MemoryKind::host ? origin : target;
     }
 };
 
-// What this node lacks for memory on a device, or what its driver refused.
+// The reason why this node has no memory on a device, or the error of its driver.
 class DeviceError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -81,19 +81,19 @@ struct DeviceChoice {
     int of(int count, const char* vendor) const;
 };
 
-// Each throws DeviceError that says what this node lacks.
+// Each throws DeviceError with the part that this node lacks.
 std::unique_ptr<DeviceMemory> open_cuda(const DeviceChoice& choice, bool managed,
                                         const char* library = "libcuda.so.1");
 std::unique_ptr<DeviceMemory> open_hip(const DeviceChoice& choice, bool managed,
                                        const char* library = "libamdhip64.so");
 std::unique_ptr<DeviceMemory> open_device(MemoryKind kind, const DeviceChoice& choice);
 
-// This process's number among those of its node, as its launcher tells it before MPI has started; 0
-// where none tells.
+// This process's number among those of its node, as its launcher sets it before MPI has started; 0
+// if the launcher sets none.
 int local_rank_before_mpi();
 
-// Of a rank before MPI has started: its device, or why it has none. A rank whose end is in host memory
-// does without.
+// A rank's device, opened before MPI starts, or the reason why it has none. A rank whose end is in
+// host memory needs none.
 struct OpenedDevice {
     explicit OpenedDevice(const MemoryOptions& options);
 

@@ -1,4 +1,5 @@
-// What a rank reads from the kernel around a case: interface counters, connections, processors.
+// The values that a rank reads from the kernel around a case: interface counters, connections,
+// processors.
 #pragma once
 
 #include <functional>
@@ -18,8 +19,8 @@ public:
 
     // To be called before the first message of a case.
     void before();
-    // To be called after the last; fills the report's parts. Waits until enough ticks have passed.
-    // Of the connections those are told that `needed` leaves.
+    // Call this after the last sample; it fills the report's parts. It waits until enough ticks
+    // have passed. It reports the connections that `needed` selects.
     void after(RankReport& report, const std::function<Sockets(Sockets)>& needed);
 
 private:

@@ -1,4 +1,4 @@
-// Whether a case can run at all, and if not, why.
+// The check that a case can run, and the reason if it cannot.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,8 @@
 
 namespace fabricgauge {
 
-// What rank 0 receives in one call at the most. An int would hold more, a node's memory may not.
+// The most bytes that rank 0 receives in one call. An int would hold more, but a node's memory may
+// not.
 constexpr std::int64_t longest_gather_bytes = std::int64_t{64} << 20;
 
 // Each of `members` sends at most `part_bytes` in each of `rounds` calls.
@@ -14,7 +15,7 @@ struct GatherRounds {
     std::int64_t part_bytes;
     std::int64_t rounds;
 
-    // What of a text of `length` bytes goes in that round: its first byte, and how many.
+    // The part of a text of `length` bytes in that round: its first byte, and its number of bytes.
     std::int64_t begin(std::int64_t length, std::int64_t round) const noexcept;
     int count(std::int64_t length, std::int64_t round) const noexcept;
 };
@@ -23,7 +24,8 @@ struct GatherRounds {
 GatherRounds gather_rounds(std::int64_t longest_bytes, std::int64_t members,
                            std::int64_t most_bytes = longest_gather_bytes);
 
-// Where each member's part lies in what rank 0 receives; the last entry is the size of it all.
+// The offsets of the members' parts in the bytes that rank 0 receives; the last entry is the total
+// size.
 std::vector<int> offsets_of(const std::vector<int>& counts);
 
 // Throws std::length_error where an int does not hold it.

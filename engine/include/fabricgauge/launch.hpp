@@ -78,7 +78,7 @@ public:
         write(footer_record(cases.size(), static_cast<double>(clock_.now_ns() - began_ns) * 1e-9));
     }
 
-    // What a round robin tells of its progress.
+    // Reports of a round robin's progress.
     void step(const Case& measured) { guard(measured); }
     void round_made(const Case& measured, int round, int rounds, double wall_s,
                     const std::vector<PairTime>& times,
@@ -152,7 +152,8 @@ private:
         write_measured(timed, gather_reports(timed));
     }
 
-    // What is left of a launch after a failed call is unknown: the record says so, then all ends.
+    // The state of a launch after a failed call is unknown: the record contains the failure, then
+    // all ranks end.
     std::vector<std::string> gather_reports(const Case& measured) {
         try {
             std::vector<std::string> packed = transport_.gather(pack(measure(measured)));
@@ -240,7 +241,7 @@ private:
         watchdog_.arm(is_first() ? limit_s : limit_s + grace_of_others_s);
     }
 
-    // The main thread will be stuck in the message layer, so all that is to be said is made ready.
+    // The main thread may hang in the message layer, so this prepares the whole last record.
     void prepare_to_give_up(const Case& measured) {
         guarded_ = &measured;
         LastWords words{exit_timeout, "", output_, ""};

@@ -18,9 +18,9 @@ struct Link {
     std::map<std::string, Seen<std::int64_t>> counts;
 };
 
-// Of a netdev, from a directory like /sys/class/net/eth0.
+// Read a netdev's link from a directory like /sys/class/net/eth0.
 Link read_link(const std::string& netdev);
-// Of a port, from a directory like /sys/class/infiniband/mlx5_0/ports/1.
+// Read a port's link from a directory like /sys/class/infiniband/mlx5_0/ports/1.
 Link read_port_link(const std::string& port);
 
 void write_link(JsonWriter& json, const Link& link);

@@ -1,7 +1,7 @@
 // The ranks that make load, and the victim that an incast is sent to.
 //
-// A loading rank tells rank 0 when its first message has left, and nothing is measured before all
-// have; rank 0 tells them when it has ended.
+// A loading rank reports to rank 0 when its first message has left, and the measurement begins
+// after all reports; rank 0 notifies the loading ranks of its end.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace fabricgauge {
 
-// What a rank sent as load: `bytes_per_s` from its first message until measuring ended,
-// `bytes_abroad` in all.
+// The load that a rank sent: `bytes_per_s` from its first message to the end of the measurement,
+// `bytes_abroad` in total.
 struct LoadResult {
     double bytes_per_s = 0.0;
     std::int64_t bytes_abroad = 0;

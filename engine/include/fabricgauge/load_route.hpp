@@ -1,4 +1,4 @@
-// Where a loading rank sends to and receives from.
+// The destinations and sources of a loading rank.
 //
 // A route is walked again and again. Entry k of `targets` and entry k of `sources` belong to the
 // same step: the k-th target of a rank has that rank as its k-th source. Ranks that walk in this

@@ -1,4 +1,4 @@
-// The messages of one loading rank, on and on until it is told to close.
+// The continuous messages of one loading rank until it closes.
 //
 // A template over the traffic of a message layer: requests in numbered slots. The traffic hands out
 // the slots whose requests have ended. It has
@@ -68,21 +68,21 @@ public:
             received(traffic, slot - sends_, arrival.bytes);
     }
 
-    // What is still sent are the empty messages, one for each entry of the route.
+    // After this only the empty messages are sent, one for each entry of the route.
     void close() noexcept {
         closing_ = true;
         to_close_ = route_.targets.size();
     }
 
-    // Only after it was told to close, if it sends.
+    // True only after close(), if the rank sends.
     bool finished() const noexcept {
         return (closing_ || sends_ == 0) && to_close_ == 0 && sends_pending_ == 0 &&
                channels_left_ == 0;
     }
 
-    // What has left.
+    // The bytes that have left.
     std::int64_t bytes_sent() const noexcept { return bytes_sent_; }
-    // Of these, what went to other nodes.
+    // The part of these bytes that went to other nodes.
     std::int64_t bytes_abroad() const noexcept { return bytes_abroad_; }
 
 private:

@@ -1,7 +1,7 @@
-// What a launch learns of lost frames, and what it spares where many are lost.
+// A launch's knowledge of lost frames, and the work that it omits if many are lost.
 //
-// Where a frame of a small message is lost TCP waits 0.2 s and more, so that no interval narrows:
-// more samples would tell the same, and so would more sizes of a series.
+// If a frame of a small message is lost, TCP waits 0.2 s and more, so that no interval narrows:
+// more samples, or more sizes of a series, give no new information.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ namespace fabricgauge {
 
 class Losses {
 public:
-    // What this rank's connections sent in a case. Only small messages without a window or a load
-    // count: they fill no queue, so that what is lost was lost on the way. A busy host answers late,
-    // and TCP sends again what had arrived: that is no loss.
+    // Add the segments that this rank's connections sent in a case. Only small messages without a
+    // window or a load count: they fill no queue, so the network lost the missing frames. A busy
+    // host answers late, and TCP then sends segments again that had arrived: these are not losses.
     void add(const Case& measured, const Sockets& of_case);
-    // Whether one connection lost much.
+    // Return true if one connection lost many frames.
     bool heavy() const;
 
-    // Whether any rank's connections lost much, as all ranks know before a case.
+    // Set whether any rank's connections lost many frames; all ranks know this before a case.
     void agree(bool losing) noexcept { losing_ = losing; }
-    // Whether this size of its series is left out.
+    // Return true if this size of its series is omitted.
     bool spares(const Case& measured);
     // The case with the budget and the clocks that are worth their time.
     Case in_time_for(const Case& measured) const;

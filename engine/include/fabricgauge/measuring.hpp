@@ -1,9 +1,9 @@
 // Measuring one case: the origin's and the target's part.
 //
-// The origin alone decides how long to go on. It tells the target the length of each round, then
-// both run one untimed iteration (or, where iterations are long, one empty message), then the timed
-// block. Between the clock readings of a block there is nothing but the pattern's own calls: the
-// readings go into memory that exists, and are looked at after the block.
+// Only the origin decides when the measurement ends. It sends the target the length of each round.
+// Then both run one untimed iteration (or one empty message if iterations are long), and after it
+// the timed block. Between the clock readings of a block there are only the pattern's calls: the
+// readings go into allocated memory, and are examined after the block.
 //
 // When data are checked, each sample is a round trip of its own: fill, ready, sample, verify.
 #pragma once

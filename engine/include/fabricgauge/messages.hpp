@@ -39,12 +39,12 @@ private:
     std::unique_ptr<std::byte, Free> data_;
 };
 
-// Where the messages of a sample begin. A value of its own, so that a loop around calls into the
+// The position of a sample's messages. It is a separate value, so that a loop around calls into the
 // message layer, which might change anything in memory, keeps it in registers.
 struct Slots {
     const std::byte* out;
     std::byte* in;
-    // What the target of a ping-pong sends back; what compare-and-swap compares with.
+    // The target's reply of a ping-pong; the comparand of compare-and-swap.
     const std::byte* reply;
     std::int64_t out_stride;
     std::int64_t in_stride;
@@ -67,12 +67,12 @@ public:
     // check, a ping-pong has separate buffers, and what comes back is what the target received.
     Messages(const Case& measured, bool check, std::byte* window_memory,
              PingPongBuffers buffers = PingPongBuffers::shared);
-    // In memory of as many bytes as slots_bytes says; or in that of the window itself, which has a
+    // The memory has the size of slots_bytes; or it is the memory of the window, which has a
     // sample's payload.
     Messages(const Case& measured, bool check, PingPongBuffers buffers, Buffer memory,
              bool is_window = false);
 
-    // Of one thread; others than the threads patterns have one.
+    // The slots of one thread; only patterns with threads have more than one.
     const Slots& slots(int thread = 0) const noexcept {
         return threads_[static_cast<std::size_t>(thread)].slots;
     }
@@ -80,12 +80,13 @@ public:
     // All memory of the slots, unless that is a window of the message layer's.
     const Buffer& memory() const noexcept { return memory_; }
 
-    // What the author sends in the sample or, at the target of one-sided operations, what its
-    // window holds before it. Throws DeviceError, as verify does, if a copy from or to a device fails.
+    // Write the author's payload of the sample or, at the target of one-sided operations, the
+    // window's content before it. Throws DeviceError, as verify does, if a copy from or to a device
+    // fails.
     void fill(Author author, std::uint64_t sample);
-    // What the target of a ping-pong sends back in the sample, unless that is what it received.
+    // Write the target's reply of a ping-pong in the sample, unless it is the received message.
     void fill_reply(Author author, std::uint64_t sample);
-    // What the author sent in the sample, where it is to have arrived. `found` keeps the first
+    // Compare the author's payload of the sample at its destination. `found` keeps the first
     // mismatch of the case. Without a check of all samples only the first 4 MiB of each thread's
     // messages are compared, at least one message.
     void verify(Author author, std::uint64_t sample, int rank, Mismatch& found);
@@ -107,7 +108,7 @@ private:
     // one slot, that of the first.
     std::uint64_t place_of(Author author, std::int64_t thread, std::int64_t slot) const noexcept;
     void fill_message(std::byte* place, std::uint64_t seed);
-    // What lies there, on the host.
+    // The content of a place, on the host.
     const std::byte* read_message(const std::byte* place) const;
 
     Pattern pattern_;
@@ -120,7 +121,7 @@ private:
     std::vector<Places> threads_;
 };
 
-// Of all slots of a rank, each kind on pages of its own.
+// The size of all slots of a rank, each kind on separate pages.
 std::int64_t slots_bytes(const Case& measured, bool check, PingPongBuffers buffers) noexcept;
 // Largest amount of memory that one rank needs for a case.
 std::int64_t memory_needed_bytes(const Case& measured, bool check,

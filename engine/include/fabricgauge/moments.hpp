@@ -7,7 +7,7 @@
 
 namespace fabricgauge {
 
-// A simulated clock stands still while a program looks at it: it is told to go on instead.
+// A simulated clock stands still while a program reads it: it must be advanced explicitly.
 template <typename Clock, typename = void>
 struct Sleeps : std::false_type {};
 template <typename Clock>

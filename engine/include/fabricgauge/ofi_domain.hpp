@@ -1,4 +1,4 @@
-// What libfabric found for a launch, open: a provider at an address or a device of this node.
+// The open provider of a launch over libfabric, at an address or a device of this node.
 #pragma once
 
 #include <rdma/fi_domain.h>
@@ -15,7 +15,7 @@
 
 namespace fabricgauge {
 
-// What all ranks of a launch can do: the least that any of them can. Sent between ranks as it is.
+// The limits of a launch: the least of all ranks' limits. Ranks send it unchanged.
 struct OfiLimits {
     std::int64_t message_bytes = 0;
     Abilities abilities = Abilities::messages;
@@ -41,7 +41,7 @@ public:
     fid_domain* domain() const noexcept { return domain_.get(); }
 
 private:
-    // What an endpoint is to have, and what its completions are to tell.
+    // The required properties of an endpoint and of its completions.
     struct Wanted {
         std::uint64_t capabilities;
         std::uint64_t completion;

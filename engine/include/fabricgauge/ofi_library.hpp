@@ -1,7 +1,7 @@
 // libfabric (OFI), opened at run time: an engine runs on nodes that do not have it.
 //
-// What posts operations and reads completions is inline in its headers and goes through the objects'
-// own tables, so that the measuring loop calls the provider directly.
+// Functions that post operations and read completions are inline in libfabric's headers and go
+// through the objects' tables, so that the measuring loop calls the provider directly.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -28,7 +28,7 @@ struct OfiLibrary {
     std::string with_reason(const std::string& what, std::int64_t error) const;
 };
 
-// Throws OfiError that says what is missing and what to install.
+// Throws OfiError with the missing part and the package to install.
 OfiLibrary load_ofi(const char* name = "libfabric.so.1");
 
 template <typename Object>

@@ -1,4 +1,4 @@
-// What a launch over libfabric is told; without a word of it libfabric chooses.
+// The options of a launch over libfabric; libfabric chooses those that are not set.
 #pragma once
 
 #include <optional>

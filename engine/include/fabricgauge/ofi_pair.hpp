@@ -18,7 +18,7 @@
 
 namespace fabricgauge {
 
-// Where an endpoint is to be found, and the memory behind it. Sent between ranks as it is.
+// The address of an endpoint and of its memory. Ranks send it unchanged.
 struct OfiAddress {
     char provider[64];
     std::uint8_t name[256];

@@ -23,7 +23,7 @@ std::string beyond_ofi(const Case& measured, const OfiLimits& limits, const std:
 template <typename Control>
 class OfiTransport : public PairTransport<Control> {
 public:
-    // Collective. What is left goes to Control.
+    // Collective. Control gets the remaining arguments.
     template <typename... Rest>
     explicit OfiTransport(const OfiDomain& domain, Rest&... rest)
         : PairTransport<Control>(rest...), domain_(domain),
@@ -49,7 +49,7 @@ public:
         return json.text();
     }
 
-    // Of the two ranks of the case.
+    // Called by the two ranks of the case.
     void open_pair(const Case& measured, const Messages& messages) {
         const int peer = this->peer_in(measured);
         const Buffer& memory = this->memory_of(messages);

@@ -1,5 +1,5 @@
-// What origin and target do in one operation of the one-sided patterns: an operation, the way that
-// it is completed, and how many of them make a sample.
+// The operations of origin and target in the one-sided patterns: an operation, its completion, and
+// the number of operations in a sample.
 //
 // Under a flush the target has nothing to do; it waits for the next round inside the message layer,
 // which lets the layer make progress where that is needed, or sleeps where it is not. A fence and
@@ -12,7 +12,8 @@
 
 namespace fabricgauge {
 
-// An operation has `start`, which begins the one of a slot, and says what it carries where.
+// An operation has `start`, which begins the operation of a slot, and members that describe its
+// data.
 
 struct Put {
     static constexpr bool origin_sends = true;

@@ -1,7 +1,7 @@
 // Which way between two ranks takes longer, on the clock that all ranks share.
 //
-// A few ping-pongs with the case's messages, in which the target reads the clock as well. What is
-// seen is by how much the ways differ beyond what they differ by for the clock's own messages: see
+// A few ping-pongs with the case's messages, in which the target reads the clock too. The result is
+// the difference of the two directions beyond that of the clock's messages: see
 // docs/development/clocks.md.
 #pragma once
 

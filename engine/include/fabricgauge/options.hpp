@@ -24,7 +24,7 @@ struct PinOptions {
     std::vector<std::string> interface_variables;
 };
 
-// What carries the data of a pair; MPI has the rest in any case.
+// The carrier of a pair's data; MPI always carries the rest.
 enum class Carrier { mpi, sockets, ofi, verbs };
 
 const char* name_of(Carrier carrier) noexcept;

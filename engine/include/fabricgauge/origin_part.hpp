@@ -27,8 +27,8 @@ struct Precision {
     ReadWaits read_waits = nullptr;  // null where waits for a processor are not known
 };
 
-// What the origin found. payload_bytes is all that this rank sent, control messages included.
-// `waiting`: see waits_made_median.
+// The origin's result. payload_bytes is all that this rank sent, with control messages. `waiting`:
+// see waits_made_median.
 struct OriginResult {
     Recorder recorder{longest_block_samples};
     Stop stop = Stop::none;
@@ -46,7 +46,8 @@ constexpr double longest_lead_in_s = 1e-3;
 // The first iteration is thrown away unless samples are as long as this; then it counts as the
 // first block, which may turn out to be warm-up like any other.
 constexpr double shortest_first_sample_s = 1e-2;
-// Where frames are lost one message in some tens waits 0.2 s: the first block shows it to the budget.
+// If frames are lost, one message in some tens waits 0.2 s: the first block then shows this to the
+// budget.
 constexpr std::int64_t longest_first_block = 16;
 
 template <typename Transport, typename Clock, typename Running>
@@ -137,7 +138,7 @@ private:
                     waits = ask_waits(result);
                 }
             }
-            // What follows is kept whatever it is, so that a case that never settles has samples.
+            // All further samples are kept, so that a case that never settles has samples.
             if (elapsed_s() > measured_.budget_s / 2.0 &&
                 recorder.blocks_waiting() >= Recorder::fewest_searched)
                 recorder.settle();
@@ -162,7 +163,7 @@ private:
                                  recorder.samples() + recorder.samples_waiting(), measured_s);
     }
 
-    // Of both ranks.
+    // Waits of both ranks.
     Waits ask_waits(OriginResult& result) {
         if (precision_.read_waits == nullptr) return {};
         const Round question{-1, 0, 0};

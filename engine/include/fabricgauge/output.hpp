@@ -1,4 +1,4 @@
-// Where the records go: each is one line, handed to the kernel as soon as it is complete.
+// The output of records: each is one line, passed to the kernel as soon as it is complete.
 #pragma once
 
 #include <atomic>
@@ -24,10 +24,10 @@ public:
     // Throws OutputError if not all could be written; of what is a file, none is there then.
     void line(const std::string& record);
 
-    // What to say where a line takes far too long.
+    // The message for a line that takes far too long.
     std::string hangs() const;
 
-    // For a signal handler. Whether a line is being written, to which nothing may be added.
+    // For a signal handler. True while a line is being written; nothing may be added to it.
     bool is_writing() const noexcept { return writing_; }
     // A complete line; whether all could be written.
     bool write_now(const char* text, std::size_t length) const noexcept;

@@ -1,4 +1,4 @@
-// What a pattern of a pair cannot be asked for, whatever the launch has room for.
+// Options that a pattern of a pair does not allow, independent of the launch's resources.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ std::string beyond_pair(const Case& measured, const std::string& thread_level);
 // what only moves data.
 std::string beyond_memory(const Case& measured, const MemoryOptions& memory);
 
-// What a transport beside MPI can do; each has those before it.
+// The abilities of a transport other than MPI; each includes those before it.
 enum class Abilities { messages, one_sided, atomics };
 
 // The same for such a transport, which `who` names in the plural.

@@ -1,5 +1,5 @@
-// What transports beside MPI have in common: the data of a pair go a way of their own; addresses,
-// control messages and all else go through `Control`, another message layer.
+// The common part of transports other than MPI: a separate connection carries the data of a pair;
+// addresses, control messages and all else go through `Control`, another message layer.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ protected:
         return at_origin(measured) ? measured.target : measured.origin;
     }
 
-    // Where all data of a case lie on this rank.
+    // The memory of all data of a case on this rank.
     const Buffer& memory_of(const Messages& messages) const {
         return window_ ? *window_ : messages.memory();
     }

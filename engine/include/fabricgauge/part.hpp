@@ -22,16 +22,16 @@
 
 namespace fabricgauge {
 
-// Where a rank's buffers of a pair lie; `device` is null where it has none.
+// The memory of a rank's buffers in a pair; `device` is null if it has none.
 struct PairMemory {
     MemoryOptions options;
     DeviceMemory* device = nullptr;
 
-    // Of a rank that takes part; all ranks of a collective have the same.
+    // The memory kind of a rank that takes part; all ranks of a collective have the same.
     MemoryKind at(const Case& measured, int rank) const noexcept {
         return rank == measured.origin ? options.origin : options.target;
     }
-    // Whether `rank`, one of `ranks`, has buffers of the case on a device.
+    // Return true if `rank`, one of `ranks`, has buffers of the case on a device.
     bool on_device(const Case& measured, int rank, int ranks) const noexcept {
         const bool takes_part = family_of(measured.pattern) == Family::collective
                                     ? rank < members_of(measured, ranks)
@@ -61,8 +61,8 @@ public:
     }
     void release_device_memory() { reserved_.reset(); }
 
-    // What copies between host and device take at the sizes of this rank's cases on its device, as
-    // JSON; empty where it has none. Managed memory has no one place to copy from.
+    // Times of copies between host and device at the sizes of this rank's cases on its device, as
+    // JSON; empty without a device. Managed memory has no single source of a copy.
     std::string time_copies(const std::vector<Case>& cases) const {
         if (memory_.options.device_kind() == MemoryKind::managed) return "";
         std::vector<std::int64_t> sizes;
@@ -111,7 +111,7 @@ private:
         return memory_.on_device(measured, transport_.rank(), transport_.ranks());
     }
 
-    // Whether this rank shows a window to the origin of one-sided operations.
+    // Return true if this rank exposes a window to the origin of one-sided operations.
     bool shows_window(const Case& measured) const {
         return is_one_sided(measured.pattern) && transport_.rank() == measured.target;
     }

@@ -68,9 +68,9 @@ enum class Pattern {
 const char* name_of(Pattern pattern) noexcept;
 Family family_of(Pattern pattern) noexcept;
 bool is_one_sided(Pattern pattern) noexcept;
-// Whether a sample is a whole window of messages.
+// Return true if a sample is a whole window of messages.
 bool has_window(Pattern pattern) noexcept;
-// Whether several threads of a rank take part.
+// Return true if several threads of a rank take part.
 bool is_threaded(Pattern pattern) noexcept;
 
 std::optional<Pattern> pattern_named(std::string_view name) noexcept;

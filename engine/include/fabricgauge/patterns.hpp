@@ -1,4 +1,4 @@
-// What origin and target do in one operation of each pattern of ordinary messages.
+// The operations of origin and target in each pattern of ordinary messages.
 //
 // A pattern is a template over the transport; its two functions are the whole of the timed code.
 // one_sided.hpp, persistent.hpp and threaded.hpp have the others. To add one: a class, a name in
@@ -14,11 +14,10 @@
 
 namespace fabricgauge {
 
-// What the parts of a pattern have in common: who talks to whom about what.
+// The common base of the patterns: transport, peer and messages.
 //
-// Which side sends payload in an operation is said by origin_sends and target_sends; what is sent
-// is what is checked on the other side. A sample is the time of an operation, divided by
-// one_way_trips.
+// origin_sends and target_sends are true for the side that sends payload in an operation; the other
+// side checks the sent payload. A sample is the time of an operation, divided by one_way_trips.
 template <typename Transport>
 struct Exchange {
     Transport& transport;
@@ -31,7 +30,7 @@ struct Exchange {
     static constexpr std::int64_t one_way_trips = 1;
     static constexpr bool origin_sends = true;
     static constexpr bool target_sends = false;
-    // Whether the target gives its memory a known content before a sample that is checked.
+    // True if the target writes a known content to its memory before a sample that is checked.
     static constexpr bool target_fills = false;
     static constexpr Author reply_author = Author::target;
 

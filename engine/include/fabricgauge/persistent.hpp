@@ -1,5 +1,5 @@
-// What origin and target do in one operation with persistent requests: these are made once, and
-// each sample only starts them and waits.
+// The operations of origin and target with persistent requests: they are created once, and each
+// sample only starts them and waits.
 #pragma once
 
 #include <cstdint>

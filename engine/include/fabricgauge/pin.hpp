@@ -39,8 +39,8 @@ struct LocalAddress {
 // The interface of an address with that label. The kernel allows no colon in an interface's name.
 std::string interface_of(const std::string& label);
 
-// What a variable is set to for an address with that label. libfabric's (FI_…) are compared with what
-// getifaddrs calls addresses, which is their label; all others take an interface.
+// The value of a variable for an address with that label. libfabric's variables (FI_…) are compared
+// with getifaddrs' names, which are labels; all other variables take an interface.
 std::string told_of(const std::string& variable, const std::string& label);
 
 // This node's first address in the subnet.

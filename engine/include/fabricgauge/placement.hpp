@@ -1,4 +1,4 @@
-// Where this process runs.
+// The node and processors of this process.
 #pragma once
 
 #include <string>

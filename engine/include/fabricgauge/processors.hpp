@@ -20,12 +20,12 @@ struct ProcessorTicks {
     std::int64_t total = 0;
 };
 
-// How long each thread of this process was ready to run but had no processor, nanoseconds by thread
-// number; under 0 those that have ended and said so.
+// The time that each thread of this process was ready to run but had no processor, in nanoseconds
+// by thread number; 0 is the sum of ended threads that reported it.
 using RunDelays = std::map<int, std::int64_t>;
 
-// What one control group counts: its quota in processors (0 without one), and how long its tasks were
-// kept from running because it was used up.
+// The counts of one control group: its quota in processors (0 without one), and the time that its
+// tasks could not run because the quota was used up.
 struct Throttle {
     double quota_processors = 0.0;
     std::int64_t throttled_ns = 0;
@@ -64,9 +64,10 @@ struct ProcessorUse {
 constexpr double shortest_for_shares_s = 0.03;
 
 std::vector<ProcessorTicks> parse_proc_stat(std::istream& text);
-// Of the threads below a directory like /proc/self/task.
+// Read the threads below a directory like /proc/self/task.
 Seen<RunDelays> read_run_delays(const std::string& threads);
-// A thread that is about to end says how long it waited, since its entry in /proc goes with it.
+// A thread that is about to end reports its waiting time, since its entry in /proc disappears with
+// it.
 void keep_run_delay_of_this_thread();
 // `groups` is like /proc/self/cgroup, `mount` like /sys/fs/cgroup.
 Seen<Throttles> read_throttles(const std::string& groups, const std::string& mount);

@@ -1,8 +1,8 @@
-// What becomes of a case's samples: warm-up is put aside, the rest goes into the histogram and
+// The processing of a case's samples: warm-up is put aside, the rest goes into the histogram and
 // the block medians.
 //
-// The first blocks wait, with all their samples, until it can be told where the warm-up ends: when
-// the case ends, or when no more blocks can wait. Nothing here is called while a sample is being
+// The first blocks wait, with all their samples, until the end of the warm-up is known: at the end
+// of the case, or when no more blocks can wait. Nothing here is called while a sample is being
 // timed.
 #pragma once
 
@@ -25,7 +25,7 @@ public:
     // count is 1 to the longest block.
     void add_block(const std::int64_t* samples_ps, std::size_t count);
     void discard(std::int64_t samples) noexcept { warmup_samples_ += samples; }
-    // What waits is warm-up, all of it.
+    // Treat all waiting blocks as warm-up.
     void discard_waiting() { drop_leading(blocks_waiting()); }
     // Drop what is warm-up among the waiting blocks, keep the others and all that follow.
     void settle();

@@ -19,7 +19,7 @@ struct MpiVersion {
     std::string standard;  // like 4.1
 };
 
-// What times the samples, and whether in a simulator's time.
+// The clock of the samples, with a flag for simulated time.
 struct ClockDescription {
     const char* name;
     ClockQuality quality;
@@ -31,17 +31,17 @@ struct ClockDescription {
 std::string header_record(const MpiVersion& mpi, int ranks, const ClockDescription& clock,
                           const std::vector<std::string>& libraries,
                           const std::string& transport = "", const MemoryOptions& memory = {});
-// What a rank's end of a pair is made of; `device` is null in host memory.
+// The memory of a rank's end of a pair, for its record; `device` is null in host memory.
 std::string memory_of_rank(int rank, MemoryKind kind, const DeviceMemory* device);
 std::string footer_record(std::size_t cases, double wall_s);
 
-// What became of a case. `reason` is empty for "ok".
+// The outcome of a case. `reason` is empty for "ok".
 struct Outcome {
     const char* status;
     std::string reason;
 };
 
-// What was measured, as members of the case's record. `recorder` may be empty.
+// The measured values, as members of the case's record. `recorder` may be empty.
 struct Measured {
     const Recorder& recorder;
     Stop stop;
@@ -58,8 +58,8 @@ std::string measured_members(const Measured& measured);
 // For a case that was not measured to its end.
 std::string unmeasured_members(bool check_requested);
 
-// What each rank adds to the record of a case; JSON values but for payload_sent_bytes. Members are
-// empty where the rank has nothing to say.
+// The values that each rank adds to the record of a case; JSON values except payload_sent_bytes.
+// Members are empty if the rank has no value.
 struct RankReport {
     std::int64_t payload_sent_bytes = 0;
     std::string counters;

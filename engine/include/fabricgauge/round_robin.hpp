@@ -30,7 +30,7 @@ PairTime pair_time(int origin, int target, const Recorder& recorder);
 std::string pack(const std::vector<PairTime>& times);
 std::vector<PairTime> unpack_pair_times(const std::string& text);
 
-// `Progress` is told of each round by its record, at rank 0, and before each step that may hang.
+// `Progress` gets the record of each round, at rank 0, and a call before each step that may hang.
 template <typename Transport, typename Clock, typename Progress>
 class RoundRobin {
 public:

@@ -14,7 +14,7 @@ namespace fabricgauge {
 
 // Number of rounds in which n ranks all meet.
 int rounds_of_round_robin(int ranks) noexcept;
-// Whom a rank meets in a round, -1 if nobody.
+// The partner of a rank in a round, -1 if it has none.
 int partner_in_round(int rank, int round, int ranks) noexcept;
 // The pairs of a round, lower rank first, ascending.
 std::vector<std::pair<int, int>> pairs_in_round(int round, int ranks);

@@ -1,4 +1,4 @@
-// What was read from the kernel, or the reason why it could not be seen. Never 0 instead.
+// A value that was read from the kernel, or the reason why it could not be read. Never 0 instead.
 #pragma once
 
 #include <string>
@@ -38,7 +38,7 @@ auto of_both(const Seen<Value>& before, const Seen<Value>& after, Combine&& comb
     return combine(before.value(), after.value());
 }
 
-// What could not be seen is an object with its reason, where the value would be.
+// A value that could not be read is written as an object with its reason.
 inline void write_absent(JsonWriter& json, const Absent& absent) {
     json.begin_object().member("type", "skipped").member("reason", absent.reason).end_object();
 }

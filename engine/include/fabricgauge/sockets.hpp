@@ -33,7 +33,7 @@ struct SocketState {
     std::string congestion;
 };
 
-// By the socket's inode, which tells a connection from a later one with the same addresses.
+// By the socket's inode, which distinguishes a connection from a later one with the same addresses.
 using Sockets = std::map<std::uint64_t, SocketState>;
 
 // Established connections over IPv4 or IPv6. `descriptors` is a directory like /proc/self/fd.
@@ -46,8 +46,9 @@ inline bool has_carried(const SocketState& state) noexcept {
     return state.sent_bytes != 0 || state.received_bytes != 0;
 }
 
-// What is needed of many connections to many ranks: for each local address the sum of what they
-// carried, with the rest as of the one that sent most. Those that carried nothing are left out.
+// The needed values of many connections to many ranks: for each local address the sum of the bytes
+// that they carried; all other values are those of the connection that sent most. Omits connections
+// that carried nothing.
 Sockets by_local_address(const Sockets& sockets);
 
 void write_sockets(JsonWriter& json, const Sockets& sockets);

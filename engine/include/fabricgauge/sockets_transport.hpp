@@ -18,7 +18,7 @@ namespace fabricgauge {
 template <typename Control>
 class SocketsTransport : public PairTransport<Control> {
 public:
-    // What is left goes to Control.
+    // Control gets the remaining arguments.
     template <typename... Rest>
     explicit SocketsTransport(const LocalAddress& own, Rest&... rest)
         : PairTransport<Control>(rest...), own_(own) {}

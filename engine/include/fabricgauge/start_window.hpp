@@ -12,9 +12,9 @@
 
 namespace fabricgauge {
 
-// What a block of iterations showed. An iteration is late if some rank began it late, and overrun
-// if that rank was still busy with the one before. lag_ns is from the announcement of the block to
-// the moment when the last rank was ready for it.
+// The result of a block of iterations. An iteration is late if some rank began it late, and overrun
+// if that rank was still busy with the previous one. lag_ns is from the announcement of the block
+// to the moment when the last rank was ready for it.
 struct BlockStarts {
     std::int64_t iterations;
     std::int64_t late;

@@ -17,7 +17,7 @@ class IntervalRule {
 public:
     IntervalRule(double relative_half_width, double confidence)
         : relative_half_width_(relative_half_width), confidence_(confidence) {}
-    // Whether to look now; asked once after each block, warm-up or not.
+    // Return true if it is time to check; called once after each block, warm-up or not.
     bool due(double measured_s) noexcept;
     bool narrow(std::vector<double> medians_ps) const noexcept;
 

@@ -1,12 +1,12 @@
 // One clock for all ranks of a communicator: rank 0's, as every rank works it out from its own.
 //
 // The scheme is HCA3's (S. Hunold, A. Carpen-Amarie, IEEE CLUSTER 2018): the lowest ranks of the
-// nodes form a tree of log2 levels, in which each learns its parent's clock by ping-pongs, all pairs
-// of a level at once; ranks that share a node share its clock. What differs is that offsets of the
-// whole launch, not of one moment, give the slopes, so that a renewal takes a few dozen messages.
-// See docs/development/clocks.md for what this clock can and cannot tell.
+// nodes form a tree of log2 levels, in which each learns its parent's clock by ping-pongs, all
+// pairs of a level at once; ranks that share a node share its clock. The difference from HCA3:
+// offsets of the whole launch, not of one moment, give the slopes, so that a renewal takes a few
+// dozen messages. docs/development/clocks.md describes the limits of this clock.
 //
-// A clock that all ranks share anyway says so (`shared_by_all`) and nothing is sent.
+// A clock that all ranks already share sets `shared_by_all`; then nothing is sent.
 #pragma once
 
 #include <algorithm>
@@ -71,7 +71,7 @@ public:
         }
     }
 
-    // Whether the clock may have drifted by more than is worth keeping.
+    // Return true if the clock may have drifted too far to be kept.
     bool is_due() const noexcept {
         if constexpr (IsShared<Clock>::value) return false;
         return clock_.now_ns() - renewed_ns_ > longest_age_ns_;
@@ -80,7 +80,8 @@ public:
 private:
     // Enough that both ways are undisturbed once, even on a busy node; 32 of some µs.
     static constexpr int exchanges = 32;
-    // Where frames are lost an answer takes as long as TCP's timer, 200 ms and more: fewer will do.
+    // If frames are lost, an answer takes as long as TCP's timer, 200 ms and more: fewer exchanges
+    // suffice.
     static constexpr int fewest_exchanges = 4;
     static constexpr std::int64_t longest_search_ns = 50'000'000;
     static constexpr int most_partners = 3;
@@ -115,7 +116,7 @@ private:
         return seen.at_ns + seen.offset_ns - to_common(seen.at_ns);
     }
 
-    // Tells the peer this rank's readings, as `told` makes them, as often as it asks.
+    // Sends the peer this rank's readings, converted by `told`, as often as it asks.
     void answer(int peer, const ClockModel& told) {
         char more = 1;
         while (more != 0) {

@@ -16,7 +16,7 @@
 
 namespace fabricgauge {
 
-// Where a socket is to be found. Sent between ranks as it is.
+// The address of a socket. Ranks send it unchanged.
 struct SocketAddress {
     sockaddr_storage address;
     socklen_t octets;
@@ -75,7 +75,7 @@ private:
     static constexpr int patience = 16;
 
     void accept_from(const SocketAddress& other);
-    // Whether anything moved.
+    // Return true if any bytes moved.
     bool push();
     bool pull();
     void advance();

@@ -14,11 +14,11 @@
 
 namespace fabricgauge {
 
-// What a sample is. Each: every pair's own time of an operation. Together: the time in which every
-// pair makes one, from the last end of the one before to the last end of this.
+// The meaning of a sample. Each: the time of each pair's operation. Together: the time in which
+// every pair makes one, from the last end of the previous one to the last end of this.
 enum class Shared { each, together };
 
-// What the threads of one rank have, for as long as a case lasts.
+// The data of one rank's threads during a case.
 template <typename Single>
 struct Pairs {
     ThreadPool pool;

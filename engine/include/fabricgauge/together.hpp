@@ -1,4 +1,4 @@
-// What a case of many ranks is made of, and what it adds to its record.
+// The parts of a case of many ranks, and their additions to its record.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,8 @@ struct Together {
 
 void write_together(JsonWriter& json, const Together& together);
 
-// What a rank found. Rank 0 has the case's samples and figures, every rank what it sent itself:
-// payload to ranks of other nodes only.
+// A rank's result. Rank 0 has the case's samples and figures, every rank the payload that it sent
+// to ranks of other nodes.
 struct TogetherResult {
     Recorder recorder{longest_together_block};
     Stop stop = Stop::none;

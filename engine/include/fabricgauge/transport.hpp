@@ -1,4 +1,4 @@
-// What the measuring core asks of a message layer.
+// The measuring core's requirements of a message layer.
 //
 // There is no base class: a transport is a template argument, so that a call in the measuring loop
 // is a direct one. It has
@@ -31,7 +31,7 @@
 //   int rank() const
 //
 // Messages between two ranks keep their order within each kind (data, control). A failure is a
-// TransportError that says which call failed and why.
+// TransportError with the failed call and the reason.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-// What the origin tells the target before each round; samples = 0 ends the case, below 0 asks how
+// The origin's message to the target before each round; samples = 0 ends the case, below 0 asks how
 // long the target has waited for a processor.
 struct Round {
     std::int64_t samples;

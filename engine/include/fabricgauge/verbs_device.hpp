@@ -12,7 +12,7 @@
 
 namespace fabricgauge {
 
-// What all ranks of a launch can do: the least that any of them can. Sent between ranks as it is.
+// The limits of a launch: the least of all ranks' limits. Ranks send it unchanged.
 struct VerbsLimits {
     std::int64_t path_mtu_bytes = 0;
     std::int64_t inline_bytes = 0;
@@ -40,14 +40,15 @@ public:
     const RdmaPort& port() const noexcept { return port_; }
     const Gid& gid() const noexcept { return gid_; }
     std::uint16_t lid() const noexcept { return attributes_.lid; }
-    // Whether others are addressed by GID and not by LID alone.
+    // Return true if peers are addressed by GID, not by LID alone.
     bool is_global() const noexcept { return attributes_.link_layer == IBV_LINK_LAYER_ETHERNET; }
     ibv_context* context() const noexcept { return context_.get(); }
     ibv_pd* domain() const noexcept { return domain_.get(); }
-    // Of extended connections; null with other kinds.
+    // The domain of extended connections; null for other kinds.
     ibv_xrcd* extended_domain() const noexcept { return extended_.get(); }
 
-    // Of a queue pair of the launch's kind that sends, with `receives` receives of its own.
+    // The attributes of a sending queue pair of the launch's kind, with `receives` separate
+    // receives.
     ibv_qp_init_attr queue_pair(ibv_cq* completions, std::int64_t sends, std::int64_t receives,
                                 std::int64_t inline_bytes) const noexcept;
 
@@ -101,10 +102,10 @@ SharedReceives share_receives(const VerbsDevice& device, std::int64_t receives,
 
 using QueuePair = std::unique_ptr<ibv_qp, int (*)(ibv_qp*)>;
 
-// Where extended connections of a peer end. Throws RdmaError.
+// The receiving end of a peer's extended connections. Throws RdmaError.
 QueuePair extended_receiver(const VerbsDevice& device);
 
-// Of the queue pair that sends.
+// The type of the sending queue pair.
 ibv_qp_type type_of(QueuePairKind kind) noexcept;
 std::int64_t bytes_of(ibv_mtu mtu) noexcept;
 ibv_mtu mtu_of(std::int64_t bytes) noexcept;

@@ -1,7 +1,7 @@
 // libibverbs, opened at run time: an engine runs on nodes that do not have it.
 //
-// What posts work and polls for completions is inline in its header and goes through the device's own
-// table, so that the measuring loop calls the driver directly.
+// Functions that post work and poll for completions are inline in the library's header and go
+// through the device's table, so that the measuring loop calls the driver directly.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -38,7 +38,7 @@ struct VerbsLibrary {
     const char* (*wc_status_str)(ibv_wc_status status) = nullptr;
 };
 
-// Throws RdmaError that says what is missing and what to install.
+// Throws RdmaError with the missing part and the package to install.
 VerbsLibrary load_verbs(const char* name = "libibverbs.so.1");
 
 }  // namespace fabricgauge

@@ -1,4 +1,4 @@
-// What a launch over verbs is told; without a word of it the usual is found.
+// The options of a launch over verbs; those that are not set have usual values.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ enum class QueuePairKind { rc, uc, ud, xrc };
 
 const char* name_of(QueuePairKind kind) noexcept;
 
-// Whether it sends again what was lost, and tells of the arrival.
+// Return true if the kind sends lost data again and confirms the arrival.
 constexpr bool is_reliable(QueuePairKind kind) noexcept {
     return kind == QueuePairKind::rc || kind == QueuePairKind::xrc;
 }
 
-// How a message gets to its receiver: by a send; by a write that a posted receive tells of; or by a
-// write whose last byte the receiver looks at.
+// The delivery of a message: by a send; by a write that completes a posted receive; or by a write
+// whose last byte the receiver polls.
 enum class MessagesBy { send, write_imm, write };
 
 const char* name_of(MessagesBy way) noexcept;

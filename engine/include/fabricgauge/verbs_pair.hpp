@@ -5,11 +5,12 @@
 // ahead of the other by more than one: no message finds the receiver without a posted receive. That is
 // what flow control by credits would do, without messages of its own.
 //
-// Of the sends every `signal_interval`-th and the last of a window tell of their completion; a
-// completion stands for all sends before it, since those of one queue end in their order.
+// Every `signal_interval`-th send and the last of a window signal their completion; a completion
+// covers all sends before it, since those of one queue end in their order.
 //
-// Messages may go by RDMA writes instead, each into the memory that its receive has. Where no receive
-// tells of a write, both sides count their messages together, and the last byte holds the count.
+// Messages may go by RDMA writes instead, each into the memory that its receive has. If no receive
+// completes with a write, both sides count their messages in step, and the last byte holds the
+// count.
 #pragma once
 
 #include <atomic>
@@ -25,8 +26,8 @@
 
 namespace fabricgauge {
 
-// What an operation of a pattern receives, in this order: `count` messages, then perhaps an empty
-// one.
+// The messages that an operation of a pattern receives, in this order: `count` messages, then
+// perhaps an empty one.
 struct Arrivals {
     std::byte* data;
     std::int64_t stride;
@@ -37,7 +38,7 @@ struct Arrivals {
     std::int64_t messages() const noexcept { return count + (acknowledged ? 1 : 0); }
 };
 
-// Where a queue pair is to be found, and the window behind it. Sent between ranks as it is.
+// The address of a queue pair and of its window. Ranks send it unchanged.
 struct VerbsAddress {
     std::uint32_t queue_pair;  // that receives
     std::uint32_t sender;      // another one where connections are extended

@@ -24,9 +24,10 @@ namespace fabricgauge {
 std::string beyond_verbs(const Case& measured, const VerbsLimits& limits,
                          const VerbsOptions& options = {});
 
-// What each operation of the case brings to this side.
+// The messages that each operation of the case brings to this side.
 Arrivals arrivals_of(const Case& measured, const Slots& slots, bool at_origin);
-// What of them comes by the n-th of `spread` queue pairs; the first has the acknowledgement.
+// The share of these messages on the n-th of `spread` queue pairs; the first has the
+// acknowledgement.
 Arrivals share_of(const Arrivals& arrivals, std::int64_t n, std::int64_t spread);
 
 // Readings of one thing: their median, and the least and the most of them.
@@ -38,9 +39,9 @@ struct Readings {
 
 Readings readings_of(std::vector<double> times_s);
 
-// What the making of a case's queue pairs took on one rank. `resident_bytes` is by how much the
-// process grew; what kernel and adapter keep is not in it. The memory was registered and released
-// `registrations` times.
+// One rank's cost to make a case's queue pairs. `resident_bytes` is the growth of the process,
+// without memory of kernel and adapter. The memory was registered and released `registrations`
+// times.
 struct VerbsCosts {
     double create_s = 0.0;
     double connect_s = 0.0;
@@ -53,13 +54,13 @@ struct VerbsCosts {
     std::string json(int rank, int queue_pairs) const;
 };
 
-// Of this process, in memory.
+// The resident memory of this process.
 std::int64_t resident_bytes();
 
 template <typename Control>
 class VerbsTransport : public PairTransport<Control> {
 public:
-    // Collective. What is left goes to Control.
+    // Collective. Control gets the remaining arguments.
     template <typename... Rest>
     explicit VerbsTransport(const VerbsDevice& device, Rest&... rest)
         : PairTransport<Control>(rest...), device_(device), limits_(this->least_of_all(device.limits())) {}
@@ -86,7 +87,7 @@ public:
         return json.text();
     }
 
-    // Of the two ranks of the case.
+    // Called by the two ranks of the case.
     void open_pair(const Case& measured, const Messages& messages) {
         const int peer = this->peer_in(measured);
         const Buffer& memory = this->memory_of(messages);
@@ -112,8 +113,9 @@ public:
         return costs_.json(this->rank(), static_cast<int>(queue_pairs()));
     }
 
-    // What others read and write here is no work of this side. A device in software does it with the
-    // processor, which must be free: a control layer that waits busily took it for whole time slices.
+    // Reads and writes of peers here are no work of this side. A device in software does them with
+    // the processor, which must be free: a control layer that waits busily took it for whole time
+    // slices.
     void receive_control(void* data, std::int64_t bytes, int peer) {
         while (is_passive_ && !Control::has_control(peer)) std::this_thread::sleep_for(nap);
         Control::receive_control(data, bytes, peer);

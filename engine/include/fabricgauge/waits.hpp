@@ -5,7 +5,7 @@
 
 namespace fabricgauge {
 
-// Of the thread that reads, since it began, or between two readings.
+// The waits of the reading thread, since it began, or between two readings.
 struct Waits {
     std::int64_t turns = 0;
     std::int64_t waited_ns = 0;
@@ -24,9 +24,9 @@ inline Waits no_waits() { return {}; }
 // From the kernel's schedstat; zeros where it does not count.
 Waits waits_of_this_thread();
 
-// Whether waiting made the samples' median: the ranks waited for a quarter of the time or longer,
-// and so often that half of the samples may have a wait in them. Fewer waits leave the median
-// alone, however long they are.
+// Return true if waiting determines the samples' median: the ranks waited for a quarter of the time
+// or longer, and so often that half of the samples may contain a wait. Fewer waits do not change
+// the median, however long they are.
 bool waits_made_median(const Waits& waits, std::int64_t samples, double measured_s) noexcept;
 
 }  // namespace fabricgauge

@@ -12,7 +12,7 @@
 
 namespace fabricgauge {
 
-// Fewer blocks than this say nothing about a trend.
+// Fewer blocks than this show no trend.
 constexpr std::size_t fewest_blocks_for_warmup = 6;
 
 // Number of leading block medians that belong to the warm-up, 0 to half of them.

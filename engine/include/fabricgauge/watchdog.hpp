@@ -10,7 +10,7 @@
 
 namespace fabricgauge {
 
-// What the process says as it ends, and its exit status. `output` is null where there is no record.
+// The last message of the process, and its exit status. `output` is null without a record.
 struct LastWords {
     int status;
     std::string message;
@@ -27,7 +27,7 @@ public:
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;
 
-    // What to say from now on. Only while disarmed.
+    // Set the message for the next failure. Only while disarmed.
     void prepare(LastWords words);
     // The process ends after `seconds`, unless it is disarmed or armed again before. It then writes
     // the record and the message, and runs nothing else.
