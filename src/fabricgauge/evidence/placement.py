@@ -3,30 +3,30 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import Misplaced, Placed
+from fabricgauge.model.evidence import LaunchPlacement, MisplacedRank
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.measurement import Measurement, Placement, ProcessorUse
 from fabricgauge.model.run import Launch
 
 
-def locate_ranks(launch: Launch, fabric: Fabric) -> Placed:
+def locate_ranks(launch: Launch, fabric: Fabric) -> LaunchPlacement:
     """Return where the ranks ran; nothing is concluded if some of them have no record."""
     expected = max(2, len(launch.nodes))
     if len(launch.placements) < expected:
-        return Placed(launch.number, launch.placements, expected)
+        return LaunchPlacement(launch.number, launch.placements, expected)
     nodes = by_node(launch.placements)
     machines: dict[str, list[Placement]] = {}
     for ranks in nodes:
         first = ranks[0]
         machines.setdefault(first.boot_id or f"unknown, {first.host}", []).append(first)
-    return Placed(
+    return LaunchPlacement(
         launch=launch.number,
         ranks=launch.placements,
         expected=expected,
         shared=tuple(_shared(launch, nodes)),
         machines=tuple(map(tuple, machines.values())),
         misplaced=tuple(
-            Misplaced(placement.rank, placement.host, launch.nodes[placement.rank])
+            MisplacedRank(placement.rank, placement.host, launch.nodes[placement.rank])
             for placement in launch.placements
             if 0 <= placement.rank < len(launch.nodes)
             and not _is_on(fabric, placement, launch.nodes[placement.rank])

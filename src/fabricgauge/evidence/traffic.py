@@ -5,7 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fabricgauge.evidence.connections import CARRIED, address_of
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import ErrorCount, InterfaceTraffic, Moved, NodeTraffic, Traffic
+from fabricgauge.model.evidence import (
+    ErrorCount,
+    InterfaceTraffic,
+    LaunchTraffic,
+    NodeTraffic,
+    Traffic,
+)
 from fabricgauge.model.fabric import Fabric, is_adapter_port
 from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCounters
 from fabricgauge.model.nccl import SUITES
@@ -28,7 +34,7 @@ _TROUBLE = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")
 LINK_COUNTS = frozenset({"link_downed", "link_error_recovery"})
 
 
-def sum_octets(launch: Launch, fabric: Fabric) -> tuple[Moved, ...]:
+def sum_octets(launch: Launch, fabric: Fabric) -> tuple[LaunchTraffic, ...]:
     """Return a value per node whose counters were read, by rank."""
     counted: dict[int, list[tuple[NodeCounters, tuple[int, ...]]]] = {}
     for counters, payload_bytes in launch.counted:
@@ -50,7 +56,7 @@ def _sum_node_octets(
     rank: int,
     ranks: Sequence[int],
     counted: Iterable[tuple[NodeCounters, tuple[int, ...]]],
-) -> Moved:
+) -> LaunchTraffic:
     """Sum the node's counters, read by ``rank``, and the payload of all its ``ranks``."""
     node = node_of(launch, rank)
     payload, left_out = 0, list[str]()
@@ -73,7 +79,7 @@ def _sum_node_octets(
         received.update(received_octets)
     by_address = _by_address(launch.completed, ranks)
     by_tcp = sum(by_address.values()) >= CARRIED * payload
-    return Moved(
+    return LaunchTraffic(
         node=node,
         rank=rank,
         payload_bytes=payload,
@@ -196,7 +202,7 @@ def traffic(
     fabric: Fabric,
     network: str | None,
     launches: Sequence[Launch],
-    carried_by: Sequence[Moved],
+    carried_by: Sequence[LaunchTraffic],
     risen: Sequence[ErrorCount],
 ) -> Traffic:
     """Sum the traffic of all launches that were pinned to one network.
@@ -211,7 +217,7 @@ def traffic(
             read_interfaces.setdefault(node_of(launch, counters.rank), {}).update(
                 dict.fromkeys(names, 0)
             )
-    carried_of: dict[str, list[Moved]] = {name: [] for name in read_interfaces}
+    carried_of: dict[str, list[LaunchTraffic]] = {name: [] for name in read_interfaces}
     for moved in carried_by:
         carried_of[moved.node].append(moved)
     nodes = []

@@ -8,7 +8,7 @@ import msgspec
 from fabricgauge.judge.interface import Said
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.thresholds import MOVED_AT_ALL
-from fabricgauge.model.evidence import Moved
+from fabricgauge.model.evidence import LaunchTraffic
 from fabricgauge.model.nccl import SUITES, NcclAdapter, NcclDevice, NcclEvidence
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome
@@ -288,7 +288,7 @@ def judge_counters(subject: Subject) -> Iterator[Said]:
                 yield from _compare_counters(f"launch {launch.number}", moved, counted)
 
 
-def _compare_counters(place: str, moved: Moved, counted: dict[str, int]) -> Iterator[Said]:
+def _compare_counters(place: str, moved: LaunchTraffic, counted: dict[str, int]) -> Iterator[Said]:
     """Yield contradictions between a node's adapter counters, in bytes by name, and NCCL."""
     payload = moved.payload_bytes
     lines = tuple(f"{place}: {moved.node}: {name} sent {figures.amount(sent)} of"

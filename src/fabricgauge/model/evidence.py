@@ -7,7 +7,7 @@ from fabricgauge.model.measurement import Placement
 from fabricgauge.model.memory import CopyRates
 
 
-class Moved(msgspec.Struct, frozen=True):
+class LaunchTraffic(msgspec.Struct, frozen=True):
     """One node over a launch's ok cases: payload of all its ranks, octets per interface.
 
     ``rank`` read the counters. ``by_tcp`` is true if TCP carried the payload; ``by_address`` are
@@ -57,7 +57,7 @@ class Lost(msgspec.Struct, frozen=True):
         return self.count / self.segments if self.segments > 0 else 0.0
 
 
-class Misplaced(msgspec.Struct, frozen=True):
+class MisplacedRank(msgspec.Struct, frozen=True):
     """A rank that ran on the wrong node; ``meant`` is the planned one."""
 
     rank: int
@@ -65,7 +65,7 @@ class Misplaced(msgspec.Struct, frozen=True):
     meant: str
 
 
-class Placed(msgspec.Struct, frozen=True):
+class LaunchPlacement(msgspec.Struct, frozen=True):
     """The nodes on which the ranks of a launch ran, and the faults of that placement.
 
     ``expected`` is the number of ranks that had to report their node. ``shared`` are groups of
@@ -78,7 +78,7 @@ class Placed(msgspec.Struct, frozen=True):
     expected: int
     shared: tuple[tuple[Placement, ...], ...] = ()
     machines: tuple[tuple[Placement, ...], ...] = ()
-    misplaced: tuple[Misplaced, ...] = ()
+    misplaced: tuple[MisplacedRank, ...] = ()
 
 
 class InterfaceTraffic(msgspec.Struct, frozen=True):
@@ -185,8 +185,8 @@ class LaunchEvidence(msgspec.Struct, frozen=True):
 
     launch: int
     figures: bool
-    moved: tuple[Moved, ...]
-    placed: Placed
+    moved: tuple[LaunchTraffic, ...]
+    placed: LaunchPlacement
 
 
 class NetworkEvidence(msgspec.Struct, frozen=True):
@@ -224,7 +224,7 @@ class RunEvidence(msgspec.Struct, frozen=True):
         return tuple(evidence.traffic for evidence in self.networks if evidence.traffic is not None)
 
     @property
-    def placed(self) -> tuple[Placed, ...]:
+    def placed(self) -> tuple[LaunchPlacement, ...]:
         """The placement of ranks, by launch."""
         placements = (launch.placed for evidence in self.networks for launch in evidence.launches)
         return tuple(sorted(placements, key=lambda placed: placed.launch))

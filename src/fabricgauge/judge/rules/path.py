@@ -12,7 +12,7 @@ from fabricgauge.judge.interface import Said, of_networks, worst
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.thresholds import MOVED_AT_ALL
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import Moved
+from fabricgauge.model.evidence import LaunchTraffic
 from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.run import IMPORTED, Launch
@@ -162,7 +162,7 @@ def _findings(subject: Subject) -> tuple[Said, ...]:
     """
     least = subject.limit("path.least_payload")
     findings: list[Said] = []
-    unproved: list[tuple[Launch, tuple[Moved, ...]]] = []
+    unproved: list[tuple[Launch, tuple[LaunchTraffic, ...]]] = []
     for launch, launch_evidence in zip(subject.launches, subject.evidence.launches, strict=True):
         enough = [node for node in launch_evidence.moved if node.payload_bytes >= least]
         for node in enough:
@@ -174,7 +174,7 @@ def _findings(subject: Subject) -> tuple[Said, ...]:
     return (*findings, *(_too_little(*one, others=bool(findings)) for one in unproved))
 
 
-def _too_little(launch: Launch, nodes: tuple[Moved, ...], *, others: bool) -> Said:
+def _too_little(launch: Launch, nodes: tuple[LaunchTraffic, ...], *, others: bool) -> Said:
     broke = launch.ended.status not in ("ok", IMPORTED)
     doubt = Outcome.SKIPPED if launch.purpose == "again" or broke else Outcome.WARN
     unseen = any(node.left_out for node in nodes)
@@ -188,7 +188,7 @@ def _too_little(launch: Launch, nodes: tuple[Moved, ...], *, others: bool) -> Sa
     )
 
 
-def _finding(subject: Subject, launch: Launch, node: Moved) -> Said:
+def _finding(subject: Subject, launch: Launch, node: LaunchTraffic) -> Said:
     if node.total_bytes < MOVED_AT_ALL * node.payload_bytes:
         if _connected(subject, launch, node):
             sentence = (
@@ -214,7 +214,7 @@ def _finding(subject: Subject, launch: Launch, node: Moved) -> Said:
     )
 
 
-def _connected(subject: Subject, launch: Launch, node: Moved) -> bool:
+def _connected(subject: Subject, launch: Launch, node: LaunchTraffic) -> bool:
     """Check whether TCP itself counted the payload between the network's addresses.
 
     Ranks of one machine reach each other's addresses through its memory: then it shows nothing.
@@ -225,7 +225,7 @@ def _connected(subject: Subject, launch: Launch, node: Moved) -> bool:
     return sum(node.by_address.get(ip, 0) for ip in addresses) >= node.payload_bytes
 
 
-def _pinned(subject: Subject, network: Network, launch: Launch, node: Moved) -> Said:
+def _pinned(subject: Subject, network: Network, launch: Launch, node: LaunchTraffic) -> Said:
     """Check whether what was meant carried the payload, and all but nothing went another way."""
     member = network.member(node.node)
     if isinstance(member, Skipped):
@@ -264,7 +264,7 @@ def _pinned(subject: Subject, network: Network, launch: Launch, node: Moved) -> 
     return Said(Outcome.PASS, sentence, _crossed(share))
 
 
-def _other_bytes(subject: Subject, launch: Launch, node: Moved) -> int:
+def _other_bytes(subject: Subject, launch: Launch, node: LaunchTraffic) -> int:
     """Octets of others that the node sent over the network meanwhile."""
     cases = ((launch, case) for case in launch.completed)
     traffic = foreign.foreign_of(subject, cases).get(node.node)
@@ -282,7 +282,7 @@ def _crossed(share: float) -> Figure:
     return Figure(share, "share", "of the sent bytes crossed the interface that was meant")
 
 
-def _octets(subject: Subject, node: Moved, member: Member) -> int:
+def _octets(subject: Subject, node: LaunchTraffic, member: Member) -> int:
     """What a member sent. Frames of RDMA may count on the port's interface, where it has no other
     counter; TCP's are none of them."""
     octets = node.sent_bytes.get(member.interface, 0)
@@ -293,7 +293,7 @@ def _octets(subject: Subject, node: Moved, member: Member) -> int:
     return sum(node.sent_bytes.get(name, 0) for name in names)
 
 
-def _elsewhere(node: Moved, meant: str, share: float) -> str:
+def _elsewhere(node: LaunchTraffic, meant: str, share: float) -> str:
     busiest = max(node.sent_bytes, key=lambda name: (node.sent_bytes[name], name))
     its_share = node.sent_bytes[busiest] / node.total_bytes
     if busiest == meant:
@@ -315,7 +315,7 @@ def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return [(name, count) for name, count in ordered if count > 0]
 
 
-def _carried(subject: Subject, launch: Launch, node: Moved) -> Sequence[str]:
+def _carried(subject: Subject, launch: Launch, node: LaunchTraffic) -> Sequence[str]:
     """Return what the node's interfaces sent, and its TCP connections where there are any."""
     total, at = max(1, node.total_bytes), f"launch {launch.number}"
     parts = [
@@ -340,7 +340,7 @@ def _carried(subject: Subject, launch: Launch, node: Moved) -> Sequence[str]:
     return (counters, *over)
 
 
-def _network_shares(subject: Subject, node: Moved) -> list[str]:
+def _network_shares(subject: Subject, node: LaunchTraffic) -> list[str]:
     names = {
         member.interface: network.name
         for network in subject.run.fabric.networks

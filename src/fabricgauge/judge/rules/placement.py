@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import Placed
+from fabricgauge.model.evidence import LaunchPlacement
 from fabricgauge.model.hosts import unify_hosts
 from fabricgauge.model.measurement import Placement
 from fabricgauge.model.pattern import PAIR_PATTERNS
@@ -104,7 +104,7 @@ def _to_itself(subject: Subject) -> Iterator[_Sign]:
             yield Outcome.INVALID, f"{sentence} {cases}, first {own_cases[0].case}", _ONE_RANK
 
 
-def _signs(placed: Placed, *, virtual: bool) -> Iterator[_Sign]:
+def _signs(placed: LaunchPlacement, *, virtual: bool) -> Iterator[_Sign]:
     at = f"launch {placed.launch}"
     if len(placed.ranks) < placed.expected:
         told = f"{at}: only {len(placed.ranks)} of {placed.expected} ranks said where they ran"
