@@ -238,7 +238,7 @@ def test_errors_alone_are_strange_lines_with_their_meaning() -> None:
     curves, strange = found(raw("4.5--errors-no-connection"))
     assert curves == []
     assert strange[0].text == "Unable to set up my IB connection parameters"
-    assert "failed" in strange[0].reason
+    assert "failure" in strange[0].reason
 
 
 def test_a_bare_figure_is_not_guessed_at() -> None:
