@@ -60,7 +60,7 @@ const Row& row_of(Pattern pattern) noexcept {
     return table[0];
 }
 
-// Elements that each of `members` gets of `elements`: the first ones get what is left over.
+// Elements that each of `members` gets of `elements`: the first members get the remainder.
 std::int64_t share_of(int rank, std::int64_t elements, int members) noexcept {
     return elements / members + (rank < elements % members ? 1 : 0);
 }

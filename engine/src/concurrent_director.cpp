@@ -15,7 +15,7 @@ constexpr double rounds_in_budget = 16.0;
 constexpr std::int64_t first_block = 16;
 // Ranks leave a barrier some microseconds apart; until all are at work nothing is timed.
 constexpr double lead_in_s = 1e-4;
-// How long a rank goes on before it looks again whether the others have finished.
+// The time that a rank goes on before it checks again that the other ranks have finished.
 constexpr double further_s = 5e-5;
 
 std::int64_t operations_in(double length_s, double operation_s) {

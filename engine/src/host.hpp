@@ -1,4 +1,4 @@
-// Which kind of host this build is for.
+// The kind of host of this build.
 #pragma once
 
 #ifdef FABRICGAUGE_SIMULATED

@@ -51,7 +51,7 @@ LoadRoute route_once(Load load, const std::vector<int>& loading, int sink, int r
     return {};
 }
 
-// How often a route is repeated, so that it has room for what is in flight.
+// The number of repetitions of a route, so that it has room for the messages in flight.
 std::size_t channels(const Case& measured, std::size_t loading) noexcept {
     const std::size_t length = measured.load == Load::all_to_all ? loading - 1 : 1;
     return (static_cast<std::size_t>(load_in_flight(measured)) + length - 1) / length;

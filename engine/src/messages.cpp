@@ -92,7 +92,7 @@ Messages::Messages(const Case& measured, bool check, std::byte* window_memory,
                Buffer(window_memory != nullptr ? 0 : slots_bytes(measured, check, buffers))) {
     if (window_memory == nullptr) return;
     at_window_ = true;
-    // As memory_ is filled, so that compare-and-swap finds what it compares with.
+    // Filled as memory_ is, so that compare-and-swap finds its comparand.
     std::memset(window_memory, fresh, static_cast<std::size_t>(bytes_ * count_));
     threads_ = {places_at_window(window_memory)};
 }
@@ -186,7 +186,7 @@ void Messages::verify(Author author, std::uint64_t sample, int rank, Mismatch& f
                      static_cast<std::int64_t>(pattern_byte(*offset, seed)),
                      static_cast<std::int64_t>(data[*offset])};
         }
-        // The swap was made; those that follow compare with what it left.
+        // The swap was made; the next ones compare with its result.
         if (!check_ && thread.compared != nullptr)
             std::memcpy(thread.compared, thread.filled, static_cast<std::size_t>(bytes_));
         ++number;

@@ -1,6 +1,6 @@
 // Launches whose data go beside MPI, which has all else.
 //
-// Each throws before MPI has started where what it needs is not on this node, or was not there when
+// Each throws before MPI has started if a required part is not on this node, or was missing when
 // the engine was built.
 #pragma once
 

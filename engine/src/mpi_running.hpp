@@ -47,7 +47,8 @@ std::string missing_for_memory(const Transport& transport, const std::vector<Cas
     return "";
 }
 
-// Collective, before the first message: every rank throws what the lowest one lacks.
+// Collective, before the first message: every rank throws the error of the lowest rank that lacks
+// something.
 template <typename Transport>
 void require_memory(Transport& transport, const std::vector<Case>& cases, const Options& options,
                     const OpenedDevice& opened) {

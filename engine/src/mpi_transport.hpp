@@ -134,7 +134,7 @@ public:
     void minimum_in_communicator(std::int64_t* values, std::int64_t count);
     // All ranks of the communicator in one operation: see mpi_collectives.hpp.
     MpiCollectives collectives(const CollectiveMemory& memory) const;
-    // Collective over the communicator: those that measure, see mpi_group.hpp.
+    // Collective over the communicator of the measuring ranks, see mpi_group.hpp.
     MpiGroup form_group(bool inside) const;
     // Messages of load and what else a rank waits for meanwhile, see mpi_traffic.hpp.
     MpiTraffic traffic(int slots) const;

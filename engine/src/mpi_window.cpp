@@ -69,7 +69,7 @@ void MpiWindow::show_window(std::byte* memory, std::int64_t bytes, int origin, i
     begin_epochs();
 }
 
-// The target holds its own lock too, so that it may look at what was put there.
+// The target holds its own lock too, so that it may read the written data.
 void MpiWindow::begin_epochs() {
     require_success(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
     switch (epoch_) {

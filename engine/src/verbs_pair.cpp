@@ -17,8 +17,9 @@ namespace {
 // Operations whose receives are posted: the one under way, and the next.
 constexpr std::int64_t operations_ahead = 2;
 
-// 4.096 us x 2^17 = 0.54 s until a packet is sent again, seven times; then the peer is lost. UCX waits
-// 1 s; with less a busy software device sends again what was only acknowledged late.
+// 4.096 us x 2^17 = 0.54 s until a packet is sent again, seven times; then the peer is lost. UCX
+// waits 1 s; with less a busy software device sends packets again whose acknowledgement is only
+// late.
 constexpr std::uint8_t acknowledge_timeout = 17;
 constexpr std::uint8_t retries = 7;
 // Without a posted receive the peer asks for 0.64 ms, six times; 7 would be for ever.

@@ -1,4 +1,4 @@
-// Which node has which address, so that a connection is known by where it leads.
+// The addresses of each node, so that the destination of a connection is known.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// How many operations make a sample, and how many samples a block.
+// The number of operations in a sample, and of samples in a block.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ constexpr std::int64_t longest_of_fewest_bytes = 8192;
 // 1 where an operation takes long enough that the clock's overhead does not matter.
 std::int64_t batch_for(double operation_s, double clock_overhead_s) noexcept;
 
-// Samples of a block of about 1 ms, less where the budget has no room for 32 of those; of short
-// messages 64 at least, less where the budget has no room for 16 such blocks.
+// Samples of a block of about 1 ms, fewer if the budget has no room for 32 such blocks; at least 64
+// for short messages, fewer if the budget has no room for 16 such blocks.
 std::int64_t block_samples_for(double sample_s, double budget_s,
                                std::int64_t message_bytes) noexcept;
 

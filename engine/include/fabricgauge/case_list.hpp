@@ -14,10 +14,10 @@ namespace fabricgauge {
 
 // The load that ranks make while others measure.
 enum class Load { none, all_to_all, incast, permutation };
-// How one-sided operations are completed.
+// The completion of one-sided operations.
 enum class Epoch { flush, fence, pscw };
 
-// How the iterations of a collective are started and timed; `best` is what proves possible.
+// The start and timing of a collective's iterations; `best` is the best that proves possible.
 enum class ClockChoice { best, synchronised, barrier };
 
 const char* name_of(Load load) noexcept;
@@ -53,7 +53,7 @@ struct Case {
     }
 };
 
-// Says line number and what was expected.
+// The error has the line number and the expected text.
 class CaseListError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

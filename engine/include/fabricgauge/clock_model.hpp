@@ -77,7 +77,7 @@ private:
         double slope_error;
     };
     Line line() const noexcept;
-    // How far an offset is trusted: the further its round trip is from the shortest, the less.
+    // The deviation of an offset: the further its round trip is from the shortest, the larger.
     double deviation_ns(const ClockOffset& offset) const noexcept;
 
     std::vector<ClockOffset> offsets_;

@@ -33,7 +33,7 @@ struct CollectiveRound {
     std::int64_t computing_ns;    // between start and completion
 };
 
-// How an iteration began on its worst rank.
+// The start of an iteration on its worst rank.
 enum class Start : std::int64_t { in_time, late, overrun };
 
 template <typename Transport, typename Clock>

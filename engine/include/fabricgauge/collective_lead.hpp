@@ -54,7 +54,7 @@ public:
 private:
     double elapsed_s() const { return static_cast<double>(clock_.now_ns() - began_ns_) * 1e-9; }
 
-    // Duration of one operation; where there is no time for more, the first is the result.
+    // The duration of one operation; if there is no time for more, the first is the result.
     void probe() {
         after_barrier(1);
         if (2.0 * operation_s_ > measured_.budget_s || precision_.iterations == 1) {
@@ -126,7 +126,7 @@ private:
             at_moments ? static_cast<double>(window.length_ns()) * 1e-9 : operation_s_;
         const std::int64_t samples =
             stops_.clip(longest_block(window, at_moments, sample_s), computing_ns > 0);
-        // The lead-in takes up what the announcement disturbed; long operations do not notice it.
+        // The lead-in absorbs the disturbance of the announcement; long operations do not need it.
         const bool leads_in = operation_s_ < longest_lead_in_s && !precision_.check_data;
         const std::int64_t now_ns = common_.to_common(clock_.now_ns());
         part_.tell({at_moments ? CollectiveRound::at_moments : CollectiveRound::after_barrier,
@@ -175,7 +175,7 @@ private:
                                 elapsed_s() > measured_.budget_s / 2.0));
     }
 
-    // Samples of both kinds are never mixed: those at moments are given up.
+    // Samples of both kinds are never mixed: those at moments are dropped.
     void fall_back() {
         together_.timing = Timing::barrier;
         result_.recorder = Recorder(TogetherResult::longest_together_block);

@@ -1,4 +1,4 @@
-// The two halves of each collective: what starts it, and what waits for its end.
+// The two halves of each collective: its start, and the wait for its end.
 //
 // A blocking one is all start. `Collectives` has one function for each operation, and for a
 // non-blocking one `start_` before its name and `complete`.

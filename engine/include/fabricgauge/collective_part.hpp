@@ -67,14 +67,14 @@ private:
         if (round.kind == CollectiveRound::end) return;
         if (round.kind == CollectiveRound::renewal) return renew();
         blocks_.make(round);
-        // Those after barriers are not mixed with those at moments.
+        // Samples after barriers are not mixed with samples at moments.
         if (round.kind != kind_) own_ = BlockSeries();
         kind_ = round.kind;
         if (round.computing_ns == 0) keep_own(round.samples);
     }
 
-    // The old clock is checked before it is renewed, so that what it drifted by is seen; a new one
-    // can only be checked afterwards.
+    // The old clock is checked before it is renewed, so that its drift is known; a new one can only
+    // be checked afterwards.
     void renew() {
         if (renewed_) clock_error_s_ = common_.disagreement_s();
         common_.renew();

@@ -1,7 +1,7 @@
 // Computing of a known length, beside which a non-blocking operation may go on.
 //
-// A fixed amount of arithmetic, not a wait for the clock: what a message layer's own threads take
-// from the processor makes it longer. Nothing in it calls the message layer.
+// A fixed amount of arithmetic, not a wait for the clock: processor time that a message layer's
+// threads take makes it longer. Nothing in it calls the message layer.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace fabricgauge {
 
-// That many dependent steps; the result is to be kept, lest a compiler leaves them out.
+// That many dependent steps; keep the result, or a compiler may leave them out.
 std::uint64_t arithmetic(std::int64_t steps) noexcept;
 
 template <typename Clock>

@@ -23,7 +23,7 @@ struct ConcurrentRound {
     std::int64_t lead_in;      // operations before the samples
     std::int64_t block;        // samples of each rank that make a block
     std::int64_t further;      // operations at a time, until every rank has taken its samples
-    std::int64_t last_counts;  // whether the samples of the round before do
+    std::int64_t last_counts;  // true if the previous round's samples count
 };
 
 class ConcurrentDirector {
@@ -34,8 +34,8 @@ public:
                        std::int64_t trips, std::int64_t longest_batch);
 
     ConcurrentRound next() const;
-    // `samples_ps`: those of the first rank in order of time, then those of the next. `elapsed_s`
-    // is the time since the case began, `round_s` what the round took.
+    // `samples_ps`: the samples of the first rank in order of time, then those of the next.
+    // `elapsed_s` is the time since the case began, `round_s` the time of the round.
     void take(const ConcurrentRound& round, const std::int64_t* samples_ps, double elapsed_s,
               double round_s);
 

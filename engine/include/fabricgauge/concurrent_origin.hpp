@@ -1,5 +1,5 @@
-// How one measuring rank of a set of concurrent pairs does what a round asks for: with the target of its pair, or
-// with its neighbours in a ring.
+// One measuring rank's part in a round of concurrent pairs: with the target of its pair, or with
+// its neighbours in a ring.
 //
 // Both have
 //

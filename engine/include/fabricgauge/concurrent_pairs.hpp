@@ -1,8 +1,8 @@
 // Several pairs, neighbours, or pairs under the load of others: one rank's part in it.
 //
-// Every pair measures with the origin's and the target's code of a single pair; what is added is
-// that all do so at the same time (concurrent_rounds.hpp), and what becomes of all their samples at
-// rank 0 (concurrent_director.hpp).
+// Every pair measures with the code of a single pair's origin and target. In addition, all pairs do
+// so at the same time (concurrent_rounds.hpp), and rank 0 processes all their samples
+// (concurrent_director.hpp).
 #pragma once
 
 #include <cmath>
@@ -29,8 +29,8 @@ std::int64_t concurrent_memory_bytes(const Case& measured, int members, bool che
 // Operations that are timed as one sample at most. Under a load it is 1: a mean would hide the
 // tail.
 std::int64_t longest_concurrent_batch(Pattern pattern) noexcept;
-// Messages of a sample that are counted: those of a window, in both directions of a bisection; 0
-// where rates are not counted.
+// Messages of a sample that are counted: those of a window, in both directions of a bisection; 0 if
+// rates are not counted.
 std::int64_t counted_messages(const Case& measured) noexcept;
 
 // Calls `action` with what a pair of a set of concurrent pairs does.

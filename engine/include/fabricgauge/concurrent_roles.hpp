@@ -23,10 +23,10 @@ struct ConcurrentRole {
 
 // Every rank with its neighbours.
 bool is_ring(Pattern pattern) noexcept;
-// How many pairs measure; in a ring each rank and its right neighbour are one.
+// The number of pairs that measure; in a ring each rank and its right neighbour are a pair.
 int measuring_pairs(const Case& measured, int members) noexcept;
 ConcurrentRole concurrent_role(const Case& measured, int members, int rank) noexcept;
-// Those that make load, ascending; none without a load.
+// The ranks that make load, ascending; none without a load.
 std::vector<int> loading_ranks(const Case& measured, int members);
 
 // Empty if the members are enough for the pairs and the load that the case names.

@@ -46,9 +46,9 @@ NodeCounters read_net_dev(const std::string& net_dev);
 NodeCounters read_counters();
 
 void write_counters(JsonWriter& json, const NodeCounters& counters);
-// By how much each port's counters rose that were read both times, under the kernel's names; of a
-// port without octets of the standard also those that did not, since a driver may count octets
-// under names of its own.
+// The increase of each counter of ports that were read both times, under the kernel's names. A port
+// without the standard's octets also has counters that did not rise, since a driver may count
+// octets under its own names.
 void write_port_rises(JsonWriter& json, const NodeCounters& before, const NodeCounters& after);
 
 }  // namespace fabricgauge

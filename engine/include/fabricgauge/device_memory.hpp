@@ -71,7 +71,7 @@ public:
     virtual void release_locked(std::byte* memory) noexcept = 0;
 };
 
-// Which of this node's devices, and its name for messages.
+// The choice of a device of this node, and the node's name for messages.
 struct DeviceChoice {
     std::string node;
     std::optional<int> device;

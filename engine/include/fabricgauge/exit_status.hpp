@@ -21,7 +21,7 @@ struct Failure {
     std::string text;
 };
 
-// By the error's type; what no other status names is a fault of the engine.
+// By the error's type; an error without another status is a fault of the engine.
 Failure failure_of(const std::exception& error);
 
 }  // namespace fabricgauge

@@ -11,7 +11,7 @@ namespace fabricgauge {
 // Empty if the launch has the ranks that the case names.
 std::string missing_ranks(const Case& measured, int ranks);
 
-// How many of the launch's ranks take part in a case of many.
+// The number of the launch's ranks that take part in a case of many.
 int members_of(const Case& measured, int ranks) noexcept;
 
 // Empty if `needed_bytes` are at most half of what is available, shared among the ranks of a node.

@@ -1,4 +1,4 @@
-// How texts of any length come from all ranks to rank 0: in rounds, since MPI counts with int.
+// Collects texts of any length from all ranks at rank 0: in rounds, since MPI counts with int.
 #pragma once
 
 #include <cstdint>

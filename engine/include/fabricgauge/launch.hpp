@@ -185,8 +185,9 @@ private:
         return report;
     }
 
-    // The connections that carried the case: of a pair those between its ends, else all of a local
-    // address as one. Every connection of every rank would be a record that grows with their square.
+    // The connections that carried the case: for a pair those between its ends, else all of a local
+    // address as one. A record of every connection of every rank would grow with the square of
+    // their number.
     Sockets needed_of(Sockets seen, const Case& measured) const {
         if (family_of(measured.pattern) != Family::pair) return by_local_address(seen);
         const int own = transport_.rank();
@@ -282,7 +283,7 @@ private:
     typename Host::Evidence evidence_;
     typename Host::Watchdog watchdog_;
     Losses losses_;
-    const Case* guarded_ = nullptr;  // what the watchdog's last words are about
+    const Case* guarded_ = nullptr;  // the case of the watchdog's last message
     Part<Transport, typename Host::Clock, Launch> part_;
 };
 

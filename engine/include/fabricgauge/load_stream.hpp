@@ -142,7 +142,7 @@ private:
     const Communicator& communicator_;
     std::size_t sends_;
     std::size_t receives_;
-    Buffer memory_;  // what is sent, then what is received
+    Buffer memory_;  // the sent messages, then the received ones
     std::vector<Sending> sending_;
     std::vector<std::size_t> channel_of_;
     std::vector<Channel> channels_;

@@ -53,9 +53,9 @@ struct Slots {
     std::byte* incoming(std::int64_t slot) const noexcept { return in + slot * in_stride; }
 };
 
-// How a ping-pong uses memory. Shared: a message is sent from the buffer that it arrives in, on
-// both sides, as in NetPIPE. Separate: what is sent is never written again, as in OSU and IMB; over
-// shared memory that is faster, since it stays in both processors' caches.
+// The use of memory by a ping-pong. Shared: a message is sent from the buffer in which it arrives,
+// on both sides, as in NetPIPE. Separate: a sent buffer is never written again, as in OSU and IMB;
+// over shared memory that is faster, since it stays in both processors' caches.
 enum class PingPongBuffers { shared, separate };
 
 // Receives have a slot for each message of the window, since MPI does not allow pending receives
@@ -63,8 +63,8 @@ enum class PingPongBuffers { shared, separate };
 // own slots, on pages of their own.
 class Messages {
 public:
-    // `window_memory` is where one-sided operations of the peer arrive or read, else null. With a
-    // check, a ping-pong has separate buffers, and what comes back is what the target received.
+    // One-sided operations of the peer write or read `window_memory`, null without them. With a
+    // check, a ping-pong has separate buffers, and the target returns what it received.
     Messages(const Case& measured, bool check, std::byte* window_memory,
              PingPongBuffers buffers = PingPongBuffers::shared);
     // The memory has the size of slots_bytes; or it is the memory of the window, which has a
@@ -104,8 +104,8 @@ private:
     void take_away(Author author, std::uint64_t sample) noexcept;
     // Messages of a thread that are compared.
     std::int64_t compared_slots() const noexcept;
-    // The place in the window that a message's pattern depends on: where the author sends all from
-    // one slot, that of the first.
+    // The place in the window that determines a message's pattern: the first slot if the author
+    // sends all messages from one slot.
     std::uint64_t place_of(Author author, std::int64_t thread, std::int64_t slot) const noexcept;
     void fill_message(std::byte* place, std::uint64_t seed);
     // The content of a place, on the host.

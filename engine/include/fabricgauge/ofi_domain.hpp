@@ -19,7 +19,7 @@ namespace fabricgauge {
 struct OfiLimits {
     std::int64_t message_bytes = 0;
     Abilities abilities = Abilities::messages;
-    bool delivery = false;  // whether a put's completion tells that it has arrived
+    bool delivery = false;  // true if a put's completion confirms its arrival
 
     OfiLimits least(const OfiLimits& other) const noexcept;
 };

@@ -15,7 +15,7 @@ struct OfiOptions {
     std::optional<bool> tagged;
 };
 
-// No libfabric, or no provider for what the launch is to use.
+// No libfabric, or no provider for the launch.
 class OfiError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

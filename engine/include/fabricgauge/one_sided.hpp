@@ -59,7 +59,7 @@ struct FetchAndOp {
     }
 };
 
-// Compares with what the window is known to hold, so that every swap is made.
+// Compares with the known content of the window, so that every swap is made.
 struct CompareAndSwap {
     static constexpr bool origin_sends = true;
     static constexpr bool target_sends = true;

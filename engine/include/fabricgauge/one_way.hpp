@@ -1,4 +1,4 @@
-// Which way between two ranks takes longer, on the clock that all ranks share.
+// The slower direction between two ranks, on the clock that all ranks share.
 //
 // A few ping-pongs with the case's messages, in which the target reads the clock too. The result is
 // the difference of the two directions beyond that of the clock's messages: see
@@ -15,7 +15,7 @@
 
 namespace fabricgauge {
 
-// How many exchanges there is time for.
+// The number of exchanges that the time allows.
 std::int64_t one_way_exchanges(double half_round_trip_s, double budget_s,
                                std::int64_t iterations) noexcept;
 

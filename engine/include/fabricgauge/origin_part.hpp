@@ -16,7 +16,7 @@
 
 namespace fabricgauge {
 
-// How long to measure, the same for every case of a launch.
+// The precision and limits of a measurement, the same for every case of a launch.
 struct Precision {
     double relative_half_width;
     double confidence;
@@ -255,7 +255,7 @@ private:
         }
     }
 
-    // How many threads' readings become samples: with a check all threads are one sample.
+    // The number of threads whose readings become samples: with a check all threads are one sample.
     std::int64_t kept_channels() const {
         if constexpr (Running::threaded)
             return Running::each && !precision_.check_data ? channels_ : 1;

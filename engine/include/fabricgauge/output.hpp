@@ -21,7 +21,7 @@ public:
     Output(const Output&) = delete;
     Output& operator=(const Output&) = delete;
 
-    // Throws OutputError if not all could be written; of what is a file, none is there then.
+    // Throws OutputError if not all could be written; a file then keeps nothing of it.
     void line(const std::string& record);
 
     // The message for a line that takes far too long.
@@ -29,7 +29,7 @@ public:
 
     // For a signal handler. True while a line is being written; nothing may be added to it.
     bool is_writing() const noexcept { return writing_; }
-    // A complete line; whether all could be written.
+    // Write a complete line; return true if all could be written.
     bool write_now(const char* text, std::size_t length) const noexcept;
 
 private:

@@ -1,4 +1,4 @@
-// How much of a non-blocking operation's time computing hides.
+// The share of a non-blocking operation's time that computing hides.
 //
 // overlap = 1 - (total - computing) / alone, between 0 and 1: `alone` is the operation's time
 // without computing, `computing` what the computing takes without the operation, `total` both at
@@ -22,7 +22,7 @@ public:
 
     // Median over blocks.
     double computing_s() const;
-    // None if no block had a time in it.
+    // None if no block had a measured time.
     std::optional<double> share() const;
 
 private:

@@ -53,7 +53,7 @@ protected:
         return others;
     }
 
-    // Collective: what every rank can do. Values are sent as they are.
+    // Collective: the abilities that all ranks have. Values are sent unchanged.
     template <typename Limits>
     Limits least_of_all(Limits least) {
         const auto text_of = [&] { return std::string(reinterpret_cast<char*>(&least), sizeof least); };

@@ -49,7 +49,8 @@ public:
         : transport_(transport), clock_(clock), precision_(precision), buffers_(buffers),
           memory_(memory), nodes_(nodes), progress_(progress), common_(transport, clock) {}
 
-    // Why this rank's device has no room for the case, else empty; what it has is kept for take().
+    // The reason why this rank's device has no room for the case, else empty; the memory is kept
+    // for take().
     std::string reserve_device_memory(const Case& measured) {
         if (!on_device(measured)) return "";
         try {
@@ -91,7 +92,7 @@ public:
         return 0;
     }
 
-    // Collective. Calls `around` with what is to be done between the readings of the counters.
+    // Collective. Calls `around` with the work between the readings of the counters.
     template <typename Around>
     void take(const Case& measured, RankReport& report, Around&& around) {
         if constexpr (Transport::pairs_only)

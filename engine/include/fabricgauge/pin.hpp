@@ -1,4 +1,4 @@
-// Finding the interface that a launch is to be pinned to, and telling MPI through its environment.
+// Finds the interface to pin a launch to, and sets MPI's environment variables for it.
 #pragma once
 
 #include <sys/socket.h>

@@ -16,7 +16,7 @@ namespace fabricgauge {
 struct Gid {
     int index;
     std::array<std::uint8_t, 16> octets;
-    std::string type;  // "IB/RoCE v1" or "RoCE v2"; empty where the kernel tells none
+    std::string type;  // "IB/RoCE v1" or "RoCE v2"; empty if unknown
 
     // Like ::ffff:10.0.0.1, which stands for an IPv4 address (RFC 4291, 2.5.5.2).
     std::string text() const;
@@ -35,7 +35,7 @@ struct RdmaPort {
     bool is_active() const { return state.find("ACTIVE") != std::string::npos; }
 };
 
-// No port, no address, or no verbs for what the launch is to use. Says what there is.
+// No port, no address, or no verbs for the launch. The message lists the ports of this node.
 class RdmaError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -43,8 +43,8 @@ public:
 
 std::vector<RdmaPort> read_rdma_ports(const std::string& directory = "/sys/class/infiniband");
 
-// The first of `wanted` (device:port) that this node has; where none are wanted, its first active
-// one. Throws RdmaError where that cannot be used.
+// The first of `wanted` (device:port) that this node has; if empty, its first active port. Throws
+// RdmaError if that cannot be used.
 RdmaPort choose_port(const std::vector<RdmaPort>& ports, const std::vector<std::string>& wanted);
 
 // That of `index`; else over Ethernet the one of RoCE v2 that is made of an IPv4 address, in

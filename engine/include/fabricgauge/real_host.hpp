@@ -31,8 +31,8 @@ struct RealHost {
     static Placement placement() { return find_placement(); }
     static std::string addresses() { return own_addresses(); }
     static std::vector<std::string> libraries() { return loaded_libraries(); }
-    // How often an idle rank looks whether the others have finished: it must not take processor
-    // time from a measurement on the same node.
+    // The interval at which an idle rank checks that the other ranks have finished: it must not
+    // take processor time from a measurement on the same node.
     static void nap() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 };
 

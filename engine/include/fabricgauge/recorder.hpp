@@ -27,7 +27,7 @@ public:
     void discard(std::int64_t samples) noexcept { warmup_samples_ += samples; }
     // Treat all waiting blocks as warm-up.
     void discard_waiting() { drop_leading(blocks_waiting()); }
-    // Drop what is warm-up among the waiting blocks, keep the others and all that follow.
+    // Drop the warm-up among the waiting blocks, keep the others and all that follow.
     void settle();
 
     bool settled() const noexcept { return settled_; }

@@ -69,7 +69,7 @@ private:
     bool tells_directions() const { return measured_.pattern == Pattern::latency; }
 
     // Collective. The second renewal knows the clocks' rates, if only roughly. A clock is checked
-    // before it is renewed, so that what it drifted by is seen.
+    // before it is renewed, so that its drift is known.
     void set_clock(bool anew) {
         if (anew) common_.renew();
         const double error_s = common_.disagreement_s();
@@ -134,7 +134,7 @@ private:
         if (abroad) result.payload_bytes += one_way_.take_sent_bytes();
     }
 
-    // As many as there is time for, with what the round trips waited for frames that were lost.
+    // As many exchanges as the time allows; the round trips' time includes waits for lost frames.
     std::int64_t one_way_ps(const OriginResult& done, int target) {
         const std::int64_t trips = std::max<std::int64_t>(1, done.recorder.samples() * done.batch);
         const double half_round_trip_s = done.wall_s / 2.0 / static_cast<double>(trips);

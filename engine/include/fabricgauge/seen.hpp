@@ -20,9 +20,9 @@ public:
     Seen(Absent absent) : content_(std::move(absent)) {}
 
     bool known() const noexcept { return std::holds_alternative<Value>(content_); }
-    // Only of what is known.
+    // Call this only for a known value.
     const Value& value() const { return std::get<Value>(content_); }
-    // Only of what is absent.
+    // Call this only for an absent value.
     const Absent& absent() const { return std::get<Absent>(content_); }
 
 private:

@@ -1,9 +1,9 @@
-// How far apart the agreed starts of a collective's iterations are, how far ahead the first, and how
-// many follow one announcement.
+// The distance of the agreed starts of a collective's iterations, the lead of the first, and the
+// number of starts in one announcement.
 //
-// A window that is too short lets a rank be still in one iteration when the next should begin; one
-// that is too long spends the budget waiting. A rank that was held up is late for all that was
-// announced. So all three follow what the last blocks showed.
+// If a window is too short, a rank is still in one iteration when the next should begin; if it is
+// too long, the budget is spent waiting. A rank that was held up is late for all announced starts.
+// So all three follow the results of the last blocks.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The target's part of a case: it does what each round asks for, and checks what it received.
+// The target's part of a case: it follows each round's request, and checks the received data.
 #pragma once
 
 #include <cstdint>

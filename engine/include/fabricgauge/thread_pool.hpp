@@ -23,7 +23,7 @@ public:
     int members() const noexcept { return static_cast<int>(others_.size()) + 1; }
 
     // Each member calls `work` with its number; they begin together, when all are awake. Returns
-    // when all have ended, and throws what the first that failed threw.
+    // when all have ended, and throws the error of the first that failed.
     void run(const std::function<void(int member)>& work);
 
 private:

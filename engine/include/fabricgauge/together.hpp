@@ -26,7 +26,7 @@ struct Communicator {
     }
 };
 
-// How an iteration's time is taken: see docs/development/engine-output.md.
+// The source of an iteration's time: see docs/development/engine-output.md.
 enum class Timing { synchronised, barrier, origin };
 
 const char* name_of(Timing timing) noexcept;

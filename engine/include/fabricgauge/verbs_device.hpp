@@ -96,7 +96,7 @@ private:
 // A queue of receives that queue pairs share.
 using SharedReceives = std::unique_ptr<ibv_srq, int (*)(ibv_srq*)>;
 
-// Throws RdmaError. Those of extended connections have their own queue of `completions`.
+// Throws RdmaError. Receives of extended connections have a separate queue of `completions`.
 SharedReceives share_receives(const VerbsDevice& device, std::int64_t receives,
                               ibv_cq* completions = nullptr);
 

@@ -217,7 +217,7 @@ private:
         const int count = ibv_poll_cq(completions_.get(), batch, done);
         if (count < 0) fail_post(VerbsOperation::receive, -count);
         empty_ = count == 0 ? empty_ + 1 : 0;
-        // A driver in software needs the processor to get on with what is waited for here.
+        // A driver in software needs the processor to make progress during this wait.
         if (empty_ >= patience) give_way();
         for (int i = 0; i < count; ++i) {
             if (done[i].status != IBV_WC_SUCCESS) fail_completion(done[i]);
@@ -284,7 +284,7 @@ private:
     int empty_ = 0;
 };
 
-// How many receives a queue pair has for the plan.
+// The number of a queue pair's receives for the plan.
 std::int64_t receives_for(const Arrivals& arrivals) noexcept;
 
 }  // namespace fabricgauge

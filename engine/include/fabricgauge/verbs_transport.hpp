@@ -105,7 +105,7 @@ public:
             for (std::size_t i = 0; i < pairs_.size(); ++i) pairs_[i]->connect(others[i]);
         });
     }
-    // Returns what it all took, as JSON.
+    // Returns the cost of all connections, as JSON.
     std::string close_pair() {
         pairs_.clear();
         shared_.reset();

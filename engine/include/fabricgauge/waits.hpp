@@ -1,4 +1,5 @@
-// How often a process got a processor, and how long it was ready to run but had none.
+// The number of times that a process got a processor, and the time that it was ready to run but had
+// none.
 #pragma once
 
 #include <cstdint>
