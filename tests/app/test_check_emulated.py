@@ -78,7 +78,7 @@ def test_tcp_instead_of_the_ports_is_invalid_and_named(
     )  # fmt: skip
     assert checked.status == 3, checked.text
     assert checked.outcomes("path") == {"INVALID"}
-    told = "the bytes that c1 sent crossed eth0, not rxe0:1; by its own word tcp/eth0 carried"
+    told = "the bytes that c1 sent crossed eth0, not rxe0:1; MPI reports tcp/eth0 as the transport"
     assert told in checked.words("path")
 
 

@@ -89,7 +89,7 @@ def test_a_link_that_goes_and_comes_back_fails_whatever_the_figures(
     assert child.returncode == 1, out + err
     headline, _, _ = out.partition("What to do")
     words = " ".join(headline.split())
-    assert "c2:eth0: while it was measured, it lost its link or got it back 2 times" in words
+    assert "c2:eth0: the link went down or came up 2 times" in words
 
 
 def test_an_interrupt_keeps_what_was_measured_and_says_how_to_go_on(

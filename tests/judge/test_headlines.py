@@ -42,7 +42,7 @@ def test_a_node_or_link_that_is_gone_comes_before_the_path_that_was_not_proved(
     unproved = planted.the(found.verdicts, "path", Outcome.INCONCLUSIVE)
     assert "too little payload" in unproved.summary
     assert found.overall is outcome
-    assert headline(found).startswith(f"net1: while it was measured: {change}")
+    assert headline(found).startswith(f"net1: during the measurement: {change}")
 
 
 def test_a_link_that_is_gone_comes_before_the_wrong_path_that_follows() -> None:

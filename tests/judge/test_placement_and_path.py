@@ -52,7 +52,7 @@ def test_one_node_is_invalid_whatever_the_figures(fraction: float) -> None:
 def test_placement_is_invalid_when_the_ranks_are_swapped() -> None:
     run = with_placements(on(0, "c2", "boot-c2", "net:[1]"), on(1, "c1", "boot-c1", "net:[0]"))
     verdict = planted.the(planted.verdicts(run), "placement", Outcome.INVALID)
-    assert "meant for c1" in verdict.summary
+    assert "planned node is c1" in verdict.summary
 
 
 def test_one_kernel_passes_on_a_virtual_cluster_and_warns_elsewhere() -> None:

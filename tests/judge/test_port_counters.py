@@ -76,7 +76,7 @@ def test_a_port_whose_counter_is_full_accuses_no_shared_memory(begins: int) -> N
 
     told = verdict(counted(change), "path")
     assert told.outcome is Outcome.INCONCLUSIVE
-    assert "the counters tell too little to prove the path" in told.summary
+    assert "too few counters were read to prove the path" in told.summary
     assert any(f"the counter of {PORT} is full" in line for line in told.evidence)
 
 
@@ -99,7 +99,7 @@ def test_a_port_that_counts_packets_alone_is_said_to_lack_octets() -> None:
 @pytest.mark.parametrize(
     ("counter", "says"),
     [
-        ("np_cnp_sent", "switches or receivers told of congestion"),
+        ("np_cnp_sent", "switches or receivers reported congestion"),
         ("packet_seq_err", "RDMA packets were sent again"),
         ("rnr_nak_retry_err", "RDMA packets were sent again"),
     ],

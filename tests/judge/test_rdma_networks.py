@@ -166,7 +166,7 @@ def test_what_took_the_messages_instead_of_the_ports_is_named(split: Split) -> N
     assert found.overall is Outcome.INVALID
     (path,) = by_rule(found.verdicts, "path")
     assert path.outcome is Outcome.INVALID
-    assert f"by its own word {used} carried the messages" in path.summary
+    assert f"MPI reports {used} as the transport" in path.summary
     assert ("MPI used TCP" in path.cause) == bool(split)
 
 

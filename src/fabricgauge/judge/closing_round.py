@@ -1,7 +1,7 @@
 """Check whether pairs carry as much at the end of a run as at its beginning.
 
-The first round of the largest streams is made once more at the end of a run. Pairs that fell are
-measured again alone, each of their nodes also with one that did not fall.
+A run repeats the first round of the largest streams at its end. Pairs that fell are measured again
+alone, and each of their nodes with a node that did not fall.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,23 +23,23 @@ from fabricgauge.words import figures
 
 LIMIT = "stability.fall"
 
-#: At most this many pairs are measured again, the worst: more are not a single link's fault.
+#: At most this many pairs, the worst, are measured again: more are not the fault of one link.
 MOST_PAIRS = 3
 #: Pairs that the evidence lists.
 MOST_LINES = 6
 
 CAUSE = (
-    "the network changed while it was measured: a link that fell back to a lower rate, a rail or"
-    " path that went away, a rate limit, or a node that is throttled"
+    "the network changed during the measurement: a link fell back to a lower rate, a rail or path"
+    " failed, a rate limit was set, or a node was throttled"
 )
 REMEDY = (
-    "look at the negotiated rates now (ethtool), at the kernel's log and carrier_changes of both"
-    " ends and at the switch port's log; look for rate limits (tc qdisc); then measure again"
+    "check the negotiated rates now (ethtool), the kernel's log and carrier_changes of both ends,"
+    " and the switch port's log; look for rate limits (tc qdisc); then measure again"
 )
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """What a pair of nodes carried first and last, in bytes/s, in its worse direction."""
+    """First and last rate of a pair of nodes, in bytes/s, in its worse direction."""
 
     ends: Ends
     first: float
@@ -58,15 +58,15 @@ def again(subject: Subject) -> Recheck | None:
         return None
     good = max(pairs, key=lambda pair: pair.share)
     partners = good.ends if good not in fallen else ()
-    met = [
-        meeting
+    recheck_pairs = [
+        ends
         for pair in fallen[:MOST_PAIRS]
-        for meeting in (
+        for ends in (
             pair.ends,
             *((node, partner) for node in pair.ends for partner in partners[:1]),
         )
     ]
-    return streams_alone(_matrix(subject), met)
+    return streams_alone(_matrix(subject), recheck_pairs)
 
 
 def falls(subject: Subject) -> Iterator[Said]:
@@ -83,19 +83,22 @@ def falls(subject: Subject) -> Iterator[Said]:
         about, prefix = None, ""
     streams_by_ends = {stream.series.ends: stream for stream in alone(subject, "bandwidth", 0.0)}
     for pair in fallen:
-        own_streams = [
+        pair_streams = [
             streams_by_ends[ends]
             for ends in (pair.ends, pair.ends[::-1])
             if ends in streams_by_ends
         ]
-        slowest = min(own_streams, key=lambda stream: stream.fraction, default=None)
+        slowest = min(pair_streams, key=lambda stream: stream.fraction, default=None)
         least = (1.0 - subject.limit(LIMIT)) * pair.first
         if slowest is not None and slowest.best.bandwidth.value > least:
             continue
         excuses = signs(slowest).against if slowest is not None else ("not measured again alone",)
-        rate = f"{figures.rate(pair.last)} at the end of the run, {figures.rate(pair.first)} first"
+        rate = (
+            f"{figures.rate(pair.last)} at the end of the run, {figures.rate(pair.first)} at its"
+            " beginning"
+        )
         if slowest is not None:
-            rate += f", {figures.rate(slowest.best.bandwidth.value)} again alone"
+            rate += f", {figures.rate(slowest.best.bandwidth.value)} when measured again alone"
         yield Said(
             Outcome.WARN if excuses else Outcome.FAIL,
             f"{prefix or name_part('pair', pair.ends)}: {rate}",
@@ -129,7 +132,7 @@ def _part(subject: Subject, pair: Kept, streams_by_ends: dict[Ends, Stream]) -> 
 
 
 def _usual(matrix: PairMatrix, ends: Ends) -> float:
-    """Return what a pair carried in the round robin, or the median of all where it did not meet."""
+    """Return the rate of a pair in the round robin, or the median of all if it did not meet."""
     row, column = (matrix.nodes.index(node) for node in ends)
     value = float(matrix.values[row, column])
     return value if np.isfinite(value) else float(np.nanmedian(matrix.values))
@@ -149,7 +152,7 @@ def _fallen(subject: Subject, pairs: Sequence[Kept]) -> list[Kept]:
 
 
 def _kept(subject: Subject) -> list[Kept]:
-    """Return the pairs of the closing round beside the same round of the same launch."""
+    """Return the pairs of the closing round, each with its rate in the first round."""
     pairs: dict[Ends, Kept] = {}
     for launch in subject.launches:
         first = {(round_.case, round_.round): round_ for round_ in reversed(launch.rounds)}
@@ -164,8 +167,8 @@ def _kept(subject: Subject) -> list[Kept]:
             earlier, later = _rates(before, names), _rates(last, names)
             for ends in earlier.keys() & later.keys():
                 pair = Kept((min(ends), max(ends)), earlier[ends], later[ends])
-                known = pairs.setdefault(pair.ends, pair)
-                pairs[pair.ends] = min(known, pair, key=lambda kept: kept.share)
+                worst = pairs.setdefault(pair.ends, pair)
+                pairs[pair.ends] = min(worst, pair, key=lambda kept: kept.share)
     return [pairs[ends] for ends in sorted(pairs)]
 
 

@@ -227,7 +227,7 @@ def _done(planned: PlannedLaunch, launches: tuple[Launch, ...]) -> set[str]:
     return finished | {planned.program} if ended else finished
 
 
-def what_was_left(run: Run, network: str) -> str:
+def describe_rest(run: Run, network: str) -> str:
     """Return what became of all else on a network, where some nodes could not be measured."""
     network_launches = (launch for launch in run.launches if (launch.network or "") == network)
     finished = [one for one in network_launches if one.completed or one.figures]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fabricgauge.judge.interface import Context, Said, of_run
-from fabricgauge.judge.subject import what_was_left
+from fabricgauge.judge.subject import describe_rest
 from fabricgauge.model.finding import CONNECT, Finding
 from fabricgauge.model.verdict import Outcome, VerdictSubject
 
@@ -28,7 +28,7 @@ def judge(context: Context) -> Iterator[Said]:
             nodes = finding.nodes or (finding.where,)
             about = VerdictSubject("place", finding.network, nodes, check, place=finding.where)
         yield Said(
-            Outcome.FAIL, f"{finding.what}; {what_was_left(context.run, finding.network)}",
+            Outcome.FAIL, f"{finding.what}; {describe_rest(context.run, finding.network)}",
             evidence=(*finding.evidence, finding.why), remedy=finding.remedy, about=about,
         )  # fmt: skip
 

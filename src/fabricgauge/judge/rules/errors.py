@@ -1,6 +1,6 @@
-"""Did interfaces count errors, drops or congestion, or TCP lose segments, while the cases ran?
+"""Find errors, drops, congestion and lost TCP segments during the cases.
 
-Others' logs have no counters: there the suite's or the library's own word counts.
+Imported logs have no counters: there the lines of the suite or of its library count.
 """
 
 import re
@@ -20,57 +20,57 @@ from fabricgauge.words.port_counters import kind_of
 ID = "errors"
 
 _COUNTED = (
-    "errors: cable, transceiver or port; drops: a receiver or queue that can't keep up",
+    "errors: cable, transceiver or port; drops: a receiver or queue that cannot keep up",
     "look at `ethtool -S NAME` on the node and at the switch port's counters;"
     " exchange the cable; enlarge the receive ring (ethtool -G NAME rx N)",
 )
-_STRAYS = "one a second: frames of protocols that a node does not know are dropped on a sound link"
+_STRAYS = "one a second: a node on a sound link drops frames of protocols that it does not know"
 _LOST = (
-    "frames are lost on the way: a bad cable or transceiver, or a queue that overflows"
-    " (a switch port, a token bucket, a receiver that can't keep up)",
+    "frames are lost on the path: a bad cable or transceiver, or a queue that overflows"
+    " (a switch port, a token bucket, a receiver that cannot keep up)",
     "look at the error and drop counters of both ends (ethtool -S NAME) and of the"
     " switch ports between them; exchange the cable; compare the queues' lengths",
 )
 
-#: By kind of counter that a busy port may count a few of: effect, cause and remedy.
+#: Effect, cause and remedy by kind of counter. A sound busy port may count a few of each.
 _BUSY = {
     "retries": (
         "RDMA packets were sent again, came out of order or found no buffer",
-        "packets are lost on the way, or a receiver has no buffer ready (RNR)",
-        "look at the drops of the switch's ports; see that adapters and switch have the same"
-        " priority lossless; of RNR, let the receiver post more buffers",
+        "packets are lost on the path, or a receiver has no buffer ready (RNR)",
+        "look at the drops of the switch's ports; make the same priority lossless on adapters and"
+        " switch; for RNR, let the receiver post more buffers",
     ),
     "congestion": (
-        "switches or receivers told of congestion",
-        "a queue on the way fills: packets are marked (ECN) and senders slow down (CNP)",
-        "find the port that fills: others may use it, or several flows share one uplink",
+        "switches or receivers reported congestion",
+        "a queue on the path fills: packets are marked (ECN) and senders slow down (CNP)",
+        "find the port that fills: other jobs may use it, or several flows share one uplink",
     ),
     "pauses": (
-        "ports were paused, or paused others",
-        "a receiver cannot keep up, and the pause spreads to those that send",
-        "find who cannot keep up: pause counters of the switch's ports lead to it",
+        "ports were paused, or paused their peers",
+        "a receiver cannot keep up, and its pause frames stop the senders",
+        "find the slow receiver: follow the pause counters of the switch's ports",
     ),
 }
 
 
-#: What NCCL and RCCL write of their adapters (ibv_event_type_str of libibverbs 50): the link went
-#: down, or the adapter gave up. Others, such as a new LID, are no trouble.
+#: Events that NCCL and RCCL log (ibv_event_type_str of libibverbs 50) if a link went down or an
+#: adapter failed. Other events, such as a new LID, are harmless.
 _EVENT = re.compile(
     r"NET/IB *: *(?P<port>\S+):\d+ Got async event *: *"
     r"(?P<event>port error|local catastrophic error|CQ error|(?:local )?QP \w+(?: \w+)? error)"
 )
 _FLAPPED = (
-    "a link went down while it was measured: a bad cable, transceiver or port, or an adapter that"
+    "a link went down during the measurement: a bad cable, transceiver or port, or an adapter that"
     " was reset",
     "look at the link's down counter (link_downed, mlxlink -d DEVICE -c) on both ends; exchange the"
     " cable, then the transceiver; measure again",
 )
 _SENT_TOO_MUCH = (
-    "the receiver's socket buffer or a queue on the way was full, or frames are lost on the way",
+    "the receiver's socket buffer or a queue on the path was full, or frames are lost on the path",
     "send at a rate that the link carries (-b), enlarge the receiver's buffer (net.core.rmem_max,"
     " -w), and look at the drop counters of both ends",
 )
-#: Payload of a TCP segment at an MTU of 1500 with timestamps: there are more at a smaller one.
+#: Payload of a TCP segment at an MTU of 1500 with timestamps; a smaller MTU needs more segments.
 _SEGMENT_BYTES = 1448
 #: IP and TCP with timestamps, in bytes.
 _HEADERS = 52
@@ -81,13 +81,13 @@ def judge(subject: Subject) -> Said | Skipped:
     if subject.imported:
         return _judge_logs(subject)
     evidence = subject.evidence
-    ours = [trouble for trouble in evidence.troubles if _is_ours(subject, trouble)]
+    troubles = [trouble for trouble in evidence.troubles if _is_on_network(subject, trouble)]
     least, share = subject.limit("errors.least"), subject.limit("errors.share")
-    plain = [trouble for trouble in ours if kind_of(trouble.counter) not in _BUSY]
+    plain = [trouble for trouble in troubles if kind_of(trouble.counter) not in _BUSY]
     broken = [trouble for trouble in plain if trouble.count > trouble.strays]
     busy = [
         trouble
-        for trouble in ours
+        for trouble in troubles
         if trouble not in plain
         and trouble.count >= least
         and trouble.count > share * trouble.frames
@@ -103,7 +103,7 @@ def judge(subject: Subject) -> Said | Skipped:
     if not evidence.counted:
         return Skipped("no interface counters were read")
     lost_few = sum(loss.count for loss in evidence.lost)
-    remark = f"; TCP lost {lost_few:,} segments, which is few" if lost_few else ""
+    remark = f"; TCP lost only {lost_few:,} segments" if lost_few else ""
     rose = "rose more than on a quiet port" if plain else "rose"
     return Said(
         Outcome.PASS, f"no error or drop counter {rose}{remark}", evidence=(*map(_rose, plain),)
@@ -111,7 +111,7 @@ def judge(subject: Subject) -> Said | Skipped:
 
 
 def lost_ways(subject: Subject) -> list[Lost]:
-    """Return the ways that lost more segments than the limits allow."""
+    """Return the directions that lost more segments than the limits allow."""
     least, share = subject.limit("errors.least"), subject.limit("errors.share")
     return [loss for loss in subject.evidence.lost if loss.count >= least and loss.share > share]
 
@@ -126,7 +126,7 @@ def _judge_logs(subject: Subject) -> Said | Skipped:
     if events:
         lines = tuple(events)
         return Said(
-            Outcome.WARN, f"the log tells of trouble with an adapter: {lines[0]}",
+            Outcome.WARN, f"the log shows trouble with an adapter: {lines[0]}",
             evidence=lines, cause=_FLAPPED[0], remedy=_FLAPPED[1],
         )  # fmt: skip
     counted = [(curve, curve.evidence.losses) for curve in subject.curves if curve.evidence.losses]
@@ -142,7 +142,7 @@ def _judge_logs(subject: Subject) -> Said | Skipped:
 
 
 def _judge_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Said:
-    """Return what TCP sent again, or which datagrams were lost, against the limits of its share."""
+    """Judge the share of segments that TCP sent again, or of datagrams that were lost."""
     network = subject.network
     mtu = Skipped("no network") if isinstance(network, Skipped) else network.stated_mtu_bytes
     payload = _SEGMENT_BYTES if isinstance(mtu, Skipped) else max(1, mtu - _HEADERS)
@@ -150,8 +150,8 @@ def _judge_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Sai
     share = losses.count / sent if sent > 0 else 0.0
     is_few = losses.count < subject.limit("errors.least") or share <= subject.limit("errors.share")
     many = losses.over_tcp and share > subject.limit("errors.fail")
-    verb = "TCP sent" if losses.over_tcp else "lost were"
-    units = "segments again" if losses.over_tcp else "datagrams"
+    verb = "TCP sent again" if losses.over_tcp else "the network lost"
+    units = "segments" if losses.over_tcp else "datagrams"
     sentence = (
         f"{curve.source}:{curve.first_line} {curve.benchmark}: {verb} {losses.count:,} of about"
         f" {sent:,.0f} {units} ({figures.digits(100 * share, 2)} %)"
@@ -160,7 +160,7 @@ def _judge_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Sai
     outcome = Outcome.PASS if is_few else Outcome.FAIL if many else Outcome.WARN
     cause, remedy = _LOST if losses.over_tcp else _SENT_TOO_MUCH
     return Said(
-        outcome, sentence, Figure(share, "share", f"of the {units.split()[0]}"),
+        outcome, sentence, Figure(share, "share", f"of the {units}"),
         subject.threshold(limit, "at most"), (sentence,),
         *(("", "") if is_few else (cause, remedy)),
     )  # fmt: skip
@@ -195,7 +195,7 @@ def _congested(subject: Subject, busy: Sequence[ErrorCount], lines: tuple[str, .
 def _lossy(subject: Subject, lost: Sequence[Lost], lines: tuple[str, ...]) -> Said:
     ends = [(loss.origin, loss.target) for loss in lost]
     rate, shared = kept_rate(subject, ends), foreign.on_ways(subject, ends)
-    worst = max(lost, key=lambda one: one.share)
+    worst = max(lost, key=lambda loss: loss.share)
     direction = sentences.direction(worst.origin, worst.target)
     return Said(
         Outcome.WARN, sentence(worst),
@@ -210,9 +210,12 @@ def _rose(trouble: ErrorCount) -> str:
     return f"{trouble.counter} of {trouble.node}:{trouble.interface} rose by {trouble.count:,}"
 
 
-def _is_ours(subject: Subject, trouble: ErrorCount) -> bool:
-    """Whether the interface is a rail of the network or what one is on, or an RDMA port and its
-    interface are; unpinned, any may have been used."""
+def _is_on_network(subject: Subject, trouble: ErrorCount) -> bool:
+    """Check whether the counter's interface belongs to the network.
+
+    It does if it is a rail, the lower interface of a rail, or the RDMA port of either. Without a
+    pinned network any interface may have been used.
+    """
     if isinstance(subject.network, Skipped):
         return True
     names = {member.interface for member in subject.network.rails_of(trouble.node)}
@@ -226,7 +229,7 @@ def _is_ours(subject: Subject, trouble: ErrorCount) -> bool:
 
 
 def sentence(lost: Lost) -> str:
-    """Return what one way lost."""
+    """Return a sentence on the losses of one direction."""
     return (
         f"{sentences.direction(lost.origin, lost.target)}: TCP lost {lost.count:,} of about"
         f" {lost.segments:,.0f} segments ({figures.percent(lost.share)})"

@@ -1,4 +1,4 @@
-"""Is the latency one that the medium can have?"""
+"""Check that no latency is below what the medium can have."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.medium import Floor
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome
-from fabricgauge.words import figures, patterns
+from fabricgauge.words import figures, patterns, sentences
 
 ID = "floor"
 
@@ -20,7 +20,7 @@ ID = "floor"
 TCP = "floor.tcp"
 OTHERWISE = "floor.rdma"
 
-#: One-sided operations that an MPI may leave out where they carry nothing.
+#: One-sided operations that an MPI may omit if they carry no bytes.
 _MAY_BE_EMPTY = ("put_latency", "get_latency", "accumulate_latency")
 
 _SHARED = (
@@ -28,13 +28,13 @@ _SHARED = (
     "look at placement and path; start one rank per node and measure again",
 )
 _PAST_KERNEL = (
-    "RDMA, or TCP that passes the kernel by: its ends are on different hosts",
-    'state what RDMA used it as, e.g. --network "100GbE roce" or "10GbE iwarp"',
+    "RDMA, or TCP that bypasses the kernel: its ends are on different hosts",
+    'state the RDMA technology, e.g. --network "100GbE roce" or "10GbE iwarp"',
 )
 
 #: Collectives that no rank can leave before it has heard of all others (MPI 4.1, chapter 6), and
-#: operations of one rank that bring something back, or are flushed at the target: they take at
-#: least one way. Puts have a pattern.
+#: operations of one rank that return a value, or are flushed at the target: they take at least one
+#: one-way latency. Puts have a pattern.
 _ALL = re.compile(
     r"(osu_)?(all(reduce|gatherv?|toall[vw]?)|barrier)"
     r"|osu_(get|acc|get_acc|cas|fop)_latency|ib_(read|atomic)_lat"
@@ -42,10 +42,10 @@ _ALL = re.compile(
 
 
 class _Time(msgspec.Struct, frozen=True):
-    """A time in which a message has to cross the network, and the limit that it has."""
+    """A time in which a message has to cross the network, and the name of its limit."""
 
-    who: str
-    what: str
+    origin: str
+    title: str
     time: Estimate
     limit: str
     apart: bool = False
@@ -61,7 +61,7 @@ def judge(subject: Subject) -> Said | Skipped:
         margins.append((time.time.high / least_s if least_s > 0 else float("inf"), time))
     if not margins:
         return Skipped("no latency was measured")
-    margin, lowest = min(margins, key=lambda each: each[0])
+    margin, lowest = min(margins, key=lambda margin_and_time: margin_and_time[0])
     return _judge_time(subject, lowest, fine=margin >= 1.0)
 
 
@@ -72,7 +72,7 @@ def too_quick(subject: Subject) -> bool:
 
 
 def _times(subject: Subject) -> Iterator[_Time]:
-    """All ping-pongs, and what others measured of one-sided operations and of many ranks."""
+    """Yield all ping-pongs, and other suites' one-sided operations and collectives."""
     for series in subject.series:
         limit = f"floor.{crossed(subject, series.foreign)}"
         apart = subject.imported and series.apart is True
@@ -80,24 +80,24 @@ def _times(subject: Subject) -> Iterator[_Time]:
             if series.pattern in _MAY_BE_EMPTY and point.message_bytes == 0:
                 continue  # it need not cross the network
             at = figures.at(point.message_bytes, point.sized)
-            what = f"{patterns.sentence(series.pattern)} {at}"
-            yield _Time(series.name, what, point.time, limit, apart)
+            title = f"{patterns.sentence(series.pattern)} {at}"
+            yield _Time(series.name, title, point.time, limit, apart)
     for curve in subject.curves:
         name = curve.benchmark.lower()
         if curve.quantity != "time" or curve.ranks == 1 or not _ALL.fullmatch(name):
             continue
         limit = f"floor.{crossed(subject, curve)}"
-        who = f"{curve.source}:{curve.first_line} {curve.benchmark}"
+        origin = f"{curve.source}:{curve.first_line} {curve.benchmark}"
         for row in curve.points:
             size = row.message_bytes
             if size == 0 and "barrier" not in name:
-                continue  # a collective of nothing sends nothing; a barrier always does
-            what = curve.what if size is None else f"{curve.what} {figures.at(size)}"
-            yield _Time(who, what, row.estimate, limit)
+                continue  # a collective of 0 bytes sends no message; a barrier always does
+            title = curve.what if size is None else f"{curve.what} {figures.at(size)}"
+            yield _Time(origin, title, row.estimate, limit)
 
 
 def _judge_time(subject: Subject, lowest: _Time, *, fine: bool) -> Said:
-    time, told = lowest.time, figures.duration(lowest.time.value)
+    time, duration = lowest.time, figures.duration(lowest.time.value)
     threshold = subject.threshold(lowest.limit, "at least")
     by_rdma = lowest.apart and lowest.limit == TCP and time.high >= subject.limit(OTHERWISE)
     bad = Outcome.INCONCLUSIVE if by_rdma else Outcome.INVALID
@@ -105,28 +105,28 @@ def _judge_time(subject: Subject, lowest: _Time, *, fine: bool) -> Said:
     if time.supported:
         interval = f"interval {figures.duration(time.low)} to {figures.duration(time.high)}"
     return Said(
-        # Where figures are not taken for a network's, this is only a remark.
+        # If the figures may not be a network's, this is only a warning.
         Outcome.PASS if fine else bad if subject.claimed else Outcome.WARN,
-        f"{f'{lowest.who}: ' if subject.imported else ''}{told} ({lowest.what}) is"
+        f"{f'{lowest.origin}: ' if subject.imported else ''}{duration} ({lowest.title}) is"
         f" {'not below' if fine else 'below'} the {figures.duration(threshold.value)} that the"
         " medium needs",
-        Figure(time.value, "s", lowest.what),
+        Figure(time.value, "s", lowest.title),
         threshold,
         (
-            f"{lowest.who}: {told}, {interval}, {time.samples:,} samples in {time.launches}"
-            " launches",
+            f"{lowest.origin}: {duration}, {interval}, {time.samples:,} samples in"
+            f" {sentences.counted(time.launches, 'launch', 'launches')}",
         ),
         *(("", "") if fine else _PAST_KERNEL if by_rdma else _SHARED),
     )
 
 
 def crossed(subject: Subject, foreign: SuiteCurve | None) -> Floor:
-    """Return what a message passed: TCP only where its connections carried the payload.
+    """Return the medium that a message crossed; TCP only if its connections carried the payload.
 
-    Other suites show no connections: there the log's own word counts, or else what the
-    network is usually used with. One log's word does not count for the others.
+    Other suites show no connections: there the log's own transport counts, or else the network's
+    usual one. The transport of one log does not count for the others.
     """
-    medium = subject.medium or "rdma"  # the quickest adapter where none is known
+    medium = subject.medium or "rdma"  # the quickest adapter if none is known
     if foreign is None:
         if subject.evidence.over_tcp:
             return "tcp"

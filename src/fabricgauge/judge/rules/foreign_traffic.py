@@ -1,4 +1,4 @@
-"""Did other traffic cross the nodes' links while they were measured?"""
+"""Check whether other traffic crossed the nodes' links during the measurement."""
 
 from fabricgauge.judge import foreign
 from fabricgauge.judge.interface import Said, of_networks
@@ -15,9 +15,9 @@ ID = "foreign-traffic"
 @of_networks(ID)
 def judge(subject: Subject) -> list[Said] | Said | Skipped:
     if subject.imported or subject.by_suite:
-        return Skipped("unknown: nothing counted all bytes that the suite's program sent")
+        return Skipped("unknown: no counter has all bytes that the suite's program sent")
     if subject.run.fabric.simulated:
-        return Skipped("simulated: nobody else uses the network")
+        return Skipped("simulated: the network carries no other traffic")
     if isinstance(subject.network, Skipped):
         return subject.network
     if isinstance(subject.network.rate_bit_s, Skipped):
@@ -35,7 +35,7 @@ def judge(subject: Subject) -> list[Said] | Said | Skipped:
         ]
     at_most = f"at most {figures.percent(busiest.share)} of the line rate, on {busiest.node}"
     return Said(
-        Outcome.PASS, f"next to no other traffic: {at_most}", _figure(busiest),
+        Outcome.PASS, f"almost no other traffic: {at_most}", _figure(busiest),
         subject.threshold("foreign-traffic.share", "below"),
     )  # fmt: skip
 
@@ -50,9 +50,9 @@ def _judge_node(subject: Subject, traffic: ForeignTraffic) -> Said:
         _figure(traffic),
         subject.threshold("foreign-traffic.share", "below"),
         (
-            f"interfaces of {traffic.node} beside the benchmark's own bytes: sent"
-            f" {figures.amount(traffic.sent_bytes)}, received"
-            f" {figures.amount(traffic.received_bytes)}; its links carry"
+            f"besides the benchmark's own bytes, the interfaces of {traffic.node} sent"
+            f" {figures.amount(traffic.sent_bytes)} and received"
+            f" {figures.amount(traffic.received_bytes)}; its links can carry"
             f" {figures.amount(traffic.line_bytes)} in that time per direction",
         ),
         foreign.CAUSE,

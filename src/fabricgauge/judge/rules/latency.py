@@ -16,25 +16,26 @@ from fabricgauge.words import figures, patterns
 
 ID = "latency"
 
-_LONGER_WAY = "a longer way than is meant (routers, tunnels, another site)"
+_LONGER_PATH = "a longer path than intended (routers, tunnels, another site)"
 _CAUSES = {
     "tcp": (
-        "candidates: interrupts that the adapter holds back, processors that sleep deeply"
-        f" (C-states), {_LONGER_WAY}, or a busy host",
+        "candidates: interrupts that the adapter delays, processors in deep sleep"
+        f" (C-states), {_LONGER_PATH}, or a busy host",
         "compare with ping between the nodes; look at ethtool -c IFACE (rx-usecs), at"
-        " cpupower idle-info, and at the way: tracepath NODE",
+        " cpupower idle-info, and at the path: tracepath NODE",
     ),
     "rdma": (
         "candidates: TCP carried the messages instead of RDMA (usually 10 to 50 µs), processors"
-        f" that sleep deeply (C-states), {_LONGER_WAY}, or a busy host",
-        "look what the MPI chose (UCX_LOG_LEVEL=info, FI_LOG_LEVEL=info, OMPI_MCA_btl_base_verbose="
-        "100); compare with ib_send_lat between the nodes; look at cpupower idle-info",
+        f" in deep sleep (C-states), {_LONGER_PATH}, or a busy host",
+        "look which transport MPI chose (UCX_LOG_LEVEL=info, FI_LOG_LEVEL=info,"
+        " OMPI_MCA_btl_base_verbose=100); compare with ib_send_lat between the nodes; look at"
+        " cpupower idle-info",
     ),
 }
 _FAR = (
-    f"{_LONGER_WAY}, a delay that was set (tc qdisc: netem), or a queue that other traffic keeps"
+    f"{_LONGER_PATH}, a configured delay (tc qdisc: netem), or a queue that other traffic keeps"
     " full",
-    "compare with ping between the nodes; look at the way (tracepath NODE) and at the queues of"
+    "compare with ping between the nodes; look at the path (tracepath NODE) and at the queues of"
     " both nodes (tc -s qdisc show) and of the switch",
 )
 _HOST = "the ranks waited for processors: other work on the nodes"
@@ -48,14 +49,18 @@ def judge(subject: Subject) -> Said | Skipped:
     if subject.technology == "simulated":
         return Skipped("a simulated cluster has the latency that its platform states")
     if not subject.claimed:
-        return Skipped("the logs do not say which network was measured")
+        return Skipped("the logs do not name the network that was measured")
     verdicts = [_judge_figure(subject, *figure) for figure in _quickest(subject)]
     if not verdicts:
         return Skipped(
             f"no latency of messages up to {subject.limit('latency.up_to'):g} B was measured"
         )
     return min(
-        verdicts, key=lambda one: (one.outcome.rank, -(one.figure.value if one.figure else 0))
+        verdicts,
+        key=lambda verdict: (
+            verdict.outcome.rank,
+            -(verdict.figure.value if verdict.figure else 0),
+        ),
     )
 
 
@@ -68,15 +73,15 @@ def _quickest(subject: Subject) -> Iterator[tuple[Series, Point]]:
             if point.sized and point.message_bytes <= subject.limit("latency.up_to")
         ]
         if small:
-            yield series, min(small, key=lambda one: one.time.value)
+            yield series, min(small, key=lambda point: point.time.value)
 
 
 def _judge_figure(subject: Subject, series: Series, point: Point) -> Said:
     medium = crossed(subject, series.foreign)
     if series.foreign is None and subject.medium in (None, "tcp"):
-        medium = "tcp"  # connections that were not seen may have carried it
+        medium = "tcp"  # unrecorded connections may have carried it
     name = f"latency.{medium}"
-    # A mean has no interval: there its value is both ends.
+    # A mean has no interval: its value is both ends.
     least_s = min(point.time.low, point.time.value)
     far = least_s > subject.limit("latency.fail")
     outcome = (
@@ -87,13 +92,12 @@ def _judge_figure(subject: Subject, series: Series, point: Point) -> Said:
     sentence = f"{series.name}: {figures.duration(point.time.value)} ({at})"
     figure = Figure(point.time.value, "s", at)
     if outcome is Outcome.PASS:
-        summary = f"{sentence} is not above the {figures.duration(usual.value)} that are usual"
+        summary = f"{sentence} is not above the usual {figures.duration(usual.value)}"
         return Said(outcome, summary, figure, usual)
     times = point.time.value / subject.limit(name)
     summary = (
-        f"{sentence} is {figures.times(times)} times the"
-        f" {figures.duration(subject.limit(name))} that {_WORDS[medium]} takes at most"
-        " where nothing is wrong"
+        f"{sentence} is {figures.times(times)} times the limit: {_WORDS[medium]} without a fault"
+        f" takes at most {figures.duration(subject.limit(name))}"
     )
     hosts = tuple(_hosts(subject, series, point))
     cause, remedy = _CAUSES["rdma"] if medium != "tcp" else _FAR if far else _CAUSES["tcp"]
@@ -112,9 +116,9 @@ _WORDS = {
 
 
 def _hosts(subject: Subject, series: Series, point: Point) -> Iterator[str]:
-    """Yield what the processors may have added."""
+    """Yield sentences on waiting for processors, which may have added to the latency."""
     if any(case.waiting for case in point.measurements):
-        yield "the engine saw waits for a processor in half of the samples or more"
+        yield "ranks waited for a processor in half of the samples or more"
     limit = subject.limit("host-limited.delay")
     ranks = {use.rank for case in point.measurements for use in case.processors}
     for rank in sorted(ranks):
@@ -129,6 +133,6 @@ def _hosts(subject: Subject, series: Series, point: Point) -> Iterator[str]:
         for use in around.processors if around is not None else ():
             idle = use.node_idle_share
             if not isinstance(idle, Skipped) and idle <= subject.limit("host-limited.idle"):
-                yield f"the processors of {node_of(launch, use.rank)} had no time left"
+                yield f"the processors of {node_of(launch, use.rank)} had no idle time"
     if unseen := unseen_waits(point.measurements):
         yield unseen

@@ -1,9 +1,9 @@
-"""Did every launch come to its end, and if not, which node or pair broke it?"""
+"""Check that every launch completed, and name the node or pair that broke it."""
 
 from collections.abc import Iterator
 
 from fabricgauge.judge.interface import Said, of_networks
-from fabricgauge.judge.subject import Subject, what_was_left
+from fabricgauge.judge.subject import Subject, describe_rest
 from fabricgauge.model.verdict import Outcome, VerdictSubject
 
 ID = "launch"
@@ -11,14 +11,16 @@ ID = "launch"
 
 @of_networks(ID)
 def judge(subject: Subject) -> Iterator[Said]:
-    """One failure for each node or pair; a warning once everything was measured after all."""
-    culprits = (one for launch in subject.launches for one in launch.ended.culprits)
-    for one in {(found.where, found.what): found for found in culprits}.values():
-        mended = not subject.missing
-        nodes = one.nodes or (one.where,)
-        end = "the rest was measured later" if mended else what_was_left(subject.run, one.network)
+    """Yield one failure for each node or pair; a warning once the rest was measured later."""
+    culprits = (culprit for launch in subject.launches for culprit in launch.ended.culprits)
+    for culprit in {(culprit.where, culprit.what): culprit for culprit in culprits}.values():
+        complete = not subject.missing
+        rest = "the rest was measured later"
+        if not complete:
+            rest = describe_rest(subject.run, culprit.network)
+        nodes = culprit.nodes or (culprit.where,)
         yield Said(
-            Outcome.WARN if mended else Outcome.FAIL, f"{one.what}; {end}",
-            evidence=(*one.evidence, one.why), remedy=one.remedy,
-            about=VerdictSubject("place", subject.name, nodes, one.check, place=one.where),
+            Outcome.WARN if complete else Outcome.FAIL, f"{culprit.what}; {rest}",
+            evidence=(*culprit.evidence, culprit.why), remedy=culprit.remedy,
+            about=VerdictSubject("place", subject.name, nodes, culprit.check, place=culprit.where),
         )  # fmt: skip

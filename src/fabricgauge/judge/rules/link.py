@@ -1,4 +1,4 @@
-"""Has every interface of the network a live link, and had it one all the time?"""
+"""Check that every interface of the network had a live link all the time."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -14,34 +14,34 @@ from fabricgauge.words import figures, sentences
 
 ID = "link"
 
-#: What a change amounts to, with its cause and remedy; the first that there is decides.
+#: Outcome, cause and remedy by kind of change. The first kind that occurred decides.
 _MEANINGS: dict[ChangeKind, tuple[Outcome, str, str]] = {
     "link": (
         Outcome.FAIL,
         "the link went down under load: a loose or bad cable or module, or a port that was"
-        " switched off",
+        " disabled",
         "reseat or exchange the cable and look at the switch port's log",
     ),
     "address": (
         Outcome.FAIL,
-        "the interface's address was taken away while the network was measured",
-        "look for what else manages the interface (DHCP, NetworkManager, systemd-networkd) and"
-        " give it its address back",
+        "the interface lost its address during the measurement",
+        "find the service that manages the interface (DHCP, NetworkManager, systemd-networkd) and"
+        " restore its address",
     ),
     "node": (
         Outcome.INCONCLUSIVE,
-        "the node was restarted, has crashed, or the way over which it is managed broke: its"
-        " links could not be looked at",
-        "see whether the node is up and can be reached as it was at the beginning",
+        "the node was restarted, crashed, or is unreachable over its management network: its"
+        " links are unknown",
+        "check that the node is up and reachable as it was at the start",
     ),
     "setting": (
         Outcome.WARN,
-        "somebody or something changed the interface's settings while it was measured",
-        "find out what changed them, set them as they are meant to be",
+        "the interface's settings changed during the measurement",
+        "find out what changed the settings, and restore them",
     ),
 }
 
-#: How runs of fabricgauge 0.1 say it, which store no kinds; in order of precedence.
+#: Words of fabricgauge 0.1, whose runs store no kinds; in order of precedence.
 _WORDS: tuple[tuple[str, ChangeKind], ...] = (
     (" cannot be reached", "node"), (" could not be asked again", "node"),
     (" was rebooted", "node"), (" has lost its carrier", "link"), (" is down", "link"),
@@ -52,14 +52,14 @@ _WORDS: tuple[tuple[str, ChangeKind], ...] = (
 MOST_EVENTS = 12
 
 _FLAPS = (
-    "a loose or bad cable or module, or a port that fails or was switched off and on:"
-    " figures that were measured meanwhile say nothing else of the network",
+    "a loose or bad cable or module, or a port that fails or was disabled for a time:"
+    " figures of that time show nothing else about the network",
     "reseat or exchange the cable and the module, look at the switch port's log; then"
     " measure again",
 )
 _DEAD = (
-    "the cable is not plugged in or broken, or the port at its other end is off",
-    "reseat or exchange the cable, switch the port on; on the node: `ip link set dev NAME up`",
+    "the cable is broken or not plugged in, or the port at its other end is off",
+    "reseat or exchange the cable, enable the port; on the node: `ip link set dev NAME up`",
 )
 _FELL_BACK = (
     "the port fell back to a lower rate: a bad cable or module, a forced setting, or"
@@ -70,11 +70,15 @@ _FELL_BACK = (
 
 @of_networks(ID)
 def judge(subject: Subject) -> Words:
-    """What decides: changes that broke a launch, links that went, or how they were at first."""
+    """Judge changes that broke a launch, else links that went down, else the first state."""
     network = subject.network
     if isinstance(network, Skipped) or subject.imported:
         return ()
-    return _changed(subject) or list(_went(subject, network)) or _at_first(subject, network)
+    return (
+        _judge_changes(subject)
+        or list(_judge_link_events(subject, network))
+        or _judge_first_state(subject, network)
+    )
 
 
 def _changes_of(ended: Ended) -> Iterable[tuple[str, ChangeKind]]:
@@ -82,28 +86,28 @@ def _changes_of(ended: Ended) -> Iterable[tuple[str, ChangeKind]]:
     return zip(ended.changes, ended.change_kinds or kinds, strict=False)
 
 
-def _changed(subject: Subject) -> Said | None:
-    """What a broken launch found changed: it decides until the rest was measured after all."""
+def _judge_changes(subject: Subject) -> Said | None:
+    """Judge the changes after a broken launch: only a warning once the rest was measured later."""
     changes = dict(change for launch in subject.launches for change in _changes_of(launch.ended))
     if not changes:
         return None
     first = min(changes.values(), key=lambda kind: _MEANINGS[kind][0].rank)
     decisive = [sentence for sentence, kind in changes.items() if kind == first]
     outcome, cause, remedy = _MEANINGS[first]
-    mended = not subject.missing
-    later = "; the rest was measured later" if mended else ""
-    next_step = "" if mended else f"; then measure the rest: {sentences.resume(subject.run)}"
+    complete = not subject.missing
+    later = "; the rest was measured later" if complete else ""
+    next_step = "" if complete else f"; then measure the rest: {sentences.resume(subject.run)}"
     return Said(
-        Outcome.WARN if mended else outcome,
-        f"while it was measured: {sentences.listed(decisive)}{later}",
+        Outcome.WARN if complete else outcome,
+        f"during the measurement: {sentences.listed(decisive)}{later}",
         evidence=tuple(changes),
         cause=cause,
         remedy=remedy + next_step,
     )
 
 
-def _went(subject: Subject, network: Network) -> Iterator[Said]:
-    """Ports whose link went away or came back while anything was measured, else retrained."""
+def _judge_link_events(subject: Subject, network: Network) -> Iterator[Said]:
+    """Yield ports whose link went down or came up during the measurement, else retrained."""
     fabric = subject.run.fabric
     events = [event for event in link_events(subject.run.launches) if event.is_of(network, fabric)]
     by_port: dict[str, list[LinkEvent]] = {}
@@ -116,18 +120,18 @@ def _went(subject: Subject, network: Network) -> Iterator[Said]:
         )
         yield Said(
             Outcome.FAIL if port_events[0].away else Outcome.WARN,
-            f"while it was measured, {_went_sentence(port_events)}",
+            _describe_events(port_events),
             None, None, (*map(_event, port_events[:MOST_EVENTS]), *more_line), *_FLAPS,
             VerdictSubject("place", network.name, (port_events[0].node,), place=port),
         )  # fmt: skip
 
 
-def _went_sentence(events: Sequence[LinkEvent]) -> str:
-    """``it lost its link or got it back 12 times between 18:31:02 and 18:31:40 UTC``."""
-    verb = "lost its link or got it back" if events[0].away else "retrained its link"
+def _describe_events(events: Sequence[LinkEvent]) -> str:
+    """Return ``the link went down or came up 12 times between 18:31:02 and 18:31:40 UTC``."""
+    verb = "went down or came up" if events[0].away else "retrained"
     times = sentences.counted(sum(event.count for event in events), "time")
     began, ended = _clock(events[0].began_utc_s), _clock(events[-1].ended_utc_s)
-    return f"it {verb} {times} between {began} and {ended} UTC"
+    return f"the link {verb} {times} between {began} and {ended} UTC"
 
 
 def _event(event: LinkEvent) -> str:
@@ -142,8 +146,8 @@ def _clock(utc_s: float) -> str:
     return datetime.fromtimestamp(utc_s, UTC).strftime("%H:%M:%S")
 
 
-def _at_first(subject: Subject, network: Network) -> Said | Skipped:
-    """Return how discovery found the ports: dead ones, then ports negotiated at different rates."""
+def _judge_first_state(subject: Subject, network: Network) -> Said | Skipped:
+    """Judge the ports as discovery found them: dead ports, then ports with different rates."""
     fabric = subject.run.fabric
     all_ports = [
         (f"{member.node}:{member.interface}", fabric.interface_of(member))
@@ -158,7 +162,8 @@ def _at_first(subject: Subject, network: Network) -> Said | Skipped:
     live = sum(port.carrier is True for _, port in known_ports)
     if live < len(all_ports) or not all_ports:
         return Skipped(
-            f"{live} of {len(all_ports)} interfaces report a live link, the others nothing"
+            f"{live} of {len(all_ports)} interfaces report a live link; the state of the rest is"
+            " unknown"
         )
     rates = {
         name: port.speed_bit_s for name, port in known_ports if isinstance(port.speed_bit_s, float)
@@ -168,7 +173,8 @@ def _at_first(subject: Subject, network: Network) -> Said | Skipped:
         return Said(Outcome.PASS, f"all {live} interfaces have a live link")
     return Said(
         Outcome.WARN,
-        f"{sentences.listed(slow)} runs at a lower rate than the fastest port of the network",
+        f"{sentences.listed(slow)} {'runs' if len(slow) == 1 else 'run'} at a lower rate than the"
+        " fastest port of the network",
         None, None,
         tuple(f"{name}: {figures.link_rate(rate)}" for name, rate in sorted(rates.items())),
         *_FELL_BACK,

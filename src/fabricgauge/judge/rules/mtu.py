@@ -1,4 +1,4 @@
-"""Do all members of a network have the same MTU, and is it used?"""
+"""Check that all members of a network have the same MTU, and that TCP uses it."""
 
 from collections import Counter
 
@@ -24,15 +24,15 @@ def judge(subject: Subject) -> Words:
     if isinstance(network, Skipped):
         return ()
     if not network.members:
-        return _stated(subject, network)
-    odd = _odd_members(network)
+        return _judge_stated(subject, network)
+    deviating = _find_deviating(network)
     if network.has_rdma_ports:
-        return _path_mtu(network, odd)
-    return _mixed(network, odd) if odd else _segments(subject, network)
+        return _judge_path_mtu(network, deviating)
+    return _judge_mixed(network, deviating) if deviating else _judge_segments(subject, network)
 
 
-def _stated(subject: Subject, network: Network) -> Words:
-    """Where a log prints another RDMA MTU than was stated, the ceiling is for the wrong MTU."""
+def _judge_stated(subject: Subject, network: Network) -> Words:
+    """Warn if a log has another RDMA MTU than the stated one: the ceiling is for the wrong MTU."""
     stated_bytes = network.mtu_bytes
     if "mtu" in network.assumed or network.technology not in RDMA or stated_bytes not in PATH_MTUS:
         return ()
@@ -42,76 +42,81 @@ def _stated(subject: Subject, network: Network) -> Words:
         return ()
     return Said(
         Outcome.WARN,
-        f"the log says an RDMA MTU of {sentences.listed(list(map(str, other_mtus)))}, but"
+        f"the log has an RDMA MTU of {sentences.listed(list(map(str, other_mtus)))}, but"
         f" {stated_bytes} was stated",
-        cause="the stated network is not the one that was measured, or its MTU is another",
-        remedy=f"state mtu={other_mtus[0]}, or leave it out: the log's own is used then",
+        cause="another network was measured than the stated one, or the stated MTU is wrong",
+        remedy=f"state mtu={other_mtus[0]}, or omit mtu: then the log's MTU is used",
     )
 
 
-def _odd_members(network: Network) -> tuple[Member, ...]:
-    """Members whose MTU is not that of most; where there is no majority, the smaller ones."""
+def _find_deviating(network: Network) -> tuple[Member, ...]:
+    """Return the members whose MTU is not the most common; without a majority, the smaller."""
     counts = Counter(member.mtu_bytes for member in network.members)
     usual = max(counts, key=lambda mtu: (counts[mtu], mtu))
     return tuple(member for member in network.members if member.mtu_bytes != usual)
 
 
-def _mixed(network: Network, odd: tuple[Member, ...]) -> Said:
-    """The verdict on mixed MTUs: on the port itself if it alone is odd among more than two."""
-    usual = next(member.mtu_bytes for member in network.members if member not in odd)
-    first, about = odd[0], None
+def _judge_mixed(network: Network, deviating: tuple[Member, ...]) -> Said:
+    """Return the verdict on mixed MTUs; on the port itself if it alone deviates from several."""
+    usual = next(member.mtu_bytes for member in network.members if member not in deviating)
+    first, about = deviating[0], None
     place = f"{first.node}:{first.interface}"
-    if len(odd) == 1 and len(network.members) > 2:
+    if len(deviating) == 1 and len(network.members) > 2:
         about = VerdictSubject("place", network.name, (first.node,), place=place)
-    names = sentences.listed([f"{port.node}:{port.interface} ({port.mtu_bytes})" for port in odd])
+    names = sentences.listed(
+        [f"{port.node}:{port.interface} ({port.mtu_bytes})" for port in deviating]
+    )
     return Said(
         Outcome.FAIL,
-        f"MTU {usual} is not set everywhere: {names}; no larger packet than"
-        f" {network.mtu_bytes} bytes can pass between them",
+        f"MTU {usual} is not set everywhere: {names}; packets of more than"
+        f" {network.mtu_bytes} bytes cannot pass",
         Figure(first.mtu_bytes, "bytes", f"MTU of {place}"),
         Threshold(usual, "bytes", "equal to", "MTU of the other members"),
         tuple(
             f"{member.node}:{member.interface} has MTU {member.mtu_bytes}"
             for member in network.members
         ),
-        "the MTU was set on some nodes only, or does not survive a restart",
+        "the MTU was set only on some nodes, or does not survive a restart",
         "; ".join(
             f"on {port.node}: "
             + sentences.command(("ip", "link", "set", "dev", port.interface, "mtu", str(usual)))
-            for port in odd
+            for port in deviating
         ),
         about,
     )
 
 
-def _path_mtu(network: Network, odd: tuple[Member, ...]) -> Said | Skipped:
-    """The path MTU of RDMA ports: both ends use the smaller one, and no packet is refused."""
+def _judge_path_mtu(network: Network, deviating: tuple[Member, ...]) -> Said | Skipped:
+    """Judge the path MTU of RDMA ports: both ends use the smaller one, and no packet is lost."""
     if "mtu" in network.assumed:
-        return Skipped("no port says its path MTU (ibv_devinfo does)")
-    if not odd:
+        return Skipped("the path MTU of the ports is unknown (ibv_devinfo prints it)")
+    if not deviating:
         return Said(Outcome.PASS, f"every port has MTU {network.members[0].mtu_bytes}")
-    names = sentences.listed([f"{port.node}:{port.interface} ({port.mtu_bytes})" for port in odd])
+    names = sentences.listed(
+        [f"{port.node}:{port.interface} ({port.mtu_bytes})" for port in deviating]
+    )
     return Said(
         Outcome.WARN,
-        f"ports have different MTUs: {names} unlike the others",
+        f"ports have different MTUs: {names} unlike the other ports",
         None, None,
         tuple(
             f"{member.node}:{member.interface} has MTU {member.mtu_bytes}"
             for member in network.members
         ),
         "the interface's MTU, the firmware or the subnet manager gives some ports another MTU",
-        "make them alike: the interface's MTU for RoCE, the subnet manager's for InfiniBand",
+        "set the same MTU on all ports: for RoCE on the interfaces, for InfiniBand in the subnet"
+        " manager",
     )  # fmt: skip
 
 
-def _segments(subject: Subject, network: Network) -> Said:
+def _judge_segments(subject: Subject, network: Network) -> Said:
     """Check whether TCP fills its segments: the largest payload that the MTU leaves for one."""
     ip = IPV6_BYTES if ":" in network.subnet else IPV4_BYTES
     headers = ip + TCP_BYTES + (TIMESTAMPS_BYTES if network.timestamps else 0)
     expected, used = network.mtu_bytes - headers, subject.evidence.largest_segments
     sentence = f"every member has MTU {network.mtu_bytes}"
     if not used:
-        unseen = "whether TCP uses it was not seen: no connection on it sent enough"
+        unseen = "unknown if TCP uses it: no connection sent enough"
         return Said(Outcome.PASS, f"{sentence}; {unseen}")
     smallest, place = min((size, name) for name, size in used.items())
     figure = Figure(smallest, "bytes", f"payload of a TCP segment of {place}")
@@ -122,8 +127,8 @@ def _segments(subject: Subject, network: Network) -> Said:
         return Said(Outcome.PASS, full, figure, threshold)
     return Said(
         Outcome.WARN,
-        f"TCP on {place} sends segments of {smallest} bytes, though MTU {network.mtu_bytes}"
-        f" allows {expected}",
+        f"TCP on {place} sends segments of {smallest} bytes, but MTU {network.mtu_bytes} allows"
+        f" {expected}",
         figure, threshold, tuple(sorted(f"{name}: {size} bytes" for name, size in used.items())),
         "the path MTU is smaller than the interfaces' own: a switch port or a route limits it",
         "raise the MTU of the switch's ports; look at `ip route get ADDRESS` and"

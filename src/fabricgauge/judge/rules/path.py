@@ -1,6 +1,6 @@
-"""Which interfaces carried the bytes that the benchmark moved?
+"""Find the interfaces that carried the benchmark's bytes.
 
-The proof: each node's interface counters held against the payload that it sent.
+The proof compares each node's interface counters with the payload that it sent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from fabricgauge.words.networks import OWN_CHOICE
 
 ID = "path"
 
-#: From this share on the bytes are said to have crossed one interface, and not to be shared.
+#: From this share on, one interface counts as the carrier of all bytes.
 NEARLY_ALL = 0.9
 
 #: Lines of evidence of one verdict: eight nodes in three launches.
@@ -36,37 +36,37 @@ _PIN = (
 _MORE = (
     "let every launch send more: larger messages (--sizes 64K,1M,4M) or more time (--case-budget)"
 )
-_COUNT = "let the nodes read /proc/net/dev or the ports' counters, which the path is proved by"
+_COUNT = "make /proc/net/dev or the ports' counters readable on the nodes: they prove the path"
 _NAME = "name the network: fabricgauge check --network NAME (fabricgauge discover lists them)"
 
 _PIN_NCCL = (
-    "NCCL was given the interface: look at `ip route get ADDRESS from OWN-ADDRESS`; interfaces in"
-    " one subnet need rules by source address (ip rule), else all of it leaves by one of them"
+    "NCCL has the right interface, so check the route: `ip route get ADDRESS from OWN-ADDRESS`;"
+    " interfaces in one subnet need rules by source address (ip rule), else one of them sends all"
 )
 
 _PIN_PORTS = (
-    "see what took the messages in transports.json of the run; let the MPI have a library for these"
-    " ports (UCX_NET_DEVICES, FI_PROVIDER), and look for site settings that override them"
+    "look up the transports in transports.json of the run; give MPI a library for these ports"
+    " (UCX_NET_DEVICES, FI_PROVIDER), and look for site settings that override it"
 )
 
 _MEMORY = "the ranks share a node, or the MPI used shared memory between them"
 _OTHER = (
-    "MPI was not bound to the interface (a setting that this MPI does not know or that another"
-    " overrides), or the route to the other node leads elsewhere"
+    "MPI was not bound to the interface (this MPI does not know the setting, or another setting"
+    " overrides it), or the route to the other node leads elsewhere"
 )
 _LAG = (
     "the interface's counters lag behind or miss part of the traffic (some drivers refresh them"
     " once a second)"
 )
 _WAIT = (
-    "measure longer, so that a counter is behind by little: fabricgauge check --profile full; hold"
-    " `ip -s link show NAME` against `ethtool -S NAME`"
+    "measure longer, so that the lag matters less: fabricgauge check --profile full; compare"
+    " `ip -s link show NAME` with `ethtool -S NAME`"
 )
-_BESIDE = "something else on the node sends as well, or MPI uses a second network"
+_BESIDE = "another program on the node sends as well, or MPI uses a second network"
 
 _ONE_RAIL = "MPI did not use all rails: UCX_MAX_RNDV_RAILS is overridden, or its provider takes one"
 
-#: What perftest calls the link of each technology; iWARP runs over Ethernet as well.
+#: The link type that perftest prints for each technology; iWARP runs over Ethernet as well.
 _LINK_TYPES = {
     "infiniband": "IB", "roce-v1": "Ethernet", "roce-v2": "Ethernet", "iwarp": "Ethernet",
 }  # fmt: skip
@@ -88,7 +88,7 @@ def judge(subject: Subject) -> Said | Skipped:
     )
     further = len(lines) - MOST_LINES
     used = subject.run.carried_by(subject.name) if outcome is Outcome.INVALID else ""
-    by = f"; by its own word {used} carried the messages" if used else ""
+    by = f"; MPI reports {used} as the transport" if used else ""
     more = (f"{further:,} more such lines follow from the counters in results.jsonl",)
     return Said(
         outcome,
@@ -102,7 +102,7 @@ def judge(subject: Subject) -> Said | Skipped:
 
 
 def _cause(subject: Subject, decisive: Sequence[Said], used: str) -> str:
-    """TCP where ports of RDMA were meant, by MPI's own word or by its connections."""
+    """Return the cause; TCP instead of RDMA if MPI's report or its connections show it."""
     if used and subject.has_rdma_ports and ("tcp" in used or subject.evidence.over_tcp):
         return f"MPI used TCP ({used}), not the transport of the ports"
     wrong = bool(decisive) and decisive[0].outcome is Outcome.INVALID
@@ -122,29 +122,27 @@ def _remedy(subject: Subject, decisive: Sequence[Said]) -> str:
 def _judge_logs(subject: Subject) -> Said | Skipped:
     """Judge logs that name another kind of network than was stated.
 
-    What NCCL says of its own choice is believed, and not proved.
+    NCCL's report of its own choice is accepted without proof.
     """
     stated, expected = subject.technology, _LINK_TYPES.get(subject.technology, "")
     for curve in subject.curves:
         link, (name, technology) = curve.evidence.link_type, curve.evidence.technology
         contradiction = ""
         if link in _LINK_TYPES.values() and expected and link != expected:
-            contradiction = f"says link type {link}"
+            contradiction = f"has link type {link}"
         elif technology and stated and technology != stated:
             contradiction = f"names {name} of {technology}"
         if contradiction:
             place = f"{curve.source}:{curve.first_line}"
             return Said(
                 Outcome.INVALID,
-                f"{place}: the log {contradiction}, the stated network is {subject.name}",
-                cause="the log is of another network than the one that was stated",
-                remedy='state the one that it says, e.g. --network "100GbE roce" or edr',
+                f"{place}: the log {contradiction}, but the stated network is {subject.name}",
+                cause="the log is from another network than the stated one",
+                remedy='state the network of the log, e.g. --network "100GbE roce" or edr',
             )
     if verdicts := list(nccl.judge_paths(subject)):
         return min(verdicts, key=lambda verdict: verdict.outcome.rank)
-    return Skipped(
-        "not known: the logs hold no interface counters, so the figures alone must speak"
-    )
+    return Skipped("unknown: the logs have no interface counters, so only the figures count")
 
 
 def is_proved(subject: Subject) -> bool:
@@ -155,10 +153,10 @@ def is_proved(subject: Subject) -> bool:
 
 
 def _findings(subject: Subject) -> tuple[Said, ...]:
-    """One finding per launch and node that sent enough payload to tell.
+    """Return one finding per launch and node that sent enough payload to decide.
 
-    A launch that sent too little leaves a doubt where others proved the path, else the question;
-    one that measured suspects again, pinned as those were, or that broke, leaves none.
+    A launch that sent too little is a warning if others proved the path, else INCONCLUSIVE. It is
+    SKIPPED if it measured suspects again, with the same pinning, or if it broke.
     """
     least = subject.limit("path.least_payload")
     findings: list[Said] = []
@@ -171,16 +169,16 @@ def _findings(subject: Subject) -> tuple[Said, ...]:
             findings.append(msgspec.structs.replace(finding, evidence=evidence))
         if not enough and (launch.completed or launch.around):
             unproved.append((launch, launch_evidence.moved))
-    return (*findings, *(_too_little(*one, others=bool(findings)) for one in unproved))
+    return (*findings, *(_too_little(*launch, others=bool(findings)) for launch in unproved))
 
 
 def _too_little(launch: Launch, nodes: tuple[LaunchTraffic, ...], *, others: bool) -> Said:
     broke = launch.ended.status not in ("ok", IMPORTED)
     doubt = Outcome.SKIPPED if launch.purpose == "again" or broke else Outcome.WARN
     unseen = any(node.left_out for node in nodes)
-    sent = "the counters tell too little" if unseen else "too little payload was sent"
-    why = sent if nodes else "no interface counters were read"
-    sentence = f"launch {launch.number}: {why} to prove the path"
+    sent = "too few counters were read" if unseen else "too little payload was sent"
+    reason = sent if nodes else "no interface counters were read"
+    sentence = f"launch {launch.number}: {reason} to prove the path"
     evidence = (sentence, *(line for node in nodes for line in node.left_out))
     outcome = doubt if others else Outcome.INCONCLUSIVE
     return Said(
@@ -198,12 +196,13 @@ def _finding(subject: Subject, launch: Launch, node: LaunchTraffic) -> Said:
             return Said(Outcome.INCONCLUSIVE, sentence, cause=_LAG, remedy=_WAIT)
         sentence = (
             f"the counters of {node.node} did not move with the payload: it went through shared"
+            " memory"
         )
-        return Said(Outcome.INVALID, f"{sentence} memory", _crossed(0.0), cause=_MEMORY)
+        return Said(Outcome.INVALID, sentence, _crossed(0.0), cause=_MEMORY)
     if not isinstance(subject.network, Skipped):
         return _pinned(subject, subject.network, launch, node)
     if subject.name != OWN_CHOICE:
-        summary = f"discovery found no network {subject.name}, so no interface was meant"
+        summary = f"discovery found no network {subject.name}, so no interface was expected"
         return Said(Outcome.INCONCLUSIVE, summary)
     shares = sentences.listed(_network_shares(subject, node))
     return Said(
@@ -217,7 +216,7 @@ def _finding(subject: Subject, launch: Launch, node: LaunchTraffic) -> Said:
 def _connected(subject: Subject, launch: Launch, node: LaunchTraffic) -> bool:
     """Check whether TCP itself counted the payload between the network's addresses.
 
-    Ranks of one machine reach each other's addresses through its memory: then it shows nothing.
+    Ranks of one machine reach each other's addresses through its memory: then this proves nothing.
     """
     if isinstance(subject.network, Skipped) or not _apart(launch):
         return False
@@ -226,7 +225,7 @@ def _connected(subject: Subject, launch: Launch, node: LaunchTraffic) -> bool:
 
 
 def _pinned(subject: Subject, network: Network, launch: Launch, node: LaunchTraffic) -> Said:
-    """Check whether what was meant carried the payload, and all but nothing went another way."""
+    """Check that the expected interfaces carried the payload, and almost nothing took another."""
     member = network.member(node.node)
     if isinstance(member, Skipped):
         return Said(Outcome.INCONCLUSIVE, member.reason)
@@ -244,8 +243,8 @@ def _pinned(subject: Subject, network: Network, launch: Launch, node: LaunchTraf
     if not proved and other_bytes >= node.payload_bytes:
         sentence = (
             f"{sentences.listed(list(carried))} of {node.node} sent {figures.amount(other_bytes)}"
-            f" beside the {figures.amount(node.payload_bytes)} of payload: other traffic alone"
-            " accounts for its counters"
+            f" besides the {figures.amount(node.payload_bytes)} of payload: other traffic alone"
+            " explains its counters"
         )
         return Said(Outcome.INCONCLUSIVE, sentence, cause=foreign.CAUSE, remedy=foreign.REMEDY)
     if share < least:
@@ -259,64 +258,66 @@ def _pinned(subject: Subject, network: Network, launch: Launch, node: LaunchTraf
     if other_bytes >= node.payload_bytes:
         sentence = f"{sentence}; other traffic on {node.node} sent more than the payload"
     if idle := nccl.without_traffic(carried, node.payload_bytes):
-        sentence = f"{sentence}, but next to none {sentences.listed(idle)} of {node.node}"
+        sentence = f"{sentence}, but almost none crossed {sentences.listed(idle)} of {node.node}"
         return Said(Outcome.WARN, sentence, _crossed(share), cause=_ONE_RAIL)
     return Said(Outcome.PASS, sentence, _crossed(share))
 
 
 def _other_bytes(subject: Subject, launch: Launch, node: LaunchTraffic) -> int:
-    """Octets of others that the node sent over the network meanwhile."""
+    """Return the octets of other traffic that the node sent over the network in the launch."""
     cases = ((launch, case) for case in launch.completed)
     traffic = foreign.foreign_of(subject, cases).get(node.node)
     return traffic.sent_bytes if traffic else 0
 
 
 def _apart(launch: Launch) -> bool:
-    """Check whether each rank has a machine of its own, so that none shares memory with another."""
+    """Check that each rank has its own machine, so that no two ranks share memory."""
     machines = {placement.boot_id for placement in launch.placements}
     nodes = launch.nodes
     return len(machines) == len(launch.placements) and len(set(nodes)) == len(nodes)
 
 
 def _crossed(share: float) -> Figure:
-    return Figure(share, "share", "of the sent bytes crossed the interface that was meant")
+    return Figure(share, "share", "of the sent bytes crossed the expected interface")
 
 
 def _octets(subject: Subject, node: LaunchTraffic, member: Member) -> int:
-    """What a member sent. Frames of RDMA may count on the port's interface, where it has no other
-    counter; TCP's are none of them."""
+    """Return the octets that a member sent.
+
+    A port without a counter counts its RDMA frames on its interface, which TCP uses as well.
+    """
     octets = node.sent_bytes.get(member.interface, 0)
-    of = subject.run.fabric.node(node.node)
-    if octets or subject.evidence.over_tcp or isinstance(of, Skipped):
+    inventory = subject.run.fabric.node(node.node)
+    if octets or subject.evidence.over_tcp or isinstance(inventory, Skipped):
         return octets
-    names = (str(port.interface) for port in of.rdma_ports if port.name == member.interface)
+    names = (str(port.interface) for port in inventory.rdma_ports if port.name == member.interface)
     return sum(node.sent_bytes.get(name, 0) for name in names)
 
 
-def _elsewhere(node: LaunchTraffic, meant: str, share: float) -> str:
+def _elsewhere(node: LaunchTraffic, expected: str, share: float) -> str:
     busiest = max(node.sent_bytes, key=lambda name: (node.sent_bytes[name], name))
-    its_share = node.sent_bytes[busiest] / node.total_bytes
-    if busiest == meant:
+    busiest_share = node.sent_bytes[busiest] / node.total_bytes
+    if busiest == expected:
         return (
-            f"only {figures.percent(share)} of the bytes that {node.node} sent crossed {meant},"
-            f" {figures.percent(node.sent_bytes[meant] / node.payload_bytes)} of the payload"
+            f"only {figures.percent(share)} of the bytes that {node.node} sent crossed {expected},"
+            f" {figures.percent(node.sent_bytes[expected] / node.payload_bytes)} of the payload"
         )
-    if its_share >= NEARLY_ALL:
-        return f"the bytes that {node.node} sent crossed {busiest}, not {meant}"
+    if busiest_share >= NEARLY_ALL:
+        return f"the bytes that {node.node} sent crossed {busiest}, not {expected}"
     return (
-        f"the bytes that {node.node} sent were shared: {figures.percent(its_share)} crossed"
-        f" {busiest}, {figures.percent(share)} {meant}"
+        f"the bytes that {node.node} sent took several interfaces:"
+        f" {figures.percent(busiest_share)} crossed {busiest}, {figures.percent(share)} {expected}"
     )
 
 
 def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Return what counted anything."""
+    """Return the names with counts above 0, the largest first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [(name, count) for name, count in ordered if count > 0]
 
 
 def _carried(subject: Subject, launch: Launch, node: LaunchTraffic) -> Sequence[str]:
-    """Return what the node's interfaces sent, and its TCP connections where there are any."""
+    """Return a sentence on the node's interfaces, and one on its TCP connections, if any."""
     total, at = max(1, node.total_bytes), f"launch {launch.number}"
     parts = [
         f"{name} {figures.amount(count)} ({figures.percent(count / total)})"
@@ -332,12 +333,13 @@ def _carried(subject: Subject, launch: Launch, node: LaunchTraffic) -> Sequence[
         for member in network.members
         if member.node == node.node
     }
-    ways = [
+    connections = [
         f"{figures.amount(count)} from {ip} ({names.get(ip, 'no known network')})"
         for ip, count in _most_first(node.by_address)
     ]
-    over = (f"{at}: TCP connections of {node.node}: {sentences.listed(ways)}",) if ways else ()
-    return (counters, *over)
+    if not connections:
+        return (counters,)
+    return counters, f"{at}: TCP connections of {node.node}: {sentences.listed(connections)}"
 
 
 def _network_shares(subject: Subject, node: LaunchTraffic) -> list[str]:

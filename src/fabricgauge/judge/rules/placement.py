@@ -1,4 +1,4 @@
-"""Did every rank run on the node that it was meant for?"""
+"""Check that every rank ran on its planned node."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,11 +15,11 @@ from fabricgauge.words import sentences
 ID = "placement"
 
 _ONE_NODE = (
-    "both ranks were started on one node, so memory was measured: typically the placement flag"
-    " of another MPI, or a host list whose first host has two slots"
+    "both ranks ran on one node, so memory was measured: usually the launch command has the"
+    " placement option of another MPI, or the first host of its host list has two slots"
 )
 _ONE_RANK = "a rank sent to itself, so memory was measured"
-_OTHER_NODE = "the launcher did not keep the order or the choice of the nodes"
+_OTHER_NODE = "the launcher did not keep the planned nodes or their order"
 _ONE_MACHINE = "the nodes are containers or namespaces of one machine"
 _CUT_SHORT = "the engine's output was cut short"
 _REMEDY = (
@@ -27,7 +27,7 @@ _REMEDY = (
     " Open MPI: --host A:1,B:1 --map-by node; Slurm: srun -N 2 --ntasks-per-node=1"
 )
 
-#: What one launch's ranks show, and the cause if it is no pass.
+#: Outcome and sentence for one launch's ranks, and the cause unless it passes.
 _Sign = tuple[Outcome, str, str]
 
 
@@ -37,16 +37,16 @@ def judge(subject: Subject) -> Said | Skipped:
         return _judge_logs(subject)
     measured = [launch.placed for launch in subject.evidence.launches if launch.figures]
     if not measured:
-        mend = "see how the launches ended, and measure again"
-        return Said(Outcome.INCONCLUSIVE, "no launch measured anything", remedy=mend)
+        remedy = "see how the launches ended (completeness), and measure again"
+        return Said(Outcome.INCONCLUSIVE, "no launch measured anything", remedy=remedy)
     virtual = subject.run.fabric.virtual
     signs = [sign for placed in measured for sign in _signs(placed, virtual=virtual)]
     signs += _to_itself(subject)
     unknown = Outcome.INCONCLUSIVE, "nothing shows where the ranks ran", ""
-    outcome, summary, cause = min(signs, key=lambda one: one[0].rank, default=unknown)
+    outcome, summary, cause = min(signs, key=lambda sign: sign[0].rank, default=unknown)
     fine = outcome is Outcome.PASS
     if fine:
-        summary = "every rank ran on the node that it was meant for"
+        summary = "every rank ran on its planned node"
     return Said(
         outcome,
         summary,
@@ -57,7 +57,7 @@ def judge(subject: Subject) -> Said | Skipped:
 
 
 def _judge_logs(subject: Subject) -> Said | Skipped:
-    """Judge the hosts that others' logs, or --hosts, name; nothing proves them."""
+    """Judge the hosts that imported logs, or --hosts, name, without proof."""
     named = [
         (
             curve,
@@ -69,70 +69,74 @@ def _judge_logs(subject: Subject) -> Said | Skipped:
     ]
     stated = [node for launch in subject.launches for node in launch.nodes]
     nodes = tuple(dict.fromkeys(unify_hosts(stated)))
-    lonely = f"--hosts named {nodes[0]} for all ranks" if len(nodes) == 1 else ""
+    single_node = f"--hosts names {nodes[0]} for all ranks" if len(nodes) == 1 else ""
     for curve, _ in reversed(named):
-        if why := curve.inside_node:
-            lonely = f"{curve.source}:{curve.first_line}: {why}"
-    if lonely and subject.medium == "memory":
-        return Said(Outcome.PASS, f"{lonely}; {subject.name} is inside a node")
-    if lonely:
+        if reason := curve.inside_node:
+            single_node = f"{curve.source}:{curve.first_line}: {reason}"
+    if single_node and subject.medium == "memory":
+        return Said(Outcome.PASS, f"{single_node}; {subject.name} is inside a node")
+    if single_node:
         outcome = Outcome.INVALID if subject.claimed else Outcome.WARN
-        return Said(outcome, lonely, cause=_ONE_NODE, remedy=_REMEDY)
+        return Said(outcome, single_node, cause=_ONE_NODE, remedy=_REMEDY)
     if named and all(len(set(hosts)) > 1 for _, hosts in named):
         hosts_named = tuple(dict.fromkeys(host for _, hosts in named for host in hosts))
         summary = f"the logs name different hosts ({sentences.listed(hosts_named)})"
-        return Said(Outcome.PASS, f"{summary}; they are believed, not proved")
+        return Said(Outcome.PASS, f"{summary}; not proved")
     if len(nodes) > 1:
         summary = f"stated when the logs were imported, not proved: {sentences.listed(nodes)}"
         return Said(Outcome.PASS, summary)
-    return Skipped(
-        "not known: the logs do not say on which hosts the ranks ran, and nobody stated it"
-    )
+    return Skipped("unknown: the logs do not name the hosts of the ranks (state them with --hosts)")
 
 
 def _to_itself(subject: Subject) -> Iterator[_Sign]:
-    """Cases of a pair in which a rank sent to itself."""
+    """Yield the launches with cases of a pair in which a rank sent to itself."""
     for launch in subject.launches:
-        own_cases = [
+        self_cases = [
             case
             for case in launch.completed
             if case.pattern in PAIR_PATTERNS and case.origin == case.target
         ]
-        if own_cases:
-            sentence = f"launch {launch.number}: rank {own_cases[0].origin} is origin and target of"
-            cases = sentences.counted(len(own_cases), "case")
-            yield Outcome.INVALID, f"{sentence} {cases}, first {own_cases[0].case}", _ONE_RANK
+        if self_cases:
+            first, cases = self_cases[0], sentences.counted(len(self_cases), "case")
+            sentence = (
+                f"launch {launch.number}: rank {first.origin} is origin and target of {cases},"
+                f" first {first.case}"
+            )
+            yield Outcome.INVALID, sentence, _ONE_RANK
 
 
 def _signs(placed: LaunchPlacement, *, virtual: bool) -> Iterator[_Sign]:
     at = f"launch {placed.launch}"
     if len(placed.ranks) < placed.expected:
-        told = f"{at}: only {len(placed.ranks)} of {placed.expected} ranks said where they ran"
-        yield Outcome.INCONCLUSIVE, told, _CUT_SHORT
+        sentence = f"{at}: only {len(placed.ranks)} of {placed.expected} ranks reported their node"
+        yield Outcome.INCONCLUSIVE, sentence, _CUT_SHORT
         return
     for ranks in placed.shared:
-        one, other = ranks[0], ranks[1]
+        first, second = ranks[0], ranks[1]
         more = f" ({len(ranks)} ranks in all)" if len(ranks) > 2 else ""
-        told = (
-            f"{at}: ranks {one.rank} and {other.rank} both ran on {one.host}{more}: the same"
-            f" boot id {one.boot_id}, network namespaces {one.net_namespace} and"
-            f" {other.net_namespace}"
+        sentence = (
+            f"{at}: ranks {first.rank} and {second.rank} both ran on {first.host}{more}: the same"
+            f" boot id {first.boot_id}, network namespaces {first.net_namespace} and"
+            f" {second.net_namespace}"
         )
-        yield Outcome.INVALID, told, _ONE_NODE
-    if len(placed.machines) > 1 and all(len(same) == 1 for same in placed.machines):
-        firsts = [same[0] for same in placed.machines]
+        yield Outcome.INVALID, sentence, _ONE_NODE
+    if len(placed.machines) > 1 and all(len(machine) == 1 for machine in placed.machines):
+        firsts = [machine[0] for machine in placed.machines]
         yield Outcome.PASS, f"{at}: {_list_places(firsts)}, with different boot ids", ""
-    for same in placed.machines:
-        ranks_of = f"{at}: {_list_places(same)}"
-        if len(same) > 1 and virtual:
-            told = f"{ranks_of}, in network namespaces of one kernel: a virtual cluster"
-            yield Outcome.PASS, told, ""
-        elif len(same) > 1:
-            told = f"{ranks_of}, but all have boot id {same[0].boot_id}: one kernel"
-            yield Outcome.WARN, told, _ONE_MACHINE
-    for away in placed.misplaced:
-        told = f"{at}: rank {away.rank} ran on {away.host} but was meant for {away.meant}"
-        yield Outcome.INVALID, told, _OTHER_NODE
+    for machine in placed.machines:
+        places = f"{at}: {_list_places(machine)}"
+        if len(machine) > 1 and virtual:
+            sentence = f"{places}, in network namespaces of one kernel: a virtual cluster"
+            yield Outcome.PASS, sentence, ""
+        elif len(machine) > 1:
+            sentence = f"{places}, but all have boot id {machine[0].boot_id}: one kernel"
+            yield Outcome.WARN, sentence, _ONE_MACHINE
+    for misplaced in placed.misplaced:
+        sentence = (
+            f"{at}: rank {misplaced.rank} ran on {misplaced.host}, but its planned node is"
+            f" {misplaced.meant}"
+        )
+        yield Outcome.INVALID, sentence, _OTHER_NODE
 
 
 def _list_places(placements: Sequence[Placement]) -> str:

@@ -23,33 +23,33 @@ from fabricgauge.words import figures, patterns, sentences
 ID = "stability"
 
 _CAUSE = "other load on the hosts or the link, power saving, or a run that was too short"
-_APPENDED = "a second run was appended to the log, or the network changed while it was measured"
+_APPENDED = "a second run was appended to the log, or the network changed during the measurement"
 _EDITED = (
-    "the log was edited, or columns of two runs were put together",
+    "the log was edited, or has columns of two runs",
     "import the log as its suite wrote it",
 )
 #: Bandwidths from here on, in bytes/s, are printed exactly enough; 2^20 bytes are 4.9 % more.
 _EXACT, _ROUNDED = 1e6, 0.1
-_REMEDY_OF_LOGS = "import each run as a log of its own; measure again if it is one run"
-_REMEDY = "measure again when nodes and network are quiet: fabricgauge check --profile full"
+_REMEDY_OF_LOGS = "import each run as a separate log; measure again if it is one run"
+_REMEDY = "measure again when nodes and network are idle: fabricgauge check --profile full"
 
 _LEVEL_CAUSE = (
     "a link that renegotiates its rate, a rail or path that comes and goes, a shaper, or a node"
     " that is throttled"
 )
 _LEVEL_REMEDY = (
-    "look at the kernel's log and carrier_changes of both ends and at the switch port's log;"
-    " exchange the cable; look for rate limits (tc qdisc) and for the processors' temperature"
+    "check the kernel's log and carrier_changes of both ends, and the switch port's log; exchange"
+    " the cable; look for rate limits (tc qdisc), and check the processors' temperature"
 )
 
 #: A sample that is longer than the median by ``stability.stall`` and by this share holds a stall.
 STALL_SHARE = 0.25
 #: Fewer stalls may be one hiccup.
 LEAST_STALLS = 3
-#: A fault of the network shows in more cases than one; a machine that paused once does not.
+#: A fault of the network shows in several cases; a machine that paused once does not.
 LEAST_CASES = 2
 _STALL_CAUSE = (
-    "the way goes away for moments: a port that flaps, a bond or a route that changes over, or a"
+    "the path fails for moments: a port that flaps, a bond or a route that changes over, or a"
     " switch that relearns addresses"
 )
 
@@ -59,7 +59,7 @@ _CAUSES = {
     "stability.stalls_fail": (_STALL_CAUSE, _LEVEL_REMEDY),
 }
 
-#: What a figure that is not steady gives, the limit, how far it is beyond, and that in words.
+#: Outcome of an unsteady figure, name of the limit, value, and a sentence.
 _Finding = tuple[Outcome, str, float, str]
 
 
@@ -74,7 +74,7 @@ def judge(subject: Subject) -> Words:
 def _judge_figures(subject: Subject) -> Said | Skipped:
     all_streams = streams(subject)
     smallest = [(series, series.points[0]) for series in subject.series if series.is_latency]
-    points = [*(one.best for one in all_streams), *(point for _, point in smallest)]
+    points = [*(stream.best for stream in all_streams), *(point for _, point in smallest)]
     if subject.imported:
         return _judge_logs(subject)
     if not points:
@@ -82,31 +82,31 @@ def _judge_figures(subject: Subject) -> Said | Skipped:
     single = all(not point.time.supported and point.time.launches == 1 for point in points)
     if single and not any(point.measurements for point in points):
         return Skipped(
-            "one launch, and means only: nothing can be said; --profile standard has three"
+            "unknown: there is one launch, with means only; --profile standard makes three"
         )
-    findings = [finding for one in all_streams for finding in _bandwidth(one, all_streams)]
-    findings += [finding for one in smallest for finding in _latency(subject, *one)]
-    findings += [finding for one in all_streams for finding in _levels(one)]
+    findings = [finding for stream in all_streams for finding in _bandwidth(stream, all_streams)]
+    findings += [finding for figure in smallest for finding in _latency(subject, *figure)]
+    findings += [finding for stream in all_streams for finding in _levels(stream)]
     findings += _stalls(subject)
     if not findings:
         summary = "intervals, launches and tails of the deciding figures are within their limits"
         return Said(Outcome.PASS, summary)
-    outcome, limit, value, sentence = min(findings, key=lambda one: one[0].rank)
+    outcome, limit, value, sentence = min(findings, key=lambda finding: finding[0].rank)
     threshold = subject.threshold(limit, "at least" if limit == "stability.level" else "at most")
     cause, remedy = _CAUSES.get(limit, (_CAUSE, _REMEDY))
     return Said(
         outcome, sentence, Figure(value, threshold.unit, sentence), threshold,
-        tuple(one[-1] for one in findings), cause, remedy,
+        tuple(finding[-1] for finding in findings), cause, remedy,
     )  # fmt: skip
 
 
 def _judge_logs(subject: Subject) -> Said | Skipped:
-    """Columns of a row that contradict each other, and rows of one size that differ."""
+    """Judge columns of a row that contradict each other, and rows of one size that differ."""
     if columns := tuple(_contradicting(subject)):
         return Said(Outcome.WARN, columns[0], evidence=columns, cause=_EDITED[0], remedy=_EDITED[1])
     repeated = sorted(_repeated(subject), key=itemgetter(0), reverse=True)
     if not repeated:
-        return Skipped("the logs have means only: how steady the figures were is not known")
+        return Skipped("unknown: the logs have only means, which do not show how steady they were")
     spread, limit, sentence = repeated[0]
     return Said(
         Outcome.WARN, sentence, Figure(spread, "share", sentence),
@@ -116,9 +116,9 @@ def _judge_logs(subject: Subject) -> Said | Skipped:
 
 
 def _contradicting(subject: Subject) -> Iterator[str]:
-    """Rows whose messages/s times their size are not their bytes/s.
+    """Yield rows whose messages/s times their size are not their bytes/s.
 
-    Groups and threads share a row's figures in ways of their own.
+    Rows of groups and threads are left out: their columns count differently.
     """
     rates = {
         (_table(curve), point.message_bytes): point.estimate.value
@@ -158,7 +158,7 @@ def _repeated(subject: Subject) -> Iterator[tuple[float, str, str]]:
             continue
         limit = "stability.latency_launches" if timed else "stability.launches"
         name = f"{curve.source}:{curve.first_line} {curve.benchmark}"
-        for size, points in group_by(curve.points, lambda one: one.message_bytes).items():
+        for size, points in group_by(curve.points, lambda point: point.message_bytes).items():
             values = [point.estimate.value for point in points]
             spread = max(values) / min(values) - 1.0
             if spread > subject.limit(limit):
@@ -189,18 +189,18 @@ def _levels(stream: Stream) -> Iterator[_Finding]:
     limit = "stability.level"
     slow = [_slow_time_s(case, usual_s[case.message_bytes] / levels.middle) for case in cases]
     changing = [case for case, slow_s in zip(cases, slow, strict=True) if slow_s > 0.0]
-    # What a host's waiting takes away, the network did not.
+    # Subtract the host's waiting: the network did not cause that part.
     missing = 1.0 - float(np.mean(_shares(changing, usual_s)))
-    waited = float(np.mean([max(waits([one]), default=0.0) for one in changing]))
+    waited = float(np.mean([max(waits([case]), default=0.0) for case in changing]))
     by_host = waited >= min(subject.limit("host-limited.delay"), missing / 2.0)
     fails = levels.low < subject.limit(limit) and _lasts(subject, slow)
     fails = fails and not by_host and not signs(stream).against
     reached = stream.best.bandwidth.value
-    how = (
+    verb = (
         f"changes {levels.changes} times between" if levels.toggles else "changes for good between"
     )
     sentence = (
-        f"{series.name}, {patterns.sentence(series.pattern)}: the rate {how}"
+        f"{series.name}, {patterns.sentence(series.pattern)}: the rate {verb}"
         f" {figures.rate(reached * levels.low)} and {figures.rate(reached * levels.high)}"
         f" ({figures.percent(levels.low_share)} of the blocks slow,"
         f" {figures.duration(sum(slow))})"
@@ -211,35 +211,40 @@ def _levels(stream: Stream) -> Iterator[_Finding]:
 def _find_levels(stream: Stream) -> tuple[Levels, list[Measurement], dict[int, float]] | None:
     """Return the levels, the cases that show them, and the usual time of a sample by its size.
 
-    All sizes are held against the best of them, if sizes that were slow were fast as well. Else
-    each is held against its own best: protocols differ in what they reach.
+    All sizes are compared with the best of them, if slow sizes were also fast at times. Else each
+    is compared with its own best: protocols reach different rates.
     """
     measured = _large_cases(stream, [stream.series])
     rechecked = [series for series in stream.subject.again if series.about == stream.series.about]
     all_cases = [*measured, *_large_cases(stream, rechecked)]
-    own_s: dict[int, float] = {}
+    quickest_s: dict[int, float] = {}
     for case in all_cases:
-        quickest_s = float(np.quantile(case.block_medians_s, 0.05))
-        own_s[case.message_bytes] = min(quickest_s, own_s.get(case.message_bytes, quickest_s))
-    payloads = {one.message_bytes: one.sample_payload_bytes for one in all_cases}
-    best = max((payloads[size] / time_s for size, time_s in own_s.items()), default=0.0)
+        size, case_s = case.message_bytes, float(np.quantile(case.block_medians_s, 0.05))
+        quickest_s[size] = min(case_s, quickest_s.get(size, case_s))
+    payloads = {case.message_bytes: case.sample_payload_bytes for case in all_cases}
+    best = max((payloads[size] / time_s for size, time_s in quickest_s.items()), default=0.0)
     joint_s = {size: payload / best for size, payload in payloads.items()} if best else {}
     levels = find_levels(_shares(all_cases, joint_s))
     if levels is not None:
         slow = [
-            any(joint_s[one.message_bytes] / block < levels.middle for block in one.block_medians_s)
-            for one in all_cases
+            any(
+                joint_s[case.message_bytes] / block_s < levels.middle
+                for block_s in case.block_medians_s
+            )
+            for case in all_cases
         ]
-        fast_sizes = {size for size in own_s if joint_s[size] / own_s[size] >= levels.middle}
+        fast_sizes = {
+            size for size in quickest_s if joint_s[size] / quickest_s[size] >= levels.middle
+        }
         changed = sum(
-            one.message_bytes in fast_sizes
-            for one, is_slow in zip(all_cases, slow, strict=True)
+            case.message_bytes in fast_sizes
+            for case, is_slow in zip(all_cases, slow, strict=True)
             if is_slow
         )
         if 2 * changed >= sum(slow):
             return levels, all_cases, joint_s
-    levels = find_levels(_shares(measured, own_s))
-    return None if levels is None else (levels, measured, own_s)
+    levels = find_levels(_shares(measured, quickest_s))
+    return None if levels is None else (levels, measured, quickest_s)
 
 
 def _large_cases(stream: Stream, all_series: Sequence[Series]) -> list[Measurement]:
@@ -271,13 +276,13 @@ def _slow_time_s(case: Measurement, from_s: float) -> float:
 
 
 def _lasts(subject: Subject, slow_s: Sequence[float]) -> bool:
-    """Whether slow time, given for each case, is more than a machine that paused once or twice."""
+    """Check whether the slow time of the cases is more than one or two pauses of a machine."""
     slow_cases = sum(case_s > 0.0 for case_s in slow_s)
     return slow_cases >= LEAST_CASES and sum(slow_s) >= subject.limit("stability.slow_time")
 
 
 def _stalls(subject: Subject) -> Iterator[_Finding]:
-    """Yield how much of the time passed in samples that a stall made long."""
+    """Yield the share of the time that passed in stalls."""
     count, longest_s, longest_series = 0, 0.0, ""
     stall_s = subject.limit("stability.stall")
     cases = [
@@ -310,7 +315,7 @@ def _stalls(subject: Subject) -> Iterator[_Finding]:
 
 
 def _stall_lengths(case: Measurement, stall_s: float) -> Iterator[tuple[float, int]]:
-    """Yield seconds beyond the median, and how many samples had them, of samples with a stall."""
+    """Yield seconds beyond the median, and the number of samples, for samples with a stall."""
     if case.times is None or case.status != "ok":
         return
     median_s = case.times.median_s
