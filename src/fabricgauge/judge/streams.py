@@ -1,4 +1,4 @@
-"""The best sustained bandwidth of each direction against the ceiling."""
+"""Find the best sustained bandwidth of each direction, and compare it with the ceiling."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
@@ -23,11 +23,11 @@ STREAMS: tuple[Pattern, ...] = ("bandwidth", "put_bandwidth", "bidirectional_ban
 #: A token bucket's burst speeds up a message of this many times its size by 1.6 % at most.
 BURSTS = 64
 
-#: From this rate on one TCP connection, which one processor serves, need not fill a link.
+#: From this rate on, one TCP connection, which one processor serves, need not fill a link.
 FAST_BIT_S = 25e9
 
-#: Suites whose stream over TCP is one connection, and whose message is what one call sends: TCP
-#: fills its segments from many. Theirs count from netperf's usual 16 KiB on.
+#: Suites whose stream over TCP is one connection, and whose message size is that of one call. TCP
+#: fills its segments from many calls, so their streams count from netperf's usual 16 KiB on.
 ONE_CONNECTION = ("netperf", "qperf")
 LEAST_CALL_BYTES = 16384
 
@@ -37,23 +37,23 @@ WIRE_BUSY = 0.9
 #: A little above the largest ratio of neighbouring standard rates: 40 to 50 Gb/s.
 NEAREST_RATE = 0.85
 
-#: At least this many pairs or sizes that carry the same show one wire: two agree by chance.
+#: This many pairs or sizes with the same rate prove one wire: two may agree by chance.
 AGREEING = 3
 
 #: A wire carries large messages at least as well as smaller ones; a host's caches do not.
 HELD = 0.9
 
-#: A wire's rate is the same at all large sizes; this much more at another size is no wire's.
+#: A wire's rate is the same at all large sizes; a size this much faster disproves a wire.
 FASTER = 1.05
 
-#: Shares of a node's processor time that are looked at, by their names in ``ProcessorUse``.
+#: Shares of a node's processor time, by their names in ``ProcessorUse``.
 Share = Literal[
     "busiest_softirq_share", "node_idle_share", "node_softirq_share", "node_steal_share"
 ]
 
 
 class Stream(msgspec.Struct, frozen=True):
-    """A pattern's best point in one direction, and the ceiling that it is held against.
+    """A pattern's best point in one direction, with its ceiling.
 
     Bandwidth is per direction for every pattern, as the ceiling is.
     """
@@ -86,7 +86,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def is_above(self) -> bool:
-        """Check whether it is more than the network carries for a stream alone on its link."""
+        """Check whether it is more than the network carries for one stream on a link."""
         most = _sharing(self.subject, self.series)
         return self.fraction > most * (1.0 + self.limit("above-ceiling.tolerance"))
 
@@ -100,7 +100,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def directions(self) -> int:
-        """In how many directions bytes moved at once."""
+        """Return the number of directions in which bytes moved at once."""
         return 2 if self.series.pattern == "bidirectional_bandwidth" else 1
 
     @property
@@ -134,14 +134,14 @@ class Stream(msgspec.Struct, frozen=True):
         if sharing == 1:
             return ceiling_rate
         pauses = ", not all of the time" if self.fraction > 1.0 else ""
-        return f"a stream's part, where {sharing} share {ceiling_rate}{pauses}"
+        return f"one stream's part, as {sharing} streams share {ceiling_rate}{pauses}"
 
     def decides(self, one_way_streams: "tuple[Stream, ...]") -> bool:
-        """Check whether a low figure counts against the network; ``every`` are its one-way streams.
+        """Check whether a low figure counts against the network.
 
-        Both directions at once do not: hosts and acknowledgements share them. Nor does MPI_Put or
-        MPI_Get, or a single TCP connection, where others fill the same direction: then it is MPI's
-        own path, or one processor's.
+        Both directions at once do not: hosts and acknowledgements share them. MPI_Put, MPI_Get and
+        a single TCP connection do not if another stream fills the same direction: then MPI or one
+        processor limits them.
         """
         if self.directions == 2:
             return False
@@ -156,13 +156,13 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def cannot_fill(self) -> bool:
-        """Check whether it is one connection on a link so fast that it proves nothing if low."""
+        """Check whether it is one connection on a link too fast for one connection."""
         rate = self.rate_bit_s
         return not isinstance(rate, Skipped) and _alone(self.series) and rate >= FAST_BIT_S
 
     @property
     def plain_outcome(self) -> Outcome:
-        """Return the outcome of the figure, its interval and the launches by themselves."""
+        """Return the outcome of the figure, its interval and its launches alone."""
         passing, usable = self.limit(self.enough), self.limit(self.least)
         if self.is_above:
             return Outcome.WARN
@@ -179,9 +179,9 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def uses(self) -> Iterator[tuple[str, ProcessorUse]]:
-        """Node and processors of both ends in the cases behind the figure.
+        """Yield node and processor use of both ends in the cases behind the figure.
 
-        Of another suite's programs only those of the whole launch are known.
+        For another suite's programs only the processor use of the whole launch is known.
         """
         series = self.series
         for case in self.measurements:
@@ -193,12 +193,12 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def ranks(self) -> Sequence[tuple[str, int]]:
-        """Node and rank of both ends, as far as their processor use is known."""
+        """Return node and rank of the ends whose processor use is known."""
         return sorted({(node, use.rank) for node, use in self.uses})
 
     @property
     def surrounded(self) -> tuple[tuple[Launch, CountersAround], ...]:
-        """Launches of another suite behind the figure, with what was read around each."""
+        """Return another suite's launches behind the figure, with the counters around each."""
         numbers = {
             observation.launch
             for observation in self.best.observed
@@ -222,7 +222,7 @@ class Stream(msgspec.Struct, frozen=True):
         )
 
     def medians(self, share: Share) -> Iterable[tuple[str, float]]:
-        """Node and median of the share, for each rank whose share was seen."""
+        """Yield node and median of the share, for each rank whose share is known."""
         for node, rank in self.ranks:
             shares = [getattr(use, share) for _, use in self.uses if use.rank == rank]
             if known_shares := [
@@ -232,7 +232,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def busy(self) -> float:
-        """Share of the time with data under way from the sender; 1 where it is not known."""
+        """Return the share of the time with data under way from the sender; 1 if unknown."""
         shares = [share for case in self.measurements if (share := busy_share(case)) is not None]
         return float(np.median(shares)) if shares else 1.0
 
@@ -249,9 +249,9 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def is_wire(self) -> bool:
-        """As steady as only a wire is, with data under way all the time, whatever the size.
+        """Check whether it is as steady as only a wire is, with data under way all the time.
 
-        No larger message is surely slower than the figure, and none is faster.
+        No larger message may be surely slower than the figure, and none faster.
         """
         best = self.best
         held = all(
@@ -264,7 +264,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def _carries_more(self) -> bool:
-        """Check whether another large size carries more, a token bucket's burst left out."""
+        """Check whether another large size carries more, without a token bucket's burst."""
         least = FASTER * self.best.bandwidth.value
         for point in self.series.at_least(self.limit("fraction.from")):
             sample_bytes = min(observation.payload_bytes for observation in point.observed)
@@ -275,14 +275,14 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def is_slow_wire(self) -> bool:
-        """Whether a lower link rate may set the pace: steady, and not just below the ceiling."""
+        """Check whether a lower link rate may set the pace: steady, and far below the ceiling."""
         return self.fraction < NEAREST_RATE and self.is_wire
 
 
 def carry_the_same(subject: Subject, fractions: Sequence[float]) -> bool:
-    """Whether several pairs or sizes carry the same, well below the ceiling: it is a wire's rate.
+    """Check whether several pairs or sizes carry the same, well below the ceiling, as on a wire.
 
-    Waiting for processors takes from each what it happens to take.
+    Waiting for processors would slow each by another share.
     """
     if len(fractions) < AGREEING or max(fractions) >= NEAREST_RATE:
         return False
@@ -290,9 +290,9 @@ def carry_the_same(subject: Subject, fractions: Sequence[float]) -> bool:
 
 
 def streams(subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
-    """One stream per direction and pattern with large enough messages and a ceiling.
+    """Return one stream per direction and pattern with large enough messages and a ceiling.
 
-    What several pairs carried together, over an unknown number of links, is left out.
+    Series of several pairs over an unknown number of links are left out.
     """
     if isinstance(subject.ceiling, Skipped):
         return ()
@@ -309,7 +309,7 @@ def streams(subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
 
 
 def alone(subject: Subject, pattern: Pattern, least_bytes: float) -> Iterator[Stream]:
-    """Yield what single pairs that were measured again did with messages of that size and more."""
+    """Yield the streams of pairs that were measured again, with messages of at least that size."""
     if isinstance(subject.ceiling, Skipped):
         return
     for series in subject.again:
@@ -321,7 +321,7 @@ def alone(subject: Subject, pattern: Pattern, least_bytes: float) -> Iterator[St
 def from_bytes(subject: Subject, series: Series) -> float:
     """Return the least message that shows a sustained rate.
 
-    A stream empties a token bucket once; to a ping-pong it gives its burst each time.
+    A stream empties a token bucket once; a ping-pong gets the burst each time.
     """
     least = subject.limit("fraction.from")
     if series.is_latency:
@@ -335,7 +335,7 @@ def by_call(series: Series) -> bool:
 
 
 def rails_beside(subject: Subject, series: Series) -> int:
-    """How many rails a network has of which a log's program used one; 0 if it may have used all.
+    """Return the number of rails if a log's program used one of them; 0 if it may have used all.
 
     perftest measures the device that it names.
     """
@@ -346,15 +346,15 @@ def rails_beside(subject: Subject, series: Series) -> int:
 
 
 def _sharing(subject: Subject, series: Series) -> int:
-    """How many streams share a link in one direction: of a median over pairs of several ranks."""
+    """Return the number of streams that share a link in one direction; 1 except for medians."""
     return subject.sharing if series.of_pairs and not series.is_latency else 1
 
 
 def _ceiling_of(ceiling: Ceiling, series: Series, best: Point, sharing: int) -> Ceiling:
-    """Return the network's ceiling, by the log's RDMA MTU where none was stated.
+    """Return the network's ceiling, with the log's RDMA MTU if none was stated.
 
-    Where several streams share a link, it is their part. Where both directions are under way, what
-    acknowledgements take is taken off.
+    It is divided by the streams that share a link. With both directions under way, it is less the
+    acknowledgements.
     """
     if sharing > 1:
         return ceiling.shared_by(sharing)
@@ -374,7 +374,7 @@ def _ceiling_of(ceiling: Ceiling, series: Series, best: Point, sharing: int) -> 
 
 
 def unlike(subject: Subject, series: Series) -> bool:
-    """Check whether RDMA was measured on what is a network for TCP: other headers."""
+    """Check whether RDMA was measured on a network for TCP, whose headers differ."""
     network, foreign = subject.network, series.foreign
     if foreign is None or isinstance(network, Skipped):
         return False
@@ -382,7 +382,7 @@ def unlike(subject: Subject, series: Series) -> bool:
 
 
 def _ends(series: Series) -> tuple[str, ...]:
-    """From where to where bytes go: nodes; of others' logs the hosts named there, or themselves."""
+    """Return the nodes at both ends; for an imported log its hosts, or its file if it has none."""
     if not series.source:
         return series.way
     hosts = series.foreign.hosts if series.foreign else ()

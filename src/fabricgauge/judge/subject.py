@@ -1,4 +1,4 @@
-"""What the rules look at: a run with its evidence, and the launches of one network together."""
+"""Give the rules a run with its evidence, and the launches of each network together."""
 
 import math
 from collections import Counter
@@ -27,16 +27,16 @@ from fabricgauge.words.networks import OWN_CHOICE, is_loopback, loopback_of
 NOT_STATED = "a network that was not stated"
 
 _UNSTATED = (
-    "the logs do not say which network was measured; state it with --network, e.g."
+    "the logs do not name the network that was measured; state it with --network, e.g."
     ' --network "25GbE mtu=9000"'
 )
 
 
 class Context(msgspec.Struct, frozen=True, dict=True):
-    """Everything that a rule may look at; ``ceilings`` are by network name.
+    """All input of a rule; ``ceilings`` are by network name.
 
-    ``fabric`` is what the matrices of all pairs say, where pairs of many nodes were measured.
-    ``known`` is the run's evidence, where it has been gathered already.
+    ``fabric`` is the analysis of the matrices of all pairs, if pairs of many nodes were measured.
+    ``known`` is the run's evidence, if it has been gathered already.
     """
 
     run: Run
@@ -51,20 +51,22 @@ class Context(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def subjects(self) -> "tuple[Subject, ...]":
-        """One per network that was planned or measured, in the plan's order."""
-        everything: tuple[PlannedLaunch | Launch, ...]
-        everything = (*self.run.plan.launches, *self.run.launches)
-        names = dict.fromkeys(one.network for one in everything if not is_loopback(one.network))
+        """Return one subject per planned or measured network, in the plan's order."""
+        launches: tuple[PlannedLaunch | Launch, ...]
+        launches = (*self.run.plan.launches, *self.run.launches)
+        names = dict.fromkeys(
+            launch.network for launch in launches if not is_loopback(launch.network)
+        )
         return tuple(_subject(self, name) for name in names)
 
 
 class Subject(msgspec.Struct, frozen=True, dict=True):
-    """A network (or MPI's own choice) with all that was planned and measured for it.
+    """A network (or MPI's own choice) with its plan and its measurements.
 
-    ``evidence`` is what its launches' records show, ``loopbacks`` are reference launches on single
-    nodes of the subject; ``pairs`` is what the matrices of all its pairs say. Where there are such,
-    ``series`` are those of the pairs without a named part; single pairs that were measured again
-    are in ``again``.
+    ``evidence`` comes from the records of its launches, ``loopbacks`` are reference launches on
+    single nodes of the subject. ``pairs`` are the analyses of the matrices of all its pairs. With
+    them, ``series`` are those of the pairs without a named part. ``again`` are the series of pairs
+    that were measured again.
     """
 
     context: Context
@@ -96,14 +98,14 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def imported(self) -> bool:
-        """Check whether all of it was read from others' logs: there is no evidence but theirs."""
+        """Check whether all of it comes from imported logs, which are then the only evidence."""
         return bool(self.launches) and all(launch.imported for launch in self.launches)
 
     @property
     def claimed(self) -> bool:
-        """Check whether the figures claim to be a network's; a log alone claims nothing.
+        """Check whether the figures claim to be a network's; without a stated network they do not.
 
-        Nor do the first ranks of many, which are on one node as a rule.
+        The first ranks of a larger job do not either: they are usually on one node.
         """
         if not self.imported:
             return True
@@ -111,7 +113,7 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def unknown_part(self) -> str:
-        """``2 of 64`` if that many processes took part in each curve, on unknown nodes."""
+        """Return ``2 of 64`` if that many processes took part in each curve, on unknown nodes."""
         parts = {
             curve.name_unplaced_ranks(launch.hosts_of(curve))
             for launch in self.launches
@@ -126,7 +128,7 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def beside_others(self) -> frozenset[int]:
-        """Numbers of a suite's starts that overlapped, by when their counters were read."""
+        """Return the numbers of a suite's launches that overlapped, by their counters' times."""
         spans = [
             (min(times), max(times), launch.number)
             for launch in self.launches
@@ -136,17 +138,19 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
         return frozenset(
             number
             for begin, end, number in spans
-            if any(one != number and first < end and begin < last for first, last, one in spans)
+            if any(
+                second != number and first < end and begin < last for first, last, second in spans
+            )
         )
 
     @cached_property
     def sharing(self) -> int:
-        """How many streams of a round robin share a node's link: its ranks all measure at once."""
+        """Return the number of streams of a round robin on a node's link: all its ranks measure."""
         return max(
             (
-                min(max(Counter(one.nodes).values()), case.concurrent or len(one.nodes))
-                for one in self.planned
-                for case in one.cases
+                min(max(Counter(launch.nodes).values()), case.concurrent or len(launch.nodes))
+                for launch in self.planned
+                for case in launch.cases
                 if case.pattern == "all_pairs_bandwidth"
             ),
             default=1,
@@ -159,12 +163,12 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def technology(self) -> str:
-        """Return the network's, empty where it is not known."""
+        """Return the network's technology; empty if unknown."""
         return "" if isinstance(self.network, Skipped) else self.network.technology
 
     @property
     def medium(self) -> Floor | None:
-        """Return what a message has to pass in the network; None where that is not known."""
+        """Return the medium that a message has to cross in the network; None if unknown."""
         return FLOORS.get(self.technology)
 
     @property
@@ -175,7 +179,7 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def series(self) -> tuple[Series, ...]:
         measured = series_of([launch for launch in self.launches if launch.purpose == "measure"])
-        # All pairs of a suite are collectives', which have thresholds of their own.
+        # A suite's figures of all pairs come from collectives, which have separate thresholds.
         return (*(() if self.by_suite else typical_series(self.pairs)), *measured)
 
     @cached_property
@@ -184,9 +188,9 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def missing(self) -> tuple[str, ...]:
-        """Planned cases without a result; "not applicable" is a result as well.
+        """Return the planned cases without a result; "not applicable" is a result as well.
 
-        Another suite's start is one case: it is done once it ended well with figures.
+        A launch of another suite is one case: it is done once it ended well with figures.
         """
         return tuple(
             f"launch {planned.number} {name}"
@@ -198,25 +202,25 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def burst_bytes(self) -> int:
-        """Return what a token bucket lets through at once; 0 where there is none."""
+        """Return the burst of a token bucket; 0 without a bucket."""
         return 0 if isinstance(self.ceiling, Skipped) else self.ceiling.burst_bytes
 
     @property
     def burst_cap_bytes_per_s(self) -> float:
-        """Return the ceiling where a token bucket's burst may show more, else no bound."""
+        """Return the ceiling if a token bucket's burst may show more, else infinity."""
         if isinstance(self.ceiling, Skipped) or not self.burst_bytes:
             return math.inf
         return self.ceiling.payload_bytes_per_s
 
     def of(self, *patterns: Pattern) -> tuple[Series, ...]:
-        """Series of these patterns in their plain form, not under a fence or with threads."""
+        """Return the series of these patterns without a variant, such as a fence or threads."""
         return tuple(
             series for series in self.series if series.pattern in patterns and not series.variant
         )
 
 
 def launches_of(subject: Subject, number: int) -> tuple[Launch, ...]:
-    """All attempts at one planned launch."""
+    """Return all attempts at one planned launch."""
     return tuple(launch for launch in subject.launches if launch.number == number)
 
 
@@ -228,14 +232,14 @@ def _done(planned: PlannedLaunch, launches: tuple[Launch, ...]) -> set[str]:
 
 
 def describe_rest(run: Run, network: str) -> str:
-    """Return what became of all else on a network, where some nodes could not be measured."""
+    """Return a clause on the rest of a network whose faulty nodes could not be measured."""
     network_launches = (launch for launch in run.launches if (launch.network or "") == network)
-    finished = [one for one in network_launches if one.completed or one.figures]
+    finished = [launch for launch in network_launches if launch.completed or launch.figures]
     if not finished:
         return "nothing else could be measured"
-    # Of two nodes that broke off in mid-run there is no rest.
-    of_more = len({node for one in finished for node in one.nodes}) > 2
-    return "the rest was measured without it" if of_more else "nothing more could be measured"
+    # Two nodes that broke off in mid-run leave no rest.
+    has_rest = len({node for launch in finished for node in launch.nodes}) > 2
+    return "the rest was measured without it" if has_rest else "nothing more could be measured"
 
 
 def case_names(planned: PlannedLaunch) -> tuple[str, ...]:
@@ -246,7 +250,8 @@ def _subject(context: Context, name: str | None) -> Subject:
     run = context.run
     launches = tuple(launch for launch in run.launches if launch.network == name)
     planned = tuple(launch for launch in run.plan.launches if launch.network == name)
-    nodes = {node for launch in (planned, launches) for one in launch for node in one.nodes}
+    all_launches: tuple[PlannedLaunch | Launch, ...] = (*planned, *launches)
+    nodes = {node for launch in all_launches for node in launch.nodes}
     imported = any(launch.imported for launch in launches)
     unpinned = "MPI was not pinned to a network"
     network: Network | Skipped = Skipped(unpinned)
@@ -256,7 +261,7 @@ def _subject(context: Context, name: str | None) -> Subject:
     if name is not None:
         matching = (network for network in run.fabric.networks if network.name == name)
         network = next(matching, Skipped(f"discovery found no network {name}"))
-        ceiling = context.ceilings.get(name, Skipped(f"no ceiling was worked out for {name}"))
+        ceiling = context.ceilings.get(name, Skipped(f"no ceiling was computed for {name}"))
     return Subject(
         context=context,
         name=(NOT_STATED if imported else OWN_CHOICE) if name is None else name,
@@ -271,5 +276,9 @@ def _subject(context: Context, name: str | None) -> Subject:
             or (is_loopback(launch.network) and nodes.issuperset(launch.nodes))
         ),
         evidence=context.evidence.find_network(name),
-        pairs=tuple(one for one in context.fabric.analyses if one.matrix.network == (name or "")),
+        pairs=tuple(
+            analysis
+            for analysis in context.fabric.analyses
+            if analysis.matrix.network == (name or "")
+        ),
     )

@@ -1,4 +1,4 @@
-"""What the rules hold figures against: built-in values, their origin, a site's own."""
+"""Define the thresholds of the rules: built-in values with their origin, and a site's values."""
 
 import math
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ class Limit(msgspec.Struct, frozen=True):
     origin: str
 
 
-#: Below this share of the payload counters "did not move": it went through memory, or elsewhere.
+#: Below this share of the payload, counters "did not move": the bytes took another path.
 MOVED_AT_ALL = 0.5
 
 #: Name, value, unit, and why that value.
 _ROWS: tuple[tuple[str, float, str, str], ...] = (
     ("path.share", 0.99, "share",
-     "what launchers, name lookups and keep-alives move is far below 1 %"),
+     "launchers, name lookups and keep-alives send far less than 1 %"),
     ("path.least_payload", 1e6, "bytes", "below that, other traffic on a node weighs too much"),
     ("floor.tcp", 2e-6, "s", "kernel TCP through a network interface takes 5-50 µs, never below 2"),
     ("floor.rdma", 0.5e-6, "s", "the best published single-switch RDMA latency is above 0.9 µs"),
@@ -31,7 +31,7 @@ _ROWS: tuple[tuple[str, float, str, str], ...] = (
     ("floor.slingshot", 1e-6, "s", "Slingshot-11 between neighbours is published with about 2 µs"),
     ("floor.efa", 3e-6, "s", "EFA is published with 14, 9.5 and 6.5 µs by generation"),
     ("latency.tcp", 100e-6, "s",
-     "kernel TCP usually takes 5-50 µs; adapters that hold interrupts back add as much again"),
+     "kernel TCP usually takes 5-50 µs; adapters that delay interrupts may double it"),
     ("latency.rdma", 10e-6, "s",
      "RDMA takes 1-5 µs through several switches; kernel TCP begins above that"),
     ("latency.iwarp", 20e-6, "s", "RDMA over TCP; published for 10 Gb/s: 4.6-8 µs"),
@@ -64,25 +64,25 @@ _ROWS: tuple[tuple[str, float, str, str], ...] = (
      " a switch 84 % (26.3 of 31.5 GB/s, nvbandwidth#50)"),
     ("fraction.gpu_warn", 0.60, "share", "a soft band below fraction.gpu_pass"),
     ("fraction.gpu_like", 0.90, "share",
-     "sound ways that are joined alike differ by 1 % over NVLink, by 4 % between sockets"),
+     "sound paths of the same kind differ by 1 % over NVLink, by 4 % between sockets"),
     ("fraction.gpu_like_fail", 0.75, "share", "one of four links is gone"),
     ("fraction.tcp_held", 0.3, "share",
-     "a buffer or window that holds a stream back for less is not its main limit"),
+     "a buffer or window that stops a stream for less is not its main limit"),
     ("fraction.tcp_always", 0.8, "share",
-     "from here on a buffer or window is the only limit, whatever its setting"),
+     "from here on a buffer or window is the only limit, at any setting"),
     ("fraction.from", SUSTAINED_BYTES, "bytes",
-     "from 64 KiB on the wire and not the software sets the pace"),
+     "from 64 KiB on, the wire and not the software sets the pace"),
     ("pairs.once", 0.75, "share", "a single pass shows no fault that takes less than a quarter"),
     ("asymmetry.warn", 0.05, "share", "as wide as the margin of fraction.pass"),
     ("asymmetry.fail", 0.25, "share",
-     "a step between link rates (40 to 25 Gb/s), no matter of tuning"),
+     "a step between link rates (40 to 25 Gb/s); tuning does not cause it"),
     ("stability.interval", 0.10, "share",
      "a wider interval spans pass, soft band and fail at once"),
     ("stability.launches", 0.05, "share", "as wide as the margin of fraction.pass"),
     ("stability.latency_launches", 1.0, "share",
      "small messages vary by 5-18 % between launches on busy hosts"),
     ("stability.level", 0.75, "share",
-     "a step between link rates (40 to 25 Gb/s), no matter of tuning"),
+     "a step between link rates (40 to 25 Gb/s); tuning does not cause it"),
     ("stability.fall", 0.25, "share",
      "a single pass shows no fault that takes less than a quarter"),
     ("stability.stall", 0.1, "s",
@@ -102,9 +102,9 @@ _ROWS: tuple[tuple[str, float, str, str], ...] = (
     ("dips.cliff", 0.35, "share",
      "another protocol costs a ping-pong up to a third of its bandwidth"),
     ("dips.low", 0.40, "share",
-     "from 256 KiB on a sound stream of any suite reaches 90 % of its best and more"),
+     "from 256 KiB on, a sound stream of any suite reaches 90 % of its best and more"),
     ("concurrent.bisection", 0.4, "share",
-     "both directions at once reach 85 % of one on sound links, and half where one thread of the"
+     "both directions at once reach 85 % of one on sound links, and half if one thread of the"
      " host serves both"),
     ("concurrent.collective", 0.25, "share",
      "MPIs took 60 to 250 % of a plain algorithm's time on virtual clusters of four and eight"),
@@ -130,23 +130,23 @@ _ROWS: tuple[tuple[str, float, str, str], ...] = (
      "polling ranks spend none; it is work that packets caused"),
     ("host-limited.busy", 0.70, "share", "a link that limits has data waiting all the time"),
     ("host-limited.delay", 0.25, "share",
-     "a rank that waits for a processor can't serve its connection"),
+     "a rank that waits for a processor cannot serve its connection"),
     ("host-limited.headroom", 2.0, "times",
      "loopback has 64 KiB packets, no driver and no interrupts"),
     ("host-limited.steady", 0.02, "share",
      "a wire keeps its pace; ranks that wait for processors do not"),
     ("host-limited.loopback", 0.45, "share",
-     "host-limited.headroom lets a network cost as much again as loopback, so the half is"
-     " left, less a tenth of it"),
+     "host-limited.headroom allows a network twice the cost of loopback, which gives half of its"
+     " rate, less a tenth"),
     ("host-limited.loopback_unsteady", 0.2, "share",
-     "where other work takes turns with the ranks, half as much as of a steady figure"),
+     "if other work takes turns with the ranks, half as much as for a steady figure"),
 )  # fmt: skip
 
 BUILT_IN = {name: Limit(value, unit, f"built-in: {why}") for name, value, unit, why in _ROWS}
 
 
 class Thresholds(msgspec.Struct, frozen=True):
-    """All limits by name, e.g. ``fraction.pass``; rules ask for theirs by that name."""
+    """All limits by name, e.g. ``fraction.pass``."""
 
     limits: dict[str, Limit]
 
@@ -158,9 +158,9 @@ DEFAULTS = Thresholds(BUILT_IN)
 
 
 def thresholds_from(mapping: Mapping[str, object], origin: str) -> Thresholds:
-    """Return the built-in thresholds with those of ``mapping`` in their place.
+    """Return the built-in thresholds, replaced by those of ``mapping``.
 
-    ``origin`` says who set them (a file's path, a flag) and is quoted in verdicts.
+    Verdicts quote ``origin``, the file or option that set them.
 
     Raises:
         UsageError: an unknown name, or a value that is not a number of 0 or more.
@@ -169,9 +169,9 @@ def thresholds_from(mapping: Mapping[str, object], origin: str) -> Thresholds:
     for name, value in mapping.items():
         if name not in limits:
             known = ", ".join(sorted(limits))
-            raise UsageError(f"{origin}: there is no threshold {name!r}; known are {known}")
+            raise UsageError(f"{origin}: unknown threshold {name!r}; known thresholds: {known}")
         limits[name] = Limit(_number(name, value, origin), limits[name].unit, f"set by {origin}")
-    for less, more in (
+    for lower, upper in (
         ("fraction.warn", "fraction.pass"),
         ("fraction.both_warn", "fraction.both_pass"),
         ("fraction.bus_warn", "fraction.bus_pass"),
@@ -181,10 +181,10 @@ def thresholds_from(mapping: Mapping[str, object], origin: str) -> Thresholds:
         ("errors.share", "errors.fail"),
         ("stability.stalls", "stability.stalls_fail"),
     ):
-        if limits[less].value > limits[more].value:
+        if limits[lower].value > limits[upper].value:
             raise UsageError(
-                f"{origin}: {less} ({limits[less].value:g}) must not be above"
-                f" {more} ({limits[more].value:g})"
+                f"{origin}: {lower} ({limits[lower].value:g}) must not be above"
+                f" {upper} ({limits[upper].value:g})"
             )
     return Thresholds(limits)
 
