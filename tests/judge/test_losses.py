@@ -27,7 +27,7 @@ def broken_by(change: str, *kinds: ChangeKind) -> Run:
         ("c2:eth0 (net1) has lost its address 10.77.0.12", Outcome.FAIL, "address"),
         (
             "c2 cannot be reached since discovery: ssh: Network is down", Outcome.INCONCLUSIVE,
-            "could not be looked at",
+            "unreachable",
         ),
         ("c2 was rebooted since discovery", Outcome.INCONCLUSIVE, "restarted"),
         ("c2:eth0 (net1) has MTU 1400 now, discovery found 1500", Outcome.WARN, "settings"),
