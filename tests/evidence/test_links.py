@@ -125,8 +125,7 @@ def test_link_fails_when_it_went_and_came_back_whatever_the_figures() -> None:
     given = planted.verdicts(run)
     verdict = planted.the(given, "link", Outcome.FAIL)
     assert verdict.summary == (
-        "the link went down or came up 12 times between 18:30:00 and"
-        " 18:30:30 UTC"
+        "the link went down or came up 12 times between 18:30:00 and 18:30:30 UTC"
     )
     assert (verdict.subject, verdict.about.names) == ("net1, c2:eth0", ("c2",))
     case = run.launches[0].measurements[0].case
