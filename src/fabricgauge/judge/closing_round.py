@@ -11,7 +11,7 @@ import numpy as np
 
 from fabricgauge.judge.host import signs
 from fabricgauge.judge.interface import Said
-from fabricgauge.judge.streams import Stream, alone
+from fabricgauge.judge.streams import Stream, rechecked_streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.localise.recheck import streams_alone
 from fabricgauge.model.pairs import Ends, PairMatrix, Part, Recheck, name_part
@@ -81,7 +81,9 @@ def falls(subject: Subject) -> Iterator[Said]:
         prefix = f"each of {len(pairs)} pairs carries less at the end of the run"
     else:
         about, prefix = None, ""
-    streams_by_ends = {stream.series.ends: stream for stream in alone(subject, "bandwidth", 0.0)}
+    streams_by_ends = {
+        stream.series.ends: stream for stream in rechecked_streams(subject, "bandwidth", 0.0)
+    }
     for pair in fallen:
         pair_streams = [
             streams_by_ends[ends]

@@ -124,7 +124,7 @@ def _find_rate_losses(
     for verdict in network_verdicts:
         losses: Sequence[Lost]
         if verdict.rule == lossy.ID and verdict.outcome is Outcome.FAIL:
-            losses = lossy.ways_of(subject, verdict.about)
+            losses = lossy.losses_of_part(subject, verdict.about)
         elif verdict.rule == errors.ID and verdict.outcome is Outcome.WARN:
             losses = errors.lost_ways(subject)
         else:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import numpy as np
 
 from fabricgauge.evidence.foreign import foreign_traffic
-from fabricgauge.judge.streams import NEAREST_RATE, Stream, alone, streams
+from fabricgauge.judge.streams import NEAREST_RATE, Stream, rechecked_streams, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ForeignTraffic
@@ -94,7 +94,7 @@ def accounts(stream: Stream) -> Iterator[str]:
 
 def on_ways(subject: Subject, directions: Collection[Ends]) -> tuple[str, ...]:
     """Return other traffic that, with streams, fills at least half of these ways."""
-    pair_streams = (*streams(subject, "bandwidth"), *alone(subject, "bandwidth", 0.0))
+    pair_streams = (*streams(subject, "bandwidth"), *rechecked_streams(subject, "bandwidth", 0.0))
     own_streams = [stream for stream in pair_streams if stream.series.way in directions]
     full_streams = [stream for stream in own_streams if any(accounts(stream))]
     if not full_streams or 2 * len(full_streams) < len(own_streams):

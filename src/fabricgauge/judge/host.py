@@ -2,7 +2,7 @@
 
 MPI ranks poll, so a busy processor alone proves nothing: ranks on a link that was
 negotiated down are as busy as ranks on a sound one. A sign counts only if it cannot
-come from polling, and only if it can account for as much as is missing.
+come from polling, and only if it explains the missing rate.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -59,17 +59,17 @@ class Signs(msgspec.Struct, frozen=True):
     foreign: tuple[str, ...] = ()
 
     @property
-    def of_host(self) -> tuple[str, ...]:
+    def host_signs(self) -> tuple[str, ...]:
         """Return all signs that may hold the host responsible."""
         return (*self.limiting, self.unseen) if self.unseen else self.limiting
 
     @property
     def against(self) -> tuple[str, ...]:
         """Return all signs that may excuse the network."""
-        return (*self.foreign, *self.of_host)
+        return (*self.foreign, *self.host_signs)
 
 
-def excused(outcome: Outcome, by_host: bool) -> Outcome:
+def excuse_outcome(outcome: Outcome, by_host: bool) -> Outcome:
     """Return INCONCLUSIVE instead of FAIL if a host limits the figure; others stay.
 
     The figure then shows how fast the host is, and not the network. A figure that cannot fail,
@@ -160,9 +160,9 @@ def _no_processor_left(stream: Stream) -> Iterator[str]:
 def _waiting_ranks(stream: Stream) -> Iterator[str]:
     for node, rank in stream.ranks:
         delay = _delay(stream.measurements, rank)
-        accounts = accounts_beside(stream.subject, delay, 0.0, stream.fraction)
+        accounts = explains_speed(stream.subject, delay, 0.0, stream.fraction)
         if accounts and not stream.is_slow_wire:
-            yield f"rank {rank} on {node} {waited(delay)}"
+            yield f"rank {rank} on {node} {describe_wait(delay)}"
 
 
 def _held_ranks(stream: Stream) -> Iterator[str]:
@@ -172,7 +172,7 @@ def _held_ranks(stream: Stream) -> Iterator[str]:
     """
     for node, rank in stream.ranks:
         share, sentence = _measure_quota(stream.measurements, rank)
-        if accounts_beside(stream.subject, share, 0.0, stream.fraction):
+        if explains_speed(stream.subject, share, 0.0, stream.fraction):
             yield f"rank {rank} on {node} {sentence}"
 
 
@@ -222,8 +222,8 @@ def _waiting_everywhere(stream: Stream) -> Iterator[str]:
     # Pairs whose two ends wait in turns are not all slowed alike.
     unsteady = stream.best.bandwidth.half_width > stream.limit("stability.interval")
     expected_share = 1.0 if unsteady else stream.fraction
-    if accounts_beside(stream.subject, delay, 0.0, expected_share) and not stream.is_slow_wire:
-        yield f"half of the ranks {waited(delay, 'were', 'or more ')}"
+    if explains_speed(stream.subject, delay, 0.0, expected_share) and not stream.is_slow_wire:
+        yield f"half of the ranks {describe_wait(delay, 'were', 'or more ')}"
 
 
 def _nothing_idle(stream: Stream) -> Iterator[str]:
@@ -249,9 +249,9 @@ def _crowded(stream: Stream) -> Iterator[str]:
             delay_share = use.run_delay_s / around.wall_s if around.wall_s > 0 else 0.0
             steal = use.node_steal_share
             delay = min(1.0, delay_share + steal)
-            accounts = accounts_beside(stream.subject, delay, 0.0, stream.fraction)
+            accounts = explains_speed(stream.subject, delay, 0.0, stream.fraction)
             if accounts and stream.fraction >= LEAST_SHARE * (1.0 - steal):
-                yield f"on {node_of(launch, use.rank)} a process {waited(delay)}"
+                yield f"on {node_of(launch, use.rank)} a process {describe_wait(delay)}"
 
 
 _Check = Callable[[Stream], Iterator[str]]
@@ -266,7 +266,7 @@ def _idle(node: str, share: float) -> str:
     return f"the processors of {node} were idle for {figures.percent(share)} of the time"
 
 
-def waited(share: float, were: str = "was", more: str = "") -> str:
+def describe_wait(share: float, were: str = "was", more: str = "") -> str:
     """Return the end of a sentence on a rank without a processor for ``share`` of the time."""
     return (
         f"{were} ready to run but had to wait for a processor for {figures.percent(share)} of the"
@@ -300,23 +300,23 @@ def waiting_nodes(subject: Subject, pattern: Pattern) -> dict[str, str]:
     limit, sentences_by_node = subject.limit("host-limited.delay"), dict[str, str]()
     for node, delay in waits_of_nodes(subject, pattern).items():
         if delay >= limit:
-            sentences_by_node[node] = f"the rank on {node} {waited(delay)}"
-    for node, (share, sentence) in held_nodes(subject, pattern).items():
+            sentences_by_node[node] = f"the rank on {node} {describe_wait(delay)}"
+    for node, (share, sentence) in quotas_by_node(subject, pattern).items():
         if share >= limit:
             sentences_by_node[node] = f"the rank on {node} {sentence}"
     return sentences_by_node
 
 
-def waiting_everywhere(subject: Subject, pattern: Pattern) -> str:
+def describe_common_waiting(subject: Subject, pattern: Pattern) -> str:
     """Return a sentence on half of the nodes waiting for processors; empty if they did not."""
     delays = list(waits_of_nodes(subject, pattern).values())
     usual = float(np.median(delays)) if delays else 0.0
     if usual < subject.limit("host-limited.delay"):
         return ""
-    return f"half of the ranks {waited(usual, 'were', 'or more ')}"
+    return f"half of the ranks {describe_wait(usual, 'were', 'or more ')}"
 
 
-def held_nodes(subject: Subject, pattern: Pattern) -> dict[str, tuple[float, str]]:
+def quotas_by_node(subject: Subject, pattern: Pattern) -> dict[str, tuple[float, str]]:
     """Return the share of the time that a quota stopped each node's rank, and a sentence's end."""
     quotas: dict[str, tuple[float, str]] = {}
     for launch in subject.launches:
@@ -327,7 +327,7 @@ def held_nodes(subject: Subject, pattern: Pattern) -> dict[str, tuple[float, str
     return quotas
 
 
-def waiting_beside(
+def explain_by_waiting(
     suspects: Sequence[Stream], good_streams: Sequence[Stream], speed_share: float
 ) -> Iterator[str]:
     """Yield a sentence if waiting for processors slowed at least half of the suspect pairs.
@@ -337,7 +337,9 @@ def waiting_beside(
     Pairs that carry the same, as only one wire makes them, are not excused either. For all other
     pairs, waiting that the nodes do not show is an excuse.
     """
-    held = [sentence for suspect in suspects for sentence in _held_beside(suspect, speed_share)]
+    held = [
+        sentence for suspect in suspects for sentence in _explain_by_quota(suspect, speed_share)
+    ]
     if held and 2 * len(held) >= len(suspects):
         yield held[0]
         return
@@ -354,23 +356,23 @@ def waiting_beside(
     excused = [
         suspect
         for suspect in unshown
-        if accounts_beside(suspect.subject, _longest(suspect)[0], usual, speed_share)
+        if explains_speed(suspect.subject, _longest(suspect)[0], usual, speed_share)
     ]
     if excused and 2 * len(excused) >= len(suspects):
         share, node = max(map(_longest, excused))
         good_wait = figures.percent(usual)
-        yield f"a rank on {node} {waited(share)}; ranks of good pairs for {good_wait}"
+        yield f"a rank on {node} {describe_wait(share)}; ranks of good pairs for {good_wait}"
         return
     unseen = unseen_waits(case for stream in suspects for case in stream.measurements)
     if unseen and 2 * len(unshown) > len(suspects):
         yield unseen
 
 
-def _held_beside(stream: Stream, speed_share: float) -> Iterator[str]:
+def _explain_by_quota(stream: Stream, speed_share: float) -> Iterator[str]:
     """Yield a sentence on the end of a pair whose quota explains its speed."""
     quotas = [(*_measure_quota(stream.measurements, rank), node) for node, rank in stream.ranks]
     share, sentence, node = max(quotas, default=(0.0, "", ""))
-    if accounts_beside(stream.subject, share, 0.0, speed_share):
+    if explains_speed(stream.subject, share, 0.0, speed_share):
         yield f"the rank on {node} {sentence}"
 
 
@@ -389,7 +391,7 @@ def _shows_itself(stream: Stream) -> bool:
     return slow_wire or any(prove_causes(stream, True))
 
 
-def accounts_beside(subject: Subject, delay: float, usual: float, speed_share: float) -> bool:
+def explains_speed(subject: Subject, delay: float, usual: float, speed_share: float) -> bool:
     """Check whether waiting for ``delay`` of the time explains a rate of ``speed_share``.
 
     Good pairs wait for ``usual`` of the time; 0 if the figure is compared with the ceiling.

@@ -299,16 +299,16 @@ def streams(subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
     judged_streams = []
     for series in subject.of(*(patterns or STREAMS)):
         best = series.best(from_bytes(subject, series))
-        if best is not None and series.links_known and not unlike(subject, series):
+        if best is not None and series.links_known and not is_rdma_on_tcp(subject, series):
             ceiling = subject.ceiling
-            if rails := rails_beside(subject, series):
+            if rails := rails_if_one_used(subject, series):
                 ceiling = ceiling.divide_by_rails(rails)
             limit = _ceiling_of(ceiling, series, best, _sharing(subject, series))
             judged_streams.append(Stream(subject, limit, series, best))
     return tuple(judged_streams)
 
 
-def alone(subject: Subject, pattern: Pattern, least_bytes: float) -> Iterator[Stream]:
+def rechecked_streams(subject: Subject, pattern: Pattern, least_bytes: float) -> Iterator[Stream]:
     """Yield the streams of pairs that were measured again, with messages of at least that size."""
     if isinstance(subject.ceiling, Skipped):
         return
@@ -326,15 +326,15 @@ def from_bytes(subject: Subject, series: Series) -> float:
     least = subject.limit("fraction.from")
     if series.is_latency:
         return max(least, BURSTS * subject.burst_bytes)
-    return min(least, LEAST_CALL_BYTES) if by_call(series) and _is_tcp(series) else least
+    return min(least, LEAST_CALL_BYTES) if is_sized_by_call(series) and _is_tcp(series) else least
 
 
-def by_call(series: Series) -> bool:
+def is_sized_by_call(series: Series) -> bool:
     """Check whether the log's message size, if any, is that of a call."""
     return series.foreign is not None and series.foreign.suite in ONE_CONNECTION
 
 
-def rails_beside(subject: Subject, series: Series) -> int:
+def rails_if_one_used(subject: Subject, series: Series) -> int:
     """Return the number of rails if a log's program used one of them; 0 if it may have used all.
 
     perftest measures the device that it names.
@@ -373,7 +373,7 @@ def _ceiling_of(ceiling: Ceiling, series: Series, best: Point, sharing: int) -> 
     return ceiling.subtract_acknowledgements(float(np.median(counted))) if counted else ceiling
 
 
-def unlike(subject: Subject, series: Series) -> bool:
+def is_rdma_on_tcp(subject: Subject, series: Series) -> bool:
     """Check whether RDMA was measured on a network for TCP, whose headers differ."""
     network, foreign = subject.network, series.foreign
     if foreign is None or isinstance(network, Skipped):
@@ -398,4 +398,4 @@ def _alone(series: Series) -> bool:
     foreign = series.foreign
     if foreign is None or not _is_tcp(series):
         return False
-    return by_call(series) or foreign.settings.get("streams") == "1"
+    return is_sized_by_call(series) or foreign.settings.get("streams") == "1"

@@ -1,7 +1,7 @@
 """The rules, one row each, those nearest to a cause first.
 
-A node or link that is gone explains all that follows: missing cases, a path that was not proved,
-figures that are low. So the first verdict of the worst outcome is the headline.
+A lost node or link explains later verdicts: missing cases, an unproven path, low figures. So the
+first verdict of the worst outcome is the headline.
 """
 
 from fabricgauge.judge.interface import Rule
@@ -59,15 +59,15 @@ RULES: tuple[Rule, ...] = (
     errors,
 )
 
-#: Without a pass (or warning) of each of these nothing was shown, whatever the others give.
+#: Without a pass (or warning) of each of these rules, a run proves nothing.
 DECIDING: tuple[str, ...] = (placement.ID, path.ID, fraction.ID)
 
-#: A simulator carries no bytes that could be counted.
+#: A simulator carries no bytes to count.
 DECIDING_SIMULATED: tuple[str, ...] = (placement.ID, fraction.ID)
 
-#: Emulated processors show the path and the data, and no speed.
+#: Emulated processors prove the path and the data, but no speed.
 DECIDING_EMULATED: tuple[str, ...] = (placement.ID, path.ID)
 
-#: The same for others' logs, which prove neither: there the figures must speak, between
-#: the floor and the ceiling of the network that was stated for them.
+#: Imported logs prove neither path nor placement: there the figures decide, between the floor and
+#: the ceiling of the stated network.
 DECIDING_IMPORTED: tuple[str, ...] = (fraction.ID,)

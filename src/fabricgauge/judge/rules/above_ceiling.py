@@ -5,7 +5,7 @@ from typing import NamedTuple
 from fabricgauge.judge import bus
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.rules import floor
-from fabricgauge.judge.streams import unlike
+from fabricgauge.judge.streams import is_rdma_on_tcp
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
@@ -81,7 +81,7 @@ def exceeds(subject: Subject) -> bool:
 def _excesses(subject: Subject, ceiling: Ceiling) -> list[_Excess]:
     excesses = []
     for series in subject.series:
-        for point in () if unlike(subject, series) else series.points:
+        for point in () if is_rdma_on_tcp(subject, series) else series.points:
             least_s = _least_s(subject, ceiling, point)
             slow_ends_s = (
                 max(observation.high_s, observation.median_s) for observation in point.observed
@@ -141,7 +141,7 @@ def _possible(subject: Subject) -> float:
     if isinstance(network, Skipped) or isinstance(network.rate_bit_s, Skipped):
         return 0.0
     unstated = subject.imported and {"mtu", "framing"} & set(network.assumed)
-    if not unstated or subject.medium != "tcp" or floor.too_quick(subject):
+    if not unstated or subject.medium != "tcp" or floor.has_impossible_latency(subject):
         return 0.0
     return network.rate_bit_s / 8 * network.rails
 

@@ -43,16 +43,18 @@ class Asymmetry(NamedTuple):
 
 @of_networks(ID)
 def judge(subject: Subject) -> list[Said] | Skipped:
-    second = {again.forward.about: again for again in _find_asymmetries(subject, subject.again)}
-    each = [
-        _judge_again(subject, first, second.get(first.forward.about))
+    repeated = {
+        second.forward.about: second for second in _find_asymmetries(subject, subject.again)
+    }
+    verdicts = [
+        _judge_again(subject, first, repeated.get(first.forward.about))
         for first in _find_asymmetries(subject, subject.series)
     ]
-    return each or Skipped("only one direction was measured with large messages")
+    return verdicts or Skipped("only one direction was measured with large messages")
 
 
 def _judge_again(subject: Subject, first: Asymmetry, second: Asymmetry | None) -> Said:
-    """Return what a second measurement shows, where the first one was no pass."""
+    """Return the verdict of the second measurement, unless the first one passed."""
     verdict = _judge_directions(subject, first)
     if verdict.outcome is Outcome.PASS or second is None:
         return verdict
@@ -121,7 +123,7 @@ def _judge_directions(subject: Subject, asymmetry: Asymmetry) -> Said:
     signs = tuple(sign for stream_signs in host_signs for sign in stream_signs.against)
     outcome = Outcome.PASS if fine else Outcome.WARN
     if asymmetry.beyond_intervals > subject.limit("asymmetry.fail"):
-        outcome = host.excused(Outcome.FAIL, bool(signs))
+        outcome = host.excuse_outcome(Outcome.FAIL, bool(signs))
     slower = sentences.direction(*asymmetry.slower.ends)
     cause, remedy = f"a fault that slows only {slower}, at its sender or receiver", _REMEDY
     if any(stream_signs.foreign for stream_signs in host_signs):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.rules.above_ceiling import exceeds
-from fabricgauge.judge.rules.floor import too_quick
+from fabricgauge.judge.rules.floor import has_impossible_latency
 from fabricgauge.judge.rules.path import is_proved
 from fabricgauge.judge.streams import BURSTS
 from fabricgauge.judge.subject import Subject
@@ -110,7 +110,7 @@ def _meaning(subject: Subject, series: Series) -> tuple[Outcome, str, str, str]:
     apart = series.apart if subject.imported else False
     if apart:
         return Outcome.WARN, "; its ends are on different hosts", _FALLS, _LARGE
-    is_memory = apart is False or too_quick(subject) or exceeds(subject)
+    is_memory = apart is False or has_impossible_latency(subject) or exceeds(subject)
     outcome = Outcome.INVALID if is_memory else Outcome.INCONCLUSIVE
     if not subject.claimed:
         outcome = Outcome.WARN

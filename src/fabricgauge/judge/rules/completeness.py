@@ -67,8 +67,8 @@ def _next_step(subject: Subject, failed: bool) -> str:
         return ""
     if subject.run.fabric.simulated:
         return "read the simulator's output (raw/*/stderr.txt of the run), then "
-    known = (ended.culprits or ended.changes or ended.status == UNSTORED for ended in broken)
-    if not broken or any(known):
+    is_known = (ended.culprits or ended.changes or ended.status == UNSTORED for ended in broken)
+    if not broken or any(is_known):
         return "fix the launch's error, then "
     return f"look for the cause with: {sentences.doctor(subject.run)}; fix it, then "
 

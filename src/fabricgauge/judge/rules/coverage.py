@@ -25,7 +25,7 @@ _IDLE = (
     " pairs: fabricgauge check with -w and their names",
 )
 _PARTIAL = (
-    "the network is not meant for all nodes, or a node has lost its address in it",
+    "the network does not join all nodes, or a node has lost its address in it",
     "give each node of the network its address, or name the networks to measure: --network",
 )
 _KNOWN = (

@@ -65,7 +65,7 @@ def judge(subject: Subject) -> Said | Skipped:
     return _judge_time(subject, lowest, fine=margin >= 1.0)
 
 
-def too_quick(subject: Subject) -> bool:
+def has_impossible_latency(subject: Subject) -> bool:
     """Check whether a latency is below what any network needs."""
     least_s = subject.limit(OTHERWISE)
     return any(time.time.high < least_s for time in _times(subject))
@@ -74,7 +74,7 @@ def too_quick(subject: Subject) -> bool:
 def _times(subject: Subject) -> Iterator[_Time]:
     """Yield all ping-pongs, and other suites' one-sided operations and collectives."""
     for series in subject.series:
-        limit = f"floor.{crossed(subject, series.foreign)}"
+        limit = f"floor.{crossed_medium(subject, series.foreign)}"
         apart = subject.imported and series.apart is True
         for point in series.points if series.is_latency else ():
             if series.pattern in _MAY_BE_EMPTY and point.message_bytes == 0:
@@ -86,7 +86,7 @@ def _times(subject: Subject) -> Iterator[_Time]:
         name = curve.benchmark.lower()
         if curve.quantity != "time" or curve.ranks == 1 or not _ALL.fullmatch(name):
             continue
-        limit = f"floor.{crossed(subject, curve)}"
+        limit = f"floor.{crossed_medium(subject, curve)}"
         origin = f"{curve.source}:{curve.first_line} {curve.benchmark}"
         for row in curve.points:
             size = row.message_bytes
@@ -120,7 +120,7 @@ def _judge_time(subject: Subject, lowest: _Time, *, fine: bool) -> Said:
     )
 
 
-def crossed(subject: Subject, foreign: SuiteCurve | None) -> Floor:
+def crossed_medium(subject: Subject, foreign: SuiteCurve | None) -> Floor:
     """Return the medium that a message crossed; TCP only if its connections carried the payload.
 
     Other suites show no connections: there the log's own transport counts, or else the network's

@@ -9,7 +9,14 @@ from fabricgauge.judge.bus import judge_bus_rates
 from fabricgauge.judge.gpu_pairs import judge_gpu_pairs
 from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.rules import cache_shape
-from fabricgauge.judge.streams import Stream, by_call, from_bytes, rails_beside, streams, unlike
+from fabricgauge.judge.streams import (
+    Stream,
+    from_bytes,
+    is_rdma_on_tcp,
+    is_sized_by_call,
+    rails_if_one_used,
+    streams,
+)
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP
@@ -111,7 +118,7 @@ def judge(subject: Subject) -> Words:
         unstated = subject.imported and not subject.claimed
         remedy = _STATE if unstated else ""
         return collectives or Said(Outcome.SKIPPED, subject.ceiling.reason, remedy=remedy)
-    unlike_series = [series.name for series in subject.series if unlike(subject, series)]
+    unlike_series = [series.name for series in subject.series if is_rdma_on_tcp(subject, series)]
     one_way = streams(subject, "bandwidth", "put_bandwidth", "get_bandwidth")
     one_way = one_way or streams(subject, "latency")
     two_way = streams(subject, "bidirectional_bandwidth")
@@ -163,14 +170,14 @@ def _judge_stream(stream: Stream, one_way: tuple[Stream, ...]) -> Said:
     doubt = _find_doubt(stream, plain, outcomes_by_mtu)
     cause = doubt or next(iter(likely_causes), None)
     outcome = Outcome.INCONCLUSIVE if doubt else plain
-    rails = rails_beside(stream.subject, stream.series)
+    rails = rails_if_one_used(stream.subject, stream.series)
     if rails and outcome is Outcome.PASS:
         outcome, cause = Outcome.WARN, _ONE_RAIL
     signs = host.signs(stream) if cause and cause not in _NO_FAULT else host.Signs()
     # A low figure is only a warning if other streams decide. If it decides, a host may excuse it.
     if outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
         deciding = stream.decides(one_way)
-        outcome = host.excused(outcome, bool(signs.against)) if deciding else Outcome.WARN
+        outcome = host.excuse_outcome(outcome, bool(signs.against)) if deciding else Outcome.WARN
     at = figures.at(stream.best.message_bytes, stream.best.sized)
     return Said(
         outcome,
@@ -209,7 +216,7 @@ def _find_doubt(
         return _BROKE
     if causes.find_log_lines(stream, "clock"):
         return _CLOCK
-    if by_call(stream.series) and not stream.best.sized:
+    if is_sized_by_call(stream.series) and not stream.best.sized:
         return _UNSIZED
     if stream.cannot_fill:
         shares = [8 * stream.best.bandwidth.value / flow_bit_s for flow_bit_s in FLOW_BIT_S]
@@ -270,7 +277,7 @@ def _evidence(stream: Stream) -> Iterator[str]:
 
 
 def _explain_outcome(outcome: Outcome, signs: host.Signs) -> str:
-    """Return how a host or other traffic changes the outcome; see ``host.excused``."""
+    """Return how a host or other traffic changes the outcome; see ``host.excuse_outcome``."""
     if not signs.against:
         return ""
     limits = "a host sets the pace" if signs.limiting else "it is unknown if a host sets the pace"

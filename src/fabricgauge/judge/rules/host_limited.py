@@ -37,9 +37,9 @@ def judge(subject: Subject) -> list[Said] | Skipped:
 def _explain_figure(stream: Stream, all_streams: tuple[Stream, ...]) -> Said:
     signs = host.signs(stream)
     limited, outcome = bool(signs.limiting), Outcome.PASS
-    if signs.of_host:  # INCONCLUSIVE only if `fraction` fails the figure; else a warning
+    if signs.host_signs:  # INCONCLUSIVE only if `fraction` fails the figure; else a warning
         fails = stream.plain_outcome is Outcome.FAIL and stream.decides(all_streams)
-        outcome = host.excused(Outcome.FAIL, by_host=True) if fails else Outcome.WARN
+        outcome = host.excuse_outcome(Outcome.FAIL, by_host=True) if fails else Outcome.WARN
     pace = "a host sets the pace" if limited else signs.unseen
     return Said(
         outcome,
@@ -50,7 +50,7 @@ def _explain_figure(stream: Stream, all_streams: tuple[Stream, ...]) -> Said:
             f"of the ceiling ({patterns.words_of(stream.series.pattern).sentence})",
         ),
         stream.subject.threshold(stream.enough),
-        (*signs.of_host, *signs.others),
+        (*signs.host_signs, *signs.others),
         "the processors cannot move more bytes, even if the link could" if limited else "",
         host.REMEDY if limited else _SHOW_WAITS if signs.unseen else "",
         stream.about,

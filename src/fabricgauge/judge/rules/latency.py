@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from fabricgauge.evidence.placement import unseen_waits, waits
-from fabricgauge.judge.host import excused, waited
+from fabricgauge.judge.host import describe_wait, excuse_outcome
 from fabricgauge.judge.interface import Said, of_networks
-from fabricgauge.judge.rules.floor import crossed
+from fabricgauge.judge.rules.floor import crossed_medium
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome
@@ -77,7 +77,7 @@ def _quickest(subject: Subject) -> Iterator[tuple[Series, Point]]:
 
 
 def _judge_figure(subject: Subject, series: Series, point: Point) -> Said:
-    medium = crossed(subject, series.foreign)
+    medium = crossed_medium(subject, series.foreign)
     if series.foreign is None and subject.medium in (None, "tcp"):
         medium = "tcp"  # unrecorded connections may have carried it
     name = f"latency.{medium}"
@@ -103,7 +103,7 @@ def _judge_figure(subject: Subject, series: Series, point: Point) -> Said:
     cause, remedy = _CAUSES["rdma"] if medium != "tcp" else _FAR if far else _CAUSES["tcp"]
     if hosts:
         cause, remedy = _HOST, _HOST_REMEDY
-    return Said(excused(outcome, bool(hosts)), summary, figure, usual, hosts, cause, remedy)
+    return Said(excuse_outcome(outcome, bool(hosts)), summary, figure, usual, hosts, cause, remedy)
 
 
 _WORDS = {
@@ -124,7 +124,7 @@ def _hosts(subject: Subject, series: Series, point: Point) -> Iterator[str]:
     for rank in sorted(ranks):
         shares = waits(point.measurements, rank)
         if shares and (delay := min(1.0, float(np.median(shares)))) >= limit:
-            yield f"rank {rank} {waited(delay)}"
+            yield f"rank {rank} {describe_wait(delay)}"
     numbers = {
         observation.launch for observation in point.observed if observation.measurement is None
     }

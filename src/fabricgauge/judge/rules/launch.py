@@ -15,12 +15,12 @@ def judge(subject: Subject) -> Iterator[Said]:
     culprits = (culprit for launch in subject.launches for culprit in launch.ended.culprits)
     for culprit in {(culprit.where, culprit.what): culprit for culprit in culprits}.values():
         complete = not subject.missing
-        rest = "the rest was measured later"
+        remainder = "the rest was measured later"
         if not complete:
-            rest = describe_rest(subject.run, culprit.network)
+            remainder = describe_rest(subject.run, culprit.network)
         nodes = culprit.nodes or (culprit.where,)
         yield Said(
-            Outcome.WARN if complete else Outcome.FAIL, f"{culprit.what}; {rest}",
+            Outcome.WARN if complete else Outcome.FAIL, f"{culprit.what}; {remainder}",
             evidence=(*culprit.evidence, culprit.why), remedy=culprit.remedy,
             about=VerdictSubject("place", subject.name, nodes, culprit.check, place=culprit.where),
         )  # fmt: skip

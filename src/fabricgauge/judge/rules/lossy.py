@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from fabricgauge.judge import foreign
-from fabricgauge.judge.host import excused
+from fabricgauge.judge.host import excuse_outcome
 from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.rules import errors
@@ -56,7 +56,7 @@ def judge(subject: Subject) -> Words:
     return [_judge_part(subject, lossy_node, contrast) for lossy_node in lossy]
 
 
-def ways_of(subject: Subject, about: VerdictSubject) -> tuple[Lost, ...]:
+def losses_of_part(subject: Subject, about: VerdictSubject) -> tuple[Lost, ...]:
     """Return the losses of a part that this rule names, in directions that lose enough."""
     if about.kind == "direction":
         return tuple(
@@ -124,7 +124,7 @@ def _judge_part(subject: Subject, lossy_part: _Lossy, contrast: str) -> Said:
     full = "; other traffic and the streams fill its link" if shared else ""
     cause_and_remedy = KEPT_RATE if rate else _LOSES
     return Said(
-        excused(Outcome.FAIL, bool(shared)),
+        excuse_outcome(Outcome.FAIL, bool(shared)),
         f"TCP lost {figures.percent(share)} of the segments{contrast}{full}",
         Figure(share, "share", "of the TCP segments in its directions"),
         subject.threshold("lossy.share", "below"),

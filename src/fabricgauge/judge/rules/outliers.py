@@ -11,14 +11,14 @@ import numpy as np
 
 from fabricgauge.judge import causes, foreign
 from fabricgauge.judge.host import (
-    excused,
-    waiting_beside,
-    waiting_everywhere,
+    describe_common_waiting,
+    excuse_outcome,
+    explain_by_waiting,
     waiting_nodes,
 )
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.rules import lossy, pairs
-from fabricgauge.judge.streams import alone
+from fabricgauge.judge.streams import rechecked_streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import (
@@ -128,7 +128,7 @@ def judge(subject: Subject) -> Iterator[Said]:
                 Outcome.WARN,
                 f"an oversubscribed level, no defect: traffic between groups has a"
                 f" {_effect(finding)}",
-                Figure(finding.effect, "share", "between groups beside within them"),
+                Figure(finding.effect, "share", "between groups, relative to within them"),
                 None, finding.evidence, *_LEVEL, finding_subject(subject.name, finding),
             )  # fmt: skip
     if suspects:
@@ -186,7 +186,7 @@ def _judge_fault(
         remedy = f"measure it again: {command}"
     reason = "; ".join(decisive.foreign)
     if not reason and not decisive.confirmed:
-        reason = waiting_everywhere(subject, _all_pairs(worst.quantity))
+        reason = describe_common_waiting(subject, _all_pairs(worst.quantity))
         cause, remedy = (_BUSY, _QUIET) if reason else (cause, remedy)
     judgement = "slower than its peers, and again when measured alone"
     if isinstance(worst.rechecked, Rechecked) and not worst.rechecked.own_pairs:
@@ -198,7 +198,7 @@ def _judge_fault(
     elif not decisive.confirmed:
         judgement = "suspected, but not confirmed"
     verdict = Said(
-        excused(Outcome.FAIL, not decisive.confirmed),
+        excuse_outcome(Outcome.FAIL, not decisive.confirmed),
         f"{judgement}: {_effect(worst)}",
         Figure(worst.effect, "share", f"{worst.quantity} relative to the other pairs"),
         None,
@@ -228,7 +228,7 @@ def _find_causes(
     suspects = {*finding.names}
     other_suspects = {name for fault in faults for name in fault[0].names} - suspects
     if finding.quantity == "bandwidth":
-        for stream in alone(subject, "bandwidth", subject.limit("fraction.from")):
+        for stream in rechecked_streams(subject, "bandwidth", subject.limit("fraction.from")):
             ends = {*stream.series.ends}
             if ends & suspects and not ends & other_suspects:
                 return tuple(cause for cause in causes.causes(stream) if cause.evidence)
@@ -300,7 +300,7 @@ def _explanation(subject: Subject, claim: Claim) -> str:
             return foreign.sentence(busy[node], limit)
     waiting = waiting_nodes(subject, pattern)
     explanations = (waiting[node] for node in nodes if node in waiting)
-    return next(explanations, "") or waiting_everywhere(subject, pattern)
+    return next(explanations, "") or describe_common_waiting(subject, pattern)
 
 
 def _count_suspects(suspects: Sequence[Suspect], reasons: Sequence[str]) -> Said:
@@ -378,7 +378,7 @@ def _excuses(subject: Subject, finding: PairFinding) -> tuple[tuple[str, ...], t
         return (), ()
     if not recheck.own_pairs:  # a group that all pairs at once show, and not single pairs
         return tuple(filter(None, [_explanation(subject, finding)])), ()
-    all_streams = [*alone(subject, finding.quantity, finding.message_bytes)]
+    all_streams = [*rechecked_streams(subject, finding.quantity, finding.message_bytes)]
     suspect_streams, good_streams = (
         [stream for stream in all_streams if stream.series.ends in pair_ends]
         for pair_ends in (recheck.own_pairs, recheck.good_pairs)
@@ -386,6 +386,6 @@ def _excuses(subject: Subject, finding: PairFinding) -> tuple[tuple[str, ...], t
     latency = finding.quantity == "latency"
     speed_share = 1.0 / (1.0 + recheck.effect) if latency else 1.0 + recheck.effect
     return (
-        tuple(waiting_beside(suspect_streams, good_streams, speed_share)),
+        tuple(explain_by_waiting(suspect_streams, good_streams, speed_share)),
         tuple(foreign.beside_good(suspect_streams, good_streams, speed_share, latency=latency)),
     )

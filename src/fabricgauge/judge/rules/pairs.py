@@ -12,16 +12,16 @@ from fabricgauge.evidence.placement import unseen_waits
 from fabricgauge.judge import foreign
 from fabricgauge.judge.bus import bus_rates, is_crowded
 from fabricgauge.judge.host import (
-    accounts_beside,
-    excused,
-    held_nodes,
-    waited,
-    waiting_everywhere,
+    describe_common_waiting,
+    describe_wait,
+    excuse_outcome,
+    explains_speed,
+    quotas_by_node,
     waiting_nodes,
     waits_of_nodes,
 )
 from fabricgauge.judge.interface import Said, Words, of_networks
-from fabricgauge.judge.streams import NEAREST_RATE, alone, carry_the_same
+from fabricgauge.judge.streams import NEAREST_RATE, carry_the_same, rechecked_streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.localise.recheck import streams_alone
 from fabricgauge.localise.typical import inside
@@ -36,7 +36,7 @@ ID = "pairs"
 APART = 0.9
 #: The best pair of a slow node is at most this multiple of its median: a link has one rate.
 LEVEL = 1.1
-#: This many pairs show a level, however near the others it is.
+#: This many pairs show a level, even near the others.
 FEWEST = 3
 #: A slow node must be below this share of any low pair that no slow node explains.
 FAR = 0.5
@@ -207,7 +207,7 @@ def _best_pairs(subject: Subject) -> _Pairs | Skipped:
     index = {node: position for position, node in enumerate(nodes)}
     rechecked_rates = {
         (index[stream.series.origin], index[stream.series.target]): stream.best.bandwidth.value
-        for stream in alone(subject, "bandwidth", least)
+        for stream in rechecked_streams(subject, "bandwidth", least)
         if stream.series.origin in index and stream.series.target in index
     }
     usual = float(np.median([*rechecked_rates.values()])) if rechecked_rates else 0.0
@@ -306,7 +306,7 @@ def _judge_node(subject: Subject, pairs: _Pairs, slow: _Slow) -> Said:
     elif excuse:
         remark = "; its host may explain it"
     return Said(
-        excused(Outcome.FAIL if sure else Outcome.INCONCLUSIVE, bool(excuse)),
+        excuse_outcome(Outcome.FAIL if sure else Outcome.INCONCLUSIVE, bool(excuse)),
         f"{figures.percent(slow.share)} of the ceiling with each of its partners (median of"
         f" {sentences.counted(len(slow.pairs), 'pair')}); other pairs reach"
         f" {figures.percent(pairs.good)}{remark}",
@@ -332,8 +332,8 @@ def _explain_by_traffic(subject: Subject, pairs: _Pairs, slow: _Slow) -> str:
 
 
 def _explain_by_quota(subject: Subject, pairs: _Pairs, slow: _Slow) -> str:
-    share, sentence = held_nodes(subject, "all_pairs_bandwidth").get(slow.node, (0.0, ""))
-    explained = accounts_beside(subject, share, 0.0, slow.share / pairs.good)
+    share, sentence = quotas_by_node(subject, "all_pairs_bandwidth").get(slow.node, (0.0, ""))
+    explained = explains_speed(subject, share, 0.0, slow.share / pairs.good)
     return f"the rank on {slow.node} {sentence}" if explained else ""
 
 
@@ -349,10 +349,10 @@ def _explain_by_waits(subject: Subject, pairs: _Pairs, slow: _Slow) -> str:
         )
     delay = medians.pop(slow.node)
     usual = float(np.median(list(medians.values()))) if medians else 0.0
-    if not accounts_beside(subject, delay, usual, slow.share / pairs.good):
+    if not explains_speed(subject, delay, usual, slow.share / pairs.good):
         return ""
     usual_wait = figures.percent(usual)
-    return f"the rank on {slow.node} {waited(delay)}; the other ranks for {usual_wait}"
+    return f"the rank on {slow.node} {describe_wait(delay)}; the other ranks for {usual_wait}"
 
 
 def _judge_pairs(subject: Subject, pairs: _Pairs, low_pairs: Sequence[Ends]) -> Said:
@@ -400,7 +400,7 @@ def _explain_low_pairs(subject: Subject, low_pairs: Sequence[Ends]) -> tuple[str
     if all(waiting.keys() & set(pair) for pair in low_pairs):
         ends = dict.fromkeys(node for pair in low_pairs for node in pair if node in waiting)
         return sentences.listed([waiting[node] for node in ends]), (_BUSY, _QUIET)
-    return waiting_everywhere(subject, "all_pairs_bandwidth"), (_BUSY, _QUIET)
+    return describe_common_waiting(subject, "all_pairs_bandwidth"), (_BUSY, _QUIET)
 
 
 def _lines(pairs: _Pairs, listed_pairs: Sequence[Ends]) -> tuple[str, ...]:
