@@ -14,7 +14,7 @@ from fabricgauge.app import begin, check, conclude, groups, measure, run_context
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.ceiling.technologies import ceilings
-from fabricgauge.evidence.gathering import evidence
+from fabricgauge.evidence.gathering import gather_evidence
 from fabricgauge.judge import subject
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.localise import detect
@@ -91,9 +91,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
         made.analyses += 1
         return localise(*given)
 
-    def gather_evidence(run: Run) -> Any:
+    def record_evidence(run: Run) -> Any:
         made.gathered.append(("evidence", run.launches))
-        return evidence(run)
+        return gather_evidence(run)
 
     def gather_ceilings(networks: tuple[Network, ...], launches: tuple[Launch, ...]) -> Any:
         made.gathered.append(("ceilings", launches))
@@ -101,7 +101,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
 
     monkeypatch.setattr(RunDirectory, "read_lines", read)
     for module in (conclude, subject):
-        monkeypatch.setattr(module, "evidence", gather_evidence)
+        monkeypatch.setattr(module, "gather_evidence", record_evidence)
     monkeypatch.setattr(conclude, "ceilings", gather_ceilings)
     for module in (run_context, conclude):
         monkeypatch.setattr(module, "localise", analyse)

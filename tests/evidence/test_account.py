@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.report import sample
 
-from fabricgauge.evidence.gathering import evidence
+from fabricgauge.evidence.gathering import gather_evidence
 from fabricgauge.evidence.traffic import sum_octets
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement, Socket
@@ -12,7 +12,7 @@ from fabricgauge.model.run import Run
 
 
 def test_the_pinned_interface_carries_nearly_all_of_the_sample() -> None:
-    (group,) = evidence(sample.judged().run).traffic
+    (group,) = gather_evidence(sample.judged().run).traffic
     assert (group.network, group.launches) == ("net1", 3)
     for node in group.nodes:
         busiest = node.crossings[0]
@@ -23,7 +23,7 @@ def test_the_pinned_interface_carries_nearly_all_of_the_sample() -> None:
 
 
 def test_shares_of_a_node_add_up_to_one() -> None:
-    (group,) = evidence(sample.judged().run).traffic
+    (group,) = gather_evidence(sample.judged().run).traffic
     for node in group.nodes:
         shares = [one.share for one in node.crossings if isinstance(one.share, float)]
         assert abs(sum(shares) - 1) < 1e-12
@@ -46,7 +46,7 @@ def test_a_share_is_absent_when_no_counter_moved() -> None:
         )
         for one in run.launches
     ]
-    (group,) = evidence(msgspec.structs.replace(run, launches=tuple(still))).traffic
+    (group,) = gather_evidence(msgspec.structs.replace(run, launches=tuple(still))).traffic
     assert all(isinstance(one.share, Skipped) for node in group.nodes for one in node.crossings)
 
 
@@ -54,7 +54,7 @@ def test_an_interface_of_another_network_is_not_called_pinned() -> None:
     run = sample.judged().run
     renamed = msgspec.structs.replace(run.fabric.networks[0], name="net2")
     fabric = msgspec.structs.replace(run.fabric, networks=(renamed,))
-    (group,) = evidence(msgspec.structs.replace(run, fabric=fabric)).traffic
+    (group,) = gather_evidence(msgspec.structs.replace(run, fabric=fabric)).traffic
     assert not any(one.pinned for node in group.nodes for one in node.crossings)
 
 
@@ -92,7 +92,7 @@ def socket(sent_bytes: int) -> Socket:
 def least_share(run: Run) -> float:
     shares = [
         one.share
-        for group in evidence(run).traffic
+        for group in gather_evidence(run).traffic
         for node in group.nodes
         for one in node.crossings
         if one.pinned and not isinstance(one.share, Skipped)
@@ -117,7 +117,7 @@ def test_members_of_a_bond_are_left_out_as_the_path_proof_does() -> None:
 
 
 def test_a_vlan_is_not_counted_on_its_parent_as_well() -> None:
-    (group,) = evidence(changed(beside("eth0.7"))).traffic
+    (group,) = gather_evidence(changed(beside("eth0.7"))).traffic
     sent = {one.interface: one.sent_bytes for one in group.nodes[0].crossings}
     assert sent["eth0"] == 0
     assert sent["eth0.7"] > 0
@@ -135,7 +135,7 @@ def test_octets_of_failed_cases_are_left_out_and_their_errors_are_not() -> None:
         broken = msgspec.structs.replace(second, after={**second.after, "eth0": wrong})
         return msgspec.structs.replace(one, status="failed", counters=(first, broken))
 
-    (group,) = evidence(changed(fail)).traffic
+    (group,) = gather_evidence(changed(fail)).traffic
     assert all(node.payload_bytes == 0 for node in group.nodes)
     assert sum(one.errors for node in group.nodes for one in node.crossings) > 0
 
@@ -162,11 +162,11 @@ def test_the_payload_of_a_node_is_that_of_all_its_ranks() -> None:
         for one in run.launches
     )
     several = msgspec.structs.replace(run, launches=launches)
-    (before,), (after,) = evidence(run).traffic, evidence(several).traffic
+    (before,), (after,) = gather_evidence(run).traffic, gather_evidence(several).traffic
     for alone, shared in zip(before.nodes, after.nodes, strict=True):
         assert shared.payload_bytes == pytest.approx(alone.payload_bytes, rel=1e-3)
         assert shared.crossings[0].sent_bytes == alone.crossings[0].sent_bytes
     for launch in several.launches:
         proved = {one.node: one.payload_bytes for one in sum_octets(launch, several.fabric)}
-        (account,) = evidence(msgspec.structs.replace(several, launches=(launch,))).traffic
+        (account,) = gather_evidence(msgspec.structs.replace(several, launches=(launch,))).traffic
         assert {one.node: one.payload_bytes for one in account.nodes} == proved

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import astuple
 from tests.judge import planted
 
-from fabricgauge.evidence.ledger import ledgers
+from fabricgauge.evidence.ledger import compute_ledgers
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import WireLedger
 from fabricgauge.model.measurement import Measurement
@@ -40,7 +40,7 @@ def told(
 
 
 def ledgers_of(*cases: Measurement) -> tuple[WireLedger, ...]:
-    return ledgers(planted.run([planted.launch(cases)]), {"net1": planted.ceiling()})
+    return compute_ledgers(planted.run([planted.launch(cases)]), {"net1": planted.ceiling()})
 
 
 def test_a_stream_is_taken_apart_into_what_its_segments_carried() -> None:

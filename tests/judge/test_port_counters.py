@@ -8,7 +8,7 @@ from tests.discover.test_ports import alike
 from tests.judge.planted import by_rule
 from tests.judge.test_rdma_networks import CLUSTERS, checked, judged, ports
 
-from fabricgauge.evidence.gathering import evidence
+from fabricgauge.evidence.gathering import gather_evidence
 from fabricgauge.model.measurement import Measurement, NodeCounters
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict
@@ -128,4 +128,4 @@ def test_symbol_errors_of_a_port_are_named_before_congestion() -> None:
 def test_what_is_no_trouble_is_none() -> None:
     run = counted(risen(rx_write_requests=10**6, req_cqe_flush_error=64, link_downed=1))
     assert verdict(run, "errors").outcome is Outcome.PASS
-    assert all(not one.troubles for one in evidence(run).networks)
+    assert all(not one.troubles for one in gather_evidence(run).networks)

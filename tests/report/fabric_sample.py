@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.report import sample
 
-from fabricgauge.evidence.gathering import evidence
+from fabricgauge.evidence.gathering import gather_evidence
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement, Times
 from fabricgauge.model.pairs import (
@@ -53,7 +53,7 @@ def judged(nodes: Sequence[str], slow: int | None = 2, **also: bool) -> Judged:
         ),
     )  # fmt: skip
     return msgspec.structs.replace(
-        base, run=run, curves=(), fabric=result(nodes, slow), evidence=evidence(run)
+        base, run=run, curves=(), fabric=result(nodes, slow), evidence=gather_evidence(run)
     )
 
 

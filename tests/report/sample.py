@@ -4,7 +4,7 @@ import random
 
 from tests.report import sample_verdicts
 
-from fabricgauge.evidence.gathering import evidence
+from fabricgauge.evidence.gathering import gather_evidence
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.curve import Curve, CurvePoint
@@ -56,7 +56,7 @@ def judged(
         overall=min(decided, key=order.index, default=Outcome.SKIPPED),
         judged_utc="2026-11-21T20:17:44Z",
         rules_version="1",
-        evidence=evidence(made),
+        evidence=gather_evidence(made),
     )
 
 

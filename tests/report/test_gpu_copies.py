@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.report import sample
 
-from fabricgauge.evidence.gathering import evidence
+from fabricgauge.evidence.gathering import gather_evidence
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.memory import CopyTimes
 from fabricgauge.report.formats import report
@@ -24,7 +24,7 @@ def judged() -> Judged:
         placed = (msgspec.structs.replace(first, copies=copies), *rest)
         launches.append(msgspec.structs.replace(launch, placements=placed))
     run = msgspec.structs.replace(usual.run, launches=tuple(launches))
-    return msgspec.structs.replace(usual, run=run, evidence=evidence(run))
+    return msgspec.structs.replace(usual, run=run, evidence=gather_evidence(run))
 
 
 @pytest.mark.parametrize("format_name", ["html", "markdown", "terminal"])

@@ -4,8 +4,8 @@ import msgspec
 
 from fabricgauge.app.progress import Progress
 from fabricgauge.ceiling.technologies import ceilings
-from fabricgauge.evidence.gathering import evidence
-from fabricgauge.evidence.ledger import ledgers
+from fabricgauge.evidence.gathering import gather_evidence
+from fabricgauge.evidence.ledger import compute_ledgers
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import RULES_VERSION, judgement
 from fabricgauge.judge.thresholds import Thresholds
@@ -50,7 +50,7 @@ def make_context(run: Run, thresholds: Thresholds, fabric: FabricResult | None =
     """
     limits = ceilings(run.fabric.networks, run.launches)
     fabric = localise(run.launches, run.fabric.topology) if fabric is None else fabric
-    return Context(run, limits, thresholds, fabric, evidence(run))
+    return Context(run, limits, thresholds, fabric, gather_evidence(run))
 
 
 def conclude(run: Run, thresholds: Thresholds, against: tuple[SuiteCurve, ...] = ()) -> Judged:
@@ -72,7 +72,7 @@ def judge_context(context: Context, against: tuple[SuiteCurve, ...] = ()) -> Jud
         against=against,
         fabric=context.fabric,
         evidence=context.evidence,
-        ledgers=ledgers(run, context.ceilings),
+        ledgers=compute_ledgers(run, context.ceilings),
         sustained_bytes=context.thresholds.value("fraction.from"),
         tables=judgement_now.tables,
         follows=judgement_now.follows,

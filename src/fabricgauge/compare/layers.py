@@ -11,8 +11,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.evidence.gathering import evidence
-from fabricgauge.evidence.wires import wires
+from fabricgauge.evidence.gathering import gather_evidence
+from fabricgauge.evidence.wires import find_used_wires
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Column, Design, Factor, Layer
@@ -59,7 +59,7 @@ def differing_wires(design: Design, runs: Sequence[Run], *, by_name: bool) -> st
     levels = [level for (level,) in design.arms]
     first: dict[tuple[str | None, str], frozenset[str]] = {}
     for level, run in zip(levels, runs, strict=True):
-        for network, used in wires(run.fabric, evidence(run)).items():
+        for network, used in find_used_wires(run.fabric, gather_evidence(run)).items():
             for node, node_wires in used.items():
                 first_wires = first.setdefault((network if by_name else "", node), node_wires)
                 crossed = f"at {node} the bytes of {level} crossed {_wire_names(node_wires)}"

@@ -11,14 +11,14 @@ from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.model.run import Launch
 from fabricgauge.stats.series import node_of
 
-#: From this share of the payload on, TCP connections carried it and no other transport.
+#: TCP carried the payload if TCP connections sent at least this share of it.
 CARRIED = 0.5
 
-#: A connection that moved less may not have sent a full segment yet.
-ENOUGH_BYTES = 1 << 20
+#: A connection that sent fewer bytes may not have sent a full segment yet.
+FULL_SEGMENT_BYTES = 1 << 20
 
 
-def over_tcp(launches: Iterable[Launch]) -> bool:
+def carried_by_tcp(launches: Iterable[Launch]) -> bool:
     """Check whether TCP connections carried the payload of the launches' ok cases."""
     launches = tuple(launches)
     payload = sum(sum(case.payload_sent_bytes) for launch in launches for case in launch.completed)
@@ -41,10 +41,10 @@ def address_of(endpoint: str) -> str:
 
 def lost_segments(measurement: Measurement) -> tuple[int, float]:
     """Return how many TCP segments of a case's sender were lost, and about how many it sent."""
-    return _segments(measurement, measurement.sender)
+    return _count_segments(measurement, measurement.sender)
 
 
-def retransmissions(
+def count_retransmissions(
     launches: Iterable[Launch], addresses: Container[str] | None
 ) -> tuple[Lost, ...]:
     """Return the losses of each direction, over all ok cases of pairs.
@@ -58,13 +58,15 @@ def retransmissions(
             for rank in range(len(case.sockets)):
                 peer = case.target if rank == case.origin else case.origin
                 ends = (node_of(launch, rank), node_of(launch, peer))
-                missed, sent_segments = _segments(case, rank, addresses)
+                missed, sent_segments = _count_segments(case, rank, addresses)
                 lost[ends] += missed
                 segments[ends] = segments.get(ends, 0.0) + sent_segments
     return tuple(Lost(*ends, max(0, lost[ends]), segments[ends]) for ends in sorted(lost))
 
 
-def sent_again(launches: Iterable[Launch], addresses: Container[str] | None) -> dict[str, float]:
+def find_retransmitted_shares(
+    launches: Iterable[Launch], addresses: Container[str] | None
+) -> dict[str, float]:
     """Return the share of its segments that each node sent again in all-pairs streams, 0 to 1."""
     lost, segments = Counter[str](), dict[str, float]()
     for launch in launches:
@@ -72,7 +74,7 @@ def sent_again(launches: Iterable[Launch], addresses: Container[str] | None) -> 
             for rank in range(len(case.sockets)):
                 node, (missed, sent_segments) = (
                     node_of(launch, rank),
-                    _segments(case, rank, addresses),
+                    _count_segments(case, rank, addresses),
                 )
                 lost[node] += missed
                 segments[node] = segments.get(node, 0.0) + sent_segments
@@ -83,7 +85,7 @@ def sent_again(launches: Iterable[Launch], addresses: Container[str] | None) -> 
     }
 
 
-def _segments(
+def _count_segments(
     measurement: Measurement, rank: int, addresses: Container[str] | None = None
 ) -> tuple[int, float]:
     lost, segments = 0, 0.0
@@ -96,7 +98,7 @@ def _segments(
     return lost, segments
 
 
-def largest_segments(launches: Iterable[Launch], network: Network | Skipped) -> dict[str, int]:
+def find_largest_segments(launches: Iterable[Launch], network: Network | Skipped) -> dict[str, int]:
     """Return each member's largest TCP segment in bytes, by ``node:interface``."""
     members = () if isinstance(network, Skipped) else network.members
     names = {member.ip: f"{member.node}:{member.interface}" for member in members}
@@ -104,7 +106,7 @@ def largest_segments(launches: Iterable[Launch], network: Network | Skipped) -> 
     for launch in launches if names else ():
         for socket in _sockets(launch):
             name = names.get(address_of(socket.local))
-            if name and socket.sent_bytes >= ENOUGH_BYTES and socket.segment_bytes > 0:
+            if name and socket.sent_bytes >= FULL_SEGMENT_BYTES and socket.segment_bytes > 0:
                 largest[name] = max(largest.get(name, 0), socket.segment_bytes)
     return largest
 
@@ -140,15 +142,15 @@ def busy_share(measurement: Measurement) -> float | None:
 def held_by_receiver(measurement: Measurement) -> float:
     """Return the share of the time with data waiting in which the receiver's window was full."""
     connections = measurement.sockets_of(measurement.sender)
-    return _share(connections, [connection.rwnd_limited_s for connection in connections])
+    return _share_of_busy(connections, [connection.rwnd_limited_s for connection in connections])
 
 
 def held_by_sender(measurement: Measurement) -> float:
     """Return the share of the time with data waiting in which the sender's buffer was full."""
     connections = measurement.sockets_of(measurement.sender)
-    return _share(connections, [connection.sndbuf_limited_s for connection in connections])
+    return _share_of_busy(connections, [connection.sndbuf_limited_s for connection in connections])
 
 
-def _share(connections: Iterable[Socket], limited_s: Iterable[float]) -> float:
+def _share_of_busy(connections: Iterable[Socket], limited_s: Iterable[float]) -> float:
     busy_s = sum(connection.busy_s for connection in connections)
     return sum(limited_s) / busy_s if busy_s > 0 else 0.0

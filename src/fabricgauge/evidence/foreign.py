@@ -17,15 +17,15 @@ from fabricgauge.stats.series import node_of
 #: 8200, 9293, 7323).
 HEADERS_V4, HEADERS_V6 = 14 + 20 + 32, 14 + 40 + 32
 
-#: A transport other than TCP adds at most this share, and this to each message, by our reckoning:
-#: packets of 1 KiB or more, control messages and acknowledgements.
+#: Estimate: a transport other than TCP adds at most this share to the payload, and so many bytes
+#: to each message: headers of packets of 1 KiB or more, control messages and acknowledgements.
 ADDED_SHARE, ADDED_BYTES = 0.1, 256
 
 #: The payload of a packet that every host accepts (RFC 9293, 3.7.1).
 LEAST_SEGMENT = 536
 
 
-class _Crossed(NamedTuple):
+class _Crossing(NamedTuple):
     """Octets and packets of a node's interfaces during one case."""
 
     sent_bytes: int = 0
@@ -44,10 +44,10 @@ def foreign_traffic(
     for launch, case in cases:
         for counters in case.counters:
             node = node_of(launch, counters.rank)
-            crossed = _crossed(fabric, network, node, counters)
+            crossed = _find_crossing(fabric, network, node, counters)
             if (
                 crossed is None
-                or (own_bytes := _own_bytes(launch, case, network, node, crossed)) is None
+                or (own_bytes := _find_own_bytes(launch, case, network, node, crossed)) is None
             ):
                 continue
             times = counters.read_utc_s
@@ -63,11 +63,11 @@ def foreign_traffic(
     }
 
 
-def _crossed(
+def _find_crossing(
     fabric: Fabric, network: Network, name: str, counters: NodeCounters
-) -> _Crossed | None:
+) -> _Crossing | None:
     """Return what crossed a member's cables; those below a VLAN or a bridge carry more."""
-    node, total = fabric.node(name), _Crossed()
+    node, total = fabric.node(name), _Crossing()
     for member in network.rails_of(name):
         below = () if isinstance(node, Skipped) else node.below(member.interface)
         cables = [
@@ -78,32 +78,32 @@ def _crossed(
         rises = [
             rise
             for names in ([member.interface], cables)
-            if (rise := _rise(counters, names)) is not None
+            if (rise := _sum_rises(counters, names)) is not None
         ]
         if not rises:
             return None
-        total = _Crossed(*map(sum, zip(total, max(rises), strict=True)))
+        total = _Crossing(*map(sum, zip(total, max(rises), strict=True)))
     return total if network.rails_of(name) else None
 
 
-def _rise(counters: NodeCounters, interfaces: Iterable[str]) -> _Crossed | None:
-    total = _Crossed()
+def _sum_rises(counters: NodeCounters, interfaces: Iterable[str]) -> _Crossing | None:
+    total = _Crossing()
     for name in interfaces:
         before, after = counters.before.get(name), counters.after.get(name)
         if before is None or after is None:
             return None
-        rise = _Crossed(
+        rise = _Crossing(
             after.tx_bytes - before.tx_bytes, after.tx_packets - before.tx_packets,
             after.rx_bytes - before.rx_bytes, after.rx_packets - before.rx_packets,
         )  # fmt: skip
         if min(rise) < 0:
             return None
-        total = _Crossed(*map(sum, zip(total, rise, strict=True)))
+        total = _Crossing(*map(sum, zip(total, rise, strict=True)))
     return total
 
 
-def _own_bytes(
-    launch: Launch, case: Measurement, network: Network, node: str, crossed: _Crossed
+def _find_own_bytes(
+    launch: Launch, case: Measurement, network: Network, node: str, crossed: _Crossing
 ) -> tuple[int, int] | None:
     """Return the most that the case's own messages took of it, sent and received."""
     ranks = [rank for rank in range(len(launch.nodes)) if node_of(launch, rank) == node]
@@ -116,7 +116,7 @@ def _own_bytes(
             return None
         ips = {member.ip for member in network.rails_of(node)}
         connections = [connection for rank in ranks for connection in case.sockets_of(rank)]
-        return _connection_bytes(
+        return _add_tcp_headers(
             [connection for connection in connections if address_of(connection.local) in ips],
             network,
             crossed,
@@ -124,13 +124,13 @@ def _own_bytes(
     if case.pattern not in PAIR_PATTERNS:
         return None
     joining_ranks = [rank for rank in ranks if rank in (case.origin, case.target)]
-    sent = sum(_with_headers(case, rank) for rank in joining_ranks)
-    both_bytes = _with_headers(case, case.origin) + _with_headers(case, case.target)
+    sent = sum(_estimate_bytes(case, rank) for rank in joining_ranks)
+    both_bytes = _estimate_bytes(case, case.origin) + _estimate_bytes(case, case.target)
     return sent, both_bytes - sent if joining_ranks else 0
 
 
-def _connection_bytes(
-    connections: Sequence[Socket], network: Network, crossed: _Crossed
+def _add_tcp_headers(
+    connections: Sequence[Socket], network: Network, crossed: _Crossing
 ) -> tuple[int, int]:
     """Return bytes of connections with the headers of their packets, sent and received.
 
@@ -155,7 +155,7 @@ def _connection_bytes(
     )
 
 
-def _with_headers(case: Measurement, rank: int) -> int:
+def _estimate_bytes(case: Measurement, rank: int) -> int:
     sent_by_rank = case.payload_sent_bytes
     payload = sent_by_rank[rank] if 0 <= rank < len(sent_by_rank) else 0
     messages = payload // max(1, case.message_bytes)

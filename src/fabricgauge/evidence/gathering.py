@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fabricgauge.evidence import connections
 from fabricgauge.evidence.placement import locate_ranks
-from fabricgauge.evidence.traffic import sum_octets, traffic, troubles
+from fabricgauge.evidence.traffic import sum_errors, sum_octets, sum_traffic
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import LaunchEvidence, NetworkEvidence, RunEvidence
 from fabricgauge.model.fabric import Fabric
@@ -13,12 +13,12 @@ from fabricgauge.model.run import Launch, Run
 from fabricgauge.stats.series import node_of
 
 
-def evidence(run: Run) -> RunEvidence:
+def gather_evidence(run: Run) -> RunEvidence:
     """Return what the run's launches show; imported logs have no counters and placements."""
     networks = dict.fromkeys(launch.network for launch in run.launches)
     return RunEvidence(
         tuple(
-            _network_evidence(
+            _gather_network(
                 run.fabric, name, [launch for launch in run.launches if launch.network == name]
             )
             for name in networks
@@ -26,10 +26,10 @@ def evidence(run: Run) -> RunEvidence:
     )
 
 
-def _network_evidence(
+def _gather_network(
     fabric: Fabric, name: str | None, launches: Sequence[Launch]
 ) -> NetworkEvidence:
-    unknown = Skipped("MPI was not pinned to a network that discovery knows")
+    unknown = Skipped("discovery does not know the network that MPI was pinned to")
     network = next((known for known in fabric.networks if known.name == name), unknown)
     addresses = None if isinstance(network, Skipped) else {member.ip for member in network.members}
     by_launch = tuple(
@@ -42,23 +42,23 @@ def _network_evidence(
         for launch in launches
     )
     node_traffic = [node for launch in by_launch for node in launch.moved]
-    errors = troubles(launches)
+    errors = sum_errors(launches)
     is_own = any(not launch.imported for launch in launches)
     return NetworkEvidence(
         network=name,
         launches=by_launch,
-        traffic=traffic(fabric, name, launches, node_traffic, errors) if is_own else None,
+        traffic=sum_traffic(fabric, name, launches, node_traffic, errors) if is_own else None,
         troubles=errors,
-        lost=connections.retransmissions(launches, addresses),
-        sent_again=connections.sent_again(launches, addresses),
-        largest_segments=connections.largest_segments(launches, network),
+        lost=connections.count_retransmissions(launches, addresses),
+        sent_again=connections.find_retransmitted_shares(launches, addresses),
+        largest_segments=connections.find_largest_segments(launches, network),
         counted=any(launch.all_counters for launch in launches),
-        over_tcp=connections.over_tcp(launches),
-        copies=_copy_rates(launches),
+        over_tcp=connections.carried_by_tcp(launches),
+        copies=_find_copy_rates(launches),
     )
 
 
-def _copy_rates(launches: Sequence[Launch]) -> dict[str, dict[int, CopyRates]]:
+def _find_copy_rates(launches: Sequence[Launch]) -> dict[str, dict[int, CopyRates]]:
     """Return each node's best copy rates by size in bytes; nodes without copies are left out."""
     rates_by_node: dict[str, dict[int, CopyRates]] = {}
     for launch in launches:

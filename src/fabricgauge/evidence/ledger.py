@@ -18,7 +18,7 @@ from fabricgauge.stats.series import node_of
 
 STREAMS = ("bandwidth", "put_bandwidth", "get_bandwidth", "bidirectional_bandwidth")
 
-#: Preamble and start of frame, check sequence, gap (IEEE 802.3): no interface counts them.
+#: Preamble and start of frame, check sequence, gap (IEEE 802.3), which interfaces do not count.
 UNCOUNTED_BYTES = 8 + 4 + 12
 
 
@@ -43,7 +43,7 @@ class _Sent(NamedTuple):
     sender: str
 
 
-def ledgers(run: Run, ceilings: Mapping[str, Ceiling | Skipped]) -> tuple[WireLedger, ...]:
+def compute_ledgers(run: Run, ceilings: Mapping[str, Ceiling | Skipped]) -> tuple[WireLedger, ...]:
     """Return a ledger per stream, message size and sending end, over all launches, in order."""
     octets_by_stream: dict[_Sent, list[_Octets]] = {}
     for launch in run.launches:
@@ -52,7 +52,7 @@ def ledgers(run: Run, ceilings: Mapping[str, Ceiling | Skipped]) -> tuple[WireLe
             for key, octets in _launch_octets(launch, run.fabric, limit):
                 octets_by_stream.setdefault(key, []).append(octets)
     return tuple(
-        WireLedger(*key, cases=len(octets), shares=_shares(octets))
+        WireLedger(*key, cases=len(octets), shares=_share_out(octets))
         for key, octets in octets_by_stream.items()
     )
 
@@ -61,12 +61,14 @@ def _launch_octets(
     launch: Launch, fabric: Fabric, limit: Ceiling
 ) -> Iterator[tuple[_Sent, _Octets]]:
     for case in launch.completed:
-        # Filling and comparing messages takes time in which the wire is idle.
+        # The wire is idle while a case fills and compares its messages.
         if case.pattern not in STREAMS or case.data_check.requested:
             continue
         origin, target = node_of(launch, case.origin), node_of(launch, case.target)
         for rank, sender in ((case.origin, origin), (case.target, target)):
-            octets = _octets(case, rank, _counted_bytes(case, launch, fabric, rank), limit)
+            octets = _count_octets(
+                case, rank, _count_frame_bytes(case, launch, fabric, rank), limit
+            )
             if octets is not None:
                 yield (
                     _Sent(limit.network, case.pattern, case.message_bytes, origin, target, sender),
@@ -74,7 +76,7 @@ def _launch_octets(
                 )
 
 
-def _counted_bytes(case: Measurement, launch: Launch, fabric: Fabric, rank: int) -> int:
+def _count_frame_bytes(case: Measurement, launch: Launch, fabric: Fabric, rank: int) -> int:
     """Return what the sender's interface on the network sent, in whole frames; 0 if not counted."""
     members = {
         (member.node, member.interface)
@@ -94,7 +96,7 @@ def _counted_bytes(case: Measurement, launch: Launch, fabric: Fabric, rank: int)
     )
 
 
-def _octets(case: Measurement, rank: int, counted: int, limit: Ceiling) -> _Octets | None:
+def _count_octets(case: Measurement, rank: int, counted: int, limit: Ceiling) -> _Octets | None:
     """Return the octets; None if TCP did not carry the payload or its segments are not counted."""
     sent_by = case.payload_sent_bytes
     payload = sent_by[rank] if 0 <= rank < len(sent_by) else 0
@@ -110,7 +112,7 @@ def _octets(case: Measurement, rank: int, counted: int, limit: Ceiling) -> _Octe
         acknowledgements += max(0, socket.acknowledgements)
         resent += max(0, socket.retransmitted_segments)
         resent_bytes += max(0, socket.retransmitted_segments * socket.segment_bytes)
-    # The kernel counts what is sent again among what is sent (tcp_info, Linux 4.19).
+    # The kernel counts retransmitted bytes among the sent bytes (tcp_info, Linux 4.19).
     once = max(0, sent - resent_bytes)
     if sent == 0 or once < CARRIED * payload or case.wall_s <= 0:
         return None
@@ -123,10 +125,10 @@ def _octets(case: Measurement, rank: int, counted: int, limit: Ceiling) -> _Octe
     return _Octets(*parts, max(0, counted - sum(parts)), line * case.wall_s)
 
 
-def _shares(octets: list[_Octets]) -> WireShares:
+def _share_out(octets: list[_Octets]) -> WireShares:
     """Return shares of the line; with a token bucket's burst above the line nothing was idle."""
     total = _Octets(*map(sum, zip(*octets, strict=True)))
     used = sum(total[:-1])
-    whole = max(total.line, used)
+    line_octets = max(total.line, used)
     idle = max(0.0, total.line - used)
-    return WireShares(*(part / whole for part in (*total[:-1], idle)))
+    return WireShares(*(part / line_octets for part in (*total[:-1], idle)))

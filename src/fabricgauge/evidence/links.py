@@ -11,14 +11,14 @@ from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCo
 from fabricgauge.model.run import Launch
 from fabricgauge.stats.series import node_of
 
-#: A carrier that changed and a port that was downed: nothing crosses meanwhile. The other one,
-#: ``link_error_recovery``, is a link that retrained and stayed.
+#: Counters of a link that went down or came up: nothing crosses while it is down. The other
+#: counter, ``link_error_recovery``, is a link that retrained and stayed up.
 AWAY = ("carrier_changes", "link_downed")
 
-#: A port flaps if it lost and regained its link this many times, both counted: three outages.
+#: A port flaps if it lost its link or got it back this many times: three outages.
 FLAPPED = 6
 
-#: Two readings further apart are not of one measurement: a resumed run begins anew.
+#: Two readings further apart do not belong together: a run was resumed between them.
 MOST_GAP_S = 300.0
 
 
@@ -52,7 +52,7 @@ class LinkEvent(msgspec.Struct, frozen=True):
         port = next((port for port in node.rdma_ports if port.name == self.interface), None)
         if port is not None and isinstance(port.interface, str):
             return port.interface in names
-        # Linux names no interface of an InfiniBand port; those of its PCI function are known.
+        # Linux does not name an InfiniBand port's interface, only those of its PCI function.
         adapter = node.adapter_of(self.interface)
         adapter_interfaces = () if isinstance(adapter, Skipped) else adapter.interfaces
         return is_adapter_port(self.interface) and not names.isdisjoint(adapter_interfaces)
@@ -70,7 +70,7 @@ class FlapWatch:
         """Add a record of the launch; records come in their order."""
         for counters in record.counters:
             node = self._nodes[counters.rank]
-            for event in _events(self._last, node, (), counters, record.case):
+            for event in _find_events(self._last, node, (), counters, record.case):
                 if event.away and event.is_of(self._network, self._fabric):
                     self._times[event.node, event.interface] += event.count
 
@@ -98,7 +98,7 @@ def link_events(launches: Iterable[Launch]) -> tuple[LinkEvent, ...]:
         }
         for case, counters in _counted_cases(launch):
             node, kernel = node_of(launch, counters.rank), kernels.get(counters.rank, ())
-            events += _events(last, node, kernel, counters, case)
+            events += _find_events(last, node, kernel, counters, case)
         if launch.ended.changes:
             last.clear()
     return tuple(events)
@@ -118,7 +118,7 @@ _Reading = tuple[float, int]
 _Last = dict[tuple[str, tuple[str, ...], str, str], _Reading]
 
 
-def _events(
+def _find_events(
     last: _Last, node: str, kernel: tuple[str, ...], counters: NodeCounters, case: str
 ) -> Iterator[LinkEvent]:
     """Yield counters that rose before or in a case; none if the times of reading are unknown.
@@ -127,7 +127,7 @@ def _events(
     """
     moments = zip((counters.before, counters.after), counters.read_utc_s, ("", case), strict=False)
     for interfaces, ended, running_case in moments:
-        for interface, counter, count in _counts(interfaces):
+        for interface, counter, count in _list_counts(interfaces):
             key = (node, kernel, interface, counter)
             began, first = last.get(key, (ended, count))
             last[key] = ended, count
@@ -135,7 +135,7 @@ def _events(
                 yield LinkEvent(node, interface, counter, count - first, began, ended, running_case)
 
 
-def _counts(interfaces: Mapping[str, InterfaceCounters]) -> Iterator[tuple[str, str, int]]:
+def _list_counts(interfaces: Mapping[str, InterfaceCounters]) -> Iterator[tuple[str, str, int]]:
     """Yield interface, counter and its value."""
     for name, counters in sorted(interfaces.items()):
         for counter, count in (

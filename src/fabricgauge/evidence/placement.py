@@ -14,7 +14,7 @@ def locate_ranks(launch: Launch, fabric: Fabric) -> LaunchPlacement:
     expected = max(2, len(launch.nodes))
     if len(launch.placements) < expected:
         return LaunchPlacement(launch.number, launch.placements, expected)
-    nodes = by_node(launch.placements)
+    nodes = group_by_node(launch.placements)
     machines: dict[str, list[Placement]] = {}
     for ranks in nodes:
         first = ranks[0]
@@ -23,18 +23,18 @@ def locate_ranks(launch: Launch, fabric: Fabric) -> LaunchPlacement:
         launch=launch.number,
         ranks=launch.placements,
         expected=expected,
-        shared=tuple(_shared(launch, nodes)),
+        shared=tuple(_find_shared(launch, nodes)),
         machines=tuple(map(tuple, machines.values())),
         misplaced=tuple(
             MisplacedRank(placement.rank, placement.host, launch.nodes[placement.rank])
             for placement in launch.placements
             if 0 <= placement.rank < len(launch.nodes)
-            and not _is_on(fabric, placement, launch.nodes[placement.rank])
+            and not _ran_on(fabric, placement, launch.nodes[placement.rank])
         ),
     )
 
 
-def by_node(placements: Sequence[Placement]) -> tuple[tuple[Placement, ...], ...]:
+def group_by_node(placements: Sequence[Placement]) -> tuple[tuple[Placement, ...], ...]:
     """Group ranks by the node on which they ran, in rank order: by kernel and network stack.
 
     The host name replaces an unknown boot id, and the network stack if it is unknown for one of
@@ -64,7 +64,7 @@ def _signs(placement: Placement, *, by_host: bool) -> tuple[tuple[str, str, str]
     return ("stack", placement.boot_id, placement.net_namespace), *host
 
 
-def _shared(
+def _find_shared(
     launch: Launch, nodes: Sequence[tuple[Placement, ...]]
 ) -> Iterator[tuple[Placement, ...]]:
     """Yield ranks that share a node but were meant for several, or all ranks on one node."""
@@ -78,7 +78,7 @@ def _shared(
             yield ranks
 
 
-def _is_on(fabric: Fabric, placement: Placement, meant_node: str) -> bool:
+def _ran_on(fabric: Fabric, placement: Placement, meant_node: str) -> bool:
     """Check by kernel and network stack; by host name if discovery saw no such stack."""
     stack = (placement.boot_id, placement.net_namespace)
     on_stack = {
@@ -111,11 +111,11 @@ def waits(measurements: Iterable[Measurement], rank: int | None = None) -> list[
         for use in measurement.processors
         if rank in (None, use.rank)
         and measurement.wall_s > 0
-        and (shares := _waited(measurement, use))
+        and (shares := _waiting_shares(measurement, use))
     ]
 
 
-def _waited(measurement: Measurement, use: ProcessorUse) -> list[float]:
+def _waiting_shares(measurement: Measurement, use: ProcessorUse) -> list[float]:
     delay_s = use.run_delay_s
     shares = (
         []
@@ -147,5 +147,5 @@ def unseen_waits(measurements: Iterable[Measurement]) -> str:
     if not reasons:
         return ""
     rank, reason = min(reasons.items())
-    more_ranks = f" (nor of {len(reasons) - 1} other ranks)" if len(reasons) > 1 else ""
-    return f"whether rank {rank} waited for a processor could not be seen{more_ranks}: {reason}"
+    more_ranks = f" (and for {len(reasons) - 1} other ranks)" if len(reasons) > 1 else ""
+    return f"waits for a processor are unknown for rank {rank}{more_ranks}: {reason}"

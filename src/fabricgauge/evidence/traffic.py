@@ -62,36 +62,36 @@ def _sum_node_octets(
     payload, left_out = 0, list[str]()
     sent, received = Counter[str](), Counter[str]()
     for counters, payload_bytes in counted:
-        if reset_name := _went_backwards(counters):
+        if reset_name := _find_reset(counters):
             interface = f"{node}:{reset_name}"
             left_out.append(f"launch {launch.number}: the counters of {interface} went backwards")
             continue
         own_bytes = sum(
             payload_bytes[sender] for sender in ranks if 0 <= sender < len(payload_bytes)
         )
-        received_octets, sent_octets = _octets(counters)
-        left_out += _blind(counters, node, launch.number)
+        received_octets, sent_octets = _read_octets(counters)
+        left_out += _describe_unread(counters, node, launch.number)
         # An interface that was not read may have carried the rest.
         if (counters.absent or _full(counters)) and sum(sent_octets.values()) < own_bytes:
             continue
         payload += own_bytes
         sent.update(sent_octets)
         received.update(received_octets)
-    by_address = _by_address(launch.completed, ranks)
+    by_address = _sum_by_address(launch.completed, ranks)
     by_tcp = sum(by_address.values()) >= CARRIED * payload
     return LaunchTraffic(
         node=node,
         rank=rank,
         payload_bytes=payload,
-        sent_bytes=path_ends(fabric, node, sent, by_tcp=by_tcp),
-        received_bytes=path_ends(fabric, node, received, by_tcp=by_tcp),
+        sent_bytes=keep_path_ends(fabric, node, sent, by_tcp=by_tcp),
+        received_bytes=keep_path_ends(fabric, node, received, by_tcp=by_tcp),
         by_tcp=by_tcp,
         by_address=by_address,
         left_out=tuple(dict.fromkeys(left_out)),
     )
 
 
-def _went_backwards(counters: NodeCounters) -> str:
+def _find_reset(counters: NodeCounters) -> str:
     """Return an interface whose counters wrapped or were reset, empty if there is none."""
     for name, before in sorted(counters.before.items()):
         after = counters.after.get(name)
@@ -100,14 +100,16 @@ def _went_backwards(counters: NodeCounters) -> str:
     return ""
 
 
-def path_ends(fabric: Fabric, node: str, octets: dict[str, int], *, by_tcp: bool) -> dict[str, int]:
+def keep_path_ends(
+    fabric: Fabric, node: str, octets: dict[str, int], *, by_tcp: bool
+) -> dict[str, int]:
     """Return the octets where paths end; an adapter's port counts TCP of its netdev once more."""
     kept = {name: n for name, n in octets.items() if not (by_tcp and is_adapter_port(name))}
     known_node = fabric.node(node)
     return kept if isinstance(known_node, Skipped) else known_node.path_ends(kept)
 
 
-def _octets(counters: NodeCounters) -> tuple[dict[str, int], dict[str, int]]:
+def _read_octets(counters: NodeCounters) -> tuple[dict[str, int], dict[str, int]]:
     """Return the octets received and sent, by interface.
 
     If a port's driver has no standard counters, or leaves them at 0, its own ones count. A port
@@ -135,19 +137,19 @@ def _full(counters: NodeCounters) -> tuple[str, ...]:
     )
 
 
-def _blind(counters: NodeCounters, node: str, launch: int) -> Iterator[str]:
+def _describe_unread(counters: NodeCounters, node: str, launch: int) -> Iterator[str]:
     """Yield what is unknown about a node, and why."""
     for name, rises in sorted(counters.ports.items()):
         if name not in (*counters.after, *counters.absent) and find_octets(rises) is None:
-            # Its driver counts packets at most.
-            yield f"{node}: {name} counts no octets: what crosses it shows on its interface alone"
+            # Its driver counts only packets, or nothing.
+            yield f"{node}: {name} counts no octets: only its interface shows its traffic"
     for name, reason in sorted(counters.absent.items()):
         yield f"launch {launch}: {node}: the counters of {name} could not be read: {reason}"
     for name in _full(counters):
         yield f"launch {launch}: {node}: the counter of {name} is full"
 
 
-def _by_address(measurements: tuple[Measurement, ...], ranks: Sequence[int]) -> dict[str, int]:
+def _sum_by_address(measurements: tuple[Measurement, ...], ranks: Sequence[int]) -> dict[str, int]:
     sent = Counter[str]()
     for measurement in measurements:
         for socket in (connection for rank in ranks for connection in measurement.sockets_of(rank)):
@@ -155,7 +157,7 @@ def _by_address(measurements: tuple[Measurement, ...], ranks: Sequence[int]) -> 
     return dict(sent)
 
 
-def troubles(launches: Iterable[Launch]) -> tuple[ErrorCount, ...]:
+def sum_errors(launches: Iterable[Launch]) -> tuple[ErrorCount, ...]:
     """Sum error and drop counters that rose over all cases, largest first."""
     total: dict[tuple[str, str, str], tuple[int, int, float]] = {}
     for launch in launches:
@@ -198,7 +200,7 @@ def _packets(counters: NodeCounters, name: str) -> tuple[int, int]:
     return after.rx_packets - before.rx_packets, after.tx_packets - before.tx_packets
 
 
-def traffic(
+def sum_traffic(
     fabric: Fabric,
     network: str | None,
     launches: Sequence[Launch],
@@ -213,7 +215,7 @@ def traffic(
     read_interfaces: dict[str, dict[str, int]] = {}
     for launch in launches:
         for counters in launch.all_counters:
-            names = _octets(counters)[1]
+            names = _read_octets(counters)[1]
             read_interfaces.setdefault(node_of(launch, counters.rank), {}).update(
                 dict.fromkeys(names, 0)
             )
@@ -222,7 +224,7 @@ def traffic(
         carried_of[moved.node].append(moved)
     nodes = []
     for node, node_traffic in sorted(carried_of.items()):
-        none = path_ends(
+        none = keep_path_ends(
             fabric, node, read_interfaces[node], by_tcp=all(moved.by_tcp for moved in node_traffic)
         )
         sent, received = Counter(none), Counter(none)
@@ -230,7 +232,7 @@ def traffic(
             _add(sent, moved.sent_bytes)
             _add(received, moved.received_bytes)
         crossings = tuple(
-            _crossing(fabric, network, node, interface, sent, received, risen)
+            _sum_interface(fabric, network, node, interface, sent, received, risen)
             for interface in sorted(sent, key=lambda name: (-sent[name], name))
         )
         nodes.append(
@@ -244,7 +246,7 @@ def _add(total: Counter[str], more: Mapping[str, int]) -> None:
     total.update({name: max(0, count) for name, count in more.items()})
 
 
-def _crossing(
+def _sum_interface(
     fabric: Fabric, network: str | None, node: str, interface: str, sent: Counter[str],
     received: Counter[str], risen: Sequence[ErrorCount],
 ) -> InterfaceTraffic:  # fmt: skip

@@ -10,24 +10,26 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import InterfaceTraffic, RunEvidence
 from fabricgauge.model.fabric import Fabric, Node, is_adapter_port
 
-#: From this share of a node's bytes on a wire was used; what controls a launch is far less.
+#: A wire was used if it carried at least this share of a node's bytes; control traffic is less.
 USED = 0.1
 
-#: By node, the wires that were used.
+#: Used wires by node.
 Wires = Mapping[str, frozenset[str]]
 
 
-def wires(fabric: Fabric, evidence: RunEvidence) -> dict[str | None, Wires]:
+def find_used_wires(fabric: Fabric, evidence: RunEvidence) -> dict[str | None, Wires]:
     """Return the used wires by network; a node whose interfaces counted nothing has none."""
     return {
         traffic.network: {
-            node.node: _used_wires(fabric, node.node, node.crossings) for node in traffic.nodes
+            node.node: _find_node_wires(fabric, node.node, node.crossings) for node in traffic.nodes
         }
         for traffic in evidence.traffic
     }
 
 
-def _used_wires(fabric: Fabric, name: str, crossings: Iterable[InterfaceTraffic]) -> frozenset[str]:
+def _find_node_wires(
+    fabric: Fabric, name: str, crossings: Iterable[InterfaceTraffic]
+) -> frozenset[str]:
     node, octets = fabric.node(name), Counter[str]()
     for crossing in crossings:
         wire = (

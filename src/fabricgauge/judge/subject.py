@@ -6,7 +6,7 @@ from functools import cached_property
 
 import msgspec
 
-from fabricgauge.evidence.gathering import evidence
+from fabricgauge.evidence.gathering import gather_evidence
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.localise.typical import typical_series
 from fabricgauge.model.absence import Skipped
@@ -47,7 +47,7 @@ class Context(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def evidence(self) -> RunEvidence:
-        return evidence(self.run) if self.known is None else self.known
+        return gather_evidence(self.run) if self.known is None else self.known
 
     @cached_property
     def subjects(self) -> "tuple[Subject, ...]":
