@@ -44,8 +44,13 @@ test-all: ready
 	$(PYTEST) -m "not alone"
 	$(PYTEST_ALONE) -m alone
 
-dev: $(VENV)/.dev lint
-	$(QUICK) $(PYTEST) -q -m "not lab and not engine and not browser and not slow"
+# The quick loop; of one room with ROOM=judge: its lint, the types of all, its tests.
+dev: $(VENV)/.dev
+	$(BIN)/ruff check $(if $(ROOM),src/fabricgauge/$(ROOM) tests/$(ROOM),.)
+	$(BIN)/ruff format --check $(if $(ROOM),src/fabricgauge/$(ROOM) tests/$(ROOM),.)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(QUICK) $(PYTEST) -q -m "not lab and not engine and not browser and not slow" $(if $(ROOM),tests/$(ROOM))
 
 # What needs only Python is checked while packages are installed.
 ready:
