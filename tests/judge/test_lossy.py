@@ -15,7 +15,7 @@ from fabricgauge.judge.judging import judgement, losing, unclear
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.localise.detect import localise
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import Lost, NetworkEvidence, RunEvidence
+from fabricgauge.model.evidence import LostSegments, NetworkEvidence, RunEvidence
 from fabricgauge.model.pairs import PairFinding
 from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Outcome, Verdict
@@ -29,13 +29,13 @@ Shares = Callable[[str, str], float]
 def judged(nodes: int, shares: Shares, segments: float = SEGMENTS) -> tuple[Verdict, ...]:
     names = [f"c{number}" for number in range(1, nodes + 1)]
     lost = tuple(
-        Lost(one, other, round(shares(one, other) * segments), segments)
+        LostSegments(one, other, round(shares(one, other) * segments), segments)
         for one, other in permutations(names, 2)
     )
     return judged_of(lost)
 
 
-def judged_of(lost: tuple[Lost, ...]) -> tuple[Verdict, ...]:
+def judged_of(lost: tuple[LostSegments, ...]) -> tuple[Verdict, ...]:
     evidence = RunEvidence((NetworkEvidence("net1", lost=lost),))
     every = planted.judge(planted.run(), {"net1": planted.ceiling()}, evidence=evidence)
     return planted.by_rule(every, "lossy")
@@ -104,8 +104,10 @@ def test_a_way_that_carried_little_clears_nobody() -> None:
         return 300.0 if {one, other} == {"c3", "c4"} else SEGMENTS
 
     lost = tuple(
-        Lost(one, other, round(shares(one, other) * (segments(one, other) > 300) * SEGMENTS),
-             segments(one, other))
+        LostSegments(
+            one, other, round(shares(one, other) * (segments(one, other) > 300) * SEGMENTS),
+            segments(one, other),
+        )
         for one, other in permutations(("c1", "c2", "c3", "c4"), 2)
     )  # fmt: skip
     assert outcomes(judged_of(lost)) == {("node", ("c3",)): Outcome.FAIL}
@@ -202,7 +204,7 @@ def told_where(loser: str) -> Mapping[tuple[str, tuple[str, ...]], Outcome]:
     launch = many.launch(6, many.rounds(6))
     run = many.run(launch)
     lost = tuple(
-        Lost(one, other, round(SEGMENTS * 0.02 * (loser in (one, other))), SEGMENTS)
+        LostSegments(one, other, round(SEGMENTS * 0.02 * (loser in (one, other))), SEGMENTS)
         for one, other in permutations(launch.nodes, 2)
     )
     found = localise(run.launches, Topology())

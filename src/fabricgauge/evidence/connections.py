@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import Lost
+from fabricgauge.model.evidence import LostSegments
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.measurement import Measurement, Socket
 from fabricgauge.model.pattern import PAIR_PATTERNS
@@ -46,7 +46,7 @@ def lost_segments(measurement: Measurement) -> tuple[int, float]:
 
 def count_retransmissions(
     launches: Iterable[Launch], addresses: Container[str] | None
-) -> tuple[Lost, ...]:
+) -> tuple[LostSegments, ...]:
     """Return the losses of each direction, over all ok cases of pairs.
 
     ``addresses`` are the local addresses that count, None for all. Cases of many ranks are left
@@ -61,7 +61,7 @@ def count_retransmissions(
                 missed, sent_segments = _count_segments(case, rank, addresses)
                 lost[ends] += missed
                 segments[ends] = segments.get(ends, 0.0) + sent_segments
-    return tuple(Lost(*ends, max(0, lost[ends]), segments[ends]) for ends in sorted(lost))
+    return tuple(LostSegments(*ends, max(0, lost[ends]), segments[ends]) for ends in sorted(lost))
 
 
 def find_retransmitted_shares(

@@ -19,7 +19,7 @@ from fabricgauge.judge.rules import (
     stability,
 )
 from fabricgauge.judge.subject import Context, Subject
-from fabricgauge.model.evidence import Lost
+from fabricgauge.model.evidence import LostSegments
 from fabricgauge.model.fabric import Interface
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import GONE, PROOFS, RULES_OF_SPEED, Outcome, Verdict
@@ -122,7 +122,7 @@ def _find_rate_losses(
         if verdict.rule in _SLOW and verdict.outcome is Outcome.FAIL
     ]
     for verdict in network_verdicts:
-        losses: Sequence[Lost]
+        losses: Sequence[LostSegments]
         if verdict.rule == lossy.ID and verdict.outcome is Outcome.FAIL:
             losses = lossy.losses_of_part(subject, verdict.about)
         elif verdict.rule == errors.ID and verdict.outcome is Outcome.WARN:
@@ -134,7 +134,7 @@ def _find_rate_losses(
 
 
 def _find_slow_part(
-    subject: Subject, losses: Sequence[Lost], slow_parts: Sequence[Verdict]
+    subject: Subject, losses: Sequence[LostSegments], slow_parts: Sequence[Verdict]
 ) -> Verdict | None:
     """Return the slow part that explains all these losses, or None."""
     for part in slow_parts:

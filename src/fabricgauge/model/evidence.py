@@ -44,7 +44,7 @@ class ErrorCount(msgspec.Struct, frozen=True):
     strays: float = 0.0
 
 
-class Lost(msgspec.Struct, frozen=True):
+class LostSegments(msgspec.Struct, frozen=True):
     """TCP segments of one direction: ``count`` of ``segments`` were lost and sent again."""
 
     origin: str
@@ -205,7 +205,7 @@ class NetworkEvidence(msgspec.Struct, frozen=True):
     launches: tuple[LaunchEvidence, ...] = ()
     traffic: Traffic | None = None
     troubles: tuple[ErrorCount, ...] = ()
-    lost: tuple[Lost, ...] = ()
+    lost: tuple[LostSegments, ...] = ()
     sent_again: dict[str, float] = {}
     largest_segments: dict[str, int] = {}
     counted: bool = False

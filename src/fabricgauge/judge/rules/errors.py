@@ -11,7 +11,7 @@ from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import ErrorCount, Lost
+from fabricgauge.model.evidence import ErrorCount, LostSegments
 from fabricgauge.model.suite import LogLosses, SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome, Threshold
 from fabricgauge.words import figures, sentences
@@ -110,7 +110,7 @@ def judge(subject: Subject) -> Said | Skipped:
     )
 
 
-def lost_ways(subject: Subject) -> list[Lost]:
+def lost_ways(subject: Subject) -> list[LostSegments]:
     """Return the directions that lost more segments than the limits allow."""
     least, share = subject.limit("errors.least"), subject.limit("errors.share")
     return [loss for loss in subject.evidence.lost if loss.count >= least and loss.share > share]
@@ -192,7 +192,7 @@ def _congested(subject: Subject, busy: Sequence[ErrorCount], lines: tuple[str, .
     )  # fmt: skip
 
 
-def _lossy(subject: Subject, lost: Sequence[Lost], lines: tuple[str, ...]) -> Said:
+def _lossy(subject: Subject, lost: Sequence[LostSegments], lines: tuple[str, ...]) -> Said:
     ends = [(loss.origin, loss.target) for loss in lost]
     rate, shared = kept_rate(subject, ends), foreign.on_ways(subject, ends)
     worst = max(lost, key=lambda loss: loss.share)
@@ -228,7 +228,7 @@ def _is_on_network(subject: Subject, trouble: ErrorCount) -> bool:
     return not names.isdisjoint((trouble.interface, *same))
 
 
-def sentence(lost: Lost) -> str:
+def sentence(lost: LostSegments) -> str:
     """Return a sentence on the losses of one direction."""
     return (
         f"{sentences.direction(lost.origin, lost.target)}: TCP lost {lost.count:,} of about"

@@ -9,7 +9,7 @@ from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.rules import errors
 from fabricgauge.judge.subject import Subject
 from fabricgauge.localise.recheck import streams_alone
-from fabricgauge.model.evidence import Lost
+from fabricgauge.model.evidence import LostSegments
 from fabricgauge.model.pairs import Part, Recheck
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
 from fabricgauge.words import figures
@@ -36,7 +36,7 @@ _LOSES = (
 
 #: A node, or one direction of it, with the directions that begin or end there; or a direction
 #: between two nodes.
-_Lossy = tuple[Part, tuple[str, ...], tuple[Lost, ...]]
+_Lossy = tuple[Part, tuple[str, ...], tuple[LostSegments, ...]]
 
 
 @of_networks(ID)
@@ -56,7 +56,7 @@ def judge(subject: Subject) -> Words:
     return [_judge_part(subject, lossy_node, contrast) for lossy_node in lossy]
 
 
-def losses_of_part(subject: Subject, about: VerdictSubject) -> tuple[Lost, ...]:
+def losses_of_part(subject: Subject, about: VerdictSubject) -> tuple[LostSegments, ...]:
     """Return the losses of a part that this rule names, in directions that lose enough."""
     if about.kind == "direction":
         return tuple(
@@ -92,15 +92,17 @@ def again(subject: Subject) -> Recheck | None:
     return streams_alone(subject.pairs[0].matrix, suspect_pairs)
 
 
-def _all_losses(subject: Subject) -> list[Lost]:
+def _all_losses(subject: Subject) -> list[LostSegments]:
     return [loss for loss in subject.evidence.lost if loss.segments > 0]
 
 
-def _ends(losses: Iterable[Lost]) -> list[str]:
+def _ends(losses: Iterable[LostSegments]) -> list[str]:
     return sorted({name for loss in losses for name in (loss.origin, loss.target)})
 
 
-def _lossy_nodes(subject: Subject, losses: list[Lost]) -> tuple[list[_Lossy], list[Lost]]:
+def _lossy_nodes(
+    subject: Subject, losses: list[LostSegments]
+) -> tuple[list[_Lossy], list[LostSegments]]:
     """Return the lossy nodes, and the losses between the other nodes.
 
     No node is lossy if the other nodes lose segments as well.
@@ -134,7 +136,9 @@ def _judge_part(subject: Subject, lossy_part: _Lossy, contrast: str) -> Said:
     )
 
 
-def _losses_of_node(subject: Subject, node: str, losses: Iterable[Lost]) -> Iterator[_Lossy]:
+def _losses_of_node(
+    subject: Subject, node: str, losses: Iterable[LostSegments]
+) -> Iterator[_Lossy]:
     sent = tuple(loss for loss in losses if loss.origin == node)
     received = tuple(loss for loss in losses if loss.target == node)
     fewest = FEWEST_NODES - 1
@@ -144,7 +148,7 @@ def _losses_of_node(subject: Subject, node: str, losses: Iterable[Lost]) -> Iter
         yield part, (node,), (*(sent if sends else ()), *(received if receives else ()))
 
 
-def _loses(subject: Subject, losses: tuple[Lost, ...], fewest: int) -> bool:
+def _loses(subject: Subject, losses: tuple[LostSegments, ...], fewest: int) -> bool:
     """Check whether each direction with enough segments loses: one bad direction names no node."""
     limit = subject.limit("lossy.share")
     counted = [loss for loss in losses if loss.segments * limit >= LEAST_LOST]
@@ -156,7 +160,7 @@ def _loses(subject: Subject, losses: tuple[Lost, ...], fewest: int) -> bool:
     )
 
 
-def _share(losses: Iterable[Lost]) -> float:
+def _share(losses: Iterable[LostSegments]) -> float:
     """Return the share of lost segments in all these directions."""
     all_losses = tuple(losses)
     return sum(loss.count for loss in all_losses) / sum(loss.segments for loss in all_losses)
