@@ -24,7 +24,7 @@ wanted way ways what where which whole
 VAGUE = frozenset(_VAGUE.split())
 #: Phrases, and how often each may stand in 1,000 words of docstrings and comments, and of pages.
 PHRASES = {
-    "a file or word that speaks": (r"\b(?:tell|tells|told|say|says|said)\b", 1.0, 2.0),
+    "a file or word that speaks": (r"\b(?:tell|tells|told|say|says|said)\b", 0.5, 1.5),
     "a sentence that begins with Of": (
         r"(?:^|[.;:] )Of (?:a|an|the|others|several|more|many|those|that|two|each)\b", 0.15, 0.3,
     ),
