@@ -128,7 +128,7 @@ def judge(subject: Subject) -> Iterator[Said]:
                 Outcome.WARN,
                 f"an oversubscribed level, no defect: traffic between groups has a"
                 f" {_effect(finding)}",
-                Figure(finding.effect, "share", "between groups, relative to within them"),
+                Figure(finding.effect, "share", "between groups beside within them"),
                 None, finding.evidence, *_LEVEL, finding_subject(subject.name, finding),
             )  # fmt: skip
     if suspects:
@@ -200,7 +200,7 @@ def _judge_fault(
     verdict = Said(
         excuse_outcome(Outcome.FAIL, not decisive.confirmed),
         f"{judgement}: {_effect(worst)}",
-        Figure(worst.effect, "share", f"{worst.quantity} relative to the other pairs"),
+        Figure(worst.effect, "share", f"{worst.quantity} beside the other pairs'"),
         None,
         (
             *map(_effect, part),
@@ -269,7 +269,7 @@ def _warn_of_suspects(suspects: tuple[Suspect, ...]) -> Said:
     return Said(
         Outcome.WARN,
         f"suspects, but too little evidence to name one: {sentences.listed(names, MOST_SUSPECTS)}",
-        Figure(first.effect, "share", f"{first.quantity} relative to the other pairs"), None,
+        Figure(first.effect, "share", f"{first.quantity} beside the other pairs'"), None,
         tuple(
             f"{name_part(suspect.part, suspect.names)}: {_level(suspect)}; {suspect.reason}"
             for suspect in suspects[:MOST_SUSPECTS]
@@ -310,7 +310,7 @@ def _count_suspects(suspects: Sequence[Suspect], reasons: Sequence[str]) -> Said
         Outcome.WARN,
         f"{sentences.counted(len(suspects), 'suspect')}, none named: other work or traffic on the"
         " nodes may explain the slow pairs",
-        Figure(worst.effect, "share", f"{worst.quantity} relative to the other pairs"), None,
+        Figure(worst.effect, "share", f"{worst.quantity} beside the other pairs'"), None,
         tuple(dict.fromkeys(reasons)), _BUSY, _QUIET,
     )  # fmt: skip
 
