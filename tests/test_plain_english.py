@@ -26,10 +26,10 @@ VAGUE = frozenset(_VAGUE.split())
 PHRASES = {
     "a file or word that speaks": (r"\b(?:tell|tells|told|say|says|said)\b", 0.5, 1.5),
     "a sentence that begins with Of": (
-        r"(?:^|[.;:] )Of (?:a|an|the|others|several|more|many|those|that|two|each)\b", 0.15, 0.3,
+        r"(?:^|[.;:] )Of (?:a|an|the|others|several|more|many|those|that|two|each)\b", 0.05, 0.3,
     ),
-    "nobody, somebody, whoever": (r"\b(?:nobody|somebody|whoever|everybody)\b", 0.15, 0.6),
-    "a sentence that begins with What": (r"(?:^|[.;] )What (?:is|was|a|the|follows)\b", 0.5, 0.3),
+    "nobody, somebody, whoever": (r"\b(?:nobody|somebody|whoever|everybody)\b", 0.1, 0.4),
+    "a sentence that begins with What": (r"(?:^|[.;] )What (?:is|was|a|the|follows)\b", 0.1, 0.3),
 }  # fmt: skip
 
 
@@ -73,14 +73,14 @@ def rate(pattern: str, texts: list[str]) -> float:
 def test_names_are_nouns_of_the_field() -> None:
     names = bound_names(SOURCE)
     vague = {name: count for name, count in names.items() if name in VAGUE}
-    assert sum(vague.values()) <= 0.02 * names.total(), vague
+    assert sum(vague.values()) <= 0.01 * names.total(), vague
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.name))
 def test_no_folder_has_a_language_of_its_own(folder: Path) -> None:
     names = bound_names(folder)
     vague = {name: count for name, count in names.items() if name in VAGUE}
-    assert sum(vague.values()) <= 0.08 * names.total(), vague
+    assert sum(vague.values()) <= 0.03 * names.total(), vague
 
 
 @pytest.mark.parametrize("phrase", PHRASES)
