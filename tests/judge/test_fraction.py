@@ -240,7 +240,7 @@ def test_fraction_names_the_token_bucket_that_is_below_the_nominal_rate() -> Non
         planted.sound_launches(0.0995), of=msgspec.structs.replace(bare, nodes=shaped)
     )
     verdict = planted.the(planted.verdicts(run), "fraction", Outcome.FAIL)
-    assert "c1:eth0 limits it to 100 Mb/s of 1 Gb/s" in verdict.cause
+    assert "c1:eth0 limits the stream to 100 Mb/s of 1 Gb/s" in verdict.cause
 
 
 def test_run_without_a_ceiling_is_never_a_pass() -> None:

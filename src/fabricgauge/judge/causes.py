@@ -195,7 +195,7 @@ def _shaper(low: _Low) -> Iterator[Cause]:
         if wire < plateaus.LOWER * low.rate_bit_s:
             remove = sentences.command(("tc", "qdisc", "del", "dev", interface.name, "root"))
             yield Cause(
-                f"a token bucket on {place} limits it to {figures.link_rate(wire)} of"
+                f"a token bucket on {place} limits the stream to {figures.link_rate(wire)} of"
                 f" {figures.link_rate(low.rate_bit_s)}",
                 f"on {node}: {remove}, or set the bucket to the link's rate",
                 f"{place} has a token bucket of {figures.link_rate(shaped)} (frames without"
@@ -376,7 +376,7 @@ def _known_rates(low: _Low) -> Iterator[Cause]:
         names = [plateau.name for plateau in fits if plateau.kind == kind]
         candidates.append(f"{_PLATEAU_WORDS[kind][0]}: {sentences.listed(names)}")
     yield Cause(
-        candidates[0] if len(kinds) == 1 else f"candidates: {sentences.listed(candidates)}",
+        candidates[0] if len(kinds) == 1 else f"candidates: {'; or '.join(candidates)}",
         "; ".join(_PLATEAU_WORDS[kind][1] for kind in kinds),
         "; ".join(
             f"{plateau.name} carries {figures.rate(plateau.low)} to {figures.rate(plateau.high)}"
