@@ -1,5 +1,7 @@
 """The headline is the finding nearest to the cause: dead node, dead link, wrong path, slow part."""
 
+from itertools import combinations
+
 import msgspec
 import pytest
 from tests.judge import planted
@@ -83,3 +85,12 @@ def test_a_dead_pair_comes_before_a_slow_node() -> None:
     found = judged(msgspec.structs.replace(slow, preflight=(DEAD_PAIR,)))
     assert headline(found).startswith("net1, c1 and c3: cannot connect")
     assert headline(judged(slow)).startswith("net1, c2, in both directions: 9.9 % of the ceiling")
+
+
+def test_a_slow_node_among_many_is_compared_with_the_other_pairs() -> None:
+    slow = many.slow(2, share=0.3)
+    first = many.launch(8, many.rounds(8, slow))
+    second = many.again(8, tuple(combinations(range(8), 2)), slow)
+    text = headline(judged(many.run(first, second)))
+    assert text.startswith("net1, c3, in both directions: ")
+    assert "% lower than the other pairs'" in text

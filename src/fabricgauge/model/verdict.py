@@ -40,6 +40,10 @@ def exit_status(outcome: Outcome, fail_on: Collection[Strictness] = ()) -> int:
     return 1 if outcome is Outcome.FAIL or "inconclusive" in fail_on else 3
 
 
+#: Ends of ``Figure.what``: an effect relative to other pairs, a share of the ceiling.
+BESIDE_PEERS, OF_CEILING = " beside the other pairs'", "of the ceiling"
+
+
 class Figure(msgspec.Struct, frozen=True):
     """A number with its unit, e.g. 117.5e6 "bytes/s per direction at 1 MiB"."""
 

@@ -146,7 +146,7 @@ def test_a_cable_that_is_out_fails_the_check_and_is_noted(two: str, tmp_path: Pa
     done = fabricgauge("configure", "--lab", two, "--apply", "--journals", str(tmp_path))
     assert done.returncode == 1
     assert "c2:eth1 has no carrier" in done.stdout
-    assert "See that the ends of net2 reach each other): verification failed" in done.stderr
+    assert "net2" in done.stderr and "verification failed" in done.stderr
     assert "steps made before: " in done.stderr and "--undo" in done.stderr
 
 

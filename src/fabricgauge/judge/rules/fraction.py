@@ -20,7 +20,7 @@ from fabricgauge.judge.streams import (
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP
-from fabricgauge.model.verdict import Figure, Outcome
+from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome
 from fabricgauge.words import figures, patterns, sentences
 
 ID = "fraction"
@@ -186,7 +186,7 @@ def _judge_stream(stream: Stream, one_way: tuple[Stream, ...]) -> Said:
         + _explain_outcome(outcome, signs),
         Figure(
             stream.fraction, "share",
-            f"of the ceiling, per direction {at} ({patterns.sentence(stream.series.pattern)})",
+            f"{OF_CEILING}, per direction {at} ({patterns.sentence(stream.series.pattern)})",
         ),
         stream.subject.threshold(stream.enough),
         (

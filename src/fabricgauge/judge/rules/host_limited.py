@@ -5,7 +5,7 @@ from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.streams import STREAMS, Stream, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.verdict import Figure, Outcome
+from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome
 from fabricgauge.words import patterns
 
 ID = "host-limited"
@@ -47,7 +47,7 @@ def _explain_figure(stream: Stream, all_streams: tuple[Stream, ...]) -> Said:
         Figure(
             stream.fraction,
             "share",
-            f"of the ceiling ({patterns.words_of(stream.series.pattern).sentence})",
+            f"{OF_CEILING} ({patterns.words_of(stream.series.pattern).sentence})",
         ),
         stream.subject.threshold(stream.enough),
         (*signs.host_signs, *signs.others),

@@ -33,7 +33,7 @@ from fabricgauge.model.pairs import (
     name_part,
 )
 from fabricgauge.model.pattern import Pattern
-from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject, finding_subject
+from fabricgauge.model.verdict import BESIDE_PEERS, Figure, Outcome, VerdictSubject, finding_subject
 from fabricgauge.words import figures, sentences
 
 ID = "outliers"
@@ -200,7 +200,7 @@ def _judge_fault(
     verdict = Said(
         excuse_outcome(Outcome.FAIL, not decisive.confirmed),
         f"{judgement}: {_effect(worst)}",
-        Figure(worst.effect, "share", f"{worst.quantity} beside the other pairs'"),
+        Figure(worst.effect, "share", f"{worst.quantity}{BESIDE_PEERS}"),
         None,
         (
             *map(_effect, part),
@@ -269,7 +269,7 @@ def _warn_of_suspects(suspects: tuple[Suspect, ...]) -> Said:
     return Said(
         Outcome.WARN,
         f"suspects, but too little evidence to name one: {sentences.listed(names, MOST_SUSPECTS)}",
-        Figure(first.effect, "share", f"{first.quantity} beside the other pairs'"), None,
+        Figure(first.effect, "share", f"{first.quantity}{BESIDE_PEERS}"), None,
         tuple(
             f"{name_part(suspect.part, suspect.names)}: {_level(suspect)}; {suspect.reason}"
             for suspect in suspects[:MOST_SUSPECTS]
@@ -310,7 +310,7 @@ def _count_suspects(suspects: Sequence[Suspect], reasons: Sequence[str]) -> Said
         Outcome.WARN,
         f"{sentences.counted(len(suspects), 'suspect')}, none named: other work or traffic on the"
         " nodes may explain the slow pairs",
-        Figure(worst.effect, "share", f"{worst.quantity} beside the other pairs'"), None,
+        Figure(worst.effect, "share", f"{worst.quantity}{BESIDE_PEERS}"), None,
         tuple(dict.fromkeys(reasons)), _BUSY, _QUIET,
     )  # fmt: skip
 

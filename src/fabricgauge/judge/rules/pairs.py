@@ -27,7 +27,7 @@ from fabricgauge.localise.recheck import streams_alone
 from fabricgauge.localise.typical import inside
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import Ends, PairAnalysis, Part, Recheck, Rechecked, name_part
-from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
+from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome, VerdictSubject
 from fabricgauge.words import figures, sentences
 
 ID = "pairs"
@@ -310,7 +310,7 @@ def _judge_node(subject: Subject, pairs: _Pairs, slow: _Slow) -> Said:
         f"{figures.percent(slow.share)} of the ceiling with each of its partners (median of"
         f" {sentences.counted(len(slow.pairs), 'pair')}); other pairs reach"
         f" {figures.percent(pairs.good)}{remark}",
-        Figure(slow.share, "share", "of the ceiling, per direction, median of its pairs"),
+        Figure(slow.share, "share", f"{OF_CEILING}, per direction, median of its pairs"),
         subject.threshold(pairs.limit),
         (*_lines(pairs, slow.pairs), *filter(None, (excuse,))),
         foreign.CAUSE if shared else _BUSY if excuse else _CAUSE,
@@ -362,7 +362,7 @@ def _judge_pairs(subject: Subject, pairs: _Pairs, low_pairs: Sequence[Ends]) -> 
     """
     directed_pairs = sentences.counted(int(np.isfinite(pairs.shares).sum()), "directed pair")
     share = pairs.share(low_pairs[0]) if low_pairs else float(np.nanmin(pairs.shares))
-    figure = Figure(share, "share", "of the ceiling, per direction, of the slowest pair")
+    figure = Figure(share, "share", f"{OF_CEILING}, per direction, of the slowest pair")
     threshold = subject.threshold(pairs.limit)
     if not low_pairs:
         summary = (

@@ -8,7 +8,7 @@ from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged, TableVerdict
-from fabricgauge.model.verdict import GONE, Outcome, Verdict
+from fabricgauge.model.verdict import BESIDE_PEERS, GONE, OF_CEILING, Outcome, Verdict
 from fabricgauge.words.figures import (
     digits,
     megabytes_per_s,
@@ -119,11 +119,11 @@ def _state_figure(verdict: Verdict) -> str:
     figure, limit = verdict.figure, verdict.threshold
     value = with_unit(abs(figure.value), figure.unit) if figure else ""
     if figure is not None and value in verdict.summary:
-        quantity, _, peers = figure.what.partition(" beside ")
-        if peers:
+        if figure.what.endswith(BESIDE_PEERS):
             direction = "lower" if figure.value < 0 else "higher"
-            sentence = f"{quantity} {value} {direction} than {peers}"
-        elif figure.what.startswith("of the ceiling"):
+            quantity = figure.what.removesuffix(BESIDE_PEERS)
+            sentence = f"{quantity} {value} {direction} than the other pairs'"
+        elif figure.what.startswith(OF_CEILING):
             required = f"{limit.relation} {with_unit(limit.value, limit.unit)}" if limit else ""
             sentence = f"{value} {figure.what}{required and f', required {required}'}"
     reason = "" if verdict.outcome is Outcome.FAIL else reason
