@@ -107,3 +107,14 @@ def test_a_vague_name_and_a_riddle_are_counted(tmp_path: Path) -> None:
     assert {phrase: rate(pattern, texts) > 0 for phrase, (pattern, _, _) in PHRASES.items()} == {
         phrase: "What" not in phrase for phrase in PHRASES
     }
+
+
+def test_a_function_is_named_by_a_verb() -> None:
+    functions = ast.FunctionDef | ast.AsyncFunctionDef
+    names = (
+        node.name
+        for tree in trees(SOURCE)
+        for node in ast.walk(tree)
+        if isinstance(node, functions)
+    )
+    assert [name for name in names if name.lstrip("_").startswith("of_")] == []

@@ -48,12 +48,12 @@ Words = Said | Skipped | Iterable[Said]
 Judge = Callable[[Context], tuple[Verdict, ...]]
 
 
-def of_run(rule: str) -> Callable[[Callable[[Context], Words]], Judge]:
+def judge_run(rule: str) -> Callable[[Callable[[Context], Words]], Judge]:
     """Return a judge from a function that yields a rule's results on a whole run."""
     return lambda find: lambda context: tuple(_verdicts(rule, find(context), VerdictSubject()))
 
 
-def of_networks(rule: str) -> Callable[[Callable[[Subject], Words]], Judge]:
+def judge_networks(rule: str) -> Callable[[Callable[[Subject], Words]], Judge]:
     """Return a judge from a function that yields a rule's results on one network."""
     return lambda find: (
         lambda context: tuple(

@@ -103,7 +103,7 @@ class Noise(msgspec.Struct, frozen=True):
     passes: int
     freedom: int
 
-    def of_pair(self, passes: F64) -> F64:
+    def find_pair_noise(self, passes: F64) -> F64:
         """Return standard errors of pairs measured ``passes`` times, with the part that lasts."""
         lasting = max(0.0, self.pair**2 - MEDIAN**2 * self.single**2 / max(1, self.passes))
         single = self.single**2 * np.where(passes > 2, MEDIAN**2, 1.0)

@@ -104,7 +104,7 @@ def find_singles(matrix: PairMatrix, rest: Residual, noise: Noise) -> Singles:
     rows, columns, values, tests = _conspicuous(rest)
     passes = matrix.repeats[:, rows, columns]
     number = np.isfinite(passes).sum(axis=0)
-    error = noise.of_pair(number.astype(float))
+    error = noise.find_pair_noise(number.astype(float))
     p = np.ones(values.size)
     for passes_of_pair in np.unique(number):
         same = number == passes_of_pair

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from fabricgauge.judge import bus
-from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.rules import floor
 from fabricgauge.judge.streams import is_rdma_on_tcp
 from fabricgauge.judge.subject import Subject
@@ -46,7 +46,7 @@ class _Excess(NamedTuple):
     by_median: float
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
     ceiling = subject.ceiling
     if (collective := bus.above(subject)) is not None:

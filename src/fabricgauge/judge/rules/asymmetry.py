@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from fabricgauge.judge import foreign, host
-from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -41,7 +41,7 @@ class Asymmetry(NamedTuple):
     sizes: int
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> list[Said] | Skipped:
     repeated = {
         second.forward.about: second for second in _find_asymmetries(subject, subject.again)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.rules.above_ceiling import exceeds
 from fabricgauge.judge.rules.floor import has_impossible_latency
 from fabricgauge.judge.rules.path import is_proved
@@ -42,7 +42,7 @@ class Peak(NamedTuple):
     share: float
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
     peaks = [(series, peak) for series in subject.series if (peak := _peak(subject, series))]
     if not subject.series:

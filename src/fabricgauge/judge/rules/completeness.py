@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.subject import Subject, case_names, launches_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.run import IMPORTED, INTERRUPTED, UNSTORED, Launch
@@ -16,7 +16,7 @@ _CUT_LOGS = "a run or its log ended early, or the file is not the log of a suppo
 _WHOLE_LOGS = "import the whole logs, and only logs; the tables that were read are judged anyway"
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
     planned = sum(len(case_names(launch)) for launch in subject.planned)
     if subject.imported:

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from fabricgauge.evidence.placement import waits
-from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
@@ -44,7 +44,7 @@ class ConcurrentShare(msgspec.Struct, frozen=True):
     sentence: str
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Said | Skipped | tuple[()]:
     cases = [(launch, case) for launch in subject.launches for case in _cases(launch)]
     if not cases or not subject.pairs:

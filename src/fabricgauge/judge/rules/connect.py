@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Context, Said, of_run
+from fabricgauge.judge.interface import Context, Said, judge_run
 from fabricgauge.judge.subject import describe_rest
 from fabricgauge.model.finding import CONNECT, Finding
 from fabricgauge.model.verdict import Outcome, VerdictSubject
@@ -10,7 +10,7 @@ from fabricgauge.model.verdict import Outcome, VerdictSubject
 ID = CONNECT
 
 
-@of_run(ID)
+@judge_run(ID)
 def judge(context: Context) -> Iterator[Said]:
     """Yield one failure for each node, pair or address that could not connect.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Context, Said, Words, of_run
+from fabricgauge.judge.interface import Context, Said, Words, judge_run
 from fabricgauge.model.finding import Severity
 from fabricgauge.model.pattern import PAIR_PATTERNS, ROUND_ROBIN_PATTERNS
 from fabricgauge.model.run import Launch, Run
@@ -44,7 +44,7 @@ _ADDRESS_CHECKS = ("addresses", "link")
 _REQUESTED = Threshold(1.0, "share", "equal to", "the requested nodes")
 
 
-@of_run(ID)
+@judge_run(ID)
 def judge(context: Context) -> Words:
     run, fabric = context.run, context.run.fabric
     if not fabric.nodes and run.imported:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
@@ -18,7 +18,7 @@ _REMEDY = (
 )
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
     compared = [
         (launch.number, case)

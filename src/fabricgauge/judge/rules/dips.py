@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
-from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome
@@ -46,7 +46,7 @@ class Fall(NamedTuple):
 _JudgedFall = tuple[Fall, str]
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
     all_dips = [(series, *fall) for series in subject.series for fall in _falls(subject, series)]
     dips = [dip for dip in all_dips if _came_back(subject, dip[0], dip[1])]

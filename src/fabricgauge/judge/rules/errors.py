@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from fabricgauge.judge import foreign
-from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -76,7 +76,7 @@ _SEGMENT_BYTES = 1448
 _HEADERS = 52
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
     if subject.imported:
         return _judge_logs(subject)

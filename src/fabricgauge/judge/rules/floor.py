@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
@@ -51,7 +51,7 @@ class _Time(msgspec.Struct, frozen=True):
     apart: bool = False
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
     if subject.medium == "memory":
         return Skipped("the medium joins memories: no floor of latency is known for it")

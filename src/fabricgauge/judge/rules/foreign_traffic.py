@@ -1,7 +1,7 @@
 """Check whether other traffic crossed the nodes' links during the measurement."""
 
 from fabricgauge.judge import foreign
-from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ForeignTraffic
@@ -12,7 +12,7 @@ from fabricgauge.words import figures
 ID = "foreign-traffic"
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> list[Said] | Said | Skipped:
     if subject.imported or subject.by_suite:
         return Skipped("unknown: no counter has all bytes that the suite's program sent")

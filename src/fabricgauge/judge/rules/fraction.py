@@ -7,7 +7,7 @@ import msgspec
 from fabricgauge.judge import causes, foreign, host, staging
 from fabricgauge.judge.bus import judge_bus_rates
 from fabricgauge.judge.gpu_pairs import judge_gpu_pairs
-from fabricgauge.judge.interface import Said, Words, of_networks
+from fabricgauge.judge.interface import Said, Words, judge_networks
 from fabricgauge.judge.rules import cache_shape
 from fabricgauge.judge.streams import (
     Stream,
@@ -111,7 +111,7 @@ _NAME_NODES = (
 _STATE_RDMA = 'state the RDMA technology, e.g. --network "100GbE roce", "10GbE iwarp" or "edr"'
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Words:
     collectives = [*judge_bus_rates(subject), *judge_gpu_pairs(subject)]
     if isinstance(subject.ceiling, Skipped):

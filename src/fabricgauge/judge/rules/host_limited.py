@@ -1,7 +1,7 @@
 """Check whether a host, and not the network, makes a figure low."""
 
 from fabricgauge.judge import host
-from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.streams import STREAMS, Stream, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -16,7 +16,7 @@ _SHOW_WAITS = (
 )
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> list[Said] | Skipped:
     if isinstance(subject.ceiling, Skipped):
         return subject.ceiling

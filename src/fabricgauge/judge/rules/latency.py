@@ -6,7 +6,7 @@ import numpy as np
 
 from fabricgauge.evidence.placement import unseen_waits, waits
 from fabricgauge.judge.host import describe_wait, excuse_outcome
-from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.rules.floor import crossed_medium
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -42,7 +42,7 @@ _HOST = "the ranks waited for processors: other work on the nodes"
 _HOST_REMEDY = "end other work on the nodes, or give each rank a processor; then measure again"
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
     if subject.medium == "memory":
         return Skipped("the medium joins memories: no usual latency is known for it")

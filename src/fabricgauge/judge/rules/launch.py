@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.subject import Subject, describe_rest
 from fabricgauge.model.verdict import Outcome, VerdictSubject
 
 ID = "launch"
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Iterator[Said]:
     """Yield one failure for each node or pair; a warning once the rest was measured later."""
     culprits = (culprit for launch in subject.launches for culprit in launch.ended.culprits)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from fabricgauge.evidence.links import LinkEvent, link_events
-from fabricgauge.judge.interface import Said, Words, of_networks
+from fabricgauge.judge.interface import Said, Words, judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
@@ -68,7 +68,7 @@ _FELL_BACK = (
 )
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Words:
     """Judge changes that broke a launch, else links that went down, else the first state."""
     network = subject.network

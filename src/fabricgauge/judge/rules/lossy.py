@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from fabricgauge.judge import foreign
 from fabricgauge.judge.host import excuse_outcome
-from fabricgauge.judge.interface import Said, Words, of_networks
+from fabricgauge.judge.interface import Said, Words, judge_networks
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.rules import errors
 from fabricgauge.judge.subject import Subject
@@ -39,7 +39,7 @@ _LOSES = (
 _Lossy = tuple[Part, tuple[str, ...], tuple[LostSegments, ...]]
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Words:
     losses = _all_losses(subject)
     if len(_ends(losses)) < FEWEST_NODES:

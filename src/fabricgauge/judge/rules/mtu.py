@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from fabricgauge.judge.interface import Said, Words, of_networks
+from fabricgauge.judge.interface import Said, Words, judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PATH_MTUS
@@ -18,7 +18,7 @@ RDMA = ("infiniband", "roce-v1", "roce-v2")
 IPV4_BYTES, IPV6_BYTES, TCP_BYTES, TIMESTAMPS_BYTES = 20, 40, 20, 12
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Words:
     network = subject.network
     if isinstance(network, Skipped):

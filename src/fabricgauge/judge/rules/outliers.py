@@ -16,7 +16,7 @@ from fabricgauge.judge.host import (
     explain_by_waiting,
     waiting_nodes,
 )
-from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.rules import lossy, pairs
 from fabricgauge.judge.streams import rechecked_streams
 from fabricgauge.judge.subject import Subject
@@ -100,7 +100,7 @@ class Confirmation(msgspec.Struct, frozen=True):
         )
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Iterator[Said]:
     if not subject.pairs:
         return

@@ -20,7 +20,7 @@ from fabricgauge.judge.host import (
     waiting_nodes,
     waits_of_nodes,
 )
-from fabricgauge.judge.interface import Said, Words, of_networks
+from fabricgauge.judge.interface import Said, Words, judge_networks
 from fabricgauge.judge.streams import NEAREST_RATE, carry_the_same, rechecked_streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.localise.recheck import streams_alone
@@ -97,7 +97,7 @@ class _Slow(msgspec.Struct, frozen=True):
     pairs: tuple[Ends, ...]
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Words:
     if not subject.pairs or isinstance(subject.ceiling, Skipped):
         return ()

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from fabricgauge.judge import foreign, nccl
-from fabricgauge.judge.interface import Said, of_networks, worst
+from fabricgauge.judge.interface import Said, judge_networks, worst
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.thresholds import MOVED_AT_ALL
 from fabricgauge.model.absence import Skipped
@@ -72,7 +72,7 @@ _LINK_TYPES = {
 }  # fmt: skip
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
     if subject.imported:
         return _judge_logs(subject)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import LaunchPlacement
@@ -31,7 +31,7 @@ _REMEDY = (
 _Sign = tuple[Outcome, str, str]
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Said | Skipped:
     if subject.imported:
         return _judge_logs(subject)

@@ -8,7 +8,7 @@ import numpy as np
 from fabricgauge.evidence.placement import waits
 from fabricgauge.judge import closing_round
 from fabricgauge.judge.host import signs
-from fabricgauge.judge.interface import Said, Words, of_networks
+from fabricgauge.judge.interface import Said, Words, judge_networks
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -63,7 +63,7 @@ _CAUSES = {
 _Finding = tuple[Outcome, str, float, str]
 
 
-@of_networks(ID)
+@judge_networks(ID)
 def judge(subject: Subject) -> Words:
     network = _judge_figures(subject)
     if fallen := list(closing_round.falls(subject)):
