@@ -18,7 +18,7 @@ from benchmarks.planted import Element, Fault, Scenario, leaves, measured
 from benchmarks.tables import heading, table
 
 from benchmarks import planted
-from fabricgauge.localise import confirm, detect, ends, limits, noise, unsteady, ways
+from fabricgauge.judge.localise import confirm, detect, ends, limits, noise, unsteady, ways
 from fabricgauge.model.pairs import Quantity
 
 #: Draws of each combination by the number of nodes: of four, chance decides more.

@@ -19,8 +19,8 @@ import msgspec
 from benchmarks.ratios import in_turn, spread
 from benchmarks.tables import bytes_text, heading, table
 
-from fabricgauge import process
 from fabricgauge.model.errors import CannotRun, FabricgaugeError
+from fabricgauge.nodes import process
 
 PROGRAM = str(Path(sys.executable).with_name("fabricgauge"))
 LAB = "beside-perftest"

@@ -23,13 +23,13 @@ from benchmarks.references import add_folders, of_kind
 from benchmarks.tables import bytes_text, heading, table
 
 from benchmarks import imb, osu
+from fabricgauge.logs.readers.engine import parse_line
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, FabricgaugeError
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pattern import CollectivePattern
 from fabricgauge.model.plan import Case
-from fabricgauge.parse.engine import parse_line
-from fabricgauge.run.launch import case_lines
+from fabricgauge.nodes.launch.launch import case_lines
 
 PATTERNS: tuple[CollectivePattern, ...] = ("barrier", "bcast", "allreduce", "alltoall")
 SIZES = (8, 4096, 65536)

@@ -20,11 +20,11 @@ from benchmarks.references import netpipe_program
 from benchmarks.tables import heading, table
 
 from benchmarks import netpipe
+from fabricgauge.logs.readers.engine import parse_line
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import ToolMissing
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.parse.engine import parse_line
-from fabricgauge.run.launch import case_lines
+from fabricgauge.nodes.launch.launch import case_lines
 
 MESSAGE_BYTES = 8
 #: More than the readings that the engine makes at its start to know its clock, so that these are

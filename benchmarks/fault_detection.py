@@ -21,9 +21,9 @@ from benchmarks.planted import (
 )
 from benchmarks.tables import heading
 
-from fabricgauge.localise.confirm import confirm
-from fabricgauge.localise.detect import analyse
-from fabricgauge.localise.recheck import recheck
+from fabricgauge.judge.localise.confirm import confirm
+from fabricgauge.judge.localise.detect import analyse
+from fabricgauge.judge.localise.recheck import recheck
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import PairAnalysis
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.ratios import in_turn, spread
 from benchmarks.tables import heading, table
 
-from fabricgauge import process
+from fabricgauge.nodes import process
 
 TIMEOUT_S = 60.0
 

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.app.read_files import read_file
-from fabricgauge.ceiling.stated import stated_network
-from fabricgauge.ceiling.technologies import ceilings
+from fabricgauge.judge.ceiling.stated import stated_network
+from fabricgauge.judge.ceiling.technologies import ceilings
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
+from fabricgauge.logs.read_files import read_file
+from fabricgauge.logs.readers.suites import Found
+from fabricgauge.logs.references.interface import names, reference
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.judged import TableVerdict
@@ -24,8 +26,6 @@ from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended, Launch, Run
 from fabricgauge.model.suite import SuiteCurve, SuitePoint, UnparsedLine
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.parse.suites import Found
-from fabricgauge.references.interface import names, reference
 
 FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures"
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import msgspec
 from benchmarks.places import Place
 
-from fabricgauge import process
-from fabricgauge.engines.build import build
-from fabricgauge.engines.find import describe_mpi
+from fabricgauge.logs.readers.engine import parse_line
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.measurement import Measurement, Times
 from fabricgauge.model.plan import Case
-from fabricgauge.parse.engine import parse_line
-from fabricgauge.run.launch import case_lines
-from fabricgauge.run.mpi_impls.table import command
+from fabricgauge.nodes import process
+from fabricgauge.nodes.engines.build import build
+from fabricgauge.nodes.engines.find import describe_mpi
+from fabricgauge.nodes.launch.launch import case_lines
+from fabricgauge.nodes.launch.mpi_impls.table import command
 
 #: Debian's wrappers (packages libmpich-dev and libopenmpi-dev).
 WRAPPERS = {"mpich": Path("/usr/bin/mpicxx.mpich"), "openmpi": Path("/usr/bin/mpicxx.openmpi")}

@@ -20,12 +20,12 @@ from benchmarks.places import Place, shared_memory
 from benchmarks.ratios import spread
 from benchmarks.tables import bytes_text, heading, table
 
-from fabricgauge import process
-from fabricgauge.engines.build import build
-from fabricgauge.engines.find import embedded_mpi
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, FabricgaugeError
 from fabricgauge.model.measurement import Measurement, Times
+from fabricgauge.nodes import process
+from fabricgauge.nodes.engines.build import build
+from fabricgauge.nodes.engines.find import embedded_mpi
 
 LOOPBACK = "127.0.0.0/8"
 SIZES = (8, 1024, 65536, 1 << 20)

@@ -18,9 +18,9 @@ import msgspec
 from benchmarks.import_truth import tables
 from benchmarks.tables import heading, table
 
-from fabricgauge import process
+from fabricgauge.logs.readers.suites import read
 from fabricgauge.model.judged import TableVerdict
-from fabricgauge.parse.suites import read
+from fabricgauge.nodes import process
 
 FILES, STREAMS = 1000, (1000, 3000, 10_000)
 #: Carries 12,066 MB/s of payload with an RDMA MTU of 4096.

@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 from benchmarks.tables import bytes_text, heading, table
 
-from fabricgauge import process
-from fabricgauge.app.read_files import read_file
+from fabricgauge.logs.read_files import read_file
+from fabricgauge.logs.readers.suites import read
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.suites import read
+from fabricgauge.nodes import process
 
 FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures"
 SUITES = ("osu", "imb", "perftest")

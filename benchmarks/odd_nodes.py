@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.synthetic_bundle import written
 
-from fabricgauge.app.survey import conclude_survey, read_bundle
+from fabricgauge.doctor.survey import conclude_survey, read_bundle
 from fabricgauge.report.content.discovery import KIND
 from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting

@@ -16,10 +16,10 @@ import numpy as np
 from benchmarks.tables import heading, table
 from numpy.typing import NDArray
 
-from fabricgauge import process
-from fabricgauge.localise.detect import analyse
+from fabricgauge.judge.localise.detect import analyse
 from fabricgauge.model.pairs import PairMatrix
 from fabricgauge.model.topology import Group, Topology
+from fabricgauge.nodes import process
 
 SIZES = (256, 512, 1024, 2048, 4096, 10_240)
 LEAF = 32

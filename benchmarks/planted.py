@@ -11,10 +11,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.pairs import Ends, Meeting, PairMatrix, Quantity
 from fabricgauge.model.topology import Group, Topology
-from fabricgauge.stats.series import Point, Series
 
 F64 = NDArray[np.float64]
 

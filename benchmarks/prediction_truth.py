@@ -27,19 +27,19 @@ from benchmarks.ratios import in_turn, spread
 from benchmarks.tables import heading
 from numpy.typing import NDArray
 
-from fabricgauge import process
-from fabricgauge.app.compare import find_side
-from fabricgauge.app.profile import FOLDER, read_profiles
-from fabricgauge.compare.prediction import predict, recorded_s
-from fabricgauge.engines.find import describe_mpi, embedded_mpi
+from fabricgauge.compare.sides import find_side
+from fabricgauge.features.application.prediction import predict, recorded_s
+from fabricgauge.features.application.prediction_values import Prediction, Span
+from fabricgauge.features.application.profile import FOLDER, read_profiles
+from fabricgauge.features.application.profile_values import ApplicationProfile
 from fabricgauge.lab.spec import LabSpec, NetworkSpec, numbered_nodes
 from fabricgauge.lab.up import down, up
-from fabricgauge.model.application import ApplicationProfile
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.model.prediction import Prediction, Span
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.words.figures import duration
+from fabricgauge.model.words.figures import duration
+from fabricgauge.nodes import process
+from fabricgauge.nodes.engines.find import describe_mpi, embedded_mpi
 
 PROGRAM = Path(sys.executable).with_name("fabricgauge")
 SOURCE = Path(__file__).with_name("exchanging.cpp")

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from fabricgauge.app.profile import mpi_of_command, variables
-from fabricgauge.engines.find import embedded_mpi
+from fabricgauge.features.application.profile import mpi_of_command, variables
 from fabricgauge.model.engine import Mpi
+from fabricgauge.nodes.engines.find import embedded_mpi
 
 CALLS = 2_000_000
 SOURCE = Path(__file__).parents[1] / "tests" / "profiled" / "many.cpp"

@@ -38,9 +38,9 @@ from benchmarks.tables import heading, table
 from numpy.typing import NDArray
 
 from benchmarks import planted
-from fabricgauge.localise.detect import analyse
-from fabricgauge.localise.limits import FAULT
-from fabricgauge.localise.recheck import recheck
+from fabricgauge.judge.localise.detect import analyse
+from fabricgauge.judge.localise.limits import FAULT
+from fabricgauge.judge.localise.recheck import recheck
 from fabricgauge.model.absence import Skipped
 
 #: Robust deviations beyond which a pair stands out.

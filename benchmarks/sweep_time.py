@@ -20,10 +20,10 @@ from benchmarks.references import add_folders, netpipe_program, of_kind
 from benchmarks.tables import heading, table
 
 from benchmarks import netpipe
+from fabricgauge.check.plan.cases import plan_cases
+from fabricgauge.check.plan.profiles import DEFAULT_SIZES, PROFILES
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import FabricgaugeError
-from fabricgauge.plan.cases import plan_cases
-from fabricgauge.plan.profiles import DEFAULT_SIZES, PROFILES
 
 LARGEST_BYTES = DEFAULT_SIZES[-1]
 PROFILE = PROFILES["standard"]

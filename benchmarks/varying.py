@@ -21,12 +21,12 @@ from benchmarks.launching import WRAPPERS
 from benchmarks.tables import heading, table
 from numpy.typing import NDArray
 
-from fabricgauge import process
-from fabricgauge.compare.varying import Column, figures, from_figures
+from fabricgauge.features.vary.varying import Column, figures, from_figures
 from fabricgauge.lab.spec import LabSpec, numbered_nodes
 from fabricgauge.lab.up import down, up
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.varied import Design, Factor, Varied
+from fabricgauge.nodes import process
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import load
 

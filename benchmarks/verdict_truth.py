@@ -24,7 +24,7 @@ import msgspec
 from benchmarks.tables import heading, table
 from benchmarks.truth_cases import CASES, Case, odd_node
 
-from fabricgauge import process
+from fabricgauge.nodes import process
 
 PROGRAM = str(Path(sys.executable).with_name("fabricgauge"))
 TIMEOUT_S = 900.0

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 
-from fabricgauge.discover.counters import CounterReading, parse_counters
+from fabricgauge.nodes.discover.counters import CounterReading, parse_counters
 
 FOLDER = Path(__file__).parent / "fixtures/ports"
 DRIVERS = tuple(sorted(one.stem for one in FOLDER.glob("*.tree")))
@@ -43,7 +43,7 @@ def read(folder: Path, driver: str, more: Mapping[str, int]) -> CounterReading:
         file = root / place
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"{value}\n")
-    script = resources.files("fabricgauge.discover").joinpath("counters.sh").read_text()
+    script = resources.files("fabricgauge.nodes.discover").joinpath("counters.sh").read_text()
     script = script.replace("/sys/class/infiniband", str(root))
     done = subprocess.run(
         ["sh", "-s"], input=script, capture_output=True, text=True, check=True, timeout=60

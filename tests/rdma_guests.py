@@ -10,16 +10,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from fabricgauge import process
+from fabricgauge.features.rdma_lab.image import image
+from fabricgauge.features.rdma_lab.qemu import DRIVERS
 from fabricgauge.lab import tools
-from fabricgauge.lab.guests.image import image
-from fabricgauge.lab.guests.qemu import DRIVERS
 from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.state import LabState, load_complete, names
 from fabricgauge.lab.status import status
 from fabricgauge.lab.up import down, up
 from fabricgauge.model.errors import LabError, ToolMissing
+from fabricgauge.nodes import process
 
 #: The first process of a session writes it; those that it starts inherit it.
 _SESSION = os.environ.setdefault("PYTEST_GUESTS_OF", str(os.getpid()))

@@ -66,7 +66,7 @@ DUAL_PORT = tuple(
 
 
 def answer(number: int, cards: tuple[Card, ...]) -> str:
-    """What discover/probe.sh prints on node ``c<number>``."""
+    """What nodes/discover/probe.sh prints on node ``c<number>``."""
     links = ", ".join(_ip(number, place, card) for place, card in enumerate(cards, 2) if card.speed)
     lines = [
         "== fabricgauge-probe 1", "== hostname", f"c{number}", "== kernel", "5.14.0-427.el9.x86_64",

@@ -1,5 +1,5 @@
 /* Preloaded into a rank: of what comes in over sockets in long pieces one byte is changed, as a faulty
-   adapter or memory would. Control messages are shorter than that. No unit test: tests/app preloads it. */
+   adapter or memory would. Control messages are shorter than that. No unit test: tests/check preloads it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 
    The engine opens libibverbs by name. It is given this library instead, which has all else from the real
    one: cc -shared -fPIC -o faulty_verbs.so faulty_verbs.c -Wl,--no-as-needed -libverbs -ldl
-   No unit test: tests/app preloads it. */
+   No unit test: tests/check preloads it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <infiniband/verbs.h>

@@ -10,7 +10,7 @@
      corrupted       of what is copied to the host one byte is changed, at offset 1000
 
    GPU_PLANTED_DEVICES is how many devices there are (2). GPU_PLANTED_COPY_RATE is what a copy carries, in
-   bytes per second; each then takes at least so long. No unit test: tests/engines loads the libraries. */
+   bytes per second; each then takes at least so long. No unit test: tests/nodes/engines loads the libraries. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

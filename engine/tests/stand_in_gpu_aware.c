@@ -1,8 +1,8 @@
 /* Stands for an MPI that says that it is GPU-aware, in tests with the stand-ins for GPU drivers; preloaded
    into the ranks: cc -shared -fPIC -o gpu_aware.so stand_in_gpu_aware.c -ldl
    With GPU_PLANTED_STAGING it copies what it sends to host memory first, by the driver whose stand-in is
-   loaded, and waits for that: so messages are no faster than such copies. No unit test: tests/engines and
-   tests/app preload it. */
+   loaded, and waits for that: so messages are no faster than such copies. No unit test: tests/nodes/engines and
+   tests/check preload it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.app.commands import fabricgauge
+from tests.check.commands import fabricgauge
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 PINGPONG = str(FIXTURES / "imb/2021.11--p2p-pingpong.out")

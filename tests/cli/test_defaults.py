@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.app.commands import fabricgauge
+from tests.check.commands import fabricgauge
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from fabricgauge.cli.verbs import cli
-from fabricgauge.compare import comparing, varying
+from fabricgauge.compare import comparing
+from fabricgauge.features.vary import varying
 from fabricgauge.model.verdict import Outcome, Strictness, exit_status
 
 STRICT: tuple[Strictness, ...] = ("warn", "inconclusive")

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.app.commands import PROGRAM
+from tests.check.commands import PROGRAM
 
 
 def run(*argv: str, home: Path, **env: str) -> "subprocess.CompletedProcess[str]":

@@ -1,7 +1,7 @@
 """Runs as the engine would tell them, from noise whose truth is known.
 
 Each case is a median of block medians with its order-statistic interval, several
-launches give the hull: what stats/series.py makes of real samples.
+launches give the hull: what judge/stats/series.py makes of real samples.
 """
 
 from collections.abc import Callable

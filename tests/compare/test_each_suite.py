@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from tests.compare.simulated import operand
 
-from fabricgauge.app.read_files import read_file
 from fabricgauge.compare.comparing import compare
+from fabricgauge.logs.read_files import read_file
 from fabricgauge.model.comparison import Comparison
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import LESS_IS_BETTER, RESULTS, SuiteCurve, SuitePoint

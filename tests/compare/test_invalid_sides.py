@@ -7,12 +7,12 @@ import pytest
 from tests.compare.test_comparing import compared as held
 from tests.compare.test_comparing import means
 
-from fabricgauge.app.compare import compare_operands, find_side, with_doubts
-from fabricgauge.app.import_logs import Source, import_logs
-from fabricgauge.app.progress import SILENT
-from fabricgauge.ceiling.stated import stated_network
+from fabricgauge.check.import_logs import Source, import_logs
 from fabricgauge.compare.comparing import AS_OF_A_RUN
+from fabricgauge.compare.sides import compare_operands, find_side, with_doubts
+from fabricgauge.judge.ceiling.stated import stated_network
 from fabricgauge.model.comparison import Comparison
+from fabricgauge.model.progress import SILENT
 from fabricgauge.model.suite import LogEvidence, SuiteCurve, VerbsEnd
 from fabricgauge.model.verdict import exit_status
 from fabricgauge.report.content.comparison import headline

@@ -9,8 +9,8 @@ from tests.docs.pages import ROOT, fences
 
 from fabricgauge.cli.verbs import cli
 from fabricgauge.judge.thresholds import BUILT_IN
-from fabricgauge.run.environment import MORE
-from fabricgauge.settings import SITE_FILE_VARIABLE, load
+from fabricgauge.nodes.launch.environment import MORE
+from fabricgauge.store.settings import SITE_FILE_VARIABLE, load
 
 PAGE = (ROOT / "docs/reference/configuration.md").read_text(encoding="utf-8")
 

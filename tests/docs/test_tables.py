@@ -5,7 +5,7 @@ import re
 from tests.docs.pages import PAGES, ROOT, name, without_code
 
 from fabricgauge.cli import import_
-from fabricgauge.parse.dialects import DIALECTS, JSON_DIALECTS
+from fabricgauge.logs.readers.dialects import DIALECTS, JSON_DIALECTS
 from fabricgauge.report.formats import FORMATS
 
 SUITES = {one.suite for one in DIALECTS} | {one.suite for one in JSON_DIALECTS}

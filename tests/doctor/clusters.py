@@ -5,13 +5,13 @@ from typing import TypeVar
 
 import msgspec
 
-from fabricgauge.discover.subnets import join_networks as joining
 from fabricgauge.doctor.examining import examine
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Fabric, Interface, Member, Network, Node
 from fabricgauge.model.finding import Finding
 from fabricgauge.model.inventory import Adapter, Inventory, LinkModes, PcieLink, RdmaPort
 from fabricgauge.model.preflight import Clock, Lookup, Ping, Preflight
+from fabricgauge.nodes.discover.subnets import join_networks as joining
 
 NO = Skipped("not here")
 _T = TypeVar("_T")

@@ -2,7 +2,7 @@
 
 import pytest
 from tests import rdma_nodes as nodes
-from tests.discover.test_ports import fabric
+from tests.nodes.discover.test_ports import fabric
 from tests.port_trees import DRIVERS, tree
 from tests.rdma_nodes import Card
 

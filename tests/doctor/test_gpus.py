@@ -4,15 +4,15 @@ from functools import partial
 
 import msgspec
 import pytest
-from tests.discover.printouts.reading import read
 from tests.doctor import clusters
 from tests.doctor.clusters import NO, clean, findings, only, with_fact, with_inventory
+from tests.nodes.discover.printouts.reading import read
 
-from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.doctor.examining import examine
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.inventory import Gpu, Inventory, PcieLink
 from fabricgauge.model.preflight import Preflight
+from fabricgauge.nodes.discover.printouts.parts import Parts
 
 A100, PCIE = "470--a100-ten-adapters", "384--eight-gpus-one-adapter"
 MODULES = ("ib_uverbs", "mlx5_core", "mlx5_ib", "nvidia", "nvidia_peermem")

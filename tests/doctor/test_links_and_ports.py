@@ -13,12 +13,12 @@ from tests.doctor.clusters import (
     with_inventory,
 )
 
-from fabricgauge.discover.subnets import join_networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import DeclaredNetwork, Network, Shaper, Unreached
 from fabricgauge.model.finding import Command, Severity
 from fabricgauge.model.inventory import Inventory, LinkModes, PcieLink, RdmaPort
 from fabricgauge.model.preflight import Ping, Preflight
+from fabricgauge.nodes.discover.subnets import join_networks
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8])

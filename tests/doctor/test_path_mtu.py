@@ -4,15 +4,15 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import rdma_nodes as nodes
-from tests.discover.test_ports import named
+from tests.nodes.discover.test_ports import named
 from tests.rdma_nodes import Card, answer
 
-from fabricgauge.discover.interface import parse_fabric
 from fabricgauge.doctor.examining import examine
 from fabricgauge.model.adapter import PATH_MTUS, roce_mtu
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Preflight
+from fabricgauge.nodes.discover.interface import parse_fabric
 
 DEVINFO = """hca_id:\t{device}
 \ttransport:\t\t\tInfiniBand (0)

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from tests import rdma_nodes as nodes
 from tests.rdma_nodes import Card, answer
 
-from fabricgauge.discover.interface import parse_fabric
-from fabricgauge.discover.printouts.lines import parse_pairs
-from fabricgauge.discover.printouts.priorities import parse_priorities
-from fabricgauge.discover.probe import read_script
 from fabricgauge.doctor.examining import examine
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Checked, Finding, Severity
 from fabricgauge.model.preflight import Preflight
+from fabricgauge.nodes.discover.interface import parse_fabric
+from fabricgauge.nodes.discover.printouts.lines import parse_pairs
+from fabricgauge.nodes.discover.printouts.priorities import parse_priorities
+from fabricgauge.nodes.discover.probe import read_script
 
 RAILS = (
     nodes.ROCE[0],

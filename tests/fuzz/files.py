@@ -6,13 +6,13 @@ from random import Random
 
 from tests.fuzz.mutations import FIXTURES, Lines, broken
 
-from fabricgauge.configure.export import fsid_of, lowest_free_fsid, parse_exports
-from fabricgauge.configure.hosts import correct_hosts
-from fabricgauge.configure.image import with_memlock
-from fabricgauge.discover.parse_trials import TrialResults, add_answer
-from fabricgauge.discover.partners import Echo, NodeTrial
-from fabricgauge.discover.probe import NodeAnswer
-from fabricgauge.discover.sections import split_by_node
+from fabricgauge.features.configure.export import fsid_of, lowest_free_fsid, parse_exports
+from fabricgauge.features.configure.hosts import correct_hosts
+from fabricgauge.features.configure.image import with_memlock
+from fabricgauge.nodes.discover.parse_trials import TrialResults, add_answer
+from fabricgauge.nodes.discover.partners import Echo, NodeTrial
+from fabricgauge.nodes.discover.probe import NodeAnswer
+from fabricgauge.nodes.discover.sections import split_by_node
 
 EXPORTS = b"""/home *(rw,no_subtree_check,fsid=10,no_root_squash)
 /opt/ohpc/pub *(ro,no_subtree_check,fsid=11) 10.0.0.0/8(rw,fsid=0)

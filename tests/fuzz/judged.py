@@ -4,14 +4,14 @@ import traceback
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from fabricgauge.app.conclude import conclude
-from fabricgauge.ceiling.stated import stated_network
+from fabricgauge.check.conclude import conclude
+from fabricgauge.judge.ceiling.stated import stated_network
 from fabricgauge.judge.thresholds import DEFAULTS
+from fabricgauge.logs.readers.suites import Found
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended, Launch, Run
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.suites import Found
 from fabricgauge.report.content import run
 from fabricgauge.report.formats import formats_of, report
 

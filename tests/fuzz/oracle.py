@@ -11,12 +11,12 @@ from types import FrameType
 
 import msgspec
 
+from fabricgauge.logs.readers.command import command_in, goes_on
+from fabricgauge.logs.readers.dialects import JSON_DIALECTS, dialect_begun
+from fabricgauge.logs.readers.lines import plain, split_host, split_label, split_stamp
+from fabricgauge.logs.readers.messages import kind_of_message
+from fabricgauge.logs.readers.suites import OUR_REMARK, Found, is_decoration, is_fence, read
 from fabricgauge.model.suite import Failure, SuiteCurve, SuitePoint, UnparsedLine
-from fabricgauge.parse.command import command_in, goes_on
-from fabricgauge.parse.dialects import JSON_DIALECTS, dialect_begun
-from fabricgauge.parse.lines import plain, split_host, split_label, split_stamp
-from fabricgauge.parse.messages import kind_of_message
-from fabricgauge.parse.suites import OUR_REMARK, Found, is_decoration, is_fence, read
 
 #: Processor time that one input may take: a start, and what each of its bytes may cost.
 SECONDS, SECONDS_PER_BYTE = 0.25, 20e-6

@@ -12,16 +12,16 @@ from typing import Any
 
 from tests.fuzz.mutations import FIXTURES, NUMBERS, TEXTS, broken
 
-from fabricgauge.app.conclude import conclude
-from fabricgauge.app.configuring.making import steps_to_undo
-from fabricgauge.app.survey import read_bundle
-from fabricgauge.configure.files import NoFile, write_change
+from fabricgauge.check.conclude import conclude
+from fabricgauge.doctor.survey import read_bundle
+from fabricgauge.features.configure import journal
+from fabricgauge.features.configure.apply.making import steps_to_undo
+from fabricgauge.features.configure.files import NoFile, write_change
+from fabricgauge.features.configure.journal import JournalEntry, Planned
+from fabricgauge.features.configure.values import Configuration
 from fabricgauge.judge.thresholds import DEFAULTS
-from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import FabricgaugeError
 from fabricgauge.report.formats import report
-from fabricgauge.store import journal
-from fabricgauge.store.journal import JournalEntry, Planned
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import load
 

@@ -10,11 +10,11 @@ from random import Random
 import msgspec
 from tests.fuzz.mutations import FIXTURES, Lines, broken
 
-from fabricgauge.app.survey import conclude_survey
-from fabricgauge.discover.interface import build_surveyed_fabric
-from fabricgauge.discover.printouts.table import parse_named
-from fabricgauge.discover.survey.understand import ANSWER, build_inventory
+from fabricgauge.doctor.survey import conclude_survey
 from fabricgauge.model.inventory import Inventory
+from fabricgauge.nodes.discover.interface import build_surveyed_fabric
+from fabricgauge.nodes.discover.printouts.table import parse_named
+from fabricgauge.nodes.discover.survey.understand import ANSWER, build_inventory
 from fabricgauge.report.content.discovery import KIND
 from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting

@@ -6,7 +6,7 @@ from functools import partial
 import msgspec
 from tests.fuzz import files, logs, printouts, stored, surveys, words
 
-from fabricgauge.discover.printouts.table import PARSERS as PRINTOUTS
+from fabricgauge.nodes.discover.printouts.table import PARSERS as PRINTOUTS
 
 
 class Target(msgspec.Struct, frozen=True):

@@ -9,8 +9,8 @@ from tests.fuzz import judged, logs, oracle
 from tests.fuzz.minimise import smallest
 from tests.fuzz.mutations import MOST_BYTES
 
+from fabricgauge.logs.readers.suites import Found, read
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.suites import Found, read
 
 SEED = 7
 TABLE = b"# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n1 2.00\n4194304 3.00\n"

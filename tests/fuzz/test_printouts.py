@@ -2,7 +2,7 @@
 
 from tests.fuzz import printouts
 
-from fabricgauge.discover.printouts.table import PARSERS
+from fabricgauge.nodes.discover.printouts.table import PARSERS
 
 SEED = 7
 

@@ -6,10 +6,10 @@ from random import Random
 
 from tests.fuzz.mutations import broken
 
-from fabricgauge import settings
-from fabricgauge.app.configuring.read_description import description_of, read_file
+from fabricgauge.features.configure.apply.read_description import description_of, read_file
 from fabricgauge.model.errors import UsageError
-from fabricgauge.run.launchers.nodes import expand
+from fabricgauge.nodes.launch.launchers.nodes import expand
+from fabricgauge.store import settings
 
 #: As many nodes as a node set may come to before that is a fault of its own.
 MOST_NODES = 200_000

@@ -22,13 +22,13 @@ from tests.judge.test_host_or_network import bonded, faulty, lossy, with_loopbac
 from tests.judge.test_losses import broken_by
 from tests.judge.test_tcp_limits import RMEM, WMEM, held, with_facts
 
-from fabricgauge.app.conclude import conclude
+from fabricgauge.check.conclude import conclude
 from fabricgauge.judge.causes import UNKNOWN, UNKNOWN_OF_LOGS
 from fabricgauge.judge.thresholds import DEFAULTS
+from fabricgauge.logs.readers.suites import read
 from fabricgauge.model.fabric import Shaper
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.parse.suites import read
 from fabricgauge.report.content.conclusion import decisive_verdicts
 from fabricgauge.store import run_files
 from fabricgauge.store.run_directory import RunDirectory

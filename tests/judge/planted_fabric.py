@@ -6,7 +6,7 @@ from itertools import permutations
 import msgspec
 from tests.judge import planted
 
-from fabricgauge.localise.detect import localise
+from fabricgauge.judge.localise.detect import localise
 from fabricgauge.model.fabric import Address, Fabric, Member, Network
 from fabricgauge.model.measurement import Measurement, Placement
 from fabricgauge.model.run import Ended, Launch, Run

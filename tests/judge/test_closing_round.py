@@ -9,8 +9,8 @@ from tests.judge import planted_fabric as many
 
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import unclear
+from fabricgauge.judge.localise.detect import localise
 from fabricgauge.judge.thresholds import DEFAULTS
-from fabricgauge.localise.detect import localise
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.plan import CLOSING
 from fabricgauge.model.run import Launch, Run

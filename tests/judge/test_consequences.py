@@ -8,7 +8,7 @@ import pytest
 from tests.judge import planted
 from tests.judge import planted_fabric as many
 
-from fabricgauge.app.conclude import conclude
+from fabricgauge.check.conclude import conclude
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement

@@ -8,7 +8,7 @@ from tests.judge import planted
 from tests.judge import planted_fabric as many
 from tests.judge.test_losses import broken_by
 
-from fabricgauge.app.conclude import conclude
+from fabricgauge.check.conclude import conclude
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.judged import Judged

@@ -8,7 +8,7 @@ from tests.judge import planted
 from tests.judge import planted_fabric as many
 from tests.judge.test_fraction import Change, at, sockets, unsteady
 
-from fabricgauge.evidence.connections import lost_segments
+from fabricgauge.judge.evidence.connections import lost_segments
 from fabricgauge.judge.judging import overall
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric

@@ -20,10 +20,10 @@ from fabricgauge.model.verdict import (
     identity,
     number_repeats,
 )
+from fabricgauge.model.words import subjects
 from fabricgauge.report.content import at_fault
 from fabricgauge.report.content.conclusion import headline
 from fabricgauge.report.formats import report
-from fabricgauge.words import subjects
 
 NODES = fabric_sample.names(8)
 

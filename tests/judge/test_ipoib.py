@@ -3,7 +3,7 @@
 import msgspec
 from tests.judge.planted import fabric, network, run, verdicts
 
-from fabricgauge.ceiling.technologies import ceiling
+from fabricgauge.judge.ceiling.technologies import ceiling
 from fabricgauge.judge.judging import deciding, overall
 from fabricgauge.model.verdict import Outcome
 

@@ -2,9 +2,9 @@
 
 import msgspec
 import pytest
-from tests.app.test_logs_as_seen import judged, osu
 from tests.judge import planted
-from tests.parse.reading import raw
+from tests.logs.readers.reading import raw
+from tests.logs.test_logs_as_seen import judged, osu
 
 from fabricgauge.judge.thresholds import thresholds_from
 from fabricgauge.model.measurement import Measurement

@@ -12,8 +12,8 @@ from tests.judge import planted_fabric as many
 
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement, losing, unclear
+from fabricgauge.judge.localise.detect import localise
 from fabricgauge.judge.thresholds import DEFAULTS
-from fabricgauge.localise.detect import localise
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import LostSegments, NetworkEvidence, RunEvidence
 from fabricgauge.model.pairs import PairFinding

@@ -7,20 +7,20 @@ import pytest
 from tests.judge.test_imported import run
 from tests.judge.test_tool_launches import around, counted, launch
 from tests.judge.test_tool_launches import run as tool_run
-from tests.parse.nccl.test_dumps import GRAPH
+from tests.logs.readers.nccl.test_dumps import GRAPH
 
-from fabricgauge.ceiling.stated import stated_network
-from fabricgauge.ceiling.technologies import ceiling
+from fabricgauge.judge.ceiling.stated import stated_network
+from fabricgauge.judge.ceiling.technologies import ceiling
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
+from fabricgauge.logs.readers.nccl.dumps import dump_of
+from fabricgauge.logs.readers.nccl.library import NcclLog
+from fabricgauge.logs.readers.suites import read
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.judged import RunVerdicts
 from fabricgauge.model.nccl import NcclAdapter, NcclDump, NcclEvidence, NcclRank, NcclWay
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
-from fabricgauge.parse.nccl.dumps import dump_of
-from fabricgauge.parse.nccl.library import NcclLog
-from fabricgauge.parse.suites import read
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "nccl"
 GDR = "recorded-2.21--ib-gdr.out"

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from tests.judge import planted, planted_fabric
 from tests.judge.test_imported import curve
 
-from fabricgauge.evidence.traffic import accounted_bytes
+from fabricgauge.judge.evidence.traffic import accounted_bytes
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement, unclear
-from fabricgauge.localise.detect import localise
-from fabricgauge.localise.matrices import matrices
+from fabricgauge.judge.localise.detect import localise
+from fabricgauge.judge.localise.matrices import matrices
+from fabricgauge.logs.readers.nccl.rounds import rounds_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.judged import RunVerdicts
 from fabricgauge.model.measurement import NodeCounters
@@ -24,7 +25,6 @@ from fabricgauge.model.run import CountersAround, Launch
 from fabricgauge.model.suite import LogEvidence, SuiteCurve
 from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Outcome, Verdict
-from fabricgauge.parse.nccl.rounds import rounds_of
 
 LIMIT = planted.CEILING_BYTES_PER_S
 SIZES = (1 << 20, 1 << 23, 1 << 27)

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 import msgspec
 from tests.judge import planted, planted_fabric
 
-from fabricgauge.ceiling.technologies import ceilings
+from fabricgauge.judge.ceiling.technologies import ceilings
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import doubtful, overall
-from fabricgauge.localise.detect import localise
+from fabricgauge.judge.localise.detect import localise
 from fabricgauge.model.fabric import Fabric, Network, Node, Shaper
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Launch, Run

@@ -9,7 +9,7 @@ from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pattern import PAIR_PATTERNS, Epoch, Pattern
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict
-from fabricgauge.words import patterns
+from fabricgauge.model.words import patterns
 
 SLOW = 0.25
 

@@ -9,9 +9,9 @@ from tests.judge.test_many_hosts import scattered
 
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import overall, unclear
+from fabricgauge.judge.localise.detect import localise
 from fabricgauge.judge.rules.pairs import judge as judge_pairs
 from fabricgauge.judge.thresholds import DEFAULTS
-from fabricgauge.localise.detect import localise
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.measurement import Measurement

@@ -7,16 +7,16 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 from tests import rdma_nodes as nodes
-from tests.ceiling.test_path_mtu import launch
-from tests.ceiling.test_path_mtu import verbs as over
-from tests.discover.test_ports import alike, named
 from tests.judge import planted
+from tests.judge.ceiling.test_path_mtu import launch
+from tests.judge.ceiling.test_path_mtu import verbs as over
 from tests.judge.planted import by_rule
 from tests.judge.test_rdma_networks import checked, ports
+from tests.nodes.discover.test_ports import alike, named
 
-from fabricgauge.ceiling.ethernet import roce_v2
-from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.cli.verbs import cli
+from fabricgauge.judge.ceiling.ethernet import roce_v2
+from fabricgauge.judge.ceiling.technologies import ceilings
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
 from fabricgauge.model.ceiling import Ceiling

@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
-from tests.discover.test_ports import alike
 from tests.judge.planted import by_rule
 from tests.judge.test_rdma_networks import CLUSTERS, checked, judged, ports
+from tests.nodes.discover.test_ports import alike
 
-from fabricgauge.evidence.gathering import gather_evidence
+from fabricgauge.judge.evidence.gathering import gather_evidence
 from fabricgauge.model.measurement import Measurement, NodeCounters
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict
-from fabricgauge.words.port_counters import FULL_OCTETS
+from fabricgauge.model.words.port_counters import FULL_OCTETS
 
 PORT = "mlx5_0:1"
 

@@ -11,7 +11,7 @@ from tests.port_trees import DRIVERS, FOLDER, names, read
 
 from fabricgauge.model.preflight import Rise
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.words.port_counters import CounterKind, find_octets, kind_of
+from fabricgauge.model.words.port_counters import CounterKind, find_octets, kind_of
 
 #: By driver, what rises of octets: received, sent, and how many octets one is.
 OCTETS = {

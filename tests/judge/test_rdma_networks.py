@@ -12,13 +12,14 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 from tests import rdma_nodes as nodes
-from tests.discover.test_ports import alike
 from tests.judge import planted
 from tests.judge.planted import Sample, Split, by_rule, measurement, without_sockets
+from tests.nodes.discover.test_ports import alike
 from tests.rdma_nodes import Card
 
-from fabricgauge.ceiling.technologies import ceilings
+from fabricgauge.check.plan.plan import plan
 from fabricgauge.cli.verbs import cli
+from fabricgauge.judge.ceiling.technologies import ceilings
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
 from fabricgauge.judge.thresholds import DEFAULTS
@@ -30,7 +31,6 @@ from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.plan.plan import plan
 from fabricgauge.store import run_files
 from fabricgauge.store.run_directory import RunDirectory
 

@@ -11,8 +11,8 @@ from fabricgauge.model.connectivity import Connectivity, FailedConnection, How
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.words.sentences import doctor, folded, resume
 from fabricgauge.report.content.conclusion import next_steps
-from fabricgauge.words.sentences import doctor, folded, resume
 
 
 def small(run: Run) -> Run:

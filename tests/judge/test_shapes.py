@@ -8,7 +8,7 @@ from tests.judge import planted
 from fabricgauge.judge.rules.asymmetry import asymmetry
 from fabricgauge.judge.rules.cache_shape import cache_peak
 from fabricgauge.judge.rules.dips import falls
-from fabricgauge.stats.series import Series, find_usable, point
+from fabricgauge.judge.stats.series import Series, find_usable, point
 
 
 def series(rates: dict[int, float], width: float = 0.01, *, reverse: bool = False) -> Series:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from tests.judge import planted
 
-from fabricgauge.ceiling.ethernet import ceiling
+from fabricgauge.judge.ceiling.ethernet import ceiling
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.run import Run

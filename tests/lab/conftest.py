@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from fabricgauge.features.slurm_lab import cluster
 from fabricgauge.lab.host_access import entry
-from fabricgauge.lab.slurm import cluster
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.state import LabState
 from fabricgauge.lab.up import down, up

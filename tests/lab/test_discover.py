@@ -3,7 +3,7 @@
 import pytest
 from tests.lab.conftest import MakeLab, on
 
-from fabricgauge.app.survey import conclude_survey, survey_nodes
+from fabricgauge.doctor.survey import conclude_survey, survey_nodes
 from fabricgauge.lab.host_access import access, declared_networks
 from fabricgauge.report.content.discovery import KIND
 from fabricgauge.report.formats import formats_of

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.features.slurm_lab.slurm_jobs import until
 from tests.lab.conftest import MakeLab, marked, on
-from tests.lab.slurm_jobs import until
 
 from fabricgauge.lab import up as up_module
 from fabricgauge.lab.host_access import access, declared_networks

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge import process
 from fabricgauge.lab import up as up_module
 from fabricgauge.lab.spec import LabSpec
 from fabricgauge.lab.state import lab_directory
 from fabricgauge.model.errors import LabError
+from fabricgauge.nodes import process
 
 #: `env` in between: the program that setpriv itself starts is still opened with root's rights.
 USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "env"]

@@ -1,5 +1,6 @@
 """The names of the patterns, and their families."""
 
+from fabricgauge.check.plan.asked import EPOCHS, parse_pattern
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.pattern import (
     COLLECTIVE_PATTERNS,
@@ -12,7 +13,6 @@ from fabricgauge.model.pattern import (
     THREADED_PATTERNS,
     variant,
 )
-from fabricgauge.plan.asked import EPOCHS, parse_pattern
 
 
 def test_families_have_no_pattern_in_common() -> None:

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from fabricgauge.app.node_gpus import PROGRAMS
+from fabricgauge.features.gpu.within_nodes import PROGRAMS
+from fabricgauge.logs.tools.table import TOOLS
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.request import (
@@ -16,7 +17,6 @@ from fabricgauge.model.request import (
     merge_resumed,
     missing_place_words,
 )
-from fabricgauge.run.tools.table import TOOLS
 
 
 @pytest.mark.parametrize(

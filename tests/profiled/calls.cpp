@@ -1,4 +1,4 @@
-// Known calls of every kind, for tests: what is sent is counted by hand in tests/engines.
+// Known calls of every kind, for tests: what is sent is counted by hand in tests/nodes/engines.
 #include <mpi.h>
 
 #include <vector>

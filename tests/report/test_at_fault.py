@@ -4,9 +4,9 @@ from tests.report import fabric_sample
 
 from fabricgauge.model.pairs import FabricResult, PairFinding, name_part
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
+from fabricgauge.model.words.figures import signed
 from fabricgauge.report.content import at_fault, pairs
 from fabricgauge.report.document import Paragraph
-from fabricgauge.words.figures import signed
 
 NODES = fabric_sample.names(8)
 JUDGED = fabric_sample.judged(NODES)

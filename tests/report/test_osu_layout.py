@@ -4,8 +4,8 @@ import msgspec
 import pytest
 from tests.report import sample, sample_verdicts
 
+from fabricgauge.logs.readers.suites import read
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.suites import read
 from fabricgauge.report.formats import report
 from fabricgauge.report.interface import Setting
 

@@ -15,13 +15,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from fabricgauge.app import conclude
-from fabricgauge.app.import_logs import import_logs, sources_of
-from fabricgauge.app.progress import SILENT
+from fabricgauge.check import conclude
+from fabricgauge.check.import_logs import import_logs, sources_of
+from fabricgauge.check.plan.outlook import find_remaining
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.errors import StoreError
+from fabricgauge.model.progress import SILENT
 from fabricgauge.model.run import Run
-from fabricgauge.plan.outlook import find_remaining
 from fabricgauge.store.holding import run_lock
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import (

@@ -146,7 +146,7 @@ def test_a_full_disk_is_a_clear_error(
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("fabricgauge.files.writing.os.write", full)
+    monkeypatch.setattr("fabricgauge.store.files.writing.os.write", full)
     with pytest.raises(StoreError, match="No space left on device"):
         append_records(directory, 1, 1, (Footer(1, 0.5),))
 

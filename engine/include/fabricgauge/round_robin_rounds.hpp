@@ -3,7 +3,7 @@
 // The circle method for n ranks; an imaginary one is added to an odd number. Two ranks, neither the
 // last, meet in a round if their sum is the round's number, modulo n - 1. The last rank meets the
 // one that is left over. So each round has every rank once, and each pair has one round; see e.g.
-// de Werra, Discrete Applied Mathematics 2 (1980). src/fabricgauge/plan/round_robin.py has the same
+// de Werra, Discrete Applied Mathematics 2 (1980). src/fabricgauge/check/plan/round_robin.py has the same
 // formula.
 #pragma once
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fabricgauge import settings
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Printing
 from fabricgauge.cli.show import show
-from fabricgauge.files.reading import shown
 from fabricgauge.model.request import describe_place
+from fabricgauge.store import settings
+from fabricgauge.store.files.reading import shown
 
 if TYPE_CHECKING:
-    from fabricgauge.app.run_context import RunContext
+    from fabricgauge.check.run_context import RunContext
     from fabricgauge.model.request import MeasurementRequest
     from fabricgauge.model.suite import SuiteCurve
 
@@ -80,8 +80,8 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     ceiling of the network. With more than two nodes, measures each pair, then all nodes together,
     and names nodes that are slower than their peers.
     """
-    from fabricgauge.app.begin import open_run
-    from fabricgauge.app.conclude import reference_curves
+    from fabricgauge.check.begin import open_run
+    from fabricgauge.check.conclude import reference_curves
     from fabricgauge.cli.progress import progress_shown
     from fabricgauge.model.request import INSIDE_NODES, keep_applicable
 
@@ -104,7 +104,7 @@ def check(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _check(context: "RunContext", printing: Printing, curves: "tuple[SuiteCurve, ...]") -> int:
-    from fabricgauge.app.check import measure_and_judge
+    from fabricgauge.check.main_job import measure_and_judge
 
     judged, interrupted = measure_and_judge(context, curves)
     context.progress.close()
@@ -122,9 +122,9 @@ def _check_gpus(
     curves: "tuple[SuiteCurve, ...]", dry_run: bool, quiet: bool,
 ) -> int:  # fmt: skip
     """Measure inside each node with a program that copies between its GPUs."""
-    from fabricgauge.app.import_logs import create_imported_run
-    from fabricgauge.app.node_gpus import commands, measure_gpus
+    from fabricgauge.check.import_logs import create_imported_run
     from fabricgauge.cli.progress import progress_shown
+    from fabricgauge.features.gpu.within_nodes import commands, measure_gpus
 
     if dry_run:
         for command in commands(request):
@@ -141,7 +141,7 @@ def _check_gpus(
 
 
 def _print_commands(context: "RunContext") -> None:
-    from fabricgauge.app.check import list_commands
+    from fabricgauge.check.main_job import list_commands
 
     for launch, launch_commands in list_commands(context):
         program = f", {launch.program}" if launch.program else ""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fabricgauge import settings
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, lazy_function
 from fabricgauge.cli.show import page, print_report
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.verdict import exit_status
+from fabricgauge.store import settings
 from fabricgauge.store.run_directory import RunDirectory, find
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ USUAL_BLOCKS = 10
 @cli_options.output_option()
 @click.option(
     "--vary", multiple=True, metavar="FACTOR=A,B",
-    type=Parsed("factor", lazy_function("plan.design", "parse_factor")),
+    type=Parsed("factor", lazy_function("check.plan.design", "parse_factor")),
     help="Measure settings A and B in turns: mpi=openmpi,mpich, transport=sockets,ofi,mpi,"
     " provider=tcp,shm (libfabric), memory=host,cuda, compiler=gcc,clang, bind=core,none, or"
     " env:NAME=X,Y. Write a comma in X as \\,; an empty X leaves NAME unchanged. May be repeated:"
@@ -81,8 +81,8 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     data are not sufficient, B lacks a curve that A has, a side is INVALID, or A and B have nothing
     to compare.
     """
-    from fabricgauge.app.compare import compare_operands
     from fabricgauge.compare.comparing import AS_OF_A_RUN
+    from fabricgauge.compare.sides import compare_operands
     from fabricgauge.judge.thresholds import thresholds_from
 
     root, only = options["output"] or settings.run_root(), options["only"]
@@ -114,9 +114,9 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
 
 def _predict(a: str, b: str, root: Path, options: dict[str, Any]) -> None:
     """Print the communication time of an application on both sides."""
-    from fabricgauge.app.compare import find_side, with_doubts
-    from fabricgauge.app.profile import find_profile
-    from fabricgauge.compare.prediction import predict
+    from fabricgauge.compare.sides import find_side, with_doubts
+    from fabricgauge.features.application.prediction import predict
+    from fabricgauge.features.application.profile import find_profile
 
     mix = find_profile(options["mix"], root)
     sides = find_side(a, root), find_side(b, root)
@@ -143,10 +143,10 @@ def _parse_percent(text: str) -> float:
 
 def _vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: float) -> int:
     """Measure all combinations in turns, show the differences, return the exit status."""
-    from fabricgauge.app import vary as app
-    from fabricgauge.app.target import locate_target
+    from fabricgauge.check.target import locate_target
     from fabricgauge.cli.progress import progress_shown
-    from fabricgauge.compare.varying import AS_OF_A_RUN
+    from fabricgauge.features.vary import vary as app
+    from fabricgauge.features.vary.varying import AS_OF_A_RUN
     from fabricgauge.store.holding import run_lock
 
     factors, resume = options["vary"], options["resume"]
@@ -179,8 +179,8 @@ def _vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: fl
 
 
 def _plan_design(factors: "tuple[Factor, ...]", seed: int, launches: int) -> "Design":
-    from fabricgauge.compare.varying import least_blocks
-    from fabricgauge.plan.design import make_design
+    from fabricgauge.check.plan.design import make_design
+    from fabricgauge.features.vary.varying import least_blocks
 
     least = least_blocks(factors)
     blocks = launches or max(USUAL_BLOCKS, least)

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fabricgauge import settings
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.main import INTERRUPTED
 from fabricgauge.cli.show import print_report
 from fabricgauge.model.request import MeasurementRequest, keep_applicable
+from fabricgauge.store import settings
 from fabricgauge.store.run_directory import now_utc
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
     Exit status: 3 if a node could not be reached or its answer could not be read, 130 if
     interrupted, else 0.
     """
-    from fabricgauge.app.survey import conclude_survey, read_bundle
+    from fabricgauge.doctor.survey import conclude_survey, read_bundle
     from fabricgauge.model.subnet import Subnet
 
     request, networks = cli_options.build_request(options), settings.load().networks
@@ -72,9 +72,9 @@ def _survey_nodes(
 ) -> "Survey":
     """Ask the nodes; after an interrupt, report and bundle hold the answers that have arrived."""
     from fabricgauge import __version__
-    from fabricgauge.app.survey import survey_nodes
-    from fabricgauge.app.target import reach_hosts
+    from fabricgauge.check.target import reach_hosts
     from fabricgauge.cli.progress import AnswerCount
+    from fabricgauge.doctor.survey import survey_nodes
     from fabricgauge.model.bundle import BundleIndex
     from fabricgauge.store.bundle import BundleWriter
 

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fabricgauge import settings
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, list_parser
 from fabricgauge.cli.show import print_report
 from fabricgauge.model.request import keep_applicable
+from fabricgauge.store import settings
 
 if TYPE_CHECKING:
     from fabricgauge.model.finding import Diagnosis
@@ -74,8 +74,8 @@ def exit_status(diagnosis: "Diagnosis") -> int:
 
 
 def _run_checks(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
-    from fabricgauge.app.doctor import DoctorRequest, diagnose, diagnose_bundle, head_name
-    from fabricgauge.app.target import reach_hosts
+    from fabricgauge.check.target import reach_hosts
+    from fabricgauge.doctor.doctor import DoctorRequest, diagnose, diagnose_bundle, head_name
 
     request, declared = cli_options.build_request(options), settings.load().networks
     if options["bundle"]:

@@ -34,8 +34,8 @@ def engine() -> None:
 @click.option("--force", is_flag=True, help="Build again even if an engine for this MPI exists.")
 def build(mpicxx: Path | None, compiler: str, force: bool) -> None:
     """Build the engine, or find the one already built, and print its path."""
-    from fabricgauge.engines.build import build as build_engine
-    from fabricgauge.engines.find import describe_mpi, embedded_mpi
+    from fabricgauge.nodes.engines.build import build as build_engine
+    from fabricgauge.nodes.engines.find import describe_mpi, embedded_mpi
 
     mpi = describe_mpi(mpicxx) if mpicxx else embedded_mpi()
     engine = build_engine(mpi, force=force, compiler=compiler)
@@ -45,8 +45,8 @@ def build(mpicxx: Path | None, compiler: str, force: bool) -> None:
 @engine.command(name="list")
 def list_() -> None:
     """Show the MPIs on this machine and the engines built for them."""
-    from fabricgauge.engines.cache import cached_engines
-    from fabricgauge.engines.find import find_mpis
+    from fabricgauge.nodes.engines.cache import cached_engines
+    from fabricgauge.nodes.engines.find import find_mpis
 
     _show(find_mpis(), tuple(cached_engines()))
 

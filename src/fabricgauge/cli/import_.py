@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fabricgauge import settings
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Printing
 from fabricgauge.cli.show import print_report, show
-from fabricgauge.files.reading import shown
 from fabricgauge.model.errors import UsageError
+from fabricgauge.store import settings
+from fabricgauge.store.files.reading import shown
 from fabricgauge.store.run_directory import RunDirectory
 
 if TYPE_CHECKING:
-    from fabricgauge.app.import_logs import Source
+    from fabricgauge.check.import_logs import Source
     from fabricgauge.model.reference import Reference
 
 
@@ -45,10 +45,10 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
 
     A profile from `profile`, a report of mpiP and the XML of IPM are shown, not judged.
     """
-    from fabricgauge.app.conclude import reference_curves
-    from fabricgauge.app.import_logs import create_imported_run, import_logs
-    from fabricgauge.app.profile import is_profile
+    from fabricgauge.check.conclude import reference_curves
+    from fabricgauge.check.import_logs import create_imported_run, import_logs
     from fabricgauge.cli.progress import Troubles
+    from fabricgauge.features.application.profile import is_profile
 
     if len(logs) == 1 and (path := Path(logs[0])).is_file() and is_profile(path):
         _import_profile(path, options)
@@ -68,7 +68,7 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
 
 def _import_profile(path: Path, options: dict[str, Any]) -> None:
     """Show an application's profile; it is not judged."""
-    from fabricgauge.app.profile import import_profile
+    from fabricgauge.features.application.profile import import_profile
 
     name = cli_options.require_format("profile", options["format"])
     directory = RunDirectory.create(options["output"] or settings.run_root())
@@ -88,7 +88,7 @@ def _assign_hosts(sources: "tuple[Source, ...]", stated: tuple[str, ...]) -> "tu
     """
     from msgspec.structs import replace
 
-    from fabricgauge.run.launchers.nodes import expand
+    from fabricgauge.nodes.launch.launchers.nodes import expand
 
     rows = [
         (glob, expand(nodes, option="--hosts"))
@@ -113,7 +113,7 @@ def _find_reference(name: str) -> "Reference":
     Raises:
         UsageError: no such result; the message mentions files, since the name may mean a file.
     """
-    from fabricgauge.references.interface import reference
+    from fabricgauge.logs.references.interface import reference
 
     if "/" in name:
         raise UsageError(f"no such file or directory: {name}")
@@ -125,8 +125,8 @@ def _find_reference(name: str) -> "Reference":
 
 def _find_sources(logs: tuple[str, ...], stated: str | None) -> "tuple[Source, ...]":
     """Return files, all files of directories, and published results, in the given order."""
-    from fabricgauge.app.import_logs import Source, sources_of
-    from fabricgauge.ceiling.stated import stated_network
+    from fabricgauge.check.import_logs import Source, sources_of
+    from fabricgauge.judge.ceiling.stated import stated_network
 
     network = stated_network(stated) if stated else None
     sources: list[Source] = []

@@ -18,7 +18,7 @@ from fabricgauge.lab.fault_kinds import KINDS, ON_A_NODE
 from fabricgauge.lab.spec import LabSpec, NetworkSpec, numbered_nodes
 from fabricgauge.lab.state import load_complete, names
 from fabricgauge.model.errors import UsageError
-from fabricgauge.settings import rate_bit_s
+from fabricgauge.store.settings import rate_bit_s
 
 #: Actions on a node's Slurm daemon; each is a function of ``lab.slurm.cluster``.
 SLURM_ACTIONS = ("start", "stop", "restart", "kill")
@@ -159,7 +159,7 @@ def slurm(name: str, action: str, node: str) -> None:
     stop asks the daemon to end; its jobs go on. kill ends it at once and, except on `head`, all
     other processes on the node too, like a power cut.
     """
-    from fabricgauge.lab.slurm import cluster
+    from fabricgauge.features.slurm_lab import cluster
     from fabricgauge.lab.status import status as lab_statuses
 
     getattr(cluster, action)(load_complete(name), node)

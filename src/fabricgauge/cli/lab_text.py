@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fabricgauge.lab.fault_kinds import KINDS, LabFault
 from fabricgauge.lab.state import LabState
 from fabricgauge.model.errors import UsageError
-from fabricgauge.settings import rate_bit_s
-from fabricgauge.words.figures import link_rate
+from fabricgauge.model.words.figures import link_rate
+from fabricgauge.store.settings import rate_bit_s
 
 if TYPE_CHECKING:
     from fabricgauge.lab.status import DaemonStatus, LabStatus

@@ -13,7 +13,7 @@ import msgspec
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.request import OWN_LAB, MeasurementRequest
 from fabricgauge.model.verdict import Strictness
-from fabricgauge.run.launchers import LAUNCHERS
+from fabricgauge.nodes.launch.launchers import LAUNCHERS
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([smh]?)")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -227,7 +227,7 @@ ssh_config_option = click.option(
     help="Configuration file for ssh. Default: your own.",
 )  # fmt: skip
 transport_option = click.option(
-    "--transport", type=Parsed("transport", lazy_function("run.transports", "known_transport")),
+    "--transport", type=Parsed("transport", lazy_function("nodes.launch.transports", "known_transport")),
     metavar="mpi|sockets|ofi|verbs[:KEY=VALUE,…]",
     help="What carries the messages: MPI, TCP sockets, libfabric (e.g. ofi:provider=tcp) or RDMA"
     " verbs (e.g. verbs:gid-index=3,inline=0). Default: mpi.",
@@ -296,7 +296,7 @@ def measure_options(launches: str = "1, 3 or 5, by --profile") -> Decorator:
         ),
         click.option(
             "--patterns", metavar="LIST",
-            type=Parsed("list", list_parser(lazy_function("plan.asked", "check_word"))),
+            type=Parsed("list", list_parser(lazy_function("check.plan.asked", "check_word"))),
             help="Patterns, e.g. latency,put_latency:fence,threads_latency:4. Default for two"
             " ranks: latency, bandwidth, bidirectional_bandwidth, put_latency, put_bandwidth.",
         ),

@@ -17,13 +17,13 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from fabricgauge.app.progress import SILENT
-from fabricgauge.app.progress import Progress as Watcher
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.plan import Case, PlannedLaunch
+from fabricgauge.model.progress import SILENT
+from fabricgauge.model.progress import Progress as Watcher
 from fabricgauge.model.together import Round
+from fabricgauge.model.words.networks import named
 from fabricgauge.report.visible import visible
-from fabricgauge.words.networks import named
 
 
 class _Quiet(Console):

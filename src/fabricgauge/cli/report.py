@@ -5,13 +5,13 @@ from typing import Any
 
 import click
 
-from fabricgauge import settings
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Printing
 from fabricgauge.cli.show import print_report, show
+from fabricgauge.features.application.scale_values import SCALED
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import PAIR_PATTERNS
-from fabricgauge.model.scaled import SCALED
+from fabricgauge.store import settings
 from fabricgauge.store.run_directory import RunDirectory, find
 
 
@@ -34,7 +34,7 @@ def report(
     RUN is a directory, an identity or its beginning, or `latest`. The run directory does not
     change: its verdicts.json keeps the verdicts of the day of the measurement.
     """
-    from fabricgauge.app.conclude import conclude, reference_curves
+    from fabricgauge.check.conclude import conclude, reference_curves
     from fabricgauge.judge.thresholds import thresholds_from
     from fabricgauge.store.run_files import load
 
@@ -51,8 +51,8 @@ def report(
 
 def _show_application(directory: RunDirectory, format_name: str, to: Path | None) -> bool:
     """Print an application's profile or scaling; return False if the directory has neither."""
-    from fabricgauge.app.profile import is_profile, profiles_at, require_recorded
-    from fabricgauge.app.scale import read_scaling
+    from fabricgauge.features.application.profile import is_profile, profiles_at, require_recorded
+    from fabricgauge.features.application.scale import read_scaling
 
     path = directory.path
     if (path / SCALED).exists():

@@ -5,9 +5,10 @@ from typing import Any
 
 import click
 
-from fabricgauge import __version__, settings
+from fabricgauge import __version__
 from fabricgauge.cli.overview import VERBS, overview
 from fabricgauge.model.errors import UsageError
+from fabricgauge.store import settings
 
 
 class Verbs(click.Group):

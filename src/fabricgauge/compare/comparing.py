@@ -17,6 +17,7 @@ from fabricgauge.compare.differences import (
     regression,
 )
 from fabricgauge.compare.matching import as_times, match
+from fabricgauge.judge.stats.repeats import merge_repeats
 from fabricgauge.model import verdict
 from fabricgauge.model.comparison import (
     Comparison,
@@ -30,7 +31,6 @@ from fabricgauge.model.comparison import (
     Unmatched,
 )
 from fabricgauge.model.suite import RESULTS, SuiteCurve
-from fabricgauge.stats.repeats import merge_repeats
 
 
 def summary(differences: Sequence[Difference], corrected: int) -> Summary:

@@ -20,7 +20,7 @@ import msgspec
 from fabricgauge.model.comparison import Basis, Difference, Standing, Summary
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import LESS_IS_BETTER, Failure, SuiteCurve, SuitePoint
-from fabricgauge.words.figures import times
+from fabricgauge.model.words.figures import times
 
 #: The chance of a false alarm over all sizes and curves that Holm's correction keeps to.
 FAMILY_ERROR = 0.05

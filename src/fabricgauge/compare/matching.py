@@ -12,7 +12,7 @@ import msgspec
 from fabricgauge.model.comparison import Side, Unmatched
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.suite import RESULTS, SuiteCurve, SuitePoint
-from fabricgauge.words.sentences import counted
+from fabricgauge.model.words.sentences import counted
 
 _REDUNDANT = "the same figures as its table's time, which is compared"
 

@@ -16,7 +16,7 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import THEREFORE, Checked, Finding, Severity
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.preflight import Preflight
-from fabricgauge.words.sentences import listed
+from fabricgauge.model.words.sentences import listed
 
 
 def examine(preflight: Preflight, check_ids: Collection[str] | None = None) -> tuple[Checked, ...]:

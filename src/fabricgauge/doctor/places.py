@@ -13,7 +13,7 @@ from fabricgauge.model.fabric import NO_CABLE, Interface, Network, Node
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.inventory import Adapter, Inventory, RdmaPort
 from fabricgauge.model.preflight import Preflight
-from fabricgauge.words.sentences import listed
+from fabricgauge.model.words.sentences import listed
 
 _T = TypeVar("_T")
 _V = TypeVar("_V", bound=Hashable)

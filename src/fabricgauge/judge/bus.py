@@ -17,7 +17,7 @@ from fabricgauge.model.nccl import SUITES, NcclEvidence
 from fabricgauge.model.plan import Purpose
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
-from fabricgauge.words import figures, sentences
+from fabricgauge.model.words import figures, sentences
 
 #: A collective still grows if a message twice as large is faster by more than this factor.
 LEVEL = 1.05

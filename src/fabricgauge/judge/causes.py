@@ -7,8 +7,8 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from fabricgauge.evidence.connections import lost_segments
 from fabricgauge.judge import plateaus, staging
+from fabricgauge.judge.evidence.connections import lost_segments
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.judge.tcp_limits import tcp_limits
@@ -16,7 +16,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP, Interface, Member, Network, Shaper
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.suite import MessageKind
-from fabricgauge.words import figures, sentences
+from fabricgauge.model.words import figures, sentences
 
 #: Numbers of streams that may share a link evenly, how near the figure must be to an even share,
 #: and the largest spread of such a figure.

@@ -11,15 +11,15 @@ import numpy as np
 
 from fabricgauge.judge.host import signs
 from fabricgauge.judge.interface import Said
+from fabricgauge.judge.localise.recheck import streams_alone
+from fabricgauge.judge.stats.series import node_of
 from fabricgauge.judge.streams import Stream, rechecked_streams
 from fabricgauge.judge.subject import Subject
-from fabricgauge.localise.recheck import streams_alone
 from fabricgauge.model.pairs import Ends, PairMatrix, Part, Recheck, name_part
 from fabricgauge.model.plan import CLOSING
 from fabricgauge.model.together import Round
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
-from fabricgauge.stats.series import node_of
-from fabricgauge.words import figures
+from fabricgauge.model.words import figures
 
 LIMIT = "stability.fall"
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from fabricgauge.evidence.foreign import foreign_traffic
+from fabricgauge.judge.evidence.foreign import foreign_traffic
 from fabricgauge.judge.streams import NEAREST_RATE, Stream, rechecked_streams, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -13,7 +13,7 @@ from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pairs import Ends
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.run import Launch
-from fabricgauge.words import figures
+from fabricgauge.model.words import figures
 
 #: Cause and remedy of a figure that other traffic spoils.
 CAUSE = "other traffic used the same links during the measurement"

@@ -19,7 +19,7 @@ from fabricgauge.model.gpu_pairs import GpuPairs, GpuTopology
 from fabricgauge.model.inventory import Gpu
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
-from fabricgauge.words import figures, sentences
+from fabricgauge.model.words import figures, sentences
 
 #: By product: one NVLink in GB/s each way as nvidia-smi nvlink -s prints it, or one link of AMD's
 #: Infinity Fabric, and a lane's GT/s (the vendors' data sheets; NVLink 1 to 5:

@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 import numpy as np
 
-from fabricgauge.evidence.connections import held_by_receiver
-from fabricgauge.evidence.placement import throttles, unseen_waits, waits
 from fabricgauge.judge import foreign
 from fabricgauge.judge.causes import find_lower_rate, prove_causes
+from fabricgauge.judge.evidence.connections import held_by_receiver
+from fabricgauge.judge.evidence.placement import throttles, unseen_waits, waits
+from fabricgauge.judge.stats.series import node_of, series_of
 from fabricgauge.judge.streams import WIRE_BUSY, Stream, carry_the_same
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.stats.series import node_of, series_of
-from fabricgauge.words import figures
+from fabricgauge.model.words import figures
 
 #: A figure within these shares of a lower link rate's ceiling is taken for that rate.
 EXACTLY = (0.97, 1.01)

@@ -9,7 +9,7 @@ from fabricgauge.judge.subject import Context as Context
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject, identity
-from fabricgauge.words import subjects as in_words
+from fabricgauge.model.words import subjects as in_words
 
 
 def worst(outcomes: Iterable[Outcome], *, empty: Outcome) -> Outcome:

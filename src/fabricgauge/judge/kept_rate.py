@@ -10,15 +10,15 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 import numpy as np
 
-from fabricgauge.evidence.connections import lost_segments
+from fabricgauge.judge.evidence.connections import lost_segments
+from fabricgauge.judge.stats.series import node_of
 from fabricgauge.judge.streams import AGREEING, NEAREST_RATE
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pairs import Ends
 from fabricgauge.model.pattern import PAIR_PATTERNS
-from fabricgauge.stats.series import node_of
-from fabricgauge.words import figures
+from fabricgauge.model.words import figures
 
 #: Cause and remedy of losses that follow from a rate limit.
 KEPT_RATE = (

@@ -12,7 +12,7 @@ from fabricgauge.model.evidence import LaunchTraffic
 from fabricgauge.model.nccl import SUITES, NcclAdapter, NcclDevice, NcclEvidence
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.words import figures, sentences
+from fabricgauge.model.words import figures, sentences
 
 #: Most connections, and most devices of a dump, in the evidence.
 MOST_LINES = 16

@@ -10,11 +10,11 @@ from typing import Literal
 
 import msgspec
 
+from fabricgauge.judge.stats.series import Series
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PcieLink
 from fabricgauge.model.fabric import OVER_TCP, Network
-from fabricgauge.stats.series import Series
-from fabricgauge.words import figures, sentences
+from fabricgauge.model.words import figures, sentences
 
 Kind = Literal["link", "slot", "rail", "tcp", "network", "host", "verbs"]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from fabricgauge.judge.streams import Stream
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.memory import DIRECT, STAGED, Copy
-from fabricgauge.words import figures
+from fabricgauge.model.words import figures
 
 #: A stream that is faster than a copy by this factor does not wait for it; copies vary by a few
 #: percent.

@@ -6,7 +6,8 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from fabricgauge.evidence.connections import acknowledged, busy_share
+from fabricgauge.judge.evidence.connections import acknowledged, busy_share
+from fabricgauge.judge.stats.series import Point, Series, node_of
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
@@ -15,8 +16,7 @@ from fabricgauge.model.measurement import Measurement, ProcessorUse
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.run import CountersAround, Launch
 from fabricgauge.model.verdict import Outcome, VerdictSubject
-from fabricgauge.stats.series import Point, Series, node_of
-from fabricgauge.words import figures, patterns
+from fabricgauge.model.words import figures, patterns
 
 STREAMS: tuple[Pattern, ...] = ("bandwidth", "put_bandwidth", "bidirectional_bandwidth")
 

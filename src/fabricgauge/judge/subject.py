@@ -6,9 +6,10 @@ from functools import cached_property
 
 import msgspec
 
-from fabricgauge.evidence.gathering import gather_evidence
+from fabricgauge.judge.evidence.gathering import gather_evidence
+from fabricgauge.judge.localise.typical import typical_series
+from fabricgauge.judge.stats.series import Series, series_of
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
-from fabricgauge.localise.typical import typical_series
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.evidence import NetworkEvidence, RunEvidence
@@ -20,8 +21,7 @@ from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Threshold, VerdictSubject
-from fabricgauge.stats.series import Series, series_of
-from fabricgauge.words.networks import OWN_CHOICE, is_loopback, loopback_of
+from fabricgauge.model.words.networks import OWN_CHOICE, is_loopback, loopback_of
 
 #: Name of the network of others' logs, if neither they nor the user name it.
 NOT_STATED = "a network that was not stated"

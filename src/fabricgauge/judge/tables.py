@@ -12,8 +12,8 @@ from fabricgauge.model.judged import TableVerdict
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict, identity
-from fabricgauge.words import subjects
-from fabricgauge.words.networks import named
+from fabricgauge.model.words import subjects
+from fabricgauge.model.words.networks import named
 
 #: Streams in one direction: a table of such can pass or fail.
 _ONE_WAY = ("bandwidth", "put_bandwidth", "get_bandwidth")

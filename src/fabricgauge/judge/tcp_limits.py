@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 import numpy as np
 
-from fabricgauge.evidence.connections import held_by_receiver, held_by_sender
+from fabricgauge.judge.evidence.connections import held_by_receiver, held_by_sender
 from fabricgauge.judge.streams import WIRE_BUSY, Stream
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Node
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.words import figures, sentences
+from fabricgauge.model.words import figures, sentences
 
 #: Settings with the least, default and largest bytes of a connection's buffer. Linux,
 #: Documentation/networking/ip-sysctl.rst: without SO_SNDBUF and SO_RCVBUF a buffer grows up to the

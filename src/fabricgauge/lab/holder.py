@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from fabricgauge import process
 from fabricgauge.lab import tools
 from fabricgauge.lab.state import Marks, NodeHolder
 from fabricgauge.model.errors import LabError
+from fabricgauge.nodes import process
 
 #: Environment of the processes that hold a lab's namespaces, and of those that entered.
 HOLDER_MARK, ENTERED_MARK = "FABRICGAUGE_LAB_HOLDER", "FABRICGAUGE_LAB"

@@ -12,12 +12,11 @@ from typing import TypeVar
 
 import msgspec
 
-from fabricgauge.files.removing import remove_folder
+from fabricgauge.features.rdma_lab.packages import Notify, silent
+from fabricgauge.features.slurm_lab import cluster
 from fabricgauge.lab import cabling, holder, state, tools
 from fabricgauge.lab.cabling import socket_queue_bytes, write_hosts
-from fabricgauge.lab.guests.packages import Notify, silent
 from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify, kill, start_script
-from fabricgauge.lab.slurm import cluster
 from fabricgauge.lab.spec import HEAD, LabSpec, check_spec, subnet
 from fabricgauge.lab.state import (
     LabNetwork,
@@ -29,6 +28,7 @@ from fabricgauge.lab.state import (
     save,
 )
 from fabricgauge.model.errors import LabError
+from fabricgauge.store.files.removing import remove_folder
 
 _SCRIPTS = Path(__file__).parent
 
@@ -71,7 +71,7 @@ def _bring_up(spec: LabSpec, directory: Path, notify: Notify) -> LabState:
     save(state)
     _write_files(state, spec)
     if spec.rdma:
-        from fabricgauge.lab.guests import start as guests  # not loaded for other labs
+        from fabricgauge.features.rdma_lab import start as guests  # not loaded for other labs
 
         state = guests.start(state, spec.nodes, notify)
         _write_table(state)

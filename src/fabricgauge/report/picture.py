@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.pairs import PairAnalysis, Quantity
+from fabricgauge.model.words.figures import size
+from fabricgauge.model.words.networks import named
 from fabricgauge.report.visible import visible
-from fabricgauge.words.figures import size
-from fabricgauge.words.networks import named
 
 if TYPE_CHECKING:  # help lists formats, and draws no matrix
     import numpy as np

@@ -22,10 +22,10 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from fabricgauge.files.reading import opened, shown
-from fabricgauge.files.writing import make_folder, reporting
 from fabricgauge.model.bundle import BundleIndex
 from fabricgauge.model.errors import StoreError
+from fabricgauge.store.files.reading import opened, shown
+from fabricgauge.store.files.writing import make_folder, reporting
 from fabricgauge.store.run_directory import read_json, write_json, write_whole
 
 ANSWER = "survey"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.files.writing import open_kept, reporting
 from fabricgauge.model.errors import UsageError
+from fabricgauge.store.files.writing import open_kept, reporting
 from fabricgauge.store.run_directory import RunDirectory, now_utc
 
 OWNER = ".owner.json"

@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from fabricgauge.files import reading, writing
-from fabricgauge.files.ownership import not_own
-from fabricgauge.files.removing import remove_folder
 from fabricgauge.model.errors import StoreError
+from fabricgauge.store.files import reading, writing
+from fabricgauge.store.files.ownership import not_own
+from fabricgauge.store.files.removing import remove_folder
 
 PARTIAL = ".partial"
 

@@ -2,10 +2,7 @@
 
 import msgspec
 
-from fabricgauge.ceiling.technologies import ceilings
-from fabricgauge.discover.interface import build_surveyed_fabric
-from fabricgauge.discover.likeness.classes import classify_nodes
-from fabricgauge.discover.ports import add_host_links, classify_ports
+from fabricgauge.judge.ceiling.technologies import ceilings
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Interface, Node
 from fabricgauge.model.inventory import (
@@ -18,6 +15,9 @@ from fabricgauge.model.inventory import (
     Stack,
 )
 from fabricgauge.model.surveyed import Surveyed
+from fabricgauge.nodes.discover.interface import build_surveyed_fabric
+from fabricgauge.nodes.discover.likeness.classes import classify_nodes
+from fabricgauge.nodes.discover.ports import add_host_links, classify_ports
 
 HOSTILE = '<b onload="x">$(id)`\'\x1b[2J\n'
 UNSAID = Skipped("nobody says it")

@@ -9,10 +9,10 @@ import pytest
 from tests.report.discovery import sample
 from tests.report.html.test_page import Page
 
-from fabricgauge.discover.printouts.parts import make_port
 from fabricgauge.model.fabric import Node, Unreached
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.surveyed import Surveyed
+from fabricgauge.nodes.discover.printouts.parts import make_port
 from fabricgauge.report.content.discovery import KIND, unreached
 from fabricgauge.report.content.inventory import port as port_in_words
 from fabricgauge.report.formats import formats_of

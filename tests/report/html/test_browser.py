@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 import pytest
 from benchmarks.report_scale import browser
-from tests.compare import test_scaling
+from tests.features.application import test_scaling
 from tests.report import sample, sample_verdicts
 
-from fabricgauge.compare.scaling import with_points
+from fabricgauge.features.application.scale_content import KIND
+from fabricgauge.features.application.scale_values import ScaleRun
+from fabricgauge.features.application.scaling import with_points
 from fabricgauge.model.judged import TableVerdict
-from fabricgauge.model.scaled import ScaleRun
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.report.content.scale import KIND
 from fabricgauge.report.formats import formats_of, report
 from fabricgauge.report.interface import Setting
 

@@ -17,7 +17,7 @@ from fabricgauge.doctor.places import (
 from fabricgauge.model.fabric import Address, Interface, IpoibPort
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.groups import group_by
-from fabricgauge.words.sentences import listed
+from fabricgauge.model.words.sentences import listed
 
 #: Drivers of networks over USB, which connect a management controller with its host: Linux 6.12,
 #: drivers/net/usb.

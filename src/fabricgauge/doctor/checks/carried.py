@@ -14,7 +14,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Ping
-from fabricgauge.words.figures import duration, link_rate
+from fabricgauge.model.words.figures import duration, link_rate
 
 #: A pair is too slow below this share of the rate and of the best pair's rate.
 MIN_SHARE = 0.5

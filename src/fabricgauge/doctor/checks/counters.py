@@ -8,7 +8,7 @@ from fabricgauge.doctor.places import Cluster, has_cable
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.preflight import Rise
-from fabricgauge.words.port_counters import QUIET_PER_S, kind_of
+from fabricgauge.model.words.port_counters import QUIET_PER_S, kind_of
 
 #: A single bad frame or symbol may be chance: the specification of links permits some (10^-12 of
 #: the bits and less), and many ports are watched.

@@ -11,7 +11,7 @@ from fabricgauge.model.fabric import Network
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.preflight import Ping
-from fabricgauge.words.figures import duration
+from fabricgauge.model.words.figures import duration
 
 #: Largest payload of an echo that this check counts; larger echoes are for other checks.
 MAX_SMALL_BYTES = 1000

@@ -12,7 +12,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.inventory import Gid
-from fabricgauge.words.sentences import listed
+from fabricgauge.model.words.sentences import listed
 
 #: The kernel's word for a GID of RoCE v2 (Linux 6.12, drivers/infiniband/core/cache.c,
 #: gid_type_str).

@@ -11,7 +11,7 @@ from fabricgauge.doctor.checks.likeness import Properties, find_differences
 from fabricgauge.doctor.places import Cluster, KnownNode, get_text
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.inventory import Adapter, Gpu, PcieLink
-from fabricgauge.words.sentences import listed
+from fabricgauge.model.words.sentences import listed
 
 #: nvidia-smi's words for the path between an adapter and a GPU, nearest first (topo -m, legend).
 DISTANCES = ("PIX", "PXB", "PHB", "NODE", "SYS")

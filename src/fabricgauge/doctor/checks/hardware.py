@@ -10,8 +10,8 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.inventory import Adapter, PcieLink
-from fabricgauge.words.figures import link_rate
-from fabricgauge.words.sentences import listed
+from fabricgauge.model.words.figures import link_rate
+from fabricgauge.model.words.sentences import listed
 
 #: Kinds of adapter that are of no use without an RDMA device.
 RDMA_KINDS = frozenset({"infiniband", "omni-path", "efa"})

@@ -12,9 +12,9 @@ from fabricgauge.doctor.check import (
 from fabricgauge.doctor.places import Cluster, KnownNode, Place, find_outliers, get_rate
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
-from fabricgauge.words import figures
-from fabricgauge.words.figures import link_rate
-from fabricgauge.words.sentences import listed
+from fabricgauge.model.words import figures
+from fabricgauge.model.words.figures import link_rate
+from fabricgauge.model.words.sentences import listed
 
 
 def _examine_answers(cluster: Cluster, _: object) -> Iterator[Finding]:

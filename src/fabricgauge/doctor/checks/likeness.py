@@ -15,8 +15,8 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Node
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Clock
-from fabricgauge.words.figures import duration
-from fabricgauge.words.sentences import listed
+from fabricgauge.model.words.figures import duration
+from fabricgauge.model.words.sentences import listed
 
 #: By name of a property, the function that reads it from a node; "" is unknown.
 Properties = Mapping[str, Callable[[KnownNode], str]]

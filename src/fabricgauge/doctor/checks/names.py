@@ -20,7 +20,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.preflight import Lookup
-from fabricgauge.words.sentences import listed
+from fabricgauge.model.words.sentences import listed
 
 #: Hosts files are compared on this many nodes or more: fewer have no majority.
 MIN_FILES = 3

@@ -10,7 +10,7 @@ from fabricgauge.doctor.places import Cluster, Port, find_outliers
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import Priorities
 from fabricgauge.model.finding import Finding, Severity
-from fabricgauge.words.sentences import listed
+from fabricgauge.model.words.sentences import listed
 
 LOSSLESS = (
     "switch PFC on for the priority of the traffic class (dcb pfc set dev INTERFACE prio-pfc"

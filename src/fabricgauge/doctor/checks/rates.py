@@ -19,8 +19,8 @@ from fabricgauge.model.fabric import Shaper
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.inventory import Adapter, LinkModes, RdmaPort
-from fabricgauge.words.figures import link_rate
-from fabricgauge.words.sentences import listed
+from fabricgauge.model.words.figures import link_rate
+from fabricgauge.model.words.sentences import listed
 
 #: Two rates this near are the same: the kernel rounds a token bucket. A bond whose rate is further
 #: below its ports' sum uses one of them: an active-backup bond.

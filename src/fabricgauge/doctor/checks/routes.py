@@ -10,7 +10,7 @@ from fabricgauge.doctor.places import Cluster, KnownNode, MemberInterface, Place
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.inventory import Inventory, Route
-from fabricgauge.words.sentences import listed
+from fabricgauge.model.words.sentences import listed
 
 #: Required ARP settings: the interface answers for its own address only, and its requests have its
 #: own address as their source (Linux, Documentation/networking/ip-sysctl.rst).

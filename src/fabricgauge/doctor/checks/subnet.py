@@ -15,8 +15,8 @@ from fabricgauge.doctor.places import Cluster, find_majority
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.subnet import SubnetLink, SubnetPort
-from fabricgauge.words.figures import link_rate
-from fabricgauge.words.port_counters import kind_of
+from fabricgauge.model.words.figures import link_rate
+from fabricgauge.model.words.port_counters import kind_of
 
 #: Fewer errors since an unknown time are chance: the specification of a link permits one wrong bit
 #: of 10^12, which at 100 Gb/s is one in ten seconds without forward error correction.

@@ -20,7 +20,7 @@ from fabricgauge.doctor.places import (
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Network
 from fabricgauge.model.finding import Command, Finding, Severity
-from fabricgauge.words.sentences import listed
+from fabricgauge.model.words.sentences import listed
 
 
 def _examine_subnets(cluster: Cluster, nodes: tuple[KnownNode, ...]) -> Iterator[Finding]:

@@ -5,13 +5,13 @@ from typing import NamedTuple
 from fabricgauge.judge import bus
 from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.rules import floor
+from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.judge.streams import is_rdma_on_tcp
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.verdict import Figure, Outcome, Threshold
-from fabricgauge.stats.series import Point, Series
-from fabricgauge.words import figures, patterns
+from fabricgauge.model.words import figures, patterns
 
 ID = "above-ceiling"
 

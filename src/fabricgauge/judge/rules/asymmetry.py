@@ -9,13 +9,13 @@ import numpy as np
 
 from fabricgauge.judge import foreign, host
 from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.plan import BACK
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
-from fabricgauge.stats.series import Point, Series
-from fabricgauge.words import figures, patterns, sentences
+from fabricgauge.model.words import figures, patterns, sentences
 
 ID = "asymmetry"
 

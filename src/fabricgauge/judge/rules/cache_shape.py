@@ -7,12 +7,12 @@ from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.rules.above_ceiling import exceeds
 from fabricgauge.judge.rules.floor import has_impossible_latency
 from fabricgauge.judge.rules.path import is_proved
+from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.judge.streams import BURSTS
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome
-from fabricgauge.stats.series import Point, Series
-from fabricgauge.words import figures, patterns
+from fabricgauge.model.words import figures, patterns
 
 ID = "cache-shape"
 

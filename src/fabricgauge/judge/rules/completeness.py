@@ -8,7 +8,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.run import IMPORTED, INTERRUPTED, UNSTORED, Launch
 from fabricgauge.model.suite import LIMITED, UNREADABLE
 from fabricgauge.model.verdict import Figure, Outcome, Threshold
-from fabricgauge.words import sentences
+from fabricgauge.model.words import sentences
 
 ID = "completeness"
 

@@ -11,7 +11,7 @@ from math import ceil, log2
 import msgspec
 import numpy as np
 
-from fabricgauge.evidence.placement import waits
+from fabricgauge.judge.evidence.placement import waits
 from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -19,7 +19,7 @@ from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pairs import PairMatrix
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Figure, Outcome
-from fabricgauge.words import figures, patterns
+from fabricgauge.model.words import figures, patterns
 
 ID = "concurrent"
 

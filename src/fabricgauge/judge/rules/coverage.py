@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from fabricgauge.judge.interface import Context, Said, Words, judge_run
+from fabricgauge.judge.stats.series import node_of
 from fabricgauge.model.finding import Severity
 from fabricgauge.model.pattern import PAIR_PATTERNS, ROUND_ROBIN_PATTERNS
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import Figure, Outcome, Threshold
-from fabricgauge.stats.series import node_of
-from fabricgauge.words import sentences
-from fabricgauge.words.networks import is_loopback
+from fabricgauge.model.words import sentences
+from fabricgauge.model.words.networks import is_loopback
 
 ID = "coverage"
 

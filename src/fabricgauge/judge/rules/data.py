@@ -7,7 +7,7 @@ from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.words import figures, patterns, sentences
+from fabricgauge.model.words import figures, patterns, sentences
 
 ID = "data"
 

@@ -6,11 +6,11 @@ from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome
-from fabricgauge.stats.series import Point, Series
-from fabricgauge.words import figures, patterns, sentences
+from fabricgauge.model.words import figures, patterns, sentences
 
 ID = "dips"
 

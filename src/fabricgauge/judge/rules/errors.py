@@ -14,8 +14,8 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ErrorCount, LostSegments
 from fabricgauge.model.suite import LogLosses, SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome, Threshold
-from fabricgauge.words import figures, sentences
-from fabricgauge.words.port_counters import kind_of
+from fabricgauge.model.words import figures, sentences
+from fabricgauge.model.words.port_counters import kind_of
 
 ID = "errors"
 

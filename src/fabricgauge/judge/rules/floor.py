@@ -12,7 +12,7 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.medium import Floor
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome
-from fabricgauge.words import figures, patterns, sentences
+from fabricgauge.model.words import figures, patterns, sentences
 
 ID = "floor"
 

@@ -7,7 +7,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ForeignTraffic
 from fabricgauge.model.pairs import Part
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
-from fabricgauge.words import figures
+from fabricgauge.model.words import figures
 
 ID = "foreign-traffic"
 

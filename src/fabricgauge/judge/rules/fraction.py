@@ -21,7 +21,7 @@ from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP
 from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome
-from fabricgauge.words import figures, patterns, sentences
+from fabricgauge.model.words import figures, patterns, sentences
 
 ID = "fraction"
 

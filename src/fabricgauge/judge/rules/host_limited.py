@@ -6,7 +6,7 @@ from fabricgauge.judge.streams import STREAMS, Stream, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome
-from fabricgauge.words import patterns
+from fabricgauge.model.words import patterns
 
 ID = "host-limited"
 

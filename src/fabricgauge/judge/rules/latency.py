@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fabricgauge.evidence.placement import unseen_waits, waits
+from fabricgauge.judge.evidence.placement import unseen_waits, waits
 from fabricgauge.judge.host import describe_wait, excuse_outcome
 from fabricgauge.judge.interface import Said, judge_networks
 from fabricgauge.judge.rules.floor import crossed_medium
+from fabricgauge.judge.stats.series import Point, Series, node_of
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome
-from fabricgauge.stats.series import Point, Series, node_of
-from fabricgauge.words import figures, patterns
+from fabricgauge.model.words import figures, patterns
 
 ID = "latency"
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from fabricgauge.evidence.links import LinkEvent, link_events
+from fabricgauge.judge.evidence.links import LinkEvent, link_events
 from fabricgauge.judge.interface import Said, Words, judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.run import ChangeKind, Ended
 from fabricgauge.model.verdict import Outcome, VerdictSubject
-from fabricgauge.words import figures, sentences
+from fabricgauge.model.words import figures, sentences
 
 ID = "link"
 

@@ -6,13 +6,13 @@ from fabricgauge.judge import foreign
 from fabricgauge.judge.host import excuse_outcome
 from fabricgauge.judge.interface import Said, Words, judge_networks
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
+from fabricgauge.judge.localise.recheck import streams_alone
 from fabricgauge.judge.rules import errors
 from fabricgauge.judge.subject import Subject
-from fabricgauge.localise.recheck import streams_alone
 from fabricgauge.model.evidence import LostSegments
 from fabricgauge.model.pairs import Part, Recheck
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
-from fabricgauge.words import figures
+from fabricgauge.model.words import figures
 
 ID = "lossy"
 

@@ -8,7 +8,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PATH_MTUS
 from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, VerdictSubject
-from fabricgauge.words import sentences
+from fabricgauge.model.words import sentences
 
 ID = "mtu"
 

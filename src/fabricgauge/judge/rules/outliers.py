@@ -34,7 +34,7 @@ from fabricgauge.model.pairs import (
 )
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.verdict import BESIDE_PEERS, Figure, Outcome, VerdictSubject, finding_subject
-from fabricgauge.words import figures, sentences
+from fabricgauge.model.words import figures, sentences
 
 ID = "outliers"
 

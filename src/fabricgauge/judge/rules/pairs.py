@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.evidence.placement import unseen_waits
 from fabricgauge.judge import foreign
 from fabricgauge.judge.bus import bus_rates, is_crowded
+from fabricgauge.judge.evidence.placement import unseen_waits
 from fabricgauge.judge.host import (
     describe_common_waiting,
     describe_wait,
@@ -21,14 +21,14 @@ from fabricgauge.judge.host import (
     waits_of_nodes,
 )
 from fabricgauge.judge.interface import Said, Words, judge_networks
+from fabricgauge.judge.localise.recheck import streams_alone
+from fabricgauge.judge.localise.typical import inside
 from fabricgauge.judge.streams import NEAREST_RATE, carry_the_same, rechecked_streams
 from fabricgauge.judge.subject import Subject
-from fabricgauge.localise.recheck import streams_alone
-from fabricgauge.localise.typical import inside
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import Ends, PairAnalysis, Part, Recheck, Rechecked, name_part
 from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome, VerdictSubject
-from fabricgauge.words import figures, sentences
+from fabricgauge.model.words import figures, sentences
 
 ID = "pairs"
 

@@ -17,8 +17,8 @@ from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.run import IMPORTED, Launch
 from fabricgauge.model.verdict import Figure, Outcome
-from fabricgauge.words import figures, sentences
-from fabricgauge.words.networks import OWN_CHOICE
+from fabricgauge.model.words import figures, sentences
+from fabricgauge.model.words.networks import OWN_CHOICE
 
 ID = "path"
 

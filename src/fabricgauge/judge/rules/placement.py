@@ -10,7 +10,7 @@ from fabricgauge.model.hosts import unify_hosts
 from fabricgauge.model.measurement import Placement
 from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.words import sentences
+from fabricgauge.model.words import sentences
 
 ID = "placement"
 

@@ -5,10 +5,12 @@ from operator import itemgetter
 
 import numpy as np
 
-from fabricgauge.evidence.placement import waits
 from fabricgauge.judge import closing_round
+from fabricgauge.judge.evidence.placement import waits
 from fabricgauge.judge.host import signs
 from fabricgauge.judge.interface import Said, Words, judge_networks
+from fabricgauge.judge.stats.levels import Levels, find_levels
+from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -16,9 +18,7 @@ from fabricgauge.model.groups import group_by
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome
-from fabricgauge.stats.levels import Levels, find_levels
-from fabricgauge.stats.series import Point, Series
-from fabricgauge.words import figures, patterns, sentences
+from fabricgauge.model.words import figures, patterns, sentences
 
 ID = "stability"
 

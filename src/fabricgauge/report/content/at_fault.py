@@ -11,11 +11,11 @@ from typing import Literal
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import LEAST_EFFECT, PairAnalysis, PairFinding, Part, name_part
 from fabricgauge.model.verdict import GONE, Outcome, Verdict, VerdictSubject
+from fabricgauge.model.words.figures import percent, signed, size
+from fabricgauge.model.words.networks import named
+from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.pairs import summary
-from fabricgauge.words.figures import percent, signed, size
-from fabricgauge.words.networks import named
-from fabricgauge.words.sentences import counted
 
 Kind = Literal["FAULT", "SUSPECTED", "FOLLOWS", "PROPERTY"]
 

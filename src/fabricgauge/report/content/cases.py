@@ -12,10 +12,10 @@ from fabricgauge.model.groups import group_by
 from fabricgauge.model.measurement import Measurement, Times
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.together import ConcurrentResult
+from fabricgauge.model.words.figures import digits, duration, percent, size
+from fabricgauge.model.words.patterns import LOADS
 from fabricgauge.report.content.curves import P99_SAMPLES, P999_SAMPLES, spread
 from fabricgauge.report.picture import Mark, Picture, PlotCurve, canvas_text, position
-from fabricgauge.words.figures import digits, duration, percent, size
-from fabricgauge.words.patterns import LOADS
 
 
 class ConcurrentCase(msgspec.Struct, frozen=True):

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.judged import Judged
+from fabricgauge.model.words.figures import rate, size, with_unit
 from fabricgauge.report import document as doc
-from fabricgauge.words.figures import rate, size, with_unit
 
 
 def brief_ceilings(judged: Judged) -> doc.Section:

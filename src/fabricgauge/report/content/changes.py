@@ -10,6 +10,7 @@ from fabricgauge.model.comparison import Difference, Pair, Standing
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 from fabricgauge.model.varied import CurveEffect, Effect, Factor, Varied
+from fabricgauge.model.words.figures import signed, size, times
 from fabricgauge.report.content.suites import SHOWN, suite_marks
 from fabricgauge.report.picture import (
     Mark,
@@ -20,7 +21,6 @@ from fabricgauge.report.picture import (
     position,
     shortened,
 )
-from fabricgauge.words.figures import signed, size, times
 
 STANDINGS: dict[Standing, str] = {
     "worse": "worse",

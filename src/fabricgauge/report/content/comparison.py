@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from fabricgauge.model.comparison import Comparison, ComparisonOutcome, Pair
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import LESS_IS_BETTER, UNITS, Quantity, SuiteCurve
+from fabricgauge.model.words.figures import digits, megabytes_per_s, microseconds, signed, size
+from fabricgauge.model.words.sentences import counted, listed
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.changes import (
     STANDINGS,
@@ -18,8 +20,6 @@ from fabricgauge.report.content.changes import (
 from fabricgauge.report.content.suites import SHOWN
 from fabricgauge.report.interface import Cell as Value
 from fabricgauge.report.interface import Kind, Records, Setting, versioned
-from fabricgauge.words.figures import digits, megabytes_per_s, microseconds, signed, size
-from fabricgauge.words.sentences import counted, listed
 
 #: Tone and meaning of each outcome.
 OUTCOMES: dict[ComparisonOutcome, tuple[doc.Tone, str]] = {

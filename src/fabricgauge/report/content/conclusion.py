@@ -9,7 +9,7 @@ from fabricgauge.model.curve import Curve
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.verdict import BESIDE_PEERS, GONE, OF_CEILING, Outcome, Verdict
-from fabricgauge.words.figures import (
+from fabricgauge.model.words.figures import (
     digits,
     megabytes_per_s,
     share_of,
@@ -17,8 +17,8 @@ from fabricgauge.words.figures import (
     supported_digits,
     with_unit,
 )
-from fabricgauge.words.networks import is_loopback, named
-from fabricgauge.words.patterns import words_of
+from fabricgauge.model.words.networks import is_loopback, named
+from fabricgauge.model.words.patterns import words_of
 
 VIRTUAL = "Virtual cluster on one machine: the figures describe the lab, not a fabric."
 SIMULATED = "Simulated: no network carried anything; the figures are a simulator's, not a fabric's."

@@ -6,6 +6,14 @@ from typing import TypeVar
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.judged import Judged
+from fabricgauge.model.words import sentences
+from fabricgauge.model.words.figures import duration, megabytes_per_s, microseconds, percent
+from fabricgauge.model.words.patterns import (
+    ONE_WAY_BANDWIDTHS,
+    PAIR_LATENCIES,
+    PATTERNS,
+    is_of_a_pair,
+)
 from fabricgauge.report.content.conclusion import limit_bytes_s
 from fabricgauge.report.picture import (
     Line,
@@ -18,9 +26,6 @@ from fabricgauge.report.picture import (
     position,
     shortened,
 )
-from fabricgauge.words import sentences
-from fabricgauge.words.figures import duration, megabytes_per_s, microseconds, percent
-from fabricgauge.words.patterns import ONE_WAY_BANDWIDTHS, PAIR_LATENCIES, PATTERNS, is_of_a_pair
 
 T = TypeVar("T")
 

@@ -10,13 +10,13 @@ from fabricgauge.model.finding import Severity
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.likeness import LikeNodes, Oddity
 from fabricgauge.model.surveyed import Surveyed
+from fabricgauge.model.words.sentences import counted, listed
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import inventory as words
 from fabricgauge.report.content.ceilings import show_calculation
 from fabricgauge.report.content.inventory import shortened
 from fabricgauge.report.content.preflight import place
 from fabricgauge.report.interface import Kind, Setting, versioned
-from fabricgauge.words.sentences import counted, listed
 
 #: Up to FEW nodes are shown in full without a request; a page shows at most MOST_NODES in full.
 FEW, MOST_NODES = 2, 200

@@ -11,9 +11,9 @@ from ClusterShell.RangeSet import RangeSet
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, IpoibPort, Member, Network, Node
 from fabricgauge.model.inventory import Adapter, Gpu, Inventory, PcieLink, RdmaPort
+from fabricgauge.model.words.figures import link_rate
+from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
-from fabricgauge.words.figures import link_rate
-from fabricgauge.words.sentences import counted
 
 #: RoCE and iWARP have no subnet manager, and tools write 0.
 _WITH_LID = ("infiniband", "omni-path")

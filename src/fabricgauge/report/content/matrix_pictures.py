@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.model.pairs import PairAnalysis
+from fabricgauge.model.words.figures import digits
 from fabricgauge.report.picture import SHOWN, GroupBlock, HeatMap, Histogram, canvas_text, title
-from fabricgauge.words.figures import digits
 
 #: Most cells per side; more are joined into blocks that show their worst pair.
 MOST_CELLS = 1024

@@ -9,6 +9,18 @@ from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.memory import describe_memory
+from fabricgauge.model.words.figures import (
+    digits,
+    half_width,
+    megabytes_per_s,
+    microseconds,
+    share_of,
+    size,
+    supported_digits,
+)
+from fabricgauge.model.words.networks import is_loopback, named
+from fabricgauge.model.words.patterns import PATTERNS
+from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.conclusion import limit_bytes_s
 from fabricgauge.report.content.curves import (
@@ -23,18 +35,6 @@ from fabricgauge.report.content.curves import (
     recheck,
 )
 from fabricgauge.report.content.suites import with_references
-from fabricgauge.words.figures import (
-    digits,
-    half_width,
-    megabytes_per_s,
-    microseconds,
-    share_of,
-    size,
-    supported_digits,
-)
-from fabricgauge.words.networks import is_loopback, named
-from fabricgauge.words.patterns import PATTERNS
-from fabricgauge.words.sentences import counted
 
 #: Patterns with a column of their own among the usual sizes; a terminal has less room.
 _HEADS = {

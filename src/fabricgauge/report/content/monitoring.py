@@ -20,12 +20,12 @@ from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.pairs import PairAnalysis, Part
 from fabricgauge.model.pattern import LATENCY_PATTERNS
 from fabricgauge.model.verdict import Outcome, Verdict, exit_status
+from fabricgauge.model.words.networks import is_loopback, named
 from fabricgauge.report.content.at_fault import find_kinds, finding_kind
 from fabricgauge.report.content.conclusion import headline, is_simulated, limit_bytes_s, worst_first
 from fabricgauge.report.content.curves import pair_curves
 from fabricgauge.report.content.verdicts import has_several_tables, reasons
 from fabricgauge.report.interface import Element, Gauge, Setting, TestCase, TestSuite
-from fabricgauge.words.networks import is_loopback, named
 
 #: Most nodes with series of their own; more would slow a collector down.
 MOST_NODES = 1024

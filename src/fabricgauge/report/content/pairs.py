@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import PairAnalysis, Quantity, name_part
+from fabricgauge.model.words.figures import digits, microseconds, percent, signed, size, with_unit
+from fabricgauge.model.words.networks import named
 from fabricgauge.report import document as doc
 from fabricgauge.report.picture import SHOWN, HeatMap, shortened, title
-from fabricgauge.words.figures import digits, microseconds, percent, signed, size, with_unit
-from fabricgauge.words.networks import named
 
 #: Most nodes in a table of percentages of 80 columns.
 MOST_NODES_DRAWN = 16

@@ -8,12 +8,12 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import InterfaceTraffic, NodeTraffic, Traffic, WireLedger
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.words.figures import amount, percent, ratio, size
+from fabricgauge.model.words.networks import is_loopback, named
+from fabricgauge.model.words.patterns import words_of
+from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.inventory import number
-from fabricgauge.words.figures import amount, percent, ratio, size
-from fabricgauge.words.networks import is_loopback, named
-from fabricgauge.words.patterns import words_of
-from fabricgauge.words.sentences import counted
 
 #: Most nodes with rows on a page; more make it slow to open.
 MOST_NODES = 64

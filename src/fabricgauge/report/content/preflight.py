@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from fabricgauge.model.finding import THEREFORE, Diagnosis, Finding, Severity
+from fabricgauge.model.words.sentences import command, counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.inventory import folded, merge_sentences
 from fabricgauge.report.interface import Kind, Setting
-from fabricgauge.words.sentences import command, counted
 
 #: The version of the JSON document; readers check it.
 VERSION = 1

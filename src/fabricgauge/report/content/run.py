@@ -9,6 +9,17 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.memory import describe_memory
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.words.figures import (
+    duration,
+    megabytes_per_s,
+    microseconds,
+    percent,
+    share_of,
+    size,
+    with_unit,
+)
+from fabricgauge.model.words.networks import is_loopback, named
+from fabricgauge.model.words.sentences import between, counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import at_fault, ceilings, measured, pairs, path, suites, verdicts
 from fabricgauge.report.content.conclusion import (
@@ -26,17 +37,6 @@ from fabricgauge.report.content.run_data import data, layout, records
 from fabricgauge.report.content.together import together
 from fabricgauge.report.content.verbs import connections
 from fabricgauge.report.interface import Kind, Setting
-from fabricgauge.words.figures import (
-    duration,
-    megabytes_per_s,
-    microseconds,
-    percent,
-    share_of,
-    size,
-    with_unit,
-)
-from fabricgauge.words.networks import is_loopback, named
-from fabricgauge.words.sentences import between, counted
 
 
 def document(judged: Judged, setting: Setting) -> doc.Report:

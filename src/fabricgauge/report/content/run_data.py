@@ -11,14 +11,14 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import PairAnalysis, matrix_keys
 from fabricgauge.model.suite import Quantity, SuitePoint
 from fabricgauge.model.verdict import finding_subject, identity, number_repeats
+from fabricgauge.model.words.figures import half_width
+from fabricgauge.model.words.networks import is_loopback, named
+from fabricgauge.model.words.patterns import words_of
 from fabricgauge.report.content import suites
 from fabricgauge.report.content.cases import ConcurrentCase, concurrent_cases
 from fabricgauge.report.content.conclusion import SIMULATED, headline, is_simulated, limit_bytes_s
 from fabricgauge.report.content.curves import P99_SAMPLES, direction, pair_curves
 from fabricgauge.report.interface import Cell, Layout, OneLine, Records, Setting, versioned
-from fabricgauge.words.figures import half_width
-from fabricgauge.words.networks import is_loopback, named
-from fabricgauge.words.patterns import words_of
 
 #: The file of the run directory that holds the matrices.
 MATRICES = "matrices.npz"

@@ -9,12 +9,12 @@ from fabricgauge.model.groups import group_by
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import LESS_IS_BETTER, UNITS, Quantity, SuiteCurve, SuitePoint
+from fabricgauge.model.words.figures import digits, percent, size, with_unit
+from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.conclusion import worst_first
 from fabricgauge.report.content.curves import ceiling_line
 from fabricgauge.report.picture import Mark, Picture, PlotCurve, canvas_text, estimate_mark
-from fabricgauge.words.figures import digits, percent, size, with_unit
-from fabricgauge.words.sentences import counted
 
 #: Words for each statistic.
 STATISTICS = {

@@ -6,6 +6,10 @@ from functools import partial
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS
+from fabricgauge.model.words.figures import amount, digits, duration, microseconds, percent, size
+from fabricgauge.model.words.networks import named
+from fabricgauge.model.words.patterns import words_of
+from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import cases as series
 from fabricgauge.report.content.cases import (
@@ -18,10 +22,6 @@ from fabricgauge.report.content.cases import (
     select_patterns,
 )
 from fabricgauge.report.picture import Picture
-from fabricgauge.words.figures import amount, digits, duration, microseconds, percent, size
-from fabricgauge.words.networks import named
-from fabricgauge.words.patterns import words_of
-from fabricgauge.words.sentences import counted
 
 MOST_COLLECTIVES, MOST_CASES = 16, 80
 #: Most rows of a page that opens quickly; the CSV report has all.

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 from fabricgauge.model.measurement import VerbsConnection
 from fabricgauge.model.run import Launch
+from fabricgauge.model.words.figures import amount, duration
 from fabricgauge.report import document as doc
-from fabricgauge.words.figures import amount, duration
 
 _HEADS = (
     "case", ">rank", ">queue pairs", ">made in", ">connected in", ">process grew by", ">memory",

@@ -8,11 +8,11 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject
+from fabricgauge.model.words.figures import percent, with_unit
+from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.conclusion import consequences, next_steps, tally, worst_first
 from fabricgauge.report.interface import Records, Setting
-from fabricgauge.words.figures import percent, with_unit
-from fabricgauge.words.sentences import counted
 
 TONES: dict[Outcome, doc.Tone] = {
     Outcome.INVALID: "invalid",

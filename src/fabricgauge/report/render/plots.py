@@ -8,9 +8,9 @@ from bokeh.embed import json_item
 from bokeh.plotting import figure
 from bokeh.resources import Resources
 
+from fabricgauge.model.words.figures import size
 from fabricgauge.report.picture import EMPTY_MESSAGE_AT, Line, Mark, Picture, PlotCurve
 from fabricgauge.report.render.palette import FLOOR, GRID, INK, LIMIT, PAPER, SERIES, SOFT
-from fabricgauge.words.figures import size
 
 #: Untyped: the types that Bokeh ships leave out models that it re-exports.
 models: Any = bokeh.models

@@ -1,0 +1,97 @@
+"""Judge a run and write its reports; nothing here measures."""
+
+import msgspec
+
+from fabricgauge.judge.ceiling.technologies import ceilings
+from fabricgauge.judge.evidence.gathering import gather_evidence
+from fabricgauge.judge.evidence.ledger import compute_ledgers
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.judging import RULES_VERSION, judgement
+from fabricgauge.judge.localise.detect import localise
+from fabricgauge.judge.stats.curves import curves
+from fabricgauge.judge.thresholds import Thresholds
+from fabricgauge.logs.references.interface import reference
+from fabricgauge.model.errors import StoreError, UsageError
+from fabricgauge.model.judged import Judged
+from fabricgauge.model.pairs import FabricResult
+from fabricgauge.model.progress import Progress
+from fabricgauge.model.run import Run
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.report.formats import FORMATS, report
+from fabricgauge.store.matrices import write_matrices
+from fabricgauge.store.run_directory import RunDirectory, now_utc
+
+#: Reports that every run directory gets, with the stem of their names.
+KEPT = {"html": "report", "json": "report"}
+
+
+def write_reports(directory: RunDirectory, judged: Judged, progress: Progress) -> None:
+    """Write verdicts and reports of a judged run; give a complete one its final name.
+
+    A full disk is reported; it costs the reports but not the verdict.
+    """
+    tables = {"tables": "tables"} if len(judged.tables) > 1 else {}
+    try:
+        directory.write("verdicts.json", judged.verdicts)
+        if judged.fabric.analyses:
+            write_matrices(directory, [analysis.matrix for analysis in judged.fabric.analyses])
+        for name, stem in {**KEPT, **tables}.items():
+            directory.write_bytes(f"{stem}{FORMATS[name].suffix}", report(judged, name).encode())
+        if judged.run.complete:
+            directory.finish()
+    except StoreError as error:
+        progress.trouble(str(error))
+
+
+def make_context(run: Run, thresholds: Thresholds, fabric: FabricResult | None = None) -> Context:
+    """Compute ceilings, evidence and the analysis of all pairs from a run's records.
+
+    ``fabric`` is that analysis, if it exists already.
+    """
+    limits = ceilings(run.fabric.networks, run.launches)
+    fabric = localise(run.launches, run.fabric.topology) if fabric is None else fabric
+    return Context(run, limits, thresholds, fabric, gather_evidence(run))
+
+
+def conclude(run: Run, thresholds: Thresholds, against: tuple[SuiteCurve, ...] = ()) -> Judged:
+    """Judge a stored run by the rules of this version; see ``judge_context``."""
+    return judge_context(make_context(run, thresholds), against)
+
+
+def judge_context(context: Context, against: tuple[SuiteCurve, ...] = ()) -> Judged:
+    """Judge a run by the rules of this version; ``against`` are curves to show beside it."""
+    run, judgement_now = context.run, judgement(context)
+    return Judged(
+        run=run,
+        ceilings=context.ceilings,
+        curves=curves(run),
+        verdicts=judgement_now.verdicts,
+        overall=judgement_now.overall,
+        judged_utc=now_utc(),
+        rules_version=RULES_VERSION,
+        against=against,
+        fabric=context.fabric,
+        evidence=context.evidence,
+        ledgers=compute_ledgers(run, context.ceilings),
+        sustained_bytes=context.thresholds.value("fraction.from"),
+        tables=judgement_now.tables,
+        follows=judgement_now.follows,
+    )
+
+
+def reference_curves(name: str | None) -> tuple[SuiteCurve, ...]:
+    """Return the curves of a reference; none if ``name`` is None.
+
+    Raises:
+        UsageError: no such reference, or one without curves.
+    """
+    if name is None:
+        return ()
+    published = reference(name)
+    if not published.curves:
+        raise UsageError(f"{name} is a table without curves; fabricgauge compare needs curves")
+    origin = {"from": published.provenance, "caveat": published.caveat}
+    return tuple(
+        msgspec.structs.replace(curve, source=published.name, settings={**curve.settings, **origin})
+        for curve in published.curves
+    )

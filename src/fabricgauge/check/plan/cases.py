@@ -1,0 +1,153 @@
+"""Plan the cases of a pair: patterns × message sizes × directions, each with window and budget."""
+
+from collections.abc import Iterator, Sequence
+
+from fabricgauge.check.plan.asked import PatternRequest, parse_pattern
+from fabricgauge.check.plan.profiles import MIB
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.pattern import (
+    LATENCY_PATTERNS,
+    ONE_SIDED_PATTERNS,
+    ROUND_TRIP_PATTERNS,
+    SUSTAINED_BYTES,
+    THREADED_PATTERNS,
+)
+from fabricgauge.model.plan import Case
+
+#: Window of the OSU suite, which published bandwidth figures assume.
+WINDOW = 64
+#: Smallest window: a single message would measure latency.
+MIN_WINDOW = 2
+#: A 95 % interval of a median needs six blocks at least; the other samples are warm-up.
+SAMPLES_PER_CASE = 10
+#: MPI's atomics work on one integer; the engine uses this size.
+INTEGER_BYTES = 8
+#: Sizes of a reference pair, for patterns that measure a time and for those that stream.
+SMALL_BYTES, LARGE_BYTES = 8, MIB
+ATOMICS = ("fetch_and_op_latency", "compare_and_swap_latency")
+
+
+def plan_cases(
+    patterns: tuple[str, ...],
+    sizes: tuple[int, ...],
+    budget_s: float,
+    payload_bytes_per_s: float,
+    partner: int = 1,
+) -> tuple[Case, ...]:
+    """Plan all cases for ranks 0 and ``partner``, in the order of ``sizes`` within each pattern.
+
+    ``patterns`` are words of ``plan.asked``. ``payload_bytes_per_s`` is the ceiling. Windows and
+    budgets of large messages on slow networks follow from it, so that a case still gets enough
+    samples for an interval.
+
+    Raises:
+        UsageError: an invalid word, or no suitable size.
+    """
+    return tuple(
+        _plan_case(pattern_request, size, ends, budget_s, payload_bytes_per_s)
+        for pattern_request in dict.fromkeys(map(parse_pattern, patterns))
+        for ends, size in _directions(pattern_request.pattern, sizes, partner)
+    )
+
+
+def reference_cases(
+    words: tuple[str, ...], case_s: float, payload_bytes_per_s: float, ranks: Sequence[str]
+) -> tuple[Case, ...]:
+    """Plan the cases that ``words`` of ``plan.asked`` name, while all other ranks sleep.
+
+    ``ranks`` is the node of each rank. The pair is rank 0 and the first rank on another node.
+    """
+    partner = next((at for at, node in enumerate(ranks) if node != ranks[0]), 1)
+    return tuple(
+        case
+        for word in words
+        for case in plan_cases(
+            (word,), (_reference_size(word),), case_s, payload_bytes_per_s, partner
+        )
+    )
+
+
+def fit_stream(message_bytes: int, fit_bytes: float) -> tuple[int, int]:
+    """Return the message size and window that send at most ``fit_bytes`` at once.
+
+    The window shrinks first, then the message; neither shrinks below its least.
+    """
+    while message_bytes > SUSTAINED_BYTES and message_bytes * MIN_WINDOW > fit_bytes:
+        message_bytes //= 2
+    return message_bytes, _fit_window(message_bytes, fit_bytes)
+
+
+def _fit_window(message_cost: float, budget: float) -> int:
+    """Return how many messages of a size in bytes, or a time in s, fit into ``budget``."""
+    window = WINDOW
+    while window > MIN_WINDOW and window * message_cost > budget:
+        window //= 2
+    return window
+
+
+def needs_threads(case: Case) -> bool:
+    """Check if the case needs a launch in which several threads may call MPI at once."""
+    return case.pattern in THREADED_PATTERNS
+
+
+def _directions(
+    pattern: str, sizes: tuple[int, ...], partner: int
+) -> Iterator[tuple[tuple[int, int], int]]:
+    """Yield origin and target, with the message size."""
+    yield from (((0, partner), size) for size in _suitable_sizes(pattern, sizes))
+    if pattern == "bandwidth":
+        yield from (((partner, 0), size) for size in sizes if size >= SUSTAINED_BYTES)
+
+
+def _suitable_sizes(pattern: str, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes that a pattern can have; an atomic has only its own.
+
+    An empty message does nothing in one-sided patterns: MPI returns at once.
+    """
+    if pattern in ATOMICS:
+        return (INTEGER_BYTES,)
+    if pattern != "accumulate_latency":
+        least = 0 if pattern in LATENCY_PATTERNS and pattern not in ONE_SIDED_PATTERNS else 1
+        return tuple(size for size in sizes if size >= least)
+    multiples = tuple(size for size in sizes if size > 0 and size % INTEGER_BYTES == 0)
+    if sizes and not multiples:
+        raise UsageError(
+            f"accumulate_latency adds integers of {INTEGER_BYTES} B, and none of the sizes"
+            f" {', '.join(map(str, sizes))} B is a multiple of that"
+        )
+    return multiples
+
+
+def _plan_case(
+    pattern_request: PatternRequest,
+    size: int,
+    ends: tuple[int, int],
+    budget_s: float,
+    payload_bytes_per_s: float,
+) -> Case:
+    origin, target = ends
+    # A sample is half a round trip but takes a whole one; threads share the link.
+    transfers = (
+        2 if pattern_request.pattern in ROUND_TRIP_PATTERNS else 1
+    ) * pattern_request.threads
+    message_s = size / payload_bytes_per_s * transfers
+    window = (
+        1
+        if pattern_request.pattern in LATENCY_PATTERNS
+        else _fit_window(SAMPLES_PER_CASE * message_s, budget_s)
+    )
+    return Case(
+        name=f"{pattern_request.pattern}/{size}/{origin}>{target}{pattern_request.suffix}",
+        pattern=pattern_request.pattern,
+        message_bytes=size,
+        window=window,
+        origin=origin,
+        target=target,
+        budget_s=max(budget_s, SAMPLES_PER_CASE * window * message_s),
+        epoch=pattern_request.epoch,
+        threads=pattern_request.threads,
+    )
+
+
+def _reference_size(word: str) -> int:
+    return SMALL_BYTES if parse_pattern(word).pattern in LATENCY_PATTERNS else LARGE_BYTES

@@ -1,0 +1,233 @@
+"""Resolve two names on the command line to a comparison: runs, logs of other suites, references."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from fabricgauge.check.conclude import conclude
+from fabricgauge.check.import_logs import limit_contents
+from fabricgauge.compare.comparing import compare
+from fabricgauge.judge.stats.curves import suite_curves
+from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
+from fabricgauge.logs.read_files import read_file
+from fabricgauge.logs.references.interface import reference
+from fabricgauge.model.comparison import Comparison, Operand
+from fabricgauge.model.errors import CannotRun, StoreError, UsageError
+from fabricgauge.model.judged import Judged
+from fabricgauge.model.progress import SILENT
+from fabricgauge.model.run import Run
+from fabricgauge.model.suite import LIMITED, SuiteCurve, UnparsedLine
+from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.store.files.reading import shown
+from fabricgauge.store.run_directory import RunDirectory, find
+from fabricgauge.store.run_files import load
+
+#: Prefix of a reference's name if a file or a run has the same name.
+REFERENCE = "ref:"
+
+MAX_SHOWN_CHARACTERS = 80
+
+#: Outcomes of a run that need no note beside a comparison.
+_CALM = (Outcome.PASS, Outcome.SKIPPED)
+
+
+class Side(NamedTuple):
+    """Hold an operand with its curves; ``judged`` is the judged run, None for a file."""
+
+    operand: Operand
+    curves: tuple[SuiteCurve, ...]
+    judged: Judged | None = None
+
+
+def compare_operands(
+    a: str, b: str, root: Path, tolerance: float, only: str = "", thresholds: Thresholds = DEFAULTS
+) -> Comparison:
+    """Compare B with A; ``only`` narrows both to patterns or benchmarks, separated by commas.
+
+    Raises:
+        UsageError: an operand names nothing, or no curve matches ``only``.
+        CannotRun: a file has more tables than are read.
+        StoreError: a run cannot be read.
+    """
+    sides = [find_side(name, root, thresholds) for name in (a, b)]
+    if only:
+        _require_curves([curve for operand_side in sides for curve in operand_side.curves], only)
+        sides = [
+            operand_side._replace(curves=_matching(operand_side.curves, only))
+            for operand_side in sides
+        ]
+    (operand_a, curves_a), (operand_b, curves_b) = (
+        (with_doubts(operand_side), operand_side.curves) for operand_side in sides
+    )
+    return compare(operand_a, curves_a, operand_b, curves_b, tolerance)
+
+
+def find_side(name: str, root: Path, thresholds: Thresholds = DEFAULTS) -> Side:
+    """Find a file, a run, or a published result of that name, in this order.
+
+    A directory is a run, or holds runs: then the last run is taken.
+
+    Raises:
+        UsageError: nothing has that name; the message lists what was looked for.
+        StoreError: the run cannot be read.
+    """
+    if name.startswith(REFERENCE):
+        return _reference(name, name.removeprefix(REFERENCE))
+    path = Path(name)
+    if path.is_dir():
+        is_run = (path / "run.json").exists()
+        return _run(name, find(root, name) if is_run else find(path, "latest"), thresholds)
+    if path.exists():
+        return _file(name, path)
+    try:
+        directory = find(root, name)
+    except StoreError as no_run:
+        try:
+            return _reference(name, name)
+        except UsageError as none:
+            raise UsageError(f"{name!r}: no such file; {no_run}; {none}") from none
+    return _run(name, directory, thresholds)
+
+
+def _run(name: str, directory: RunDirectory, thresholds: Thresholds) -> Side:
+    run = load(directory)
+    judged = conclude(run, thresholds)
+    library = next((launch.header.mpi_library for launch in run.launches if launch.header), "")
+    facts = {
+        "started": run.started_utc,
+        "verdict": judged.overall.value,
+        "networks": ", ".join(network.name for network in run.fabric.networks),
+        "launches": str(len(run.launches)),
+        "MPI": " ".join(library.split()),  # some MPIs print a table
+        "directory": str(directory.path),
+    }
+    return Side(
+        _operand_with(name, "run", run.identity, facts, find_cautions(run)),
+        suite_curves(run),
+        judged,
+    )
+
+
+def with_doubts(find_side: Side) -> Operand:
+    """Return the operand with the verdicts against the curves that are compared.
+
+    Others' logs are judged table by table: a table that is not compared does not count.
+    """
+    operand, judged = find_side.operand, find_side.judged
+    if judged is None:
+        return operand
+    places = {(curve.source, curve.first_line) for curve in find_side.curves}
+    against = invalid_notes(judged.verdicts)
+    if judged.tables:
+        against = tuple(
+            f"INVALID ({table.rule}, {table.where}): {table.summary}"
+            for table in judged.tables
+            if table.outcome is Outcome.INVALID and (table.source, table.line) in places
+        )
+    notes = operand.notes
+    if judged.overall not in (*_CALM, Outcome.INVALID):
+        first = next(
+            (verdict for verdict in judged.verdicts if verdict.outcome is judged.overall), None
+        )
+        why = f" ({first.rule}, {first.subject}): {first.summary}" if first else ""
+        notes = (f"its verdict is {judged.overall.value}{why}", *notes)
+    return msgspec.structs.replace(operand, notes=notes, invalid=against)
+
+
+def find_cautions(run: Run) -> tuple[str, ...]:
+    """Return what makes a run's figures less reliable than they seem."""
+    broken = "" if run.complete else "the run broke off: its missing figures are not compared"
+    virtual = "measured in a lab: the figures describe this machine" if run.fabric.virtual else ""
+    emulated = "measured on emulated processors: times mean nothing" if run.fabric.emulated else ""
+    return tuple(filter(None, (broken, virtual, emulated)))
+
+
+def invalid_notes(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    """Return a note for each INVALID verdict: figures of another path are not comparable."""
+    return tuple(
+        f"INVALID ({verdict.rule}, {verdict.subject}): {verdict.summary}"
+        for verdict in verdicts
+        if verdict.outcome is Outcome.INVALID
+    )
+
+
+def _file(stated_name: str, path: Path) -> Side:
+    name = shown(str(path))
+    contents = list(limit_contents(read_file(path), name, SILENT))
+    curves = tuple(content for content in contents if isinstance(content, SuiteCurve))
+    unparsed = [content for content in contents if isinstance(content, UnparsedLine)]
+    if any(line.reason.startswith(LIMITED) for line in unparsed):
+        raise CannotRun(f"{name} has more tables than are compared at once; split it")
+    facts = {
+        "suite": _listed(f"{curve.suite} {curve.version}".strip() for curve in curves),
+        "benchmarks": _listed(curve.benchmark for curve in curves),
+        "units": _listed(curve.unit_rule for curve in curves),
+    }
+    return Side(
+        _operand_with(shown(stated_name), "file", name, facts, _unparsed_note(unparsed)), curves
+    )
+
+
+def _unparsed_note(unparsed: Sequence[UnparsedLine]) -> tuple[str, ...]:
+    """Return the number of unparsed lines, with the first of them."""
+    if not unparsed:
+        return ()
+    first, lines = unparsed[0], sum(line.count for line in unparsed)
+    text = f": {first.text[:MAX_SHOWN_CHARACTERS]!r}" if first.text else ""
+    count = "1 line was" if lines == 1 else f"{lines} lines were"
+    return (f"{count} not understood, the first is {first.line} ({first.reason}){text}",)
+
+
+def _reference(stated_name: str, name: str) -> Side:
+    published = reference(name)
+    facts = {
+        "title": published.title,
+        "published in": published.provenance,
+        "network": published.network,
+    }
+    notes = (published.caveat, published.audit)
+    curves = tuple(
+        curve if curve.source else msgspec.structs.replace(curve, source=name)
+        for curve in published.curves
+    )
+    operand = _operand_with(stated_name, "reference", name, facts, notes)
+    expected = published.expected
+    if expected and expected.outcome is Outcome.INVALID:
+        operand = msgspec.structs.replace(operand, invalid=(published.audit,))
+    return Side(operand, curves)
+
+
+def _operand_with(
+    stated_name: str,
+    kind: Literal["run", "file", "reference"],
+    name: str,
+    facts: dict[str, str],
+    notes: Sequence[str],
+) -> Operand:
+    """Return an operand without empty facts and notes."""
+    known_facts = {key: value for key, value in facts.items() if value}
+    return Operand(stated_name, kind, name, known_facts, tuple(filter(None, notes)))
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(words))
+
+
+def _require_curves(curves: Sequence[SuiteCurve], only: str) -> None:
+    if not _matching(curves, only):
+        patterns = dict.fromkeys(curve.pattern or curve.benchmark for curve in curves)
+        listed = ", ".join(patterns) or "nothing"
+        raise UsageError(f"neither side has a curve of {only!r}; available: {listed}")
+
+
+def _matching(curves: Sequence[SuiteCurve], only: str) -> tuple[SuiteCurve, ...]:
+    wanted_patterns = {pattern.strip().casefold() for pattern in only.split(",")} - {""}
+    return tuple(
+        curve
+        for curve in curves
+        if not wanted_patterns.isdisjoint(
+            ((curve.pattern or "").casefold(), curve.benchmark.casefold())
+        )
+    )

@@ -1,0 +1,144 @@
+"""Predict on which of two stacks an application communicates faster, and at which sizes."""
+
+from fabricgauge.features.application.prediction_values import (
+    Bounds,
+    PredictedMix,
+    Prediction,
+    Span,
+)
+from fabricgauge.model.words.figures import duration, percent, ratio, size
+from fabricgauge.model.words.sentences import counted
+from fabricgauge.report import document as doc
+from fabricgauge.report.interface import Kind, Records, Setting, versioned
+
+HOW = (
+    "Lower bound, by medians: messages follow each other as in a one-way stream, and nothing else"
+    " runs. Upper bound, by means, which have the delays of the check: each message waits for its"
+    " half round trip on both ends, while all ranks of its node send. Messages within a node,"
+    " waiting for late ranks and overlap with computing are in neither."
+)
+
+#: An upper bound with a wider interval than this factor consists of delays.
+DELAYED = 2.0
+
+COLUMNS = (
+    "call", "least_bytes", "calls", "a_least_s", "a_most_s", "b_least_s", "b_most_s", "how"
+)  # fmt: skip
+
+
+def data(prediction: Prediction, _setting: Setting) -> dict[str, object]:
+    return versioned("prediction", "1.1", headline=headline(prediction), prediction=prediction)
+
+
+def records(prediction: Prediction, _setting: Setting) -> Records:
+    rows = (
+        (row.call, row.least_bytes, row.calls, row.a.least.value, row.a.most.value,
+         row.b.least.value, row.b.most.value, row.how)
+        for row in prediction.rows
+    )  # fmt: skip
+    return Records(COLUMNS, rows)
+
+
+def headline(prediction: Prediction) -> str:
+    """Name the winner, or the reason why there is none."""
+    spans = f"{_times(prediction.least_ratio)} at the least,"
+    spans += f" {_times(prediction.most_ratio)} at the most"
+    if prediction.winner != "undecided":
+        name = prediction.a_name if prediction.winner == "a" else prediction.b_name
+        return f"{prediction.program} communicates faster on {name}: B takes {spans} of A's time"
+    if prediction.invalid:
+        return f"{prediction.program}: no prediction: {prediction.invalid[0]}"
+    if not prediction.rows:
+        return f"{prediction.program}: no curve of both stacks fits what it sends to other nodes"
+    if prediction.covered < 1.0:
+        spans += f"; the curves cover {percent(prediction.covered)} of the calls between nodes"
+    return f"undecided whether A or B is faster for {prediction.program}: B takes {spans}"
+
+
+def _times(span: Span) -> str:
+    return f"{ratio(span.value)} times ({ratio(span.low)} to {ratio(span.high)})"
+
+
+def document(prediction: Prediction, _setting: Setting) -> doc.Report:
+    notes = (*prediction.invalid, *prediction.cautions, *waiting(prediction), *delayed(prediction))
+    decided = prediction.winner != "undecided"
+    names = f"A: {prediction.a_name}; B: {prediction.b_name}"
+    limit = doc.RowLimit("and {count} more", {doc.TEXT: 8})
+    return doc.Report(
+        word="PREDICTED" if decided else "UNDECIDED", tone="" if decided else "inconclusive",
+        headline=headline(prediction), title="fabricgauge compare", about=f"fabricgauge · {names}",
+        under=(doc.Paragraph(names),),
+        sections=(
+            doc.Section("notes", "Caveats", (doc.Items(notes),)),
+            doc.Section(
+                "sum", "Time in communication between nodes, per rank", (_sum(prediction),)
+            ),
+            doc.Section("rows", "Difference by call", (_rows(prediction),)),
+            doc.Section(
+                "left-out", "Calls without a curve of both stacks",
+                (doc.Items(prediction.left_out, limit=limit),)
+            ),
+            doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),)),
+        ),
+    )  # fmt: skip
+
+
+def waiting(prediction: Prediction) -> tuple[str, ...]:
+    """Warn if the profiled run took longer than both stacks would: it waited."""
+    if not prediction.unexplained_s:
+        return ()
+    most_s = prediction.recorded_s - prediction.unexplained_s
+    return (
+        f"the profiled run spent {duration(prediction.recorded_s / prediction.ranks)} per rank in"
+        f" these calls, more than the {duration(most_s / prediction.ranks)} predicted for either"
+        " stack: its ranks waited for each other, or longer for a processor than those of the"
+        " check. No winner is named within that difference: launch the program on both",
+    )
+
+
+def delayed(prediction: Prediction) -> tuple[str, ...]:
+    """Warn about stacks whose upper bound is mostly chance, or delays that medians leave out."""
+    return tuple(
+        f"with all ranks at once {name} takes from {duration(upper.low / prediction.ranks)} to"
+        f" {duration(upper.high / prediction.ranks)} per rank: messages of its check were delayed,"
+        " as when other programs use the processors. Measure both stacks in turns on idle nodes"
+        for name, upper in (
+            (prediction.a_name, prediction.a.most),
+            (prediction.b_name, prediction.b.most),
+        )
+        if upper.high > DELAYED * upper.low
+    )
+
+
+def _sum(prediction: Prediction) -> doc.Table:
+    def row(name: str, bounds: Bounds) -> tuple[str, ...]:
+        per_rank_s = (bounds.least.value / prediction.ranks, bounds.most.value / prediction.ranks)
+        return (name, *map(duration, per_rank_s))
+
+    columns = doc.heads("stack", ">without contention", ">all ranks at once")
+    return doc.Table(
+        columns, (row(prediction.a_name, prediction.a), row(prediction.b_name, prediction.b))
+    )
+
+
+def _rows(prediction: Prediction) -> doc.Table:
+    total_s = sum(abs(_difference(row)) for row in prediction.rows) or 1.0
+    rows = tuple(
+        (
+            f"MPI_{row.call}", "–" if row.least_bytes is None else f"from {size(row.least_bytes)}",
+            f"{row.calls:,}", duration(row.a.most.value), duration(row.b.most.value),
+            percent(abs(_difference(row)) / total_s), row.how,
+        )
+        for row in prediction.rows
+    )  # fmt: skip
+    columns = doc.heads("call", "=size", ">calls", ">A at most", ">B at most", ">of difference",
+                        "from")  # fmt: skip
+    limit = doc.RowLimit(f"and {{count}} more of {counted(len(rows), 'row')}", {doc.TEXT: 12})
+    return doc.Table(columns, rows, limit=limit)
+
+
+def _difference(mix: PredictedMix) -> float:
+    return mix.a.most.value - mix.b.most.value
+
+
+KIND = Kind("prediction", document, data, records)

@@ -1,0 +1,285 @@
+"""Run an application at several numbers of nodes in turns; prove its path each time."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.check.measure_tool import counters_around, pinned_interfaces
+from fabricgauge.check.networks import choose_targets
+from fabricgauge.check.plan.design import ENVIRONMENT, UNCHANGED, make_design
+from fabricgauge.check.target import Target, describe_run, discover_nodes
+from fabricgauge.features.application.profile import (
+    FOLDER,
+    FOLDER_VARIABLE,
+    is_launcher,
+    mpi_of_command,
+    read_profiles,
+)
+from fabricgauge.features.application.profile_values import ApplicationProfile
+from fabricgauge.features.application.profiler import profile_library
+from fabricgauge.features.application.scale_values import SCALED, Scaled, ScaleLaunch, ScaleRun
+from fabricgauge.features.application.scaling import NODES, with_points
+from fabricgauge.judge.ceiling.technologies import ceilings
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.rules import path, placement
+from fabricgauge.logs.readers.tasks import placement as placed
+from fabricgauge.logs.tools.running import SuiteLaunch, run_suite, with_placement
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.engine import Mpi
+from fabricgauge.model.errors import CannotRun, UsageError
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
+from fabricgauge.model.run import Ended, Launch, Run
+from fabricgauge.model.suite import SuiteCurve, SuitePoint
+from fabricgauge.model.varied import Design, Factor
+from fabricgauge.model.verdict import Verdict
+from fabricgauge.nodes.discover.counters import read_counters
+from fabricgauge.nodes.launch.mpi_impls.interface import is_pinned
+from fabricgauge.nodes.launch.mpi_impls.table import start_command
+from fabricgauge.store.run_directory import RunDirectory
+
+#: Factors that can be varied for an existing program.
+FACTOR_NAMES = ("bind", f"{ENVIRONMENT}NAME")
+
+
+class Application(msgspec.Struct, frozen=True):
+    """The program to launch: its MPI, the library that records it, and its nodes.
+
+    ``silent_s`` bounds the time without a line of output.
+    """
+
+    argv: tuple[str, ...]
+    mpi: Mpi
+    library: Path
+    nodes: tuple[str, ...]
+    ppn: int
+    silent_s: float
+
+
+def find_application(target: Target, argv: Sequence[str], silent_s: float) -> Application:
+    """Find the MPI and the library of an application.
+
+    Raises:
+        UsageError: the command begins with a launcher.
+        CannotRun: the program is linked with no known MPI.
+    """
+    if is_launcher(argv[0]):
+        raise UsageError(f"scale starts the ranks itself: remove {argv[0]} and its options")
+    mpi = mpi_of_command(argv, target.request.mpi)
+    target.progress.stage(f"{argv[0]} under {mpi.kind} {mpi.version}; the library is built once")
+    nodes = target.access.nodes
+    return Application(tuple(argv), mpi, profile_library(mpi), nodes, target.request.ppn, silent_s)
+
+
+def parse_node_counts(text: str) -> tuple[int, ...]:
+    """Parse ``1,2,4``.
+
+    Raises:
+        UsageError: a word is no number of nodes.
+    """
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isdecimal() and 0 < int(word) <= 1 << 20 for word in words):
+        raise UsageError(f"{text!r} is not a list of node counts; write e.g. 1,2,4")
+    return tuple(map(int, words))
+
+
+def make_scale_design(
+    factors: Sequence[Factor], counts: Sequence[int], available: int, blocks: int, seed: int
+) -> Design:
+    """Combine the factors with every number of nodes, in random order within each block.
+
+    Raises:
+        UsageError: a factor cannot be varied here, or there are fewer nodes.
+    """
+    for varied_factor in factors:
+        if varied_factor.name != "bind" and not varied_factor.name.startswith(ENVIRONMENT):
+            raise UsageError(
+                f"scale cannot vary {varied_factor.name}; available: {' and '.join(FACTOR_NAMES)}"
+            )
+    ordered = sorted(set(counts or _doubling(available)))
+    if ordered[-1] > available:
+        raise UsageError(f"--at {ordered[-1]}: only {available} nodes are available")
+    return make_design((*factors, Factor(NODES, tuple(map(str, ordered)))), blocks, seed)
+
+
+def _doubling(available: int) -> list[int]:
+    """Return 1, 2, 4 and so on, and the number of all nodes."""
+    return [1 << step for step in range(available.bit_length()) if 1 << step < available] + [
+        available
+    ]
+
+
+def run_scaling(
+    scale_design: Design, target: Target, directory: RunDirectory, app: Application
+) -> tuple[Scaled, bool]:
+    """Launch all arms block by block; return the result, and if it was interrupted."""
+    fabric = discover_nodes(target, directory, "discover")
+    directory.write("run.json", describe_run(target))
+    directory.write("design.json", scale_design)
+    launches: list[ScaleLaunch] = []
+    interrupted, network = False, _network(target, fabric)
+    try:
+        for block, order in enumerate(scale_design.order):
+            for arm in order:
+                target.progress.stage(
+                    f"block {block + 1} of {scale_design.blocks}:"
+                    f" {_describe_arm(scale_design, arm)}"
+                )
+                scale_launch = _make_launch(
+                    scale_design, arm, block, target, directory, app, fabric, network
+                )
+                directory.append("launches.jsonl", scale_launch)
+                launches.append(scale_launch)
+                if scale_launch.status != "ok":
+                    target.progress.trouble(scale_launch.message)
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        network_name = network.network or "MPI's own choice"
+        complete = len(launches) == sum(map(len, scale_design.order))
+        run = ScaleRun(
+            app.argv, network_name, app.ppn, scale_design, tuple(launches), _notes(fabric), complete
+        )  # fmt: skip
+        directory.write(SCALED, run)
+    return with_points(run), interrupted
+
+
+def read_scaling(directory: RunDirectory) -> Scaled:
+    """Read an earlier scaling from a run's directory.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    return with_points(directory.read(SCALED, ScaleRun))
+
+
+def _describe_arm(scale_design: Design, arm: int) -> str:
+    return ", ".join(
+        f"{varied_factor.name}={level}"
+        for varied_factor, level in zip(scale_design.factors, scale_design.arms[arm], strict=True)
+    )
+
+
+def _notes(fabric: Fabric) -> tuple[str, ...]:
+    virtual = (
+        "measured in a lab: the nodes share this machine's processors, so more nodes do not add"
+    )
+    virtual += " processors; the figures describe this machine"
+    return (virtual,) if fabric.virtual else ()
+
+
+def _network(target: Target, fabric: Fabric) -> PlannedLaunch:
+    """Return a launch without nodes, pinned to the requested network.
+
+    Raises:
+        CannotRun: no network joins the nodes.
+    """
+    plain = PlannedLaunch(0, None, None, (), ())
+    if len(target.access.nodes) < 2:
+        return plain
+    chosen, _ = choose_targets(target.request, fabric, target.access.nodes)[0]
+    return plain.pinned_to(chosen)
+
+
+def _make_launch(
+    scale_design: Design, arm: int, block: int, target: Target, directory: RunDirectory,
+    app: Application, fabric: Fabric, network: PlannedLaunch,
+) -> ScaleLaunch:  # fmt: skip
+    """Make one start, with counters and placement around it; one that breaks has a reason."""
+    number = 1 + block * len(scale_design.arms) + arm
+    used = app.nodes[: int(scale_design.arms[arm][-1])]
+    ranks = tuple(node for node in used for _ in range(app.ppn))
+    launch = msgspec.structs.replace(network, number=number, nodes=ranks, program=app.argv[0])
+    if len(used) == 1:
+        launch = msgspec.structs.replace(launch, network=None, subnet=None, ports=())
+    raw = directory.raw(f"launch-{number:03}")
+    profile_folder = directory.raw(f"launch-{number:03}/{FOLDER}").absolute()
+    try:
+        before = read_counters(target.access, used)
+        command = _command(scale_design, arm, launch, target, app, fabric, profile_folder)
+        ended, lines = run_suite(
+            command, raw, silent_s=app.silent_s, marker=f"{directory.identity}/{raw.name}"
+        )
+        after = read_counters(target.access, used)
+        profile = next(iter(read_profiles(profile_folder)), None)
+    except CannotRun as error:
+        why = Skipped(str(error))
+        return ScaleLaunch(block, arm, ranks, "broken", str(error), why, why)
+    placements = [task for line in lines if (task := placed(line)) is not None]
+    left_bytes = {rank.rank: rank.left_node_bytes for rank in profile.ranks} if profile else {}
+    payload = tuple(left_bytes.get(rank, 0) for rank in range(len(ranks)))
+    own_launch = Launch(
+        number, launch.network, ranks, None, tuple(placements), (), ended,
+        curves=_curve(app, profile),
+        around=counters_around(launch, placements, before, after, payload),
+        program=launch.program,
+    )  # fmt: skip
+    verdicts = _verdicts(own_launch, launch, target, fabric, directory) if len(used) > 1 else ()
+    return _result(block, arm, ranks, ended, profile, verdicts)
+
+
+def _result(
+    block: int, arm: int, ranks: tuple[str, ...], ended: Ended, profile: ApplicationProfile | None,
+    verdicts: tuple[Verdict, ...],
+) -> ScaleLaunch:  # fmt: skip
+    aborted = [rank.rank for rank in profile.ranks if rank.ending == "aborted"] if profile else []
+    message = ended.message or "nothing was recorded: no rank reached MPI_Finalize"
+    why = Skipped(f"rank {aborted[0]} called MPI_Abort; {message}" if aborted else message)
+    fine = ended.status == "ok" and profile is not None and profile.complete
+    return ScaleLaunch(
+        block, arm, ranks, "ok" if fine else "broken", "" if fine else why.reason,
+        profile.wall_s if fine and profile else why, profile.mpi_share if fine and profile else why,
+        sum(rank.left_node_bytes for rank in profile.ranks) if profile else 0, verdicts,
+    )  # fmt: skip
+
+
+def _command(
+    scale_design: Design, arm: int, launch: PlannedLaunch, target: Target, app: Application,
+    fabric: Fabric, profile_folder: Path,
+) -> SuiteLaunch:  # fmt: skip
+    levels = dict(
+        zip(
+            (varied_factor.name for varied_factor in scale_design.factors),
+            scale_design.arms[arm],
+            strict=True,
+        )
+    )
+    variables = [
+        f"{name.removeprefix(ENVIRONMENT)}={level}"
+        for name, level in levels.items()
+        if name.startswith(ENVIRONMENT) and level != UNCHANGED
+    ]
+    record = (f"LD_PRELOAD={app.library}", f"{FOLDER_VARIABLE}={profile_folder}")
+    interfaces = pinned_interfaces(fabric, launch) if is_pinned(launch) else {}
+    program = with_placement(("env", *record, *variables, *app.argv), interfaces)
+    access = msgspec.structs.replace(target.access, bind=levels.get("bind", ""))
+    return SuiteLaunch(start_command(app.mpi, launch, access, program))
+
+
+def _curve(app: Application, profile: ApplicationProfile | None) -> tuple[SuiteCurve, ...]:
+    """Return the time of a run as a suite's figure, so that the rules see a figure."""
+    if profile is None:
+        return ()
+    time = Estimate(profile.wall_s, profile.wall_s, profile.wall_s, 0.0, 1, 1)
+    return (
+        SuiteCurve(
+            "application", "", app.argv[0], app.argv[0], "whole run", "time", "single", "s", 0, 0,
+            (SuitePoint(None, time, 0),), ranks=profile.size,
+        ),
+    )  # fmt: skip
+
+
+def _verdicts(
+    own_launch: Launch,
+    launch: PlannedLaunch,
+    target: Target,
+    fabric: Fabric,
+    directory: RunDirectory,
+) -> tuple[Verdict, ...]:
+    """Judge placement and path by the rules of any run."""
+    plan = Plan("scale", Stopping(0.0, 0.0), False, (launch,), tool="application")
+    run = Run(directory.identity, "", (), {}, fabric, plan, (own_launch,), complete=True)
+    context = Context(run, ceilings(fabric.networks), target.thresholds)
+    return (*placement.judge(context), *path.judge(context))

@@ -1,0 +1,83 @@
+"""``fabricgauge scale``: measure the speed-up of an application on 1, 2, 4, … nodes."""
+
+from typing import Any
+
+import click
+
+from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.options import Parsed, lazy_function, parse_seconds
+from fabricgauge.cli.show import page, print_report
+from fabricgauge.model.verdict import exit_status
+from fabricgauge.store import settings
+from fabricgauge.store.run_directory import RunDirectory
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED,
+                metavar="-- APP...")  # fmt: skip
+@cli_options.nodelist_option()
+@cli_options.exclude_option
+@cli_options.lab_option("Launch on a virtual cluster: NAME, or a new one for this command.")
+@cli_options.lab_nodes_option
+@cli_options.ppn_option
+@cli_options.launcher_option
+@cli_options.ssh_config_option
+@cli_options.network_options
+@click.option("--at", type=Parsed("numbers", lazy_function("features.application.scale", "parse_node_counts")),
+              default=(), metavar="LIST",
+              help="Numbers of nodes. Default: 1, 2, 4, … and all.")  # fmt: skip
+@click.option("--vary", multiple=True, metavar="FACTOR=A,B",
+              type=Parsed("factor", lazy_function("check.plan.design", "parse_factor")),
+              help="Settings to compare in turns: env:NAME=X,Y or bind=core,none. May be"
+              " repeated.")  # fmt: skip
+@click.option("--launches", type=click.IntRange(1, 1000), default=5, show_default=True,
+              metavar="N", help="Launches for each setting and number of nodes.")  # fmt: skip
+@cli_options.seed_option
+@click.option("--silent", type=Parsed("time", parse_seconds), default="10m", metavar="TIME",
+              show_default=True,
+              help="Longest time without output before a launch is ended.")  # fmt: skip
+@click.option("--mpi", metavar="NAME|MPICXX",
+              help="MPI of the program. Default: the MPI that it is linked with.")  # fmt: skip
+@cli_options.output_option()
+@cli_options.format_option("scale")
+@cli_options.fail_on_option
+@cli_options.to_option
+@cli_options.quiet_option()
+@click.pass_context
+def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> None:
+    """Launch an application on more and more nodes: speed-up and efficiency.
+
+    APP is the program with its arguments, without mpirun. Starts it on 1, 2, 4, … nodes in turns,
+    with one rank or --ppn ranks on each node. Reads the counters of the interfaces before and after
+    each launch and compares them with the bytes that the application sent: a launch that used
+    another network is INVALID.
+
+    Exit status: 0 if each launch is valid and has a time, 3 if not.
+    """
+    from fabricgauge.check.target import locate_target
+    from fabricgauge.cli.progress import progress_shown
+    from fabricgauge.features.application import scale as app
+    from fabricgauge.features.application.scale_content import overall
+    from fabricgauge.store.holding import run_lock
+
+    request = cli_options.build_request({**options, "launches": None})
+    from_files = cli_options.names_from_files(ctx)
+    with (
+        progress_shown(options["quiet"]) as progress,
+        locate_target(request, settings.load(), from_files, None, progress) as target,
+    ):
+        nodes = len(target.access.nodes)
+        design = app.make_scale_design(
+            options["vary"], options["at"], nodes, options["launches"], options["seed"]
+        )
+        application = app.find_application(target, command, options["silent"])
+        directory = RunDirectory.create(options["output"] or settings.run_root())
+        with run_lock(directory):
+            scaling, interrupted = app.run_scaling(design, target, directory, application)
+            progress.close()
+            directory.write_bytes("report.html", page("scale", scaling))
+            if scaling.complete:
+                directory.finish()
+    path = str(directory.path)
+    print_report("scale", scaling, options["format"], options["to"], run_directory=path)
+    ctx.exit(130 if interrupted else exit_status(overall(scaling), options["fail_on"]))

@@ -1,0 +1,85 @@
+"""Compute speed-up and efficiency from an application's launches, block by block."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from fabricgauge.features.application.scale_values import Scaled, ScaleLaunch, ScalePoint, ScaleRun
+from fabricgauge.judge.stats.repeats import combine_estimates
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.varied import Design
+from fabricgauge.model.verdict import Outcome
+
+#: The design's factor with the number of nodes of an arm: always the last.
+NODES = "nodes"
+
+#: Sentences that a point quotes: placement and path, and a launch that differs.
+MOST_QUOTED = 3
+
+
+def with_points(run: ScaleRun) -> Scaled:
+    """Add a point for each arm in the order of the design.
+
+    An invalid launch gives no figure: its point has a reason instead, as has a point whose
+    reference has no figure.
+    """
+    points = (
+        _scale_point(run.design, arm, run.launches, run.ppn) for arm in range(len(run.design.arms))
+    )
+    return Scaled(**msgspec.structs.asdict(run), points=tuple(points))
+
+
+def _scale_point(design: Design, arm: int, launches: Sequence[ScaleLaunch], ppn: int) -> ScalePoint:
+    *levels, count = design.arms[arm]
+    nodes, fewest = int(count), design.factors[-1].levels[0]
+    base = design.arms.index((*levels, fewest))
+    arm_launches = [launch for launch in launches if launch.arm == arm]
+    times, base_times = _times_by_block(launches, arm), _times_by_block(launches, base)
+    common_blocks = sorted(times.keys() & base_times.keys())
+    outcome, summary = _outcome(arm_launches, nodes)
+
+    def estimate(figures: Sequence[float]) -> Estimate | Skipped:
+        if not figures:
+            return Skipped(summary or "no launch came to its end")
+        return combine_estimates(
+            [Estimate(figure, figure, figure, 0.0, 1, 1) for figure in figures]
+        )
+
+    share = nodes / int(fewest)
+    speedups = [base_times[block] / times[block] for block in common_blocks]
+    shares = [
+        launch.mpi_share
+        for launch in arm_launches
+        if isinstance(launch.mpi_share, float) and not launch.invalid
+    ]
+    return ScalePoint(
+        tuple(levels), nodes, nodes * ppn, outcome, summary, estimate(list(times.values())),
+        estimate(speedups), estimate([speedup / share for speedup in speedups]), estimate(shares),
+    )  # fmt: skip
+
+
+def _times_by_block(launches: Sequence[ScaleLaunch], arm: int) -> dict[int, float]:
+    """Return the times of valid, finished launches by block."""
+    return {
+        launch.block: launch.wall_s
+        for launch in launches
+        if launch.arm == arm and isinstance(launch.wall_s, float) and not launch.invalid
+    }
+
+
+def _outcome(launches: Sequence[ScaleLaunch], nodes: int) -> tuple[Outcome, str]:
+    """Return the worst outcome on placement and path of the launches, with its summary."""
+    broken = next((launch for launch in launches if launch.status != "ok"), None)
+    verdicts = [verdict for launch in launches for verdict in launch.verdicts]
+    outcomes = (verdict.outcome for verdict in verdicts)
+    worst = min(outcomes, key=lambda outcome: outcome.rank, default=Outcome.SKIPPED)
+    summaries = dict.fromkeys(verdict.summary for verdict in verdicts if verdict.outcome is worst)
+    summary = "; ".join(list(summaries)[:MOST_QUOTED])
+    if worst is Outcome.INVALID:
+        return worst, summary
+    if broken is not None:
+        return Outcome.INCONCLUSIVE, broken.message
+    if nodes == 1 and worst is Outcome.SKIPPED:
+        return worst, "one node: there is no path to prove"
+    return worst, summary

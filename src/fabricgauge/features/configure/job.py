@@ -1,0 +1,136 @@
+"""Hold what all parts of a plan read: description, ports, facts, fulfilled steps; pure."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+import msgspec
+
+from fabricgauge.features.configure.description import Description
+from fabricgauge.features.configure.values import Step, Verification, WantedNetwork, WantedPort
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Node
+from fabricgauge.model.finding import Command
+from fabricgauge.model.groups import group_by
+from fabricgauge.model.inventory import Inventory
+
+#: The head in a ``Command``.
+HEAD = ""
+
+UNASKED = Skipped("it was not asked")
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """The answer to a command that changes nothing; exit code 127 is a missing program."""
+
+    exit_code: int
+    output: str
+
+
+class Draft(msgspec.Struct, frozen=True, dict=True):
+    """A job whose ports are chosen.
+
+    ``troubles`` are sentences on nodes without a clear port, ``doubts`` on the others. ``replies``
+    are the known answers to ``interface.questions`` and ``interface.checks``.
+    """
+
+    description: Description
+    wanted: tuple[WantedNetwork, ...]
+    inventories: tuple[Inventory, ...]
+    replies: dict[Command, Reply] = {}
+    troubles: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+    def reply(self, command: Command) -> Reply | Skipped:
+        return self.replies.get(command, UNASKED)
+
+    def output(self, command: Command) -> str:
+        """Return the output of a command; empty if it was not asked."""
+        reply = self.reply(command)
+        return "" if isinstance(reply, Skipped) else reply.output
+
+    def inventory(self, node: str) -> Inventory | Skipped:
+        return self._inventories.get(node, Skipped(f"{node} is unknown"))
+
+    def node(self, name: str) -> Node | Skipped:
+        inventory = self.inventory(name)
+        return inventory if isinstance(inventory, Skipped) else inventory.node
+
+    @cached_property
+    def _inventories(self) -> dict[str, Inventory]:
+        return {inventory.name: inventory for inventory in reversed(self.inventories)}
+
+    @property
+    def ports(self) -> Iterator[tuple[WantedNetwork, WantedPort]]:
+        for network in self.wanted:
+            for port in network.ports:
+                yield network, port
+
+    def ports_of(self, node: str) -> Sequence[tuple[WantedNetwork, WantedPort]]:
+        """Return a node's ports, in the order of the networks."""
+        return self._by_node.get(node, ())
+
+    @cached_property
+    def _by_node(self) -> dict[str, tuple[tuple[WantedNetwork, WantedPort], ...]]:
+        return group_by(self.ports, lambda pair: pair[1].node)
+
+    @cached_property
+    def owners(self) -> dict[str, WantedPort]:
+        """Return the planned port of each address."""
+        return {port.ip: port for _, port in self.ports}
+
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
+        """Return the nodes of all ports, each once."""
+        return tuple(dict.fromkeys(port.node for _, port in self.ports))
+
+
+def on(node: str) -> str:
+    """Return a node's name for a sentence."""
+    return node or "the head"
+
+
+def holds(check: Verification, reply: Reply) -> bool:
+    """Check that a reply is as expected.
+
+    Every line counts as begun and ended by a newline, even if the last one has none. So the
+    expected text can be a whole line or the beginning of one.
+    """
+    is_shown = check.expected in f"\n{reply.output}\n"
+    return reply.exit_code == 0 and is_shown != check.absent
+
+
+#: Evidence is quoted in a line of a report.
+_EVIDENCE_SIGNS = 160
+
+
+def with_evidence(steps: Iterable[Step], replies: Mapping[Command, Reply]) -> tuple[Step, ...]:
+    """Add evidence to the steps that have nothing left to do.
+
+    A step that only follows others has nothing to do if none of them is due and its own
+    verification holds, as far as it was asked.
+    """
+    checked: list[Step] = []
+    due = False
+    for step in steps:
+        evidence = step.fulfilled or _evidence(step, replies, due)
+        due = due or not evidence
+        checked.append(msgspec.structs.replace(step, fulfilled=evidence))
+    return tuple(checked)
+
+
+def _evidence(step: Step, replies: Mapping[Command, Reply], due: bool) -> str:
+    if step.follows and due:
+        return ""
+    replies_by_check = [(check, replies.get(check.command)) for check in step.verify]
+    if step.follows and not any(reply for _, reply in replies_by_check):
+        return "no step before it is due"
+    if not replies_by_check or not all(
+        reply and holds(check, reply) for check, reply in replies_by_check
+    ):
+        return ""
+    outputs = dict.fromkeys(
+        " ".join(reply.output.split()) for _, reply in replies_by_check if reply
+    )
+    words = " ".join(outputs).strip()
+    shortened = words if len(words) <= _EVIDENCE_SIGNS else f"{words[:_EVIDENCE_SIGNS]}…"
+    return shortened or f"confirmed by {step.verify[0].command.argv[0]}"

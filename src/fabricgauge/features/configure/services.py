@@ -1,0 +1,123 @@
+"""Plan services of fabrics: opafm, opensm, rdma; pure. systemctl(1) of systemd 239 and later."""
+
+from collections.abc import Iterator
+
+from fabricgauge.features.configure.description import Services
+from fabricgauge.features.configure.job import HEAD, Draft, on
+from fabricgauge.features.configure.values import Step, Verification
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.finding import Command
+
+#: The kind of network that a service manages: without a manager its ports do not become active.
+MANAGERS = {"opafm": "omni-path", "opensm": "infiniband"}
+
+_START_PATIENCE_S = 15.0
+
+#: Whether a unit runs, by the answer of ``is-active``.
+_ACTIVE_STATES = {"active": True, "reloading": True, "activating": True,
+         "inactive": False, "failed": False, "unknown": False}  # fmt: skip
+
+#: Whether it starts at boot, by the answer of ``is-enabled``; linked, masked, static … are neither.
+_ENABLED_STATES = {"enabled": True, "disabled": False}
+
+
+def asks(services: Services) -> Iterator[Command]:
+    if "opafm" in services.names:
+        yield _find_opaconfig(services.node)
+
+
+def steps(job: Draft, services: Services) -> Iterator[Step]:
+    """Yield one step for each service; its undoing only stops and disables what was off before."""
+    node = services.node
+    for name in services.names:
+        active, enabled = (
+            Verification(_systemctl(node, f"is-{word}", name), f"\n{word}\n", patience_s=patience_s)
+            for word, patience_s in (("active", _START_PATIENCE_S), ("enabled", 0.0))
+        )
+        is_active = _answered_state(job, active.command, _ACTIVE_STATES)
+        is_enabled = _answered_state(job, enabled.command, _ENABLED_STATES)
+        states = (("ran", is_active), ("was enabled", is_enabled))
+        unknown = [word for word, state in states if state is None]
+        by_opaconfig = name == "opafm" and _may_have_opaconfig(job, node)
+        yield Step(
+            f"Run {name} on {on(node)}, now and after every start",
+            _reason(name),
+            _start_commands(node, name, by_opaconfig), (active, enabled),
+            _stop_commands(
+                node, name, by_opaconfig,
+                stop=is_active is not True, disable=is_enabled is not True,
+            ),
+            undo_note=f"whether it {' and '.join(unknown)} before is not known" if unknown else "",
+            fulfilled=_evidence(job, node, name),
+        )  # fmt: skip
+
+
+def _systemctl(node: str, verb: str, *words: str) -> Command:
+    return Command(node, ("systemctl", verb, *words))
+
+
+def notes(job: Draft, services: Services) -> Iterator[str]:
+    """Report fabric managers on nodes without a port in their network."""
+    for name in services.names:
+        kind = MANAGERS.get(name, "")
+        networks = [network for network in job.wanted if network.kind == kind]
+        if networks and all(
+            port.node != services.node for network in networks for port in network.ports
+        ):
+            yield (
+                f"{name} would run on {on(services.node)}, which has no port in"
+                f" {networks[0].name}: a fabric manager only reaches the fabric that its own port"
+                " is cabled to; without a switch between, let one of the nodes run it"
+            )
+
+
+def _answered_state(job: Draft, question: Command, words: dict[str, bool]) -> bool | None:
+    """Return systemctl's answer; None if it is unknown or neither."""
+    return words.get(job.output(question).strip())
+
+
+def _reason(name: str) -> str:
+    if name in MANAGERS:
+        return f"it manages the {MANAGERS[name]} fabric: ports get their addresses from it"
+    if name == "rdma":
+        return "it loads the modules that give programs access to the adapters"
+    return "the description requires it"
+
+
+def _start_commands(node: str, name: str, by_opaconfig: bool) -> tuple[Command, ...]:
+    """Return the commands that enable and start a service.
+
+    opaconfig(8) of the Omni-Path suites enables opafm; without that program systemd does.
+    """
+    if by_opaconfig:
+        return Command(node, ("opaconfig", "-E", name)), _systemctl(node, "start", name)
+    return (_systemctl(node, "enable", "--now", name),)
+
+
+def _stop_commands(
+    node: str, name: str, by_opaconfig: bool, *, stop: bool, disable: bool
+) -> tuple[Command, ...]:
+    stopping = (_systemctl(node, "stop", name),) if stop else ()
+    if not disable:
+        return stopping
+    if by_opaconfig:
+        return (*stopping, Command(node, ("opaconfig", "-D", name)))
+    return (_systemctl(node, "disable", *["--now"] * stop, name),)
+
+
+def _may_have_opaconfig(job: Draft, node: str) -> bool:
+    reply = job.reply(_find_opaconfig(node))
+    return isinstance(reply, Skipped) or reply.exit_code == 0
+
+
+def _find_opaconfig(node: str) -> Command:
+    return Command(node, ("sh", "-c", "command -v opaconfig"))
+
+
+def _evidence(job: Draft, node: str, name: str) -> str:
+    """Return what discovery found, if the service is active now and after the next start."""
+    inventory = job.inventory(node) if node != HEAD else Skipped("the head is not discovered")
+    if isinstance(inventory, Skipped):
+        return ""
+    state = inventory.facts.get(f"service {name}", "")
+    return f"{name} of {node} is {state}" if {"enabled", "active"} <= set(state.split()) else ""

@@ -1,0 +1,327 @@
+"""Turn what jobs left in the run directory into a run like any other."""
+
+import ipaddress
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from fabricgauge.check.groups import Culprits, holds_culprit, planned_instead
+from fabricgauge.check.networks import (
+    find_lone_interfaces,
+    find_partial_networks,
+    find_unjoined_networks,
+)
+from fabricgauge.check.notes import quick_findings
+from fabricgauge.check.target import Target
+from fabricgauge.doctor.reachability import find_connection_faults
+from fabricgauge.features.jobs.attempts import (
+    UNKNOWN_SUBNET,
+    Attempt,
+    ClaimedAttempts,
+    find_attempts,
+    subnet_of_launch,
+)
+from fabricgauge.features.jobs.job import plan_of
+from fabricgauge.features.jobs.numbers import number_by_folder
+from fabricgauge.features.jobs.slurm.job_state import JobState
+from fabricgauge.model.batch import EACH_SUBNET, BatchJob
+from fabricgauge.model.connectivity import Connectivity
+from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.plan import Plan, PlannedLaunch, renumber
+from fabricgauge.model.words.networks import is_loopback, loopback_of
+from fabricgauge.nodes.connect.rounds import gather_round
+from fabricgauge.nodes.discover.interface import parse_fabric
+from fabricgauge.nodes.launch.launch import tail
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import (
+    jobs,
+    read_batch,
+    write_fabric_and_plan,
+    write_facts,
+    write_preflight,
+)
+
+#: States of a job that could not begin.
+_BROKEN = ("FAILED", "BOOT_FAIL", "NODE_FAIL")
+
+
+def collect_results(directory: RunDirectory, target: Target, states: dict[str, JobState]) -> None:
+    """Add the new results of the jobs to the run.
+
+    A requeued job may have got other nodes: the last known nodes are the run's, and results of
+    other nodes stay in ``raw`` only. If each pair is a job, the fabric is what all nodes have
+    reported so far, so it grows with every job.
+
+    Raises:
+        CannotRun: no job has begun, or none knows its nodes.
+    """
+    jobs_by_folder = {job.folder: job for job in jobs(directory)}
+    usable_attempts = [
+        attempt for attempt in find_attempts(directory.path / "raw") if attempt.nodes
+    ]
+    begun_attempts = [attempt for attempt in usable_attempts if attempt.folder in jobs_by_folder]
+    pairs, plan_is_there = read_batch(directory).pairs, (directory.path / "plan.json").exists()
+    if not begun_attempts and not plan_is_there:
+        raise CannotRun(explain_no_results(directory, states))
+    if pairs is not None:
+        fabric, plan = _write_pairs(directory, target, pairs, begun_attempts)
+    elif not plan_is_there:
+        fabric, plan = _write_job(
+            directory, target, jobs_by_folder[begun_attempts[-1].folder], begun_attempts[-1]
+        )
+    else:
+        fabric, plan = directory.read("fabric.json", Fabric), directory.read("plan.json", Plan)
+    nodes = {node.name for node in fabric.nodes} | {node.name for node in fabric.unreached}
+    planned = {launch.number: launch for launch in plan.launches}
+    claims = ClaimedAttempts(directory)
+    for attempt in usable_attempts:
+        if not set(attempt.nodes) <= nodes:
+            continue
+        why = str(states.get(attempt.job, "its state is unknown"))
+        for number, folder in attempt.launches():
+            launch, subnet = planned.get(number), subnet_of_launch(folder)
+            if launch and _is_attempt_of(
+                launch, subnet, attempt, fabric, one_job_per_pair=pairs is not None
+            ):
+                claims.claim(launch, attempt.number, folder, why, pair=pairs is not None)
+
+
+def _is_attempt_of(
+    launch: PlannedLaunch,
+    subnet: str | None,
+    attempt: Attempt,
+    fabric: Fabric,
+    *,
+    one_job_per_pair: bool,
+) -> bool:
+    """Check if the launch is the one pinned to ``subnet``: a requeued job may find other subnets.
+
+    With ``one_job_per_pair`` the nodes identify a job; a launch on a single node belongs to its
+    first.
+    """
+    if one_job_per_pair:
+        return set(launch.nodes) <= set(attempt.nodes) and subnet == launch.subnet
+    if is_loopback(launch.network):
+        return subnet is None
+    return subnet != UNKNOWN_SUBNET and launch.network == _network_at(
+        subnet, attempt.nodes[0], fabric
+    )
+
+
+def _write_job(
+    directory: RunDirectory, target: Target, job: BatchJob, last: Attempt
+) -> tuple[Fabric, Plan]:
+    """Write the fabric of a job's last start, and its launches on the nodes and networks that it
+    had.
+    """
+    fabric = _fabric(directory, target, last.answers(), last.nodes)
+    if not fabric.nodes:
+        reasons = "; ".join(node.reason for node in fabric.unreached[:3])
+        raise CannotRun(f"job {last.job} could not discover its nodes: {reasons}; {last.trouble()}")
+    of = (target.request, target.declared, fabric, last.nodes)
+    fabric = msgspec.structs.replace(
+        fabric,
+        unjoined=find_unjoined_networks(*of),
+        partial=find_partial_networks(*of),
+        lone=find_lone_interfaces(target.request, fabric, last.nodes),
+    )
+    rounds = tuple(
+        gather_round(network, names, outputs)
+        for subnet, names, outputs in last.connected()
+        if (network := _network_at(subnet, last.nodes[0], fabric)) is not None
+    )
+    launches = tuple(_launches_of_job(job.launches, last, fabric))
+    if all(is_loopback(launch.network) for launch in launches):
+        raise CannotRun(f"no requested network joins the nodes: {_describe_networks(fabric)}")
+    culprits = {
+        connectivity.network: find_connection_faults(connectivity) for connectivity in rounds
+    }
+    launches = _without_culprits(target, fabric, launches, culprits)
+    return _write(directory, fabric, plan_of(job, launches), rounds, last)
+
+
+def _write_pairs(
+    directory: RunDirectory, target: Target, pairs: Plan, begun_attempts: Sequence[Attempt]
+) -> tuple[Fabric, Plan]:
+    """Write what all pairs' jobs have found so far; a network joins the nodes that are in it."""
+    nodes = tuple(dict.fromkeys(node for launch in pairs.launches for node in launch.nodes))
+    answers = {node: raw for attempt in begun_attempts for node, raw in attempt.answers().items()}
+    fabric = _fabric(directory, target, answers, nodes)
+    in_order = {frozenset(attempt.nodes): attempt.nodes for attempt in begun_attempts}
+    launches = tuple(
+        msgspec.structs.replace(
+            launch,
+            nodes=in_order.get(frozenset(launch.nodes), launch.nodes),  # in Slurm's order
+            network=launch.network
+            if is_loopback(launch.network) or launch.subnet is None
+            else _network_name(launch.subnet, fabric),
+        )
+        for launch in (*pairs.launches, *_rechecks_of(directory))
+    )
+    tried: dict[str, dict[frozenset[str], Connectivity]] = defaultdict(dict)
+    subnets = {launch.subnet for launch in pairs.launches}
+    for attempt in begun_attempts:  # a later attempt of the same nodes replaces an earlier one
+        for subnet, names, outputs in attempt.connected():
+            if subnet in subnets:
+                network = _network_name(subnet, fabric)
+                tried[network][frozenset(names.values())] = gather_round(network, names, outputs)
+    rounds = tuple(
+        _join_rounds(network, tuple(pair_rounds.values())) for network, pair_rounds in tried.items()
+    )
+    plan = msgspec.structs.replace(pairs, launches=launches)
+    return _write(directory, fabric, plan, rounds, begun_attempts[-1] if begun_attempts else None)
+
+
+def _join_rounds(network: str, rounds: Sequence[Connectivity]) -> Connectivity:
+    """Join the connections of single pairs to one round of all of them."""
+    tried: dict[str, int] = defaultdict(int)
+    for pair_round in rounds:
+        for node, partners in pair_round.tried.items():
+            tried[node] += partners
+    failures = tuple(failure for pair_round in rounds for failure in pair_round.failures)
+    silent = {node: reason for pair_round in rounds for node, reason in pair_round.silent.items()}
+    return Connectivity(network, dict(tried), failures, silent)
+
+
+def _fabric(
+    directory: RunDirectory, target: Target, answers: dict[str, str], nodes: tuple[str, ...]
+) -> Fabric:
+    for node, raw in answers.items():
+        directory.keep_raw("discover", node, raw)
+    fabric = parse_fabric(answers, nodes, target.declared, target.access.virtual)
+    return msgspec.structs.replace(fabric, topology=target.topology)
+
+
+def _write(
+    directory: RunDirectory,
+    fabric: Fabric,
+    plan: Plan,
+    rounds: tuple[Connectivity, ...],
+    last: Attempt | None,
+) -> tuple[Fabric, Plan]:
+    write_fabric_and_plan(directory, fabric, plan)
+    if last is not None:
+        write_facts(directory, last.facts())
+    write_preflight(directory, quick_findings(fabric, rounds))
+    return fabric, plan
+
+
+def _rechecks_of(directory: RunDirectory) -> Iterator[PlannedLaunch]:
+    """Yield launches that were added to the plan: suspects that are measured once more."""
+    if (directory.path / "plan.json").exists():
+        launches = directory.read("plan.json", Plan).launches
+        yield from (launch for launch in launches if launch.purpose == "again")
+
+
+def _without_culprits(
+    target: Target, fabric: Fabric, launches: tuple[PlannedLaunch, ...], culprits: Culprits
+) -> tuple[PlannedLaunch, ...]:
+    """Return the launches, with replacements on sound nodes for those that a job did not make."""
+    bad = [launch for launch in launches if holds_culprit(launch, culprits)]
+    plans = planned_instead(target, fabric, bad, culprits)
+    instead = [launch for planned in plans for launch in planned.launches]
+    last = max(launch.number for launch in launches)
+    return (*(launch for launch in launches if launch not in bad), *renumber(instead, last))
+
+
+def _describe_networks(fabric: Fabric) -> str:
+    """Name the nodes that answered, and their networks."""
+    networks = (
+        ", ".join(f"{network.name} ({network.subnet})" for network in fabric.ip_networks)
+        or "no network"
+    )
+    silent = ", ".join(node.name for node in fabric.unreached)
+    silent_part = f"; {silent} did not answer" if silent else ""
+    return f"{', '.join(node.name for node in fabric.nodes)} have {networks}{silent_part}"
+
+
+def explain_no_results(directory: RunDirectory, states: dict[str, JobState]) -> str:
+    """Explain why there are no results, with the last lines of the last job."""
+    numbers = number_by_folder(directory)
+    job_states = ", ".join(
+        f"job {number} is {states.get(number, 'unknown')}"
+        if number
+        else f"Slurm has no job {folder}/job.sh"
+        for folder, number in numbers.items()
+    )
+    printed = (directory.path / folder / f"out-{number}.txt" for folder, number in numbers.items())
+    lines = [line for file in printed if file.is_file() for line in tail(file, directory.path)]
+    last = f"; its last lines: {' | '.join(lines[-2:])}" if lines else ""
+    mute = not lines and any(state.state in _BROKEN for state in states.values())
+    if mute and not any((directory.path / "raw").glob("attempt-*")):
+        last = (
+            f"; it printed nothing: check that its nodes see {directory.path} and may write there"
+        )
+    return f"no job of this run has begun to measure: {job_states or 'no job was submitted'}{last}"
+
+
+def _launches_of_job(
+    templates: Sequence[PlannedLaunch], attempt: Attempt, fabric: Fabric
+) -> Iterator[PlannedLaunch]:
+    """Yield the launches with the nodes and networks that the job found, numbered as in the job.
+
+    A subnet that does not join all nodes is left out: its launch cannot have measured anything.
+    """
+    places = max(
+        int(place) for template in templates for place in template.nodes if place.isdecimal()
+    )
+    if places >= len(attempt.nodes):
+        raise CannotRun(
+            f"job {attempt.job} got {len(attempt.nodes)} nodes; the plan needs {places + 1}"
+        )
+    number = 0
+    for template in templates:
+        subnets = attempt.subnets if template.subnet == EACH_SUBNET else (template.subnet,)
+        for subnet in subnets:
+            number += 1
+            nodes = tuple(attempt.nodes[int(place)] for place in template.nodes)
+            if is_loopback(template.network):
+                network = loopback_of(attempt.nodes[0])
+            else:
+                network = _network_at(subnet, attempt.nodes[0], fabric) or ""
+            own_subnet = next((n.subnet for n in fabric.ip_networks if n.name == network), None)
+            if network or subnet is None:
+                yield msgspec.structs.replace(
+                    template, number=number, network=network or None, subnet=own_subnet, nodes=nodes
+                )
+
+
+def _network_at(subnet: str | None, first: str, fabric: Fabric) -> str | None:
+    """Return the name of the network that ranks were pinned to by ``subnet``.
+
+    It is the network in which the first node has this address, else one in that subnet; None if it
+    does not join all nodes that answered, or nothing was pinned.
+    """
+    if subnet is None:
+        return None
+    try:
+        pinned = ipaddress.ip_interface(subnet)
+    except ValueError:
+        return None
+    answered = {node.name for node in fabric.nodes}
+    joining = [n for n in fabric.ip_networks if answered <= {member.node for member in n.members}]
+    candidates = [
+        (n, ipaddress.ip_address(m.ip)) for n in joining for m in n.members if m.node == first
+    ]
+    exact = (network.name for network, ip in candidates if ip == pinned.ip)
+    inside = (network.name for network, ip in candidates if ip in pinned.network)
+    return next(exact, None) or next(inside, None)
+
+
+def _network_name(subnet: str, fabric: Fabric) -> str:
+    """Return the name of a network so far; the subnet itself while no node has reported it."""
+    pinned = ipaddress.ip_network(subnet, strict=False)
+    networks = fabric.ip_networks
+    subnets = (
+        (network.name, ipaddress.ip_network(network.subnet, strict=False)) for network in networks
+    )
+    return next(
+        (
+            n
+            for n, known_subnet in subnets
+            if known_subnet.version == pinned.version and known_subnet.overlaps(pinned)
+        ),
+        subnet,
+    )

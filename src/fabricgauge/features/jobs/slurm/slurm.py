@@ -1,0 +1,231 @@
+"""Call Slurm's programs: submit jobs, and query their states.
+
+Sources: sbatch(1), squeue(1), sacct(1) of Slurm 22.05.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.features.jobs.slurm.job_state import FORGOTTEN, UNKNOWN, JobState
+from fabricgauge.model.errors import CannotRun, ToolMissing
+from fabricgauge.nodes import process
+from fabricgauge.nodes.launch.environment import SLURM_CREDENTIAL, withheld_names
+
+#: Slurm's programs wait up to 60 s for a controller that is busy or restarts.
+TIMEOUT_S = 90.0
+
+#: Jobs in one query. A word of a command line has at most 128 KiB (execve(2)), a number and its
+#: comma have 11 characters.
+MOST_ASKED = 1000
+
+#: Messages of sbatch about too many jobs, by its limits or by a site's policy.
+_TOO_MANY = re.compile(
+    r"MaxSubmit|MaxJobCount|submit limit|job submit|Job violates accounting/QOS policy",
+    re.IGNORECASE,
+)
+
+#: Messages about a controller that does not run.
+_AWAY = re.compile(
+    r"temporarily unable to accept job|Unable to contact slurm controller", re.IGNORECASE
+)
+
+#: The name of a limit. "Job violates accounting/QOS policy (job submit limit, user's size and/or
+#: time limits)" follows each name; only limits on submitting concern the number of jobs
+#: (slurm_protocol_defs.c of Slurm 22.05, job_reason_string()).
+_LIMIT = re.compile(r"\b(?:QOS|Assoc)[A-Z]\w*")
+
+#: Messages about a lost answer: the controller may have accepted the job.
+_UNCLEAR = re.compile(r"Socket timed out|Zero Bytes were transmitted", re.IGNORECASE)
+
+#: sbatch's answer, on a line of its own: a site's wrapper may print other lines or drop --parsable.
+_ACCEPTED = re.compile(r"(?:Submitted batch job )?(\d+)(?:;(\S+)| on cluster (\S+))?")
+
+#: Prefixes of variables that concern only the present job, and variables that concern the site.
+_JOB_PREFIXES = ("SLURM_", "SLURMD_", "SRUN_", "PMI_", "PMIX_")
+_SITE_VARIABLES = frozenset({"SLURM_CONF", "SLURM_CLUSTERS"})
+
+#: Variables of a user's profile with which sbatch would return late or submit many jobs.
+_FORBIDDEN_VARIABLES = frozenset({"SBATCH_WAIT", "SBATCH_ARRAY_INX"})
+
+
+#: Prefix of squeue's line above the jobs of a cluster.
+_TITLE = "CLUSTER: "
+
+
+class NotNow(CannotRun):
+    """Slurm accepts no further job of this user now, but may later."""
+
+
+class Away(NotNow):
+    """The controller does not run, or is too busy to accept a job."""
+
+
+class Unclear(CannotRun):
+    """Unknown whether Slurm has accepted a job."""
+
+
+class NoAnswer(CannotRun):
+    """squeue did not list the jobs."""
+
+
+class Submitted(msgspec.Struct, frozen=True):
+    """Slurm's number of a job, and its cluster if it is not the local one."""
+
+    number: str
+    cluster: str = ""
+
+
+def submit(options: Sequence[str], script: Path) -> Submitted:
+    """Submit a script.
+
+    Raises:
+        ToolMissing: sbatch is not installed.
+        NotNow: a limit on the number of jobs; ``Away`` if the controller accepts no job.
+        Unclear: sbatch did not report whether Slurm accepted the job.
+        CannotRun: Slurm refused; the message quotes it.
+    """
+    argv = ("sbatch", "--parsable", *options, str(script))
+    without = foreign(os.environ) | (withheld_names(os.environ) - {SLURM_CREDENTIAL})
+    completed = process.run(argv, timeout_s=TIMEOUT_S, without=without)
+    output = " ".join((completed.stderr or completed.stdout).split()) or "no output"
+    if completed.exit_code == 0:
+        for line in reversed(completed.stdout.splitlines()):
+            if match := _ACCEPTED.fullmatch(line.strip()):
+                return Submitted(match[1], match[2] or match[3] or "")
+    if completed.exit_code == 0 or completed.timed_out or _UNCLEAR.search(output):
+        raise Unclear(
+            f"unknown whether Slurm has accepted the job; check with squeue. sbatch: {output:.500}"
+        )
+    raise _refusal(output)(f"sbatch refused the job: {output}")
+
+
+def _refusal(output: str) -> type[CannotRun]:
+    if _AWAY.search(output):
+        return Away
+    limits = _LIMIT.findall(output)
+    if limits and not any("Submit" in limit for limit in limits):
+        return CannotRun
+    return NotNow if _TOO_MANY.search(output) else CannotRun
+
+
+def foreign(environment: Mapping[str, str]) -> frozenset[str]:
+    """Return variables that a new job must not inherit from the job that submits it.
+
+    Its steps would read them: srun fails if two jobs state the memory in two ways.
+    """
+    inside_job = "SLURM_JOB_ID" in environment
+    return _FORBIDDEN_VARIABLES | {
+        name
+        for name in environment
+        if inside_job and name.startswith(_JOB_PREFIXES) and name not in _SITE_VARIABLES
+    }
+
+
+def states(jobs: Sequence[str], cluster: str = "") -> dict[str, JobState]:
+    """Return the state of each job; one query covers ``MOST_ASKED`` jobs.
+
+    ``cluster`` has the jobs; empty for the local cluster.
+    """
+    parts = (jobs[first : first + MOST_ASKED] for first in range(0, len(jobs), MOST_ASKED))
+    return {job: state for part in parts for job, state in _query_states(part, cluster).items()}
+
+
+def _query_states(jobs: Sequence[str], cluster: str) -> dict[str, JobState]:
+    argv = (
+        "squeue", *_cluster_option(cluster), "--noheader", "--states=all", "--format=%i|%T|%r",
+        f"--jobs={','.join(jobs)}",
+    )  # fmt: skip
+    completed = process.run(argv, timeout_s=TIMEOUT_S)
+    listed = dict(_parse_states(completed.stdout.splitlines()))
+    missing = [job for job in jobs if job not in listed]
+    if completed.exit_code == 0 or "Invalid job id" in completed.stderr:
+        # Lines that are no jobs are no answer: then only the accounting can report an end.
+        unparsed = any(map(_is_unparsed, completed.stdout.splitlines()))
+        default = UNKNOWN if unparsed else FORGOTTEN
+        return {**listed, **_query_accounting(missing, cluster, default)}
+    return {job: listed.get(job, UNKNOWN) for job in jobs}
+
+
+def scripts(clusters: str = "") -> dict[str, Submitted]:
+    """Return the jobs of this user that Slurm still knows, by the paths of their scripts.
+
+    ``clusters`` are queried, separated by commas; empty for sbatch's own choice.
+
+    Raises:
+        ToolMissing: squeue is not installed.
+        NoAnswer: squeue did not answer.
+    """
+    clusters = clusters or os.environ.get("SBATCH_CLUSTERS", "")  # squeue does not read it
+    option = _cluster_option(clusters)
+    argv = ("squeue", *option, "--me", "--noheader", "--states=all", "--format=%i|%o")
+    completed = process.run(argv, timeout_s=TIMEOUT_S)
+    lines = completed.stdout.splitlines()
+    if completed.exit_code != 0 or any(map(_is_unparsed, lines)):
+        output = " ".join((completed.stderr or completed.stdout).split()) or "no output"
+        raise NoAnswer(f"squeue did not list this user's jobs: {output:.500}")
+    cluster = "" if "," in clusters else clusters
+    jobs: dict[str, Submitted] = {}
+    for line in lines:
+        if line.startswith(_TITLE):
+            cluster = line.removeprefix(_TITLE).strip()
+        number, _, script = line.strip().partition("|")
+        if number.isdecimal():
+            jobs[script] = Submitted(number, cluster)
+    return jobs
+
+
+def lost_nodes(nodes: Sequence[str]) -> dict[str, str]:
+    """Return Slurm's state of each node that is down, failed or does not respond (``*``).
+
+    Source: sinfo(1) of Slurm 22.05, "Node State Codes". Empty if sinfo does not answer.
+    """
+    argv = ("sinfo", "--Node", "--noheader", "--format=%N %T", f"--nodes={','.join(nodes)}")
+    try:
+        completed = process.run(argv, timeout_s=TIMEOUT_S)
+    except ToolMissing:
+        return {}
+    rows = (line.split() for line in completed.stdout.splitlines())
+    states = {row[0]: row[1] for row in rows if len(row) == 2}
+    lost = {node: state for node, state in states.items() if state.startswith(("down", "fail"))}
+    return lost | {node: state for node, state in states.items() if state.endswith("*")}
+
+
+def _cluster_option(cluster: str) -> tuple[str, ...]:
+    return (f"--clusters={cluster}",) if cluster else ()
+
+
+def _query_accounting(jobs: Sequence[str], cluster: str, default: JobState) -> dict[str, JobState]:
+    """Return the states of jobs that squeue does not list, ``default`` without accounting."""
+    if not jobs:
+        return {}
+    argv = (
+        "sacct", *_cluster_option(cluster), "-n", "-X", "-P", "-o", "JobID,State,Reason", "-j",
+        ",".join(jobs),
+    )  # fmt: skip
+    try:
+        completed = process.run(argv, timeout_s=TIMEOUT_S)
+    except ToolMissing:
+        return dict.fromkeys(jobs, default)
+    # Accounting may be late: a job that the controller does not know has ended.
+    ended = {
+        job: state for job, state in _parse_states(completed.stdout.splitlines()) if state.over
+    }
+    return {job: ended.get(job, default) for job in jobs}
+
+
+def _parse_states(lines: Iterable[str]) -> Iterator[tuple[str, JobState]]:
+    for line in lines:
+        job, _, columns = line.strip().partition("|")
+        state, _, reason = columns.partition("|")
+        if job.isdecimal() and state.split():
+            # sacct writes "CANCELLED by 1000".
+            yield job, JobState(state.split()[0], reason)
+
+
+def _is_unparsed(line: str) -> bool:
+    """Check whether a line is neither a job, nor empty, nor the title of a cluster."""
+    return "|" not in line and bool(line.strip()) and not line.startswith(_TITLE)

@@ -1,0 +1,117 @@
+"""``fabricgauge submit``: run a check in one Slurm job, or in one job for each pair of nodes."""
+
+from functools import partial
+from typing import Any
+
+import click
+
+from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.options import Printing
+from fabricgauge.features.jobs.collect_verb import result_options
+from fabricgauge.features.jobs.slurm.options import check_options
+from fabricgauge.model.batch import Request
+from fabricgauge.store import settings
+from fabricgauge.store.run_directory import find
+
+
+@click.command()
+@cli_options.lab_option("Submit to the Slurm of a lab: NAME, or a new one for this check.")
+@click.option(
+    "-p", "--partition", default="", metavar="NAME", help="Partition. Default: the site's."
+)
+@click.option(
+    "-N", "--nodes", type=click.IntRange(2, 1 << 20), metavar="N", help="Number of nodes."
+)
+@cli_options.nodelist_option("Slurm chooses")
+@cli_options.exclude_option
+@click.option(
+    "-t", "--time", default="", metavar="TIME",
+    help="Time limit of the job, as sbatch reads it. Default: the longest time of the plan.",
+)  # fmt: skip
+@click.option("--reservation", default="", metavar="NAME", help="Reservation to run in.")
+@click.option("-A", "--account", default="", metavar="NAME", help="Account to charge.")
+@click.option("--qos", default="", metavar="NAME", help="Quality of service.")
+@click.option(
+    "-C", "--constraint", default="", metavar="FEATURES", help="Features that nodes must have."
+)
+@click.option("--exclusive", is_flag=True, help="Share the nodes with no other job.")
+@click.option(
+    "-J", "--job-name", default="fabricgauge", show_default=True, metavar="NAME",
+    help="Name of the job.",
+)  # fmt: skip
+@click.option(
+    "--sbatch", multiple=True, metavar="OPTION",
+    help="Another option of sbatch, e.g. --sbatch=--mem=0. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--launcher", type=click.Choice(["slurm", "srun"]), default="slurm", show_default=True,
+    help="Program that starts the ranks: MPI's own launcher through Slurm (slurm), or srun.",
+)  # fmt: skip
+@click.option(
+    "--pair-jobs", is_flag=False, flag_value=0, type=click.IntRange(0), metavar="[PARTNERS]",
+    help="Submit one job for each pair of the nodes of -w, so that no pair waits for other nodes."
+    " Each node gets this number of partners. Default: all.",
+)  # fmt: skip
+@click.option(
+    "--at-once", type=click.IntRange(1), metavar="JOBS",
+    help="Maximum number of pair jobs in Slurm's queue. Default: 50, in a lab 1.",
+)  # fmt: skip
+@cli_options.network_options
+@cli_options.memory_options
+@cli_options.measure_options()
+@cli_options.fabric_options
+@click.option("--no-wait", is_flag=True, help="Submit and return at once. `collect` does the rest.")
+@click.option("--resume", metavar="RUN", help="Submit the measurements that a run still lacks.")
+@result_options
+@click.option("--dry-run", is_flag=True, help="Print the job script; submit nothing.")
+@click.pass_context
+def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **options: Any) -> None:
+    """Run a check in a Slurm job: write the job, submit it, wait, judge.
+
+    The job needs a shell, srun and the engine, but no Python. It surveys its nodes, launches the
+    measurements on each network of the nodes, and writes all results into the run directory. A
+    second job on the same nodes measures suspects again.
+
+    The job finds networks only by IPv4 addresses. For others: salloc … fabricgauge check.
+    """
+    from fabricgauge.cli.progress import progress_shown
+    from fabricgauge.features.jobs.on_head import lab_outside, run_on_head
+    from fabricgauge.features.jobs.options import Submission, resume_run, submit_run
+    from fabricgauge.features.jobs.request import make_batch, resumed_batch
+    from fabricgauge.store.holding import run_lock
+
+    nodes, at_once = options["nodes"] or 0, options["at_once"] or 0
+    if lab is not None and not lab_outside():
+        ctx.exit(run_on_head(lab, nodes, options["no_wait"]))
+    root = (options["output"] or settings.run_root()).absolute()
+    printing = Printing(options["format"], options["fail_on"])
+    if resume:
+        reason = "--resume takes {} from the run; leave it out"
+        cli_options.refuse_without_effect(ctx, _WITH_RESUME, reason)
+    request = cli_options.build_request({**options, "nodes": None, "launcher": None})
+    job_options = {name: options[name] for name in _SBATCH_OPTIONS}
+    job = Request(nodes=nodes, further=check_options(options["sbatch"]), **job_options)
+    starter = options["launcher"]
+    with progress_shown(options["quiet"]) as progress:
+        submission = Submission(printing, progress, options["dry_run"], options["no_wait"])
+        if resume:
+            directory = find(root, resume)
+            update = partial(
+                resumed_batch, request=request, job=job, starter=starter, run=directory.path
+            )
+            with run_lock(directory):
+                ctx.exit(resume_run(directory, update, at_once, submission))
+        batch = make_batch(request, job, starter, settings.load(), at_once)
+        ctx.exit(submit_run(batch, options["pair_jobs"], root, submission))
+
+
+#: Options that sbatch has under the same name.
+_SBATCH_OPTIONS = (
+    "partition", "time", "reservation", "account", "qos", "constraint", "exclusive", "job_name",
+)  # fmt: skip
+
+#: Options that have an effect with ``--resume``; the run determines all others.
+_WITH_RESUME = frozenset({
+    *_SBATCH_OPTIONS, "nodelist", "exclude", "sbatch", "launcher", "mpi",
+    "resume", "lab", "no_wait", "at_once", "output", "format", "quiet", "fail_on",
+})  # fmt: skip

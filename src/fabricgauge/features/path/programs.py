@@ -1,0 +1,75 @@
+"""Build the two programs of ``path`` once for each MPI: the tracer and the traced program."""
+
+import hashlib
+import platform
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.features.path.values import CALLS
+from fabricgauge.model.engine import Mpi
+from fabricgauge.model.errors import CannotRun, ToolMissing
+from fabricgauge.nodes.engines.build import DEFINITIONS, compile_core, first_line
+from fabricgauge.nodes.engines.cache import cached_files
+from fabricgauge.nodes.engines.sources import (
+    FLAGS,
+    LIBRARIES,
+    digest,
+    identity_of,
+    run_all,
+    source_folder,
+)
+
+TRACER = "fabricgauge-path"
+MACHINE = "x86_64"
+#: The decoder's header in a distribution (Debian: libzydis-dev).
+ZYDIS_HEADER = Path("/usr/include/Zydis/Zydis.h")
+#: Library that the tracer loads on each node.
+ZYDIS_LIBRARY = "libZydis.so"
+
+
+class PathPrograms(msgspec.Struct, frozen=True):
+    """``tracer`` runs as a rank and starts ``calls``, which is built for ``mpi``."""
+
+    tracer: Path
+    calls: Path
+    mpi: Mpi
+
+
+def path_programs(mpi: Mpi) -> PathPrograms:
+    """Return the cached programs if nothing has changed, else new ones.
+
+    Raises:
+        CannotRun: this processor is not supported, or a compiler could not build the sources.
+        ToolMissing: the decoder of instructions or a compiler is not installed.
+    """
+    if platform.machine() != MACHINE:
+        raise CannotRun(f"path traces x86-64 only; this machine is {platform.machine()}")
+    sources = source_folder()
+    files = sorted([*(sources / "path").glob("*.?pp"), *(sources / "calls").glob("*.?pp")])
+    content = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    version = first_line(mpi.mpicxx, "--version", mpi.env)
+    compiler = [str(mpi.mpicxx.resolve()), str(mpi.mpicxx), mpi.kind, mpi.version, version]
+    identity = identity_of([*compiler, *FLAGS, *DEFINITIONS, content, digest(sources)])
+    tracer, calls = cached_files(
+        f"path-{identity}", (TRACER, CALLS), lambda folder: _build(mpi, version, folder)
+    )
+    return PathPrograms(tracer, calls, mpi)
+
+
+def _build(mpi: Mpi, version: str, folder: Path) -> None:
+    if not ZYDIS_HEADER.exists():
+        raise ToolMissing(
+            f"the tracer needs the decoder Zydis, but {ZYDIS_HEADER} does not exist; install"
+            " Debian's libzydis-dev (on other nodes libzydis4.0)"
+        )
+    sources = source_folder()
+    compiler, core = compile_core(mpi, mpi.env, version)
+    words = [f"-I{sources / 'include'}", f"-I{sources / 'path'}", *map(str, core), *LIBRARIES]
+    tracer, calls = (map(str, sorted((sources / name).glob("*.cpp"))) for name in ("path", "calls"))
+    mpi_compiler = [str(mpi.mpicxx), *FLAGS, *DEFINITIONS]
+    commands = [
+        [*compiler, *tracer, *words, "-lZydis", "-o", str(folder / TRACER)],
+        [*mpi_compiler, *calls, *words, "-o", str(folder / CALLS)],
+    ]
+    run_all(commands, mpi.env)

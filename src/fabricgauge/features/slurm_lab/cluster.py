@@ -1,0 +1,273 @@
+"""Write the files of a lab's Slurm, and start and end its daemons.
+
+Process id and start time identify a daemon. munged and slurmctld run on the head, a slurmd on each
+other node.
+"""
+
+import os
+import secrets
+import signal
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.features.slurm_lab import view
+from fabricgauge.features.slurm_lab.conf import (
+    CGROUP_CONF,
+    MUNGE,
+    ROOT,
+    check_names,
+    slurm_conf,
+)
+from fabricgauge.lab import tools
+from fabricgauge.lab.holder import identify, is_alive, processes_in, start_script
+from fabricgauge.lab.host_access import entry
+from fabricgauge.lab.spec import HEAD
+from fabricgauge.lab.state import Daemon, LabState, save
+from fabricgauge.model.errors import LabError
+
+#: All daemons answer within 2 s; the limit allows for a busy machine.
+_READY_TIMEOUT_S, _POLL_S = 60.0, 0.05
+
+#: A clean end takes up to 2 s; the limit allows for a busy machine.
+_STOP_TIMEOUT_S = 20.0
+
+#: Directories of a lab's Slurm; munged refuses a directory that others can write.
+_DIRECTORIES = ("etc", "munge", "state", "spool", "log", "pid")
+
+_BECOME = Path(__file__).with_name("become.py")
+
+#: Options of each program; the daemons stay in the foreground, so that their process ids are known.
+_OPTIONS = {
+    "munged": (
+        "--foreground",
+        f"--key-file={ROOT}/munge.key",
+        f"--socket={MUNGE}/munge.socket.2",
+        f"--seed-file={ROOT}/munge.seed",
+        f"--pid-file={ROOT}/pid/munged",
+    ),
+    "slurmctld": ("-D",),
+    "slurmd": ("-D",),
+}
+
+_LAST_LINES = 4
+
+
+def require(nodes: Sequence[str]) -> None:
+    """Check that a Slurm can run on these nodes, before anything is made.
+
+    Raises:
+        LabError: not root, or Slurm does not allow a node's name.
+        ToolMissing: Slurm or munge is not installed; the message has the command to install it.
+    """
+    if os.geteuid() != 0:
+        raise LabError(
+            "a lab with Slurm needs root: slurmctld and slurmd set their groups, which the "
+            "kernel forbids in an ordinary user's namespaces (setgroups: Operation not "
+            "permitted); run as root, or bring the lab up without --slurm"
+        )
+    check_names(nodes)
+    tools.require_slurm()
+
+
+def write_files(directory: Path, nodes: Sequence[str]) -> None:
+    """Make the directory that the nodes mount as /run/slurm, with configuration and key."""
+    spools = (f"spool/{node}" for node in nodes)
+    for folder in (directory, *(directory / name for name in (*_DIRECTORIES, *spools))):
+        folder.mkdir()
+        folder.chmod(0o755)  # independent of umask; the lab's directory keeps other users out
+    key = directory / "munge.key"
+    key.touch(mode=0o600)
+    key.write_bytes(secrets.token_bytes(128))
+    (directory / "etc" / "cgroup.conf").write_text(CGROUP_CONF)
+    _write_conf(directory, nodes, "none")
+
+
+def _write_conf(directory: Path, nodes: Sequence[str], mpi: str) -> None:
+    memory_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+    text = slurm_conf(nodes, os.cpu_count() or 1, memory_mib, mpi)
+    (directory / "etc" / "slurm.conf").write_text(text)
+
+
+def start_all(state: LabState) -> LabState:
+    """Start all daemons and wait until Slurm reports all nodes as idle.
+
+    Raises:
+        LabError: a daemon ended or does not answer; the message quotes its last lines.
+    """
+    state = _start_munged(state)
+    names = [node.name for node in state.nodes if node.index]
+    mpi = view.preferred_mpi(view.mpi_plugins(state))
+    _write_conf(Path(state.directory) / "slurm", names, mpi)
+    for node in state.nodes:
+        state = _start_daemon(state, _program(state, node.name), node.name)
+    _await(state, state.slurm, lambda: view.present(state) >= set(names), "not all nodes are idle")
+    return state
+
+
+def start(state: LabState, node: str) -> LabState:
+    """Start a node's daemon and wait for it; on the head also start munged if it does not run.
+
+    Raises:
+        UsageError: no such node.
+        LabError: no Slurm in this lab, or the daemon does not come up.
+    """
+    program = _program(state, node)
+    if node == HEAD:
+        state = _start_munged(state)
+    state = _start_daemon(state, program, node)
+    daemons = _recorded_daemons(state, program, node)
+    if node == HEAD:
+        _await(state, daemons, lambda: view.controller_answers(state), "it does not answer")
+        return state
+    _await(state, daemons, lambda: view.slurmd_answers(state, node), "it does not answer")
+    if any(is_alive(daemon.process) for daemon in _recorded_daemons(state, "slurmctld", HEAD)):
+        _await(state, daemons, lambda: node in view.present(state), "slurmctld does not list it")
+    return state
+
+
+def stop(state: LabState, node: str) -> None:
+    """Ask a node's daemon to end; jobs and their steps go on until Slurm notices its silence.
+
+    Raises:
+        UsageError: no such node.
+        LabError: no Slurm in this lab, or the daemon does not end.
+    """
+    for daemon in _recorded_daemons(state, _program(state, node), node):
+        if is_alive(daemon.process):
+            _signal([daemon.process.pid], signal.SIGTERM)
+            remedy = "end it with 'fabricgauge lab slurm kill'"
+            _await_end(daemon, lambda daemon: is_alive(daemon.process), remedy)
+
+
+def kill(state: LabState, node: str) -> None:
+    """End a node's daemon at once and, except on the head, all its processes, like a power cut.
+
+    Raises:
+        UsageError: no such node.
+        LabError: no Slurm in this lab, or a process does not end.
+    """
+    for daemon in _recorded_daemons(state, _program(state, node), node):
+        _await_end(daemon, partial(_kill_processes, state), "see dmesg")
+
+
+def restart(state: LabState, node: str) -> LabState:
+    """End a node's daemon, if it runs, and start it.
+
+    Raises:
+        LabError: as ``stop`` and ``start``.
+    """
+    stop(state, node)
+    return start(state, node)
+
+
+def _program(state: LabState, node: str) -> str:
+    """Return the daemon that manages a node of the lab: slurmctld on the head, else slurmd."""
+    if not state.slurm:
+        raise LabError(
+            f"lab {state.name!r} has no Slurm; bring it down and up again with "
+            f"'fabricgauge lab up --name {state.name} --slurm'"
+        )
+    return "slurmd" if state.node(node).index else "slurmctld"
+
+
+def _recorded_daemons(state: LabState, program: str, node: str) -> list[Daemon]:
+    """Return that daemon as last started, running or not; none before its first start."""
+    return [daemon for daemon in state.slurm if (daemon.program, daemon.node) == (program, node)]
+
+
+def _start_munged(state: LabState) -> LabState:
+    state = _start_daemon(state, "munged", HEAD)
+    munged = _recorded_daemons(state, "munged", HEAD)
+    _await(state, munged, lambda: view.munge_works(state), "it issues no credential")
+    return state
+
+
+def _start_daemon(state: LabState, program: str, node: str) -> LabState:
+    """Start a daemon on a node if it does not run; it may answer only some time later.
+
+    Raises:
+        LabError: it did not start; the message has the reason.
+    """
+    if any(is_alive(daemon.process) for daemon in _recorded_daemons(state, program, node)):
+        return state
+    failure = f"cannot start {program} on {node} of lab {state.name!r}"
+    words = [str(_output_file(state, program, node)), tools.path_of(program), *_OPTIONS[program]]
+    pid = start_script(entry(state, node), _BECOME, words, {}, failure)
+    try:
+        new_daemon = Daemon(program, node, identify(pid))
+    except LabError as error:
+        raise _failure(state, program, node, "ended at once") from error
+    daemons = {(daemon.program, daemon.node): daemon for daemon in (*state.slurm, new_daemon)}
+    changed = msgspec.structs.replace(state, slurm=tuple(daemons.values()))
+    save(changed)
+    return changed
+
+
+def _await(
+    state: LabState, daemons: Sequence[Daemon], ready: Callable[[], bool], problem: str
+) -> None:
+    """Wait until ``ready`` is true; fail with ``problem`` if time is up or a daemon has ended."""
+    deadline = time.monotonic() + _READY_TIMEOUT_S
+    while not ready():
+        for daemon in daemons:
+            if not is_alive(daemon.process):
+                raise _failure(state, daemon.program, daemon.node, "ended")
+        if time.monotonic() > deadline:
+            event = f"runs, but after {_READY_TIMEOUT_S:.0f} s {problem}"
+            raise _failure(state, daemons[-1].program, daemons[-1].node, event)
+        time.sleep(_POLL_S)
+
+
+def _failure(state: LabState, program: str, node: str, event: str) -> LabError:
+    """Return an error about a daemon, with the end of its output."""
+    lines: list[str] = []
+    with suppress(OSError):
+        text = _output_file(state, program, node).read_text(errors="replace")
+        lines = text.strip().splitlines()[-_LAST_LINES:]
+    return LabError(
+        f"{program} on {node} of lab {state.name!r} {event}; its last output: "
+        f"{' | '.join(lines) or 'nothing'}; mend the cause "
+        "(the lab's Slurm is set up for Debian's version 22.05)"
+    )
+
+
+def _output_file(state: LabState, program: str, node: str) -> Path:
+    """Return the file with a daemon's standard output and error."""
+    return Path(state.directory) / "slurm" / "log" / f"{program}.{node}.out"
+
+
+def _kill_processes(state: LabState, daemon: Daemon) -> frozenset[int]:
+    """Send SIGKILL to a daemon and, if it is slurmd, to its node's processes; return their ids.
+
+    All are stopped first: a slurmstepd that outlives its task for a moment would report to Slurm
+    that the job failed, which a power cut prevents.
+    """
+    pids = {daemon.process.pid} if is_alive(daemon.process) else set()
+    holder = state.node(daemon.node).holder
+    if daemon.program == "slurmd" and is_alive(holder):
+        pids |= processes_in(holder.net_inode) - {holder.pid}
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        _signal(pids, number)
+    return frozenset(pids)
+
+
+def _signal(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def _await_end(daemon: Daemon, remains: Callable[[Daemon], object], remedy: str) -> None:
+    deadline = time.monotonic() + _STOP_TIMEOUT_S
+    while remains(daemon):
+        if time.monotonic() > deadline:
+            raise LabError(
+                f"{daemon.program} on {daemon.node} (process {daemon.process.pid}) does not end; "
+                f"{remedy}"
+            )
+        time.sleep(0.02)

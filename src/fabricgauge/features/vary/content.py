@@ -1,0 +1,222 @@
+"""Show the effects of varied stacks and settings: the finding, a row per curve, then its sizes."""
+
+import math
+from collections.abc import Iterator
+
+from fabricgauge.features.vary import layers_content as layers
+from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
+from fabricgauge.model.varied import CurveEffect, Effect, Influence, Varied
+from fabricgauge.model.words.figures import at, percent, signed, size
+from fabricgauge.model.words.sentences import counted
+from fabricgauge.report import document as doc
+from fabricgauge.report.content.changes import interval, over_sizes, plot_sweeps
+from fabricgauge.report.interface import Kind, Records, Setting, versioned
+
+#: Tone and meaning of each finding.
+FINDINGS: dict[Influence, tuple[doc.Tone, str]] = {
+    "worse": ("fail", "some level is surely worse than the first by more than the tolerance"),
+    "different": (
+        "warn", "levels differ, more clearly than chance explains; none is surely worse than the"
+        " first by more than the tolerance",
+    ),
+    "no difference": (
+        "pass", "nothing differs more than chance explains, and every curve surely differs by less"
+        " than 10 %, or is worse by less than the tolerance",
+    ),
+    "undecided": (
+        "inconclusive", "too few blocks, too much noise, or an incomplete or invalid arm: a"
+        " difference is neither shown nor excluded; measure more blocks (--launches), or on quieter"
+        " nodes",
+    ),
+}  # fmt: skip
+
+#: Title of the ranking; effects at single sizes do not count.
+RANKED = "Factors by their largest clear effect on a whole curve"
+
+HOW = (
+    "In each block every arm has one launch, in random order. An effect is the mean over"
+    " the blocks of the difference of logarithms. Intervals come from exchanging levels within"
+    " blocks, and hold for all effects of a factor at once."
+)
+
+#: Most curves with a plot.
+MOST_PLOTTED = 24
+#: Most notes on a terminal.
+MOST_NOTES = 8
+
+
+def data(varied: Varied, _setting: Setting) -> dict[str, object]:
+    """Return everything; changes are shares of the first level's figure, null is unknown."""
+    return versioned("varied", "1.1", headline=headline(varied), varied=varied)
+
+
+COLUMNS = (
+    "factor", "level", "base", "curve", "quantity", "less_is_better", "message_bytes", "change",
+    "change_low", "change_high", "chance", "blocks", "clear",
+)  # fmt: skip
+
+
+def records(varied: Varied, _setting: Setting) -> Records:
+    """Return a row per size, and one with an empty size for the whole curve."""
+    rows = (
+        (
+            effect.factor, effect.level, effect.base, effect.title, effect.quantity,
+            int(effect.quantity in LESS_IS_BETTER), part.message_bytes, *_known(part), part.blocks,
+            int(part.clear),
+        )
+        for effect in varied.effects for part in (effect.whole, *effect.sizes)
+    )  # fmt: skip
+    return Records(COLUMNS, rows)
+
+
+def _known(effect: Effect) -> Iterator[float | None]:
+    """Yield change, low, high and chance; None is unknown."""
+    ends = (effect.low, effect.high) if math.isfinite(effect.high) else (math.nan, math.nan)
+    figures = (effect.change, *ends, effect.chance)
+    return (None if math.isnan(figure) else figure for figure in figures)
+
+
+def document(varied: Varied, _setting: Setting) -> doc.Report:
+    """Show the finding, its doubts, every effect, then each curve over its sizes."""
+    word = varied.finding.upper()
+    tone, meaning = FINDINGS[varied.finding]
+    return doc.Report(
+        word=word, tone=tone, headline=headline(varied),
+        title="fabricgauge compare", about=f"fabricgauge · {design(varied)}",
+        under=(
+            doc.Paragraph(design(varied), on=doc.TEXT),
+            doc.Paragraph(f"{word} means: {meaning}.", on=doc.PAGE),
+        ),
+        sections=tuple(_sections(varied)),
+        closing="KiB is 2¹⁰ and MiB 2²⁰ bytes. A change is a share of the first level's figure.",
+    )  # fmt: skip
+
+
+def _sections(varied: Varied) -> Iterator[doc.Section]:
+    notes = tuple(sorted(varied.notes, key=lambda note: "INVALID" not in note))
+    more = "and {count} more notes; the HTML report has them"
+    limit = doc.RowLimit(more, {doc.SCREEN: MOST_NOTES})
+    yield doc.Section("notes", "Caveats", (doc.Items(notes, limit=limit),))
+    yield from layers.section(varied)
+    yield _effects(varied)
+    intro = "Each value against the first one, with its interval: all sizes together, and those"
+    intro += " sizes whose change is least likely chance."
+    plots = (doc.side_by_side(plot_sweeps(varied)),)
+    yield doc.Section("sweeps", "Over the values", plots, intro=intro, on=doc.PAGE)
+    yield from _curves(varied)
+    why = " docs/development/varying.md gives the reasons and the rate of false alarms."
+    intro = f"{HOW} Confidence {percent(varied.confidence)}."
+    soft = doc.Paragraph(intro, kind="soft", on=doc.TEXT)
+    yield doc.Section("how", "How to read this", (soft, doc.Paragraph(intro + why, on=doc.PAGE)))
+
+
+def _effects(varied: Varied) -> doc.Section:
+    ranking = ", ".join(
+        f"{name} {percent(change) if change else 'no clear effect'}"
+        for name, change in varied.ranking
+    )
+    ranked = (doc.Paragraph(f"{RANKED}: {ranking}."),) if len(varied.ranking) > 1 else ()
+    columns = (
+        *doc.heads("curve"), *doc.heads("factor", on=doc.PAGE), *doc.heads("level", "against"),
+        *doc.heads(">mean over sizes", ">interval", ">least … largest", ">chance"),
+        *doc.heads("crossover", on=doc.PAGE),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            doc.Cell(effect.title, link=f"curve-{number}"), effect.factor, effect.level,
+            effect.base,
+            doc.Cell(signed(effect.whole.change), strong=effect.whole.clear),
+            interval(effect.whole),
+            _spread(effect),
+            "–" if math.isnan(effect.whole.chance) else f"{effect.whole.chance:.3g}",
+            _crossings(effect),
+        )
+        for number, effect in enumerate(varied.effects, 1)
+    )  # fmt: skip
+    return doc.Section("curves", "Effects", (*ranked, doc.Table(columns, rows)))
+
+
+def _spread(curve_effect: CurveEffect) -> str:
+    """Return the least and the largest change over the sizes."""
+    changes = [effect.change for effect in curve_effect.sizes if not math.isnan(effect.change)]
+    return f"{signed(min(changes))} … {signed(max(changes))}" if changes else "–"
+
+
+def _crossings(curve_effect: CurveEffect) -> str:
+    """Return the sizes between which the better one becomes the worse, or nothing."""
+    return ", ".join(
+        f"{size(smaller)} and {size(larger)}" for smaller, larger in curve_effect.crossovers
+    )
+
+
+def _curves(varied: Varied) -> Iterator[doc.Section]:
+    columns = doc.heads("size", ">change", ">interval", "meaning", ">blocks")
+    for number, effect in enumerate(varied.effects, 1):
+        crossed = f"crossover between {_crossings(effect)}"
+        rows = tuple(
+            (
+                "all sizes" if part.message_bytes is None else size(part.message_bytes),
+                signed(part.change), interval(part),
+                describe_effect(part, effect.quantity) if part.clear else "may be chance",
+                str(part.blocks),
+            )
+            for part in effect.sizes
+        )  # fmt: skip
+        blocks = (
+            doc.side_by_side((over_sizes(effect),) if number <= MOST_PLOTTED else ()),
+            *((doc.Paragraph(crossed, on=doc.TEXT),) if effect.crossovers else ()),
+            doc.Table(columns, rows),
+        )
+        title = f"{effect.title}: {effect.factor} {effect.level} against {effect.base}"
+        clear = any(part.clear for part in effect.sizes)
+        yield doc.Section(f"curve-{number}", title, blocks, on=doc.ALL if clear else doc.PAGE)
+
+
+KIND = Kind("varied", document, data, records)
+
+
+def headline(varied: Varied) -> str:
+    """Return the finding in one sentence."""
+    names = " and ".join(factor.name for factor in varied.design.factors)
+    detail = ""
+    clear = [(effect, effect.whole) for effect in varied.effects if effect.whole.clear]
+    largest = max(clear, key=lambda pair: abs(pair[1].change), default=None)
+    if candidate := _worst(varied) or largest:
+        curve_effect, effect = candidate
+        comparison = f"{describe_effect(effect, curve_effect.quantity)} than {curve_effect.base}"
+        detail = f": {curve_effect.factor} {curve_effect.level}: {comparison}, {curve_effect.title}"
+        detail += "" if effect.message_bytes is None else f" {at(effect.message_bytes)}"
+    return {
+        "worse": f"a level of {names} is worse than the first one{detail}",
+        "different": f"{names} makes a difference{detail}",
+        "no difference": f"{names} shows no difference",
+        "undecided": f"undecided whether {names} makes a difference",
+    }[varied.finding]
+
+
+def _worst(varied: Varied) -> tuple[CurveEffect, Effect] | None:
+    """Return what is surely worse than the first level: a whole curve, or else one size."""
+    worse = [
+        (effect, part)
+        for effect in varied.effects
+        for part in effect.find_worse_effects(varied.tolerance)
+    ]
+    return min(
+        worse,
+        key=lambda pair: (pair[1].message_bytes is not None, -abs(math.log1p(pair[1].change))),
+        default=None,
+    )
+
+
+def describe_effect(effect: Effect, quantity: Quantity) -> str:
+    """Return ``3.1 % slower``: a longer time is slower, a lower rate as well."""
+    slower = (effect.change > 0) == (quantity in LESS_IS_BETTER)
+    word = {"time": ("slower", "faster")}.get(quantity, ("less", "more"))[0 if slower else 1]
+    return f"{percent(abs(effect.change))} {word}"
+
+
+def design(varied: Varied) -> str:
+    design_ = varied.design
+    factors = "; ".join(f"{factor.name}: {', '.join(factor.levels)}" for factor in design_.factors)
+    arms = counted(len(design_.arms), "arm")
+    return f"{factors}; {arms} in {design_.blocks} blocks, order drawn with seed {design_.seed}"

@@ -1,0 +1,101 @@
+"""Compute what each layer of a stack adds to the previous one, at each size of each curve.
+
+The figures are medians over blocks. Their interval lies between two order statistics, for any
+distribution (Conover, Practical Nonparametric Statistics, section 3.2). A ledger has only data that
+crossed one wire: otherwise the wire is a part of a difference.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.features.vary.wires import find_used_wires
+from fabricgauge.judge.evidence.gathering import gather_evidence
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.run import Run
+from fabricgauge.model.varied import Column, Design, Factor, Layer
+from fabricgauge.model.words.sentences import listed
+
+#: Factors whose levels are layers: each carries the data of the one above it.
+LAYERED = ("transport", "provider")
+CONFIDENCE = 0.95
+
+_NONE = "no ledger of layers, because not all crossed one wire"
+
+Floats = NDArray[np.float64]
+
+
+def layers(design: Design, columns: Sequence[Column], logs: Floats) -> tuple[Layer, ...]:
+    """Return the layers of a design with one such factor; ``logs`` are (arms, blocks, columns)."""
+    if len(design.factors) != 1 or not _are_layers(design.factors[0]):
+        return ()
+    figures = np.exp(logs)
+    return tuple(
+        layer
+        for place, column in enumerate(columns)
+        for layer in _column_layers(design, column, figures[..., place])
+    )
+
+
+def _are_layers(factor: Factor) -> bool:
+    """Check that no two levels are one layer with other settings, as ``verbs:path-mtu=256`` is."""
+    layers = {_layer_name(level) for level in factor.levels}
+    return factor.name in LAYERED and len(layers) == len(factor.levels)
+
+
+def _layer_name(level: str) -> tuple[str, ...]:
+    """Return a transport without its settings, but with its provider."""
+    name, _, settings = level.partition(":")
+    return name, *(setting for setting in settings.split(",") if setting.startswith("provider="))
+
+
+def differing_wires(design: Design, runs: Sequence[Run], *, by_name: bool) -> str:
+    """Report an arm whose run crossed several wires, or another than the first arm's.
+
+    Empty if all crossed one wire. With ``by_name`` networks of one name are compared.
+    """
+    levels = [level for (level,) in design.arms]
+    first: dict[tuple[str | None, str], frozenset[str]] = {}
+    for level, run in zip(levels, runs, strict=True):
+        for network, used in find_used_wires(run.fabric, gather_evidence(run)).items():
+            for node, node_wires in used.items():
+                first_wires = first.setdefault((network if by_name else "", node), node_wires)
+                crossed = f"at {node} the bytes of {level} crossed {_wire_names(node_wires)}"
+                if node_wires != first_wires:
+                    return f"{_NONE}: {crossed}, the arms before it {_wire_names(first_wires)}"
+                if len(node_wires) != 1:
+                    return f"{_NONE}: {crossed}"
+    return ""
+
+
+def _wire_names(crossed: Iterable[str]) -> str:
+    return listed(sorted(crossed)) or "no interface that counts"
+
+
+def _column_layers(design: Design, column: Column, figures: Floats) -> Iterator[Layer]:
+    """Yield layers from the lowest up; ``figures`` are (arms, blocks)."""
+    for arm, level in enumerate(design.factors[0].levels):
+        figure = median(figures[arm])
+        added = median(figures[arm] - figures[arm - 1]) if arm else None
+        if figure:
+            yield Layer(column.title, column.quantity, column.message_bytes, level, figure, added)
+
+
+def median(figures: Floats) -> Estimate | None:
+    """Return the median of the finite figures; None without any."""
+    finite = np.sort(figures[np.isfinite(figures)])
+    if not finite.size:
+        return None
+    outside, confidence = _outside_count(finite.size)
+    ends = float(finite[outside]), float(finite[-1 - outside])
+    return Estimate(float(np.median(finite)), *ends, confidence, finite.size, finite.size)
+
+
+def _outside_count(count: int) -> tuple[int, float]:
+    """Return how many figures lie outside of the interval at each end, and its confidence."""
+    tails = np.cumsum([comb(count, k) / (1 << count) for k in range(count)])
+    fine = np.flatnonzero(1.0 - 2.0 * tails >= CONFIDENCE)
+    outside = int(fine[-1]) if fine.size else 0
+    return outside, float(1.0 - 2.0 * tails[outside])

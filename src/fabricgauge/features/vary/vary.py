@@ -1,0 +1,291 @@
+"""Compare by measuring: the arms of a design take turns, block by block."""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+import msgspec
+
+from fabricgauge.check.begin import begin as begin_run
+from fabricgauge.check.begin import take_up as take_up_run
+from fabricgauge.check.measure import measure
+from fabricgauge.check.plan.asked import ALL_PATTERNS
+from fabricgauge.check.plan.design import ENVIRONMENT, UNCHANGED
+from fabricgauge.check.plan.plan import is_pair
+from fabricgauge.check.plan.profiles import Profile, profile_of
+from fabricgauge.check.programs import engine_for
+from fabricgauge.check.run_context import RunContext
+from fabricgauge.check.target import Target
+from fabricgauge.compare.sides import find_cautions, invalid_notes
+from fabricgauge.features.vary.varying import compare_arms
+from fabricgauge.judge.ceiling.technologies import ceilings
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.judging import judgement
+from fabricgauge.model.errors import CannotRun, StoreError, UsageError
+from fabricgauge.model.memory import parse_memory
+from fabricgauge.model.pattern import ROUND_ROBIN_PATTERNS, THREADED_PATTERNS
+from fabricgauge.model.request import (
+    PLANNED,
+    MeasurementRequest,
+    asks_for,
+    keep_applicable,
+    option,
+)
+from fabricgauge.model.run import Run
+from fabricgauge.model.varied import Design, Factor, Varied
+from fabricgauge.model.verdict import Verdict
+from fabricgauge.nodes.launch.mpi_impls.interface import is_pinned
+from fabricgauge.nodes.launch.mpi_impls.table import mpi_impl_of
+from fabricgauge.nodes.launch.transports import OFI, known_transport
+from fabricgauge.store.run_directory import PARTIAL, RunDirectory, find
+from fabricgauge.store.run_files import About, load, stored_request
+
+#: The C++ compiler of each suite of compilers.
+COMPILERS = {"gcc": "g++", "clang": "clang++", "intel": "icpx", "nvhpc": "nvc++", "aocc": "clang++"}
+
+#: Default patterns if layers are compared.
+LAYER_PATTERNS = ("latency", "bandwidth", "bidirectional_bandwidth")
+
+_DESIGN = "design.json"
+
+
+def begin(
+    design: Design, target: Target, directory: RunDirectory
+) -> tuple[Design, tuple[RunContext, ...]]:
+    """Begin a run for each arm, planned on the same nodes, and store their folders.
+
+    A comparison that cannot begin leaves nothing.
+    """
+    arms: list[RunContext] = []
+    try:
+        block_target, profile = _plan_blocks(target, design.blocks)
+        for arm in design.arms:
+            arm_target = _target_of(design, arm, block_target)
+            arms.append(begin_run(arm_target, RunDirectory.create(directory.path), profile))
+            _require_effect(design, arms[-1])
+        folders = tuple(arm_context.directory.identity for arm_context in arms)
+        drawn = msgspec.structs.replace(design, folders=folders)
+        directory.write(_DESIGN, drawn)
+    except BaseException:
+        directory.discard(copies=True)
+        raise
+    return drawn, tuple(arms)
+
+
+def _require_effect(design: Design, arm_context: RunContext) -> None:
+    """Refuse a variable that pinning sets: its levels would not differ."""
+    pinned = any(is_pinned(launch) for launch in arm_context.plan.launches)
+    for factor in design.factors:
+        name = factor.name.removeprefix(ENVIRONMENT)
+        if pinned and name in mpi_impl_of(arm_context.engine.mpi).interface_variables:
+            raise UsageError(
+                f"--vary {factor.name}: a launch on a network sets {name} itself;"
+                " add --unpinned, or vary the network with --network"
+            )
+
+
+def _plan_blocks(target: Target, blocks: int) -> tuple[Target, Profile]:
+    """Plan one launch for each block, as long as one of the profile's launches.
+
+    Raises:
+        UsageError: all pairs are requested, which give a matrix and no curve.
+    """
+    request, profile = target.request, profile_of(target.request)
+    each_s = profile.budget_s / profile.launches
+    profile = msgspec.structs.replace(profile, launches=blocks, budget_s=each_s * blocks)
+    if is_pair(request, target.ranks):
+        return target, profile
+    if set(request.patterns) & set(ROUND_ROBIN_PATTERNS):
+        raise UsageError("--vary compares curves, but all pairs give a matrix; name other patterns")
+    curves = tuple(
+        pattern
+        for pattern in ALL_PATTERNS
+        if pattern not in (*ROUND_ROBIN_PATTERNS, *THREADED_PATTERNS)
+    )
+    request = msgspec.structs.replace(request, patterns=request.patterns or curves)
+    return msgspec.structs.replace(target, request=request), profile
+
+
+def take_up(
+    target: Target,
+    directory: RunDirectory,
+    stated_factors: tuple[Factor, ...] = (),
+    seed: int | None = None,
+) -> tuple[Design, tuple[RunContext, ...]]:
+    """Take up the arms of a comparison that was broken off.
+
+    ``stated_factors`` are the factors of the command line; ``seed`` is None if it has none.
+
+    Raises:
+        StoreError: the directory holds no comparison.
+        UsageError: it is complete, or began with other factors, options or engines.
+        CannotRun: the nodes have changed.
+    """
+    if directory.complete:
+        raise UsageError(f"{directory.identity} is complete; nothing to resume")
+    design = _design(directory, stated_factors)
+    if seed not in (None, design.seed):
+        raise UsageError(f"--resume takes --seed from the comparison, which has {design.seed}")
+    arms = []
+    for arm, folder in zip(design.arms, design.folders, strict=True):
+        arm_target = _target_of(design, arm, target)
+        run = find(directory.path, f"{directory.path / folder}{PARTIAL}")
+        _require_planned(run, arm_target.request)
+        if run.complete:
+            arms.append(RunContext(arm_target, run, load(run)))
+            continue
+        _require_same(run, arm_target)
+        arms.append(take_up_run(arm_target, run))
+    return design, tuple(arms)
+
+
+def _design(directory: RunDirectory, stated_factors: tuple[Factor, ...]) -> Design:
+    """Return the stored design if it has ``stated_factors``: they name programs and variables."""
+    design = directory.read(_DESIGN, Design)
+    combined = set(product(*(varied_factor.levels for varied_factor in design.factors)))
+    if not set(design.arms) <= combined:
+        raise StoreError(f"{directory.path / _DESIGN} is damaged: an arm has an unknown level")
+    names = ", ".join(
+        f"{varied_factor.name}={','.join(varied_factor.levels)}" for varied_factor in design.factors
+    )
+    if stated_factors != design.factors:
+        raise UsageError(
+            f"{directory.path} varies {names}: --resume takes the factors only from the command"
+            " line; repeat --vary"
+        )
+    return design
+
+
+def _require_planned(run: RunDirectory, request: MeasurementRequest) -> None:
+    """Refuse a request that differs from the arm's plan: it would have no effect."""
+    stored = stored_request(run)
+    for field in PLANNED:
+        if asks_for(request, field) and getattr(request, field) != getattr(stored, field):
+            raise UsageError(
+                f"--resume takes {option(field)} from the comparison; leave it out, or give the"
+                " first value"
+            )
+
+
+def _require_same(run: RunDirectory, target: Target) -> None:
+    """Refuse an arm that began with the engine of another MPI or compiler."""
+    environment, engine = run.read("run.json", About).environment, target.engine
+    if engine is not None and environment.get("engine identity") != engine.identity:
+        raise UsageError(
+            f"{run.identity} began with {environment.get('MPI')} (engine"
+            f" {environment.get('engine identity')}), this is {engine.mpi.kind}"
+            f" {engine.mpi.version} (engine {engine.identity}): resume it with its first options"
+        )
+
+
+def _target_of(design: Design, arm: Sequence[str], target: Target) -> Target:
+    """Return the target with an arm's engine, transport, binding and variables.
+
+    Raises:
+        UsageError: there is no such transport, or it does not support the request.
+    """
+    levels = {
+        varied_factor.name: level for varied_factor, level in zip(design.factors, arm, strict=True)
+    }
+    request = _request_of(levels, target.request, len(target.ranks))
+    compiler = levels.get("compiler", "")
+    mpi = levels.get("mpi", request.mpi)
+    engine = engine_for(mpi, target.progress, COMPILERS.get(compiler, compiler))
+    variables = tuple(
+        (name.removeprefix(ENVIRONMENT), level)
+        for name, level in levels.items()
+        if name.startswith(ENVIRONMENT) and level != UNCHANGED
+    )
+    access = msgspec.structs.replace(
+        target.access, bind=levels.get("bind", ""), variables=variables
+    )
+    return msgspec.structs.replace(target, request=request, engine=engine, access=access)
+
+
+def _request_of(
+    levels: Mapping[str, str], request: MeasurementRequest, ranks: int
+) -> MeasurementRequest:
+    """Return an arm's request; by default with patterns that every transport and memory has."""
+    changed: dict[str, str] = {}
+    if "provider" in levels:
+        changed["transport"] = known_transport(f"{OFI}:provider={levels['provider']}")
+    if "transport" in levels:
+        changed["transport"] = known_transport(levels["transport"])
+    if "memory" in levels:
+        changed["memory"] = parse_memory(levels["memory"])
+    if not changed:
+        return request
+    patterns = request.patterns or LAYER_PATTERNS
+    return keep_applicable(msgspec.structs.replace(request, patterns=patterns, **changed), ranks)
+
+
+def run(
+    design: Design, arms: Sequence[RunContext], directory: RunDirectory, tolerance: float
+) -> tuple[Varied, bool]:
+    """Measure the rest, block by block, then compare.
+
+    Return the comparison, and if it was interrupted.
+    """
+    interrupted, progress = False, arms[0].progress
+    try:
+        for block, order in enumerate(design.order):
+            progress.stage(f"block {block + 1} of {design.blocks}")
+            for arm in order:
+                _measure(arms[arm], block, design.blocks)
+    except KeyboardInterrupt:
+        interrupted = True
+    except (StoreError, CannotRun) as error:
+        progress.trouble(str(error))
+    complete = not interrupted and not any(arm_context.unmade_launches() for arm_context in arms)
+    comparison = _compare_arms(design, arms, tolerance, complete)
+    try:
+        directory.write("varied.json", comparison)
+    except StoreError as error:
+        progress.trouble(str(error))
+    for arm_context in arms:
+        if not arm_context.directory.complete:
+            arm_context.conclude(complete and not arm_context.unmade_launches())
+    if complete:
+        directory.finish()
+    return comparison, interrupted
+
+
+def _compare_arms(
+    design: Design, arms: Sequence[RunContext], tolerance: float, complete: bool
+) -> Varied:
+    runs = tuple(
+        msgspec.structs.replace(arm_context.run, complete=complete) for arm_context in arms
+    )
+    against = [invalid_notes(_verdicts(arm_run)) for arm_run in runs]
+    notes = (
+        f"{', '.join(levels)}: {note}"
+        for levels, arm_run, why in zip(design.arms, runs, against, strict=True)
+        for note in (*why, *find_cautions(arm_run), *_note_later_launches(arm_run))
+    )
+    believed = complete and not any(against)
+    return compare_arms(design, runs, tolerance, tuple(dict.fromkeys(notes)), believed=believed)
+
+
+def _verdicts(run: Run) -> tuple[Verdict, ...]:
+    return judgement(Context(run, ceilings(run.fabric.networks, run.launches))).verdicts
+
+
+def _note_later_launches(run: Run) -> tuple[str, ...]:
+    """Return a caution about launches of a resumed run: their turn in the block was over."""
+    if len(run.launches) == len({launch.number for launch in run.launches}):
+        return ()
+    return ("some launches were repeated after an interruption, outside their block's time",)
+
+
+def _measure(context: RunContext, block: int, blocks: int) -> None:
+    launches_per_block = len(context.plan.launches) // blocks
+    block_launches = {
+        launch.number
+        for launch in context.plan.launches[
+            block * launches_per_block : (block + 1) * launches_per_block
+        ]
+    }
+    unmade = tuple(
+        launch for launch in context.unmade_launches() if launch.number in block_launches
+    )
+    if unmade:
+        measure(context, unmade)

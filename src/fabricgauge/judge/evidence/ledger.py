@@ -1,0 +1,134 @@
+"""Share out a link's time in each stream: payload, headers, acknowledgements, resent, idle.
+
+Only TCP is covered, because its connections count what they send. Frames are TCP's segments: an
+interface that splits segments itself may count each of them once.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from fabricgauge.judge.evidence.connections import CARRIED
+from fabricgauge.judge.stats.series import node_of
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.evidence import WireLedger, WireShares
+from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.run import Launch, Run
+
+STREAMS = ("bandwidth", "put_bandwidth", "get_bandwidth", "bidirectional_bandwidth")
+
+#: Preamble and start of frame, check sequence, gap (IEEE 802.3), which interfaces do not count.
+UNCOUNTED_BYTES = 8 + 4 + 12
+
+
+class _Octets(NamedTuple):
+    """Octets on the wire in one direction; ``line`` is what it could have carried meanwhile."""
+
+    payload: float
+    headers: float
+    acknowledgements: float
+    resent: float
+    mpi: float
+    other: float
+    line: float
+
+
+class _Sent(NamedTuple):
+    network: str
+    pattern: str
+    message_bytes: int
+    origin: str
+    target: str
+    sender: str
+
+
+def compute_ledgers(run: Run, ceilings: Mapping[str, Ceiling | Skipped]) -> tuple[WireLedger, ...]:
+    """Return a ledger per stream, message size and sending end, over all launches, in order."""
+    octets_by_stream: dict[_Sent, list[_Octets]] = {}
+    for launch in run.launches:
+        limit = ceilings.get(launch.network or "")
+        if isinstance(limit, Ceiling):
+            for key, octets in _launch_octets(launch, run.fabric, limit):
+                octets_by_stream.setdefault(key, []).append(octets)
+    return tuple(
+        WireLedger(*key, cases=len(octets), shares=_share_out(octets))
+        for key, octets in octets_by_stream.items()
+    )
+
+
+def _launch_octets(
+    launch: Launch, fabric: Fabric, limit: Ceiling
+) -> Iterator[tuple[_Sent, _Octets]]:
+    for case in launch.completed:
+        # The wire is idle while a case fills and compares its messages.
+        if case.pattern not in STREAMS or case.data_check.requested:
+            continue
+        origin, target = node_of(launch, case.origin), node_of(launch, case.target)
+        for rank, sender in ((case.origin, origin), (case.target, target)):
+            octets = _count_octets(
+                case, rank, _count_frame_bytes(case, launch, fabric, rank), limit
+            )
+            if octets is not None:
+                yield (
+                    _Sent(limit.network, case.pattern, case.message_bytes, origin, target, sender),
+                    octets,
+                )
+
+
+def _count_frame_bytes(case: Measurement, launch: Launch, fabric: Fabric, rank: int) -> int:
+    """Return what the sender's interface on the network sent, in whole frames; 0 if not counted."""
+    members = {
+        (member.node, member.interface)
+        for network in fabric.networks
+        for member in network.members
+        if network.name == launch.network
+    }
+    node = node_of(launch, rank)
+    return sum(
+        after.tx_bytes
+        - counters.before[name].tx_bytes
+        + UNCOUNTED_BYTES * (after.tx_packets - counters.before[name].tx_packets)
+        for counters in case.counters
+        if node_of(launch, counters.rank) == node
+        for name, after in counters.after.items()
+        if (node, name) in members and name in counters.before
+    )
+
+
+def _count_octets(case: Measurement, rank: int, counted: int, limit: Ceiling) -> _Octets | None:
+    """Return the octets; None if TCP did not carry the payload or its segments are not counted."""
+    sent_by = case.payload_sent_bytes
+    payload = sent_by[rank] if 0 <= rank < len(sent_by) else 0
+    overhead = limit.wire_bytes_per_packet - limit.payload_per_packet_bytes
+    sent = segments = acknowledgements = resent = resent_bytes = 0
+    for socket in case.sockets_of(rank):
+        if isinstance(socket.data_segments, Skipped) or isinstance(
+            socket.acknowledgements, Skipped
+        ):
+            return None
+        sent += max(0, socket.sent_bytes)
+        segments += max(0, socket.data_segments)
+        acknowledgements += max(0, socket.acknowledgements)
+        resent += max(0, socket.retransmitted_segments)
+        resent_bytes += max(0, socket.retransmitted_segments * socket.segment_bytes)
+    # The kernel counts retransmitted bytes among the sent bytes (tcp_info, Linux 4.19).
+    once = max(0, sent - resent_bytes)
+    if sent == 0 or once < CARRIED * payload or case.wall_s <= 0:
+        return None
+    carried = min(payload, once)
+    parts = (
+        carried, max(0, segments - resent) * overhead, acknowledgements * overhead,
+        resent_bytes + resent * overhead, once - carried,
+    )  # fmt: skip
+    line = limit.payload_bytes_per_s * limit.wire_bytes_per_packet / limit.payload_per_packet_bytes
+    return _Octets(*parts, max(0, counted - sum(parts)), line * case.wall_s)
+
+
+def _share_out(octets: list[_Octets]) -> WireShares:
+    """Return shares of the line; with a token bucket's burst above the line nothing was idle."""
+    total = _Octets(*map(sum, zip(*octets, strict=True)))
+    used = sum(total[:-1])
+    line_octets = max(total.line, used)
+    idle = max(0.0, total.line - used)
+    return WireShares(*(part / line_octets for part in (*total[:-1], idle)))

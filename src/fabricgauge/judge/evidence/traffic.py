@@ -1,0 +1,311 @@
+"""Sum what nodes' interfaces carried in a launch, and over all launches of a network."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from fabricgauge.judge.evidence.connections import CARRIED, address_of
+from fabricgauge.judge.stats.series import node_of
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.evidence import (
+    ErrorCount,
+    InterfaceTraffic,
+    LaunchTraffic,
+    NodeTraffic,
+    Traffic,
+)
+from fabricgauge.model.fabric import Fabric, is_adapter_port
+from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCounters
+from fabricgauge.model.nccl import SUITES
+from fabricgauge.model.pattern import LATENCY_PATTERNS
+from fabricgauge.model.run import Launch
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.words.networks import is_loopback
+from fabricgauge.model.words.port_counters import (
+    FULL_OCTETS,
+    QUIET_PER_S,
+    find_octets,
+    find_packets,
+    kind_of,
+)
+
+_TROUBLE = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")
+
+#: The rule ``link`` reports what a link counts when it goes away and comes back.
+LINK_COUNTS = frozenset({"link_downed", "link_error_recovery"})
+
+
+def sum_octets(launch: Launch, fabric: Fabric) -> tuple[LaunchTraffic, ...]:
+    """Return a value per node whose counters were read, by rank."""
+    counted: dict[int, list[tuple[NodeCounters, tuple[int, ...]]]] = {}
+    for counters, payload_bytes in launch.counted:
+        counted.setdefault(counters.rank, []).append((counters, payload_bytes))
+    ranks_of_node: dict[str, list[int]] = {}
+    for rank in range(len(launch.nodes)):
+        ranks_of_node.setdefault(node_of(launch, rank), []).append(rank)
+    return tuple(
+        _sum_node_octets(
+            launch, fabric, rank, ranks_of_node.get(node_of(launch, rank), [rank]), counted[rank]
+        )
+        for rank in sorted(counted)
+    )
+
+
+def _sum_node_octets(
+    launch: Launch,
+    fabric: Fabric,
+    rank: int,
+    ranks: Sequence[int],
+    counted: Iterable[tuple[NodeCounters, tuple[int, ...]]],
+) -> LaunchTraffic:
+    """Sum the node's counters, read by ``rank``, and the payload of all its ``ranks``."""
+    node = node_of(launch, rank)
+    payload, left_out = 0, list[str]()
+    sent, received = Counter[str](), Counter[str]()
+    for counters, payload_bytes in counted:
+        if reset_name := _find_reset(counters):
+            interface = f"{node}:{reset_name}"
+            left_out.append(f"launch {launch.number}: the counters of {interface} went backwards")
+            continue
+        own_bytes = sum(
+            payload_bytes[sender] for sender in ranks if 0 <= sender < len(payload_bytes)
+        )
+        received_octets, sent_octets = _read_octets(counters)
+        left_out += _describe_unread(counters, node, launch.number)
+        # An interface that was not read may have carried the rest.
+        if (counters.absent or _full(counters)) and sum(sent_octets.values()) < own_bytes:
+            continue
+        payload += own_bytes
+        sent.update(sent_octets)
+        received.update(received_octets)
+    by_address = _sum_by_address(launch.completed, ranks)
+    by_tcp = sum(by_address.values()) >= CARRIED * payload
+    return LaunchTraffic(
+        node=node,
+        rank=rank,
+        payload_bytes=payload,
+        sent_bytes=keep_path_ends(fabric, node, sent, by_tcp=by_tcp),
+        received_bytes=keep_path_ends(fabric, node, received, by_tcp=by_tcp),
+        by_tcp=by_tcp,
+        by_address=by_address,
+        left_out=tuple(dict.fromkeys(left_out)),
+    )
+
+
+def _find_reset(counters: NodeCounters) -> str:
+    """Return an interface whose counters wrapped or were reset, empty if there is none."""
+    for name, before in sorted(counters.before.items()):
+        after = counters.after.get(name)
+        if after and (after.tx_bytes < before.tx_bytes or after.rx_bytes < before.rx_bytes):
+            return name
+    return ""
+
+
+def keep_path_ends(
+    fabric: Fabric, node: str, octets: dict[str, int], *, by_tcp: bool
+) -> dict[str, int]:
+    """Return the octets where paths end; an adapter's port counts TCP of its netdev once more."""
+    kept = {name: n for name, n in octets.items() if not (by_tcp and is_adapter_port(name))}
+    known_node = fabric.node(node)
+    return kept if isinstance(known_node, Skipped) else known_node.path_ends(kept)
+
+
+def _read_octets(counters: NodeCounters) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the octets received and sent, by interface.
+
+    If a port's driver has no standard counters, or leaves them at 0, its own ones count. A port
+    whose counter is full is left out.
+    """
+    received, sent = dict[str, int](), dict[str, int]()
+    for name, after in counters.after.items():
+        before = counters.before.get(name)
+        if before and name not in _full(counters):
+            received[name] = after.rx_bytes - before.rx_bytes
+            sent[name] = after.tx_bytes - before.tx_bytes
+    for name, rises in counters.ports.items():
+        own_counts = find_octets(rises)
+        if own_counts and not received.get(name) and not sent.get(name):
+            received[name], sent[name] = own_counts
+    return received, sent
+
+
+def _full(counters: NodeCounters) -> tuple[str, ...]:
+    """Return ports whose counters of sent octets count no further."""
+    return tuple(
+        name
+        for name, after in sorted(counters.after.items())
+        if is_adapter_port(name) and after.tx_bytes == FULL_OCTETS
+    )
+
+
+def _describe_unread(counters: NodeCounters, node: str, launch: int) -> Iterator[str]:
+    """Yield what is unknown about a node, and why."""
+    for name, rises in sorted(counters.ports.items()):
+        if name not in (*counters.after, *counters.absent) and find_octets(rises) is None:
+            # Its driver counts only packets, or nothing.
+            yield f"{node}: {name} counts no octets: only its interface shows its traffic"
+    for name, reason in sorted(counters.absent.items()):
+        yield f"launch {launch}: {node}: the counters of {name} could not be read: {reason}"
+    for name in _full(counters):
+        yield f"launch {launch}: {node}: the counter of {name} is full"
+
+
+def _sum_by_address(measurements: tuple[Measurement, ...], ranks: Sequence[int]) -> dict[str, int]:
+    sent = Counter[str]()
+    for measurement in measurements:
+        for socket in (connection for rank in ranks for connection in measurement.sockets_of(rank)):
+            sent[address_of(socket.local)] += max(0, socket.sent_bytes)
+    return dict(sent)
+
+
+def sum_errors(launches: Iterable[Launch]) -> tuple[ErrorCount, ...]:
+    """Sum error and drop counters that rose over all cases, largest first."""
+    total: dict[tuple[str, str, str], tuple[int, int, float]] = {}
+    for launch in launches:
+        for node_counters in launch.all_counters:
+            node, read = node_of(launch, node_counters.rank), node_counters.read_utc_s
+            strays = QUIET_PER_S["drops"] * max(0.0, read[-1] - read[0]) if read else 0.0
+            for name, counter, count, frames in _rises(node_counters):
+                counts, passed, quiet = total.get((node, name, counter), (0, 0, 0.0))
+                if counter == "rx_dropped" and not is_adapter_port(name):
+                    quiet += strays
+                total[node, name, counter] = counts + count, passed + frames, quiet
+    errors = (ErrorCount(*key, *sums) for key, sums in total.items() if sums[0] > 0)
+    return tuple(
+        sorted(errors, key=lambda error: (-error.count, error.node, error.interface, error.counter))
+    )
+
+
+def _rises(counters: NodeCounters) -> Iterator[tuple[str, str, int, int]]:
+    for name, rises in counters.ports.items():
+        packets = find_packets(rises) or _packets(counters, name)
+        for counter, rise in rises.items():
+            if kind_of(counter) and counter not in LINK_COUNTS:
+                yield name, counter, rise, max(packets)
+    for name, before in counters.before.items():
+        after: InterfaceCounters | None = counters.after.get(name)
+        for counter in _TROUBLE if after else ():
+            values = getattr(before, counter), getattr(after, counter)
+            if any(isinstance(value, Skipped) for value in values):
+                continue
+            rise = values[1] - values[0]
+            passed = f"{counter[:2]}_packets"
+            frames = getattr(after, passed) - getattr(before, passed)
+            yield name, counter, max(0, rise), max(0, frames)
+
+
+def _packets(counters: NodeCounters, name: str) -> tuple[int, int]:
+    before, after = counters.before.get(name), counters.after.get(name)
+    if before is None or after is None:
+        return 0, 0
+    return after.rx_packets - before.rx_packets, after.tx_packets - before.tx_packets
+
+
+def sum_traffic(
+    fabric: Fabric,
+    network: str | None,
+    launches: Sequence[Launch],
+    carried_by: Sequence[LaunchTraffic],
+    risen: Sequence[ErrorCount],
+) -> Traffic:
+    """Sum the traffic of all launches that were pinned to one network.
+
+    The octets are those of the path proof: from cases that ended well and interfaces that end a
+    path. Errors and drops are those of all cases.
+    """
+    read_interfaces: dict[str, dict[str, int]] = {}
+    for launch in launches:
+        for counters in launch.all_counters:
+            names = _read_octets(counters)[1]
+            read_interfaces.setdefault(node_of(launch, counters.rank), {}).update(
+                dict.fromkeys(names, 0)
+            )
+    carried_of: dict[str, list[LaunchTraffic]] = {name: [] for name in read_interfaces}
+    for moved in carried_by:
+        carried_of[moved.node].append(moved)
+    nodes = []
+    for node, node_traffic in sorted(carried_of.items()):
+        none = keep_path_ends(
+            fabric, node, read_interfaces[node], by_tcp=all(moved.by_tcp for moved in node_traffic)
+        )
+        sent, received = Counter(none), Counter(none)
+        for moved in node_traffic:
+            _add(sent, moved.sent_bytes)
+            _add(received, moved.received_bytes)
+        crossings = tuple(
+            _sum_interface(fabric, network, node, interface, sent, received, risen)
+            for interface in sorted(sent, key=lambda name: (-sent[name], name))
+        )
+        nodes.append(
+            NodeTraffic(node, sum(moved.payload_bytes for moved in node_traffic), crossings)
+        )
+    return Traffic(network, len(launches), tuple(nodes))
+
+
+def _add(total: Counter[str], more: Mapping[str, int]) -> None:
+    """Add to a counter; a value below 0 adds nothing."""
+    total.update({name: max(0, count) for name, count in more.items()})
+
+
+def _sum_interface(
+    fabric: Fabric, network: str | None, node: str, interface: str, sent: Counter[str],
+    received: Counter[str], risen: Sequence[ErrorCount],
+) -> InterfaceTraffic:  # fmt: skip
+    serves = tuple(
+        known.name
+        for known in fabric.networks
+        for member in known.members
+        if (member.node, member.interface) == (node, interface)
+    )
+    errors = [error for error in risen if (error.node, error.interface) == (node, interface)]
+    total_bytes = sent.total()
+    return InterfaceTraffic(
+        interface=interface,
+        serves=serves,
+        pinned=network in serves or (is_loopback(network) and interface == "lo"),
+        sent_bytes=sent[interface],
+        received_bytes=received[interface],
+        share=sent[interface] / total_bytes
+        if total_bytes
+        else Skipped("no interface counted an octet"),
+        errors=sum(error.count for error in errors if kind_of(error.counter) == "errors"),
+        dropped=sum(error.count for error in errors if kind_of(error.counter) == "drops"),
+    )
+
+
+def accounted_bytes(curves: Sequence[SuiteCurve]) -> tuple[int, ...]:
+    """Return the least bytes that each rank sent by these curves: two ranks, or a collective's.
+
+    A table with two quantities describes the same messages twice: only the one with more bytes
+    counts. Windows and warm-up are left out, because no log has all of them.
+    """
+    most: dict[tuple[str, int, int], int] = {}
+    for curve in curves:
+        sent = _stream_bytes(curve) or sum(
+            point.message_bytes * max(1, point.estimate.samples)
+            for point in curve.points
+            if point.message_bytes is not None
+        )
+        if curve.suite in SUITES:
+            ranks: Iterable[int] = range(max(2, curve.ranks or 2))
+        elif curve.directions == 2 or curve.pattern in LATENCY_PATTERNS - {"put_latency"}:
+            ranks = range(2)
+        else:
+            ranks = (0 if curve.origin == 0 else 1,)
+        for rank in ranks:
+            key = (curve.source, curve.first_line, rank)
+            most[key] = max(sent, most.get(key, 0))
+    by_rank = Counter[int]()
+    for (_, _, rank), sent in most.items():
+        by_rank[rank] += sent
+    return tuple(by_rank[rank] for rank in range(max(2, 1 + max(by_rank, default=0))))
+
+
+def _stream_bytes(curve: SuiteCurve) -> int:
+    """Return the bytes of a stream of a set time: its mean rate by its seconds."""
+    try:
+        seconds = float(curve.settings.get("duration", "0 s").removesuffix(" s"))
+    except ValueError:
+        return 0
+    if curve.quantity != "bandwidth" or not 0 < seconds < 1e6:
+        return 0
+    return int(sum(point.estimate.value for point in curve.points) * seconds)

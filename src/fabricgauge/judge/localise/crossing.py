@@ -1,0 +1,169 @@
+"""Name a group by what all its crossing pairs carry together, at the same time.
+
+A single pair cannot fill an uplink of several links, as between the groups of a dragonfly. So a
+second measurement of single pairs cannot show that such an uplink has lost rate. Each round of the
+matrix is one measurement of what the pairs of two groups carry at once.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.judge.localise import limits
+from fabricgauge.judge.localise.confirm import PairRecheck, compare_pairs, finding_of, is_explained
+from fabricgauge.judge.localise.matrices import node_of_rank, quantity_of_cases
+from fabricgauge.judge.localise.slowness import F64
+from fabricgauge.model.pairs import ENDS, PairAnalysis, PairFinding, Rechecked, Suspect
+from fabricgauge.model.plan import CLOSING
+from fabricgauge.model.run import Launch
+
+#: A group's pairs are tested outwards and inwards.
+_DIRECTIONS = 2
+_TOGETHER = "the pairs that cross at once carry less together than those of other groups"
+
+
+def name_slow_crossings(analysis: PairAnalysis, launches: Sequence[Launch]) -> PairAnalysis:
+    """Return the analysis with each suspect group named whose crossing pairs carry less together.
+
+    ``launches`` are those that the matrix is made of.
+    """
+    if analysis.matrix.quantity == "latency":  # ways between groups differ in length
+        return analysis
+    named = {fault.names for fault in analysis.faults if fault.part == "group"}
+    claims = {
+        claim.names[0]: claim
+        for claim in (*analysis.doubtful, *analysis.suspects)
+        if claim.part == "group" and claim.names not in named
+    }
+    rates = _crossing_rates(analysis, launches, tuple(claims)) if claims else {}
+    findings: list[PairFinding] = []
+    worst_first = sorted(claims.values(), key=lambda claim: -abs(claim.effect))
+    for place, claim in enumerate(worst_first):
+        # A slow group makes the others' crossing pairs slower, but not the other way round. Tests
+        # in sequence need no correction for their number: the first that fails ends it.
+        doubted = frozenset(worse.names[0] for worse in worst_first[: place + 1])
+        slow = list(_slow_crossing(analysis, claim, rates, doubted))
+        if not slow:
+            break
+        findings += slow
+    suspects = tuple(
+        suspect
+        for suspect in analysis.suspects
+        if not any(suspect.names == finding.names for finding in findings)
+        and not is_explained(analysis, findings, suspect)
+    )
+    return msgspec.structs.replace(
+        analysis, findings=(*analysis.findings, *findings), suspects=suspects
+    )
+
+
+def _slow_crossing(
+    analysis: PairAnalysis,
+    claim: Suspect,
+    rates: dict[tuple[str, str], float],
+    doubted: frozenset[str],
+) -> Iterator[PairFinding]:
+    """Yield the group as a fault if its pairs to, or from, every other group carry less.
+
+    Pairs with the groups in ``doubted``, which look at least as slow, show nothing of this one.
+    """
+    (group,) = claim.names
+    rechecks = [
+        PairRecheck(ends, analysis.matrix.message_bytes, rate) for ends, rate in rates.items()
+    ]
+    good = [pair for pair in rechecks if not doubted & {*pair.ends}]
+    slow = []
+    for side in (0, 1):
+        own = [
+            pair
+            for pair in rechecks
+            if pair.ends[side] == group and pair.ends[1 - side] not in doubted
+        ]
+        compared = compare_pairs(own, good, "bandwidth")
+        partners = len(own) >= limits.FEWEST_GROUPS - 1
+        if partners and compared.slower >= limits.CROSSING_LOSS and compared.shows(_DIRECTIONS):
+            slow.append(compared)
+    if not slow:
+        return
+    worst = max(slow, key=lambda compared: compared.slower)
+    finding = finding_of(claim, "group", worst, _DIRECTIONS)
+    yield msgspec.structs.replace(
+        finding,
+        affected=len(analysis.nodes_of(claim)),
+        evidence=(f"among all pairs: {claim.reason}; {_TOGETHER}",),
+        rechecked=Rechecked(
+            effect=worst.effect,
+            own=float(np.median([pair.figure for pair in worst.own])),
+            good=float(np.median([pair.figure for pair in worst.good])),
+            partners=tuple(sorted({end for pair in worst.own for end in pair.ends} - {group})),
+            confirmed=True,
+            own_pairs=(),
+            good_pairs=(),
+        ),
+    )
+
+
+def _crossing_rates(
+    analysis: PairAnalysis, launches: Sequence[Launch], doubted: Sequence[str]
+) -> dict[tuple[str, str], float]:
+    """Return bytes/s that two groups' pairs carry at once, from one to the other.
+
+    It is the median over the rounds in which at least half of the smaller group's nodes cross.
+    Pairs with a node that is named or suspected are left out. A few sound groups stand for all.
+    """
+    matrix = analysis.matrix
+    sound = [group.name for group in analysis.groups if group.name not in doubted]
+    names = [*doubted, *sound[: limits.CROSSING_GROUPS]]
+    members = {group.name: group.nodes for group in analysis.groups}
+    slow_nodes = {name for claim in analysis.claims if claim.part in ENDS for name in claim.names}
+    group_of = np.full(len(matrix.nodes) + 1, -1, dtype=np.int64)  # the last: an unknown node
+    place = {node: number for number, node in enumerate(matrix.nodes)}
+    for number, name in enumerate(names):
+        group_of[[place[node] for node in members[name] if node not in slow_nodes]] = number
+    sizes = np.array([len(members[name]) for name in names])
+    enough = np.maximum(2, np.minimum.outer(sizes, sizes) / 2)
+    sums = [
+        np.where(counts >= enough, rates, np.nan)
+        for rates, counts in _round_sums(analysis, launches, group_of, len(names))
+    ]
+    if not sums:
+        return {}
+    stacked = np.stack(sums)
+    return {
+        (names[origin], names[target]): float(np.nanmedian(stacked[:, origin, target]))
+        for origin, target in np.argwhere(
+            np.isfinite(stacked).sum(axis=0) >= limits.CROSSING_ROUNDS
+        )
+        if origin != target
+    }
+
+
+def _round_sums(
+    analysis: PairAnalysis, launches: Sequence[Launch], group_of: NDArray[np.int64], count: int
+) -> Iterator[tuple[F64, F64]]:
+    """Yield for each round the sum of rates, and the number of pairs, from each group to each."""
+    matrix = analysis.matrix
+    for launch in launches:
+        if launch.purpose != "measure" or (launch.network or "") != matrix.network:
+            continue
+        quantities = quantity_of_cases(launch)
+        rounds = [
+            turn
+            for turn in launch.rounds
+            if quantities[turn.case] == "bandwidth"
+            and turn.message_bytes == matrix.message_bytes
+            and not turn.case.endswith(CLOSING)
+        ]
+        groups = group_of[node_of_rank(launch, matrix.nodes)]
+        for turn in rounds[:: max(1, len(rounds) // limits.CROSSING_SAMPLE)]:
+            seconds = np.array(turn.median_ps, dtype=float) * 1e-12
+            origins, targets = groups[np.array(turn.origins)], groups[np.array(turn.targets)]
+            good = (origins >= 0) & (targets >= 0) & (seconds > 0)
+            cells = origins[good] * count + targets[good]
+            rates = turn.message_bytes * turn.window / seconds[good]
+            square = count, count
+            sums = np.bincount(cells, rates, minlength=count * count).astype(float)
+            pairs = np.bincount(cells, minlength=count * count).astype(float)
+            yield sums.reshape(square), pairs.reshape(square)

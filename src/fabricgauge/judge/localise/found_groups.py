@@ -1,0 +1,194 @@
+"""Find distinct levels of a matrix, and the groups that they show: nodes close to each other."""
+
+import re
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.judge.localise import limits
+from fabricgauge.judge.localise.groups import FROM_DATA
+from fabricgauge.judge.localise.noise import noise
+from fabricgauge.judge.localise.slowness import (
+    ALL,
+    F32,
+    F64,
+    Slowness,
+    levels,
+    sampled_rows,
+    slowness,
+    spans,
+)
+from fabricgauge.model.pairs import PairMatrix, Spectrum
+from fabricgauge.model.topology import Group, Topology
+
+
+def spectrum(values: F64, noise: float, *, twice: bool) -> Spectrum:
+    """Return the histogram of the measured pairs; ``twice`` if each stands in the matrix twice.
+
+    Bins are equally wide in the logarithm if the slowest is more than four times the least.
+    ``noise`` is the relative standard deviation within a level.
+    """
+    low, high = _range(values)
+    if high - low <= limits.EQUAL * high:
+        number = int(np.isfinite(values).sum())
+        return Spectrum((low, high), (number,), (low,)) if low > 0 else Spectrum((), (), ())
+    wide = high > 4 * low
+    edges = (np.geomspace if wide else np.linspace)(low, high, limits.BINS + 1)
+    reach = (np.log(low), np.log(high)) if wide else (low, high)
+    counts = np.zeros(limits.BINS, dtype=np.int64)
+    for first, last in spans(len(values)):
+        strip = values[first:last]
+        finite = np.clip(strip[np.isfinite(strip)], low, high)
+        # Bins of equal width are counted by arithmetic, others by searching.
+        counts += np.histogram(np.log(finite) if wide else finite, limits.BINS, reach)[0]
+    _, tops = _tops(counts, edges, noise)
+    peaks = tuple(0.5 * float(edges[top] + edges[top + 1]) for top in tops)
+    if twice:
+        counts //= 2
+    return Spectrum(tuple(edges.tolist()), tuple(counts.tolist()), peaks)
+
+
+def valley(values: F32, noise: float) -> float | None:
+    """Return the slowness between the lowest level and the next; None with one level."""
+    rows = values[:: max(1, len(values) // 1024)]
+    finite = rows[np.isfinite(rows)]
+    if finite.size < 8:
+        return None
+    edges = np.linspace(finite.min(), finite.max() + 1e-6, 4 * limits.BINS + 1)
+    counts = np.histogram(finite, edges)[0]
+    smooth, tops = _tops(counts, edges, noise)
+    if len(tops) < 2:
+        return None
+    between = smooth[tops[0] : tops[1] + 1]
+    lowest = np.flatnonzero(between <= between.min() * (1 + 1e-9))
+    return float(edges[tops[0] + int(lowest.mean())] + 0.5 * (edges[1] - edges[0]))
+
+
+def _range(values: F64) -> tuple[float, float]:
+    lows, highs = [], []
+    for first, last in spans(len(values)):
+        strip = values[first:last]
+        finite = strip[np.isfinite(strip) & (strip > 0)]
+        if finite.size:
+            lows.append(float(finite.min()))
+            highs.append(float(finite.max()))
+    return (min(lows), max(highs)) if lows else (0.0, 0.0)
+
+
+def _tops(counts: NDArray[np.int64], edges: F64, noise: float) -> tuple[F64, list[int]]:
+    """Return the bins with the highest smoothed counts, one for each level, ascending."""
+    # Bins that one unit of relative noise is wide, in the middle of the range.
+    middle = edges.size // 2
+    wide = (edges[middle] if edges[0] > 0 else 1.0) / (edges[middle + 1] - edges[middle])
+    width = max(1.0, limits.KERNEL_WIDTH * noise * float(wide))
+    reach = int(np.ceil(3 * width))
+    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
+    smooth = counts.astype(float)
+    if kernel.size <= counts.size:
+        smooth = np.convolve(smooth, kernel / kernel.sum(), mode="same")
+    tops: list[int] = []
+    rises = smooth > np.concatenate(([-1.0], smooth[:-1]))
+    falls = smooth >= np.concatenate((smooth[1:], [-1.0]))
+    for i in map(int, np.flatnonzero(rises & falls & (smooth > 0))):
+        last = tops[-1] if tops else i
+        dip = limits.LEVEL_DIP * min(smooth[last], smooth[i])
+        if not tops or smooth[last : i + 1].min() <= dip:
+            tops.append(i)
+        elif smooth[i] > smooth[last]:
+            tops[-1] = i
+    return smooth, _heavy(tops, smooth, counts)
+
+
+def _heavy(tops: list[int], smooth: F64, counts: NDArray[np.int64]) -> list[int]:
+    """Return the tops whose level, from valley to valley, holds enough pairs."""
+    cuts = [0, *(a + int(smooth[a : b + 1].argmin()) for a, b in pairwise(tops))]
+    shares = np.add.reduceat(counts, cuts) / max(1, counts.sum())
+    return [top for top, share in zip(tops, shares, strict=True) if share >= limits.LEVEL_SHARE]
+
+
+def found_topology(matrix: PairMatrix) -> Topology:
+    """Return blocks of nodes at the lowest of several distinct levels; empty without any.
+
+    The switch of the Omni-Path evaluation shows as 12 blocks of 4 ports in this way. Each
+    node's own delay is taken off first. If blocks have blocks, the innermost are found.
+    """
+    if len(matrix.nodes) < limits.GROUPED_NODES or matrix.coverage < limits.GROUPED_COVERAGE:
+        return Topology()
+    slow = slowness(matrix)
+    values = _without_own(slow)
+    cut = valley(values, noise(matrix, slow, values[sampled_rows(slow.nodes)]).pair)
+    if cut is None:
+        return Topology()
+    with np.errstate(invalid="ignore"):
+        near: NDArray[np.bool_] = values < cut
+    np.fill_diagonal(near, True)
+    blocks = _grown(near)
+    return _named(matrix.nodes, blocks) if _distinct(values, cut, blocks) else Topology()
+
+
+def _without_own(slow: Slowness) -> F32:
+    """Return all pairs; a latency without the delay that its two nodes have with every partner."""
+    values = slow.block(ALL)
+    if slow.adds_up:
+        node_excess = levels(slow.block, slow.nodes, 0.5).values
+        node_excess = np.nan_to_num(node_excess - np.nanmedian(node_excess)).astype(np.float32)
+        for first, last in spans(slow.nodes):
+            values[first:last] -= node_excess[first:last, None] + node_excess[None, :]
+    return values
+
+
+def _grown(near: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+    """Grow blocks: a node's close nodes, then twice the nodes that are close to most of these."""
+    free = np.ones(len(near), dtype=bool)
+    blocks = []
+    for node in range(len(near)):
+        if not free[node]:
+            continue
+        block = near[node] & free
+        for _ in range(2):
+            block = (near[:, block].mean(axis=1) > 0.5) & free
+            block[node] = True
+        free &= ~block
+        blocks.append(np.flatnonzero(block))
+    return blocks
+
+
+def _distinct(values: F32, cut: float, blocks: list[NDArray[np.int64]]) -> bool:
+    sizes = np.array([block.size for block in blocks])
+    several = sizes >= 2
+    placed = int(sizes[several].sum())
+    if (
+        several.sum() < 2
+        or placed < limits.PLACED_NODES * sizes.sum()
+        or sizes.max() > limits.LARGEST_GROUP * placed
+    ):
+        return False
+    inside = close = measured = all_close = 0
+    for block in blocks:
+        strip = values[block]
+        block_values = strip[:, block]
+        with np.errstate(invalid="ignore"):
+            close += int((block_values < cut).sum())
+            all_close += int((strip < cut).sum())
+        inside += int(np.isfinite(block_values).sum())
+        measured += int(np.isfinite(strip).sum())
+    outside = measured - inside
+    return (
+        close >= limits.CLOSE_WITHIN * inside
+        and all_close - close <= limits.CLOSE_BETWEEN * max(1, outside)
+    )
+
+
+def _named(nodes: tuple[str, ...], blocks: list[NDArray[np.int64]]) -> Topology:
+    """Number the blocks by the first of their nodes' names, not by the order of measuring."""
+    members = [tuple(nodes[i] for i in block) for block in blocks if block.size >= 2]
+    members.sort(key=lambda names: min(_natural(name) for name in names))
+    groups = tuple(Group(f"block {i}", names) for i, names in enumerate(members, start=1))
+    return Topology(groups, FROM_DATA)
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """Return a key that sorts c9 before c10."""
+    parts = re.split(r"([0-9]+)", name)
+    return [(1, int(p), "") if p.isdecimal() else (0, 0, p) for p in parts]

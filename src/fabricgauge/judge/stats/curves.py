@@ -1,0 +1,261 @@
+"""Build the curves of a run: the engine's, and all of them in the form of other suites."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from fabricgauge.judge.stats.series import (
+    Observation,
+    Point,
+    Series,
+    bandwidth_estimate,
+    find_usable,
+    series_of,
+    time_estimate,
+)
+from fabricgauge.model.curve import Curve, CurvePoint
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.measurement import Measurement, Times
+from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS, Pattern
+from fabricgauge.model.run import Launch, Run
+from fabricgauge.model.suite import Besides, Quantity, SuiteCurve, SuitePoint
+from fabricgauge.model.verdict import VerdictSubject
+from fabricgauge.model.words import sentences
+from fabricgauge.model.words.networks import OWN_CHOICE, is_loopback
+from fabricgauge.model.words.patterns import words_of
+
+SUITE = "fabricgauge"
+UNIT_RULE = "seconds and bytes, as the engine writes them"
+
+#: Fields that all of a run's own curves share.
+_engine_curve = partial(
+    SuiteCurve, suite=SUITE, statistic="median", unit_rule=UNIT_RULE, first_line=0, last_line=0
+)
+
+_WITHOUT_SIZE = frozenset({"barrier", "ibarrier"})
+
+
+def curves(run: Run) -> tuple[Curve, ...]:
+    """Return one curve per network (or None), pattern, variant and direction, in launch order.
+
+    These are the engine's own curves. Other suites' curves stay as their logs have them. Pairs that
+    were measured again to confirm a suspicion do not count.
+    """
+    launches = [
+        launch for launch in run.launches if launch.purpose == "measure" and not launch.curves
+    ]
+    rechecks = _rechecked(run)
+    return tuple(
+        Curve(
+            network=network,
+            pattern=series.pattern,
+            origin_node=series.origin,
+            target_node=series.target,
+            points=tuple(
+                _point(series, point, rechecks.get((network, series.about, point.message_bytes)))
+                for point in series.points
+            ),
+            variant=series.variant,
+        )
+        for network in dict.fromkeys(launch.network for launch in run.launches)
+        for series in series_of([launch for launch in launches if launch.network == network])
+    )
+
+
+def _rechecked(run: Run) -> dict[tuple[str | None, VerdictSubject, int], Estimate]:
+    """Return the times of points that two nodes measured again, by network, series and size."""
+    launches = [
+        launch for launch in run.launches if launch.purpose == "again" and not launch.curves
+    ]
+    return {
+        (network, series.about, point.message_bytes): point.time
+        for network in dict.fromkeys(launch.network for launch in launches)
+        for series in series_of([launch for launch in launches if launch.network == network])
+        for point in series.points
+    }
+
+
+def _point(series: Series, point: Point, recheck: Estimate | None) -> CurvePoint:
+    times = _times(point.measurements)
+    bandwidth: Estimate | None = point.bandwidth
+    if series.is_latency or point.message_bytes == 0:
+        bandwidth = None
+    elif series.pattern == "bidirectional_bandwidth":
+        rate = point.bandwidth
+        twice = {"value": 2 * rate.value, "low": 2 * rate.low, "high": 2 * rate.high}
+        bandwidth = msgspec.structs.replace(rate, **twice)
+    return CurvePoint(
+        message_bytes=point.message_bytes,
+        window=point.measurements[0].window,
+        time=point.time,
+        bandwidth=bandwidth,
+        p99_s=percentile_s(point.measurements, 0.99),
+        minimum_s=min(launch_times.minimum_s for launch_times in times),
+        maximum_s=max(launch_times.maximum_s for launch_times in times),
+        mean_s=_mean_s(point.measurements) or point.time.value,
+        recheck=recheck if recheck and _are_apart(recheck, point.time) else None,
+    )
+
+
+def _are_apart(a: Estimate, b: Estimate) -> bool:
+    return a.supported and b.supported and (a.high < b.low or b.high < a.low)
+
+
+def _mean_s(measurements: Sequence[Measurement]) -> float:
+    """Return the seconds per sample over all samples of usable measurements."""
+    means = [launch_times.mean_s for launch_times in _times(measurements)]
+    return float(np.average(means, weights=[measurement.samples for measurement in measurements]))
+
+
+def _times(measurements: Sequence[Measurement]) -> list[Times]:
+    return [measurement.times for measurement in measurements if measurement.times is not None]
+
+
+def percentile_s(measurements: Sequence[Measurement], share: float) -> float:
+    """Return a percentile over the samples of all launches, from their histograms.
+
+    It is the lower bound of the bucket that holds it, so at most one bucket width (0.78 %) low.
+    Without histograms it is the worst launch's own 99th percentile.
+    """
+    buckets = [bucket for measurement in measurements for bucket in measurement.histogram_ps]
+    if not buckets:
+        return max(launch_times.p99_s for launch_times in _times(measurements))
+    lower, counts = np.array(sorted(buckets), dtype=float).T
+    reached = np.cumsum(counts) >= share * counts.sum()
+    return float(lower[int(np.argmax(reached))]) * 1e-12
+
+
+def suite_curves(run: Run) -> tuple[SuiteCurve, ...]:
+    """Return every curve of a run: pairs, many ranks, then other suites.
+
+    Latency patterns give times, the others payload bandwidth; intervals are those of the engine's
+    estimates. Curves of one node's loopback are left out.
+    """
+    version = next((launch.header.engine for launch in run.launches if launch.header), "")
+    engine_curves = (
+        convert_engine_curve(curve, version, run.identity, run.plan.memory)
+        for curve in curves(run)
+        if not is_loopback(curve.network)
+    )
+    together = crowd_curves(run)
+    foreign = (_with_hosts(launch, curve) for launch in run.launches for curve in launch.curves)
+    return (*(curve for curve in engine_curves if curve.points), *together, *foreign)
+
+
+def _with_hosts(launch: Launch, curve: SuiteCurve) -> SuiteCurve:
+    """Return a curve with its two nodes if we started its program ourselves."""
+    ranks = (curve.origin, curve.target)
+    if launch.imported or not all(0 <= rank < len(launch.nodes) for rank in ranks):
+        return curve
+    ends = (launch.nodes[curve.origin], launch.nodes[curve.target])
+    return msgspec.structs.replace(curve, hosts=ends)
+
+
+def convert_engine_curve(
+    curve: Curve, version: str = "", source: str = "", memory: str = ""
+) -> SuiteCurve:
+    """Return one engine curve in the form of other suites.
+
+    ``source`` is the identity of its run. ``memory`` is where its buffers lay, a word of
+    ``model.memory``.
+    """
+    words = words_of(curve.pattern)
+    summed = ", summed" if words.summed else ""
+    description = f"{words.sentence}{summed}{f' ({curve.variant})' if curve.variant else ''}"
+    ends = sentences.direction(curve.origin_node, curve.target_node, words.directions == 2)
+    windows = {point.window for point in curve.points}
+    return _engine_curve(
+        version=version,
+        benchmark=curve.word,
+        title=f"{description}, {ends}",
+        what=description,
+        quantity=words.quantity,
+        points=tuple(_points(curve.points, words.quantity)),
+        pattern=None if curve.variant else curve.pattern,
+        directions=2 if words.summed else 1,
+        ranks=2,
+        settings={
+            "network": curve.network or OWN_CHOICE,
+            **({"window": str(*windows)} if len(windows) == 1 and windows != {1} else {}),
+            **({"memory": memory} if memory else {}),
+        },
+        hosts=(curve.origin_node, curve.target_node),
+        source=source,
+    )
+
+
+def _points(points: Sequence[CurvePoint], quantity: Quantity) -> Iterator[SuitePoint]:
+    for point in points:
+        if quantity == "time":
+            besides: dict[Besides, float] = {
+                "minimum": point.minimum_s, "maximum": point.maximum_s, "p99": point.p99_s,
+                "mean": point.mean_s,
+            }  # fmt: skip
+            yield SuitePoint(point.message_bytes, point.time, 0, besides)
+        elif point.bandwidth is not None:
+            mean = point.bandwidth.value * point.time.value / point.mean_s
+            yield SuitePoint(point.message_bytes, point.bandwidth, 0, {"mean": mean})
+
+
+class _CrowdKey(NamedTuple):
+    network: str | None
+    pattern: Pattern
+    ranks: int
+    pairs: int
+    load: str
+
+
+def crowd_curves(run: Run) -> Iterator[SuiteCurve]:
+    """Yield one curve per network, pattern, number of ranks and of pairs, and load.
+
+    A time is that of one operation on the slowest rank. A rate is the payload of one pair in one
+    direction.
+    """
+    cases: dict[_CrowdKey, dict[int, list[Observation]]] = {}
+    for launch in run.launches:
+        measurements = launch.measurements if launch.purpose == "measure" else ()
+        for observation in find_usable(launch.number, measurements):
+            case = observation.measurement
+            if case is not None and (key := _crowd_key(launch.network, case)) is not None:
+                cases.setdefault(key, {}).setdefault(case.message_bytes, []).append(observation)
+    for key, sizes in cases.items():
+        yield _crowd_curve(key, sizes, run.identity)
+
+
+def _crowd_key(network: str | None, case: Measurement) -> _CrowdKey | None:
+    if case.together is None or case.pattern not in (*COLLECTIVE_PATTERNS, *CROWD_PATTERNS):
+        return None
+    return _CrowdKey(network, case.pattern, case.together.ranks, case.together.pairs, case.load)
+
+
+def _crowd_curve(key: _CrowdKey, sizes: dict[int, list[Observation]], source: str) -> SuiteCurve:
+    words = words_of(key.pattern)
+    load = {} if key.load == "none" else {"load": key.load}
+    load_words = f", {key.load.replace('_', ' ')}" if load else ""
+    timed = words.quantity == "time"
+    estimate = time_estimate if timed else bandwidth_estimate
+
+    def point(size: int, observations: Sequence[Observation]) -> SuitePoint:
+        measured = [
+            observation.measurement for observation in observations if observation.measurement
+        ]
+        besides: dict[Besides, float] = {"mean": _mean_s(measured)} if timed else {}
+        message_bytes = None if key.pattern in _WITHOUT_SIZE else size
+        return SuitePoint(message_bytes, estimate(observations), 0, besides)
+
+    return _engine_curve(
+        version="",
+        benchmark=key.pattern,
+        title=f"{words.sentence}, {key.ranks} ranks{load_words}",
+        what=words.sentence,
+        quantity=words.quantity,
+        points=tuple(point(size, sizes[size]) for size in sorted(sizes)),
+        pattern=key.pattern,
+        pairs=key.pairs or 1,
+        ranks=key.ranks,
+        settings={"network": key.network or OWN_CHOICE, **load},
+        source=source,
+    )

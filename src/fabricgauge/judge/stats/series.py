@@ -1,0 +1,336 @@
+"""Collect all measurements of one pattern in one direction, by message size, over all launches.
+
+Launches differ by more than the samples within one do, and a run has too few of them for an
+interval of their own. An estimate is therefore the median of the launches' medians, and its
+interval is the hull of the launches' intervals: it is wider than it need be, never narrower.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+import numpy as np
+
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.pattern import GET_PATTERNS, LATENCY_PATTERNS, PAIR_PATTERNS, Pattern
+from fabricgauge.model.run import Launch
+from fabricgauge.model.suite import SuiteCurve, SuitePoint
+from fabricgauge.model.verdict import VerdictSubject
+from fabricgauge.model.words import subjects
+
+#: Message size of a figure such as "12,171 MB/s" without a size: so long that size plays no part.
+PEAK_BYTES = 1 << 30
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """Hold one usable measurement of one launch: seconds per sample and payload per sample.
+
+    ``median_s`` is a mean if another suite prints nothing else; ``confidence`` is then 0 and the
+    interval has no width. ``confidence`` is also 0 if waits for a processor made the median.
+    ``p99_s`` is None if unknown. ``measurement`` is None for another suite's figure.
+    """
+
+    launch: int
+    median_s: float
+    low_s: float
+    high_s: float
+    confidence: float
+    samples: int
+    payload_bytes: float
+    p99_s: float | None
+    measurement: Measurement | None
+
+
+def find_usable(launch: int, measurements: Iterable[Measurement]) -> Iterator[Observation]:
+    """Yield the measurements that ended well, with positive, finite times in order."""
+    for measurement in measurements:
+        times = measurement.times
+        if measurement.status != "ok" or times is None or measurement.samples < 1:
+            continue
+        numbers = (times.low_s, times.median_s, times.high_s)
+        fine = all(math.isfinite(number) and number > 0 for number in numbers)
+        if fine and times.low_s <= times.high_s:
+            yield Observation(
+                launch, times.median_s, times.low_s, times.high_s,
+                0.0 if measurement.waiting else times.confidence, measurement.samples,
+                measurement.sample_payload_bytes,
+                times.p99_s, measurement,
+            )  # fmt: skip
+
+
+def time_estimate(observed: Sequence[Observation]) -> Estimate:
+    """Return the seconds per sample over at least one usable measurement of the same case."""
+    return Estimate(
+        value=float(np.median([observation.median_s for observation in observed])),
+        low=min(min(observation.low_s, observation.median_s) for observation in observed),
+        high=max(max(observation.high_s, observation.median_s) for observation in observed),
+        confidence=min(observation.confidence for observation in observed),
+        launches=len({observation.launch for observation in observed}),
+        samples=sum(observation.samples for observation in observed),
+    )
+
+
+def bandwidth_estimate(observed: Sequence[Observation]) -> Estimate:
+    """Return payload bytes/s per direction; a time's upper end gives the lower end here."""
+    time = time_estimate(observed)
+    payload = [observation.payload_bytes for observation in observed]
+    return msgspec.structs.replace(
+        time,
+        value=float(
+            np.median(
+                [observation.payload_bytes / observation.median_s for observation in observed]
+            )
+        ),
+        low=min(payload) / time.high,
+        high=max(payload) / time.low,
+    )
+
+
+class Point(msgspec.Struct, frozen=True):
+    """Hold one message size: seconds per sample, and payload bytes/s per direction.
+
+    ``sized`` is false for a headline that was printed without a message size. ``message_bytes`` is
+    then so large that size plays no part, or 0 for a latency.
+    """
+
+    message_bytes: int
+    time: Estimate
+    bandwidth: Estimate
+    observed: tuple[Observation, ...]
+    sized: bool = True
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """Return the engine's own records behind this point; another suite's figure has none."""
+        return tuple(
+            observation.measurement
+            for observation in self.observed
+            if observation.measurement is not None
+        )
+
+    @property
+    def launch_medians(self) -> tuple[float, ...]:
+        """Return the median seconds per sample of each launch, in the launches' order."""
+        by_launch: dict[int, list[float]] = {}
+        for observation in self.observed:
+            by_launch.setdefault(observation.launch, []).append(observation.median_s)
+        return tuple(float(np.median(by_launch[launch])) for launch in sorted(by_launch))
+
+    @property
+    def spread(self) -> float:
+        """Return the slowest launch's median over the fastest's, less 1; 0 for a single launch."""
+        return max(self.launch_medians) / min(self.launch_medians) - 1.0
+
+    @property
+    def tail_ratio(self) -> float:
+        """Return the worst launch's 99th percentile over its median; 1 if none is known."""
+        ratios = [
+            observation.p99_s / observation.median_s
+            for observation in self.observed
+            if observation.p99_s is not None
+        ]
+        return max(ratios, default=1.0)
+
+
+class Series(msgspec.Struct, frozen=True):
+    """Hold one pattern from one node to another, with points in ascending message size.
+
+    ``source`` names the file and the table of an imported curve. ``program`` is the program that
+    measured a curve of another suite that we started. ``foreign`` is the first of the curves behind
+    a series of another suite. ``variant`` distinguishes series of one pattern: ``fence``, ``4
+    threads``. ``of_pairs`` counts the pairs of nodes behind each point's median; 0 for a series of
+    one pair. ``hosts`` are those of an imported curve's ranks, empty if unknown.
+    """
+
+    pattern: Pattern
+    origin: str
+    target: str
+    points: tuple[Point, ...]
+    source: str = ""
+    program: str = ""
+    foreign: SuiteCurve | None = None
+    of_pairs: int = 0
+    variant: str = ""
+    hosts: tuple[str, ...] = ()
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        return self.origin, self.target
+
+    @property
+    def way(self) -> tuple[str, str]:
+        """Return the ends in the direction in which a one-way stream's bytes go."""
+        return self.ends[::-1] if self.pattern in GET_PATTERNS else self.ends
+
+    @property
+    def apart(self) -> bool | None:
+        """Check whether its ends are on different hosts; None if unknown."""
+        if self.foreign is None:
+            return None
+        if self.foreign.inside_node:
+            return False
+        if not self.hosts:
+            return None
+        ends = self.foreign.origin, self.foreign.target
+        named = self.foreign.pairs == 1 and max(ends) < len(self.hosts)
+        return len({self.hosts[rank] for rank in ends} if named else set(self.hosts)) > 1
+
+    @property
+    def links_known(self) -> bool:
+        """Check whether it is known how many links a figure of several pairs sums up."""
+        pairs = self.foreign.pairs if self.foreign else 1
+        hosts = len(set(self.hosts))
+        if self.foreign and self.foreign.name_unplaced_ranks(self.hosts):
+            return False
+        return pairs == 1 or hosts == 2 or hosts >= 2 * pairs
+
+    @property
+    def is_latency(self) -> bool:
+        return self.pattern in LATENCY_PATTERNS
+
+    @property
+    def about(self) -> VerdictSubject:
+        """Return the series as the subject of a verdict, without a network."""
+        return VerdictSubject(
+            "stream", "", self.ends, self.pattern, self.variant, self.program,
+            self.source, self.of_pairs,
+        )  # fmt: skip
+
+    @property
+    def name(self) -> str:
+        return subjects.stream(self.about)
+
+    def at_least(self, message_bytes: float) -> tuple[Point, ...]:
+        return tuple(point for point in self.points if point.message_bytes >= message_bytes)
+
+    def best(self, from_bytes: float) -> Point | None:
+        """Return the best assured bandwidth among messages of at least ``from_bytes``.
+
+        That is the point whose interval begins highest: the highest median alone would pick the
+        luckiest of the noisy ones.
+        """
+        points = self.at_least(from_bytes)
+        return max(
+            points, key=lambda point: (point.bandwidth.supported, point.bandwidth.low), default=None
+        )
+
+
+#: Pattern, origin, target, source, program, variant: equal keys are one series.
+_Key = tuple[Pattern, str, str, str, str, str]
+_Sizes = dict[tuple[int, bool], list[Observation]]
+
+
+def point(message_bytes: int, observed: Sequence[Observation], sized: bool = True) -> Point:
+    """Return the point of one size from all its usable measurements."""
+    ordered = tuple(
+        sorted(observed, key=lambda observation: (observation.launch, observation.median_s))
+    )
+    return Point(message_bytes, time_estimate(ordered), bandwidth_estimate(ordered), ordered, sized)
+
+
+def series_of(launches: Sequence[Launch]) -> tuple[Series, ...]:
+    """Return every pattern and direction that the launches measured, in a fixed order.
+
+    Ranks are named by the node that the launch put them on; a measurement without usable times is
+    left out.
+    """
+    observations: dict[_Key, _Sizes] = {}
+    foreign: dict[_Key, tuple[SuiteCurve, tuple[str, ...]]] = {}
+    for launch in launches:
+        rows = (*_read_measurements(launch), *_read_curves(launch), *_read_rounds(launch))
+        for key, message_bytes, sized, observation, curve in rows:
+            sizes = observations.setdefault(key, {})
+            sizes.setdefault((message_bytes, sized), []).append(observation)
+            if curve is not None:
+                foreign.setdefault(key, (curve, launch.hosts_of(curve)))
+    all_series = []
+    for key, sizes in sorted(observations.items()):
+        curve, hosts = foreign.get(key, (None, ()))
+        points = tuple(
+            point(message_bytes, observed, sized)
+            for (message_bytes, sized), observed in sorted(sizes.items())
+        )
+        ends, (source, program, variant) = key[:3], key[3:]
+        all_series.append(Series(*ends, points, source, program, curve, 0, variant, hosts))
+    return tuple(all_series)
+
+
+_Row = tuple[_Key, int, bool, Observation, SuiteCurve | None]
+
+
+def _read_measurements(launch: Launch) -> Iterator[_Row]:
+    """Yield the engine's own measurements of pairs."""
+    for observation in find_usable(launch.number, launch.measurements):
+        case = observation.measurement
+        if case is not None and case.pattern in PAIR_PATTERNS:
+            ends = node_of(launch, case.origin), node_of(launch, case.target)
+            key = (case.pattern, *ends, "", "", case.variant)
+            yield key, case.message_bytes, True, observation, None
+
+
+def _read_rounds(launch: Launch) -> Iterator[_Row]:
+    """Yield streams of a pair that another suite measured again, as rounds."""
+    for pair_round in launch.rounds if launch.purpose == "again" else ():
+        ranks = zip(pair_round.origins, pair_round.targets, strict=True)
+        figures = zip(ranks, pair_round.median_ps, pair_round.samples, strict=True)
+        for (origin, target), time_ps, samples in figures:
+            ends = node_of(launch, origin), node_of(launch, target)
+            key: _Key = ("bandwidth", *ends, "", "", "")
+            interval = (time_ps * 1e-12,) * 3
+            payload = pair_round.message_bytes * pair_round.window
+            observation = Observation(launch.number, *interval, 0.0, samples, payload, None, None)
+            yield key, pair_round.message_bytes, True, observation, None
+
+
+def _read_curves(launch: Launch) -> Iterator[_Row]:
+    """Yield another suite's figures in patterns that the engine has as well.
+
+    A ping-pong may have a bandwidth only; an empty message has none.
+    """
+    for curve in launch.curves:
+        timed = curve.quantity == "time"
+        is_ours = curve.quantity == "bandwidth" or (timed and curve.pattern in LATENCY_PATTERNS)
+        if curve.pattern is None or not is_ours:
+            continue
+        ends = node_of(launch, curve.origin), node_of(launch, curve.target)
+        source = f"{curve.source}:{curve.first_line} {curve.benchmark}" if launch.imported else ""
+        key = (curve.pattern, *ends, source, launch.program, "")
+        links = curve.max_links(launch.hosts_of(curve))
+        for suite_point in curve.points:
+            if suite_point.estimate.low > 0 and (timed or suite_point.message_bytes != 0):
+                yield key, *_read_point(launch.number, curve, suite_point, links), curve
+
+
+def _read_point(
+    launch: int, curve: SuiteCurve, suite_point: SuitePoint, links: int
+) -> tuple[int, bool, Observation]:
+    """Return message size, whether the log has it, and the figure.
+
+    A bandwidth becomes the time of one message, per direction and link; ``links`` counts the links
+    that the figure sums up.
+    """
+    is_time = curve.quantity == "time"
+    sized = suite_point.message_bytes is not None
+    unsized_bytes = 0 if is_time else PEAK_BYTES
+    message_bytes = (
+        suite_point.message_bytes if suite_point.message_bytes is not None else unsized_bytes
+    )
+    estimate = suite_point.estimate
+    ends = (estimate.value, estimate.low, estimate.high)
+    if not is_time:
+        value, low, high = (curve.directions * links * message_bytes / rate for rate in ends)
+        ends = (value, high, low)
+    tail_s = suite_point.besides.get("p99") if is_time else None
+    return (
+        message_bytes,
+        sized,
+        Observation(
+            launch, *ends, estimate.confidence, estimate.samples, message_bytes, tail_s, None
+        ),
+    )
+
+
+def node_of(launch: Launch, rank: int) -> str:
+    """Return the node on which a rank should run."""
+    return launch.nodes[rank] if 0 <= rank < len(launch.nodes) else f"rank {rank}"

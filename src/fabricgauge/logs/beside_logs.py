@@ -1,0 +1,90 @@
+"""Read the evidence beside logs: dumps of NCCL, and printouts on a node's GPUs.
+
+Their content shows which they are.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.logs.readers.nccl.dumps import LARGEST_BYTES, dump_of, is_dump
+from fabricgauge.logs.readers.suites import Found
+from fabricgauge.model.gpu_pairs import GpuTopology
+from fabricgauge.model.nccl import SUITES, NcclDump, NcclEvidence
+from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
+from fabricgauge.nodes.discover.printouts import nvidia_smi, rocm_smi
+from fabricgauge.nodes.discover.printouts.parts import Parts
+from fabricgauge.nodes.discover.survey.same import merge_gpus
+from fabricgauge.store.files.reading import opened
+
+_LARGEST_PRINTOUT_BYTES = 1 << 20
+_HEAD_BYTES = 512
+
+#: First words of nvidia-smi's printouts of topo -m, nvlink -s, --query-gpu=index,…; of rocm-smi's.
+_PRINTOUT_HEAD = re.compile(
+    r"\s*(?:\x1b\[4m)?\s*(?:GPU0\s|GPU 0: .{1,80}\(UUID|index, |(?P<rocm>=+ ROCm System Manage))"
+)
+
+#: Words of a file with figures; such a file is no printout.
+_FIGURES = re.compile(r"nvbandwidth Version|RocmBandwidthTest Version")
+
+
+class Companions(msgspec.Struct):
+    """Hold the evidence beside the logs of one folder; the named printouts are of one node."""
+
+    dumps: list[NcclDump] = []
+    printouts: list[tuple[str, Parts]] = []
+
+    def join_evidence(self, contents: Iterable[Found]) -> Iterator[Found]:
+        """Add dumps to tables of collectives, and the GPUs' links to matrices of GPU pairs."""
+        replace, topology = msgspec.structs.replace, self._topology()
+        for content in contents:
+            if isinstance(content, SuiteCurve) and content.suite in SUITES and self.dumps:
+                nccl_evidence = replace(
+                    content.evidence.nccl or NcclEvidence(), dumps=tuple(self.dumps)
+                )
+                content = replace(content, evidence=replace(content.evidence, nccl=nccl_evidence))
+            if isinstance(content, SuiteCurve) and content.evidence.gpu_pairs and topology:
+                pairs = replace(content.evidence.gpu_pairs, topology=topology)
+                content = replace(content, evidence=replace(content.evidence, gpu_pairs=pairs))
+            yield content
+
+    def _topology(self) -> GpuTopology | None:
+        if not self.printouts:
+            return None
+        gpus_by_file = [(name, gpu) for name, parts in self.printouts for gpu in parts.gpus]
+        links = next((parts.gpu_links for _, parts in self.printouts if parts.gpu_links), ())
+        return GpuTopology(
+            ", ".join(name for name, _ in self.printouts), merge_gpus(gpus_by_file), links
+        )
+
+
+def read_dump(path: Path, name: str, within: Path | None = None) -> NcclDump | UnparsedLine | None:
+    """Return an NCCL dump, or why it is unreadable; None for any other file."""
+    try:
+        with opened(path, within) as file:
+            head = file.read(_HEAD_BYTES)
+            if not is_dump(head.decode("utf-8", "replace")):
+                return None
+            return dump_of(head + file.read(LARGEST_BYTES + 1 - len(head)), name)
+    except OSError:
+        return None
+    except ValueError as error:
+        return UnparsedLine(1, "", f"{UNREADABLE}: {error}", source=name)
+
+
+def read_printout(path: Path, within: Path | None = None) -> Parts | None:
+    """Return the GPUs of a printout of nvidia-smi or rocm-smi; None for any other file."""
+    try:
+        with opened(path, within) as file:
+            head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
+            begins = _PRINTOUT_HEAD.match(head)
+            if not begins:
+                return None
+            text = head + file.read(_LARGEST_PRINTOUT_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return None
+    parts = rocm_smi.parse(text) if begins["rocm"] else nvidia_smi.parse(text)
+    return None if _FIGURES.search(text) or not parts.gpus else parts

@@ -1,0 +1,166 @@
+"""Read the lines of an MPI's start, in front of any suite's output: hosts and transport.
+
+Intel MPI with ``I_MPI_DEBUG`` (``[0] MPI startup(): Rank    Pid      Node name       Pin cpu`` and
+a row for each rank), Open MPI 3 to 5 with ``--report-bindings`` (``[c1:4711] MCW rank 0 bound to``,
+``[c1:4711] Rank 0 bound to``). Formats after recorded outputs of Intel MPI 2018 to 2021 and
+rtc_hwloc.c of Open MPI 4.1.
+"""
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from fabricgauge.logs.readers.command import Command, Request, largest_bytes, rank_nodes
+from fabricgauge.logs.readers.lines import command_line, remembered
+from fabricgauge.logs.readers.nccl.facts import PROGRAM, UNNAMED, renamed
+from fabricgauge.model.suite import SuiteCurve
+
+#: Facts of further ranks are dropped.
+MOST_RANKS = 1 << 16
+_INTEL = "MPI startup(): "
+#: A rank's label may stand in front, before its lines are known as labelled.
+_FACTS = re.compile(
+    r"(?:\[\d+\] | *\d+: )?(?:\[\d+\] MPI startup\(\): (?:"
+    r"(?P<rank>\d{1,7}) +\d+ +(?P<host>[A-Za-z][\w.-]*)(?: +[\d{+].*)?$"
+    r"|Intel\(R\) MPI Library, Version (?P<library>.{1,60}?) *(?:Build|\(|$)"
+    r"|libfabric provider: (?P<provider>\S{1,60}))"
+    r"|\[(?P<bound_host>[A-Za-z][\w.-]*):\d+\] (?:MCW r|R)ank (?P<bound>\d{1,7}) .*\bbound\b)"
+)
+#: Suites whose programs an MPI's launcher starts.
+_SUITES = {
+    "osu", "imb", "netpipe", "mpigraph", "gpcnet", "nccl-tests", "rccl-tests", "hpcc",
+    "ucc_perftest",
+}  # fmt: skip
+#: Lines named several collectives; the table's is one of them.
+_SEVERAL = "several"
+#: Beginnings of program names that differ from their benchmarks' names.
+_PROGRAMS = {
+    "imb": "IMB-", "netpipe": "NPmpi", "mpigraph": "mpiGraph", "ucc_perftest": "ucc_perftest",
+}  # fmt: skip
+#: The end of the readers' text for a table that stops before the default's last size.
+_SMALLER = "or run with a smaller maximum"
+#: The rest of a list of processors that was too long for one line.
+_REST = re.compile(r"(?:\[\d+\])?\s+\d[\d,-]*\}?\s*$")
+
+
+@remembered
+def facts_in(text: str) -> Mapping[str, str] | None:
+    """Return the facts of a line: a rank's host by its number, ``library`` or ``provider``.
+
+    Empty for other lines of the start; None for any other line.
+    """
+    match = _FACTS.match(text) if _INTEL in text or "ank " in text else None
+    if match is None:
+        return {} if _INTEL in text else None
+    if match["library"]:
+        return {"library": f"Intel MPI {match['library']}"}
+    if match["provider"]:
+        return {"provider": match["provider"]}
+    return {match["rank"] or match["bound"]: match["host"] or match["bound_host"]}
+
+
+class Launch:
+    """The facts of one start, by name."""
+
+    def __init__(self, request: Request | None = None) -> None:
+        #: The resources that the job requested for all its programs.
+        self.request = request or Request()
+        self._facts: dict[str, str] = {}
+        self._in_facts = False
+        #: The command of each program; None if several commands start it, as only one can be that
+        #: of a table.
+        self._commands: dict[str, Command | None] = {}
+        self._used = False
+        #: The program of nccl-tests that a line named; empty where several lines named others.
+        self._collective = ""
+        self._collective_used = False
+
+    def copy(self) -> "Launch":
+        """Return the same facts for a rank's own lines, which may begin another start."""
+        copy = Launch(self.request)
+        copy.learn(self._facts)
+        copy._commands = dict(self._commands)
+        copy._collective = self._collective
+        return copy
+
+    def take(self, text: str) -> Mapping[str, str] | None:
+        """Return facts as ``facts_in`` does; lists of processors go on over lines."""
+        facts = facts_in(text)
+        if facts is None and self._in_facts and _REST.match(text):
+            return {}
+        self._in_facts = facts is not None
+        return facts
+
+    def is_over(self, facts: Mapping[str, str]) -> bool:
+        """Check whether the facts belong to another start: a fact is repeated."""
+        return not self._facts.keys().isdisjoint(facts)
+
+    def learn(self, facts: Mapping[str, str]) -> None:
+        if len(self._facts) < MOST_RANKS:
+            self._facts.update(facts)
+
+    def commanded(self, command: Command) -> "Launch":
+        """Return the start that a command begins: this one, unless it has that program's table."""
+        if not self._used or command.program not in self._commands:
+            is_named = command.program in self._commands
+            self._commands[command.program] = None if is_named else command
+            return self
+        launch = Launch(self.request)
+        launch._commands[command.program] = command
+        return launch
+
+    def name_collective(self, text: str) -> None:
+        """Keep the program of nccl-tests that a line names, also in a command's second line."""
+        match = PROGRAM.search(text)
+        if match is not None:
+            alone = self._collective_used or self._collective in ("", match[0])
+            self._collective = match[0] if alone else _SEVERAL
+            self._collective_used = False
+
+    def _command_of(self, curve: SuiteCurve) -> Command | None:
+        fitting = (
+            command
+            for program, command in self._commands.items()
+            if program == curve.benchmark or program.startswith(_PROGRAMS.get(curve.suite, "?"))
+        )
+        return next(fitting, None)
+
+    def add_to(self, curve: SuiteCurve) -> None:
+        """Add the start's facts to a new curve; the facts of its own output stay.
+
+        If more ranks started than took part, the first ones took part.
+        """
+        self._used = True
+        if curve.benchmark == UNNAMED and self._collective.endswith("_perf"):
+            self._collective_used = True
+            named = renamed(curve, self._collective)
+            msgspec.structs.force_setattr(curve, "benchmark", named.benchmark)
+            msgspec.structs.force_setattr(curve, "what", named.what)
+        if not (self._facts or self._commands or self.request.lines) or curve.suite not in _SUITES:
+            return
+        hosts = [self._facts.get(str(rank), "") for rank in range(len(self._facts))]
+        hosts = hosts[: hosts.index("")] if "" in hosts else hosts
+        curve_evidence, ranks = curve.evidence, [name for name in self._facts if name.isdecimal()]
+        has_all_hosts = len(hosts) > 1 and len(hosts) == len(ranks)
+        evidence = msgspec.structs.replace(
+            curve_evidence,
+            rank_hosts=curve_evidence.rank_hosts
+            or (tuple(hosts[: curve.ranks]) if has_all_hosts else ()),
+            library=curve_evidence.library or self._facts.get("library", ""),
+            provider=curve_evidence.provider or self._facts.get("provider", ""),
+        )
+        command, count = self._command_of(curve), curve.ranks or 2 * curve.pairs
+        if nodes := rank_nodes(command, count, self.request):
+            lines = [] if nodes == rank_nodes(command, count) else [*self.request.lines]
+            lines += [command.text] if command else []
+            evidence = msgspec.structs.replace(
+                evidence, rank_nodes=nodes, command=command_line("; ".join(lines))
+            )
+        if command and curve.points and curve.cut_off.endswith(_SMALLER):
+            last, largest = curve.points[-1].message_bytes or 0, largest_bytes(command)
+            if largest is not None and last <= largest < max(1, 2 * last):
+                msgspec.structs.force_setattr(curve, "cut_off", "")
+        msgspec.structs.force_setattr(curve, "evidence", evidence)
+        if not curve.hosts:
+            msgspec.structs.force_setattr(curve, "hosts", evidence.rank_hosts)

@@ -1,0 +1,319 @@
+"""Recognise messages of MPIs, their libraries and the suites beside a table.
+
+One row each, with its source. The place of a line decides which table it counts for: see
+``Messages``.
+"""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from fabricgauge.logs.readers.lines import remembered
+from fabricgauge.model.suite import LogMessage, MessageKind, SuiteCurve
+
+#: Messages of one start that are kept, and how much of each.
+MOST_MESSAGES, LONGEST_TEXT = 64, 240
+
+#: Suites whose program prints many tables: a message at its start holds for all of them.
+_MANY_TABLES = ("imb", "hpcc", "gpcnet")
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """``sign`` stands in each line that ``form`` matches; ``source`` is where it was read."""
+
+    kind: MessageKind
+    sign: str
+    form: str
+    source: str
+
+
+#: Transports of a node's own memory, and TCP, in UCX's and Open MPI's names.
+_MEMORY_OR_TCP = r"(?:tcp|self|sm|shm|mm|sysv|posix|cma|xpmem|knem|vader|cuda\w*|gdr_copy|rocm\w*)"
+#: A list of them with TCP, and nothing else, behind a variable or an option. No comment.
+_ONLY_TCP = rf"['\"]?(?=[\w,]*\btcp\b)(?:{_MEMORY_OR_TCP}(?:,|(?![\w,])))+(?![\w,:^])"
+_NO_COMMENT = r"^(?!\s*#)"
+
+#: ``tcp``: TCP carried the messages. ``fallback``: a fast transport could not be used, so another
+#: one may have been. ``asked``: a command or variable leaves TCP alone to choose from. ``local``:
+#: ranks of one node were connected; ``remote``: ranks of two. ``broken``: the run broke. ``clock``:
+#: the host's clock is doubtful. The first row that fits a line counts.
+ROWS: tuple[_Row, ...] = (
+    _Row(
+        "local",
+        "intra-node cfg#",
+        r"\bintra-node cfg#\d",
+        "UCX 1.14-1.20, ucp_worker.c, and tables of UCX_PROTO_INFO",
+    ),
+    _Row(
+        "tcp",
+        "not available, please use one or more of",
+        r"network devices? .* not available, please use one or more of: "
+        r"(?!.*\((?:ib|gga|srd)\)).*\(tcp\)",
+        "UCX 1.10-1.19, ucp_context.c",
+    ),
+    _Row(
+        "tcp",
+        "tag(",
+        r"(?:ep_)?cfg(?:\[|#)\d+\]?:? .*?tag\("
+        r"(?![^)]*\b(?:self/|(?:rc|dc|ud)_|sysv|posix|cma/|xpmem))[^)]*\btcp/",
+        "UCX 1.11-1.19, ucp_worker.c",
+    ),
+    _Row(
+        "tcp",
+        " am(",
+        r"(?:ep_)?cfg(?:\[|#)\d+\]?:? am\(tcp/[^) ]*\)",
+        "UCX 1.11-1.20, ucp_worker.c, of ucx_perftest's active messages",
+    ),
+    _Row(
+        "remote",
+        "inter-node cfg#",
+        r"\binter-node cfg#\d",
+        "UCX 1.14-1.20, ucp_worker.c, and tables of UCX_PROTO_INFO",
+    ),
+    _Row(
+        "tcp",
+        "btl for send to",
+        r"mca: bml: Using tcp btl for send to",
+        "Open MPI 1.8-5.0, bml_r2.c",
+    ),
+    _Row(
+        "tcp",
+        "btl: tcp: attempting to connect",
+        r"btl: tcp: attempting to connect",
+        "Open MPI 1.8-5.0, btl_tcp_endpoint.c",
+    ),
+    _Row(
+        "tcp",
+        "libfabric provider:",
+        r"libfabric provider: (?:tcp|sockets|net)\b",
+        "Intel MPI 2019-2021 with I_MPI_DEBUG; MPICH 4 with MPIR_CVAR_DEBUG_SUMMARY",
+    ),
+    _Row(
+        "tcp",
+        "tcp data transfer mode",
+        r"MPI startup\(\): (?:shm and )?tcp data transfer modes?",
+        "Intel MPI 4.0-2018 with I_MPI_DEBUG",
+    ),
+    _Row(
+        "fallback",
+        "No OpenFabrics connection schemes",
+        r"No OpenFabrics connection schemes reported",
+        "Open MPI 1.3-4.1, help-mpi-btl-openib-cpc-base.txt",
+    ),
+    _Row(
+        "fallback",
+        "initializing an OpenFabrics device",
+        r"There was an error initializing an OpenFabrics device",
+        "Open MPI 1.3-4.1, help-mpi-btl-openib.txt",
+    ),
+    _Row(
+        "fallback",
+        "no active ports",
+        r"there are no active ports\b",
+        "Open MPI 1.3-4.1, help-mpi-btl-openib.txt",
+    ),
+    _Row(
+        "fallback",
+        "openib BTL will be ignored",
+        r"The openib BTL will be ignored for this",
+        "Open MPI 1.3-4.1, help-mpi-btl-openib.txt",
+    ),
+    _Row(
+        "fallback",
+        "infiniband ports on a device",
+        r"By default, for Open MPI 4.0 and later, infiniband ports on a device",
+        "Open MPI 4.0-4.1, help-mpi-btl-openib.txt",
+    ),
+    _Row(
+        "fallback",
+        "unable to find any relevant network interfaces",
+        r"was unable to find any relevant network interfaces",
+        "Open MPI 1.3-4.1, help-mpi-btl-base.txt",
+    ),
+    _Row(
+        "fallback",
+        "Another transport will be used instead",
+        r"Another transport will be used instead",
+        "Open MPI 1.3-5.0, help-mpi-btl-base.txt",
+    ),
+    _Row(
+        "fallback",
+        "allocate some locked memory",
+        r"(?:BTL failed to initialize while trying to )?allocate some locked memory",
+        "Open MPI 1.3-4.1, help-mpi-btl-openib.txt",
+    ),
+    _Row(
+        "fallback",
+        "fabric is not available",
+        r"MPI startup\(\): (?:dapl|ofa|tmi|ofi) fabric is not available",
+        "Intel MPI 4.0-2018",
+    ),
+    _Row(
+        "fallback",
+        "no usable transports/devices",
+        r"UCX +ERROR .*no usable transports/devices",
+        "UCX 1.6-1.19, ucp_context.c",
+    ),
+    _Row(
+        "fallback",
+        "no hfi units are available",
+        r"PSM2 no hfi units are available",
+        "PSM2 11.2, psm_ep.c",
+    ),
+    _Row(
+        "asked",
+        "UCX_TLS",
+        rf"{_NO_COMMENT}.*\bUCX_TLS[ =]{_ONLY_TCP}",
+        "UCX 1.6-1.20, docs/source/faq.md; UCX prints it with UCX_LOG_LEVEL=info",
+    ),
+    _Row(
+        "asked",
+        "UCX_NET_DEVICES",
+        rf"{_NO_COMMENT}.*\bUCX_NET_DEVICES[ =]['\"]?"
+        r"(?:(?:ib|en|eth|em|bond|hsn|opa)[\w.]*(?:,|(?![\w.,:])))+(?![\w.,:])",
+        "UCX 1.6-1.20, docs/source/faq.md: a device of RDMA has a port (mlx5_0:1)",
+    ),
+    _Row(
+        "asked",
+        "ob1",
+        rf"{_NO_COMMENT}(?=.*(?<![a-z])pml[ =]+ob1\b).*(?<![a-z])btl[ =]+{_ONLY_TCP}",
+        "Open MPI 1.8-5.0, mpirun(1): --mca pml ob1 --mca btl tcp,self",
+    ),
+    _Row(
+        "asked",
+        "I_MPI_FABRICS",
+        rf"{_NO_COMMENT}.*\bI_MPI_FABRICS[ =](?:shm:)?tcp\b",
+        "Intel MPI 4.0-2018, Developer Reference",
+    ),
+    _Row(
+        "asked",
+        "_PROVIDER",
+        rf"{_NO_COMMENT}.*\b(?:FI_PROVIDER|I_MPI_OFI_PROVIDER|MPIR_CVAR_OFI_USE_PROVIDER)[ =]"
+        r"['\"]?(?:tcp|sockets)\b",
+        "libfabric 1.6-2.1, fi_provider(7); Intel MPI 2019-2021; MPICH 4",
+    ),
+    _Row(
+        "broken",
+        "retry count exceeded",
+        r"(?:Transport|Receive-no-ready) retry count exceeded on",
+        "UCX 1.6-1.19, ib_mlx5_log.c",
+    ),
+    _Row(
+        "broken",
+        " error on mlx",
+        r"(?:Local|Remote) [\w ]{1,40} error on mlx\w+:\d+/(?:IB|RoCE)",
+        "UCX 1.6-1.19, ib_mlx5_log.c",
+    ),
+    _Row(
+        "broken",
+        "InfiniBand retry count between",
+        r"The InfiniBand retry count between two MPI processes",
+        "Open MPI 1.3-4.1, help-mpi-btl-openib.txt",
+    ),
+    _Row(
+        "broken",
+        " CQ with status",
+        r"error polling [HL]P CQ with status",
+        "Open MPI 1.3-4.1, btl_openib_component.c",
+    ),
+    _Row(
+        "broken",
+        "Completion with error at",
+        r"Completion with error at (?:client|server)",
+        "perftest 4-25, perftest_resources.h",
+    ),
+    _Row(
+        "broken",
+        "UCX  ERROR",
+        r"UCX  ERROR .*(?:Endpoint timeout|Connection reset by remote peer"
+        r"|Destination is unreachable)",
+        "UCX 1.6-1.19, ucp_worker.c",
+    ),
+    _Row(
+        "broken",
+        "BAD TERMINATION OF ONE",
+        r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+        "Hydra of MPICH 3-5 and Intel MPI, pmiserv_cb.c",
+    ),
+    _Row(
+        "broken",
+        "noticed that process rank",
+        r"noticed that process rank \d+ .*exited on signal",
+        "Open MPI 1.3-5.0, help-prun.txt",
+    ),
+    _Row(
+        "broken",
+        "slurmstepd: error: ***",
+        r"slurmstepd: error: \*\*\* (?:STEP|JOB) \S+ .*CANCELLED",
+        "Slurm 17-24, slurmd/slurmstepd/req.c",
+    ),
+    _Row(
+        "clock",
+        "Conflicting CPU frequency",
+        r"Conflicting CPU frequency values detected",
+        "perftest 4-25, get_clock.c",
+    ),
+)
+
+_FORMS = tuple((row.sign, row.kind, re.compile(row.form)) for row in ROWS)
+
+
+@remembered
+def kind_of_message(text: str) -> MessageKind | None:
+    """Return the kind of message in a line; None for any other line."""
+    # A loop over 40 searches for a text is ten times as fast as one for any of them.
+    for sign, kind, form in _FORMS:
+        if sign in text and form.search(text):
+            return kind
+    return None
+
+
+class Messages:
+    """The messages of a file's stream, until a table takes them.
+
+    One that the program writes as it starts stands before its table, or among its rows. An error
+    stands among the rows or behind them.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[LogMessage] = []
+        self._of_start: list[LogMessage] = []
+
+    def take(self, number: int, text: str) -> bool:
+        """Check whether a line is a message; if so, it is kept."""
+        kind = kind_of_message(text)
+        if kind is None:
+            return False
+        if len(self._waiting) < MOST_MESSAGES:
+            self._waiting.append(LogMessage(kind, number, text.strip()[:LONGEST_TEXT]))
+        return True
+
+    def add_to(self, curves: Sequence[SuiteCurve], over: bool = False) -> None:
+        """Give a finished table its messages; those behind it wait for the next table.
+
+        If ``over``, the file has ended and no message waits any longer.
+        """
+        if not curves or not (self._waiting or self._of_start):
+            return
+        first = min(message.first_line for message in curves)
+        last = max(message.last_line for message in curves)
+        before = [message for message in self._waiting if over or message.line <= last]
+        of_tables = [message for message in before if message.kind != "broken"]
+        broken = [
+            message
+            for message in self._waiting
+            if message.kind == "broken" and message.line >= first
+        ]
+        self._waiting = [
+            message
+            for message in self._waiting
+            if message not in before and message.kind != "broken"
+        ]
+        many = curves[0].suite in _MANY_TABLES
+        start = self._of_start if many else []
+        self._of_start = [*start, *of_tables] if many else []
+        messages = (*start, *of_tables, *broken)
+        for curve in curves:
+            evidence = msgspec.structs.replace(curve.evidence, messages=messages)
+            msgspec.structs.force_setattr(curve, "evidence", evidence)

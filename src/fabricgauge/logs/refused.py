@@ -1,0 +1,105 @@
+"""Explain why a file gave no figure: what it seems to be, the line, and what was expected."""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from fabricgauge.logs.readers.interface import FOREIGN
+from fabricgauge.logs.readers.suites import Found
+from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
+
+#: Files that a refusal names; it counts the rest.
+_MAX_FILES = 5
+_SHOWN_CHARACTERS = 60
+
+#: What an unknown file seems to be, by its first line that is not empty.
+_LOOKS_LIKE = tuple(
+    (re.compile(expression, re.IGNORECASE), text)
+    for expression, text in (
+        (r"<!doctype html|<html|<head|<body", "an HTML page: save the log itself"),
+        (r"%PDF-", "a PDF: copy its text into a file"),
+        (r"PK\x03\x04", "a ZIP archive: unpack it first"),
+        (r"7z\xbc\xaf|\ufffd|.*\x00", "a binary file"),
+        (r"\{\s*(?:[\"}]|$)|\[\s*(?:[\"{\[]|$)", "JSON of another program"),
+        (
+            r"(?:srun|sbatch|salloc|slurmstepd|mpirun|mpiexec\S*|prterun)\b.*(?:error|fail)",
+            "a launcher's error: nothing was measured",
+        ),
+        (
+            r".*command not found|.*no such file or directory",
+            "a shell's error: nothing was started",
+        ),
+    )
+)
+
+
+class RefusedFile(msgspec.Struct, frozen=True):
+    """Hold a file without a figure: its first table without one, and its most informative line."""
+
+    name: str
+    table: SuiteCurve | None = None
+    line: UnparsedLine | None = None
+
+    @property
+    def is_foreign(self) -> bool:
+        """Check that no reader knew a line, and that its first line does not show the file's
+        kind.
+        """
+        is_explained = self.line is not None and (
+            self.line.reason != FOREIGN or _looks_like(self.line)
+        )
+        return self.table is None and not is_explained
+
+    def with_results(self, results: Sequence[Found]) -> "RefusedFile":
+        """Return the file with further results; a line with a reader's own reason wins."""
+        tables = (result for result in results if isinstance(result, SuiteCurve))
+        lines = [result for result in results if isinstance(result, UnparsedLine)]
+        lines_before = [] if self.line is None else [self.line]
+        line = max((*lines_before, *lines), key=_line_rank, default=None)
+        return RefusedFile(self.name, self.table or next(tables, None), line)
+
+
+def _line_rank(line: UnparsedLine) -> int:
+    return 2 if line.reason.startswith(UNREADABLE) else int(line.reason != FOREIGN)
+
+
+def refusal(files: Sequence[RefusedFile]) -> str:
+    """Return a clause for each of the first five files."""
+    clauses = "; ".join(f"{file.name}{_reason(file)}" for file in files[:_MAX_FILES])
+    more = len(files) - _MAX_FILES
+    ending = f"; and {more} more files" if more > 0 else ""
+    return f"found no figure of a known suite: {clauses or 'no file was given'}{ending}"
+
+
+def _reason(file: RefusedFile) -> str:
+    """Describe what the file seems to be, the line, and what was expected."""
+    table, line = file.table, file.line
+    if line is not None and line.reason.startswith(UNREADABLE):
+        return f": {line.reason}"
+    if table is None:
+        return " holds no result" if line is None else _line_words(line)
+    seems = f" seems to be {table.suite} ({table.benchmark})"
+    if line is not None and line.reason != FOREIGN:
+        return f"{seems}{_line_words(line)}"
+    failed = next(iter(table.failures), None)
+    # A sign that quotes the failing line also explains it.
+    if failed is None or failed.text in table.cut_off:
+        sign = table.cut_off
+    else:
+        sign = f"line {failed.line}: {failed.text}"
+    return f"{seems}, line {table.first_line}: {sign or 'no row follows'}"
+
+
+def _looks_like(line: UnparsedLine) -> str:
+    return next((text for form, text in _LOOKS_LIKE if form.match(line.text)), "")
+
+
+def _line_words(line: UnparsedLine) -> str:
+    text = "".join(c if c.isprintable() else "�" for c in line.text)[:_SHOWN_CHARACTERS]
+    place = f"line {line.line}, “{text}”"
+    if line.reason != FOREIGN:
+        return f", {place}: expected {line.reason}"
+    seems = _looks_like(line)
+    seeming = f" seems to be {seems}," if seems else ","
+    return f"{seeming} {place}: expected the output of a known suite"

@@ -1,0 +1,127 @@
+"""``nvidia-smi --query-gpu=… --format=csv``, ``topo -m``, ``nvlink -s`` → GPUs; pure.
+
+As drivers 470 to 570 print them. Each of the three gives a part: GPUs are joined by ``index``, and
+an empty ``bus`` or ``product`` means that this printout does not give it.
+"""
+
+import re
+
+import msgspec
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.inventory import Gpu, GpuLink, Nearness, PcieLink
+from fabricgauge.nodes.discover.printouts import figures, pci
+from fabricgauge.nodes.discover.printouts.lines import report_unrecognised, split_lines
+from fabricgauge.nodes.discover.printouts.parts import Parts
+
+TOOL = "nvidia-smi"
+
+#: The queried columns, whose names ``--format=csv,noheader`` leaves out.
+_COLUMNS = ("index", "name", "pci.bus_id")
+
+_NUMA_UNKNOWN = Skipped("nvidia-smi gives it with topo -m")
+
+
+def parse(text: str, argument: str = "") -> Parts:
+    """Return GPUs, their links to each other and to adapters, and NVLinks.
+
+    A printout may hold several of the three.
+    """
+    topology = _parse_topology(text)
+    gpus = (*topology.gpus, *_parse_query(text), *_parse_nvlinks(text))
+    troubles = report_unrecognised(TOOL, text, gpus)
+    return msgspec.structs.replace(topology, gpus=gpus, troubles=troubles)
+
+
+def _parse_query(text: str) -> tuple[Gpu, ...]:
+    columns: tuple[str, ...] = _COLUMNS
+    gpus: list[Gpu] = []
+    for line in split_lines(text):
+        cells = tuple(cell.strip() for cell in line.split(","))
+        if "index" in cells:
+            columns = tuple(cell.partition(" [")[0] for cell in cells)
+            continue
+        row = dict(zip(columns, cells, strict=False))
+        index = figures.parse_whole(row.get("index", ""), "the index", largest=4095)
+        bus = pci.parse_address(row.get("pci.bus_id", ""))
+        if isinstance(index, int) and (bus or row.get("name")) and len(cells) == len(columns):
+            name, link = row.get("name", ""), _parse_pcie_link(row)
+            gpus.append(Gpu(index, name, bus or "", _NUMA_UNKNOWN, (), pcie_capable=link))
+    return tuple(gpus)
+
+
+def _parse_pcie_link(row: dict[str, str]) -> PcieLink | Skipped:
+    """Return the best link of GPU and slot together, if its columns were queried."""
+    generation = figures.parse_whole(
+        row.get("pcie.link.gen.max", ""), "the generation", len(pci.GT_S)
+    )
+    lanes = figures.parse_whole(row.get("pcie.link.width.max", ""), "the width", largest=32)
+    if isinstance(generation, Skipped) or isinstance(lanes, Skipped) or not generation or not lanes:
+        return Skipped("nvidia-smi was not asked for pcie.link.gen.max and pcie.link.width.max")
+    return PcieLink(pci.GT_S[generation - 1], lanes)
+
+
+_SEQUENCE = re.compile(r"\x1b\[[0-9;]{0,16}m")
+_GPU = re.compile(r"GPU([0-9]{1,4})")
+_NVLINKS = re.compile(r"NV[0-9]{1,3}")
+_NIC = re.compile(r"(NIC[0-9]{1,4}): (.+)")
+
+#: SOC is the name of SYS in drivers before 384.
+_DISTANCES = {"PIX": "PIX", "PXB": "PXB", "PHB": "PHB", "NODE": "NODE", "SYS": "SYS", "SOC": "SYS"}
+
+#: CPU Affinity, NUMA Affinity, GPU NUMA ID follow the matrix.
+_AFTER_MATRIX = "CPU"
+_NUMA = "NUMA Affinity"
+
+
+def _parse_topology(text: str) -> Parts:
+    """Return GPUs with their NUMA node, and each GPU's distance to each adapter."""
+    columns: tuple[str, ...] = ()
+    has_numa, legend = False, dict[str, str]()
+    rows: list[tuple[int, list[str]]] = []
+    for line in split_lines(_SEQUENCE.sub("", text)):
+        words = line.split()
+        row_head = _GPU.fullmatch(words[0]) if words else None
+        nic = _NIC.fullmatch(line.strip()[:200])
+        if not columns and row_head and _AFTER_MATRIX in words:
+            columns, has_numa = tuple(words[: words.index(_AFTER_MATRIX)]), _NUMA in line
+        elif columns and row_head:
+            rows.append((int(row_head[1]), words[1:]))
+        elif nic:
+            legend[nic[1]] = nic[2]
+    gpus, nearness, links = [], [], []
+    for index, cells in rows:
+        affinities = cells[len(columns) :]
+        # The second is NUMA's; 0-1 if the GPU is near to several nodes.
+        text = affinities[1] if has_numa and len(affinities) > 1 else ""
+        numa_node = figures.parse_whole(text, "the NUMA affinity", largest=1 << 16)
+        gpus.append(Gpu(index, "", "", numa_node, ()))
+        links += [
+            GpuLink(index, int(peer[1]), _DISTANCES.get(cell, cell))
+            for column, cell in zip(columns, cells, strict=False)
+            if (peer := _GPU.fullmatch(column)) and (cell in _DISTANCES or _NVLINKS.fullmatch(cell))
+        ]
+        nearness += [
+            Nearness(index, legend.get(column, column), _DISTANCES[cell])
+            for column, cell in zip(columns, cells, strict=False)
+            if not _GPU.fullmatch(column) and cell in _DISTANCES
+        ]
+    return Parts(gpus=tuple(gpus), nearness=tuple(nearness), gpu_links=tuple(links))
+
+
+_LINKS_OF = re.compile(r"GPU ([0-9]{1,4}): ")
+_LINK = re.compile(r"Link [0-9]{1,3}: ([0-9.]{1,12}) GB/s")
+_UUID = " (UUID: "
+
+
+def _parse_nvlinks(text: str) -> tuple[Gpu, ...]:
+    """Return GPUs with index, product and one rate for each link that has one."""
+    gpus: list[tuple[int, str, list[float]]] = []
+    for line in split_lines(text):
+        head, link = _LINKS_OF.match(line[:60]), _LINK.fullmatch(line.strip()[:60])
+        if head and _UUID in line:
+            gpus.append((int(head[1]), line[head.end() :].rpartition(_UUID)[0], []))
+        elif link and gpus:
+            rate = figures.parse_number(link[1], "the rate", 8e9)
+            gpus[-1][2].extend([] if isinstance(rate, Skipped) else [rate])
+    return tuple(Gpu(index, name, "", _NUMA_UNKNOWN, tuple(rates)) for index, name, rates in gpus)

@@ -1,0 +1,71 @@
+"""MPICH 4 and 5 (ch4 with UCX or OFI).
+
+Sources: ``mpivars`` of MPICH 4.0.2 and 5.0.2; ucx_info -cf (UCX);
+fi_tcp(7) (libfabric).
+"""
+
+from fabricgauge.model.engine import Mpi
+from fabricgauge.model.host_access import HostAccess, LaunchCommand
+from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.words.networks import is_loopback
+from fabricgauge.nodes.launch.mpi_impls import native
+from fabricgauge.nodes.launch.mpi_impls.hydra import hydra
+from fabricgauge.nodes.launch.mpi_impls.interface import (
+    MpiImplementation,
+    has_own_cores,
+    hosts,
+    is_pinned,
+)
+
+#: Only TCP, with any netmod of the library. UCX leaves bridges out by default
+#: (uct_tcp_query_devices in tcp_iface.c, UCX 1.20), but a host of virtual machines has its address
+#: on a bridge. Versions without that variable would warn about it.
+PINNED = {
+    "UCX_TLS": "tcp,self,sm",
+    "UCX_TCP_BRIDGE_ENABLE": "y",
+    "UCX_WARN_UNUSED_ENV_VARS": "n",
+    "FI_PROVIDER": "tcp",
+}
+
+#: No shared memory, although both ranks are on one node. UCX finds no path from lo to lo, but the
+#: kernel sends data for any of its own addresses through lo.
+OVER_LOOPBACK = {
+    "MPIR_CVAR_NOLOCAL": "1",
+    "UCX_TLS": "tcp,self",
+    "FI_PROVIDER": "tcp",
+    "FI_TCP_IFACE": "lo",
+}
+
+#: Variables of UCX and of libfabric; MPICH uses one of the two, depending on its build.
+INTERFACE_VARIABLES = ("UCX_NET_DEVICES", "FI_TCP_IFACE")
+
+
+def command(
+    mpi: Mpi, launch: PlannedLaunch, access: HostAccess, program: tuple[str, ...]
+) -> LaunchCommand:
+    """Return ``mpiexec`` with the binding of each rank."""
+    bound_program = ("-bind-to", "core" if has_own_cores(launch, access) else "none", *program)
+    env = _transport(launch, access, mpi)
+    host_words = ("-hosts", hosts(launch))
+    agent_variable = "HYDRA_LAUNCHER_EXTRA_ARGS"
+    return hydra(mpi, launch, access, bound_program, host_words, env, agent_variable)
+
+
+def _transport(launch: PlannedLaunch, _access: HostAccess, _mpi: Mpi) -> dict[str, str]:
+    """Return the variables of a launch; Hydra and srun pass them to all ranks."""
+    if is_loopback(launch.network):
+        return dict(OVER_LOOPBACK)
+    if launch.ports:
+        return native.variables(launch)
+    if not is_pinned(launch):
+        return {}
+    # An interface may have IPv4 and IPv6 addresses: UCX uses the first family.
+    family = {"UCX_TCP_AF_PRIO": "inet6,inet"} if ":" in (launch.subnet or "") else {}
+    return {**PINNED, **family}
+
+
+#: A build with OFI prints no transports: then only the loaded libraries are known.
+MPI_IMPL = MpiImplementation(
+    command, _transport, "pmi2", INTERFACE_VARIABLES, native.UCX_VERBOSE,
+    native.parse_ucx_transports,
+)  # fmt: skip

@@ -1,0 +1,107 @@
+"""Lines beside a table that name a transport, an error or the host: each counts for its table."""
+
+import pytest
+
+from fabricgauge.logs.readers.messages import ROWS, kind_of_message
+from fabricgauge.logs.readers.suites import read
+from fabricgauge.model.suite import SuiteCurve
+
+TABLE = (
+    "# OSU MPI Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n65536  1110.1\n1048576  1150.4\n"
+)
+TCP = "[c1:01234] mca: bml: Using tcp btl for send to [[1,1],1] on node c2\n"
+ERROR = (
+    "[c1:1:0:1] ib_mlx5_log.c:179  Transport retry count exceeded on mlx5_0:1/RoCE (synd 0x15)\n"
+)
+
+
+def kinds(text: str) -> list[list[str]]:
+    """Of each table the kinds of its messages."""
+    found = [one for one in read([text.encode()], "log") if isinstance(one, SuiteCurve)]
+    return [[said.kind for said in one.evidence.messages] for one in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (TCP + TABLE, [["tcp"]]),
+        (TABLE, [[]]),
+        (TCP + TABLE + TABLE, [["tcp"], []]),
+        (TABLE + TCP + TABLE, [[], ["tcp"]]),
+        (TABLE + ERROR, [["broken"]]),
+        (TABLE + ERROR + TABLE, [["broken"], []]),
+        (TABLE + TCP, [["tcp"]]),
+        (ERROR + TABLE, [[]]),
+    ],
+)
+def test_a_message_counts_for_the_table_that_it_belongs_to(
+    text: str, expected: list[list[str]]
+) -> None:
+    assert kinds(text) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "UCX  WARN  network device 'mlx5_9:1' is not available, please use one or more of:"
+        " 'eth0'(tcp), 'mlx5_0:1'(ib)",
+        "UCX  INFO  ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)",
+        "UCX  INFO  0x1a2b self cfg#0 tag(self/memory0 tcp/eth0)",
+        "[c1:01234] mca: bml: Using openib btl for send to [[1,1],1] on node c2",
+        "[c1:01234] mca: bml: Using self btl for send to [[1,1],0] on node c1",
+        "[0] MPI startup(): libfabric provider: mlx",
+        "65536               1110.10",
+    ],
+)
+def test_what_names_an_adapter_or_nothing_is_no_message(line: str) -> None:
+    assert kind_of_message(line) is None
+
+
+def test_each_row_has_a_source_and_its_sign_in_its_form() -> None:
+    assert all(row.source and row.form and row.sign for row in ROWS)
+
+
+def test_messages_without_end_are_bounded() -> None:
+    (found,) = kinds(TCP * 10_000 + TABLE)
+    assert len(found) <= 64
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("mpirun -np 2 -x UCX_TLS=tcp ./osu_bw", "asked"),
+        ("[root@c1 ~]# UCX_TLS=tcp,self,sm mpirun ./osu_bw", "asked"),
+        ("UCX  INFO  UCX_* env variables: UCX_LOG_LEVEL=info UCX_TLS=tcp", "asked"),
+        ("UCX_NET_DEVICES=ib0 ucx_perftest -t tag_bw c2", "asked"),
+        ("mpirun --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include ib0 osu_bw", "asked"),
+        ("mpirun --mca btl self,vader,tcp --mca pml ob1 osu_bw", "asked"),
+        ("mpirun -genv I_MPI_FABRICS shm:tcp IMB-MPI1", "asked"),
+        ("export FI_PROVIDER='tcp;ofi_rxm'", "asked"),
+        ("UCX_TLS=rc,tcp mpirun ./osu_bw", None), ("UCX_TLS=tcp,rc mpirun ./osu_bw", None),
+        ("UCX_TLS=^tcp mpirun ./osu_bw", None), ("# export UCX_TLS=tcp", None),
+        ("UCX_NET_DEVICES=mlx5_0:1,ib0 mpirun osu_bw", None),
+        ("UCX_NET_DEVICES=ibp65s0:1 mpirun osu_bw", None), ("UCX_NET_DEVICES=all osu_bw", None),
+        ("mpirun --mca btl tcp,self osu_bw", None),  # UCX goes before ob1
+        ("mpirun --mca pml ob1 --mca btl openib,tcp,self osu_bw", None),
+        ("I_MPI_FABRICS=shm:ofi FI_PROVIDER=mlx mpirun IMB-MPI1", None),
+        ("UCX  INFO  ep_cfg[0]: am(tcp/lo);", "tcp"),
+        ("UCX  INFO  0x7590e0 inter-node cfg#1 tag(rc_mlx5/mlx5_0:1)", "remote"),
+        ("UCX  INFO  0x7590e0 inter-node cfg#2 tag(tcp/ib0)", "tcp"),
+        ("UCX  INFO  0x7590e0 intra-node cfg#1 tag(sysv/memory cma/memory)", "local"),
+        ("[1.0] [c1:1:0] | 0x56 intra-node cfg#1 | tagged message by ucp_tag_send*", "local"),
+    ],
+)  # fmt: skip
+def test_what_was_asked_for_and_what_the_library_connected(line: str, kind: str | None) -> None:
+    assert kind_of_message(line) == kind
+
+
+NEAR = "[1.0] [c1:1:0]  UCX  INFO  0x1 intra-node cfg#1 tag(sysv/memory cma/memory)\n"
+FAR = "[1.0] [c1:1:0]  UCX  INFO  0x1 inter-node cfg#2 tag(rc_mlx5/mlx5_0:1)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"), [(NEAR + TABLE, True), (NEAR + FAR + TABLE, False), (FAR + TABLE, False)]
+)
+def test_a_pair_that_the_library_connects_within_a_node(text: str, inside: bool) -> None:
+    (curve,) = [one for one in read([text.encode()], "log") if isinstance(one, SuiteCurve)]
+    assert bool(curve.inside_node) == inside
