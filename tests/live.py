@@ -1,4 +1,4 @@
-"""Labs and checks for the tests in this folder."""
+"""Labs and checks for tests that measure; a folder takes them with its ``conftest.py``."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ def engine() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _built(request: pytest.FixtureRequest) -> None:
+def built(request: pytest.FixtureRequest) -> None:
     """Only what measures needs it."""
     if any(map(request.node.get_closest_marker, ("lab", "engine"))):
         request.getfixturevalue("engine")

@@ -23,11 +23,11 @@ from fabricgauge.check.programs import Suite, engine_for, suite_for
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.check.target import Target, describe_run, discover_nodes, locate_target
 from fabricgauge.doctor.reachability import ConnectionFault, find_connection_faults
-from fabricgauge.features.simulate.engine import simulated_engine
 from fabricgauge.logs.tools.interface import Tool
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, ToolMissing, UsageError
 from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.features import load_role
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.request import MeasurementRequest, missing_place_words
@@ -96,7 +96,7 @@ def with_programs(target: Target) -> Target:
         return msgspec.structs.replace(target, suite=suite_for(request, progress))
     if target.simulation:
         progress.stage("finding the engine for simulated clusters; it is built once")
-        return msgspec.structs.replace(target, engine=simulated_engine())
+        return msgspec.structs.replace(target, engine=load_role("simulator").simulated_engine())
     return msgspec.structs.replace(target, engine=engine_for(request.mpi, progress))
 
 

@@ -15,8 +15,8 @@ without its culprit; suspects are measured again, alone and with good partners; 
 measured once more; one host is measured without a network. Each way back is taken a bounded number
 of times.
 
-Comes in: a ``RunContext`` (``check/run_context.py``), the only value that changes. It has the target,
-the run directory, the plan and the records so far. Goes out: ``Judged``, a frozen value.
+Comes in: a ``RunContext`` (``check/run_context.py``), the only value that changes. It has the
+target, the run directory, the plan and the records so far. Goes out: ``Judged``, a frozen value.
 
 Rules of this module:
 

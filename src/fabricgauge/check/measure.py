@@ -13,10 +13,10 @@ from fabricgauge.check.notes import with_link_changes
 from fabricgauge.check.plan.cases import needs_threads
 from fabricgauge.check.plan.search import MAX_PARALLEL_LAUNCHES, Group, search_cases
 from fabricgauge.check.run_context import RunContext
-from fabricgauge.features.simulate.simulate import prepared
 from fabricgauge.judge.evidence.links import FlapWatch
 from fabricgauge.logs.readers.engine import NotUnderstood, parse_line
 from fabricgauge.model.errors import StoreError
+from fabricgauge.model.features import load_role
 from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.measurement import Record as EngineRecord
@@ -81,7 +81,10 @@ def planned_command(context: RunContext, launch: PlannedLaunch) -> LaunchCommand
         folder = context.directory.raw(context.name(launch))
         few_samples = (*options, "--iterations", str(SIMULATED_SAMPLES))
         cluster = simulation.in_launch(launch.number)
-        return prepared(cluster, context.engine, launch.nodes, folder, few_samples)
+        prepared: LaunchCommand = load_role("simulator").prepared(
+            cluster, context.engine, launch.nodes, folder, few_samples
+        )
+        return prepared
     return command(context.engine, launch, context.target.access, options)
 
 

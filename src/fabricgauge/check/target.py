@@ -12,8 +12,6 @@ import msgspec
 
 from fabricgauge import __version__
 from fabricgauge.check.programs import Suite
-from fabricgauge.features.simulate.platform import simulated_fabric
-from fabricgauge.features.simulate.simulation import Simulation, simulation
 from fabricgauge.judge.thresholds import Thresholds, thresholds_from
 from fabricgauge.lab.host_access import access, declared_networks
 from fabricgauge.lab.spec import LabSpec, numbered_nodes
@@ -25,9 +23,11 @@ from fabricgauge.logs.tools.table import TOOLS
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
+from fabricgauge.model.features import load_role
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.progress import SILENT, Progress
 from fabricgauge.model.request import OWN_LAB, MeasurementRequest, keep_applicable, merge_resumed
+from fabricgauge.model.simulation import Simulation
 from fabricgauge.model.topology import Topology
 from fabricgauge.nodes.discover.interface import discover
 from fabricgauge.nodes.launch.launchers import LAUNCHERS, launcher_of
@@ -243,9 +243,10 @@ def make_simulation(request: MeasurementRequest) -> Simulation | None:
     """
     if not request.sim:
         return None
-    return simulation(
+    simulated: Simulation = load_role("simulator").simulation(
         request.sim, request.sim_fault, seed=request.sim_seed, noise=request.sim_noise
     )
+    return simulated
 
 
 def describe_run(target: Target) -> About:
@@ -287,7 +288,8 @@ def discover_nodes(target: Target, directory: RunDirectory, folder: str) -> Fabr
     """Discover the nodes; their raw answers are kept in ``raw/<folder>``."""
     nodes = target.access.nodes
     if target.simulation is not None:
-        fabric, wanted_nodes = simulated_fabric(target.simulation.platform), set(nodes)
+        fabric: Fabric = load_role("simulator").simulated_fabric(target.simulation.platform)
+        wanted_nodes = set(nodes)
         simulated_nodes = tuple(node for node in fabric.nodes if node.name in wanted_nodes)
         return msgspec.structs.replace(fabric, nodes=simulated_nodes, simulated=True)
     node_words = ", ".join(nodes) if len(nodes) <= 8 else f"{len(nodes):,} nodes"

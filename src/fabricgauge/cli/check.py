@@ -124,17 +124,19 @@ def _check_gpus(
     """Measure inside each node with a program that copies between its GPUs."""
     from fabricgauge.check.import_logs import create_imported_run
     from fabricgauge.cli.progress import progress_shown
-    from fabricgauge.features.gpu.within_nodes import commands, measure_gpus
+    from fabricgauge.model.features import load_role
 
+    within_nodes = load_role("within_nodes")
     if dry_run:
-        for command in commands(request):
+        for command in within_nodes.commands(request):
             click.echo(command)
         return 0
     command_line = tuple(map(shown, sys.argv))
     with progress_shown(quiet) as progress:
         judged, path = create_imported_run(
             root, settings.load(),
-            lambda directory: measure_gpus(request, directory, command_line, progress), progress,
+            lambda directory: within_nodes.measure_gpus(request, directory, command_line, progress),
+            progress,
             curves,
         )  # fmt: skip
     return show(judged, path, printing)

@@ -9,11 +9,11 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Printing
-from fabricgauge.cli.show import print_report, show
+from fabricgauge.cli.show import show
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.features import load_all
 from fabricgauge.store import settings
 from fabricgauge.store.files.reading import shown
-from fabricgauge.store.run_directory import RunDirectory
 
 if TYPE_CHECKING:
     from fabricgauge.check.import_logs import Source
@@ -48,11 +48,11 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     from fabricgauge.check.conclude import reference_curves
     from fabricgauge.check.import_logs import create_imported_run, import_logs
     from fabricgauge.cli.progress import Troubles
-    from fabricgauge.features.application.profile import is_profile
 
-    if len(logs) == 1 and (path := Path(logs[0])).is_file() and is_profile(path):
-        _import_profile(path, options)
-        return
+    if len(logs) == 1 and (path := Path(logs[0])).is_file():
+        imported = (import_file(path, options) for import_file in load_all("imported"))
+        if any(imported):
+            return
     configured, troubles = settings.load(), Troubles()
     against = reference_curves(options["against"])
     sources = _assign_hosts(_find_sources(logs, options["network"]), options["hosts"])
@@ -64,21 +64,6 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     )  # fmt: skip
     printing = Printing(options["format"], options["fail_on"], options["to"])
     ctx.exit(show(judged, path, printing))
-
-
-def _import_profile(path: Path, options: dict[str, Any]) -> None:
-    """Show an application's profile; it is not judged."""
-    from fabricgauge.features.application.profile import import_profile
-
-    name = cli_options.require_format("profile", options["format"])
-    directory = RunDirectory.create(options["output"] or settings.run_root())
-    try:
-        profile = import_profile(path, directory)
-    except BaseException:
-        directory.discard(copies=True)
-        raise
-    directory.finish()
-    print_report("profile", profile, name, options["to"], run_directory=str(directory.path))
 
 
 def _assign_hosts(sources: "tuple[Source, ...]", stated: tuple[str, ...]) -> "tuple[Source, ...]":

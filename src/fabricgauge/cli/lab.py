@@ -20,7 +20,7 @@ from fabricgauge.lab.state import load_complete, names
 from fabricgauge.model.errors import UsageError
 from fabricgauge.store.settings import rate_bit_s
 
-#: Actions on a node's Slurm daemon; each is a function of ``lab.slurm.cluster``.
+#: Actions on a node's Slurm daemon; each is a function of the scheduler.
 SLURM_ACTIONS = ("start", "stop", "restart", "kill")
 
 _name_option = click.option(
@@ -159,10 +159,10 @@ def slurm(name: str, action: str, node: str) -> None:
     stop asks the daemon to end; its jobs go on. kill ends it at once and, except on `head`, all
     other processes on the node too, like a power cut.
     """
-    from fabricgauge.features.slurm_lab import cluster
     from fabricgauge.lab.status import status as lab_statuses
+    from fabricgauge.model.features import load_role
 
-    getattr(cluster, action)(load_complete(name), node)
+    getattr(load_role("scheduler"), action)(load_complete(name), node)
     (lab_status,) = lab_statuses(name)
     daemons = [daemon for daemon in lab_status.slurm if daemon.node == node]
     click.echo("\n".join(map(daemon_text, daemons)))

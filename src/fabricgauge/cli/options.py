@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.features import report_module
 from fabricgauge.model.request import OWN_LAB, MeasurementRequest
 from fabricgauge.model.verdict import Strictness
 from fabricgauge.nodes.launch.launchers import LAUNCHERS
@@ -88,10 +89,10 @@ class Renamed(click.Option):
 
 
 def formats(kind: str) -> dict[str, Callable[..., str]]:
-    """Return the writers of a kind of report, a module of ``report.content``, by format name."""
+    """Return the writers of a kind of report by the name of the format."""
     from fabricgauge.report.formats import formats_of
 
-    return formats_of(importlib.import_module(f"fabricgauge.report.content.{kind}").KIND)
+    return formats_of(importlib.import_module(report_module(kind)).KIND)
 
 
 def require_format(kind: str, name: str) -> str:
@@ -227,7 +228,8 @@ ssh_config_option = click.option(
     help="Configuration file for ssh. Default: your own.",
 )  # fmt: skip
 transport_option = click.option(
-    "--transport", type=Parsed("transport", lazy_function("nodes.launch.transports", "known_transport")),
+    "--transport",
+    type=Parsed("transport", lazy_function("nodes.launch.transports", "known_transport")),
     metavar="mpi|sockets|ofi|verbs[:KEY=VALUE,…]",
     help="What carries the messages: MPI, TCP sockets, libfabric (e.g. ofi:provider=tcp) or RDMA"
     " verbs (e.g. verbs:gid-index=3,inline=0). Default: mpi.",

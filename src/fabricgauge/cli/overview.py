@@ -4,23 +4,29 @@ Importing click takes three times as long as starting Python. Completion, packag
 users in doubt ask for this page most often.
 """
 
-#: verb: (module, what it does)
+from fabricgauge.model.features import FEATURES
+
+#: verb: (place of its command, its line of help). Verbs of features stand in their rows.
+# fmt: off
 VERBS: dict[str, tuple[str, str]] = {
-    "check": ("check", "Measure a network, prove the path, judge it and report."),
-    "submit": ("submit", "Run a check as a Slurm job: write, submit, wait, judge."),
-    "collect": ("collect", "Judge the results of the jobs of an earlier submit."),
-    "import": ("import_", "Judge results of other suites: OSU, IMB, perftest, iperf3, ..."),
-    "compare": ("compare", "Compare B with A: runs, other suites' logs, published results."),
-    "profile": ("profile", "Run an application and show its MPI messages."),
-    "scale": ("scale", "Launch an application on 1, 2, 4, … nodes: speed-up, path proof."),
-    "path": ("path", "Count what one MPI call executes; compare two such counts."),
-    "report": ("report", "Show a stored run, judged by today's rules."),
-    "discover": ("discover", "Show nodes, interfaces, networks and their ceilings."),
-    "doctor": ("doctor", "Find faults of nodes and networks, with evidence and remedy."),
-    "configure": ("configure", "Plan and set up the networks that a file describes."),
-    "lab": ("lab", "A virtual cluster on this machine: up, exec, status, down, faults."),
-    "engine": ("engine", "Build and list the measuring program."),
+    "check": ("cli.check:check", "Measure a network, prove the path, judge it and report."),
+    "import": ("cli.import_:import_",
+               "Judge results of other suites: OSU, IMB, perftest, iperf3, ..."),
+    "compare": ("cli.compare:compare",
+                "Compare B with A: runs, other suites' logs, published results."),
+    "report": ("cli.report:report", "Show a stored run, judged by today's rules."),
+    "discover": ("cli.discover:discover", "Show nodes, interfaces, networks and their ceilings."),
+    "doctor": ("cli.doctor:doctor",
+               "Find faults of nodes and networks, with evidence and remedy."),
+    "lab": ("cli.lab:lab", "A virtual cluster on this machine: up, exec, status, down, faults."),
+    "engine": ("cli.engine:engine", "Build and list the measuring program."),
+    **{
+        verb: (f"features.{place}", text)
+        for feature in FEATURES
+        for verb, (place, text) in feature.verbs.items()
+    },
 }
+# fmt: on
 
 _PAGE = """\
 Usage: fabricgauge [OPTIONS] COMMAND [ARGS]...

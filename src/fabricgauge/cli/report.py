@@ -7,12 +7,12 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Printing
-from fabricgauge.cli.show import print_report, show
-from fabricgauge.features.application.scale_values import SCALED
+from fabricgauge.cli.show import show
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.features import load_all
 from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.store import settings
-from fabricgauge.store.run_directory import RunDirectory, find
+from fabricgauge.store.run_directory import find
 
 
 @click.command()
@@ -41,25 +41,13 @@ def report(
     if pattern and pattern not in PAIR_PATTERNS:
         raise UsageError(f"no pattern {pattern!r}; choose from {', '.join(PAIR_PATTERNS)}")
     directory = find(output or settings.run_root(), run)
-    if _show_application(directory, printing["format"], printing["to"]):
+    shown = (
+        show_stored(directory, printing["format"], printing["to"])
+        for show_stored in load_all("stored")
+    )
+    if any(shown):
         return
     configured = settings.load()
     thresholds = thresholds_from(configured.thresholds, configured.thresholds_origin)
     judged = conclude(load(directory), thresholds, reference_curves(against))
     ctx.exit(show(judged, directory.path, Printing(**printing), pattern))
-
-
-def _show_application(directory: RunDirectory, format_name: str, to: Path | None) -> bool:
-    """Print an application's profile or scaling; return False if the directory has neither."""
-    from fabricgauge.features.application.profile import is_profile, profiles_at, require_recorded
-    from fabricgauge.features.application.scale import read_scaling
-
-    path = directory.path
-    if (path / SCALED).exists():
-        print_report("scale", read_scaling(directory), format_name, to, run_directory=str(path))
-    elif is_profile(path):
-        profile = require_recorded(profiles_at(path), 0)
-        print_report("profile", profile, format_name, to, run_directory=str(path))
-    else:
-        return False
-    return True

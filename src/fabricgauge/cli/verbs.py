@@ -20,9 +20,8 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        name = VERBS[cmd_name][0]
-        module = importlib.import_module(f"fabricgauge.cli.{name}")
-        command: click.Command = getattr(module, name)
+        module, _, name = VERBS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(f"fabricgauge.{module}"), name)
         return command
 
     def resolve_command(

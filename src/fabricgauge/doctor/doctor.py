@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.check.connectivity import connectivity
 from fabricgauge.doctor.checks import CHECKS
 from fabricgauge.doctor.checks.names import NAMES
 from fabricgauge.doctor.examining import examine
@@ -20,6 +19,7 @@ from fabricgauge.model.finding import Diagnosis, Finding
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.preflight import Preflight
+from fabricgauge.nodes.connectivity import connectivity
 from fabricgauge.nodes.discover.likeness.classes import classify_nodes
 from fabricgauge.nodes.discover.trials import run_trials
 

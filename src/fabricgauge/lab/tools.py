@@ -2,10 +2,18 @@
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from fabricgauge.model.errors import ToolMissing
+
+#: A function that is called with a sentence before a step that takes long.
+Notify = Callable[[str], None]
+
+
+def silent(_sentence: str) -> None:
+    """Ignore the sentence."""
+
 
 #: program: Debian's package, and Fedora's if it has another name.
 _PACKAGES = {

@@ -12,8 +12,6 @@ from typing import TypeVar
 
 import msgspec
 
-from fabricgauge.features.rdma_lab.packages import Notify, silent
-from fabricgauge.features.slurm_lab import cluster
 from fabricgauge.lab import cabling, holder, state, tools
 from fabricgauge.lab.cabling import socket_queue_bytes, write_hosts
 from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify, kill, start_script
@@ -27,7 +25,9 @@ from fabricgauge.lab.state import (
     load_marks,
     save,
 )
+from fabricgauge.lab.tools import Notify, silent
 from fabricgauge.model.errors import LabError
+from fabricgauge.model.features import load_role
 from fabricgauge.store.files.removing import remove_folder
 
 _SCRIPTS = Path(__file__).parent
@@ -57,7 +57,7 @@ def up(spec: LabSpec, notify: Notify = silent) -> LabState:
     check_spec(spec)
     tools.require(tools.GUEST_PROGRAMS if spec.rdma else tools.PROGRAMS)
     if spec.slurm:
-        cluster.require(spec.nodes)
+        load_role("scheduler").require(spec.nodes)
     directory = state.create(spec.name)
     try:
         return _bring_up(spec, directory, notify)
@@ -71,9 +71,7 @@ def _bring_up(spec: LabSpec, directory: Path, notify: Notify) -> LabState:
     save(state)
     _write_files(state, spec)
     if spec.rdma:
-        from fabricgauge.features.rdma_lab import start as guests  # not loaded for other labs
-
-        state = guests.start(state, spec.nodes, notify)
+        state = load_role("machines")(state, spec.nodes, notify)
         _write_table(state)
     else:
         state = _bring_up_namespaces(spec, state)
@@ -84,7 +82,7 @@ def _bring_up(spec: LabSpec, directory: Path, notify: Notify) -> LabState:
 
 def _bring_up_namespaces(spec: LabSpec, state: LabState) -> LabState:
     if spec.slurm:
-        cluster.write_files(Path(state.directory) / "slurm", spec.nodes)
+        load_role("scheduler").write_files(Path(state.directory) / "slurm", spec.nodes)
     switch = _start_holder(state, "", None)
     state = msgspec.structs.replace(state, switch=switch, net_inodes=(switch.net_inode,))
     names = (HEAD, *spec.nodes)
@@ -96,7 +94,7 @@ def _bring_up_namespaces(spec: LabSpec, state: LabState) -> LabState:
     _write_table(state)
     _wire(state, switch)
     if spec.slurm:
-        state = cluster.start_all(state)
+        state = load_role("scheduler").start_all(state)
     return state
 
 

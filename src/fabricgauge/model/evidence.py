@@ -32,7 +32,8 @@ class LaunchTraffic(msgspec.Struct, frozen=True):
 class ErrorCount(msgspec.Struct, frozen=True):
     """An error counter that rose by ``count`` while ``frames`` passed in its direction.
 
-    ``model/words/port_counters.py`` lists the counters: errors, drops, pauses, congestion or retries.
+    ``model/words/port_counters.py`` lists the counters: errors, drops, pauses,
+    congestion or retries.
     ``strays`` is the number that a quiet interface would have counted in that time.
     """
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.features.simulate.faults import BOTH, Way, parse_fault
+from fabricgauge.features.simulate.faults import parse_fault
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.simulation import BOTH, Way
 
 #: Text; kind, names, figures, ways, number of the one uplink.
 READ: tuple[

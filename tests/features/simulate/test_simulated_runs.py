@@ -16,9 +16,9 @@ from tests.features.simulate.running import (
     times,
 )
 
-from fabricgauge.features.simulate.platform import Platform
 from fabricgauge.features.simulate.simulation import simulation
 from fabricgauge.model.engine import Engine
+from fabricgauge.model.simulation import Platform
 
 pytestmark = pytest.mark.engine
 

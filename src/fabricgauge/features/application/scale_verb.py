@@ -23,7 +23,9 @@ from fabricgauge.store.run_directory import RunDirectory
 @cli_options.launcher_option
 @cli_options.ssh_config_option
 @cli_options.network_options
-@click.option("--at", type=Parsed("numbers", lazy_function("features.application.scale", "parse_node_counts")),
+@click.option("--at",
+              type=Parsed("numbers",
+                          lazy_function("features.application.scale", "parse_node_counts")),
               default=(), metavar="LIST",
               help="Numbers of nodes. Default: 1, 2, 4, … and all.")  # fmt: skip
 @click.option("--vary", multiple=True, metavar="FACTOR=A,B",

@@ -1,7 +1,7 @@
 """Describe networks, and what belongs to them on head, image and nodes.
 
-Values are checked when they are read (``features/configure/apply/read_description.py``). Rates are in bit/s
-per direction, sizes in bytes. An empty text means that the description leaves it open. ``Head``,
+Values are checked when they are read (``apply/read_description.py``). Rates are in bit/s per
+direction, sizes in bytes. An empty text means that the description leaves it open. ``Head``,
 ``Image`` and ``Mount`` are tables of the file; ``EXPECTED`` has the meaning of each text pattern in
 them.
 """

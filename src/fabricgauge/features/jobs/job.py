@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.check.connectivity import mpi_ports
 from fabricgauge.check.measure import GRACE_S, START_PER_RANK_S, START_S, launch_options
 from fabricgauge.features.jobs.request import ASSUMED_NETWORKS
 from fabricgauge.features.jobs.slurm.options import build_options
@@ -17,6 +16,7 @@ from fabricgauge.model.engine import Engine
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.words.networks import is_loopback
+from fabricgauge.nodes.connectivity import mpi_ports
 from fabricgauge.nodes.discover.probe import read_script
 from fabricgauge.nodes.engines.connect_program import connect_program
 from fabricgauge.nodes.launch.launch import case_lines

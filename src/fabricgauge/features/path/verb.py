@@ -24,7 +24,8 @@ _output_option = cli_options.output_option(
 
 @click.group(invoke_without_command=True)
 @click.option(
-    "--calls", type=Parsed("list", list_parser(lazy_function("features.path.recording", "parse_operation"))),
+    "--calls",
+    type=Parsed("list", list_parser(lazy_function("features.path.recording", "parse_operation"))),
     metavar="LIST", default="send,recv", show_default=True,
     help="Calls to trace: send, recv, recv-late (the message arrives while it waits), isend, irecv,"
     " put, get; bcast, allreduce, barrier on 2 ranks, or e.g. barrier:4 on 4; libfabric: fi_tsend,"

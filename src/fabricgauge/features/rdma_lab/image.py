@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.features.rdma_lab import packages, siw
-from fabricgauge.features.rdma_lab.packages import Notify, silent
+from fabricgauge.lab.tools import Notify, silent
 from fabricgauge.model.errors import LabError
 from fabricgauge.store.files.ownership import not_own
 from fabricgauge.store.files.places import place

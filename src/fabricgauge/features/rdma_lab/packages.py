@@ -3,7 +3,7 @@
 import getpass
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from fabricgauge.model.errors import LabError, ToolMissing
@@ -16,14 +16,6 @@ _TIMEOUT_S = 1800.0
 _RETRIES = ("-o", "Acquire::Retries=5")
 
 _REMEDY = "refresh apt's lists with 'apt-get update', and check the free disk space"
-
-
-#: A function that is called with a sentence before a step that takes long.
-Notify = Callable[[str], None]
-
-
-def silent(_sentence: str) -> None:
-    """Ignore the sentence."""
 
 
 def require() -> None:

@@ -4,12 +4,13 @@ import tempfile
 from pathlib import Path
 
 from fabricgauge.features.rdma_lab import packages
+from fabricgauge.lab.tools import Notify
 
 _SOURCE = "drivers/infiniband/sw/siw"
 _REMEDY = "siw cannot be built, so use --rdma roce"
 
 
-def module(kernel: str, cache: Path, notify: packages.Notify) -> Path:
+def module(kernel: str, cache: Path, notify: Notify) -> Path:
     """Return ``siw.ko`` for the kernel of the package ``linux-image-…``, kept in ``cache``.
 
     Raises:

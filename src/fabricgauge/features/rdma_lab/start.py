@@ -9,11 +9,11 @@ import msgspec
 
 from fabricgauge.features.rdma_lab import qemu
 from fabricgauge.features.rdma_lab.image import Image, image
-from fabricgauge.features.rdma_lab.packages import Notify
 from fabricgauge.features.rdma_lab.qemu import Guest
 from fabricgauge.lab import tools
 from fabricgauge.lab.holder import HOLDER_MARK, identify, is_alive
 from fabricgauge.lab.state import LabNode, LabState, save
+from fabricgauge.lab.tools import Notify
 from fabricgauge.model.errors import LabError
 from fabricgauge.nodes import process
 

@@ -12,39 +12,10 @@ flap NODE FACTOR [PERIOD [SHARE]]    now and then the node's link has less
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Literal, NamedTuple
-
-import msgspec
+from typing import NamedTuple
 
 from fabricgauge.model.errors import UsageError
-
-Way = Literal["out", "in"]
-BOTH: tuple[Way, ...] = ("out", "in")
-
-
-class Fault(msgspec.Struct, frozen=True):
-    """One fault; ``text`` is its written form.
-
-    ``names`` are its nodes, or the group of an ``uplink``. ``figures`` stand in the
-    order of its form: factors and shares of a rate (0 to 1), deviations, times in seconds.
-    ``ways`` are empty if the form has none. ``uplink`` is the number of a single link, from 0;
-    None for all.
-    """
-
-    text: str
-    kind: str
-    names: tuple[str, ...]
-    figures: tuple[float, ...]
-    ways: tuple[Way, ...] = ()
-    uplink: int | None = None
-
-    def __str__(self) -> str:
-        return self.text
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """The named nodes; an uplink names none."""
-        return () if self.kind == "uplink" else self.names
+from fabricgauge.model.simulation import BOTH, Fault, Way
 
 
 class _UnexpectedWord(Exception):

@@ -1,30 +1,8 @@
-"""A simulated cluster, and the fabric that discovery would have found."""
-
-import msgspec
+"""The fabric that discovery would have found on a simulated cluster."""
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Interface, Member, Network, Node
-from fabricgauge.model.topology import Topology
-
-
-class Platform(msgspec.Struct, frozen=True):
-    """A platform of SimGrid, with the facts that other folders need.
-
-    ``xml`` is its file's text; ``path`` is the place of a user's file instead.
-    ``nodes`` are its hosts in the order in which ranks are placed. ``rate_bit_s`` is that of a
-    node's link per direction, as the file states it, with its ``origin``. ``overhead_s`` is
-    the cost of a message at both ends together, outside the network.
-    """
-
-    name: str
-    nodes: tuple[str, ...]
-    rate_bit_s: float | Skipped
-    origin: str
-    overhead_s: float
-    topology: Topology = Topology()
-    xml: str = ""
-    path: str = ""
-
+from fabricgauge.model.simulation import Platform
 
 #: The network's technology. It has no packets, so no headers: its payload ceiling is its rate.
 TECHNOLOGY = "simulated"

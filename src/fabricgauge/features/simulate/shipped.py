@@ -11,8 +11,8 @@ from xml.sax.saxutils import quoteattr
 
 import msgspec
 
-from fabricgauge.features.simulate.platform import Platform
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.simulation import Platform
 from fabricgauge.model.topology import Group, Topology
 
 #: Omni-Path's 100 Gb/s without its headers, which take 1 to 4 %. With 98.5 the evaluation's curve

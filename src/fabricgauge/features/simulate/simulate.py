@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from fabricgauge.features.simulate.faults import Fault
-from fabricgauge.features.simulate.simulation import Simulation
 from fabricgauge.model.engine import SIMULATED_LIBRARY, Engine
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import LaunchCommand
+from fabricgauge.model.simulation import Fault, Simulation
 from fabricgauge.store.files.writing import make_folder, storing, write_whole
 
 

@@ -1,38 +1,15 @@
-"""A simulated cluster with its faults and its noise, checked as a whole."""
+"""Check a simulated cluster, its faults and its noise as a whole."""
 
 from collections.abc import Iterable
 
-import msgspec
-
-from fabricgauge.features.simulate.faults import Fault, parse_fault
-from fabricgauge.features.simulate.platform import Platform
+from fabricgauge.features.simulate.faults import parse_fault
 from fabricgauge.features.simulate.shipped import shipped
 from fabricgauge.features.simulate.user_platform import is_path, user_platform
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.simulation import Fault, Platform, Simulation
 
 #: The largest noise of the whole network: half as long again is no noise any more.
 MOST_NOISE = 0.5
-
-#: 2^64 over the golden ratio: seeds of launches are far from those that people choose.
-_GOLDEN = 0x9E3779B97F4A7C15
-
-
-class Simulation(msgspec.Struct, frozen=True):
-    """One simulated cluster.
-
-    Each message takes 1 + ``noise`` × |z| as long as the platform has it, z standard normal;
-    ``seed`` determines every z. The same values give the same figures to the last digit.
-    """
-
-    platform: Platform
-    faults: tuple[Fault, ...] = ()
-    seed: int = 1
-    noise: float = 0.0
-
-    def in_launch(self, number: int) -> "Simulation":
-        """Return the same cluster with the noise of launch ``number``, 1 or more."""
-        seed = (self.seed + (number - 1) * _GOLDEN) % 2**64
-        return msgspec.structs.replace(self, seed=seed)
 
 
 def simulation(

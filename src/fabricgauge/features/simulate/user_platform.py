@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from fabricgauge.features.simulate.platform import Platform
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.simulation import Platform
 from fabricgauge.store.files.reading import read_bytes
 
 #: The cost of a message in both ends' software, as in the shipped single switch.

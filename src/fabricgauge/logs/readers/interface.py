@@ -1,7 +1,7 @@
 """The interface of a reader of another suite's output: it takes lines and gives curves.
 
-A new format is a module with ``DIALECT`` and a row in ``logs/readers/dialects.py``. A table declares its
-columns, and ``logs/readers/rows.py`` reads it.
+A new format is a module with ``DIALECT`` and a row in ``dialects.py``. A table declares its
+columns, and ``rows.py`` reads it.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fabricgauge.check.connectivity import FIRST_PORT, PORT_COUNT, mpi_ports
 from fabricgauge.nodes.connect.rounds import PORTS
+from fabricgauge.nodes.connectivity import FIRST_PORT, PORT_COUNT, mpi_ports
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,47 @@
+"""Show a stored profile or scaling, and import another profiler's report."""
+
+from pathlib import Path
+from typing import Any
+
+from fabricgauge.cli.options import require_format
+from fabricgauge.cli.show import print_report
+from fabricgauge.features.application.profile import (
+    import_profile,
+    is_profile,
+    profiles_at,
+    require_recorded,
+)
+from fabricgauge.features.application.scale_values import SCALED
+from fabricgauge.store import settings
+from fabricgauge.store.run_directory import RunDirectory
+
+
+def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> bool:
+    """Print an application's profile or scaling; return False if the directory has neither."""
+    path = directory.path
+    if (path / SCALED).exists():
+        from fabricgauge.features.application.scale import read_scaling
+
+        print_report("scale", read_scaling(directory), format_name, to, run_directory=str(path))
+    elif is_profile(path):
+        profile = require_recorded(profiles_at(path), 0)
+        print_report("profile", profile, format_name, to, run_directory=str(path))
+    else:
+        return False
+    return True
+
+
+def import_file(path: Path, options: dict[str, Any]) -> bool:
+    """Show an application's profile, which is not judged; return False for any other file."""
+    if not is_profile(path):
+        return False
+    name = require_format("profile", options["format"])
+    directory = RunDirectory.create(options["output"] or settings.run_root())
+    try:
+        profile = import_profile(path, directory)
+    except BaseException:
+        directory.discard(copies=True)
+        raise
+    directory.finish()
+    print_report("profile", profile, name, options["to"], run_directory=str(directory.path))
+    return True

@@ -1,0 +1,77 @@
+"""``compare --vary``: measure settings in turns and compare them."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fabricgauge.check.plan.design import make_design
+from fabricgauge.check.target import locate_target
+from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.progress import progress_shown
+from fabricgauge.cli.show import page, print_report
+from fabricgauge.features.vary import vary as measured_arms
+from fabricgauge.features.vary.varying import AS_OF_A_RUN, least_blocks
+from fabricgauge.model.errors import StoreError
+from fabricgauge.model.varied import Design, Factor, Varied
+from fabricgauge.model.verdict import exit_status
+from fabricgauge.store import settings
+from fabricgauge.store.holding import run_lock
+from fabricgauge.store.run_directory import RunDirectory, find
+
+#: Default number of blocks: it detects 3 % if launches differ by 2 %.
+USUAL_BLOCKS = 10
+
+
+def vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: float) -> int:
+    """Measure all combinations in turns, show the differences, return the exit status."""
+    factors, resume = options["vary"], options["resume"]
+    typed = ctx.get_parameter_source("seed") is click.core.ParameterSource.COMMANDLINE
+    seed = options["seed"] if typed else None
+    request = cli_options.build_request({**options, "resume": None})
+    from_files = cli_options.names_from_files(ctx)
+    with (
+        progress_shown(options["quiet"]) as progress,
+        locate_target(request, settings.load(), from_files, None, progress) as target,
+    ):
+        new_design = None
+        if not resume:
+            new_design = _plan_design(factors, options["seed"], target.request.launches)
+        directory = find(root, resume) if resume else RunDirectory.create(root)
+        with run_lock(directory):
+            if new_design:
+                design, arms = measured_arms.begin(new_design, target, directory)
+            else:
+                design, arms = measured_arms.take_up(target, directory, factors, seed)
+            comparison, interrupted = measured_arms.run(design, arms, directory, tolerance)
+            progress.close()
+            print_report("varied", comparison, options["format"], options["to"])
+            _write_page(comparison, directory)
+    if interrupted:
+        resume_words = () if resume else ("--resume", str(directory.path))
+        command = shlex.join(("fabricgauge", *sys.argv[1:], *resume_words))
+        click.echo(f"Finished measurements are kept. Measure the rest with: {command}", err=True)
+    return 130 if interrupted else exit_status(AS_OF_A_RUN[comparison.finding], options["fail_on"])
+
+
+def _plan_design(factors: tuple[Factor, ...], seed: int, launches: int) -> Design:
+    least = least_blocks(factors)
+    blocks = launches or max(USUAL_BLOCKS, least)
+    if blocks < least:
+        click.echo(
+            f"--launches {blocks} is too small: an effect is certain only from {least} launches of"
+            " each combination on; this comparison will stay undecided",
+            err=True,
+        )
+    return make_design(factors, blocks, seed)
+
+
+def _write_page(comparison: Varied, directory: RunDirectory) -> None:
+    html_file = str(directory.path / "report.html")
+    try:
+        directory.write_bytes("report.html", page("varied", comparison))
+    except StoreError as error:
+        html_file = f"none: {error}"
+    click.echo(f"Comparison   {directory.path}\nHTML report  {html_file}", err=True)

@@ -1,0 +1,119 @@
+"""What each feature adds to the gauge. A feature is loaded when it is used.
+
+A row names modules and objects below ``fabricgauge.features`` as "module" or "module:object". The
+core asks for a role here and imports no feature; a feature imports the core and no other feature.
+"""
+
+import importlib
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+#: What the core asks a feature for:
+#: simulator: ``simulation``, ``simulated_engine``, ``simulated_fabric``, ``prepared``
+#: machines: ``start(state, nodes, notify)`` starts the virtual machines of a lab
+#: scheduler: ``require``, ``write_files``, ``start_all`` and actions on daemons of a lab's Slurm
+#: within_nodes: ``commands(request)`` and ``measure_gpus(…)`` for tools that stay inside a node
+#: vary: ``vary(context, options, root, tolerance)`` measures settings in turns
+#: predict: ``predict_times(a, b, root, options)`` predicts an application's communication time
+#: stored: ``show_stored(directory, format, file)`` shows a stored result; False if it is another's
+#: imported: ``import_file(path, options)`` shows a file; False if it is another's
+Role = Literal[
+    "simulator", "machines", "scheduler", "within_nodes", "vary", "predict", "stored", "imported"
+]
+
+
+class Feature(NamedTuple):
+    """One row: ``verbs`` have a line of help; ``reports`` are kinds of report, each a ``KIND``."""
+
+    name: str
+    verbs: Mapping[str, tuple[str, str]] = {}
+    roles: Mapping[Role, str] = {}
+    reports: Mapping[str, str] = {}
+
+
+FEATURES: tuple[Feature, ...] = (
+    Feature(
+        "jobs",
+        verbs={
+            "submit": (
+                "jobs.submit_verb:submit",
+                "Run a check as a Slurm job: write, submit, wait, judge.",
+            ),
+            "collect": (
+                "jobs.collect_verb:collect",
+                "Judge the results of the jobs of an earlier submit.",
+            ),
+        },
+    ),
+    Feature(
+        "application",
+        verbs={
+            "profile": (
+                "application.profile_verb:profile",
+                "Run an application and show its MPI messages.",
+            ),
+            "scale": (
+                "application.scale_verb:scale",
+                "Launch an application on 1, 2, 4, … nodes: speed-up, path proof.",
+            ),
+        },
+        roles={
+            "predict": "application.prediction_option:predict_times",
+            "stored": "application.stored:show_stored",
+            "imported": "application.stored:import_file",
+        },
+        reports={
+            "profile": "application.profile_content",
+            "scale": "application.scale_content",
+            "prediction": "application.prediction_content",
+        },
+    ),
+    Feature(
+        "path",
+        verbs={
+            "path": ("path.verb:path", "Count what one MPI call executes; compare two such counts.")
+        },
+        reports={"call_paths": "path.content", "call_path_changes": "path.changes_content"},
+    ),
+    Feature(
+        "configure",
+        verbs={
+            "configure": (
+                "configure.verb:configure",
+                "Plan and set up the networks that a file describes.",
+            )
+        },
+        reports={"plan": "configure.content"},
+    ),
+    Feature("vary", roles={"vary": "vary.option:vary"}, reports={"varied": "vary.content"}),
+    Feature("simulate", roles={"simulator": "simulate.simulator"}),
+    Feature("rdma_lab", roles={"machines": "rdma_lab.start:start"}),
+    Feature("slurm_lab", roles={"scheduler": "slurm_lab.cluster"}),
+    Feature("gpu", roles={"within_nodes": "gpu.within_nodes"}),
+)
+
+
+def load_object(place: str) -> Any:
+    """Load ``module`` or ``module:object`` below ``fabricgauge.features``."""
+    module_name, _, name = place.partition(":")
+    module = importlib.import_module(f"fabricgauge.features.{module_name}")
+    return getattr(module, name) if name else module
+
+
+def load_role(role: Role) -> Any:
+    """Load what the only feature with this role offers."""
+    (offer,) = load_all(role)
+    return offer
+
+
+def load_all(role: Role) -> Iterator[Any]:
+    """Load what each feature with this role offers, in the order of the rows."""
+    return (load_object(row.roles[role]) for row in FEATURES if role in row.roles)
+
+
+def report_module(kind: str) -> str:
+    """Return the full name of the module with the ``KIND`` of a report."""
+    for feature in FEATURES:
+        if kind in feature.reports:
+            return f"fabricgauge.features.{feature.reports[kind]}"
+    return f"fabricgauge.report.content.{kind}"
