@@ -1,1 +1,1 @@
-"""features/application."""
+"""The site's own application: its MPI messages (``profile``) and its speed-up (``scale``)."""

@@ -1,1 +1,1 @@
-"""Plan the ordered steps that bring nodes to a described network; pure."""
+"""Plan and set up the networks that a file describes: steps, scripts, undo."""

@@ -1,1 +1,1 @@
-"""Checks that a batch system runs: a job is written and submitted, awaited, collected."""
+"""A check as a Slurm job: write, submit, wait, collect, judge. Only ``slurm/`` knows Slurm."""

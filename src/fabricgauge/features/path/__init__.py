@@ -1,1 +1,1 @@
-"""features/path."""
+"""Count what one MPI call executes, instruction by instruction, and compare two counts."""

@@ -1,1 +1,1 @@
-"""Labs whose nodes are virtual machines with a kernel each, so that they have RDMA."""
+"""A lab of virtual machines with software RDMA: RoCE (rxe) and iWARP (siw). Emulated."""

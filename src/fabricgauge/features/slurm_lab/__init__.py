@@ -1,1 +1,1 @@
-"""A real Slurm inside a lab: munged and slurmctld on the head, a slurmd on each node."""
+"""Slurm in a lab: munged, slurmctld on the head and slurmd on each node, all real."""
