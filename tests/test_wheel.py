@@ -46,7 +46,7 @@ def test_the_wheel_has_all_that_the_program_reads(wheel: Path, tmp_path: Path) -
             assert (tmp_path / "fabricgauge" / file.relative_to(source)).is_file(), file
     code = (
         "import sys, fabricgauge, fabricgauge.cli.main as m;"
-        "from fabricgauge.engines import sources;"
+        "from fabricgauge.nodes.engines import sources;"
         "print(fabricgauge.__file__, sources.INSTALLED.is_dir());"
         "sys.argv = ['fabricgauge', '--help']; m.main()"
     )

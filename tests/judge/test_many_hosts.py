@@ -56,6 +56,24 @@ def test_pairs_that_lose_more_than_the_time_are_excused_only_when_unsteady() -> 
     assert overall(judged(alike(0.2), waited=0.4)) is Outcome.FAIL
 
 
+def test_pairs_that_scatter_need_less_waiting_for_an_excuse() -> None:
+    """An overloaded virtual cluster of eight: ranks waited 21 %, pairs had 35 to 100 %."""
+    assert overall(judged(scattered(0.5), waited=0.2)) is Outcome.INCONCLUSIVE
+    assert overall(judged(alike(0.5), waited=0.2)) is Outcome.FAIL
+
+
+def test_ranks_that_wait_excuse_a_slow_median_latency() -> None:
+    def late(_origin: int, _target: int) -> float:
+        return 2.2e-3
+
+    rounds = many.rounds(NODES, many.sound, late)
+    launch = many.launch(NODES, rounds)
+    busy = many.verdicts(many.run(_waiting(launch, 0.46, NODES)))
+    assert planted.outcomes(busy, "latency") == {Outcome.INCONCLUSIVE}
+    quiet = many.verdicts(many.run(_waiting(launch, 0.05, NODES)))
+    assert planted.outcomes(quiet, "latency") == {Outcome.FAIL}
+
+
 def test_a_slow_network_is_not_excused_by_a_few_busy_nodes() -> None:
     assert overall(judged(scattered(0.6), waited=0.9, busy_nodes=2)) is Outcome.FAIL
 

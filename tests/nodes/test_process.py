@@ -151,7 +151,7 @@ def test_empty_run_identity_ends_nothing(start: Start) -> None:
 
 def test_this_process_survives_when_it_carries_the_marker_itself() -> None:
     script = (
-        "from fabricgauge import process as p; "
+        "from fabricgauge.nodes import process as p; "
         "print(p.end_marked('self/one'), p.end_marked('self'))"
     )
     done = process.run([sys.executable, "-c", script], timeout_s=30, env={MARKER: "self/one"})

@@ -278,7 +278,7 @@ network_options = combine_options(
 
 def sizes_option(default: str) -> Decorator:
     text = f"Message sizes in bytes, e.g. 0,8,64K,4MiB; K is 1024. Default: {default}."
-    kind = Parsed("list", list_parser(lazy_function("settings", "size_bytes")))
+    kind = Parsed("list", list_parser(lazy_function("store.settings", "size_bytes")))
     return click.option("--sizes", type=kind, metavar="LIST", help=text)
 
 

@@ -221,8 +221,12 @@ def _waiting_everywhere(stream: Stream) -> Iterator[str]:
     delay = _delay(stream.round_robins)
     # Pairs whose two ends wait in turns are not all slowed alike.
     unsteady = stream.best.bandwidth.half_width > stream.limit("stability.interval")
-    expected_share = 1.0 if unsteady else stream.fraction
-    if explains_speed(stream.subject, delay, 0.0, expected_share) and not stream.is_slow_wire:
+    explained = (
+        delay >= stream.limit("host-limited.delay_unsteady")
+        if unsteady
+        else explains_speed(stream.subject, delay, 0.0, stream.fraction)
+    )
+    if explained and not stream.is_slow_wire:
         yield f"half of the ranks {describe_wait(delay, 'were', 'or more ')}"
 
 

@@ -213,13 +213,7 @@ class Stream(msgspec.Struct, frozen=True):
     @property
     def round_robins(self) -> tuple[Measurement, ...]:
         """Return the cases behind a median over many pairs, in which every rank took part."""
-        series, size = self.series, self.best.message_bytes
-        return tuple(
-            case
-            for launch in (self.subject.launches if series.of_pairs else ())
-            for case in launch.measurements
-            if case.pattern == f"all_pairs_{series.pattern}" and case.message_bytes == size
-        )
+        return self.subject.round_robins(self.series, self.best.message_bytes)
 
     def medians(self, share: Share) -> Iterable[tuple[str, float]]:
         """Yield node and median of the share, for each rank whose share is known."""

@@ -14,6 +14,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.evidence import NetworkEvidence, RunEvidence
 from fabricgauge.model.fabric import Network
+from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.medium import FLOORS, Floor
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult, PairAnalysis
 from fabricgauge.model.pattern import Pattern
@@ -85,6 +86,15 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     def limit(self, name: str) -> float:
         return self.context.thresholds.value(name)
+
+    def round_robins(self, series: Series, message_bytes: int) -> tuple[Measurement, ...]:
+        """Return the cases behind a median over many pairs, in which every rank took part."""
+        return tuple(
+            case
+            for launch in (self.launches if series.of_pairs else ())
+            for case in launch.measurements
+            if case.pattern == f"all_pairs_{series.pattern}" and case.message_bytes == message_bytes
+        )
 
     def threshold(self, name: str, relation: str = "at least") -> Threshold:
         """Return the limit as a verdict quotes it; ``relation`` is e.g. "at most"."""

@@ -131,6 +131,9 @@ _ROWS: tuple[tuple[str, float, str, str], ...] = (
     ("host-limited.busy", 0.70, "share", "a link that limits has data waiting all the time"),
     ("host-limited.delay", 0.25, "share",
      "a rank that waits for a processor cannot serve its connection"),
+    ("host-limited.delay_unsteady", 0.15, "share",
+     "where pairs' rates scatter; ranks of quiet virtual clusters waited 3-5 %, of overloaded ones"
+     " 19-29 %"),
     ("host-limited.headroom", 2.0, "times",
      "loopback has 64 KiB packets, no driver and no interrupts"),
     ("host-limited.steady", 0.02, "share",

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricgauge import lab
 from fabricgauge.features.rdma_lab import packages, qemu
 from fabricgauge.features.rdma_lab.image import (
     Image,
@@ -29,7 +30,8 @@ from fabricgauge.lab.spec import LabSpec, NetworkSpec, check_spec
 from fabricgauge.lab.state import LabNetwork, LabNode, LabState, NodeHolder
 from fabricgauge.model.errors import LabError, ToolMissing, UsageError
 
-ENTER = Path(qemu.__file__).parents[1] / "enter.sh"
+ENTER = Path(lab.__file__).with_name("enter.sh")
+SCRIPTS = sorted((*ENTER.parent.glob("*.sh"), *Path(qemu.__file__).parent.glob("*.sh")))
 HOLDER = NodeHolder(1, 1, 1)
 STATE = LabState(
     name="t", directory="/run/lab,1", token="ab", boot_id="", created_utc="", rootless=True,  # noqa: S106
@@ -157,7 +159,7 @@ def test_modules_come_after_those_that_they_depend_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
-@pytest.mark.parametrize("script", sorted(ENTER.parent.rglob("*.sh")), ids=lambda one: one.name)
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_shell_finds_nothing_wrong_with_the_scripts(script: Path) -> None:
     done = subprocess.run(
         ["shellcheck", "--shell=sh", str(script)], capture_output=True, text=True, check=False

@@ -57,7 +57,7 @@ def test_reference_fails_when_other_documents_are_read_for_it(
 
 def test_import_fails_when_it_reads_a_file_already() -> None:
     program = (
-        "import fabricgauge.references.interface, fabricgauge.references.files as files;"
+        "import fabricgauge.logs.references.interface, fabricgauge.logs.references.files as files;"
         "print(files.stems.cache_info().misses + files.content.cache_info().misses)"
     )
     done = subprocess.run(

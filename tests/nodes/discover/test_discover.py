@@ -143,7 +143,7 @@ def test_a_node_with_two_ports_in_a_network_is_named_once(tmp_path: Path) -> Non
 
 INTERRUPTED = """
 import sys
-from fabricgauge.discover.interface import discover
+from fabricgauge.nodes.discover.interface import discover
 from fabricgauge.model.host_access import Host, HostAccess
 
 def keep(node, raw):

@@ -117,12 +117,13 @@ _WORDS = {
 
 def _hosts(subject: Subject, series: Series, point: Point) -> Iterator[str]:
     """Yield sentences on waiting for processors, which may have added to the latency."""
-    if any(case.waiting for case in point.measurements):
+    cases = point.measurements or subject.round_robins(series, point.message_bytes)
+    if any(case.waiting for case in cases):
         yield "ranks waited for a processor in half of the samples or more"
     limit = subject.limit("host-limited.delay")
-    ranks = {use.rank for case in point.measurements for use in case.processors}
+    ranks = {use.rank for case in cases for use in case.processors}
     for rank in sorted(ranks):
-        shares = waits(point.measurements, rank)
+        shares = waits(cases, rank)
         if shares and (delay := min(1.0, float(np.median(shares)))) >= limit:
             yield f"rank {rank} {describe_wait(delay)}"
     numbers = {
@@ -134,5 +135,5 @@ def _hosts(subject: Subject, series: Series, point: Point) -> Iterator[str]:
             idle = use.node_idle_share
             if not isinstance(idle, Skipped) and idle <= subject.limit("host-limited.idle"):
                 yield f"the processors of {node_of(launch, use.rank)} had no idle time"
-    if unseen := unseen_waits(point.measurements):
+    if unseen := unseen_waits(cases):
         yield unseen
