@@ -12,7 +12,7 @@ def document() -> str:
 
 
 def test_the_document_says_what_it_is_first() -> None:
-    assert document().startswith('{"format":"fabricgauge-report","version":"1.7","overall":"PASS"')
+    assert document().startswith('{"format":"fabricgauge-report","version":"1.8","overall":"PASS"')
 
 
 def test_the_document_holds_the_whole_judged_run() -> None:

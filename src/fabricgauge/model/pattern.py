@@ -20,6 +20,9 @@ CrowdPattern = Literal[
     "multi_latency", "multi_bandwidth", "sendrecv", "exchange", "loaded_latency", "bisection",
 ]  # fmt: skip
 
+#: Every rank exchanges messages with its neighbours in a ring.
+NEIGHBOUR_PATTERNS: tuple[CrowdPattern, ...] = ("sendrecv", "exchange")
+
 CollectivePattern = Literal[
     "barrier", "bcast", "reduce", "allreduce", "reduce_scatter", "allgather", "allgatherv",
     "gather", "gatherv", "scatter", "scatterv", "alltoall", "alltoallv",

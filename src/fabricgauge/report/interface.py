@@ -89,15 +89,44 @@ class Gauge(msgspec.Struct, frozen=True):
     series: Iterable[tuple[Mapping[str, str], float]]
 
 
+class CrowdRow(msgspec.Struct, frozen=True):
+    """Hold one size of many ranks' cases: seconds per operation, and rates.
+
+    ``throughput_bytes_per_s`` is that of all pairs, or of one rank in a chain; None without
+    payload. ``messages_per_s`` is 0 if messages are not counted.
+    """
+
+    message_bytes: int
+    samples: int
+    minimum_s: float
+    median_s: float
+    maximum_s: float
+    throughput_bytes_per_s: float | None
+    messages_per_s: float
+
+
+class CrowdTable(msgspec.Struct, frozen=True):
+    """Hold what many ranks measured together in one pattern, by message size."""
+
+    place: str
+    pattern: str
+    ranks: int
+    pairs: int
+    window: int
+    rows: tuple[CrowdRow, ...]
+
+
 class Layout(msgspec.Struct, frozen=True):
     """Hold curves for another suite's layout, each with where it was measured.
 
-    ``remarks`` stand above them; ``version`` is that of fabricgauge.
+    ``remarks`` stand above them; ``version`` is that of fabricgauge. ``crowds`` are tables of many
+    ranks.
     """
 
     version: str
     remarks: tuple[str, ...]
     curves: tuple[tuple[str, Curve], ...]
+    crowds: tuple[CrowdTable, ...] = ()
 
 
 @dataclass(frozen=True)

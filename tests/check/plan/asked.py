@@ -44,7 +44,8 @@ def planned(
 ) -> Plan:
     """The plan of as many ranks; of two what many ranks do, unless patterns are named."""
     if ranks == 2:
-        options.setdefault("patterns", of_many(profile))
+        enough_for_two = (word for word in of_many(profile) if word != "loaded_latency")
+        options.setdefault("patterns", tuple(enough_for_two))
     nodes = tuple(f"c{number}" for number in range(ranks))
     return plan(asked(profile, **options), nodes, targets, virtual=virtual)
 

@@ -27,7 +27,7 @@ class RoundField(msgspec.Struct, frozen=True):
 
     ``concurrent`` pairs measure at once; 0 means all. ``pair_s`` bounds from both sides how long a
     pair measures in one direction. ``part`` is the number of this launch among all that repeat it,
-    and their count.
+    and their count. The size of a message that does not fit is reduced unless sizes are ``exact``.
     """
 
     ranks: int
@@ -35,6 +35,7 @@ class RoundField(msgspec.Struct, frozen=True):
     payload_bytes_per_s: float
     pair_s: Mapping[RoundRobinPattern, tuple[float, float]]
     part: tuple[int, int]
+    exact: bool = False
 
     def most_per_turn_s(self, pattern: RoundRobinPattern, available_s: float) -> float:
         """Return a pair's time if all rounds fit into ``available_s``; may be negative."""
@@ -107,7 +108,8 @@ def _fit_samples(
     rate = field.payload_bytes_per_s
     if pattern == "all_pairs_latency":
         return message_bytes, 1, ROUND_TRIPS_PER_PAIR * 2 * message_bytes / rate
-    message_bytes, window = fit_stream(message_bytes, pair_s * rate / WINDOWS_PER_PAIR)
+    fit_bytes = pair_s * rate / WINDOWS_PER_PAIR
+    message_bytes, window = fit_stream(message_bytes, fit_bytes, exact=field.exact)
     return message_bytes, window, WINDOWS_PER_PAIR * window * message_bytes / rate
 
 

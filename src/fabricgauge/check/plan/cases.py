@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from fabricgauge.check.plan.asked import PatternRequest, parse_pattern
 from fabricgauge.check.plan.profiles import MIB
+from fabricgauge.check.plan.sizes import ATOMICS, INTEGER_BYTES, has_empty_messages
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import (
     LATENCY_PATTERNS,
-    ONE_SIDED_PATTERNS,
     ROUND_TRIP_PATTERNS,
     SUSTAINED_BYTES,
     THREADED_PATTERNS,
@@ -20,11 +20,8 @@ WINDOW = 64
 MIN_WINDOW = 2
 #: A 95 % interval of a median needs six blocks at least; the other samples are warm-up.
 SAMPLES_PER_CASE = 10
-#: MPI's atomics work on one integer; the engine uses this size.
-INTEGER_BYTES = 8
 #: Sizes of a reference pair, for patterns that measure a time and for those that stream.
 SMALL_BYTES, LARGE_BYTES = 8, MIB
-ATOMICS = ("fetch_and_op_latency", "compare_and_swap_latency")
 
 
 def plan_cases(
@@ -51,28 +48,35 @@ def plan_cases(
 
 
 def reference_cases(
-    words: tuple[str, ...], case_s: float, payload_bytes_per_s: float, ranks: Sequence[str]
+    words: tuple[str, ...],
+    case_s: float,
+    payload_bytes_per_s: float,
+    ranks: Sequence[str],
+    sizes: tuple[int, ...] = (),
 ) -> tuple[Case, ...]:
     """Plan the cases that ``words`` of ``plan.asked`` name, while all other ranks sleep.
 
     ``ranks`` is the node of each rank. The pair is rank 0 and the first rank on another node.
+    Without ``sizes`` each pattern has one.
     """
     partner = next((at for at, node in enumerate(ranks) if node != ranks[0]), 1)
     return tuple(
         case
         for word in words
         for case in plan_cases(
-            (word,), (_reference_size(word),), case_s, payload_bytes_per_s, partner
+            (word,), sizes or (_reference_size(word),), case_s, payload_bytes_per_s, partner
         )
     )
 
 
-def fit_stream(message_bytes: int, fit_bytes: float) -> tuple[int, int]:
+def fit_stream(message_bytes: int, fit_bytes: float, *, exact: bool = False) -> tuple[int, int]:
     """Return the message size and window that send at most ``fit_bytes`` at once.
 
-    The window shrinks first, then the message; neither shrinks below its least.
+    The window shrinks first, then the message unless it is ``exact``; neither shrinks below its
+    least.
     """
-    while message_bytes > SUSTAINED_BYTES and message_bytes * MIN_WINDOW > fit_bytes:
+    most = SUSTAINED_BYTES if not exact else message_bytes
+    while message_bytes > most and message_bytes * MIN_WINDOW > fit_bytes:
         message_bytes //= 2
     return message_bytes, _fit_window(message_bytes, fit_bytes)
 
@@ -107,7 +111,7 @@ def _suitable_sizes(pattern: str, sizes: tuple[int, ...]) -> tuple[int, ...]:
     if pattern in ATOMICS:
         return (INTEGER_BYTES,)
     if pattern != "accumulate_latency":
-        least = 0 if pattern in LATENCY_PATTERNS and pattern not in ONE_SIDED_PATTERNS else 1
+        least = 0 if has_empty_messages(pattern) else 1
         return tuple(size for size in sizes if size >= least)
     multiples = tuple(size for size in sizes if size > 0 and size % INTEGER_BYTES == 0)
     if sizes and not multiples:

@@ -13,12 +13,11 @@ from fabricgauge.check.plan.cases import (
     WINDOW,
     fit_stream,
 )
-from fabricgauge.check.plan.profiles import MIB, Profile
-from fabricgauge.model.pattern import SUSTAINED_BYTES, CrowdPattern, Load, Pattern
+from fabricgauge.check.plan.profiles import Profile
+from fabricgauge.check.plan.sizes import FIXED_BYTES, base_pattern, is_growing, size_problem
+from fabricgauge.model.pattern import NEIGHBOUR_PATTERNS, SUSTAINED_BYTES, Load, Pattern
 from fabricgauge.model.plan import Case
 
-#: Largest buffer of a rank in a collective whose buffers grow with the ranks.
-MAX_BUFFER_BYTES = 256 * MIB
 #: A size is skipped if its samples would take more than this many times the budget of a case.
 MAX_BUDGET_FACTOR = 8.0
 #: Pairs per rank that measure under load: a fifth of the ranks, as in GPCNeT (Chunduri et al.,
@@ -26,10 +25,6 @@ MAX_BUDGET_FACTOR = 8.0
 VICTIM_PAIRS_PER_RANK = 0.1
 #: Two ranks that measure, and two that make load.
 MIN_RANKS_UNDER_LOAD = 4
-
-#: Collectives in which a rank has ``message_bytes`` for, or from, every other rank.
-_GROWING = ("allgather", "gather", "scatter", "alltoall", "reduce_scatter")
-_NEIGHBOURS: tuple[CrowdPattern, ...] = ("sendrecv", "exchange")
 
 
 class Grid(msgspec.Struct, frozen=True):
@@ -50,11 +45,12 @@ def crowd_cases(
 ) -> tuple[Case, ...]:
     """Plan ``patterns`` on the densest grid that fits into ``available_s``, else on the sparsest.
 
-    Budgets shrink first, then sizes between the ends are dropped, then rank counts.
+    Budgets shrink first, then sizes between the ends are dropped unless they are the request's,
+    then rank counts.
     """
     planned: tuple[Case, ...] = ()
     for grid in grids(profile, ranks):
-        planner = _CasePlanner(ranks, payload_bytes_per_s, grid.case_s)
+        planner = _CasePlanner(ranks, payload_bytes_per_s, grid.case_s, profile.sizes)
         all_cases = (
             *planner.bisection(),
             *planner.many_pairs(grid.pairs),
@@ -76,13 +72,14 @@ def grids(profile: Profile, ranks: int) -> Iterator[Grid]:
         doubling_counts(1, ranks // 2),
     )
     least_s, most_s = profile.case_s
-    ends = (sizes[0], sizes[-1])
+    ends = sizes if profile.sizes else (sizes[0], sizes[-1])
+    least = sizes if profile.sizes else sizes[:1]
     yield Grid(sizes, counts, pairs, most_s)
     yield Grid(sizes, counts, pairs, least_s)
     yield Grid(ends, counts, pairs, least_s)
     yield Grid(ends, counts[-1::-3][::-1], pairs[-1::-3][::-1], least_s)
     yield Grid(ends, counts[-1:], pairs[-1:], least_s)
-    yield Grid(ends[:1], counts[-1:], pairs[-1:], least_s)
+    yield Grid(least, counts[-1:], pairs[-1:], least_s)
 
 
 def doubling_counts(first: int, last: int) -> tuple[int, ...]:
@@ -97,8 +94,8 @@ def min_iteration_s(
     pattern: Pattern, message_bytes: int, ranks: int, payload_bytes_per_s: float
 ) -> float:
     """Return the least time of one operation, from what the busiest rank sends or receives."""
-    plain = _base_pattern(pattern)
-    if plain in _GROWING:
+    plain = base_pattern(pattern)
+    if is_growing(pattern):
         parts = float(ranks - 1)
     elif plain == "allreduce":
         parts = 2.0
@@ -110,49 +107,66 @@ def min_iteration_s(
 
 
 class _CasePlanner(msgspec.Struct, frozen=True):
-    """Plan cases within a budget on a network of a known ceiling."""
+    """Plan cases within a budget on a network of a known ceiling.
+
+    ``sizes`` are those of the request; if empty, each pattern has its usual ones.
+    """
 
     ranks: int
     payload_bytes_per_s: float
     case_s: float
+    sizes: tuple[int, ...] = ()
 
     def collectives(self, patterns: tuple[Pattern, ...], grid: Grid) -> Iterator[Case]:
         for pattern, members in product(patterns, grid.counts):
-            sizes = (0,) if pattern.endswith("barrier") else grid.sizes
-            for size in (*sizes[:1], *(s for s in sizes[1:] if self._fits(pattern, s, members))):
-                yield self._case(pattern, size, f"{members}ranks", ranks=members)
+            sizes = (FIXED_BYTES[pattern],) if pattern in FIXED_BYTES else grid.sizes
+            for place, size in enumerate(sizes):
+                is_least = not place and not self.sizes
+                if is_least or self._fits(pattern, size, members):
+                    yield self._case(pattern, size, f"{members}ranks", ranks=members)
 
     def many_pairs(self, counts: tuple[int, ...]) -> Iterator[Case]:
         for count in counts:
-            yield self._case("multi_latency", SMALL_BYTES, f"{count}pairs", pairs=count)
-            yield self._streaming("multi_bandwidth", SMALL_BYTES, f"{count}pairs", pairs=count)
-            yield self._streaming("multi_bandwidth", LARGE_BYTES, f"{count}pairs", pairs=count)
+            detail = f"{count}pairs"
+            for size in self._sizes("multi_latency", SMALL_BYTES):
+                yield self._case("multi_latency", size, detail, pairs=count)
+            for size in self._sizes("multi_bandwidth", SMALL_BYTES, LARGE_BYTES):
+                yield self._streaming("multi_bandwidth", size, detail, pairs=count)
 
     def neighbours(self) -> Iterator[Case]:
-        for pattern in _NEIGHBOURS:
-            yield self._case(pattern, SMALL_BYTES)
-            if self._fits(pattern, LARGE_BYTES, self.ranks):
-                yield self._case(pattern, LARGE_BYTES)
+        for pattern in NEIGHBOUR_PATTERNS:
+            for size in self._sizes(pattern, SMALL_BYTES, LARGE_BYTES):
+                if size == SMALL_BYTES or self._fits(pattern, size, self.ranks):
+                    yield self._case(pattern, size)
 
     def loaded(self, loads: tuple[Load, ...]) -> Iterator[Case]:
         victims = max(1, int(self.ranks * VICTIM_PAIRS_PER_RANK))
-        for load in loads if self.ranks >= MIN_RANKS_UNDER_LOAD else ():
-            case = self._case("loaded_latency", SMALL_BYTES, load, pairs=victims)
+        enough = self.ranks >= MIN_RANKS_UNDER_LOAD
+        sizes = self._sizes("loaded_latency", SMALL_BYTES)
+        for size, load in product(sizes, loads if enough else ()):
+            case = self._case("loaded_latency", size, load, pairs=victims)
             yield msgspec.structs.replace(case, load=load)
 
     def bisection(self) -> Iterator[Case]:
-        yield self._streaming("bisection", LARGE_BYTES)
+        for size in self._sizes("bisection", LARGE_BYTES):
+            yield self._streaming("bisection", size)
+
+    def _sizes(self, pattern: Pattern, *usual: int) -> tuple[int, ...]:
+        """Return the requested sizes that the pattern can have, else its usual ones."""
+        sizes = self.sizes or usual
+        return tuple(size for size in sizes if not size_problem(pattern, size, self.ranks))
 
     def _fits(self, pattern: Pattern, size: int, members: int) -> bool:
+        """Check that buffers suffice, and the time too if nobody requested the size."""
         iteration_time_s = min_iteration_s(pattern, size, members, self.payload_bytes_per_s)
-        buffer_bytes = members * size if _base_pattern(pattern) in _GROWING else size
-        in_time = SAMPLES_PER_CASE * iteration_time_s <= MAX_BUDGET_FACTOR * self.case_s
-        return in_time and buffer_bytes <= MAX_BUFFER_BYTES
+        most_s = MAX_BUDGET_FACTOR * self.case_s
+        in_time = bool(self.sizes) or SAMPLES_PER_CASE * iteration_time_s <= most_s
+        return in_time and not size_problem(pattern, size, members)
 
     def _streaming(self, pattern: Pattern, size: int, detail: str = "", pairs: int = 0) -> Case:
         fit_bytes = self.case_s * self.payload_bytes_per_s / SAMPLES_PER_CASE
         if size > SUSTAINED_BYTES:
-            size, window = fit_stream(size, fit_bytes)
+            size, window = fit_stream(size, fit_bytes, exact=bool(self.sizes))
         else:
             window = WINDOW
         return self._case(pattern, size, detail, pairs=pairs, window=window)
@@ -175,8 +189,3 @@ class _CasePlanner(msgspec.Struct, frozen=True):
             ranks=ranks,
             pairs=pairs,
         )
-
-
-def _base_pattern(pattern: Pattern) -> str:
-    """Return a collective's name without the marks of its non-blocking and variable forms."""
-    return pattern.removeprefix("i").removesuffix("v")

@@ -15,10 +15,11 @@ import msgspec
 from fabricgauge.check.plan.all_pairs import RoundField, all_pairs_cases, closing_round
 from fabricgauge.check.plan.asked import ALL_PATTERNS, parse_pattern
 from fabricgauge.check.plan.cases import plan_cases, reference_cases
-from fabricgauge.check.plan.crowd_cases import crowd_cases
+from fabricgauge.check.plan.crowd_cases import MIN_RANKS_UNDER_LOAD, crowd_cases
 from fabricgauge.check.plan.outlook import estimated_s, measuring_s, start_s
 from fabricgauge.check.plan.pair_jobs import meetings
 from fabricgauge.check.plan.profiles import DEFAULT_SIZES, MIB, PATTERNS, Profile, profile_of
+from fabricgauge.check.plan.sizes import require_sizes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import UsageError
@@ -240,7 +241,9 @@ def _turns_of_many(scope: _Scope, rate: float, available_s: float) -> tuple[_Tur
         *_pattern_names(scope.request.patterns),
         *_all_pairs_patterns(scope),
     ) or ALL_PATTERNS
-    alone = reference_cases(profile.reference_pair, profile.case_s[1], rate, scope.ranks)
+    alone = reference_cases(
+        profile.reference_pair, profile.case_s[1], rate, scope.ranks, profile.sizes
+    )
     left_s = max(0.0, available_s - _measuring_s((alone,)))
     together = crowd_cases(profile, patterns, ranks, shared_rate, left_s * MAX_SHARE_TOGETHER)
     left_s = max(0.0, left_s - _measuring_s((together,)))
@@ -254,6 +257,7 @@ def _turns_of_many(scope: _Scope, rate: float, available_s: float) -> tuple[_Tur
                 "all_pairs_bandwidth": profile.stream_s,
             },
             part=(part, profile.launches),
+            exact=bool(profile.sizes),
         )
         for part in range(profile.launches)
     )
@@ -291,7 +295,10 @@ def _narrowed(profile: Profile, request: MeasurementRequest) -> Profile:
     changes: dict[str, tuple[object, ...]] = {}
     if sizes:
         streamed = tuple(size for size in sizes if size)
-        changes |= {"latency_sizes": sizes, "bandwidth_sizes": streamed, "collective_sizes": sizes}
+        changes |= {
+            "sizes": sizes, "latency_sizes": sizes, "bandwidth_sizes": streamed,
+            "collective_sizes": sizes,
+        }  # fmt: skip
     if request.patterns:
         names = _pattern_names(request.patterns)
         of_pair = (
@@ -338,9 +345,15 @@ def _require_valid(request: MeasurementRequest, ranks: int, alone: bool) -> None
                 f"{pattern} needs a launch of two ranks alone; measure it between two nodes,"
                 " without patterns of many ranks"
             )
+    if "loaded_latency" in _pattern_names(request.patterns) and ranks < MIN_RANKS_UNDER_LOAD:
+        raise UsageError(
+            f"loaded_latency needs {MIN_RANKS_UNDER_LOAD} ranks: two that measure and two that make"
+            f" load; there are {ranks}"
+        )
     for size in request.sizes:
         if not 0 <= size <= MAX_MESSAGE_BYTES:
             raise UsageError(f"message size {size} B is out of range: 0 B to 1 GiB")
+    require_sizes(_pattern_names(request.patterns), request.sizes, ranks)
 
 
 def _require_time(

@@ -33,7 +33,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     round robin makes round trips for ``round_trips_s``, and streams in each direction for
     ``stream_s``, at least and at most; ``case_s`` bounds any other case. ``loads`` are made while
     victims measure. ``reference_pair`` are words of ``plan.asked``, measured between ranks of two
-    nodes while all others sleep.
+    nodes while all others sleep. ``sizes`` are those of the request, for every pattern; if empty,
+    each pattern has its usual sizes.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     bandwidth_sizes: tuple[int, ...] = (MIB,)
     loads: tuple[Load, ...] = ("none", "all_to_all", "incast", "permutation")
     reference_pair: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
 
 
 _QUICK: tuple[CollectivePattern, ...] = ("barrier", "bcast", "allreduce", "allgather", "alltoall")

@@ -41,6 +41,10 @@ class PatternWords(msgspec.Struct, frozen=True):
         return "time" if self.pattern in (*LATENCY_PATTERNS, *_TIMES) else "bandwidth"
 
     @property
+    def summed_directions(self) -> int:
+        return 2 if self.summed else 1
+
+    @property
     def summed(self) -> bool:
         """Check whether its bandwidth is the sum of both directions."""
         return self.quantity == "bandwidth" and self.directions == 2
@@ -139,6 +143,28 @@ _CATALOGUE = (
 )  # fmt: skip
 
 PATTERNS: dict[str, PatternWords] = {words.pattern: words for words in _CATALOGUE}
+
+
+#: Patterns that move no message of their own: they have no throughput.
+_WITHOUT_MESSAGES = frozenset({
+    "barrier", "ibarrier", "fetch_and_op_latency", "compare_and_swap_latency",
+})  # fmt: skip
+#: Messages that one rank sends and receives in a sample, as IMB counts them (Intel MPI Benchmarks
+#: User Guide, "Sendrecv", "Exchange").
+_MESSAGES_OF_A_RANK = {"sendrecv": 2, "exchange": 4}
+
+
+def throughput(pattern: str, message_bytes: int, time_s: float, window: int = 1) -> float | None:
+    """Return the payload rate of one rank or pair in bytes/s that a sample's time means.
+
+    It counts what the suites count: one message per half round trip, per message of a ping-ping,
+    and per operation of a collective (size / time); sent and received messages of a chain. None
+    without payload.
+    """
+    if not message_bytes or time_s <= 0 or pattern in _WITHOUT_MESSAGES:
+        return None
+    count = _MESSAGES_OF_A_RANK.get(pattern, window * words_of(pattern).summed_directions)
+    return count * message_bytes / time_s
 
 
 def words_of(pattern: str) -> PatternWords:

@@ -13,7 +13,7 @@ from fabricgauge.model.measurement import Measurement, Times
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.together import ConcurrentResult
 from fabricgauge.model.words.figures import digits, duration, percent, size
-from fabricgauge.model.words.patterns import LOADS
+from fabricgauge.model.words.patterns import LOADS, throughput
 from fabricgauge.report.content.curves import P99_SAMPLES, P999_SAMPLES, spread
 from fabricgauge.report.picture import Mark, Picture, PlotCurve, canvas_text, position
 
@@ -22,6 +22,8 @@ class ConcurrentCase(msgspec.Struct, frozen=True):
     """Hold one case of many ranks: times in s per sample, rates in bytes/s and messages/s, summed.
 
     It is an entry of the JSON report as it is. Rates are 0 if messages are not counted.
+    ``throughput_bytes_per_s`` is the sum of all pairs if messages are counted, else that of one
+    rank or pair (``words.patterns.throughput``).
 
     The median is that of the launches' medians, ``low_s`` to ``high_s`` spans all their intervals.
     A percentile is the worst launch's, None if no launch had enough samples; late starts are summed
@@ -54,6 +56,7 @@ class ConcurrentCase(msgspec.Struct, frozen=True):
     messages_per_s: float
     bytes_per_s: float
     load_bytes_per_s: float
+    throughput_bytes_per_s: float | None
 
 
 #: Key of equal cases, in the order of the report: idle before loaded, since ratios refer to idle.
@@ -89,13 +92,16 @@ def _merge_records(records: Sequence[_Record]) -> ConcurrentCase:
     case, ranks_result = cases[0], together[0]
     timed = list(zip(cases, times, strict=True))
     messages_per_s = statistics.median(result.messages_per_s for result in together)
+    median_s = statistics.median(launch_times.median_s for launch_times in times)
+    bytes_per_s = messages_per_s * case.message_bytes
+    rate = bytes_per_s or throughput(case.pattern, case.message_bytes, median_s, case.window)
     overlaps = [result.overlap for result in together if result.overlap is not None]
     clocks = {result.clock for result in together}
     return ConcurrentCase(
         network=launches[0].network, pattern=case.pattern, ranks=ranks_result.ranks,
         pairs=ranks_result.pairs,
         load=case.load, message_bytes=case.message_bytes, window=case.window,
-        median_s=statistics.median(launch_times.median_s for launch_times in times),
+        median_s=median_s,
         low_s=min(launch_times.low_s for launch_times in times),
         high_s=max(launch_times.high_s for launch_times in times),
         confidence=min(launch_times.confidence for launch_times in times),
@@ -112,8 +118,9 @@ def _merge_records(records: Sequence[_Record]) -> ConcurrentCase:
         overlap=statistics.median(overlaps) if overlaps else None,
         compute_s=statistics.median(result.compute_s for result in together),
         messages_per_s=messages_per_s,
-        bytes_per_s=messages_per_s * case.message_bytes,
+        bytes_per_s=bytes_per_s,
         load_bytes_per_s=statistics.median(result.load_bytes_per_s for result in together),
+        throughput_bytes_per_s=rate,
     )  # fmt: skip
 
 
@@ -202,6 +209,7 @@ def _overlap(case: ConcurrentCase) -> Drawn:
 TIME = Ordinate("µs", _time_us)
 RATE = Ordinate("MB/s", lambda case: _millions(case, case.bytes_per_s))
 MESSAGES = Ordinate("M messages/s", lambda case: _millions(case, case.messages_per_s))
+THROUGHPUT = Ordinate("MB/s", lambda case: _millions(case, case.throughput_bytes_per_s or 0.0))
 OVERLAP = Ordinate("%", _overlap, (0.0, 105.0))
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.judged import Judged
@@ -13,6 +15,7 @@ from fabricgauge.model.words.patterns import (
     PAIR_LATENCIES,
     PATTERNS,
     is_of_a_pair,
+    throughput,
 )
 from fabricgauge.report.content.conclusion import limit_bytes_s
 from fabricgauge.report.picture import (
@@ -81,6 +84,13 @@ def direction(curve: Curve) -> str:
     return f"{sentences.direction(curve.origin_node, curve.target_node, bidirectional)}{variant}"
 
 
+def point_throughput(curve: Curve, point: CurvePoint) -> float | None:
+    """Return the payload rate at a point in bytes/s, a stream's sum over its directions."""
+    if point.bandwidth is not None:
+        return point.bandwidth.value
+    return throughput(curve.pattern, point.message_bytes, point.time.value, point.window)
+
+
 FLOOR_STEPS_PER_DOUBLING = 4
 LONGEST_LABEL = 40
 
@@ -92,8 +102,37 @@ def pictures(judged: Judged, network: str | None) -> tuple[Picture, ...]:
         _rates(judged, network, ONE_WAY_BANDWIDTHS, "per direction"),
         *(_times(judged, network, pattern) for pattern in PAIR_LATENCIES if pattern != "latency"),
         _rates(judged, network, ("bidirectional_bandwidth",), "sum of both directions"),
+        _throughputs(judged, network),
     )
     return tuple(picture for picture in candidates if picture.series)
+
+
+#: Patterns of single messages whose throughput is plotted together if the second was measured.
+_SINGLE_MESSAGES = ("latency", "ping_ping")
+
+
+def _throughputs(judged: Judged, network: str | None) -> Picture:
+    """Plot the size over the time of single messages, as suites print it."""
+    if not curves_of(judged, network, _SINGLE_MESSAGES[1:]):
+        return Picture("", "", False, ())
+    series = []
+    for curve in curves_of(judged, network, _SINGLE_MESSAGES):
+        marks = []
+        for point in curve.points:
+            rate = point_throughput(curve, point)
+            if rate is not None:
+                time = point.time
+                ends = (rate * time.value / time.high, rate * time.value / time.low)
+                estimate = msgspec.structs.replace(time, value=rate, low=ends[0], high=ends[1])
+                marks.append(estimate_mark(
+                    point.message_bytes, estimate, 1e-6, f"{megabytes_per_s(rate)} MB/s",
+                    f"{megabytes_per_s(ends[0])} to {megabytes_per_s(ends[1])} MB/s",
+                    "size / time", _count(point),
+                ))  # fmt: skip
+        name = PATTERNS[curve.pattern].name
+        series.append(PlotCurve(canvas_text(f"{name} {direction(curve)}"), marks))
+    title = "Throughput of single messages"
+    return Picture(title, "MB/s, size / time", False, tuple(c for c in series if c.marks))
 
 
 def _times(judged: Judged, network: str | None, pattern: str) -> Picture:

@@ -32,6 +32,7 @@ from fabricgauge.report.content.curves import (
     networks,
     pair_curves,
     pictures,
+    point_throughput,
     recheck,
 )
 from fabricgauge.report.content.suites import with_references
@@ -126,7 +127,11 @@ def other_rows(
             bare = msgspec.structs.replace(curve, variant="")  # the word has it
             first_cells = (curve.word, direction(bare))
             for point in (curve.points[0], *curve.points[1:][-1:]):
-                median = ", ".join(_figure(judged, curve, point, units=True))
+                figures = list(_figure(judged, curve, point, units=True))
+                rate = point_throughput(curve, point)
+                if point.bandwidth is None and rate is not None:
+                    figures.append(f"{megabytes_per_s(rate)} MB/s")
+                median = ", ".join(figures)
                 rows.append((*first_cells, size(point.message_bytes), median))
                 first_cells = ("", "")
     return tuple(rows)
@@ -217,7 +222,7 @@ def _case_table(judged: Judged, curve: Curve) -> doc.Fold:
     rated = any(point.bandwidth for point in curve.points)
     heads = (
         "size", "window", "median µs", "interval µs", "p99", "p99.9", "min", "max",
-        *(("MB/s", "of ceiling") if rated else ()), "samples", "warm-up", "batch", "launches",
+        "MB/s", *(("of ceiling",) if rated else ()), "samples", "warm-up", "batch", "launches",
     )  # fmt: skip
     rows = tuple(_case_row(judged, curve, point, rated) for point in curve.points)
     words = PATTERNS[curve.pattern]
@@ -234,6 +239,8 @@ def _case_row(
     records = _records(judged, curve, point.message_bytes)
     limit = limit_bytes_s(judged, curve.network, curve.pattern)
     rate, time = point.bandwidth, point.time
+    moved = point_throughput(curve, point)
+    plain = doc.Cell("" if moved is None else megabytes_per_s(moved), hint="size / time")
     rates = (
         doc.Cell(f"{megabytes_per_s(rate.value)} {half_width(rate)}" if rate else "", strong=True),
         share_of(rate, limit) if rate and limit else "",
@@ -251,7 +258,8 @@ def _case_row(
         f"{microseconds(time.low)} to {microseconds(time.high)}",
         microseconds(point.p99_s) if time.samples >= P99_SAMPLES else TOO_FEW,
         microseconds(max(tails)) if tails else TOO_FEW,
-        microseconds(point.minimum_s), microseconds(point.maximum_s), *(rates if rated else ()),
+        microseconds(point.minimum_s), microseconds(point.maximum_s),
+        *(rates if rated else (plain,)),
         f"{time.samples:,}", f"{sum(record.warmup_samples for record in records):,}",
         str(max((record.batch for record in records), default=1)), str(time.launches),
         ", ".join(f"{word} × {count}" if count > 1 else word for word, count in stops),

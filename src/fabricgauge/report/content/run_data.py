@@ -7,6 +7,7 @@ import msgspec
 
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import PairAnalysis, matrix_keys
 from fabricgauge.model.suite import Quantity, SuitePoint
@@ -17,8 +18,22 @@ from fabricgauge.model.words.patterns import words_of
 from fabricgauge.report.content import suites
 from fabricgauge.report.content.cases import ConcurrentCase, concurrent_cases
 from fabricgauge.report.content.conclusion import SIMULATED, headline, is_simulated, limit_bytes_s
-from fabricgauge.report.content.curves import P99_SAMPLES, direction, pair_curves
-from fabricgauge.report.interface import Cell, Layout, OneLine, Records, Setting, versioned
+from fabricgauge.report.content.curves import (
+    P99_SAMPLES,
+    direction,
+    pair_curves,
+    point_throughput,
+)
+from fabricgauge.report.interface import (
+    Cell,
+    CrowdRow,
+    CrowdTable,
+    Layout,
+    OneLine,
+    Records,
+    Setting,
+    versioned,
+)
 
 #: The file of the run directory that holds the matrices.
 MATRICES = "matrices.npz"
@@ -35,7 +50,7 @@ def data(judged: Judged, _setting: Setting) -> OneLine:
     analyses = judged.fabric.analyses
     keys = matrix_keys([analysis.matrix for analysis in analyses])
     return OneLine(versioned(
-        "report", "1.7",
+        "report", "1.8",
         overall=judged.overall,
         headline=headline(judged),
         virtual=judged.run.fabric.virtual,
@@ -93,7 +108,7 @@ COLUMNS = (
     "bus_bandwidth_bytes_per_s", "message_rate_per_s", "overlap_share", "simulated",
     "ranks", "pairs", "load", "clock", "clock_error_s", "late_starts", "p90_s", "p999_s",
     "load_bytes_per_s", "node", "group", "sending_effect", "receiving_effect", "jitter_share",
-    "worst_partner",
+    "worst_partner", "throughput_bytes_per_s",
 )  # fmt: skip
 
 _OTHERS: dict[Quantity, str] = {
@@ -131,6 +146,7 @@ def _curves(judged: Judged) -> Iterator[_Cells]:
                 **_counts(point.time), "message_bytes": point.message_bytes,
                 "window": point.window, "minimum_s": point.minimum_s, "maximum_s": point.maximum_s,
                 "p99_s": point.p99_s if point.time.samples >= P99_SAMPLES else None,
+                "throughput_bytes_per_s": point_throughput(curve, point),
             }  # fmt: skip
 
 
@@ -234,7 +250,28 @@ def layout(judged: Judged, setting: Setting) -> Layout:
         and setting.pattern in ("", curve.pattern) and not curve.variant
     )  # fmt: skip
     version = judged.run.environment.get("fabricgauge", "of an unknown version")
-    return Layout(version, remarks, curves)
+    return Layout(version, remarks, curves, tuple(_crowd_tables(judged, setting.pattern)))
+
+
+def _crowd_tables(judged: Judged, pattern: str) -> Iterator[CrowdTable]:
+    """Yield a table for each pattern, number of ranks and of pairs; loads are no suite's."""
+    cases = [
+        case
+        for case in concurrent_cases(judged.run)
+        if case.load == "none" and pattern in ("", case.pattern)
+    ]
+    groups = group_by(cases, lambda case: (case.network, case.pattern, case.ranks, case.pairs))
+    for (network, name, ranks, pairs), group in groups.items():
+        windows = {case.window for case in group}
+        rows = tuple(
+            CrowdRow(
+                case.message_bytes, case.samples, case.minimum_s, case.median_s, case.maximum_s,
+                case.throughput_bytes_per_s, case.messages_per_s,
+            )
+            for case in group
+        )  # fmt: skip
+        place = f"{named(network)}, {ranks:,} ranks, clock {', '.join({c.clock for c in group})}"
+        yield CrowdTable(place, name, ranks, pairs, max(windows), rows)
 
 
 def _table_remark(curve: Curve) -> str:

@@ -5,7 +5,7 @@ from functools import partial
 
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.pattern import COLLECTIVE_PATTERNS
+from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, NEIGHBOUR_PATTERNS
 from fabricgauge.model.words.figures import amount, digits, duration, microseconds, percent, size
 from fabricgauge.model.words.networks import named
 from fabricgauge.model.words.patterns import words_of
@@ -23,7 +23,7 @@ from fabricgauge.report.content.cases import (
 )
 from fabricgauge.report.picture import Picture
 
-MOST_COLLECTIVES, MOST_CASES = 16, 80
+MOST_COLLECTIVES, MOST_CROWDS, MOST_CASES = 16, 40, 80
 #: Most rows of a page that opens quickly; the CSV report has all.
 MOST_ROWS = 400
 #: Most plots of cases on a page: each takes time to draw.
@@ -48,8 +48,10 @@ _LOADS = (
     " the same victims without load."
 )
 _CROWDS = (
-    "Times are those of one pair; rates are sums over all pairs. “Over pairs at once” is latency or"
-    " rate against the number of active sessions."
+    "Times are those of one pair, or of one rank in a chain. A rate of pairs is the sum over all"
+    " pairs; a rate in a chain is what one rank sends and receives: 2 × size / time of a Sendrecv,"
+    " 4 × size / time of an exchange. “Over pairs at once” is latency or rate against the number of"
+    " active sessions."
 )
 
 #: A head, and the cell of one case below it.
@@ -99,7 +101,7 @@ _SIZE: Column = ("size", lambda case: size(case.message_bytes))
 _RANKS: Column = ("ranks", lambda case: f"{case.ranks:,}")
 _PAIRS: Column = ("pairs", lambda case: f"{case.pairs:,}")
 _LOAD: Column = ("load", load)
-_RATE = _millions("MB/s, sum", lambda case: case.bytes_per_s)
+_RATE = _millions("MB/s", lambda case: case.throughput_bytes_per_s or 0.0)
 _OVERLAP: Column = ("overlap", lambda case: "" if case.overlap is None else percent(case.overlap))
 _CLOCK: Column = ("clock", lambda case: case.clock)
 _LOAD_SENDS: Column = (
@@ -142,15 +144,23 @@ def together(judged: Judged) -> Iterator[doc.Section]:
         select_patterns(cases, "loaded_latency"),
     )
     more = "and {count} more; the HTML report lists them"
+    times = (_time("median"), _time("p99"), _time("p99.9"))
     columns = (
-        ("operation", _PATTERN[1]), _SIZE, _RANKS, _time("median"), _time("p99"), _OVERLAP, _CLOCK,
+        ("operation", _PATTERN[1]), _SIZE, _RANKS, _time("median"), _time("p99"), _RATE, _OVERLAP,
+        _CLOCK,
     )  # fmt: skip
     limit = doc.RowLimit(more, {doc.SCREEN: MOST_COLLECTIVES})
     title = "Collectives at most ranks; last exit - first start; by barrier: slowest rank"
+    title += "; MB/s is size / time"
     table = _table(_most_ranks(collectives), *columns, limit=limit)
     yield doc.Section("", title, (table,), on=doc.SCREEN)
-    times = (_time("median"), _time("p99"), _time("p99.9"))
     longer = (_longer(cases, "× median", "median"), _longer(cases, "× p99", "p99"))
+    crowds = select_patterns(cases, *CROWDS)
+    columns = (("pattern", _PATTERN[1]), _SIZE, _RANKS, _PAIRS, *times, _RATE)
+    limit = doc.RowLimit(more, {doc.SCREEN: MOST_CROWDS})
+    title = "Many ranks at once; MB/s: sum of all pairs, or one rank's sent and received"
+    table = _table(_most_pairs(crowds), *columns, limit=limit)
+    yield doc.Section("", title, (table,), on=doc.SCREEN)
     title = "Latency under load; half round trip, and the factor to idle"
     table = _table(loaded, _LOAD, _SIZE, _PAIRS, *times, *longer)
     yield doc.Section("", title, (table,), on=doc.SCREEN)
@@ -161,8 +171,7 @@ def together(judged: Judged) -> Iterator[doc.Section]:
     pictures: list[Picture] = []
     for ident, nav, title, intro, group, make in (
         ("load", "Load", "Latency under load", _LOADS, loaded, _loaded),
-        ("crowds", "Many pairs", "Many pairs at once", _CROWDS, select_patterns(cases, *CROWDS),
-         _crowd),
+        ("crowds", "Many pairs", "Many pairs at once", _CROWDS, crowds, _crowd),
         ("collectives", "Collectives", "Collectives", _COLLECTIVES, collectives, _collective),
     ):  # fmt: skip
         blocks = (doc.Deferred(partial(_operations, group, make, pictures)),) if group else ()
@@ -177,6 +186,14 @@ def _most_ranks(cases: Sequence[ConcurrentCase]) -> list[ConcurrentCase]:
         largest_cases = [case for case in group if case.ranks == largest]
         ends += dict.fromkeys((largest_cases[0], largest_cases[-1]))
     return ends
+
+
+def _most_pairs(cases: Sequence[ConcurrentCase]) -> list[ConcurrentCase]:
+    """Return each pattern's cases of the most pairs."""
+    largest = {
+        key: max(case.pairs for case in group) for key, group in group_by(cases, _operation).items()
+    }
+    return [case for case in cases if case.pairs == largest[_operation(case)]]
 
 
 def _operation(case: ConcurrentCase) -> tuple[str | None, str]:
@@ -227,7 +244,7 @@ def _collective(group: Sequence[ConcurrentCase]) -> _Shown:
         pictures.append(
             series.curves(group, title, label, series.SIZES, series.OVERLAP, _ranks)
         )  # fmt: skip
-    return pictures, (_SIZE, _RANKS, *_TIMES, *hides, _CLOCK, _ERROR, late, *_COUNTS)
+    return pictures, (_SIZE, _RANKS, *_TIMES, _RATE, *hides, _CLOCK, _ERROR, late, *_COUNTS)
 
 
 def _crowd(group: Sequence[ConcurrentCase]) -> _Shown:
@@ -240,6 +257,13 @@ def _crowd(group: Sequence[ConcurrentCase]) -> _Shown:
 def _crowd_pictures(group: Sequence[ConcurrentCase]) -> Iterator[Picture | None]:
     few_sizes = series.few_sizes(group)
     over = partial(series.curves, axis=series.PAIRS, by=_SIZE[1])
+    if group[0].pattern in NEIGHBOUR_PATTERNS:
+        over_sizes = partial(series.curves, axis=series.SIZES, by=_ranks)
+        sized = [case for case in group if case.message_bytes]
+        yield over_sizes(group, "Time over message size", "µs", figure=series.TIME)
+        label = "MB/s, sent and received by one rank"
+        yield over_sizes(sized, "Throughput over message size", label, figure=series.THROUGHPUT)
+        return
     if group[0].pattern == "multi_latency" or not any(case.messages_per_s for case in group):
         yield over(few_sizes, "Time over pairs at once", "µs", figure=series.TIME)
         return

@@ -10,10 +10,11 @@ sizes in ascending order.
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from operator import attrgetter
 
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.pattern import LATENCY_PATTERNS, ONE_SIDED_PATTERNS, Pattern
-from fabricgauge.report.interface import Layout, Setting
+from fabricgauge.report.interface import CrowdTable, Layout, Setting
 from fabricgauge.report.visible import visible
 
 #: Beginning of each line that is not the suite's, after its ``#``.
@@ -38,6 +39,15 @@ _OSU_TITLES: dict[Pattern, str] = {
     "persistent_latency": "MPI Latency Persistent Test",
     "persistent_bandwidth": "MPI Bandwidth Persistent Test",
 }
+#: Titles of c/mpi/collective: a collective's name, or another pattern of many ranks.
+_OSU_CROWD_TITLES = {
+    "multi_latency": "MPI Multi Latency Test",
+    "multi_bandwidth": "MPI Multiple Bandwidth / Message Rate Test",
+}
+_OSU_COLLECTIVES = frozenset({
+    "barrier", "bcast", "reduce", "allreduce", "reduce_scatter", "allgather", "allgatherv",
+    "gather", "gatherv", "scatter", "scatterv", "alltoall", "alltoallv",
+})  # fmt: skip
 #: In the place of the suite's version; no release has this one.
 _OSU_VERSION = "0.fabricgauge"
 _OSU_WINDOW = ("# Window creation: MPI_Win_allocate", "# Synchronization: MPI_Win_flush")
@@ -47,6 +57,13 @@ _IMB_VERSION = "2021.fabricgauge"
 _LAST_LINE = "# All processes entering MPI_Finalize"
 _WIDTHS = (13, 12, 12, 12)
 _RULER = "#" + "-" * 51
+_TIMES = ("t_min[usec]", "t_max[usec]", "t_avg[usec]")
+#: IMB's benchmarks of many ranks; those of neighbours have a bandwidth.
+_IMB_CROWDS = {
+    **{name: name.capitalize() for name in sorted(_OSU_COLLECTIVES)},
+    "sendrecv": "Sendrecv", "exchange": "Exchange",
+}  # fmt: skip
+_IMB_RATED = ("sendrecv", "exchange")
 _TIMED = ("t[usec]", "Mbytes/sec")
 _STREAMED = ("Mbytes/sec", "Msg/sec")
 
@@ -86,6 +103,7 @@ def osu(layout: Layout, _setting: Setting) -> str:
         for place, curve in layout.curves
         if curve.pattern in _OSU_TITLES
     ]
+    tables += ["\n".join(table) for crowd in layout.crowds if (table := _osu_crowd(crowd))]
     head = "\n".join(_remarks(layout, "the OSU Micro-Benchmarks"))
     return "\n\n".join([head, *(tables or [f"# {_OURS}{NOTHING}"])]) + "\n"
 
@@ -110,22 +128,88 @@ def _osu_table(place: str, curve: Curve) -> Iterator[str]:
         yield f"{message_bytes:<10d}{value:>20s}"
 
 
+def _osu_crowd(crowd: CrowdTable) -> list[str]:
+    """Return a table of many ranks; empty if the suite has no such test."""
+    title = _OSU_CROWD_TITLES.get(crowd.pattern)
+    if title is None and crowd.pattern in _OSU_COLLECTIVES:
+        title = f"MPI {crowd.pattern.capitalize()} Latency Test"
+    if title is None:
+        return []
+    lines = [f"# {_OURS}{visible(crowd.place)}", f"# OSU {title} v{_OSU_VERSION}"]
+    if crowd.pattern == "multi_bandwidth":
+        lines.append(f"# [ pairs: {crowd.pairs} ] [ window size: {crowd.window} ]")
+        lines.append(f"# {'Size':<8s}{'MB/s':>20s}{'Messages/s':>20s}")
+        rates = printed([(row.throughput_bytes_per_s or 0.0) / 1e6 for row in crowd.rows])
+        counts = [f"{row.messages_per_s:.2f}" for row in crowd.rows]
+        columns = [f"{rate:>20s}{count:>20s}" for rate, count in zip(rates, counts, strict=True)]
+    elif crowd.pattern == "barrier":
+        return [*lines, "# Avg Latency(us)", *map("{:>17s}".format, printed(_medians(crowd)))]
+    else:
+        what = "Latency (us)" if crowd.pattern == "multi_latency" else "Avg Latency(us)"
+        lines.append(f"# {'Size':<8s}{what:>20s}")
+        columns = [f"{figure:>20s}" for figure in printed(_medians(crowd))]
+    rows = zip(crowd.rows, columns, strict=True)
+    return [*lines, *(f"{row.message_bytes:<10d}{column}" for row, column in rows)]
+
+
+def _medians(crowd: CrowdTable) -> list[float]:
+    return [row.median_s * 1e6 for row in crowd.rows]
+
+
 def imb(layout: Layout, _setting: Setting) -> str:
     """Return one head per part of the suite, followed by its tables."""
     curves = [entry for entry in layout.curves if entry[1].pattern in _BENCHMARKS]
-    parts = dict.fromkeys(_BENCHMARKS[curve.pattern][0] for _, curve in curves) or {"MPI-1": None}
-    return "\n".join(chain.from_iterable(_part(layout, part, curves) for part in parts)) + "\n"
+    parts = dict.fromkeys(_BENCHMARKS[curve.pattern][0] for _, curve in curves)
+    crowds = [crowd for crowd in layout.crowds if crowd.pattern in _IMB_CROWDS]
+    if crowds or not parts:
+        parts = {"MPI-1": None, **parts}
+    written = (_part(layout, part, curves, crowds if part == "MPI-1" else []) for part in parts)
+    return "\n".join(chain.from_iterable(written)) + "\n"
 
 
-def _part(layout: Layout, part: str, curves: list[tuple[str, Curve]]) -> Iterator[str]:
+def _part(
+    layout: Layout, part: str, curves: list[tuple[str, Curve]], crowds: list[CrowdTable]
+) -> Iterator[str]:
     rule = "#" + "-" * 64
     yield from (rule, f"#    Intel(R) MPI Benchmarks {_IMB_VERSION}, {part} part", rule)
     yield from _remarks(layout, "the Intel(R) MPI Benchmarks")
-    yield "" if curves else f"# {_OURS}{NOTHING}"
+    if crowds:
+        yield f"# {_OURS}t_min and t_max are the fastest and the slowest sample, t_avg the median"
+    yield "" if curves or crowds else f"# {_OURS}{NOTHING}"
     for place, curve in curves:
         if _BENCHMARKS[curve.pattern][0] == part:
             yield from _imb_table(place, curve)
+    for crowd in crowds:
+        yield from _imb_crowd(crowd)
     yield from ("", _LAST_LINE, "")
+
+
+def _imb_crowd(crowd: CrowdTable) -> Iterator[str]:
+    """Yield a table of many ranks: the times of an operation, and a chain's bandwidth."""
+    yield f"# {_OURS}{visible(crowd.place)}"
+    yield from (_RULER, f"# Benchmarking {_IMB_CROWDS[crowd.pattern]} ")
+    yield from (f"# #processes = {crowd.ranks} ", _RULER)
+    rated, sized = crowd.pattern in _IMB_RATED, crowd.pattern != "barrier"
+    heads = (*(("#bytes",) if sized else ()), "#repetitions", *_TIMES)
+    heads += ("Mbytes/sec",) if rated else ()
+    times = (
+        printed([value(row) * 1e6 for row in crowd.rows]) for value in (_MINIMUM, _MAXIMUM, _MEDIAN)
+    )
+    rates = [printed([(row.throughput_bytes_per_s or 0.0) / 1e6 for row in crowd.rows])] * rated
+    for row, *figures in zip(crowd.rows, *times, *rates, strict=True):
+        if row is crowd.rows[0]:
+            yield _imb_row(heads)
+        size = (str(row.message_bytes),) if sized else ()
+        yield _imb_row((*size, str(row.samples), *figures))
+    yield ""
+
+
+_MINIMUM, _MEDIAN, _MAXIMUM = map(attrgetter, ("minimum_s", "median_s", "maximum_s"))
+
+
+def _imb_row(cells: Sequence[str]) -> str:
+    widths = (_WIDTHS[0], *[_WIDTHS[1]] * (len(cells) - 1))
+    return " ".join(f"{cell:>{width}s}" for cell, width in zip(cells, widths, strict=True))
 
 
 def _imb_table(place: str, curve: Curve) -> Iterator[str]:
