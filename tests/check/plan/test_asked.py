@@ -11,8 +11,9 @@ from fabricgauge.check.plan.asked import (
     PatternRequest,
     parse_pattern,
 )
-from fabricgauge.check.plan.cases import ATOMICS, SAMPLES_PER_CASE, plan_cases
+from fabricgauge.check.plan.cases import SAMPLES_PER_CASE, plan_cases
 from fabricgauge.check.plan.profiles import DEFAULT_SIZES
+from fabricgauge.check.plan.sizes import ATOMICS
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import (
     LATENCY_PATTERNS,
