@@ -10,9 +10,7 @@ from fabricgauge.check.notes import quick_findings
 from fabricgauge.check.plan.outlook import estimated_s
 from fabricgauge.check.plan.search import Group, search_alone, search_culprits
 from fabricgauge.check.run_context import RunContext
-from fabricgauge.doctor.doctor import find_wrong_names, run_checks
 from fabricgauge.doctor.reachability import ConnectionFault, find_connection_faults
-from fabricgauge.doctor.survey import survey_nodes
 from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding, Severity
@@ -205,6 +203,9 @@ def _culprit_from_settings(context: RunContext, failed: FailedLaunch) -> Culprit
 
     A launcher connects nodes by their names before a rank begins; ranks do not need names.
     """
+    from fabricgauge.doctor.doctor import find_wrong_names, run_checks
+    from fabricgauge.doctor.survey import survey_nodes
+
     launch, target = failed.launch, context.target
     context.progress.stage("asking the nodes for their settings")
     inventories, fabric = survey_nodes(target.access, target.declared)

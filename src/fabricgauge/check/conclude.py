@@ -10,7 +10,6 @@ from fabricgauge.judge.judging import RULES_VERSION, judgement
 from fabricgauge.judge.localise.detect import localise
 from fabricgauge.judge.stats.curves import curves
 from fabricgauge.judge.thresholds import Thresholds
-from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import FabricResult
@@ -87,6 +86,8 @@ def reference_curves(name: str | None) -> tuple[SuiteCurve, ...]:
     """
     if name is None:
         return ()
+    from fabricgauge.logs.references.interface import reference
+
     published = reference(name)
     if not published.curves:
         raise UsageError(f"{name} is a table without curves; fabricgauge compare needs curves")

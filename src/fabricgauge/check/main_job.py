@@ -36,7 +36,6 @@ from collections.abc import Iterator
 
 from fabricgauge.check.groups import holds_culprit, launches_without_culprits, rechecks
 from fabricgauge.check.measure import measure, planned_command
-from fabricgauge.check.measure_tool import measure_with_tool, suite_launch
 from fabricgauge.check.plan.plan import host_reference
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.judge.judging import below_pass, doubtful, losing
@@ -59,6 +58,8 @@ def list_commands(context: RunContext) -> Iterator[tuple[PlannedLaunch, tuple[La
         if context.target.suite is None:
             yield launch, (planned_command(context, launch),)
         else:
+            from fabricgauge.check.measure_tool import suite_launch
+
             work = suite_launch(context, launch)
             yield launch, (work.client,) if work.server is None else (work.server, work.client)
 
@@ -98,7 +99,7 @@ def _make_planned_launches(context: RunContext) -> None:
     """Make the launches. One that breaks does not end the others."""
     launches = context.unmade_launches()
     if context.target.suite is not None:
-        measure_with_tool(context, launches)
+        _measure_suite(context, launches)
         return
     for _ in range(1 + MAX_REPLANS):
         measure(context, launches)
@@ -132,7 +133,7 @@ def _measure_also(context: RunContext, launch: PlannedLaunch, why: str) -> None:
     """Add a launch to the plan and make it."""
     context.progress.stage(why)
     context.add_to_plan(launch)
-    make = measure if context.target.suite is None else measure_with_tool
+    make = measure if context.target.suite is None else _measure_suite
     make(context, (launch,))
 
 
@@ -165,3 +166,10 @@ def _measure_reference_host(context: RunContext) -> None:
         if launch.network not in {made_launch.network for made_launch in run.launches}:
             measure(context, (launch,))
             return  # the figure of one node serves all its networks
+
+
+def _measure_suite(context: RunContext, launches: tuple[PlannedLaunch, ...]) -> None:
+    """Make the launches with another suite; its readers are loaded only now."""
+    from fabricgauge.check.measure_tool import measure_with_tool
+
+    measure_with_tool(context, launches)

@@ -4,9 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.logs.tools.find import find_programs
 from fabricgauge.logs.tools.interface import Effort, Tool
-from fabricgauge.logs.tools.table import EFFORTS, TOOLS
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.progress import Progress
@@ -72,6 +70,9 @@ def suite_for(request: MeasurementRequest, progress: Progress) -> Suite:
         ToolMissing: none of its programs is installed.
         CannotRun: no MPI can start them.
     """
+    from fabricgauge.logs.tools.find import find_programs
+    from fabricgauge.logs.tools.table import EFFORTS, TOOLS
+
     progress.stage(f"finding {request.tool}")
     name, colon, options = request.tool.partition(":")
     tool = TOOLS.get(name)

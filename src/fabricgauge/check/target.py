@@ -18,8 +18,6 @@ from fabricgauge.lab.spec import LabSpec, numbered_nodes
 from fabricgauge.lab.state import load_complete, names
 from fabricgauge.lab.up import down, up
 from fabricgauge.lab.use import lab_in_use
-from fabricgauge.logs.readers.topology import topology_of
-from fabricgauge.logs.tools.table import TOOLS
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
@@ -216,6 +214,8 @@ def place_ranks(request: MeasurementRequest, nodes: tuple[str, ...]) -> tuple[st
 
 def _measures_many(tool: str) -> bool:
     """Check if a suite measures more than two nodes; an unknown suite is reported later."""
+    from fabricgauge.logs.tools.table import TOOLS
+
     suite = TOOLS.get(tool.partition(":")[0])
     return suite is None or bool(suite.of_pairs)
 
@@ -228,6 +228,8 @@ def read_topology(request: MeasurementRequest) -> Topology:
     """
     if not request.topology:
         return Topology()
+    from fabricgauge.logs.readers.topology import topology_of
+
     try:
         text = read_text(Path(request.topology), most_bytes=MAX_TOPOLOGY_BYTES)
     except OSError as error:
