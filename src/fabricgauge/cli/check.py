@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricgauge.cli import options as cli_options
-from fabricgauge.cli.options import Printing
+from fabricgauge.cli.options import Parsed, Printing
 from fabricgauge.cli.show import show
 from fabricgauge.model.request import describe_place
 from fabricgauge.store import settings
@@ -64,6 +64,15 @@ if TYPE_CHECKING:
     "--sim-noise", type=click.FloatRange(0, 0.5), default=0.0, show_default=True, metavar="SHARE",
     help="Noise of the simulated times, as a share of each.",
 )  # fmt: skip
+@click.option(
+    "--soak", type=Parsed("time", cli_options.parse_long_time), metavar="TIME",
+    help="Keep a stream and a ping-pong up for TIME, e.g. 30m, 12h or 3d, and name each dip and"
+    " what is stuck. Measures nothing else.",
+)  # fmt: skip
+@click.option(
+    "--soak-share", type=click.FloatRange(0.001, 1), default=0.05, show_default=True,
+    metavar="SHARE", help="Share of the link's rate that --soak uses; 1 is as much as it can.",
+)  # fmt: skip
 @cli_options.against_option
 @click.option("--resume", metavar="RUN", help="Measure the rest of an interrupted run.")
 @cli_options.output_option()
@@ -99,6 +108,10 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     ):
         if dry_run:
             _print_commands(context)
+        elif options["soak"]:
+            from fabricgauge.model.features import load_role
+
+            ctx.exit(load_role("soak")(context, options["soak"], options["soak_share"], printing))
         else:
             ctx.exit(_check(context, printing, curves))
 

@@ -46,6 +46,13 @@ def parse_seconds(text: str) -> float:
     return float(match[1]) * _SECONDS[match[2] or "s"]
 
 
+def parse_long_time(text: str) -> float:
+    """Return ``3d`` in seconds, or any time that ``parse_seconds`` reads."""
+    if text.endswith("d") and text[:-1].isdigit() and int(text[:-1]) > 0:
+        return int(text[:-1]) * 86400.0
+    return parse_seconds(text)
+
+
 def lazy_function(module: str, function: str) -> Callable[[str], Any]:
     """Return a function whose module is loaded when it is first called."""
     return lambda text: getattr(importlib.import_module(f"fabricgauge.{module}"), function)(text)

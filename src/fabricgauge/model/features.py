@@ -16,10 +16,12 @@ from typing import Any, Literal, NamedTuple
 #: vary: ``vary(context, options, root, tolerance)`` measures settings in turns
 #: predict: ``predict_times(a, b, root, options)`` predicts an application's communication time
 #: stored: ``show_stored(directory, format, file)`` shows a stored result; False if it is another's
+#: soak: ``soak_network(context, seconds, share, printing)`` keeps a network busy and names dips
 #: imported: ``import_file(path, options)`` shows a file; False if it is another's
 Role = Literal[
-    "simulator", "machines", "scheduler", "within_nodes", "vary", "predict", "stored", "imported"
-]
+    "simulator", "machines", "scheduler", "within_nodes", "vary", "predict", "stored", "imported",
+    "soak",
+]  # fmt: skip
 
 
 class Feature(NamedTuple):
@@ -89,6 +91,25 @@ FEATURES: tuple[Feature, ...] = (
     Feature("simulate", roles={"simulator": "simulate.simulator"}),
     Feature("rdma_lab", roles={"machines": "rdma_lab.start:start"}),
     Feature("slurm_lab", roles={"scheduler": "slurm_lab.cluster"}),
+    Feature(
+        "history",
+        verbs={
+            "history": (
+                "history.verb:history",
+                "Show runs over time: drift, changes, baselines, a site, a sweep.",
+            )
+        },
+        reports={
+            "history_list": "history.list_content",
+            "history_series": "history.series_content",
+            "history_drift": "history.drift_content",
+        },
+    ),
+    Feature(
+        "soak",
+        roles={"soak": "soak.option:soak_network", "stored": "soak.option:show_stored"},
+        reports={"soak": "soak.content"},
+    ),
     Feature("gpu", roles={"within_nodes": "gpu.within_nodes"}),
 )
 

@@ -3,7 +3,7 @@
 [check]                   any long option of `check`, e.g. profile = "standard"
 [import], [compare],
 [report]                  the same for these verbs, e.g. tolerance = "3%"
-[thresholds]              any threshold, e.g. "fraction.pass" = 0.97
+[thresholds]              any threshold, e.g. "fraction.pass" = 0.97, and their origin in words
 [[network]]               name, subnet, rate (e.g. "25G") that the driver does not report
 """
 
@@ -86,9 +86,10 @@ def load(files: tuple[Path, ...] | None = None) -> Settings:
         for verb, options in verbs.items():
             options |= _table(path, content, verb)
             option_files |= {(verb, option): path for option in content.get(verb, ())}
-        table = _table(path, content, "thresholds")
+        table = dict(_table(path, content, "thresholds"))
+        source = table.pop("origin", "")
         thresholds |= {key: _number(path, key, value) for key, value in table.items()}
-        origins += [str(path)] if table else []
+        origins += [f"{path} ({source})" if source else str(path)] if table else []
         networks |= {n.name: n for n in _networks(path, content)}
     return Settings(verbs, option_files, thresholds, ", ".join(origins), tuple(networks.values()))
 

@@ -1,0 +1,173 @@
+"""Find the runs at which the level of a series changed, and what else changed then.
+
+Levels are found by optimal partitioning: the split into segments with the least squared residuals
+of the logarithms plus a penalty for each segment (Jackson et al., IEEE Signal Process. Lett. 12
+(2005)). Outliers are drawn in to a few deviations first, so that no single run makes a segment. A
+change then counts if the ranks on both sides support it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.features.history.ranks import Shift, chance_of_lower, estimate_shift
+from fabricgauge.features.history.values import History
+
+#: Fewest runs of a level.
+FEWEST_RUNS = 4
+#: Penalty of a segment in units of the noise's variance and log n; BIC has 2.
+PENALTY = 4.0
+#: Outliers beyond this number of deviations from the running median are drawn in.
+MOST_DEVIATIONS = 3.0
+#: Runs on either side of an entry that give the running median.
+_NEIGHBOURS = 5
+#: Most runs on either side of a change that are compared, and the chance below which it counts.
+COMPARED_RUNS, MOST_CHANCE = 40, 1e-3
+#: Longest series that is partitioned; of longer ones the last runs.
+MOST_RUNS = 4000
+#: Scale of the normal distribution over its median absolute deviation.
+_MAD_SCALE = 1.4826
+
+
+class ChangePoint(msgspec.Struct, frozen=True):
+    """A change of the level before the entry ``index``; ``what`` are settings that changed then."""
+
+    index: int
+    shift: Shift
+    chance: float
+    what: tuple[str, ...] = ()
+
+
+def estimate_noise(logs: NDArray[np.float64]) -> float:
+    """Return the standard deviation of the noise, from differences of neighbours.
+
+    A change of the level touches one difference only.
+    """
+    if len(logs) < 3:
+        return 0.0
+    return float(_MAD_SCALE * np.median(np.abs(np.diff(logs))) / np.sqrt(2))
+
+
+def draw_in_outliers(logs: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
+    """Return the entries with those far from their neighbours' median drawn in to that distance."""
+    padded = np.pad(logs, _NEIGHBOURS, mode="edge")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _NEIGHBOURS + 1)
+    middle = np.median(windows, axis=1)
+    reach = MOST_DEVIATIONS * noise
+    return np.clip(logs, middle - reach, middle + reach)
+
+
+def partition(entries: NDArray[np.float64], penalty: float) -> tuple[int, ...]:
+    """Return the first index of each segment but the first, with the least total cost.
+
+    The cost of a segment is the sum of its squared residuals, plus ``penalty``.
+    """
+    count = len(entries)
+    sums = np.concatenate(([0.0], np.cumsum(entries)))
+    squares = np.concatenate(([0.0], np.cumsum(entries**2)))
+    best = np.full(count + 1, np.inf)
+    best[0] = -penalty
+    previous = np.zeros(count + 1, dtype=np.int64)
+    for end in range(FEWEST_RUNS, count + 1):
+        starts = np.arange(0, end - FEWEST_RUNS + 1)
+        lengths = end - starts
+        spans = sums[end] - sums[starts]
+        costs = best[starts] + squares[end] - squares[starts] - spans**2 / lengths + penalty
+        place = int(np.argmin(costs))
+        best[end], previous[end] = costs[place], starts[place]
+    found, end = [], count
+    while end > 0 and previous[end] > 0:
+        end = int(previous[end])
+        found.append(end)
+    return tuple(reversed(found))
+
+
+def find_changes(values: NDArray[np.float64], least: float = 0.02) -> tuple[ChangePoint, ...]:
+    """Return the changes of a series of positive figures without gaps, oldest first.
+
+    ``least`` is the smallest change of interest, as a share.
+    """
+    first = max(0, len(values) - MOST_RUNS)
+    values = values[first:]
+    if len(values) < 2 * FEWEST_RUNS:
+        return ()
+    logs = np.log(values)
+    noise = max(estimate_noise(logs), least / 20)
+    entries = draw_in_outliers(logs, noise)
+    starts = [0, *partition(entries, PENALTY * np.log(len(logs)) * noise**2), len(logs)]
+    changes = []
+    for before, start, after in zip(starts, starts[1:], starts[2:], strict=False):
+        old = values[max(before, start - COMPARED_RUNS) : start]
+        new = values[start : min(after, start + COMPARED_RUNS)]
+        shift = estimate_shift(new, old)
+        chance = 2 * min(chance_of_lower(new, old), chance_of_lower(-new, -old))
+        if abs(shift.share) >= least and chance <= max(MOST_CHANCE, _least_of(new, old)):
+            changes.append(ChangePoint(first + start, shift, min(1.0, chance)))
+    return tuple(changes)
+
+
+def _least_of(new: NDArray[np.float64], old: NDArray[np.float64]) -> float:
+    """Return the smallest chance that short levels can show; a complete separation counts."""
+    if min(len(new), len(old)) > 2 * FEWEST_RUNS:
+        return 0.0
+    from fabricgauge.features.history.ranks import least_chance
+
+    return 2 * least_chance(len(new), len(old))
+
+
+def name_what_changed(
+    history: History, before: Sequence[int], after: Sequence[int], place: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the settings that differ between all runs before and all runs after a change.
+
+    ``before`` and ``after`` are positions of runs; ``place`` are the nodes whose own settings
+    count. Nodes that ran beside and the order of nodes count as settings too.
+    """
+    old = [dict(_describe(history, run, place)) for run in before]
+    new = [dict(_describe(history, run, place)) for run in after]
+    names = dict.fromkeys(name for settings in (*old, *new) for name in settings)
+    return tuple(filter(None, (_compare(name, old, new) for name in names)))
+
+
+def _compare(name: str, old: Sequence[Mapping[str, str]], new: Sequence[Mapping[str, str]]) -> str:
+    old_values = dict.fromkeys(settings.get(name, "") for settings in old)
+    new_values = dict.fromkeys(settings.get(name, "") for settings in new)
+    if old_values.keys() & new_values.keys() or not (old_values and new_values):
+        return ""
+    return f"{name}: {_value(old_values)} → {_value(new_values)}"
+
+
+def _value(values: Mapping[str, object]) -> str:
+    texts = [value or "absent" for value in values]
+    return texts[-1] if len(texts) == 1 else f"{texts[-1]} and {len(texts) - 1} more"
+
+
+def _describe(history: History, run: int, place: Sequence[str]) -> Iterator[tuple[str, str]]:
+    row = history.runs[run]
+    yield from history.settings.get(row.setting, {}).items()
+    per_node = history.node_settings.get(row.node_setting, {})
+    chosen = place or sorted(per_node)
+    if place:
+        for node in chosen:
+            for name, value in per_node.get(node, {}).items():
+                yield f"{node}: {name}", value
+    else:
+        yield from _describe_all(per_node)
+    others = [node for node in row.nodes if node not in place]
+    yield "other nodes of the run", ",".join(sorted(others)) or "none"
+    if place and len(row.nodes) <= 64:
+        yield "order of the nodes", ",".join(row.nodes)
+
+
+def _describe_all(per_node: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield each setting over all nodes: its values, the most frequent first."""
+    counts: dict[str, dict[str, int]] = {}
+    for settings in per_node.values():
+        for name, value in settings.items():
+            by_value = counts.setdefault(name, {})
+            by_value[value] = by_value.get(value, 0) + 1
+    for name, by_value in counts.items():
+        ordered = sorted(by_value, key=lambda value: (-by_value[value], value))
+        yield name, ", ".join(ordered[:3])

@@ -1,0 +1,129 @@
+"""Put a soak into a document: what stood still, each dip, and the times of each direction."""
+
+from collections.abc import Iterator
+
+from fabricgauge.features.soak.soaking import Soaked, describe_dip, describe_stuck, judge
+from fabricgauge.features.soak.watching import Dip, Direction
+from fabricgauge.model.words.figures import duration, memory
+from fabricgauge.model.words.networks import named
+from fabricgauge.model.words.sentences import direction, folded
+from fabricgauge.report import document as doc
+from fabricgauge.report.content.verdicts import TONES
+from fabricgauge.report.interface import Kind, Records, Setting, versioned
+from fabricgauge.report.picture import Line, Mark, Picture, PlotCurve
+
+_DIP_LIMIT = doc.RowLimit("{count} more dips: see dips.jsonl.", {doc.SCREEN: 24, doc.TRACKER: 60})
+_WAY_LIMIT = doc.RowLimit("{count} more directions: see soak.json.", {doc.SCREEN: 24})
+#: Curves of one plot: those of the directions with most dips.
+_MOST_CURVES = 4
+
+HOW = (
+    "Each rank sends a message to the next rank at a steady pace, which acknowledges it, and 8"
+    " bytes in between. A message is slow if it takes 1.3 times its usual time and 0.5 ms more, a"
+    " round trip of 8 bytes if it takes 5 times as long and 1 ms more. Slow messages without a"
+    " pause are a dip. It is the host's if a process did not run for half of the delay, else the"
+    " network's. FAIL: something stood still, or one direction had three dips. WARN: fewer dips."
+    " If hosts paused for a tenth of the time, only dips count that are far from their pauses."
+)
+
+
+def _document(soaked: Soaked, setting: Setting) -> doc.Report:
+    outcome, reason = judge(soaked)
+    about = (
+        f"soak of {named(soaked.network)}, {folded(soaked.nodes)}, {duration(soaked.soaked_s)} of"
+        f" {duration(soaked.asked_s)}: {memory(soaked.message_bytes)} each"
+        f" {duration(soaked.period_s)} in each direction"
+    )
+    place = (doc.Lines((setting.run_directory,)),) if setting.run_directory else ()
+    return doc.Report(
+        outcome.value, TONES[outcome], reason, "fabricgauge check --soak", f"fabricgauge · {about}",
+        tuple(_sections(soaked)), (doc.Paragraph(about, on=doc.TEXT),), places=place,
+    )  # fmt: skip
+
+
+def _sections(soaked: Soaked) -> Iterator[doc.Section]:
+    stuck = tuple(describe_stuck(item) for item in soaked.stuck)
+    yield doc.Section("stuck", "What stood still", (doc.Items(stuck),), urgent=True)
+    dips = tuple(describe_dip(dip) for dip in soaked.dips if dip.source == "network")
+    yield doc.Section("dips", "Dips, oldest first", (doc.Items(dips, limit=_DIP_LIMIT),))
+    paused = tuple(describe_dip(dip) for dip in soaked.dips if dip.source == "host")
+    yield doc.Section(
+        "host", "Slow messages while a host's process did not run", (doc.Items(paused),),
+        on=doc.PAGE,
+    )  # fmt: skip
+    rows = tuple(map(_row, soaked.directions))
+    columns = doc.heads("direction", ">messages", ">median", ">worst", ">round trip", ">worst",
+                        ">dips", ">of the host", ">host paused")  # fmt: skip
+    table = doc.Table(columns, rows, limit=_WAY_LIMIT)
+    yield doc.Section("directions", "Directions", (table, *_plots(soaked)))
+    yield doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),))
+
+
+def _row(way: Direction) -> tuple[str, ...]:
+    dips = len(way.dips) + way.more_dips
+    if not way.curve:
+        return (direction(way.origin, way.target), "0", "–", "–", "–", "–", str(dips), "–", "–")
+    points = way.curve
+    medians = sorted(point.median_s for point in points)
+    pings = sorted(point.ping_median_s for point in points)
+    return (
+        direction(way.origin, way.target), f"{way.messages:,}",
+        duration(medians[len(medians) // 2]), duration(max(p.worst_s for p in points)),
+        duration(pings[len(pings) // 2]), duration(max(p.ping_worst_s for p in points)),
+        f"{dips:,}", f"{way.host_dips:,}", duration(way.stopped_s),
+    )  # fmt: skip
+
+
+def _plots(soaked: Soaked) -> tuple[doc.Block, ...]:
+    """Plot the worst message of each stretch of time, of the directions with most dips."""
+    ways = sorted((way for way in soaked.directions if way.curve), key=lambda way: -len(way.dips))
+    curves = tuple(_curve(soaked, way) for way in ways[:_MOST_CURVES])
+    if not curves:
+        return ()
+    end_s = max(soaked.soaked_s, 1.0)
+    ticks = {end_s * part / 4: duration(end_s * part / 4) for part in range(5)}
+    usual = tuple(
+        Line(f"usual {direction(way.origin, way.target)}", [0.0, end_s], [_usual_ms(way)] * 2)
+        for way in ways[:1]
+    )
+    picture = Picture(
+        "Worst message of each stretch of time", "ms", True, curves, usual,
+        x_label="time since the beginning", ticks=ticks,
+    )  # fmt: skip
+    return (doc.side_by_side((picture,)),)
+
+
+def _usual_ms(way: Direction) -> float:
+    medians = sorted(point.median_s for point in way.curve)
+    return 1e3 * medians[len(medians) // 2]
+
+
+def _curve(soaked: Soaked, way: Direction) -> PlotCurve:
+    marks = [
+        Mark(
+            point.at_s - soaked.began_s, 1e3 * max(point.worst_s, 1e-6), 1e3 * point.median_s,
+            1e3 * max(point.worst_s, 1e-6), duration(point.at_s - soaked.began_s),
+            duration(point.worst_s), f"median {duration(point.median_s)}", "", "",
+        )
+        for point in way.curve
+    ]  # fmt: skip
+    return PlotCurve(direction(way.origin, way.target), marks)
+
+
+def _data(soaked: Soaked, _setting: Setting) -> object:
+    outcome, reason = judge(soaked)
+    return versioned("soak-report", "1.0", overall=outcome, headline=reason, soak=soaked)
+
+
+def _records(soaked: Soaked, _setting: Setting) -> Records:
+    columns = ("at_s", "origin", "target", "kind", "source", "length_s", "usual_s", "worst_s",
+               "messages", "stopped_s")  # fmt: skip
+    return Records(columns, (tuple(_cell(dip, name) for name in columns) for dip in soaked.dips))
+
+
+def _cell(dip: Dip, name: str) -> str | int | float:
+    value: str | int | float = getattr(dip, name)
+    return value
+
+
+KIND = Kind("soak", _document, _data, _records)

@@ -1,0 +1,34 @@
+"""``check --soak``: soak the network of a begun run, show the result or a stored one."""
+
+from pathlib import Path
+from typing import Any
+
+from fabricgauge.check.run_context import RunContext
+from fabricgauge.cli.show import page, print_report
+from fabricgauge.features.soak.soaking import SOAKED, judge, read_soaked, soak, store
+from fabricgauge.model.errors import StoreError
+from fabricgauge.model.verdict import exit_status
+from fabricgauge.store.run_directory import RunDirectory
+
+
+def soak_network(context: RunContext, seconds: float, share: float, printing: Any) -> int:
+    """Soak for some seconds at a share of the link; return the exit status."""
+    soaked, interrupted = soak(context, seconds, share)
+    context.progress.close()
+    directory = context.directory
+    try:
+        store(directory, soaked, page("soak", soaked))
+    except StoreError as error:
+        context.progress.trouble(str(error))
+    path = str(directory.path)
+    print_report("soak", soaked, printing.format, printing.to, run_directory=path)
+    return 130 if interrupted else exit_status(judge(soaked)[0], printing.fail_on)
+
+
+def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> bool:
+    """Print a stored soak; return False if the directory has none."""
+    if not (directory.path / SOAKED).exists():
+        return False
+    path = str(directory.path)
+    print_report("soak", read_soaked(directory), format_name, to, run_directory=path)
+    return True

@@ -1,0 +1,45 @@
+"""Build the program of a soak, once for each MPI and each state of the sources."""
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.model.engine import Engine
+from fabricgauge.nodes.engines.build import DEFINITIONS, compile_core, first_line
+from fabricgauge.nodes.engines.cache import cached_files
+from fabricgauge.nodes.engines.sources import (
+    FLAGS,
+    LIBRARIES,
+    digest,
+    identity_of,
+    run_all,
+    source_folder,
+)
+
+#: Its first 15 letters are the engine's: the kernel shows no more, and ranks are found by them.
+PROGRAM = "fabricgauge-engine-soak"
+
+
+def soak_program(engine: Engine) -> Engine:
+    """Return the soak's program as an engine of the same MPI.
+
+    Raises:
+        CannotRun: a compiler could not build the sources.
+    """
+    mpi, sources = engine.mpi, source_folder()
+    files = sorted((sources / "soak").glob("*.?pp"))
+    content = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    version = first_line(mpi.mpicxx, "--version", mpi.env)
+    compiler = [str(mpi.mpicxx.resolve()), str(mpi.mpicxx), mpi.kind, mpi.version, version]
+    identity = identity_of([*compiler, *FLAGS, *DEFINITIONS, content, digest(sources)])
+
+    def build(folder: Path) -> None:
+        _, core = compile_core(mpi, mpi.env, version)
+        units = map(str, sorted((sources / "soak").glob("*.cpp")))
+        words = [f"-I{sources / 'include'}", f"-I{sources / 'soak'}", *map(str, core), *LIBRARIES]
+        command = [str(mpi.mpicxx), *FLAGS, *DEFINITIONS, *units, *words]
+        run_all([[*command, "-o", str(folder / PROGRAM)]], mpi.env)
+
+    (path,) = cached_files(f"soak-{identity}", (PROGRAM,), build)
+    return msgspec.structs.replace(engine, path=path, identity=identity)

@@ -1,0 +1,295 @@
+"""Start the soak's program on all nodes, watch it, name dips as they happen, store the result."""
+
+import time
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.check.measure import broken_by
+from fabricgauge.check.run_context import RunContext
+from fabricgauge.features.soak.program import soak_program
+from fabricgauge.features.soak.records import SoakRecord, parse_record
+from fabricgauge.features.soak.watching import Dip, Direction, SoakWatch, Stuck
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.errors import CannotRun, StoreError, UsageError
+from fabricgauge.model.fabric import Network
+from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.run import Ended
+from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.words.figures import duration, percent
+from fabricgauge.model.words.networks import named
+from fabricgauge.model.words.sentences import counted
+from fabricgauge.model.words.sentences import direction as way
+from fabricgauge.nodes.discover.ranks import find_rank_states
+from fabricgauge.nodes.launch.launch import Running
+from fabricgauge.nodes.launch.mpi_impls.table import command
+from fabricgauge.nodes.process import MARKER
+from fabricgauge.store.run_directory import RunDirectory
+
+#: The stored result, and a line for each dip.
+SOAKED, DIPS = "soak.json", "dips.jsonl"
+#: A message takes this time at the link's rate: long against a host's delays, short against a dip.
+MESSAGE_S = 1e-3
+LEAST_BYTES, MOST_BYTES = 64 * 1024, 16 * 1024 * 1024
+#: The rate that is assumed if no source gives the network's.
+ASSUMED_BIT_S = 1e9
+#: Ranks that one second's records of about 700 bytes each may come from.
+RANKS_PER_SECOND = 32
+#: Time for the launcher to start ranks, and for them to end after the soak.
+START_S, END_S = 60.0, 30.0
+#: After this silence of all ranks the launch is ended.
+ALL_SILENT_S = 60.0
+#: Dips of the network in one direction from which the network fails.
+REPEATED = 3
+#: Share of the time that a process did not run, from which a quiet result means nothing.
+STOPPED_SHARE = 0.1
+
+#: A dip beside busy hosts counts from this many usual times and this length on.
+CLEAR_FACTOR, CLEAR_LENGTH_S = 2.5, 0.1
+
+
+class Soaked(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-soak"):
+    """soak.json: the pace, what was seen in each direction, and what is stuck or was."""
+
+    network: str
+    nodes: tuple[str, ...]
+    message_bytes: int
+    period_s: float
+    asked_s: float
+    soaked_s: float
+    began_s: float
+    directions: tuple[Direction, ...]
+    stuck: tuple[Stuck, ...]
+    ended: Ended
+    interrupted: bool = False
+    version: str = "1.0"
+
+    @property
+    def dips(self) -> tuple[Dip, ...]:
+        """The kept dips of all directions, oldest first."""
+        dips = (dip for direction in self.directions for dip in direction.dips)
+        return tuple(sorted(dips, key=lambda dip: dip.at_s))
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """Message size, and the time from one message of a rank to its next."""
+
+    message_bytes: int
+    period_s: float
+    interval_s: float
+
+
+def choose_pace(network: Network | None, share: float, ranks: int) -> Pace:
+    """Return the pace that uses ``share`` of the network's rate in each direction."""
+    rate = network.rate_bit_s if network is not None else ASSUMED_BIT_S
+    rate_bit_s = ASSUMED_BIT_S if isinstance(rate, Skipped) else rate
+    wanted = int(rate_bit_s / 8 * MESSAGE_S)
+    message_bytes = min(MOST_BYTES, max(LEAST_BYTES, wanted // 4096 * 4096))
+    period_s = message_bytes * 8 / rate_bit_s / share
+    return Pace(message_bytes, period_s, max(1.0, ranks / RANKS_PER_SECOND))
+
+
+def judge(soaked: Soaked) -> tuple[Outcome, str]:
+    """Return the outcome of a soak and its reason.
+
+    FAIL: a rank or direction that stood still, or repeated dips of one direction. WARN: a dip or
+    two. INCONCLUSIVE: it did not run, or hosts paused so much that a quiet result means nothing.
+    """
+    stalls = [dip for dip in soaked.dips if dip.kind == "stall" and dip.source == "network"]
+    stuck = [item for item in soaked.stuck if item.target or item.state]
+    if stuck:
+        return Outcome.FAIL, describe_stuck(stuck[0])
+    if stalls:
+        where = way(stalls[0].origin, stalls[0].target)
+        return Outcome.FAIL, f"{where} carried nothing for {duration(stalls[0].worst_s)}"
+    stopped_s = max((direction.stopped_s for direction in soaked.directions), default=0.0)
+    is_noisy = stopped_s > STOPPED_SHARE * soaked.soaked_s
+    counts = {way(d.origin, d.target): _count_dips(d, is_noisy) for d in soaked.directions}
+    worst = max(counts, key=lambda place: counts[place], default="")
+    if worst and counts[worst] >= REPEATED:
+        return Outcome.FAIL, f"{worst}: {counts[worst]:,} dips in {duration(soaked.soaked_s)}"
+    if worst and counts[worst]:
+        return Outcome.WARN, f"{worst}: {counted(counts[worst], 'dip')}"
+    if soaked.soaked_s <= 0 or not any(direction.messages for direction in soaked.directions):
+        return Outcome.INCONCLUSIVE, f"no message arrived: {soaked.ended.message}"
+    if soaked.stuck:
+        return Outcome.INCONCLUSIVE, describe_stuck(soaked.stuck[0])
+    if is_noisy:
+        share = percent(stopped_s / soaked.soaked_s)
+        return Outcome.INCONCLUSIVE, f"a host's processes paused for {share} of the time"
+    if soaked.interrupted:
+        return (
+            Outcome.INCONCLUSIVE,
+            f"it ended after {duration(soaked.soaked_s)}; no dip until then",
+        )
+    return Outcome.PASS, f"no dip in {duration(soaked.soaked_s)}"
+
+
+def _count_dips(direction: Direction, is_noisy: bool) -> int:
+    """Return the network's dips; beside busy hosts only those that their pauses cannot explain."""
+    dips = [dip for dip in direction.dips if dip.source == "network"]
+    if not is_noisy:
+        return len(dips) + direction.more_dips
+    return sum(
+        dip.worst_s >= CLEAR_FACTOR * dip.usual_s and dip.length_s >= CLEAR_LENGTH_S
+        and dip.stopped_s < 0.2 * dip.length_s
+        for dip in dips
+    )  # fmt: skip
+
+
+def describe_stuck(stuck: Stuck) -> str:
+    """Return a stuck rank or direction in words."""
+    lasted = duration(stuck.noticed_s - stuck.since_s)
+    if stuck.target:
+        return f"{way(stuck.origin, stuck.target)} carried nothing for {lasted}"
+    return f"{stuck.origin}: {stuck.state or 'its rank wrote nothing'} ({lasted} without a record)"
+
+
+def soak(context: RunContext, seconds: float, share: float) -> tuple[Soaked, bool]:
+    """Soak the first network of a begun run; return the result and if it was interrupted.
+
+    Raises:
+        UsageError: the run has no engine over MPI, or fewer than two nodes.
+        CannotRun: the program cannot be built.
+    """
+    launch = _choose_launch(context)
+    network = next(
+        (network for network in context.fabric.networks if network.name == launch.network), None
+    )
+    pace = choose_pace(network, share, len(launch.nodes))
+    engine = soak_program(context.engine)
+    options = (
+        "--seconds", f"{seconds:g}", "--bytes", str(pace.message_bytes),
+        "--period-us", f"{pace.period_s * 1e6:.1f}", "--interval", f"{pace.interval_s:g}",
+    )  # fmt: skip
+    context.progress.stage(
+        f"{named(launch.network)}: soaking {len(launch.nodes)} nodes for {duration(seconds)},"
+        f" {pace.message_bytes / 1024:.0f} KiB each {duration(pace.period_s)} and a ping-pong"
+    )
+    started = command(engine, launch, context.target.access, options)
+    raw = context.directory.raw("soak")
+    running = Running(
+        started, "", raw, silent_s=START_S, started_silent_s=ALL_SILENT_S,
+        marker=f"{context.directory.identity}/soak",
+    )  # fmt: skip
+    watcher = _Soak(context, launch, pace)
+    try:
+        for line in running:
+            if (record := parse_record(line)) is not None:
+                watcher.take(record)
+                if watcher.soaked_s > seconds + END_S:
+                    break
+    except KeyboardInterrupt as error:
+        return watcher.finish(seconds, broken_by(error, running.ended())), True
+    finally:
+        running.close()
+    return watcher.finish(seconds, running.ended()), False
+
+
+def _choose_launch(context: RunContext) -> PlannedLaunch:
+    if context.target.suite is not None or context.target.simulation is not None:
+        raise UsageError("--soak measures with fabricgauge's own program over MPI")
+    if not context.plan.launches:
+        raise CannotRun("no network joins the nodes")
+    launch = context.plan.launches[0]
+    if len(set(launch.nodes)) < 2:
+        raise UsageError("--soak needs two nodes at least; name them with -w")
+    nodes = tuple(dict.fromkeys(launch.nodes))
+    return msgspec.structs.replace(launch, nodes=nodes, cases=(), program="soak")
+
+
+class _Soak:
+    """The state of a running soak."""
+
+    def __init__(self, context: RunContext, launch: PlannedLaunch, pace: Pace) -> None:
+        self._context, self._launch, self._pace = context, launch, pace
+        self._watch = SoakWatch(launch.nodes, pace.period_s, pace.interval_s)
+        self._began_s = self._last_s = 0.0
+        self._stuck: list[Stuck] = []
+
+    @property
+    def soaked_s(self) -> float:
+        return self._last_s - self._began_s if self._began_s else 0.0
+
+    def take(self, record: SoakRecord) -> None:
+        now_s = time.time()
+        self._began_s = self._began_s or now_s - self._pace.interval_s
+        self._last_s = now_s
+        for dip in self._watch.add(record, now_s):
+            self._report(dip)
+        waiting = self._watch.find_waiting(record)
+        if waiting is not None:
+            target, waited_s = waiting
+            origin = self._launch.nodes[record.rank]
+            self._name(Stuck(origin, target, now_s - waited_s, now_s))
+        silent = self._watch.find_stuck(now_s)
+        if silent:
+            mark = f"{MARKER}={self._context.directory.identity}/soak"
+            states = find_rank_states(self._context.target.access, self._launch.nodes, mark)
+            for node in silent:
+                since_s = now_s - self._watch.silence_of(node, now_s)
+                self._name(Stuck(node, "", since_s, time.time(), states.lost.get(node, "")))
+
+    def _report(self, dip: Dip) -> None:
+        if dip.source == "network":  # those of busy hosts would hide it
+            self._context.progress.trouble(describe_dip(dip))
+        self._context.directory.append(DIPS, dip)
+
+    def _name(self, stuck: Stuck) -> None:
+        self._stuck.append(stuck)
+        self._context.progress.trouble(f"stuck now: {describe_stuck(stuck)}")
+
+    def finish(self, asked_s: float, ended: Ended) -> Soaked:
+        for dip in self._watch.close():
+            self._report(dip)
+        return Soaked(
+            self._launch.network or "", self._launch.nodes, self._pace.message_bytes,
+            self._pace.period_s, asked_s, min(self.soaked_s, asked_s), self._began_s,
+            tuple(self._watch.directions), tuple(self._stuck), ended,
+            interrupted=self.soaked_s < asked_s - 2 * self._pace.interval_s,
+        )  # fmt: skip
+
+
+def describe_dip(dip: Dip) -> str:
+    """Return a dip in one line: when, where, how long, how much, and what the counters did."""
+    at = (
+        time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(dip.at_s)) + f".{int(dip.at_s % 1 * 10)} UTC"
+    )
+    what = {
+        "rate": f"messages took {duration(dip.worst_s)} instead of {duration(dip.usual_s)}",
+        "latency": f"a round trip took {duration(dip.worst_s)} instead of {duration(dip.usual_s)}",
+        "stall": f"nothing came through for {duration(dip.worst_s)}",
+    }[dip.kind]
+    host = f"; a process did not run for {duration(dip.stopped_s)}" if dip.source == "host" else ""
+    counters = "; ".join(
+        f"{node}: {', '.join(f'{name} +{count}' for name, count in rises.items())}"
+        for node, rises in dip.counters.items() if rises
+    )  # fmt: skip
+    lasted = f"for {duration(dip.length_s)}"
+    return (
+        f"{at} {way(dip.origin, dip.target)} {lasted}: {what}{host}{counters and '; ' + counters}"
+    )
+
+
+def store(directory: RunDirectory, soaked: Soaked, page: bytes) -> Path:
+    """Store a soak's result and page; a complete run gets its final name; return its path.
+
+    Raises:
+        StoreError: the disk is full or gone.
+    """
+    directory.write(SOAKED, soaked)
+    directory.write_bytes("report.html", page)
+    directory.finish()
+    return directory.path
+
+
+def read_soaked(directory: RunDirectory) -> Soaked:
+    """Return a stored soak.
+
+    Raises:
+        StoreError: it cannot be read, or a later version wrote it.
+    """
+    soaked = directory.read(SOAKED, Soaked)
+    if soaked.version.partition(".")[0] != "1":
+        raise StoreError(f"{directory.path}/{SOAKED} has version {soaked.version}; this reads 1.0")
+    return soaked

@@ -1,0 +1,274 @@
+"""Make dips, stalls and stuck ranks of a soak's records, in bounded memory."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from fabricgauge.features.soak.records import SlowMessage, SoakRecord
+
+#: Slow messages with fewer usual periods between them belong to one dip.
+JOINED_PERIODS = 3.0
+#: A message that takes longer than this is a stall: nothing came through.
+STALL_S = 1.0
+#: A rank is stuck if it has written nothing for so long, or for so many intervals.
+SILENT_S, SILENT_INTERVALS = 5.0, 4.0
+#: A message under way for so long is reported while it lasts.
+WAITING_S = 5.0
+#: Share of a delay in which a process did not run, from which the host explains it.
+HOST_SHARE = 0.5
+#: Dips that are kept with all details, for each direction; the rest are counted.
+MOST_DIPS = 200
+#: Points of a curve over time; beyond that neighbours are joined.
+MOST_POINTS = 600
+
+Kind = Literal["rate", "latency", "stall"]
+Source = Literal["network", "host"]
+
+
+class Dip(msgspec.Struct, frozen=True):
+    """Messages of one direction that were slow without a pause; ``at_s`` is UTC since 1970.
+
+    ``usual_s`` and ``worst_s`` are the times of a message. ``stopped_s`` is how long a process did
+    not run meanwhile; ``source`` is the host if that explains the delay. ``counters`` are the
+    increases of the sender's and receiver's counters in the intervals of the dip, by node.
+    """
+
+    origin: str
+    target: str
+    kind: Kind
+    source: Source
+    at_s: float
+    length_s: float
+    usual_s: float
+    worst_s: float
+    messages: int
+    stopped_s: float
+    counters: dict[str, dict[str, int]] = {}
+
+
+class CurvePoint(msgspec.Struct, frozen=True):
+    """A direction over some intervals: median and worst time of a message."""
+
+    at_s: float
+    median_s: float
+    worst_s: float
+    ping_median_s: float
+    ping_worst_s: float
+
+
+class Direction(msgspec.Struct):
+    """What is known of one direction, within ``MOST_DIPS`` and ``MOST_POINTS``."""
+
+    origin: str
+    target: str
+    messages: int = 0
+    pings: int = 0
+    dips: list[Dip] = []
+    more_dips: int = 0
+    host_dips: int = 0
+    stopped_s: float = 0.0
+    curve: list[CurvePoint] = []
+
+    def add_point(self, point: CurvePoint) -> None:
+        self.curve.append(point)
+        if len(self.curve) > MOST_POINTS:
+            pairs = zip(self.curve[::2], self.curve[1::2], strict=False)
+            rest = self.curve[len(self.curve) // 2 * 2 :]
+            self.curve = [_join(first, second) for first, second in pairs] + rest
+
+
+def _join(first: CurvePoint, second: CurvePoint) -> CurvePoint:
+    return CurvePoint(
+        first.at_s, (first.median_s + second.median_s) / 2, max(first.worst_s, second.worst_s),
+        (first.ping_median_s + second.ping_median_s) / 2,
+        max(first.ping_worst_s, second.ping_worst_s),
+    )  # fmt: skip
+
+
+class Stuck(msgspec.Struct, frozen=True):
+    """A rank without a sign of life, or a direction that carries nothing, while it lasts.
+
+    ``target`` is empty for a rank. ``since_s`` is when it began, ``state`` what the node reports
+    of the process, empty if unknown.
+    """
+
+    origin: str
+    target: str
+    since_s: float
+    noticed_s: float
+    state: str = ""
+
+
+class _OpenDip(msgspec.Struct):
+    """A dip that may still grow."""
+
+    kind: Kind
+    at_s: float
+    end_s: float
+    usual_s: float
+    worst_s: float
+    messages: int
+    delay_s: float
+    stopped_s: float
+    counters: dict[str, dict[str, int]]
+
+
+class SoakWatch:
+    """Take records in the order of arrival; return dips when they are over.
+
+    ``nodes`` are by rank, ``period_s`` is the time between two messages of a rank, ``interval_s``
+    that between two records.
+    """
+
+    def __init__(self, nodes: Sequence[str], period_s: float, interval_s: float) -> None:
+        self._nodes, self._period_s, self._interval_s = tuple(nodes), period_s, interval_s
+        count = len(nodes)
+        self.directions = [
+            Direction(node, nodes[(rank + 1) % count]) for rank, node in enumerate(nodes)
+        ]
+        self._open: dict[tuple[int, str], _OpenDip] = {}
+        self._heard_s: dict[int, float] = {}
+        self._rises: dict[int, dict[str, int]] = {}
+        self._named: set[tuple[str, str]] = set()
+
+    def add(self, record: SoakRecord, now_s: float) -> list[Dip]:
+        """Return the dips that this record ends; ``now_s`` is the time of its arrival (UTC)."""
+        if not 0 <= record.rank < len(self._nodes):
+            return []
+        direction = self.directions[record.rank]
+        self._heard_s[record.rank] = now_s
+        self._rises[record.rank] = sum_rises(record)
+        direction.messages += record.messages
+        direction.pings += record.ping_messages
+        direction.stopped_s += record.stopped_s
+        if record.messages:
+            point = CurvePoint(record.at_s, record.median_s, record.worst_s, record.ping_median_s,
+                               record.ping_worst_s)  # fmt: skip
+            direction.add_point(point)
+        over = [
+            *self._follow(record, "rate", record.slow, record.usual_s),
+            *self._follow(record, "latency", record.ping_slow, record.ping_usual_s),
+        ]
+        kept = [dip for dip in over if not _within_another(dip, over + direction.dips[-4:])]
+        for dip in kept:
+            self._keep(direction, dip)
+        return kept
+
+    def _follow(
+        self, record: SoakRecord, kind: Kind, slow: Sequence[SlowMessage], usual_s: float
+    ) -> Iterator[Dip]:
+        """Add slow messages to the open dip; yield the dips that are over."""
+        joined_s = max(JOINED_PERIODS * self._period_s, 0.02)
+        key = record.rank, kind
+        for at_s, time_s, own_stopped_s, peer_stopped_s in slow:
+            dip = self._open.get(key)
+            if dip is not None and at_s > dip.end_s + joined_s:
+                yield self._close(key)
+                dip = None
+            if dip is None:
+                self._open[key] = dip = _OpenDip(kind, at_s, at_s, usual_s, 0.0, 0, 0.0, 0.0, {})
+            dip.end_s = max(dip.end_s, at_s + time_s)
+            dip.worst_s = max(dip.worst_s, time_s)
+            dip.messages += 1
+            dip.delay_s += max(0.0, time_s - usual_s)
+            # The peer's time since its last answer, part of which was before this message.
+            dip.stopped_s += own_stopped_s + min(peer_stopped_s, time_s)
+            self._note_counters(dip, record)
+        dip = self._open.get(key)
+        if dip is not None and record.at_s > dip.end_s + joined_s:
+            self._note_counters(dip, record)
+            yield self._close(key)
+
+    def _note_counters(self, dip: _OpenDip, record: SoakRecord) -> None:
+        for rank in (record.rank, record.to):
+            if rises := self._rises.get(rank):
+                dip.counters[self._nodes[rank]] = rises
+
+    def _close(self, key: tuple[int, str]) -> Dip:
+        dip, direction = self._open.pop(key), self.directions[key[0]]
+        source: Source = "host" if dip.stopped_s >= HOST_SHARE * dip.delay_s else "network"
+        kind: Kind = "stall" if dip.worst_s >= STALL_S else dip.kind
+        return Dip(
+            direction.origin, direction.target, kind, source, dip.at_s, dip.end_s - dip.at_s,
+            dip.usual_s, dip.worst_s, dip.messages, dip.stopped_s, dip.counters,
+        )  # fmt: skip
+
+    @staticmethod
+    def _keep(direction: Direction, dip: Dip) -> None:
+        if dip.source == "host":
+            direction.host_dips += 1
+        if len(direction.dips) < MOST_DIPS:
+            direction.dips = [*direction.dips, dip]
+        else:
+            direction.more_dips += 1
+
+    def close(self) -> list[Dip]:
+        """Return the dips that were still open at the end."""
+        over = [(self.directions[key[0]], self._close(key)) for key in sorted(self._open)]
+        for direction, dip in over:
+            self._keep(direction, dip)
+        return [dip for _, dip in over]
+
+    def find_stuck(self, now_s: float) -> tuple[str, ...]:
+        """Return the nodes whose ranks are newly silent while others still write.
+
+        A rank that writes again may be named once more later.
+        """
+        longest_s = max(SILENT_S, SILENT_INTERVALS * self._interval_s)
+        if len(self._heard_s) < len(self._nodes):
+            return ()
+        silent = {rank for rank, at_s in self._heard_s.items() if now_s - at_s > longest_s}
+        if len(silent) == len(self._nodes):
+            return ()
+        return self._name_new({(self._nodes[rank], "") for rank in silent}, to="")
+
+    def find_waiting(self, record: SoakRecord) -> tuple[str, float] | None:
+        """Return a direction's target and the waiting time if its message newly takes too long."""
+        waiting_s = max(record.waiting_s, record.ping_waiting_s)
+        direction = self.directions[record.rank]
+        key = direction.origin, direction.target
+        if waiting_s < WAITING_S:
+            self._named.discard(key)
+            return None
+        if key in self._named:
+            return None
+        self._named.add(key)
+        return direction.target, waiting_s
+
+    def silence_of(self, node: str, now_s: float) -> float:
+        """Return how long a node's ranks have written nothing, in seconds."""
+        ranks = (rank for rank, name in enumerate(self._nodes) if name == node)
+        return max(now_s - self._heard_s.get(rank, now_s) for rank in ranks)
+
+    def _name_new(self, names: set[tuple[str, str]], to: str) -> tuple[str, ...]:
+        new = sorted(names - self._named)
+        self._named = {name for name in self._named if name[1] != to} | names
+        return tuple(node for node, _ in new)
+
+
+def _within_another(dip: Dip, others: Sequence[Dip]) -> bool:
+    """Check that a dip of the ping-pong is part of one of the stream: both saw one event."""
+    return dip.kind == "latency" and any(
+        rate.kind != "latency" and rate.origin == dip.origin
+        and rate.at_s - 0.1 <= dip.at_s <= rate.at_s + rate.length_s + 0.1
+        for rate in others
+    )  # fmt: skip
+
+
+#: Increases that every message causes.
+_TRAFFIC = frozenset({"rx_bytes", "tx_bytes"})
+
+
+def sum_rises(record: SoakRecord) -> dict[str, int]:
+    """Return the increases of counters other than traffic, with the interface in their names."""
+    rises = {
+        f"{place} {name}": count
+        for by_place in (record.rises, record.port_rises)
+        for place, counters in by_place.items()
+        for name, count in counters.items()
+        if count and name not in _TRAFFIC
+    }
+    if record.retransmitted_segments:
+        rises["TCP segments sent again"] = record.retransmitted_segments
+    return rises
