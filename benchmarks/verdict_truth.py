@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Literal
 
@@ -178,7 +178,7 @@ def _said(
             if verdict["outcome"] == "FAIL":
                 named |= _named(verdict["about"])
     return Run(
-        case.name, nodes, busy, repeat, datetime.now(UTC).isoformat(timespec="seconds"),
+        case.name, nodes, busy, repeat, datetime.now(timezone.utc).isoformat(timespec="seconds"),
         exit_status, overall, headline, tuple(sorted(named)), wall_s, load,
     )  # fmt: skip
 

@@ -1,16 +1,17 @@
 """The locked versions are those that the package asks for."""
 
 import re
-import tomllib
 from pathlib import Path
 
 from packaging.requirements import Requirement
+
+from fabricgauge.store.files import toml
 
 TOP = Path(__file__).parents[1]
 
 
 def test_each_dependency_is_bounded_and_locked_with_hashes() -> None:
-    project = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]
+    project = toml.loads((TOP / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"], *project["optional-dependencies"]["mpi"]]
     lock = (TOP / "requirements.lock").read_text()
     pins: dict[str, list[str]] = {}

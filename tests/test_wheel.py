@@ -4,12 +4,13 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from fabricgauge.store.files import toml
 
 ROOT = Path(__file__).parents[1]
 #: Variables by which a test's own surroundings would reach the installed program.
@@ -58,7 +59,7 @@ def test_the_wheel_has_all_that_the_program_reads(wheel: Path, tmp_path: Path) -
 
 def lowest() -> list[str]:
     """The dependencies at the oldest versions that pyproject.toml allows."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = toml.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"], *project["optional-dependencies"]["mpi"]]
     assert len(wanted) >= 8 and all(">=" in one for one in wanted)
     return [one.replace(">=", "==") for one in wanted]

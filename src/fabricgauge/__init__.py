@@ -1,3 +1,3 @@
 """A go/no-go gauge for cluster interconnects."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -18,7 +18,7 @@ def test_the_page_names_every_option_that_click_knows() -> None:
     for record in records:
         assert record is not None
         names, text = record
-        assert f"  {names:10}  {text}\n" in overview()
+        assert f"  {names:13}  {text}\n" in overview()
 
 
 def test_the_page_names_every_verb_and_each_is_a_command() -> None:

@@ -7,6 +7,8 @@ A comment just before a fence says what is expected:
     exit: 1, while the next block runs   it is started, the next block runs, then it ends
     exit: 0; shows: TEXT                 and TEXT is in what it prints
     needs: PATH; exit: 0                 the page is tried up to here where PATH does not exist
+    on: ssh; exit: 0                     it runs where ssh reaches nodes c1 and c2
+    on: slurm; exit: 0                   it runs where Slurm has nodes c1 and c2
     not run: REASON                      it is not run, because
     file: ~/PATH                         the block is that file's content, whatever its language
 """
@@ -20,7 +22,7 @@ from tests.docs.pages import Fence, fences
 
 PROMPT = "$ "
 _EXPECTED = re.compile(
-    r"(?:needs: (?P<needs>\S+); )?exit: (?P<exit>\d+(?: or \d+)*)"
+    r"(?:needs: (?P<needs>\S+); )?(?:on: (?P<on>ssh|slurm); )?exit: (?P<exit>\d+(?: or \d+)*)"
     r"(?P<beside>, while the next block runs)?(?:; shows: (?P<shows>.+))?",
     re.DOTALL,
 )
@@ -35,6 +37,7 @@ class Commands(NamedTuple):
     shows: str = ""
     needs: str = ""
     beside_next: bool = False
+    on: str = ""
 
 
 class WriteFile(NamedTuple):
@@ -73,4 +76,5 @@ def _commands(fence: Fence) -> Commands:
         shows=found["shows"] or "",
         needs=found["needs"] or "",
         beside_next=bool(found["beside"]),
+        on=found["on"] or "",
     )

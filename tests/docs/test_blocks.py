@@ -30,6 +30,11 @@ $ fabricgauge lab down
 $ fabricgauge check -w 'c[1-2]'
 ```
 
+<!-- on: ssh; exit: 0 -->
+```console
+$ fabricgauge check c1 c2
+```
+
 ```console
 $ make check
 ```
@@ -43,6 +48,7 @@ def test_blocks_are_read_in_order_with_what_is_expected_of_them() -> None:
         Commands(8, ((*check, "-w", "c[1-2]"),), frozenset({0, 3}), "a; b", "/bin/sh"),
         Commands(14, (check,), frozenset({1}), beside_next=True),
         Commands(18, (("fabricgauge", "lab", "down"),), frozenset({0})),
+        Commands(28, ((*check, "c1", "c2"),), frozenset({0}), on="ssh"),
     ]
 
 

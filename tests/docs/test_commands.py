@@ -6,11 +6,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from tests.docs.blocks import Commands, WriteFile, steps
 from tests.docs.pages import ROOT, name
+from tests.nodes.launch.sshd import servers
+
+from fabricgauge.lab.host_access import entry
+from fabricgauge.lab.spec import LabSpec, numbered_nodes
+from fabricgauge.lab.up import down, up
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -23,7 +29,7 @@ READ = (
 LONGEST_S = 400
 #: What a page measures is judged, and takes its time.
 MEASURED = [pytest.mark.alone, pytest.mark.slow]
-MEASURING = frozenset({"check", "compare", "doctor", "scale", "submit"})
+MEASURING = frozenset({"check", "compare", "demo", "doctor", "scale", "submit"})
 RUN_DIRECTORY = (ROOT / "docs/reference/run-directory.md").read_text(encoding="utf-8")
 
 
@@ -34,6 +40,8 @@ class Reader:
         self.home = home
         self.runs = home / ".local/share/fabricgauge/runs"
         self.children: list[subprocess.Popen[str]] = []
+        self.cluster = ExitStack()
+        self.places: dict[str, tuple[str, ...]] = {}
         runtime = home / "run"
         runtime.mkdir(parents=True, mode=0o700)
         cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
@@ -64,6 +72,12 @@ class Reader:
                 self.ended(waiting[0], waiting[0].argvs[0], waiting[1])
                 waiting = None
 
+    def place(self, on: str) -> tuple[str, ...]:
+        """Return the words that start a program where ssh or Slurm reaches c1 and c2."""
+        if on and on not in self.places:
+            self.places[on] = self.cluster.enter_context(_cluster(on, self.home))
+        return self.places[on] if on else ()
+
     def write(self, file: WriteFile) -> None:
         path = self.home / file.path.removeprefix("~/")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -72,12 +86,13 @@ class Reader:
     def run(self, step: Commands) -> None:
         *before, last = step.argvs
         for argv in before:
-            self.ended(Commands(step.line, (argv,), frozenset({0})), argv, self.start(argv))
-        self.ended(step, last, self.start(last))
+            earlier = Commands(step.line, (argv,), frozenset({0}))
+            self.ended(earlier, argv, self.start(argv, step.on))
+        self.ended(step, last, self.start(last, step.on))
 
-    def start(self, argv: Sequence[str]) -> "subprocess.Popen[str]":
+    def start(self, argv: Sequence[str], on: str = "") -> "subprocess.Popen[str]":
         child = subprocess.Popen(
-            [PROGRAM, *argv[1:]], env=self.env, cwd=self.home, text=True,
+            [*self.place(on), PROGRAM, *argv[1:]], env=self.env, cwd=self.home, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         self.children.append(child)
@@ -90,6 +105,7 @@ class Reader:
                 child.terminate()
                 child.communicate(timeout=60)
         self.start(["fabricgauge", "lab", "down", "--all"]).communicate(timeout=60)
+        self.cluster.close()
 
     def ended(self, step: Commands, argv: Sequence[str], child: "subprocess.Popen[str]") -> None:
         try:
@@ -115,6 +131,25 @@ class Reader:
         found = (file for run in self.runs.glob("2*") for file in run.rglob("*") if file.is_file())
         kinds = {general(_in_its_run(file.relative_to(self.runs).parts)) for file in found}
         return {kind for kind in kinds if f"`{kind}`" not in RUN_DIRECTORY}
+
+
+@contextmanager
+def _cluster(on: str, folder: Path) -> Iterator[tuple[str, ...]]:
+    """Yield the words that start a program on the head of two nodes that ssh or Slurm reaches."""
+    daemon = Path("/usr/sbin") / {"ssh": "sshd", "slurm": "slurmctld"}[on]
+    if os.geteuid() != 0 or not daemon.is_file():
+        pytest.skip(f"no {on} of one's own without root and its packages")
+    name = f"t-doc-{on}"
+    state = up(LabSpec(name, numbered_nodes(2), slurm=on == "slurm"))
+    try:
+        if on == "slurm":
+            yield entry(state, "head")
+            return
+        with servers(state, ("c1", "c2"), folder) as config:
+            variables = [f"FABRICGAUGE_{verb}_SSH_CONFIG={config}" for verb in ("CHECK", "DOCTOR")]
+            yield (*entry(state, "head"), "env", *variables)
+    finally:
+        down(name)
 
 
 def _in_its_run(parts: Sequence[str]) -> str:
@@ -145,11 +180,11 @@ def _of_nodes(found: "re.Match[str]") -> str:
 @pytest.fixture
 def reader(tmp_path: Path) -> Iterator[Reader]:
     someone = Reader(tmp_path / "home")
-    tried = someone.start(["fabricgauge", "lab", "up", "--name", "t-doc"])
+    tried = someone.start(["fabricgauge", "lab", "up", "t-doc"])
     out, _ = tried.communicate(timeout=60)
     if tried.returncode:
         pytest.skip(f"no lab can be made here: {out.strip()}")
-    someone.start(["fabricgauge", "lab", "down", "--name", "t-doc"]).communicate(timeout=60)
+    someone.start(["fabricgauge", "lab", "down", "t-doc"]).communicate(timeout=60)
     yield someone
     someone.leave()
 
@@ -159,9 +194,12 @@ def marks_of(page: Path) -> list[pytest.MarkDecorator]:
 
     Slow is what is simulated, or traced.
     """
-    doing = steps(page.read_text(encoding="utf-8"))
+    doing = list(steps(page.read_text(encoding="utf-8")))
     argvs = [argv for step in doing if isinstance(step, Commands) for argv in step.argvs]
-    if any(argv[1] in MEASURING and "--lab" in argv for argv in argvs):
+    placed = any(isinstance(step, Commands) and step.on for step in doing)
+    if placed or any(
+        argv[1] in MEASURING and ("--lab" in argv or argv[1] == "demo") for argv in argvs
+    ):
         return MEASURED
     return [pytest.mark.slow] * any("--sim" in argv or argv[1] == "path" for argv in argvs)
 

@@ -187,7 +187,7 @@ def test_down_clears_up_when_up_was_killed(namespaces: None, step: str) -> None:
         marks = load_marks(lab_directory(name))
         assert marks
         assert bool(marked(marks.token)) == (step != "_write_files")
-        with pytest.raises(LabError, match=f"lab down --name {name}"):
+        with pytest.raises(LabError, match=f"lab down {name}"):
             load_complete(name)
         assert not status(name)[0].standing
     finally:

@@ -28,7 +28,7 @@ def test_lab_name_fails_when_it_is_no_directory_name(name: str) -> None:
 
 def test_create_fails_when_the_lab_exists(runtime: Path) -> None:
     state.create("t-lab-twice")
-    with pytest.raises(LabError, match="lab down --name t-lab-twice"):
+    with pytest.raises(LabError, match="lab down t-lab-twice"):
         state.create("t-lab-twice")
 
 
@@ -144,5 +144,5 @@ def test_down_says_what_to_do_when_the_file_is_damaged(runtime: Path) -> None:
 
 
 def test_load_fails_when_there_is_no_such_lab(runtime: Path) -> None:
-    with pytest.raises(LabError, match="lab up --name t-lab-none"):
+    with pytest.raises(LabError, match="lab up t-lab-none"):
         state.load("t-lab-none")

@@ -1,15 +1,22 @@
 """One program at a time measures a lab."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.check.commands import until
+from tests.lab.conftest import MakeLab
 from tests.lab.test_place import lab_file, runtime
 
 from fabricgauge.cli.lab import lab as command
 from fabricgauge.lab import state
-from fabricgauge.lab.use import lab_in_use, process_using
+from fabricgauge.lab.fault_kinds import LabFault
+from fabricgauge.lab.faults import inject
+from fabricgauge.lab.host_access import entry
+from fabricgauge.lab.state import LabState
+from fabricgauge.lab.use import describe_use, hold_lab, lab_in_use, process_using
 from fabricgauge.model.errors import LabError, UsageError
 
 __all__ = ["runtime"]
@@ -48,3 +55,31 @@ def test_up_refuses_a_node_that_is_not_a_hostname(runtime: Path, name: str) -> N
     done = CliRunner().invoke(command, ["up", "--nodes", f"c1,{name}"])
     assert isinstance(done.exception, UsageError)
     assert not state.names()
+
+
+@pytest.mark.lab
+def test_a_program_on_a_node_is_a_use_and_an_idle_lab_has_none(make_lab: MakeLab) -> None:
+    lab = make_lab()
+    inject(lab, LabFault("drops", "c2", "net1", 5.0))  # starts a process of the lab's own
+    assert describe_use(lab.name) == ""
+    with subprocess.Popen([*entry(lab, "c1"), "sleep", "60"]) as program:
+        until(lambda: bool(describe_use(lab.name)), 10, "the program on the node")
+        assert describe_use(lab.name) == f"process {program.pid} runs in it"
+        program.kill()
+    assert describe_use(lab.name) == ""
+
+
+@pytest.mark.lab
+@pytest.mark.slow
+def test_idle_daemons_of_slurm_are_no_use_and_a_job_is(slurm_lab: LabState) -> None:
+    assert describe_use(slurm_lab.name) == ""
+    with subprocess.Popen([*entry(slurm_lab, "head"), "srun", "-N1", "sleep", "60"]) as job:
+        until(lambda: bool(describe_use(slurm_lab.name)), 20, "the job")
+        job.terminate()
+
+
+def test_a_lab_that_comes_up_is_in_use(runtime: Path) -> None:
+    lab_file(runtime, "t-lab-new", "/nowhere")
+    with hold_lab("t-lab-new"):
+        done = CliRunner().invoke(command, ["down", "--all"])
+    assert "lab t-lab-new: kept" in done.output

@@ -56,14 +56,16 @@ class Source(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] = ()
 
 
-def sources_of(path: Path, network: Network | None) -> tuple[Source, ...]:
+def sources_of(path: Path, network: Network | None, name: str = "") -> tuple[Source, ...]:
     """Return a file as a source, or all files in a directory and below, by name.
+
+    ``name`` replaces the file's path in messages.
 
     Only regular files are taken from a directory, and links that stay inside. Files are called by
     their place in it, which fits into a table.
     """
     if not path.is_dir():
-        return (_source(path, str(path), network, None),)
+        return (_source(path, name or str(path), network, None),)
     top = path.resolve()
     return tuple(
         _source(file, str(file.relative_to(top.parent)), network, top) for file in _files_below(top)

@@ -9,6 +9,7 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, Printing
+from fabricgauge.cli.printing import refuse_report_file
 from fabricgauge.cli.show import show
 from fabricgauge.model.request import describe_place
 from fabricgauge.store import settings
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@cli_options.nodes_argument
 @cli_options.nodelist_option()
 @cli_options.exclude_option
 @cli_options.lab_option("Measure a virtual cluster on this machine: NAME, or a new one.")
@@ -80,9 +82,12 @@ if TYPE_CHECKING:
 @cli_options.fail_on_option
 @click.option("--dry-run", is_flag=True, help="Discover and plan, print the commands, then stop.")
 @cli_options.quiet_option()
+@cli_options.verbose_option
 @click.pass_context
 def check(ctx: click.Context, /, **options: Any) -> None:
-    """Measure the network between nodes, prove the path, judge, report.
+    """Measure the network between NODES, prove the path, judge, report.
+
+    NODES are the same as -w: c1 c2, or 'c[1-16]'.
 
     Discovers the nodes, measures latency and bandwidth over each network that joins them, compares
     the counters of the interfaces with the bytes sent, and judges each figure against the physical
@@ -99,6 +104,8 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     printing = Printing(options["format"], options["fail_on"])
     curves = reference_curves(options["against"])
     dry_run, quiet = options["dry_run"], options["quiet"]
+    if dry_run:
+        refuse_report_file("--dry-run")
     if request.tool in INSIDE_NODES:
         request = keep_applicable(request, from_files=from_files)
         ctx.exit(_check_gpus(request, root, printing, curves, dry_run, quiet))

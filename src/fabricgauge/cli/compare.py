@@ -16,7 +16,7 @@ from fabricgauge.store import settings
 _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
 
 #: Options that have an effect on every comparison of A and B, and on a prediction for them.
-_STORED = ("a", "b", "output", "format", "to", "quiet")
+_STORED = ("a", "b", "output", "format", "to", "quiet", "verbose")
 
 
 @click.command()
@@ -32,6 +32,7 @@ _STORED = ("a", "b", "output", "format", "to", "quiet")
 @cli_options.format_option("comparison")
 @cli_options.fail_on_option
 @cli_options.to_option
+@cli_options.verbose_option
 @cli_options.output_option()
 @click.option(
     "--vary", multiple=True, metavar="FACTOR=A,B",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@cli_options.nodes_argument
 @cli_options.nodelist_option()
 @cli_options.exclude_option
 @cli_options.lab_option("Nodes of a lab: NAME, or a new one for this command.")
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 @click.option("-v", "--verbose", is_flag=True, help="Show each node with all its facts.")
 @click.pass_context
 def discover(ctx: click.Context, /, **options: Any) -> None:
-    """Show the nodes' hardware, the nodes that differ from their peers, and network ceilings.
+    """Show the hardware of NODES, the nodes that differ from their peers, and network ceilings.
+
+    NODES are the same as -w: c1 c2, or 'c[1-16]'.
 
     Asks many nodes at once. A node needs only a shell. After --timeout, uses the part of the answer
     that has arrived. A bundle that -o wrote can be read on any machine. You can also write a bundle
@@ -54,7 +57,8 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
         survey = _survey_nodes(request, networks, options["timeout"], output)
         inventories, fabric, unanswered = survey
     else:
-        effective = "bundle", "format", "to", "verbose"
+        with_output = () if output else ("output",)
+        effective = ("bundle", "format", "to", "verbose", *with_output)
         cli_options.refuse_without_effect(ctx, effective, cli_options.BUNDLE_CONFLICT)
         content = read_bundle(bundle, networks)
         inventories, fabric, unanswered = content.inventories, content.fabric, 0

@@ -7,6 +7,7 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, list_parser
+from fabricgauge.cli.printing import refuse_report_file
 from fabricgauge.cli.show import print_report
 from fabricgauge.model.request import keep_applicable
 from fabricgauge.store import settings
@@ -21,6 +22,7 @@ _CHECKS = Parsed("list", list_parser(str.strip))
 
 
 @click.command()
+@cli_options.nodes_argument
 @cli_options.nodelist_option()
 @cli_options.exclude_option
 @cli_options.lab_option("Nodes of a lab: NAME, or a new one for this command.")
@@ -38,10 +40,14 @@ _CHECKS = Parsed("list", list_parser(str.strip))
               metavar="S", help="Time to watch the counters, in seconds.")  # fmt: skip
 @cli_options.format_option("preflight")
 @cli_options.to_option
+@cli_options.output_file_option
 @cli_options.quiet_option("Print only the findings, no progress.")
+@cli_options.verbose_option
 @click.pass_context
 def doctor(ctx: click.Context, /, **options: Any) -> None:
-    """Find faults of nodes and networks, with evidence, reason and remedy.
+    """Find faults of NODES and their networks, with evidence, reason and remedy.
+
+    NODES are the same as -w: c1 c2, or 'c[1-16]'.
 
     Reads the hardware and settings of the nodes, lets them ping each other over each network and
     look up each other's names, and watches their counters. Changes nothing.
@@ -55,11 +61,14 @@ def doctor(ctx: click.Context, /, **options: Any) -> None:
     from fabricgauge.doctor.examining import choose_checks
 
     if options["show"]:
+        refuse_report_file("--list")
         click.echo(_table())
         return
     checks = choose_checks(options["only"], options["skip"])
     if options["bundle"]:
-        effective = ("bundle", "networks", "only", "skip", "format", "to", "quiet")
+        effective = (
+            "bundle", "networks", "only", "skip", "format", "to", "output", "quiet", "verbose",
+        )  # fmt: skip
         cli_options.refuse_without_effect(ctx, effective, cli_options.BUNDLE_CONFLICT)
     diagnosis = _run_checks(options, checks)
     print_report("preflight", diagnosis, options["format"], options["to"])

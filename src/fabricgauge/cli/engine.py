@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fabricgauge.cli.nearest import Verbs
+
 if TYPE_CHECKING:
     from rich.table import Table
 
     from fabricgauge.model.engine import Engine, Mpi
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 def engine() -> None:
     """The measuring program, built against each MPI of the site."""
 

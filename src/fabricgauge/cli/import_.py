@@ -1,8 +1,12 @@
 """``fabricgauge import``: judge the results of other suites by the same rules."""
 
+import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,8 +24,12 @@ if TYPE_CHECKING:
     from fabricgauge.model.reference import Reference
 
 
+#: Name of standard input.
+STANDARD_INPUT = "-"
+
+
 @click.command("import")
-@click.argument("logs", nargs=-1, required=True, metavar="FILE|DIR|REFERENCE...")
+@click.argument("logs", nargs=-1, required=True, metavar="FILE|DIR|REFERENCE|-...")
 @click.option("--network", metavar="TEXT",
               help='Network of the measurements, e.g. "25GbE mtu=9000", opa100, edr.')  # fmt: skip
 @click.option("--hosts", metavar="[GLOB=]NODES", multiple=True,
@@ -32,14 +40,16 @@ if TYPE_CHECKING:
 @cli_options.format_option()
 @cli_options.fail_on_option
 @cli_options.to_option
+@cli_options.verbose_option
 @click.pass_context
 def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> None:
     """Read results of other suites into a run, judge it and report.
 
-    Recognises output by its content, text or JSON: OSU, IMB, perftest, iperf, NetPIPE, nccl-tests,
-    nvbandwidth, ucx_perftest, rocm-bandwidth-test, fabtests, mpiGraph, GPCNeT, HPCC, netperf,
-    sockperf, qperf, ucc_perftest, ibv_pingpong (rc, uc, ud, srq), SuperBench and ReFrame. A file
-    may hold several of them, plain or gzip. A directory is read with all its subdirectories. State
+    `-` reads standard input. Recognises output by its content, text or JSON: OSU, IMB, perftest,
+    iperf, NetPIPE, nccl-tests, nvbandwidth, ucx_perftest, rocm-bandwidth-test, fabtests, mpiGraph,
+    GPCNeT, HPCC, netperf, sockperf, qperf, ucc_perftest, ibv_pingpong (rc, uc, ud, srq), SuperBench
+    and ReFrame. A file may hold several of them, plain or gzip. A directory is read with all its
+    subdirectories. State
     the network and the nodes if a log does not contain them; the report marks missing facts as
     unknown.
 
@@ -55,15 +65,37 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
             return
     configured, troubles = settings.load(), Troubles()
     against = reference_curves(options["against"])
-    sources = _assign_hosts(_find_sources(logs, options["network"]), options["hosts"])
     command_line = tuple(map(shown, sys.argv))
-    judged, path = create_imported_run(
-        options["output"] or settings.run_root(), configured,
-        lambda directory: import_logs(sources, directory, command_line, troubles), troubles,
-        against,
-    )  # fmt: skip
+    with _saved_input(logs) as saved:
+        sources = _assign_hosts(_find_sources(logs, options["network"], saved), options["hosts"])
+        judged, path = create_imported_run(
+            options["output"] or settings.run_root(), configured,
+            lambda directory: import_logs(sources, directory, command_line, troubles), troubles,
+            against,
+        )  # fmt: skip
     printing = Printing(options["format"], options["fail_on"], options["to"])
     ctx.exit(show(judged, path, printing))
+
+
+@contextmanager
+def _saved_input(logs: tuple[str, ...]) -> Iterator[Path | None]:
+    """Yield a file that holds standard input meanwhile if ``-`` is among the names, else None.
+
+    Raises:
+        UsageError: ``-`` is named twice.
+    """
+    if STANDARD_INPUT not in logs:
+        yield None
+        return
+    if logs.count(STANDARD_INPUT) > 1:
+        raise UsageError("name standard input once: -")
+    if sys.stdin.isatty():
+        click.echo("reading standard input; end it with Ctrl-D", err=True)
+    with TemporaryDirectory(prefix="fabricgauge-") as folder:
+        file = Path(folder) / "standard-input"
+        with file.open("wb") as saved:
+            shutil.copyfileobj(sys.stdin.buffer, saved)
+        yield file
 
 
 def _assign_hosts(sources: "tuple[Source, ...]", stated: tuple[str, ...]) -> "tuple[Source, ...]":
@@ -108,7 +140,9 @@ def _find_reference(name: str) -> "Reference":
         raise UsageError(f"no file {name}, and {error}") from error
 
 
-def _find_sources(logs: tuple[str, ...], stated: str | None) -> "tuple[Source, ...]":
+def _find_sources(
+    logs: tuple[str, ...], stated: str | None, saved_input: Path | None
+) -> "tuple[Source, ...]":
     """Return files, all files of directories, and published results, in the given order."""
     from fabricgauge.check.import_logs import Source, sources_of
     from fabricgauge.judge.ceiling.stated import stated_network
@@ -117,6 +151,9 @@ def _find_sources(logs: tuple[str, ...], stated: str | None) -> "tuple[Source, .
     sources: list[Source] = []
     for log in logs:
         path = Path(log)
+        if log == STANDARD_INPUT and saved_input:
+            sources += sources_of(saved_input, network, "standard input")
+            continue
         if path.exists():
             sources += sources_of(path, network)
             continue

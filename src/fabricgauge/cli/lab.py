@@ -14,6 +14,7 @@ from fabricgauge.cli.lab_text import (
     status_text,
     summary_text,
 )
+from fabricgauge.cli.nearest import LabVerbs
 from fabricgauge.lab.fault_kinds import KINDS, ON_A_NODE
 from fabricgauge.lab.spec import LabSpec, NetworkSpec, numbered_nodes
 from fabricgauge.lab.state import load_complete, names
@@ -23,19 +24,24 @@ from fabricgauge.store.settings import rate_bit_s
 #: Actions on a node's Slurm daemon; each is a function of the scheduler.
 SLURM_ACTIONS = ("start", "stop", "restart", "kill")
 
+#: Name of a lab that nobody named.
+DEFAULT_NAME = "lab"
+
 _name_option = click.option(
-    "--name", default="lab", show_default=True, metavar="NAME",
+    "--name", default=DEFAULT_NAME, show_default=True, metavar="NAME",
     help="Name of the lab. Several labs can exist at the same time.",
 )  # fmt: skip
+_named_option = click.option("--name", metavar="NAME", help="The same as NAME without the option.")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LabVerbs, context_settings={"help_option_names": ["-h", "--help"]})
 def lab() -> None:
     """Make virtual clusters on this machine: namespaces as nodes, links with set rates, faults."""
 
 
 @lab.command()
-@_name_option
+@click.argument("lab_name", default="", metavar="[NAME]")
+@_named_option
 @click.option(
     "--nodes", default="2", show_default=True, metavar="N|NAME,…",
     help="Number of nodes (c1, c2, …), or their names.",
@@ -54,9 +60,14 @@ def lab() -> None:
     help="Make two virtual machines with software RDMA instead: RoCE v2 (rxe) or iWARP (siw). "
     "Emulated: ignore their speed.",
 )  # fmt: skip
-def up(name: str, nodes: str, networks: tuple[str, ...], slurm: bool, rdma: str | None) -> None:
-    """Bring a lab up. It stays until `lab down`."""
+def up(
+    lab_name: str, name: str | None, nodes: str, networks: tuple[str, ...], slurm: bool,
+    rdma: str | None,
+) -> None:  # fmt: skip
+    """Bring a lab up, called NAME or `lab`. It stays until `lab down`."""
     from fabricgauge.lab import up as bring_up
+
+    name = _join_names((lab_name,) if lab_name else (), name)[0]
 
     node_names = _parse_nodes(nodes)
     specs = tuple(parse_network(text) for text in networks or ("net1:1G",))
@@ -82,10 +93,22 @@ def execute(name: str, node: str, argv: tuple[str, ...]) -> None:
 
 
 @lab.command()
-@click.option("--name", metavar="NAME", help="Show only this lab. Default: all.")
+@click.argument("lab_name", default="", metavar="[NAME]")
+@_named_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def status(name: str | None, as_json: bool) -> None:
-    """Show labs, their nodes and networks, and the active faults."""
+def status(lab_name: str, name: str | None, as_json: bool) -> None:
+    """Show all labs, or the lab NAME: nodes, networks, active faults."""
+    _show_status(_join_names((lab_name,), name)[0] if lab_name or name else None, as_json)
+
+
+@lab.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(as_json: bool) -> None:
+    """Show all labs: nodes, networks, active faults."""
+    _show_status(None, as_json)
+
+
+def _show_status(name: str | None, as_json: bool) -> None:
     import msgspec
 
     from fabricgauge.lab.status import status as lab_statuses
@@ -101,22 +124,24 @@ def status(name: str | None, as_json: bool) -> None:
 
 
 @lab.command()
-@_name_option
+@click.argument("lab_names", nargs=-1, metavar="[NAME]...")
+@_named_option
 @click.option(
     "--all", "all_labs", is_flag=True,
-    help="Remove all labs of this user except those that a program measures now.",
+    help="Remove all labs of this user except those in use: a program measures them, comes up"
+    " with them or runs on a node.",
 )  # fmt: skip
-def down(name: str, all_labs: bool) -> None:
-    """Remove a lab, complete or broken, with all its processes."""
+def down(lab_names: tuple[str, ...], name: str | None, all_labs: bool) -> None:
+    """Remove the lab NAME or `lab`, complete or broken, with all its processes."""
     from fabricgauge.lab.up import down as remove
-    from fabricgauge.lab.use import process_using
+    from fabricgauge.lab.use import describe_use
 
-    for lab_name in names() if all_labs else (name,):
-        if all_labs and (process := process_using(lab_name)):
-            click.echo(
-                f"lab {lab_name}: kept, since process {process} measures it; to remove it anyway,"
-                f" run 'fabricgauge lab down --name {lab_name}'"
-            )
+    if all_labs and (lab_names or name):
+        raise UsageError("lab down: name labs, or --all")
+    for lab_name in names() if all_labs else _join_names(lab_names, name):
+        if all_labs and (use := describe_use(lab_name)):
+            command = f"fabricgauge lab down {lab_name}"
+            click.echo(f"lab {lab_name}: kept, since {use}; to remove it anyway, run '{command}'")
             continue
         removed = remove(lab_name)
         click.echo(f"lab {lab_name}: {'removed' if removed else 'does not exist'}")
@@ -175,6 +200,17 @@ def slurm(name: str, action: str, node: str) -> None:
 def heal(name: str, node: str | None, network: str | None) -> None:
     """End all faults, or only those of NODE, or of NODE in NETWORK."""
     _end_faults(name, node, network)
+
+
+def _join_names(words: tuple[str, ...], name: str | None) -> tuple[str, ...]:
+    """Return the named labs, or the default one.
+
+    Raises:
+        UsageError: a lab is named as a word and as an option, differently.
+    """
+    if words and name and words != (name,):
+        raise UsageError(f"name the lab once: {' '.join(words)} or --name {name}")
+    return words or (name or DEFAULT_NAME,)
 
 
 def parse_network(text: str) -> NetworkSpec:

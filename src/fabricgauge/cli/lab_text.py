@@ -46,7 +46,7 @@ def status_text(status: LabStatus) -> str:
         reason = "`up` did not finish"
         if status.dead:
             reason = _describe_dead_nodes(status.state, status.dead)
-        command = f"fabricgauge lab down --name {status.name}"
+        command = f"fabricgauge lab down {status.name}"
         lines.append(f"  broken: {reason}; remove it with '{command}'")
     lines += [f"  fault: {_describe_fault(fault)}" for fault in status.state.faults]
     lines += [f"  {daemon_text(daemon)}" for daemon in status.slurm]

@@ -1,5 +1,6 @@
 """Program entry point: print the first help page at once, leave everything else to click."""
 
+import contextlib
 import io
 import os
 import sys
@@ -18,8 +19,8 @@ TRACEBACK = "FABRICGAUGE_TRACEBACK"
 def main() -> None:
     """Run the command line; turn each of our errors into one message and its exit status."""
     _require_streams()
-    if sys.argv[1:] in (["--help"], ["-h"]):
-        sys.exit(_flush(0, f"{overview()}\n"))
+    if sys.argv[1:] in (["--help"], ["-h"], ["help"]):
+        sys.exit(_flush(0, f"{overview(_columns())}\n"))
     sys.exit(_flush(_run_click()))
 
 
@@ -42,6 +43,15 @@ def _flush(status: int, text: str = "") -> int:
     # Without this, Python reports the same error once more when it exits.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return status
+
+
+def _columns() -> int:
+    """Return the columns of the terminal, 80 if there is none."""
+    with contextlib.suppress(OSError, ValueError):
+        return int(os.environ.get("COLUMNS", "")) or 80
+    with contextlib.suppress(OSError, ValueError):
+        return os.get_terminal_size(sys.stdout.fileno()).columns or 80
+    return 80
 
 
 def _require_streams() -> None:

@@ -1,5 +1,6 @@
 """Options that several verbs share, and how they become one typed request."""
 
+import functools
 import importlib
 import os
 import re
@@ -10,6 +11,7 @@ from typing import Any, get_args
 import click
 import msgspec
 
+from fabricgauge.cli.printing import OutputPath, keep_verbose, report_file
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.features import report_module
 from fabricgauge.model.request import OWN_LAB, MeasurementRequest
@@ -118,10 +120,10 @@ class Formats(click.Option):
 
     def __init__(self, words: list[str], kind: str, **settings: Any) -> None:
         super().__init__(words, callback=lambda _, __, name: require_format(kind, name), **settings)
-        self._kind = kind
+        self.kind = kind
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        self.help = f"Format: {', '.join(formats(self._kind))}."
+        self.help = f"Format: {', '.join(formats(self.kind))}."
         return super().get_help_record(ctx)
 
 
@@ -167,7 +169,8 @@ def refuse_without_effect(ctx: click.Context, effective: Collection[str], reason
         name = parameter.name or ""
         if name not in effective and ctx.get_parameter_source(name) not in (*unset, None):
             words = (word for word in parameter.opts if word.startswith("--"))
-            raise UsageError(reason.replace("{}", next(words, name)))
+            shown_name = parameter.human_readable_name.strip("[].")
+            raise UsageError(reason.replace("{}", next(words, shown_name)))
 
 
 class Printing(msgspec.Struct, frozen=True):
@@ -190,11 +193,35 @@ def format_option(kind: str = "run") -> Decorator:
     )
 
 
+def _require_file_format(
+    ctx: click.Context, _: click.Parameter, output: Path | None
+) -> Path | None:
+    """Refuse a file whose format the verb's reports lack, before anything is done."""
+    kinds = [option.kind for option in ctx.command.params if isinstance(option, Formats)]
+    if kinds and (file := report_file(ctx)):
+        require_format(kinds[0], file.format)
+    return output
+
+
 def output_option(
     text: str = "Directory of all runs. Default: $XDG_DATA_HOME/fabricgauge/runs.",
 ) -> Decorator:
-    kind = click.Path(path_type=Path, file_okay=False)
-    return click.option("-o", "--output", type=kind, metavar="DIR", help=text)
+    """Return ``-o``, a directory as ``text`` describes it, or a file that gets the report."""
+    return click.option(
+        "-o", "--output", type=OutputPath(), metavar="DIR|FILE", callback=_require_file_format,
+        help=f"{text} Or a file that gets the report too: FILE.html, .md, .json, .csv, .xml.",
+    )  # fmt: skip
+
+
+output_file_option = click.option(
+    "-o", "--output", type=OutputPath(only_file=True), metavar="FILE", expose_value=False,
+    callback=_require_file_format,
+    help="File that gets the report too: FILE.html, .md, .json.",
+)  # fmt: skip
+verbose_option = click.option(
+    "-v", "--verbose", is_flag=True, expose_value=False, callback=keep_verbose,
+    help="Print all that the HTML page holds, not only the first screen.",
+)  # fmt: skip
 
 
 def quiet_option(text: str = "Print only the report, no progress.") -> Decorator:
@@ -206,6 +233,23 @@ def nodelist_option(
 ) -> Decorator:
     text = f"Nodes, e.g. c[1-2], @group, or ^FILE for the nodes in FILE. Default: {default}."
     return click.option("-w", "--nodelist", metavar="NODES", help=text)
+
+
+def nodes_argument(command: Decorated) -> Decorated:
+    """Add ``NODES…``, which mean the same as ``-w``.
+
+    Raises:
+        UsageError: nodes are named both ways.
+    """
+
+    @functools.wraps(command)
+    def with_nodes(*arguments: Any, hosts: tuple[str, ...], **options: Any) -> None:
+        if hosts and options["nodelist"]:
+            raise UsageError(f"name the nodes once: {' '.join(hosts)} or -w {options['nodelist']}")
+        nodelist = ",".join(host.strip(",") for host in hosts) or options["nodelist"]
+        command(*arguments, **{**options, "nodelist": nodelist})
+
+    return click.argument("hosts", nargs=-1, metavar="[NODES]...")(with_nodes)
 
 
 to_option = click.option(

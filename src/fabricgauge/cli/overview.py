@@ -6,27 +6,37 @@ users in doubt ask for this page most often.
 
 from fabricgauge.model.features import FEATURES
 
-#: verb: (place of its command, its line of help). Verbs of features stand in their rows.
+#: Verbs in the order of the page; those of other features follow.
+_ORDER = (
+    "check", "demo", "submit", "collect", "import", "compare", "profile", "scale", "path", "runs",
+    "report", "explain", "discover", "doctor", "configure", "lab", "engine", "help",
+)  # fmt: skip
+
 # fmt: off
-VERBS: dict[str, tuple[str, str]] = {
+_CORE: dict[str, tuple[str, str]] = {
     "check": ("cli.check:check", "Measure a network, prove the path, judge it and report."),
     "import": ("cli.import_:import_",
                "Judge results of other suites: OSU, IMB, perftest, iperf3, ..."),
     "compare": ("cli.compare:compare",
                 "Compare B with A: runs, other suites' logs, published results."),
+    "runs": ("cli.runs:runs", "List stored runs: kind, date, nodes, verdict."),
     "report": ("cli.report:report", "Show a stored run, judged by today's rules."),
     "discover": ("cli.discover:discover", "Show nodes, interfaces, networks and their ceilings."),
     "doctor": ("cli.doctor:doctor",
                "Find faults of nodes and networks, with evidence and remedy."),
-    "lab": ("cli.lab:lab", "A virtual cluster on this machine: up, exec, status, down, faults."),
+    "lab": ("cli.lab:lab", "A virtual cluster on this machine: up, exec, list, down, faults."),
     "engine": ("cli.engine:engine", "Build and list the measuring program."),
-    **{
-        verb: (f"features.{place}", text)
-        for feature in FEATURES
-        for verb, (place, text) in feature.verbs.items()
-    },
+    "help": ("cli.help_:help_", "Show this page, or the page of a verb."),
 }
 # fmt: on
+
+_ALL = _CORE | {
+    verb: (f"features.{place}", text)
+    for feature in FEATURES
+    for verb, (place, text) in feature.verbs.items()
+}
+#: verb: (place of its command, its line of help). Verbs of features stand in their rows.
+VERBS = {verb: _ALL[verb] for verb in (*_ORDER, *_ALL)}
 
 _PAGE = """\
 Usage: fabricgauge [OPTIONS] COMMAND [ARGS]...
@@ -37,15 +47,36 @@ Usage: fabricgauge [OPTIONS] COMMAND [ARGS]...
   interrupted.
 
 Options:
-  --version   Show the version and exit.
-  -h, --help  Show this message and exit.
+  -V, --version  Show the version and exit.
+  -h, --help     Show this message and exit.
 
 Verbs:
-{verbs}"""
+{verbs}
+
+First: fabricgauge demo, or fabricgauge import guide-40gbe-imb-pingpong"""
+
+#: Columns of the page, and of the narrowest terminal that it is broken for.
+_COLUMNS, _LEAST_COLUMNS = 80, 40
 
 
-def overview() -> str:
+def overview(columns: int = _COLUMNS) -> str:
     """Return the page of ``fabricgauge --help``, at most 80 columns wide."""
     width = max(map(len, VERBS))
     rows = (f"  {verb:{width}}  {text}" for verb, (_, text) in VERBS.items())
-    return _PAGE.format(verbs="\n".join(rows))
+    page = _PAGE.format(verbs="\n".join(rows))
+    if columns >= _COLUMNS:
+        return page
+    import textwrap
+
+    # A broken line goes on below the text of its first line, behind the last wide gap.
+    return "\n".join(
+        textwrap.fill(line, max(columns, _LEAST_COLUMNS), subsequent_indent=" " * _text_start(line))
+        if line
+        else line
+        for line in page.splitlines()
+    )
+
+
+def _text_start(line: str) -> int:
+    gap = line.rfind("  ")
+    return gap + 2 if gap >= 0 else 0

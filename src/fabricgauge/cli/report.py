@@ -24,6 +24,7 @@ from fabricgauge.store.run_directory import find
 @cli_options.against_option
 @cli_options.fail_on_option
 @cli_options.to_option
+@cli_options.verbose_option
 @click.pass_context
 def report(
     ctx: click.Context, /, run: str, output: Path | None, pattern: str, against: str | None,

@@ -3,33 +3,62 @@
 import os
 import shutil
 import sys
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from fabricgauge.cli.options import Printing, formats, require_format
+from fabricgauge.cli.printing import ReportFile, is_verbose, report_file
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.verdict import exit_status
 
 if TYPE_CHECKING:
     from fabricgauge.model.judged import Judged
+    from fabricgauge.report.interface import Setting
 
 
 def print_report(
     kind: str, subject: object, format_name: str, to: Path | None = None, **fields: Any
 ) -> None:
-    """Print a subject of that kind to the terminal, or to the file ``to``.
+    """Print a subject of that kind to the terminal, or to the file ``to``; write ``-o FILE`` too.
 
     ``fields`` are further fields of a ``Setting``.
 
     Raises:
         UsageError: the kind has no such format, or the file cannot be written.
     """
+    file = report_file()
+    if file:
+        require_format(kind, file.format)
+    setting = make_setting(to, **fields)
+    deliver(formats(kind)[require_format(kind, format_name)](subject, setting), to)
+    if file:
+        write_report_file(kind, subject, file, **fields)
+
+
+def make_setting(to: Path | None = None, **fields: Any) -> "Setting":
+    """Return how the terminal, or the file ``to``, shows a report."""
     from fabricgauge.report.interface import Setting
 
-    colour = to is None and sys.stdout.isatty()
-    setting = Setting(**{"width": width(), "colour": colour, "printed": _print_stamp(), **fields})
-    deliver(formats(kind)[require_format(kind, format_name)](subject, setting), to)
+    usual = {"width": width(), "whole_page": is_verbose(), "printed": _print_stamp()}
+    return Setting(**{**usual, **fields}, colour=to is None and shows_colour())
+
+
+def write_report_file(kind: str, subject: object, file: ReportFile, **fields: Any) -> None:
+    """Write a subject of that kind to the file of ``-o``, and print its name."""
+    deliver(formats(kind)[file.format](subject, make_setting(file.path, **fields)), file.path)
+    click.echo(f"Report file  {file.path}", err=True)
+
+
+def shows_colour() -> bool:
+    """Check whether standard output is a terminal with colours that the user wants.
+
+    Sources: no-color.org (any value but an empty one), terminfo(5) for ``dumb``.
+    """
+    wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") not in ("", "dumb")
+    return wanted and sys.stdout.isatty()
 
 
 def page(kind: str, subject: object) -> bytes:
@@ -58,7 +87,7 @@ def _print_stamp() -> str:
     """Return program version and present time, for reports without a date."""
     from fabricgauge import __version__
 
-    return f"fabricgauge {__version__} · {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return f"fabricgauge {__version__} · {datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def width() -> int:

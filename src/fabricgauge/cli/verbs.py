@@ -6,13 +6,16 @@ from typing import Any
 import click
 
 from fabricgauge import __version__
+from fabricgauge.cli import nearest
 from fabricgauge.cli.overview import VERBS, overview
 from fabricgauge.model.errors import UsageError
 from fabricgauge.store import settings
 
 
-class Verbs(click.Group):
+class Verbs(nearest.Verbs):
     """A group that knows its verbs by name and imports a verb when it is called."""
+
+    words = nearest.VERB_WORDS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -38,7 +41,7 @@ class Verbs(click.Group):
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="fabricgauge")
+@click.version_option(__version__, "-V", "--version", prog_name="fabricgauge")
 def cli() -> None:
     """A go/no-go gauge for cluster interconnects."""
 

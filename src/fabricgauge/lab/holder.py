@@ -117,6 +117,37 @@ def members(marks: Marks) -> frozenset[int]:
     return frozenset(holders | inside)
 
 
+def foreign_members(marks: Marks, directory: Path) -> frozenset[int]:
+    """Return the processes inside a lab that others started, except this one.
+
+    A virtual machine's programs are not seen; the ssh that reaches them has the lab's directory in
+    its command.
+    """
+    inside = {pid for pid in members(marks) if _mark(pid, marks.token) != HOLDER_MARK}
+    reaching = {
+        pid
+        for pid, _ in _processes()
+        if pid != os.getpid() and f"\0{directory}/ssh_config\0" in _command_line(pid)
+    }
+    return frozenset(inside | reaching)
+
+
+def _command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def parent_of(pid: int) -> int:
+    """Return the parent of a process (proc(5), field 4 of stat), 0 if it has ended."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return 0
+    return int(text.rpartition(")")[2].split()[1])
+
+
 def processes_in(net_inode: int) -> frozenset[int]:
     """Return all processes of a network namespace; none for the namespace of this process."""
     if net_inode in own_net_inodes():

@@ -127,11 +127,11 @@ def load(name: str) -> LabState:
         LabError: no such lab, others can write its directory, or its file is not valid.
     """
     directory = find_directory(name)
-    remedy = f"remove the lab with 'fabricgauge lab down --name {name}'"
+    remedy = f"remove the lab with 'fabricgauge lab down {name}'"
     state = _read_file(directory, LabState, remedy) if directory else None
     if directory is None or state is None:
         raise LabError(
-            f"no lab named {name!r} exists; bring it up with 'fabricgauge lab up --name {name}'"
+            f"no lab named {name!r} exists; bring it up with 'fabricgauge lab up {name}'"
         )
     return msgspec.structs.replace(state, name=name, directory=str(directory))
 
@@ -152,7 +152,7 @@ def load_complete(name: str) -> LabState:
     if not state.complete:
         raise LabError(
             f"lab {name!r} did not come up completely; remove it with "
-            f"'fabricgauge lab down --name {name}' and bring it up again"
+            f"'fabricgauge lab down {name}' and bring it up again"
         )
     return state
 
@@ -247,7 +247,7 @@ def create(name: str) -> Path:
     except FileExistsError as error:
         raise LabError(
             f"a lab named {name!r} exists in {directory}; remove it with "
-            f"'fabricgauge lab down --name {name}', or choose another --name"
+            f"'fabricgauge lab down {name}', or choose another name"
         ) from error
     except OSError as error:
         raise LabError(f"cannot make {directory}: {error.strerror}; make room there") from error

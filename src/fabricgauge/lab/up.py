@@ -6,7 +6,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +26,7 @@ from fabricgauge.lab.state import (
     save,
 )
 from fabricgauge.lab.tools import Notify, silent
+from fabricgauge.lab.use import hold_lab
 from fabricgauge.model.errors import LabError
 from fabricgauge.model.features import load_role
 from fabricgauge.store.files.removing import remove_folder
@@ -60,7 +61,8 @@ def up(spec: LabSpec, notify: Notify = silent) -> LabState:
         load_role("scheduler").require(spec.nodes)
     directory = state.create(spec.name)
     try:
-        return _bring_up(spec, directory, notify)
+        with hold_lab(spec.name):
+            return _bring_up(spec, directory, notify)
     except BaseException:
         down(spec.name)
         raise
@@ -104,7 +106,7 @@ def _draft(spec: LabSpec, directory: Path) -> LabState:
         directory=str(directory),
         token=secrets.token_hex(8),
         boot_id=boot_id(),
-        created_utc=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        created_utc=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         rootless=os.geteuid() != 0,
         congestion_control=_congestion_control(),
         networks=tuple(
@@ -234,6 +236,6 @@ def down(name: str) -> bool:
         lab_state = "its processes have ended" if marks else "the folder holds no lab"
         raise LabError(
             f"lab {name!r}: {lab_state}; {directory} was not removed. {'; '.join(reasons)};"
-            f" then run 'fabricgauge lab down --name {name}' again"
+            f" then run 'fabricgauge lab down {name}' again"
         )
     return True

@@ -1,12 +1,18 @@
-"""Allow one program at a time to measure a lab: another would share the links unnoticed."""
+"""Allow one program at a time to measure a lab, and find out who uses one.
+
+Two programs that measure would share the links unnoticed.
+"""
 
 import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from fabricgauge.lab.state import lab_directory, load_complete
-from fabricgauge.model.errors import UsageError
+from fabricgauge.lab.holder import foreign_members, parent_of
+from fabricgauge.lab.spec import HEAD
+from fabricgauge.lab.state import LabState, Marks, lab_directory, load, load_complete
+from fabricgauge.model.errors import LabError, UsageError
 
 #: File that the measuring program locks; it holds its process id.
 USE = "use"
@@ -21,6 +27,17 @@ def lab_in_use(name: str) -> Iterator[None]:
         UsageError: another program measures the lab.
     """
     load_complete(name)
+    with hold_lab(name):
+        yield
+
+
+@contextmanager
+def hold_lab(name: str) -> Iterator[None]:
+    """Lock a lab that this process measures or brings up.
+
+    Raises:
+        UsageError: another program has locked it.
+    """
     file = os.open(lab_directory(name) / USE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
@@ -36,6 +53,31 @@ def lab_in_use(name: str) -> Iterator[None]:
         yield
     finally:
         os.close(file)
+
+
+def describe_use(name: str) -> str:
+    """Return who uses a lab: who measures it or comes up with it, or runs on a node; else empty."""
+    if process := process_using(name):
+        return f"process {process} measures it or brings it up"
+    try:
+        state = load(name)
+    except LabError:
+        return ""
+    users = find_users(state)
+    return f"process {min(users)} runs in it" if users else ""
+
+
+def find_users(state: LabState) -> frozenset[int]:
+    """Return the processes inside a lab that are neither its holders nor its daemons."""
+    own = {process.pid for process in (*(d.process for d in state.slurm), *state.senders)}
+    marks = Marks(state.token, state.boot_id, state.net_inodes)
+    # slurmctld has a child that runs scripts; the children of slurmd are jobs.
+    helpers = {daemon.process.pid for daemon in state.slurm if daemon.node == HEAD}
+    return frozenset(
+        pid
+        for pid in foreign_members(marks, Path(state.directory))
+        if pid not in own and parent_of(pid) not in helpers
+    )
 
 
 def process_using(name: str) -> str:

@@ -87,6 +87,25 @@ FEATURES: tuple[Feature, ...] = (
         },
         reports={"plan": "configure.content"},
     ),
+    Feature(
+        "demo",
+        verbs={
+            "demo": (
+                "demo.verb:demo",
+                "Show on a virtual network: a PASS, a fault, the FAIL that names it.",
+            )
+        },
+    ),
+    Feature(
+        "explain",
+        verbs={
+            "explain": (
+                "explain.verb:explain",
+                "Explain a rule, a check, a threshold or a word of the reports.",
+            )
+        },
+        reports={"explanation": "explain.content"},
+    ),
     Feature("vary", roles={"vary": "vary.option:vary"}, reports={"varied": "vary.content"}),
     Feature("simulate", roles={"simulator": "simulate.simulator"}),
     Feature("rdma_lab", roles={"machines": "rdma_lab.start:start"}),

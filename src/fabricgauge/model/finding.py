@@ -1,18 +1,20 @@
 """The findings of a preflight: faults and risks with their evidence and remedy."""
 
-from enum import StrEnum
+from enum import Enum
 
 import msgspec
 
 from fabricgauge.model.absence import Skipped
 
 
-class Severity(StrEnum):
+class Severity(str, Enum):
     """``FAIL`` breaks the network or its figures, ``WARN`` may, ``NOTE`` is worth knowing."""
 
     FAIL = "FAIL"
     WARN = "WARN"
     NOTE = "NOTE"
+
+    __str__ = str.__str__  # as StrEnum, which Python 3.10 lacks
 
 
 class Command(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable
-from enum import StrEnum
+from enum import Enum
 from typing import Literal
 
 import msgspec
@@ -10,7 +10,7 @@ import msgspec
 from fabricgauge.model.pairs import ENDS, PairFinding, Part
 
 
-class Outcome(StrEnum):
+class Outcome(str, Enum):
     """In order of precedence: the worst of a run is its overall outcome."""
 
     INVALID = "INVALID"
@@ -19,6 +19,8 @@ class Outcome(StrEnum):
     WARN = "WARN"
     PASS = "PASS"  # noqa: S105
     SKIPPED = "SKIPPED"
+
+    __str__ = str.__str__  # as StrEnum, which Python 3.10 lacks
 
     @property
     def rank(self) -> int:

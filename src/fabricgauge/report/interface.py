@@ -17,7 +17,8 @@ Cell = str | int | float | None
 class Setting(msgspec.Struct, frozen=True):
     """Describe where a report is shown.
 
-    ``width`` is in columns. ``verbose`` shows every node in detail. ``run_directory`` and
+    ``width`` is in columns. ``verbose`` shows every node in detail, ``whole_page`` all texts and
+    tables of a page on a terminal. ``run_directory`` and
     ``html_file`` are paths to mention, or empty. ``pattern`` narrows the suites' layouts to the
     tables of one pattern, for readers that take the first row that fits. ``fail_on`` lists outcomes
     that count as a failure besides FAIL. ``printed`` is program and day, for reports whose subject
@@ -30,6 +31,7 @@ class Setting(msgspec.Struct, frozen=True):
     html_file: str = ""
     pattern: str = ""
     verbose: bool = False
+    whole_page: bool = False
     fail_on: tuple[Strictness, ...] = ()
     printed: str = ""
 

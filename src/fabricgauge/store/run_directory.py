@@ -10,7 +10,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -222,4 +222,4 @@ def _file_name(name: str) -> str:
 
 def now_utc(form: str = "%Y-%m-%dT%H:%M:%SZ") -> str:
     """Return the time in the form of stored files: ISO 8601 in UTC, whole seconds."""
-    return datetime.now(UTC).strftime(form)
+    return datetime.now(timezone.utc).strftime(form)

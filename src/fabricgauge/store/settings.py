@@ -9,7 +9,6 @@
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import msgspec
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import DeclaredNetwork
+from fabricgauge.store.files import toml
 from fabricgauge.store.files.ownership import not_own
 from fabricgauge.store.files.places import place
 from fabricgauge.store.files.reading import read_bytes
@@ -126,12 +126,12 @@ def _read(path: Path) -> dict[str, Any]:
                 f"{path} is not used because other users can change it: {foreign}; make yourself"
                 " or root its only owner and writer"
             )
-        content: dict[str, Any] = tomllib.loads(raw.decode("utf-8"))
+        content: dict[str, Any] = toml.loads(raw.decode("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (toml.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
     keys = (*VERBS, "thresholds", "network")
     unknown = sorted(set(content) - set(keys))

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.printing import refuse_report_file
 from fabricgauge.cli.show import page, print_report
 from fabricgauge.store import settings
 from fabricgauge.store.run_directory import RunDirectory
@@ -22,6 +23,7 @@ from fabricgauge.store.run_directory import RunDirectory
 @cli_options.output_option()
 @cli_options.format_option("profile")
 @cli_options.to_option
+@cli_options.verbose_option
 @cli_options.quiet_option()
 @click.pass_context
 def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> None:
@@ -39,6 +41,7 @@ def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> 
 
     root: Path = options["output"] or settings.run_root()
     if options["print_env"]:
+        refuse_report_file("--print-env")
         _print_variables(command, options["mpi"], root)
         return
     directory = RunDirectory.create(root)

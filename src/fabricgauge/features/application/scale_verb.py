@@ -44,6 +44,7 @@ from fabricgauge.store.run_directory import RunDirectory
 @cli_options.format_option("scale")
 @cli_options.fail_on_option
 @cli_options.to_option
+@cli_options.verbose_option
 @cli_options.quiet_option()
 @click.pass_context
 def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> None:

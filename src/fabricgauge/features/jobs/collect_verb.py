@@ -19,6 +19,7 @@ result_options = combine_options(
     cli_options.format_option(),
     cli_options.fail_on_option,
     cli_options.quiet_option(),
+    cli_options.verbose_option,
 )
 
 

@@ -7,6 +7,7 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Printing
+from fabricgauge.cli.printing import refuse_report_file
 from fabricgauge.features.jobs.collect_verb import result_options
 from fabricgauge.features.jobs.slurm.options import check_options
 from fabricgauge.model.batch import Request
@@ -83,6 +84,9 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **options
     nodes, at_once = options["nodes"] or 0, options["at_once"] or 0
     if lab is not None and not lab_outside():
         ctx.exit(run_on_head(lab, nodes, options["no_wait"]))
+    for option in ("no_wait", "dry_run"):
+        if options[option]:
+            refuse_report_file(f"--{option.replace('_', '-')}")
     root = (options["output"] or settings.run_root()).absolute()
     printing = Printing(options["format"], options["fail_on"])
     if resume:
@@ -113,5 +117,5 @@ _SBATCH_OPTIONS = (
 #: Options that have an effect with ``--resume``; the run determines all others.
 _WITH_RESUME = frozenset({
     *_SBATCH_OPTIONS, "nodelist", "exclude", "sbatch", "launcher", "mpi",
-    "resume", "lab", "no_wait", "at_once", "output", "format", "quiet", "fail_on",
+    "resume", "lab", "no_wait", "at_once", "output", "format", "quiet", "verbose", "fail_on",
 })  # fmt: skip

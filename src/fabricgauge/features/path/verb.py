@@ -59,6 +59,7 @@ _output_option = cli_options.output_option(
 @_output_option
 @cli_options.format_option("call_paths")
 @cli_options.to_option
+@cli_options.verbose_option
 @cli_options.quiet_option("Print only the result, no progress.")
 @click.pass_context
 def path(ctx: click.Context, /, **options: Any) -> None:
@@ -111,6 +112,7 @@ def _trace_calls(options: Mapping[str, Any]) -> "tuple[RunDirectory, CallPaths, 
 @_output_option
 @cli_options.format_option("call_path_changes")
 @cli_options.to_option
+@cli_options.verbose_option
 @click.pass_context
 def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     """Show the differences between the traced paths of A and B.

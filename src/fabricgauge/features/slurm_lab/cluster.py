@@ -170,7 +170,7 @@ def _program(state: LabState, node: str) -> str:
     if not state.slurm:
         raise LabError(
             f"lab {state.name!r} has no Slurm; bring it down and up again with "
-            f"'fabricgauge lab up --name {state.name} --slurm'"
+            f"'fabricgauge lab up {state.name} --slurm'"
         )
     return "slurmd" if state.node(node).index else "slurmctld"
 

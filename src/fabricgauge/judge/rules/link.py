@@ -1,7 +1,7 @@
 """Check that every interface of the network had a live link all the time."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 
 from fabricgauge.judge.evidence.links import LinkEvent, link_events
 from fabricgauge.judge.interface import Said, Words, judge_networks
@@ -143,7 +143,7 @@ def _event(event: LinkEvent) -> str:
 
 
 def _clock(utc_s: float) -> str:
-    return datetime.fromtimestamp(utc_s, UTC).strftime("%H:%M:%S")
+    return datetime.fromtimestamp(utc_s, timezone.utc).strftime("%H:%M:%S")
 
 
 def _judge_first_state(subject: Subject, network: Network) -> Said | Skipped:

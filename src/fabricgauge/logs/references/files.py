@@ -3,7 +3,6 @@
 Their format as written: docs/reference/references.md.
 """
 
-import tomllib
 from functools import cache
 from importlib.resources import files
 from typing import Literal
@@ -14,6 +13,7 @@ from fabricgauge.model.errors import FabricgaugeError
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.reference import Document, Expected, PrintedTable
 from fabricgauge.model.suite import Besides, Quantity, Statistic
+from fabricgauge.store.files import toml
 
 #: ``-`` is a size that the document does not state, or a cell that a row does not have.
 ReferenceCell = int | float | str
@@ -95,8 +95,8 @@ def content(stem: str) -> ReferenceFile:
 def read(stem: str, text: str) -> ReferenceFile:
     """Parse the content of a file of this name; pure. Errors are as for ``content``."""
     try:
-        return msgspec.convert(tomllib.loads(text), ReferenceFile)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        return msgspec.convert(toml.loads(text), ReferenceFile)
+    except (toml.TOMLDecodeError, msgspec.ValidationError) as error:
         raise FabricgaugeError(
             f"references/data/{stem}.toml: {error}; mend the file, or reinstall fabricgauge if you"
             " did not change it"

@@ -9,7 +9,7 @@ not read its suite as a pass.
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from typing import get_args
 
 import msgspec
@@ -114,7 +114,7 @@ def _identity(judged: Judged) -> Series:
 
 def _time(utc: str) -> Series:
     with suppress(ValueError):
-        moment = datetime.strptime(utc, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+        moment = datetime.strptime(utc, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
         yield {}, moment.timestamp()
 
 

@@ -4,6 +4,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table as Grid
@@ -39,10 +40,30 @@ def render(document: doc.Report, setting: Setting) -> str:
         no_color=not setting.colour, color_system="standard" if setting.colour else None,
         markup=False, highlight=False, emoji=False, legacy_windows=False,
     )  # fmt: skip
-    for part in _parts(doc.cut_to_medium(document, doc.SCREEN)):
+    screen = doc.cut_to_medium(document, doc.SCREEN)
+    for part in _parts(_add_page(screen, document) if setting.whole_page else screen):
         console.print(part, crop=False, soft_wrap=isinstance(part, _UnbrokenLine))
     text = page.getvalue().replace(_HELD, " ")
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+def _add_page(screen: doc.Report, document: doc.Report) -> doc.Report:
+    """Return the page's sections without pictures, under the headline of the screen."""
+    sections = (
+        replace(section, blocks=tuple(_without_pictures(section.blocks)))
+        for section in doc.cut_to_medium(document, doc.PAGE).sections
+    )
+    return replace(screen, sections=tuple(section for section in sections if section.blocks))
+
+
+def _without_pictures(blocks: Iterable[doc.Block]) -> Iterator[doc.Block]:
+    for block in blocks:
+        if isinstance(block, doc.Plots):
+            yield from _without_pictures(block.beside)
+        elif isinstance(block, doc.Fold):
+            yield replace(block, blocks=tuple(_without_pictures(block.blocks)))
+        elif not isinstance(block, doc.ShareBar):
+            yield block
 
 
 class _UnbrokenLine(Text):

@@ -7,7 +7,6 @@ and nothing else. Tables that the plan uses as written are in ``features/configu
 import difflib
 import ipaddress
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +33,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.nodes.launch.launchers.nodes import expand, require_host_names
 from fabricgauge.store import settings
+from fabricgauge.store.files import toml
 from fabricgauge.store.files.reading import read_bytes
 
 #: Largest description file: addresses of 100,000 nodes, one by one.
@@ -140,10 +140,10 @@ def read_file(path: Path) -> DescriptionFile:
 def _content(path: Path) -> dict[str, Any]:
     try:
         raw = read_bytes(path, most_bytes=MAX_FILE_BYTES)
-        content: dict[str, Any] = tomllib.loads(raw.decode("utf-8"))
+        content: dict[str, Any] = toml.loads(raw.decode("utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (toml.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
     return content
 

@@ -1,0 +1,47 @@
+"""``fabricgauge runs``: list stored runs."""
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.show import print_report
+from fabricgauge.store import settings
+
+if TYPE_CHECKING:
+    from fabricgauge.model.stored import StoredRun
+    from fabricgauge.store.run_directory import RunDirectory
+
+
+@click.command()
+@click.option(
+    "-n", "--last", type=click.IntRange(0), default=20, show_default=True, metavar="N",
+    help="Show the newest N runs; 0 shows all.",
+)  # fmt: skip
+@cli_options.output_option("Directory of runs. Default: those of runs and of traced paths.")
+@cli_options.format_option("runs")
+@cli_options.to_option
+def runs(last: int, output: Path | None, **options: Any) -> None:
+    """List stored runs, the newest first: kind, start, nodes, verdict, directory.
+
+    The verdict is that of the day of the measurement. `report RUN` judges a run again.
+    """
+    from fabricgauge.model.stored import StoredRuns
+    from fabricgauge.store.listing import run_directories
+
+    roots = (output,) if output else (settings.run_root(), settings.path_root())
+    directories = [directory for root in roots for directory in run_directories(root)]
+    directories.sort(key=lambda directory: directory.identity, reverse=True)
+    listed = tuple(map(_describe, islice(directories, last or None)))
+    older = len(directories) - len(listed)
+    stored = StoredRuns(tuple(map(str, roots)), listed, older)
+    print_report("runs", stored, options["format"], options["to"])
+
+
+def _describe(directory: "RunDirectory") -> "StoredRun":
+    """Return a run as the feature describes it that wrote it, else as a measured run."""
+    from fabricgauge.store.listing import describe_run
+
+    return describe_run(directory)
