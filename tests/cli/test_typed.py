@@ -7,8 +7,8 @@ import pytest
 from tests.cli.typed import typed
 
 from fabricgauge import __version__
-from fabricgauge.cli import check as check_verb
 from fabricgauge.cli import nearest
+from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.overview import VERBS
 from fabricgauge.cli.verbs import cli
 from fabricgauge.model.request import MeasurementRequest
@@ -26,8 +26,8 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[MeasurementRequest]:
         collected.append(build(options))
         raise click.exceptions.Exit(0)
 
-    build = check_verb.cli_options.build_request
-    monkeypatch.setattr(check_verb.cli_options, "build_request", collect)
+    build = cli_options.build_request
+    monkeypatch.setattr(cli_options, "build_request", collect)
     return collected
 
 

@@ -37,9 +37,10 @@ class Entry(msgspec.Struct, frozen=True):
 
 def read_entries(pages: Mapping[str, str]) -> Iterator[Entry]:
     """Yield the entries of the pages ``rules``, ``checks``, ``configuration`` and ``glossary``."""
-    for kind, page in (("rule", "rules"), ("check", "checks")):
-        for name, text in _SECTION.findall(pages[page]):
-            yield Entry(kind, name, _plain(text))
+    for name, text in _SECTION.findall(pages["rules"]):
+        yield Entry("rule", name, _plain(text))
+    for name, text in _SECTION.findall(pages["checks"]):
+        yield Entry("check", name, _plain(text))
     for name, value, unit, rule in _THRESHOLD.findall(pages["configuration"]):
         sentence = f"Threshold of the rule {rule}. Built-in value: {value} {unit}."
         yield Entry("threshold", name, f"{sentence} A site sets it in `[thresholds]`.")
