@@ -1,7 +1,7 @@
 """Synthetic run directories of many nodes, in the format of real ones, for the history."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
@@ -52,7 +52,7 @@ def write_run(
     A pair has the lesser rate and the greater latency of its two nodes.
     """
     start_s = FIRST_S + number * DAY_S
-    started = datetime.fromtimestamp(start_s, UTC)
+    started = datetime.fromtimestamp(start_s, timezone.utc)
     name = f"{started:%Y%m%dT%H%M%SZ}-{number & 0xFFFFFF:06x}"
     path = root / name
     path.mkdir()

@@ -1,7 +1,7 @@
 """Read a run directory into the panels of the history."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +65,7 @@ def parse_time(text: str) -> float:
     """Return seconds since 1970 of ``2026-11-23T15:21:56Z`` or a run's identity; else 0."""
     for form, length in (("%Y-%m-%dT%H:%M:%SZ", 20), ("%Y%m%dT%H%M%SZ", 16)):
         try:
-            return datetime.strptime(text[:length], form).replace(tzinfo=UTC).timestamp()
+            return datetime.strptime(text[:length], form).replace(tzinfo=timezone.utc).timestamp()
         except ValueError:
             continue
     return 0.0

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def parse_day(text: str) -> float:
     """Return ``2026-11-23``, ``2026-11-23T15:21`` or ``30d`` (days ago) in seconds since 1970."""
     if text.endswith("d") and text[:-1].isdigit():
-        return (datetime.now(UTC) - timedelta(days=int(text[:-1]))).timestamp()
+        return (datetime.now(timezone.utc) - timedelta(days=int(text[:-1]))).timestamp()
     try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+        return datetime.fromisoformat(text).replace(tzinfo=timezone.utc).timestamp()
     except (ValueError, OverflowError) as error:
         raise UsageError(f"{text!r} is no day; write e.g. 2026-11-23, or 30d for 30 days ago"
                          ) from error  # fmt: skip

@@ -1,7 +1,7 @@
 """Name series, places, times and shifts in reports."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 
 from fabricgauge.features.history.drift import Alarm
 from fabricgauge.features.history.ranks import Shift
@@ -50,4 +50,4 @@ def shift_words(shift: Shift) -> str:
 
 def day(started_s: float) -> str:
     """Return a time as ``2026-11-23 15:21``, in UTC."""
-    return f"{datetime.fromtimestamp(started_s, UTC):%Y-%m-%d %H:%M}"
+    return f"{datetime.fromtimestamp(started_s, timezone.utc):%Y-%m-%d %H:%M}"
