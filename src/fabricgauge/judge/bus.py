@@ -5,6 +5,7 @@ doc/PERFORMANCE.md). A ring crosses each node's adapters once in each direction,
 it. Other algorithms cross them less often, but each must move a minimum number of bytes.
 """
 
+import re
 from collections.abc import Iterator
 from operator import itemgetter
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from fabricgauge.judge.interface import Said
 from fabricgauge.judge.nccl import find_offload
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.nccl import SUITES, NcclEvidence
+from fabricgauge.model.nccl import ADAPTERS, SUITES, NcclEvidence
 from fabricgauge.model.plan import Purpose
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
@@ -29,6 +30,8 @@ MOST_SIZES = 12
 #: Collectives whose bus bandwidth is that of a ring: each byte passes each node.
 _RINGS = ("all_reduce", "all_gather", "reduce_scatter")
 _CHAINS = ("broadcast", "reduce")
+#: The name of one device; ``mlx5`` is that of a driver.
+_DEVICE = re.compile(r"(?!mlx\d$).*\d")
 #: The program that measures pairs of many nodes.
 _PAIR = "sendrecv_perf"
 
@@ -47,6 +50,19 @@ _CROWDED = (
     "other pairs sent at the same time and may share a link or a switch with this pair",
     "measure again with --concurrent 1, one pair at a time",
 )
+_FEWER_RAILS = (
+    f"{ADAPTERS} leaves the other rails out, and nothing shows what they carry",
+    f"leave {ADAPTERS} out, or name all adapters in it; else state as many rails as it names",
+)
+_BROKE = "remove what broke the run, and measure again"
+_NAMES = "keep the line of the command above the table, and the lines from '# Using devices' on"
+#: Reasons for which a collective is not judged, and what the user can do.
+_UNNAMED = "the log does not name its collective, and its rates fit several"
+_NO_NODES = "the log does not name the nodes of the ranks"
+_REMEDIES = {
+    _UNNAMED: _NAMES,
+    _NO_NODES: f"{_NAMES}; or state the nodes: --hosts 'n[1-2]'",
+}
 _FASTER = "the measured messages are too small: larger ones are still faster"
 _GROWING = "measure larger messages, e.g. -e 8G, until the bus bandwidth stops growing"
 _MAY_BE_HELPED = (
@@ -63,7 +79,8 @@ _ABOVE = "the rate is higher than the wire allows: check the rules above-ceiling
 class BusRate(NamedTuple):
     """The best size of a curve.
 
-    In bytes/s, ``ceiling`` bounds a ring, ``most`` bounds any algorithm without SHARP or NVLS.
+    In bytes/s, ``ceiling`` bounds a ring, ``most`` bounds any algorithm without SHARP or NVLS. Both
+    are those of ``rails`` of the stated rails, if NCCL was given fewer than all; 0 for all.
     """
 
     curve: SuiteCurve
@@ -71,6 +88,7 @@ class BusRate(NamedTuple):
     ceiling: float
     most: float
     origin: str
+    rails: int = 0
 
     @property
     def share(self) -> float:
@@ -92,7 +110,31 @@ def bus_rates(subject: Subject) -> Iterator[BusRate | Skipped]:
             yield shape
         else:
             best = max(points, key=lambda point: point.estimate.value)
-            yield BusRate(curve, best, wire * shape[0], wire * shape[1], origin)
+            rails, stated = _given_rails(subject, curve), _stated_rails(subject)
+            most = wire * shape[1]
+            # A name is a prefix: ``mlx5_1`` names ``mlx5_10`` as well.
+            if not rails or best.estimate.value > most * rails / stated * LEVEL:
+                yield BusRate(curve, best, wire * shape[0], most, origin)
+                continue
+            part, given = rails / stated, f"{rails} of {stated} rails of {origin}"
+            yield BusRate(curve, best, wire * shape[0] * part, most * part, given, rails)
+
+
+def _stated_rails(subject: Subject) -> int:
+    return 1 if isinstance(subject.network, Skipped) else subject.network.rails
+
+
+def _given_rails(subject: Subject, curve: SuiteCurve) -> int:
+    """Return the number of adapters that NCCL_IB_HCA names, if fewer than rails; 0 for all.
+
+    ``mlx5`` names all adapters that begin so, ``^mlx5_3`` all but one (NCCL's documentation,
+    "Environment"): both leave the number open.
+    """
+    log = curve.evidence.nccl
+    value = curve.settings.get(ADAPTERS, "") or (log.variables.get(ADAPTERS, "") if log else "")
+    names = {name.partition(":")[0] for name in value.removeprefix("=").split(",")}
+    exact = not value.startswith("^") and all(map(_DEVICE.fullmatch, names))
+    return len(names) if exact and len(names) < _stated_rails(subject) else 0
 
 
 def _select_curves(subject: Subject) -> Iterator[SuiteCurve]:
@@ -189,16 +231,12 @@ def _find_bounds(
     if curve.suite not in SUITES:
         return Skipped(f"bus bandwidths of {curve.suite} are shown but not judged")
     if not curve.benchmark.endswith("_perf"):
-        return Skipped(
-            "the log does not name its collective: keep the command line above the table"
-        )
+        return Skipped(_UNNAMED)
     if subject.medium == "memory":
         return (1.0, 1.0) if name in (*_RINGS, *_CHAINS, "alltoall", "sendrecv") else unknown
     if nodes < 2:
         return Skipped(
-            "all ranks ran on one node: nothing crossed a network"
-            if nodes
-            else "the log does not name the nodes of the ranks"
+            "all ranks ran on one node: nothing crossed a network" if nodes else _NO_NODES
         )
     if name in _RINGS:
         return 1.0, (ranks - 1) * nodes / (ranks * (nodes - 1))
@@ -216,7 +254,8 @@ def judge_bus_rates(subject: Subject) -> Iterator[Said]:
     skipped = {}
     for bus_rate in bus_rates(subject):
         if isinstance(bus_rate, Skipped):
-            skipped[bus_rate.reason] = Said(Outcome.SKIPPED, bus_rate.reason)
+            remedy = _REMEDIES.get(bus_rate.reason, "")
+            skipped[bus_rate.reason] = Said(Outcome.SKIPPED, bus_rate.reason, remedy=remedy)
         else:
             yield _judge_rate(subject, bus_rate)
     yield from skipped.values()
@@ -234,10 +273,14 @@ def _judge_rate(subject: Subject, bus_rate: BusRate) -> Said:
         growing = _is_growing(bus_rate)
         outcome = Outcome.WARN if bus_rate.share >= warn_share else Outcome.FAIL
         cause, remedy = _LOW_AMONG_PAIRS if subject.pairs else _LOW
-        if outcome is Outcome.FAIL and growing:
+        if outcome is Outcome.FAIL and (broken := _find_break(bus_rate.curve)):
+            outcome, cause, remedy = Outcome.INCONCLUSIVE, broken, _BROKE
+        elif outcome is Outcome.FAIL and growing:
             outcome, cause, remedy = Outcome.INCONCLUSIVE, _FASTER, _GROWING
         elif outcome is Outcome.FAIL and is_crowded(subject, bus_rate.curve):
             outcome, (cause, remedy) = Outcome.INCONCLUSIVE, _CROWDED
+    if bus_rate.rails and outcome is Outcome.PASS:
+        outcome, (cause, remedy) = Outcome.WARN, _FEWER_RAILS
     drop = _describe_drop(bus_rate)
     if drop and outcome is Outcome.PASS:
         outcome, remedy = Outcome.WARN, _LOW[1]
@@ -262,6 +305,13 @@ def _judge_rate(subject: Subject, bus_rate: BusRate) -> Said:
             source=f"{name} {placement}".strip(),
         ),
     )  # fmt: skip
+
+
+def _find_break(curve: SuiteCurve) -> str:
+    """Return what broke the run before its largest message; empty if nothing is known to."""
+    broke = any(message.kind == "broken" for message in curve.evidence.messages)
+    stopped = curve.cut_off.startswith("the program stopped")
+    return f"the run broke: {curve.cut_off}" if curve.cut_off and (broke or stopped) else ""
 
 
 def _name_pair(subject: Subject, curve: SuiteCurve) -> str:

@@ -80,9 +80,10 @@ def _reason(file: RefusedFile) -> str:
     if table is None:
         return " holds no result" if line is None else _line_words(line)
     seems = f" seems to be {table.suite} ({table.benchmark})"
-    if line is not None and line.reason != FOREIGN:
-        return f"{seems}{_line_words(line)}"
     failed = next(iter(table.failures), None)
+    # A failure that the suite itself reports explains more than a launcher's lines behind it.
+    if line is not None and line.reason != FOREIGN and failed is None:
+        return f"{seems}{_line_words(line)}"
     # A sign that quotes the failing line also explains it.
     if failed is None or failed.text in table.cut_off:
         sign = table.cut_off

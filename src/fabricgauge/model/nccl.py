@@ -7,6 +7,8 @@ import msgspec
 #: Suites of collectives that use the library. In the collectives that fabricgauge starts, each rank
 #: sends the message at least once.
 SUITES = ("nccl-tests", "rccl-tests")
+#: The variable that gives adapters to the library, and the setting of its curves.
+ADAPTERS = "NCCL_IB_HCA"
 
 
 class NcclAdapter(msgspec.Struct, frozen=True):

@@ -54,16 +54,27 @@ _BUSY = {
 
 
 #: Events that NCCL and RCCL log (ibv_event_type_str of libibverbs 50) if a link went down or an
-#: adapter failed. Other events, such as a new LID, are harmless.
+#: adapter failed: without the port up to NCCL 2.18, ``async fatal event`` from 2.23 on. Other
+#: events, such as a new LID, are harmless.
 _EVENT = re.compile(
-    r"NET/IB *: *(?P<port>\S+):\d+ Got async event *: *"
-    r"(?P<event>port error|local catastrophic error|CQ error|(?:local )?QP \w+(?: \w+)? error)"
+    r"(?:(?P<node>\S+): )?NET/IB *: *(?:(?P<port>\S+):\d+ )?"
+    r"(?:Got async (?:error )?event *: *"
+    r"(?:port error|local catastrophic error|CQ error|(?:local )?QP \w+(?: \w+)? error"
+    r"|[\w ]{1,40} work queue error)"
+    r"|async fatal event(?: on \w+(?: \(\w+\))?)?: *[\w ]{1,60})"
 )
 _FLAPPED = (
     "a link went down during the measurement: a bad cable, transceiver or port, or an adapter that"
     " was reset",
     "look at the link's down counter (link_downed, mlxlink -d DEVICE -c) on both ends; exchange the"
     " cable, then the transceiver; measure again",
+)
+#: Events of a link or a whole adapter; all others are of a queue.
+_LINK_EVENTS = ("port error", "local catastrophic error")
+_QUEUE_FAILED = (
+    "a queue of an adapter failed during the measurement; the link itself may be sound",
+    "look at dmesg and the adapter's firmware on that node; measure with NCCL_NET_GDR_LEVEL=LOC,"
+    " then with another adapter (NCCL_IB_HCA)",
 )
 _SENT_TOO_MUCH = (
     "the receiver's socket buffer or a queue on the path was full, or frames are lost on the path",
@@ -127,7 +138,8 @@ def _judge_logs(subject: Subject) -> Said | Skipped:
         lines = tuple(events)
         return Said(
             Outcome.WARN, f"the log shows trouble with an adapter: {lines[0]}",
-            evidence=lines, cause=_FLAPPED[0], remedy=_FLAPPED[1],
+            None, None, lines,
+            *(_FLAPPED if any(event in lines[0] for event in _LINK_EVENTS) else _QUEUE_FAILED),
         )  # fmt: skip
     counted = [(curve, curve.evidence.losses) for curve in subject.curves if curve.evidence.losses]
     lost = [

@@ -14,6 +14,8 @@ import msgspec
 from fabricgauge.logs.readers.command import Command, Request, largest_bytes, rank_nodes
 from fabricgauge.logs.readers.lines import command_line, remembered
 from fabricgauge.logs.readers.nccl.facts import PROGRAM, UNNAMED, renamed
+from fabricgauge.model.nccl import ADAPTERS
+from fabricgauge.model.nccl import SUITES as NCCL_SUITES
 from fabricgauge.model.suite import SuiteCurve
 
 #: Facts of further ranks are dropped.
@@ -60,6 +62,10 @@ def facts_in(text: str) -> Mapping[str, str] | None:
     return {match["rank"] or match["bound"]: match["host"] or match["bound_host"]}
 
 
+#: ``-x NCCL_IB_HCA=mlx5_0:1,mlx5_1:1``, or ``export NCCL_IB_HCA=…``.
+_NCCL_ADAPTERS = re.compile(rf"\b{ADAPTERS}[= ]['\"]?(?P<names>[\^=]?[\w:.,=-]{{1,200}})")
+
+
 class Launch:
     """The facts of one start, by name."""
 
@@ -75,13 +81,15 @@ class Launch:
         #: The program of nccl-tests that a line named; empty where several lines named others.
         self._collective = ""
         self._collective_used = False
+        #: NCCL_IB_HCA, as a command or a script sets it.
+        self._adapters = ""
 
     def copy(self) -> "Launch":
         """Return the same facts for a rank's own lines, which may begin another start."""
         copy = Launch(self.request)
         copy.learn(self._facts)
         copy._commands = dict(self._commands)
-        copy._collective = self._collective
+        copy._collective, copy._adapters = self._collective, self._adapters
         return copy
 
     def take(self, text: str) -> Mapping[str, str] | None:
@@ -108,6 +116,7 @@ class Launch:
             return self
         launch = Launch(self.request)
         launch._commands[command.program] = command
+        launch.name_adapters(command.text)
         return launch
 
     def name_collective(self, text: str) -> None:
@@ -117,6 +126,12 @@ class Launch:
             alone = self._collective_used or self._collective in ("", match[0])
             self._collective = match[0] if alone else _SEVERAL
             self._collective_used = False
+
+    def name_adapters(self, text: str) -> None:
+        """Keep the adapters that a command or a script's line gives to NCCL."""
+        match = _NCCL_ADAPTERS.search(text)
+        if match is not None:
+            self._adapters = match["names"]
 
     def _command_of(self, curve: SuiteCurve) -> Command | None:
         fitting = (
@@ -137,6 +152,9 @@ class Launch:
             named = renamed(curve, self._collective)
             msgspec.structs.force_setattr(curve, "benchmark", named.benchmark)
             msgspec.structs.force_setattr(curve, "what", named.what)
+        if self._adapters and curve.suite in NCCL_SUITES:
+            settings = {**curve.settings, ADAPTERS: self._adapters}
+            msgspec.structs.force_setattr(curve, "settings", settings)
         if not (self._facts or self._commands or self.request.lines) or curve.suite not in _SUITES:
             return
         hosts = [self._facts.get(str(rank), "") for rank in range(len(self._facts))]

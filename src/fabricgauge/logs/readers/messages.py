@@ -232,6 +232,19 @@ ROWS: tuple[_Row, ...] = (
     ),
     _Row(
         "broken",
+        "Got completion",
+        r"NCCL WARN NET/IB\w* ?: ?.{0,60}Got completion (?:from peer .{1,100} )?"
+        r"with (?:error|status)",
+        "NCCL 2.4-2.28, transport/net_ib.cc",
+    ),
+    _Row(
+        "broken",
+        "async fatal event",
+        r"NCCL WARN NET/IB ?: \S{1,64} async fatal event",
+        "NCCL 2.23-2.28, transport/net_ib.cc",
+    ),
+    _Row(
+        "broken",
         "BAD TERMINATION OF ONE",
         r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
         "Hydra of MPICH 3-5 and Intel MPI, pmiserv_cb.c",

@@ -38,6 +38,7 @@ from fabricgauge.logs.readers.lines import (
 from fabricgauge.logs.readers.messages import Messages, kind_of_message
 from fabricgauge.logs.readers.nccl.library import NcclLog
 from fabricgauge.logs.readers.table import SHOWN_CHARACTERS
+from fabricgauge.model.nccl import ADAPTERS
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 
 #: Outputs of more ranks or hosts in one file are read as those of one.
@@ -46,6 +47,9 @@ MOST_LABELS = 4096
 OUR_REMARK = "# fabricgauge: "
 
 Found = SuiteCurve | UnparsedLine
+
+#: A training's log may have NCCL's warnings.
+_NCCL_ALONE = "a table of nccl-tests as well: NCCL's messages alone hold no figures"
 
 _NUMBERS = re.compile(r"[ \d.]*")
 #: Several suites' outputs begin with a ruler, which has no content.
@@ -84,7 +88,7 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
     library = NcclLog()
     main = LogStream(library=library)
     streams = Streams(main)
-    number = 0
+    number, first_warning = 0, 0
     for block in blocks:
         text, place = text_of(block), 0
         unended = 0 if text.endswith("\n") else number + text.count("\n") + 1
@@ -100,6 +104,8 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
             for line in text[place:end].removesuffix("\n").split("\n"):
                 number += 1
                 stream, line = streams.split(number, line)
+                if not first_warning and "NCCL WARN" in line:
+                    first_warning = number
                 aside = "NCCL " in line and library.take(line) and stream.idle
                 if aside and streams.begun:
                     continue  # another rank of a program whose output is open
@@ -108,6 +114,9 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
                     yield from items
             place = end
     yield from streams.end()
+    warnings = library.evidence().warnings
+    if warnings and not streams.begun:
+        yield UnparsedLine(first_warning, warnings[0], _NCCL_ALONE, 1)
 
 
 def _read_inside(log: str, number: int) -> Iterator[Found]:
@@ -446,6 +455,8 @@ class LogStream:
             return ()
         if "_perf" in text and text[:1] != "#":
             self.launch.name_collective(text)
+        if ADAPTERS in text:
+            self.launch.name_adapters(text)
         if (reader is None or "_perf" not in text) and ("run" in text or "mpiexec" in text):
             command = command_in(text)
             if command is not None:

@@ -6,8 +6,9 @@ Sources: nccl-tests v1.0.0, v2.9.0, v2.13.10, v2.19.6 (src/common.cu, src/util.c
 
 import re
 import statistics
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import msgspec
 
@@ -45,13 +46,41 @@ _REST = re.compile(
 )
 
 
+class _Sign(NamedTuple):
+    """The signs of a program in its table; ``factor`` is that of n ranks, times n."""
+
+    program: str
+    factor: Callable[[int], int]
+    operation: bool
+    root: bool
+    in_place: bool
+
+
+#: Factors by nccl-tests' doc/PERFORMANCE.md; columns and places by its sources, v2.13 to v2.19:
+#: sendrecv prints an operation, and neither it nor alltoall is made in place. Gather and scatter
+#: have the same signs.
+_SIGNS = (
+    _Sign("all_reduce_perf", lambda ranks: 2 * (ranks - 1), True, False, True),
+    _Sign("reduce_scatter_perf", lambda ranks: ranks - 1, True, False, True),
+    _Sign("all_gather_perf", lambda ranks: ranks - 1, False, False, True),
+    _Sign("alltoall_perf", lambda ranks: ranks - 1, False, False, False),
+    _Sign("broadcast_perf", lambda ranks: ranks, False, True, True),
+    _Sign("reduce_perf", lambda ranks: ranks, True, True, True),
+    _Sign("sendrecv_perf", lambda ranks: ranks, True, False, False),
+)
+
+
 def collective_of(
-    ranks: int, settings: Mapping[str, str], algorithm: SuiteCurve, bus: SuiteCurve
+    ranks: int,
+    settings: Mapping[str, str],
+    algorithm: SuiteCurve,
+    bus: SuiteCurve,
+    compared: Set[str],
 ) -> str:
     """Return the program with this ratio of bus to algorithm bandwidth; empty if several fit.
 
-    Factors by nccl-tests' doc/PERFORMANCE.md: an all-reduce has 2 (n - 1) / n, a reduce-scatter (n
-    - 1) / n. Both have an operation and no root; collectives without an operation share factors.
+    ``compared`` are the placements whose data were compared. What is not made in place is compared
+    out of place alone.
     """
     rates = {point.message_bytes: point.estimate.value for point in algorithm.points}
     ratios = [
@@ -59,12 +88,18 @@ def collective_of(
         for point in bus.points
         if rates.get(point.message_bytes, 0.0) >= _TELLING
     ]
-    if ranks < 2 or not ratios or not settings.get("operation") or settings.get("root"):
+    if ranks < 2 or not ratios:
         return ""
-    ratio, ring = statistics.median(ratios), (ranks - 1) / ranks
-    factors = {"all_reduce_perf": 2 * ring, "reduce_scatter_perf": ring}
-    near = (name for name, factor in factors.items() if abs(ratio / factor - 1.0) < _SAME_RATIO)
-    return next(near, "")
+    ratio = statistics.median(ratios) * ranks
+    columns = bool(settings.get("operation")), bool(settings.get("root"))
+    fitting = [
+        sign.program
+        for sign in _SIGNS
+        if (sign.operation, sign.root) == columns
+        and abs(ratio / sign.factor(ranks) - 1.0) < _SAME_RATIO
+        and (not compared or sign.in_place == ("in-place" in compared))
+    ]
+    return fitting[0] if len(fitting) == 1 else ""
 
 
 def renamed(curve: SuiteCurve, program: str) -> SuiteCurve:

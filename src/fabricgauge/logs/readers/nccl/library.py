@@ -67,6 +67,9 @@ _REASON = re.compile(
     r"|Plugin load returned|DMA-?BUF registrations: false|NVLS multicast support is not"
 )
 
+#: An event of an adapter (ncclIbAsyncThreadMain of transport/net_ib.cc).
+_EVENT = re.compile(r"NET/IB ?: .{0,80}?async (?:error |fatal )?event")
+
 #: Algorithms and protocols by number, as NCCL before 2.19 prints them (src/include/nccl_common.h).
 _ALGORITHMS = ("TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT")
 _PROTOCOLS = ("LL", "LL128", "SIMPLE")
@@ -106,7 +109,9 @@ class NcclLog:
             self._begin()
         self._evidence = None
         if match["level"] == "WARN":
-            self._word("warnings", message)
+            # Only the node in front says whose adapter an event is about.
+            is_event = _EVENT.search(message) and match["node"]
+            self._word("warnings", f"{match['node']}: {message}" if is_event else message)
         for sign, form, learn in _LEARN:
             if sign in message and (fields := form.search(message)):
                 learn(self, fields, match["node"] or "")
@@ -156,7 +161,9 @@ class NcclLog:
         return self._evidence
 
     def _word(self, kind: str, message: str) -> None:
-        if len(self._words[kind]) < MOST_WORDS:
+        # Events of adapters have places of their own: other warnings do not crowd them out.
+        most = MOST_WORDS * (2 if _EVENT.search(message) else 1)
+        if len(self._words[kind]) < most:
             self._words[kind].setdefault(message.strip()[:LONGEST_WORDS])
 
     def _fact(self, **facts: object) -> None:

@@ -65,12 +65,17 @@ class NcclTables:
         self._settings: dict[str, str] = {}
         self._tables: dict[str, SuiteTable] = {}
         self._cycle = 1
+        #: Placements whose data were compared.
+        self._compared: set[str] = set()
         self.last_bytes = -1
         self.any = False
 
     def add(self, line: LogLine, row: NcclRow, milliseconds: bool = False) -> Iterator[SuiteCurve]:
         """Take a row; return the curves of the combination before it, if this begins another."""
         same = row.settings == self._settings
+        if self._tables and same and row.message_bytes == self.last_bytes == 0:
+            # Sizes too small to give each rank an element are rounded to nothing, one row for each.
+            return
         if self._tables and not (same and row.message_bytes > self.last_bytes):
             yield from self.close("")
             self._cycle = self._cycle + 1 if same else 1
@@ -78,6 +83,8 @@ class NcclTables:
         self._facts.begin(line)
         for placement, cells in row.cells.items():
             table = self._table(placement, milliseconds)
+            if cells is not None and cells.wrong is not None:
+                self._compared.add(placement)
             if cells is None or cells.wrong:
                 table.failed(line, row.message_bytes, "corrupt" if cells else "cut off")
                 continue
@@ -97,6 +104,7 @@ class NcclTables:
         ):
             return False
         self.last_bytes = sizes[-1]
+        self._compared.update(layout.placements)
         for at, placement in enumerate(layout.placements):
             table = self._table(placement, layout.milliseconds)
             group = dict(zip(layout.group, rows.columns[front + at * length :], strict=False))
@@ -127,7 +135,7 @@ class NcclTables:
             settings = {**table.heading.settings, **more}
             table.heading = msgspec.structs.replace(table.heading, settings=settings)
             yield from self._named(table.curves(cut_off))
-        self._tables = {}
+        self._tables, self._compared = {}, set()
 
     def _named(self, curves: Sequence[SuiteCurve]) -> Iterable[SuiteCurve]:
         """Return the curves, named by the ratio of their rates if no line names the collective."""
@@ -135,7 +143,9 @@ class NcclTables:
         if self._facts.program or not {"bandwidth", "bus_bandwidth"} <= rates.keys():
             return curves
         algorithm, bus = rates["bandwidth"], rates["bus_bandwidth"]
-        program = collective_of(self._facts.ranks, bus.settings, algorithm, bus)
+        # A table of one placement does not show whether the other one is possible.
+        compared = self._compared if len(self._tables) == len(_PLACEMENTS) else frozenset()
+        program = collective_of(self._facts.ranks, bus.settings, algorithm, bus, compared)
         return [renamed(curve, program) for curve in curves] if program else curves
 
     def _values(

@@ -27,6 +27,10 @@ _PROSE = re.compile(
 _FRONT = re.compile(r"\s*\d+\s+\d+\s+[a-z]")
 _OUTPUT_BEGINS = re.compile(r"# nccl-tests version |# Collective test starting|# nThread ")
 _EXPECTED = "a line of nccl-tests"
+#: Hydra's -prepend-rank labels each piece that the program writes, also within a row.
+_LABEL_WITHIN = re.compile(r"(?<=[\d.aA])\[\d{1,6}\](?= )")
+#: NCCL's words for a failure whose cause is in its warnings.
+_VAGUE = re.compile(r"unhandled (?:system|cuda|hip) error|internal error|remote process exited")
 
 
 class NcclReader:
@@ -34,12 +38,19 @@ class NcclReader:
 
     def __init__(self, report: Report) -> None:
         self._report = report
+        #: The meaning of NCCL's first warning that has one.
+        self._warned = ""
         self._begin_anew()
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         """Take a line; the library's own messages, most of many logs, complete no curve."""
         text = line.text.strip()
+        if "[" in text and _FRONT.match(text) and "NCCL " not in text:
+            text = _LABEL_WITHIN.sub(" ", text)
+            line = LogLine(line.number, text, line.ended)
         message = "] NCCL " in text or "NCCL WARN" in text
+        if "NCCL WARN" in text and not self._warned:
+            self._warned = meaning(text)
         if message or _FRONT.match(text):
             alone = message and not _FRONT.match(text) and _NOISE.search(text)
             return () if alone else self._row(line, text)
@@ -73,6 +84,7 @@ class NcclReader:
         self._closed = False
         self._stopped = ""
         self._announced = ""
+        self._warned = ""
 
     def _begins_another(self, text: str) -> bool:
         if _OUTPUT_BEGINS.match(text):
@@ -100,7 +112,8 @@ class NcclReader:
         most = self._facts.most_bytes
         planned = f", of up to {most}" if most is not None else ""
         sizes = f"ends at {self._tables.last_bytes} bytes{planned}"
-        return f"{sizes}, and the closing line '# Avg bus bandwidth' is missing"
+        why = f"; {self._warned}" if self._warned else ""
+        return f"{sizes}, and the closing line '# Avg bus bandwidth' is missing{why}"
 
     def _taken_as_heading(self, line: LogLine, text: str) -> bool:
         layout = layout_of(text, self._banner) if text.startswith("#") else None
@@ -131,8 +144,10 @@ class NcclReader:
         if match:
             self._tables.failed(line, "timeout" if match["timeout"] else "other")
             self._facts.started = True
-            why = meaning(text)
-            self._stopped = f"the program stopped: {text[:200]}" + (f"; {why}" if why else "")
+            why = (_VAGUE.search(text) and self._warned) or meaning(text)
+            # The first failure is the nearest to the cause: the others follow from it.
+            stopped = f"the program stopped: {text[:200]}" + (f"; {why}" if why else "")
+            self._stopped = self._stopped or stopped
             return True
         if _ERROR.match(text):
             if not self._closed:

@@ -40,6 +40,16 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
     (r"Got completion .*(?:error 12|status=12)|RETRY_EXC",
      "an RDMA connection gave up: packets between two adapters are lost (cable, GID index, MTU,"
      " partition); measure that pair with ib_write_bw"),
+    (r"Got completion .*(?:error |status=)(?:IBV_WC_\w+\()?(?:4|10)\b",
+     "an adapter may not access the memory of a GPU or of the host: as a rule nvidia-peermem does"
+     " not fit the driver, or ACS or an IOMMU is in the way; NCCL_NET_GDR_LEVEL=LOC shows whether"
+     " it works without GPUDirect RDMA"),
+    (r"Got completion .*(?:error|status)|async fatal event",
+     "an RDMA transfer failed: look at the adapter that NCCL names, its port counters and dmesg on"
+     " both nodes"),
+    (r"ibv_(?:reg_mr\w*|create_[cq][qp]|create_qp) failed.*Cannot allocate memory",
+     "too little memory may be locked: ulimit -l must be unlimited, for the batch system's daemon"
+     " as well"),
     (r"unhandled system error",
      "a call of the system failed for NCCL: NCCL_DEBUG=INFO names it; as a rule no way between the"
      " nodes' addresses, /dev/shm too small, or too little locked memory (ulimit -l)"),
