@@ -11,11 +11,15 @@ taken off or replaced before.
 import csv
 import math
 import re
+import sys
 from collections.abc import Callable
 from typing import TypeVar
 
 #: A longer line is cut, unless it is JSON: no suite writes one, and memory stays bounded.
 LONGEST_BYTES = 65536
+
+#: Behind a repeat: it gives nothing back once it matched. Python 3.10 lacks this sign.
+ONCE = "+" if sys.version_info >= (3, 11) else ""
 
 #: More than a label has characters.
 _LONGEST_BEGINNING = 200

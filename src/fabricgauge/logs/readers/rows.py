@@ -12,15 +12,19 @@ from typing import Any
 import msgspec
 
 from fabricgauge.logs.readers.interface import LogLine
-from fabricgauge.logs.readers.lines import figure_of
+from fabricgauge.logs.readers.lines import ONCE, figure_of
 from fabricgauge.logs.readers.table import ColumnUse, Use
 
-_PLAIN_WHOLE, _PLAIN_NUMBER = "[0-9]{1,15}+", r"[0-9]{1,30}+\.?+[0-9]{0,30}+"
 #: Nothing is tried twice (``+`` behind a count): a line is a row by its first reading or not at
-#: all.
+#: all. Python 3.10 lacks that sign; its forms can be read in one way only, and are slower.
+if ONCE:
+    _PLAIN_NUMBER, _GAP = r"[0-9]{1,30}+\.?+[0-9]{0,30}+", r"[ \t] *+\t*+ *+"
+else:
+    _PLAIN_NUMBER, _GAP = r"[0-9]{1,30}(?:\.[0-9]{0,30})?", r"[ \t]+"
+_PLAIN_WHOLE = f"[0-9]{{1,15}}{ONCE}"
 _PLAIN: dict[Use, str] = {
     "size": _PLAIN_WHOLE, "samples": _PLAIN_WHOLE, "group": _PLAIN_WHOLE,
-    "check": "Pass", "unknown": r"[^ \t\n]++",
+    "check": "Pass", "unknown": rf"[^ \t\n]+{ONCE}",
 }  # fmt: skip
 _ODD_NUMBER = r"[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?(?:[eE][-+]?[0-9]{1,4})?|(?ai:nan|inf))"
 #: No size has more than 18 digits; ``inf`` and ``-nan`` are printf's.
@@ -89,8 +93,9 @@ class RowForm:
         self._words = {at for at, cell in enumerate(cells) if cell.use in ("check", "unknown")}
         # A search for one sign is faster than for one of several; perftest has tabs among the
         # blanks.
-        plain = r"[ \t] *+\t*+ *+".join(_PLAIN.get(cell.use, _PLAIN_NUMBER) for cell in cells)
-        self._plain = re.compile(rf"(?: *+{plain}[ \t]*+\n){{1,{_MOST_AT_ONCE}}}+")
+        plain = _GAP.join(_PLAIN.get(cell.use, _PLAIN_NUMBER) for cell in cells)
+        row = rf" *{ONCE}{plain}[ \t]*{ONCE}\n"
+        self._plain = re.compile(rf"(?:{row}){{1,{_MOST_AT_ONCE}}}{ONCE}")
         self._odd = [re.compile(_ODD.get(cell.use, _ODD_NUMBER)).fullmatch for cell in cells]
 
     def plain(self, number: int, text: str, place: int = 0) -> Rows | None:

@@ -25,6 +25,7 @@ from fabricgauge.logs.readers.json_text import Collector
 from fabricgauge.logs.readers.launch import Launch, facts_in
 from fabricgauge.logs.readers.lines import (
     LONGEST_BYTES,
+    ONCE,
     is_certain,
     remembered,
     split_host,
@@ -132,7 +133,7 @@ def _read_inside(log: str, number: int) -> Iterator[Found]:
 
 
 #: One line, and those behind it that do not look like a row of a table.
-_UP_TO_A_ROW = re.compile(r"[^\n]*\n?(?:(?![ \t]*[0-9])(?:[^\n]+\n?|\n))*+").match
+_UP_TO_A_ROW = re.compile(rf"[^\n]*\n?(?:(?![ \t]*[0-9])(?:[^\n]+\n?|\n))*{ONCE}").match
 
 
 class Streams:
