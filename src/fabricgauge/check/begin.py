@@ -19,7 +19,7 @@ from fabricgauge.check.networks import (
 from fabricgauge.check.notes import note_preflight
 from fabricgauge.check.plan.plan import Targets, plan_groups, tool_plan
 from fabricgauge.check.plan.profiles import Profile
-from fabricgauge.check.programs import Suite, engine_for, suite_for
+from fabricgauge.check.programs import Suite, engine_for, program_names, suite_for
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.check.target import Target, describe_run, discover_nodes, locate_target
 from fabricgauge.doctor.reachability import ConnectionFault, find_connection_faults
@@ -184,7 +184,7 @@ def _planned(
 
 def _starts(suite: Suite, progress: Progress) -> tuple[str, ...]:
     """Return the names of the suite's starts whose programs were found."""
-    for name in sorted(set(suite.tool.programs) - set(suite.programs)):
+    for name in sorted(set(program_names(suite.tool, suite.effort)) - set(suite.programs)):
         progress.trouble(f"{suite.tool.name}: program {name} was not found; its part is skipped")
     starts = suite.tool.starts(suite.effort)
     return tuple(start.name for start in starts if start.client[0] in suite.programs)

@@ -26,11 +26,16 @@ class Suite(msgspec.Struct, frozen=True):
         """Return facts for the run's environment."""
         facts = {
             name: str(self.programs.get(name, "not found: its part is skipped"))
-            for name in self.tool.programs
+            for name in program_names(self.tool, self.effort)
         }
         if self.mpi is not None:
             facts["MPI"] = f"{self.mpi.kind} {self.mpi.version} ({self.mpi.mpiexec})"
         return {"suite": self.tool.name, **facts}
+
+
+def program_names(tool: Tool, effort: Effort) -> tuple[str, ...]:
+    """Return the names of the programs that the suite's starts need."""
+    return tuple(dict.fromkeys(start.client[0] for start in tool.starts(effort)))
 
 
 def engine_for(mpi: str | None, progress: Progress, compiler: str = "") -> Engine:
@@ -71,24 +76,25 @@ def suite_for(request: MeasurementRequest, progress: Progress) -> Suite:
         CannotRun: no MPI can start them.
     """
     from fabricgauge.logs.tools.find import find_programs
+    from fabricgauge.logs.tools.suite_tests import read_tool
     from fabricgauge.logs.tools.table import EFFORTS, TOOLS
 
     progress.stage(f"finding {request.tool}")
-    name, colon, options = request.tool.partition(":")
+    words = read_tool(request.tool)
+    name = words.suite
     tool = TOOLS.get(name)
     if tool is None:
         suites = f"{', '.join(TOOLS)}; inside nodes nvbandwidth and rocm-bandwidth-test"
         raise UsageError(f"unknown suite {name!r}; available: {suites}")
-    verbs = transport_values(known_transport(f"{VERBS}:{options}")) if colon else {}
+    verbs = transport_values(known_transport(f"{VERBS}:{words.keys}")) if words.keys else {}
     if unknown := [key for key in verbs if key not in tool.keys]:
         keys = f"it has {', '.join(tool.keys)}" if tool.keys else "it has no keys"
         raise UsageError(f"--tool {name} has no key {', '.join(unknown)}; {keys}")
-    tool_programs = find_programs(
-        tool, (Path(request.tool_path).resolve(),) if request.tool_path else ()
-    )
-    effort = msgspec.structs.replace(EFFORTS[request.profile], verbs=verbs)
+    effort = msgspec.structs.replace(EFFORTS[request.profile], verbs=verbs, tests=words.tests)
     if request.parallel:
         effort = msgspec.structs.replace(effort, streams=request.parallel)
+    tool_paths = (Path(request.tool_path).resolve(),) if request.tool_path else ()
+    tool_programs = find_programs(tool, tool_paths, program_names(tool, effort))
     mpi = None
     if tool.kind == "mpi":
         program = next(iter(tool_programs.values()))

@@ -207,9 +207,19 @@ def place_ranks(request: MeasurementRequest, nodes: tuple[str, ...]) -> tuple[st
             f"{request.tool} measures two nodes, not {len(chosen)}; name two with -w or"
             f" --rank-order, e.g. --rank-order {','.join(nodes[:2])}"
         )
-    if request.tool and len(set(chosen)) < len(chosen) > 2:
+    many = bool(request.tool) and _tests_many(request.tool)
+    if request.tool and request.ppn > 1 and not many:
+        raise UsageError(f"--ppn has no effect on {request.tool}: its tests are of two ranks")
+    if request.tool and not many and len(set(chosen)) < len(chosen) > 2:
         raise UsageError(f"{request.tool} has one rank on each node; name each node once")
     return tuple(node for node in chosen for _ in range(request.ppn))
+
+
+def _tests_many(tool: str) -> bool:
+    """Check if the named tests of a suite are all of any number of ranks."""
+    from fabricgauge.logs.tools.suite_tests import measures_many
+
+    return measures_many(tool)
 
 
 def _measures_many(tool: str) -> bool:
@@ -217,7 +227,7 @@ def _measures_many(tool: str) -> bool:
     from fabricgauge.logs.tools.table import TOOLS
 
     suite = TOOLS.get(tool.partition(":")[0])
-    return suite is None or bool(suite.of_pairs)
+    return suite is None or bool(suite.of_pairs) or _tests_many(tool)
 
 
 def read_topology(request: MeasurementRequest) -> Topology:

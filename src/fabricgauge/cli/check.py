@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 @cli_options.measure_options()
 @click.option(
     "--tool", metavar="SUITE",
-    help="Measure with another suite: osu, imb, perftest, iperf3, nccl-tests, rccl-tests, netpipe."
+    help="Measure with another suite: osu, imb, perftest, iperf3, nccl-tests, rccl-tests, netpipe;"
+    " with tests by name: imb:Sendrecv,Exchange, osu:osu_multi_lat, imb:all."
     " nvbandwidth and rocm-bandwidth-test measure between the GPUs of each node. perftest accepts"
     " the keys of --transport verbs, e.g. perftest:queue-pair=ud. Programs of an MPI suite use the"
     " MPI that they are linked with unless you name another with --mpi.",

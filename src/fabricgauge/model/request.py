@@ -78,7 +78,7 @@ PLANNED = (
 _ENGINE_ONLY = (
     "patterns", "sizes", "half_width", "case_budget", "check_data", "transport", "memory", "device",
 )  # fmt: skip
-_LAUNCH_FIELDS = ("budget", "ppn", "sim")
+_LAUNCH_FIELDS = ("budget", "sim")
 #: Fields without effect inside a node.
 _BETWEEN_NODES = (
     "rank_order", "network", "unpinned", "topology", "mpi", "launches", "profile", "resume",
@@ -142,6 +142,8 @@ def _conditions(
     )
     no_effect = "{} has no effect on a suite of --tool, which sets this itself"
     yield bool(tool), _LAUNCH_FIELDS, no_effect
+    # Tests of a suite that are named may be of many ranks.
+    yield bool(tool) and tool == request.tool, ("ppn",), no_effect
     yield bool(tool) and tool not in SUITES, ("concurrent",), no_effect
     reason = "{} is for the programs of another suite; name one with --tool"
     yield not tool, ("tool_path",), reason

@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from fabricgauge.logs.tools.interface import Tool
@@ -20,19 +20,24 @@ HOMES = re.compile(
 DEPTH = 5
 
 
-def find_programs(tool: Tool, tool_paths: Sequence[Path]) -> dict[str, Path]:
+def find_programs(
+    tool: Tool, tool_paths: Sequence[Path], names: Collection[str] = ()
+) -> dict[str, Path]:
     """Return the suite's programs by name, from ``tool_paths``, PATH, modules or usual prefixes.
+
+    Only ``names`` are looked for; if empty, all of the suite.
 
     Raises:
         ToolMissing: no program exists; the message lists the searched directories.
     """
     prefixes = (Path(prefix).expanduser() for prefix in tool.prefixes)
     searched = [*tool_paths, *_module_homes(), *prefixes]
-    programs = {name: path for name in tool.programs if (path := _find(name, tool_paths, searched))}
+    names = names or tool.programs
+    programs = {name: path for name in names if (path := _find(name, tool_paths, searched))}
     if not programs:
         directories = ", ".join(map(str, searched)) or "nowhere else"
         raise ToolMissing(
-            f"no program of {tool.name} ({', '.join(tool.programs)}) is on the PATH or below"
+            f"no program of {tool.name} ({', '.join(names)}) is on the PATH or below"
             f" {directories}; install {tool.package}, load its module, or name its folder with"
             " --tool-path"
         )

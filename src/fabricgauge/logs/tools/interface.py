@@ -20,7 +20,8 @@ class Effort(msgspec.Struct, frozen=True):
 
     ``stream_s`` is for programs that stream for a fixed time, ``iterations`` for programs that
     repeat each size. ``streams`` is the largest number of parallel connections. ``verbs`` holds the
-    values after the suite's name, by the keys of ``--transport verbs``.
+    values after the suite's name, by the keys of ``--transport verbs``. ``tests`` are the named
+    tests of an MPI suite; if empty, the suite starts its usual ones.
     """
 
     stream_s: int
@@ -28,6 +29,7 @@ class Effort(msgspec.Struct, frozen=True):
     streams: int
     largest_bytes: int
     verbs: Mapping[str, str] = {}
+    tests: tuple[str, ...] = ()
 
 
 class Start(msgspec.Struct, frozen=True):

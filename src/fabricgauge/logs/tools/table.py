@@ -17,6 +17,7 @@ from fabricgauge.logs.tools.interface import (
     Start,
     Tool,
 )
+from fabricgauge.logs.tools.suite_tests import OSU_TESTS, chosen_tests
 from fabricgauge.model.plan import BACK
 
 #: Ports. iperf3's default 5201 may belong to another server. NPtcp's default is 5002, and the
@@ -26,8 +27,12 @@ IPERF3_PORT, NETPIPE_PORT, PERFTEST_PORT = 52010, 5002, 18515
 #: A window of IMB's streaming benchmarks has 64 messages: larger sizes take minutes at 1 Gb/s.
 LARGEST_STREAMED_BYTES = 1 << 20
 LARGEST_NCCL_BYTES = 128 << 20
+#: OSU's own limit for collectives (MAX_MSG_SIZE_COLL of osu_util.c).
+LARGEST_COLLECTIVE_BYTES = 1 << 20
 
+#: Tests that a suite starts unless others are named.
 _OSU = ("osu_latency", "osu_bw", "osu_bibw", "osu_put_latency", "osu_put_bw")
+_IMB = ("PingPong", "Uniband", "Biband")
 _PERFTEST = tuple(
     f"ib_{verb}_{kind}" for verb in ("send", "write", "read", "atomic") for kind in ("lat", "bw")
 )
@@ -55,27 +60,26 @@ _NCCL_VERBOSE = (
 
 def _osu(effort: Effort) -> tuple[Start, ...]:
     """``-m``: the range of sizes; ``-i`` and ``-x``: iterations and warm-up for each size."""
-    sizes = ("-m", f"1:{effort.largest_bytes}")
     iterations = ("-i", str(effort.iterations), "-x", str(max(1, effort.iterations // 10)))
-    return tuple(Start(program, (program, *sizes, *iterations)) for program in _OSU)
+    starts = []
+    for test in chosen_tests("osu", effort.tests or _OSU):
+        largest = LARGEST_COLLECTIVE_BYTES if test.many else effort.largest_bytes
+        sizes = ("-m", f"1:{largest}") if test.sized else ()
+        starts.append(Start(test.name, (test.program, *sizes, *iterations)))
+    return tuple(starts)
 
 
 def _imb(effort: Effort) -> tuple[Start, ...]:
     """``-iter``: maximum repetitions of one size; ``-msglog``: largest size as a power of two."""
-    streamed_bytes = min(effort.largest_bytes, LARGEST_STREAMED_BYTES)
-    fewer = max(1, effort.iterations // 2)
-    benchmarks = (
-        ("IMB-P2P", "PingPong", effort.iterations, effort.largest_bytes),
-        ("IMB-MPI1", "Uniband", fewer, streamed_bytes),
-        ("IMB-MPI1", "Biband", fewer, streamed_bytes),
-    )
-    return tuple(
-        Start(
-            f"{program} {benchmark}",
-            (program, benchmark, "-iter", str(count), "-msglog", str(largest.bit_length() - 1)),
-        )
-        for program, benchmark, count, largest in benchmarks
-    )
+    starts = []
+    for test in chosen_tests("imb", effort.tests or _IMB):
+        count, largest = effort.iterations, effort.largest_bytes
+        if test.streams:
+            count, largest = max(1, count // 2), min(largest, LARGEST_STREAMED_BYTES)
+        sizes = ("-msglog", str(largest.bit_length() - 1)) if test.sized else ()
+        words = (test.program, test.name, "-iter", str(count), *sizes)
+        starts.append(Start(f"{test.program} {test.name}", words))
+    return tuple(starts)
 
 
 def _perftest(effort: Effort) -> tuple[Start, ...]:
@@ -160,14 +164,14 @@ TOOLS: dict[str, Tool] = {
     tool.name: tool
     for tool in (
         Tool(
-            "osu", "mpi", _OSU,
+            "osu", "mpi", tuple(OSU_TESTS),
             ("/usr/libexec/osu-micro-benchmarks", "/usr/local/libexec/osu-micro-benchmarks",
              "/opt/osu-micro-benchmarks", "/opt/ohpc/pub", "~/.osu_benchmarks_openmpi",
              "~/osu-micro-benchmarks"),
             _osu, "the OSU micro-benchmarks",
         ),
         Tool(
-            "imb", "mpi", ("IMB-P2P", "IMB-MPI1"),
+            "imb", "mpi", ("IMB-P2P", "IMB-MPI1", "IMB-RMA"),
             ("/opt/intel/oneapi/mpi/latest/bin", "/opt/intel/oneapi/mpi/latest/benchmarks/imb"),
             _imb, "intel-oneapi-mpi, or impi-rt from PyPI",
         ),
