@@ -33,22 +33,7 @@ if TYPE_CHECKING:
 @cli_options.memory_options
 @cli_options.rank_order_option
 @cli_options.measure_options()
-@click.option(
-    "--tool", metavar="SUITE",
-    help="Measure with another suite: osu, imb, perftest, iperf3, nccl-tests, rccl-tests, netpipe;"
-    " with tests by name: imb:Sendrecv,Exchange, osu:osu_multi_lat, imb:all."
-    " nvbandwidth and rocm-bandwidth-test measure between the GPUs of each node. perftest accepts"
-    " the keys of --transport verbs, e.g. perftest:queue-pair=ud. Programs of an MPI suite use the"
-    " MPI that they are linked with unless you name another with --mpi.",
-)  # fmt: skip
-@click.option(
-    "--tool-path", type=click.Path(file_okay=False, exists=True), metavar="DIR",
-    help="Directory of the suite's programs. Default: PATH, modules, usual places.",
-)  # fmt: skip
-@click.option(
-    "--parallel", cls=cli_options.Renamed, former=("--streams",), type=click.IntRange(1, 128),
-    metavar="N", help="Connections of iperf3 in its test with parallel connections.  [default: 4]",
-)  # fmt: skip
+@cli_options.tool_options
 @cli_options.lab_nodes_option
 @cli_options.fabric_options
 @click.option(

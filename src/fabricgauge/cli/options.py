@@ -316,6 +316,27 @@ ppn_option = click.option(
     help="Ranks on each node.",
 )  # fmt: skip
 
+#: Another suite, and how it is started.
+tool_options = combine_options(
+    click.option(
+        "--tool", metavar="SUITE",
+        help="Measure with another suite: osu, imb, perftest, iperf3, nccl-tests, rccl-tests,"
+        " netpipe; with tests by name: imb:Sendrecv,Exchange, osu:osu_multi_lat, imb:all."
+        " nvbandwidth and rocm-bandwidth-test measure between the GPUs of each node. perftest"
+        " accepts the keys of --transport verbs, e.g. perftest:queue-pair=ud. Programs of an MPI"
+        " suite use the MPI that they are linked with unless you name another with --mpi.",
+    ),
+    click.option(
+        "--tool-path", type=click.Path(file_okay=False, exists=True), metavar="DIR",
+        help="Directory of the suite's programs. Default: PATH, modules, usual places.",
+    ),
+    click.option(
+        "--parallel", cls=Renamed, former=("--streams",), type=click.IntRange(1, 128),
+        metavar="N",
+        help="Connections of iperf3 in its test with parallel connections.  [default: 4]",
+    ),
+)  # fmt: skip
+
 #: Which networks are measured.
 network_options = combine_options(
     click.option(

@@ -1,12 +1,15 @@
 """Stacks and settings measured in turns: the varied factors and their effects."""
 
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
+
+#: Factors whose levels are numbers: ranks on each node, ranks in total, connections at once.
+NUMBER_FACTORS = ("ppn", "ranks", "parallel")
 
 
 class Factor(msgspec.Struct, frozen=True):
@@ -41,6 +44,13 @@ class Column(msgspec.Struct, frozen=True):
     title: str
     quantity: Quantity
     message_bytes: int | None
+
+
+class Figure(NamedTuple):
+    """One launch's figure of a column, and the pairs or connections that a rate sums up."""
+
+    value: float
+    parts: int = 1
 
 
 class Effect(msgspec.Struct, frozen=True):
@@ -112,13 +122,29 @@ class Layer(msgspec.Struct, frozen=True):
     added: Estimate | None
 
 
+class LevelFigure(msgspec.Struct, frozen=True):
+    """One level's figure at one size of one curve: the median over the blocks, least and most.
+
+    A rate is the sum over ``parts`` (pairs or connections at once); a time has one part.
+    """
+
+    factor: str
+    level: str
+    title: str
+    quantity: Quantity
+    message_bytes: int | None
+    figure: Estimate
+    parts: int = 1
+
+
 Influence = Literal["worse", "different", "no difference", "undecided"]
 
 
 class Varied(msgspec.Struct, frozen=True):
     """All effects. ``ranking`` are the factors; the one with the largest clear effect is first.
 
-    ``layers`` are those of a factor whose levels build on each other. ``tolerance`` is how much
+    ``layers`` are those of a factor whose levels build on each other, ``levels`` the figures of a
+    factor whose levels are numbers. ``tolerance`` is how much
     worse a level may be, as a share of the first level's figure. ``notes`` name missing
     measurements and arms with unreliable figures.
     """
@@ -131,3 +157,4 @@ class Varied(msgspec.Struct, frozen=True):
     ranking: tuple[tuple[str, float], ...]
     notes: tuple[str, ...]
     layers: tuple[Layer, ...] = ()
+    levels: tuple[LevelFigure, ...] = ()

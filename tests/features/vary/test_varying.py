@@ -89,7 +89,8 @@ def test_a_size_that_one_arm_never_has_leaves_it_undecided() -> None:
 def test_arms_that_are_not_believed_decide_nothing_but_worse(
     change: float, finding: str, unbelieved: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(varying, "figures", lambda *_: (COLUMNS, of_two(change, 0.001)))
+    logs = of_two(change, 0.001)
+    monkeypatch.setattr(varying, "figures", lambda *_: (COLUMNS, logs, np.ones_like(logs)))
     made = make_design(factors(2), 10, seed=1)
     assert varying.compare_arms(made, (), 0.0).finding == finding
     assert varying.compare_arms(made, (), 0.0, believed=False).finding == unbelieved

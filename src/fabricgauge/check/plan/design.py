@@ -1,8 +1,9 @@
 """Make a design from factors: every combination of levels, in random order within each block."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
+from types import MappingProxyType
 
 import numpy as np
 
@@ -12,7 +13,13 @@ from fabricgauge.model.varied import Design, Factor
 #: More combinations would take hours.
 MAX_ARMS = 64
 ENVIRONMENT = "env:"
-FACTOR_NAMES = ("mpi", "transport", "provider", "memory", "compiler", "bind", f"{ENVIRONMENT}NAME")
+#: Factors whose levels are numbers, with their bounds.
+NUMBERS: Mapping[str, tuple[int, int]] = MappingProxyType({
+    "ppn": (1, 1024), "ranks": (2, 1 << 20), "parallel": (1, 128),
+})  # fmt: skip
+FACTOR_NAMES = (
+    "mpi", "transport", "provider", "memory", "compiler", "bind", *NUMBERS, f"{ENVIRONMENT}NAME",
+)  # fmt: skip
 BINDINGS = ("core", "none")
 
 
@@ -42,6 +49,8 @@ def parse_factor(text: str) -> Factor:
     fine = name in FACTOR_NAMES or (name.startswith(ENVIRONMENT) and variable.isidentifier())
     if not fine:
         raise UsageError(f"--vary {name!r}: unknown factor; available: {', '.join(FACTOR_NAMES)}")
+    if name in NUMBERS:
+        _require_numbers(name, levels)
     if name == "bind" and not set(levels) <= set(BINDINGS):
         raise UsageError(f"--vary bind takes {' and '.join(BINDINGS)}, not {listed}")
     if name.startswith(ENVIRONMENT):
@@ -49,6 +58,13 @@ def parse_factor(text: str) -> Factor:
     if not all(levels):
         raise UsageError(f"--vary {text!r}: a level is empty")
     return Factor(name, levels)
+
+
+def _require_numbers(name: str, levels: Sequence[str]) -> None:
+    least, most = NUMBERS[name]
+    for level in levels:
+        if not (level.isascii() and level.isdecimal() and least <= int(level) <= most):
+            raise UsageError(f"--vary {name} takes numbers from {least} to {most}, not {level!r}")
 
 
 def make_design(factors: Sequence[Factor], blocks: int, seed: int) -> Design:
@@ -60,6 +76,8 @@ def make_design(factors: Sequence[Factor], blocks: int, seed: int) -> Design:
     names = [factor.name for factor in factors]
     if len(set(names)) < len(names):
         raise UsageError(f"--vary names {max(names, key=names.count)} twice")
+    if {"ppn", "ranks"} <= set(names):
+        raise UsageError("--vary ranks sets the ranks of each node itself; vary ppn or ranks")
     if {"transport", "provider"} <= set(names):
         raise UsageError(
             "--vary provider works only with --transport ofi; vary transport or provider"

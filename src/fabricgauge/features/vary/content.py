@@ -4,12 +4,13 @@ import math
 from collections.abc import Iterator
 
 from fabricgauge.features.vary import layers_content as layers
-from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
-from fabricgauge.model.varied import CurveEffect, Effect, Influence, Varied
-from fabricgauge.model.words.figures import at, percent, signed, size
+from fabricgauge.model.groups import group_by
+from fabricgauge.model.suite import LESS_IS_BETTER, UNITS, Quantity
+from fabricgauge.model.varied import CurveEffect, Effect, Influence, LevelFigure, Varied
+from fabricgauge.model.words.figures import at, percent, signed, size, with_unit
 from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
-from fabricgauge.report.content.changes import interval, over_sizes, plot_sweeps
+from fabricgauge.report.content.changes import interval, over_sizes, plot_levels, plot_sweeps
 from fabricgauge.report.interface import Kind, Records, Setting, versioned
 
 #: Tone and meaning of each finding.
@@ -47,7 +48,7 @@ MOST_NOTES = 8
 
 def data(varied: Varied, _setting: Setting) -> dict[str, object]:
     """Return everything; changes are shares of the first level's figure, null is unknown."""
-    return versioned("varied", "1.1", headline=headline(varied), varied=varied)
+    return versioned("varied", "1.2", headline=headline(varied), varied=varied)
 
 
 COLUMNS = (
@@ -98,6 +99,7 @@ def _sections(varied: Varied) -> Iterator[doc.Section]:
     limit = doc.RowLimit(more, {doc.SCREEN: MOST_NOTES})
     yield doc.Section("notes", "Caveats", (doc.Items(notes, limit=limit),))
     yield from layers.section(varied)
+    yield _levels(varied)
     yield _effects(varied)
     intro = "Each value against the first one, with its interval: all sizes together, and those"
     intro += " sizes whose change is least likely chance."
@@ -108,6 +110,43 @@ def _sections(varied: Varied) -> Iterator[doc.Section]:
     intro = f"{HOW} Confidence {percent(varied.confidence)}."
     soft = doc.Paragraph(intro, kind="soft", on=doc.TEXT)
     yield doc.Section("how", "How to read this", (soft, doc.Paragraph(intro + why, on=doc.PAGE)))
+
+
+def _levels(varied: Varied) -> doc.Section:
+    """Show the figures over the levels of a factor of numbers."""
+    plots = doc.side_by_side(plot_levels(varied))
+    blocks: tuple[doc.Block, ...] = (plots, *level_tables(varied))
+    intro = "Medians over the blocks. A rate is the sum, with the average of one in brackets."
+    return doc.Section("levels", "Figures over the numbers", blocks, intro=intro)
+
+
+def level_tables(varied: Varied) -> Iterator[doc.Table]:
+    """Yield a table for each factor of numbers: a row for each size of each curve."""
+    for name, of_factor in group_by(varied.levels, lambda level: level.factor).items():
+        numbers = sorted({int(level.level) for level in of_factor})
+        rows = []
+        for key, figures in group_by(of_factor, _level_row).items():
+            cells = {int(level.level): _level_cell(level) for level in figures}
+            length = "" if key[2] is None else size(key[2])
+            rows.append((key[0], length, *(cells.get(number, "–") for number in numbers)))
+        columns = (
+            *doc.heads("curve", "size"),
+            *doc.figure_heads(*(f"{name} {n}" for n in numbers)),
+        )
+        yield doc.Table(columns, tuple(rows))
+
+
+def _level_row(level: LevelFigure) -> tuple[str, Quantity, int | None]:
+    return level.title, level.quantity, level.message_bytes
+
+
+def _level_cell(level: LevelFigure) -> str:
+    """Return ``234 MB/s (58.5 MB/s)``: the sum, and the average of one of several parts."""
+    unit = UNITS[level.quantity]
+    total = with_unit(level.figure.value, unit)
+    if level.parts == 1:
+        return total
+    return f"{total} ({with_unit(level.figure.value / level.parts, unit)})"
 
 
 def _effects(varied: Varied) -> doc.Section:

@@ -8,11 +8,12 @@ import msgspec
 from fabricgauge.check.begin import begin as begin_run
 from fabricgauge.check.begin import take_up as take_up_run
 from fabricgauge.check.measure import measure
+from fabricgauge.check.measure_tool import measure_with_tool
 from fabricgauge.check.plan.asked import ALL_PATTERNS
 from fabricgauge.check.plan.design import ENVIRONMENT, UNCHANGED
 from fabricgauge.check.plan.plan import is_pair
 from fabricgauge.check.plan.profiles import Profile, profile_of
-from fabricgauge.check.programs import engine_for
+from fabricgauge.check.programs import engine_for, suite_for
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.check.target import Target
 from fabricgauge.compare.sides import find_cautions, invalid_notes
@@ -42,6 +43,8 @@ from fabricgauge.store.run_files import About, load, stored_request
 #: The C++ compiler of each suite of compilers.
 COMPILERS = {"gcc": "g++", "clang": "clang++", "intel": "icpx", "nvhpc": "nvc++", "aocc": "clang++"}
 
+#: Default patterns if numbers of ranks are compared.
+RANK_PATTERNS = ("multi_latency", "multi_bandwidth", "allreduce")
 #: Default patterns if layers are compared.
 LAYER_PATTERNS = ("latency", "bandwidth", "bidirectional_bandwidth")
 
@@ -57,9 +60,8 @@ def begin(
     """
     arms: list[RunContext] = []
     try:
-        block_target, profile = _plan_blocks(target, design.blocks)
         for arm in design.arms:
-            arm_target = _target_of(design, arm, block_target)
+            arm_target, profile = _plan_blocks(_target_of(design, arm, target), design.blocks)
             arms.append(begin_run(arm_target, RunDirectory.create(directory.path), profile))
             _require_effect(design, arms[-1])
         folders = tuple(arm_context.directory.identity for arm_context in arms)
@@ -73,6 +75,8 @@ def begin(
 
 def _require_effect(design: Design, arm_context: RunContext) -> None:
     """Refuse a variable that pinning sets: its levels would not differ."""
+    if arm_context.target.engine is None:
+        return  # a suite's launches set no variables of the design
     pinned = any(is_pinned(launch) for launch in arm_context.plan.launches)
     for factor in design.factors:
         name = factor.name.removeprefix(ENVIRONMENT)
@@ -89,7 +93,11 @@ def _plan_blocks(target: Target, blocks: int) -> tuple[Target, Profile]:
     Raises:
         UsageError: all pairs are requested, which give a matrix and no curve.
     """
-    request, profile = target.request, profile_of(target.request)
+    request = target.request
+    if target.suite is not None:
+        request = msgspec.structs.replace(request, launches=blocks)
+        return msgspec.structs.replace(target, request=request), profile_of(request)
+    profile = profile_of(request)
     each_s = profile.budget_s / profile.launches
     profile = msgspec.structs.replace(profile, launches=blocks, budget_s=each_s * blocks)
     if is_pair(request, target.ranks):
@@ -186,7 +194,12 @@ def _target_of(design: Design, arm: Sequence[str], target: Target) -> Target:
     levels = {
         varied_factor.name: level for varied_factor, level in zip(design.factors, arm, strict=True)
     }
-    request = _request_of(levels, target.request, len(target.ranks))
+    request = _request_of(levels, target)
+    if request.tool:
+        suite = suite_for(request, target.progress)
+        effort = msgspec.structs.replace(suite.effort, only_streams="parallel" in levels)
+        suite = msgspec.structs.replace(suite, effort=effort)
+        return msgspec.structs.replace(target, request=request, suite=suite)
     compiler = levels.get("compiler", "")
     mpi = levels.get("mpi", request.mpi)
     engine = engine_for(mpi, target.progress, COMPILERS.get(compiler, compiler))
@@ -201,10 +214,13 @@ def _target_of(design: Design, arm: Sequence[str], target: Target) -> Target:
     return msgspec.structs.replace(target, request=request, engine=engine, access=access)
 
 
-def _request_of(
-    levels: Mapping[str, str], request: MeasurementRequest, ranks: int
-) -> MeasurementRequest:
-    """Return an arm's request; by default with patterns that every transport and memory has."""
+def _request_of(levels: Mapping[str, str], target: Target) -> MeasurementRequest:
+    """Return an arm's request; by default with patterns that every transport and memory has.
+
+    Raises:
+        UsageError: a factor has no effect on this request, or the nodes cannot have the ranks.
+    """
+    request, ranks = _with_numbers(levels, target), len(target.ranks)
     changed: dict[str, str] = {}
     if "provider" in levels:
         changed["transport"] = known_transport(f"{OFI}:provider={levels['provider']}")
@@ -216,6 +232,29 @@ def _request_of(
         return request
     patterns = request.patterns or LAYER_PATTERNS
     return keep_applicable(msgspec.structs.replace(request, patterns=patterns, **changed), ranks)
+
+
+def _with_numbers(levels: Mapping[str, str], target: Target) -> MeasurementRequest:
+    """Return the request with the numbers of ranks or connections that an arm's levels are."""
+    request, nodes = target.request, tuple(dict.fromkeys(target.ranks))
+    if "parallel" in levels:
+        if request.tool.partition(":")[0] != "iperf3":
+            raise UsageError("--vary parallel is for connections of iperf3: add --tool iperf3")
+        return msgspec.structs.replace(request, parallel=int(levels["parallel"]))
+    if "ppn" in levels:
+        ppn = int(levels["ppn"])
+    elif "ranks" in levels:
+        count = int(levels["ranks"])
+        if count > len(nodes) and count % len(nodes):
+            raise UsageError(
+                f"--vary ranks={count}: {len(nodes)} nodes have the same number of ranks each; take"
+                f" at most {len(nodes)} or a multiple of it"
+            )
+        nodes, ppn = nodes[:count], max(1, count // len(nodes))
+    else:
+        return request
+    patterns = request.patterns or (() if request.tool else RANK_PATTERNS)
+    return msgspec.structs.replace(request, rank_order=nodes, ppn=ppn, patterns=patterns)
 
 
 def run(
@@ -287,5 +326,7 @@ def _measure(context: RunContext, block: int, blocks: int) -> None:
     unmade = tuple(
         launch for launch in context.unmade_launches() if launch.number in block_launches
     )
-    if unmade:
+    if unmade and context.target.suite is not None:
+        measure_with_tool(context, unmade)
+    elif unmade:
         measure(context, unmade)

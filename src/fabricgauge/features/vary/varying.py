@@ -9,16 +9,29 @@ from numpy.typing import NDArray
 
 from fabricgauge.features.vary.layers import LAYERED, differing_wires, layers
 from fabricgauge.features.vary.permuted import FEWEST_BLOCKS, Effects, effects_of
-from fabricgauge.judge.stats.curves import suite_curves
+from fabricgauge.judge.stats.curves import SUITE, suite_curves
+from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.run import Run
-from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
+from fabricgauge.model.suite import LESS_IS_BETTER, Quantity, SuiteCurve
+from fabricgauge.model.varied import (
+    NUMBER_FACTORS,
+    CurveEffect,
+    Design,
+    Effect,
+    Factor,
+    Figure,
+    Influence,
+    LevelFigure,
+    Varied,
+)
 from fabricgauge.model.varied import Column as Column
-from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Influence, Varied
 from fabricgauge.model.verdict import Outcome
 
 #: Chance of error of a whole comparison, shared among its factors: a stack compared with itself
 #: differs in 2 % of comparisons.
 FAMILY_ERROR = 0.02
+#: End of the description of iperf's rate of one connection.
+PER_CONNECTION = "mean per connection"
 #: A wider interval of a whole curve's effect decides nothing.
 WIDEST = 0.10
 
@@ -59,8 +72,10 @@ def compare_arms(
     ``believed``: all arms are complete and none is INVALID. Otherwise the finding is undecided,
     unless it is worse.
     """
-    columns, logs = figures(design, runs)
+    columns, logs, parts = figures(design, runs)
     result = from_figures(design, columns, logs, tolerance, notes)
+    levels = tuple(level_figures(design, columns, logs, parts))
+    result = msgspec.structs.replace(result, levels=levels)
     if result.layers and (why := differing_wires(design, runs, by_name=not _has_one_network(runs))):
         result = msgspec.structs.replace(result, layers=(), notes=(*result.notes, why))
     if believed or result.finding == "worse":
@@ -100,45 +115,109 @@ def from_figures(
     )
 
 
-def figures(design: Design, runs: Sequence[Run]) -> tuple[tuple[Column, ...], Floats]:
-    """Return the logarithms of all figures, (arms, blocks, columns); NaN for a missing one."""
+def figures(design: Design, runs: Sequence[Run]) -> tuple[tuple[Column, ...], Floats, Floats]:
+    """Return the logarithms of all figures, (arms, blocks, columns), NaN for a missing one.
+
+    The last value has the parts of each figure in the same shape.
+    """
     # Layers use a network by its addresses or by its ports, which have two names.
     by_name = not (
         _has_one_network(runs) and any(factor.name in LAYERED for factor in design.factors)
     )
+    by_count = any(factor.name in NUMBER_FACTORS for factor in design.factors)
     by_arm = [
-        [_block_figures(run, block, design.blocks, by_name) for block in range(design.blocks)]
+        [
+            _block_figures(run, block, design.blocks, by_name, by_count)
+            for block in range(design.blocks)
+        ]
         for run in runs
     ]
     columns = tuple(
         dict.fromkeys(column for arm in by_arm for block_figures in arm for column in block_figures)
     )
     logs = np.full((len(runs), design.blocks, len(columns)), np.nan)
+    parts = np.ones_like(logs)
+    missing = Figure(np.nan)
     for arm, blocks in enumerate(by_arm):
         for block, figures in enumerate(blocks):
-            logs[arm, block] = [np.log(figures.get(column, np.nan)) for column in columns]
-    return columns, logs
+            row = [figures.get(column, missing) for column in columns]
+            logs[arm, block] = [np.log(figure.value) for figure in row]
+            parts[arm, block] = [figure.parts for figure in row]
+    return columns, logs, parts
+
+
+def level_figures(
+    design: Design, columns: Sequence[Column], logs: Floats, parts: Floats
+) -> Iterator[LevelFigure]:
+    """Yield the figures of factors whose levels are numbers, over all arms with the level."""
+    for place, factor in enumerate(design.factors):
+        if factor.name not in NUMBER_FACTORS:
+            continue
+        figures = np.exp(_by_level(design, place, logs))
+        counts = _by_level(design, place, parts)
+        for index, column in enumerate(columns):
+            for number, level in enumerate(factor.levels):
+                values = figures[number, ..., index].ravel()
+                known = values[np.isfinite(values)]
+                if not known.size:
+                    continue
+                ends = (float(np.median(known)), float(known.min()), float(known.max()))
+                estimate = Estimate(*ends, 0.0, int(known.size), int(known.size))
+                most = int(counts[number, ..., index].max())
+                yield LevelFigure(
+                    factor.name, level, column.title, column.quantity, column.message_bytes,
+                    estimate, most,
+                )  # fmt: skip
 
 
 def _has_one_network(runs: Sequence[Run]) -> bool:
     return all(len({launch.network for launch in run.plan.launches}) == 1 for run in runs)
 
 
-def _block_figures(run: Run, block: int, blocks: int, by_name: bool) -> Mapping[Column, float]:
+def _block_figures(
+    run: Run, block: int, blocks: int, by_name: bool, by_count: bool
+) -> Mapping[Column, Figure]:
+    """Return the figures of one block. ``by_count``: the arms differ in ranks or connections.
+
+    Then each curve is that of the most ranks and pairs, its name has no numbers of them, and a
+    rate is their sum.
+    """
     per_block = len(run.plan.launches) // blocks
     numbers = {
         launch.number for launch in run.plan.launches[block * per_block : (block + 1) * per_block]
     }
     launches = tuple(launch for launch in run.launches if launch.number in numbers)
     values = {}
-    for curve in suite_curves(msgspec.structs.replace(run, launches=launches)):
+    curves = suite_curves(msgspec.structs.replace(run, launches=launches))
+    for curve in sorted(curves, key=_count) if by_count else curves:
         network = curve.settings.get("network", "") if by_name else ""
-        title = f"{network}: {curve.title}" if network else curve.title
+        name, parts = curve.title, 1
+        if by_count:
+            if curve.what.endswith(PER_CONNECTION):
+                continue  # it follows from the sum
+            load = curve.settings.get("load", "")
+            name = f"{curve.what}{f', {load}' if load else ''}"
+            parts = _parts_of(curve)
+        title = f"{network}: {name}" if network else name
+        # The engine's rate of many pairs is that of one pair.
+        factor = parts if curve.suite == SUITE else 1
         for point in curve.points:
             if point.estimate.value > 0:
                 column = Column(title, curve.quantity, point.message_bytes)
-                values[column] = point.estimate.value
+                values[column] = Figure(point.estimate.value * factor, parts)
     return values
+
+
+def _count(curve: SuiteCurve) -> tuple[int, int]:
+    return curve.ranks or 0, curve.pairs
+
+
+def _parts_of(curve: SuiteCurve) -> int:
+    """Return the number of pairs or connections behind a rate; 1 behind a time."""
+    if curve.quantity == "time":
+        return 1
+    streams = curve.settings.get("streams", "")
+    return int(streams) if streams.isdecimal() else curve.pairs
 
 
 def _curve_effects(

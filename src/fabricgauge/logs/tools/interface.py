@@ -21,7 +21,8 @@ class Effort(msgspec.Struct, frozen=True):
     ``stream_s`` is for programs that stream for a fixed time, ``iterations`` for programs that
     repeat each size. ``streams`` is the largest number of parallel connections. ``verbs`` holds the
     values after the suite's name, by the keys of ``--transport verbs``. ``tests`` are the named
-    tests of an MPI suite; if empty, the suite starts its usual ones.
+    tests of an MPI suite; if empty, the suite starts its usual ones. With ``only_streams`` iperf3
+    makes its test of parallel connections alone.
     """
 
     stream_s: int
@@ -30,6 +31,7 @@ class Effort(msgspec.Struct, frozen=True):
     largest_bytes: int
     verbs: Mapping[str, str] = {}
     tests: tuple[str, ...] = ()
+    only_streams: bool = False
 
 
 class Start(msgspec.Struct, frozen=True):

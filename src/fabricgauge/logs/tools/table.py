@@ -140,6 +140,8 @@ def _iperf3(effort: Effort) -> tuple[Start, ...]:
         f"{effort.streams} streams": ("-P", str(effort.streams)),
         "both directions": ("--bidir",),
     }
+    if effort.only_streams:
+        tests = {"parallel streams": ("-P", str(effort.streams))}
     return tuple(
         Start(f"iperf3, {name}", (*client, *words), server, IPERF3_PORT)
         for name, words in tests.items()

@@ -8,9 +8,9 @@ from typing import Any
 
 from fabricgauge.model.comparison import Difference, Pair, Standing
 from fabricgauge.model.groups import group_by
-from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
-from fabricgauge.model.varied import CurveEffect, Effect, Factor, Varied
-from fabricgauge.model.words.figures import signed, size, times
+from fabricgauge.model.suite import LESS_IS_BETTER, UNITS, Quantity
+from fabricgauge.model.varied import CurveEffect, Effect, Factor, LevelFigure, Varied
+from fabricgauge.model.words.figures import signed, size, times, with_unit
 from fabricgauge.report.content.suites import SHOWN, suite_marks
 from fabricgauge.report.picture import (
     Mark,
@@ -34,6 +34,7 @@ STANDINGS: dict[Standing, str] = {
 BANDS = 2.5
 LEAST_SPAN, LARGEST_SPAN = 5.0, 400.0
 LONGEST_NAME = 48
+LONGEST_TITLE = 72
 #: Fewest levels of a sweep; the plots over sizes show two levels.
 FEWEST_LEVELS = 3
 #: Most sizes with a line of their own.
@@ -200,6 +201,44 @@ def plot_sweeps(varied: Varied) -> tuple[Picture, ...]:
     swept = (factor for factor in varied.design.factors if len(factor.levels) >= FEWEST_LEVELS)
     plots = (picture for factor in swept for picture in _plot_factor(varied, factor))
     return tuple(islice(plots, MOST_PLOTTED))
+
+
+def plot_levels(varied: Varied) -> tuple[Picture, ...]:
+    """Return figures over the levels of numbers: a rate's sum, and its average of one part."""
+    pictures = []
+    by_curve = group_by(varied.levels, lambda level: (level.factor, level.title, level.quantity))
+    for (factor, title, quantity), figures in by_curve.items():
+        unit = SHOWN[quantity][0]
+        is_sum = any(level.parts > 1 for level in figures)
+        kinds = (("sum", False), ("average of one", True)) if is_sum else (("", False),)
+        for kind, divided in kinds:
+            series = tuple(_level_series(figures, divided))
+            ticks = {float(math.log2(int(level.level))): level.level for level in figures}
+            name = f"{title}{f', {kind}' if kind else ''}"
+            pictures.append(Picture(
+                shortened(canvas_text(name), LONGEST_TITLE), f"{unit}, {better_is(quantity)}",
+                quantity == "time", series, x_label=canvas_text(factor), ticks=ticks,
+            ))  # fmt: skip
+    return tuple(pictures[:MOST_PLOTTED])
+
+
+def _level_series(figures: Sequence[LevelFigure], divided: bool) -> Iterator[PlotCurve]:
+    """Yield a curve over the levels for each message size."""
+    for length, of_size in group_by(figures, lambda level: level.message_bytes).items():
+        factor = SHOWN[of_size[0].quantity][1]
+        marks = []
+        for level in sorted(of_size, key=lambda level: int(level.level)):
+            parts = level.parts if divided else 1
+            figure = level.figure
+            ends = (figure.value, figure.low, figure.high)
+            y, low, high = (end * factor / parts for end in ends)
+            unit = UNITS[level.quantity]
+            words = [with_unit(end / parts, unit) for end in ends]
+            marks.append(Mark(
+                math.log2(int(level.level)), y, low, high, level.level, words[0],
+                f"{words[1]} to {words[2]}", f"{level.parts} at once", f"{figure.samples} blocks",
+            ))  # fmt: skip
+        yield PlotCurve("all" if length is None else size(length), marks)
 
 
 def _plot_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
