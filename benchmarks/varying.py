@@ -125,7 +125,7 @@ def _measured(
         (directory,) = Path(root).glob("2*")
         design = RunDirectory(directory).read("design.json", Design)
         runs = [load(RunDirectory(directory / folder)) for folder in design.folders]
-        return figures(design, runs)
+        return figures(design, runs)[:2]
 
 
 def _usual_s(lab: str, library: Path, size: str) -> float:
