@@ -9,7 +9,6 @@ import resource
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -46,7 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print a table with a row for each size."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw it as a page of HTML")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.child:
@@ -63,35 +61,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     heads = ("nodes", "directed pairs", "analysis, s", "processor, s", "ns per pair",
              "matrix made, MB", "peak, MB", "named")  # fmt: skip
     print(table(heads, rows))
-    if options.plot:
-        options.plot.write_text(_page(taken), "utf-8")
-
-
-def _page(taken: Sequence[Taken]) -> str:
-    """Time and memory over the number of nodes, beside what grows with the number of pairs."""
-    from bokeh.embed import file_html  # here, so that no child has it in its memory
-    from bokeh.layouts import row
-    from bokeh.plotting import figure
-    from bokeh.resources import INLINE
-
-    nodes = [one.nodes for one in taken]
-    plots = []
-    for what, values in (
-        ("analysis, s", [one.analysis_s for one in taken]),
-        ("peak memory, MB", [one.peak_mb for one in taken]),
-    ):
-        plot = figure(
-            title=what, x_axis_label="nodes", x_axis_type="log", y_axis_type="log", width=480,
-            height=360, toolbar_location=None,
-        )  # fmt: skip
-        plot.xaxis.ticker = nodes
-        plot.line(nodes, values)
-        plot.scatter(nodes, values, size=7)
-        like_pairs = [values[-1] * (count / nodes[-1]) ** 2 for count in nodes]
-        plot.line(nodes, like_pairs, line_dash="dashed", legend_label="as the number of pairs")
-        plot.legend.location = "bottom_right"
-        plots.append(plot)
-    return file_html(row(*plots), INLINE, "Analysis of all pairs by the number of nodes")
 
 
 def _in_child(nodes: int) -> Taken:

@@ -82,11 +82,11 @@ class Counted:
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
     made = Counted()
-    read_lines, localise = RunDirectory.read_lines, detect.localise
+    decode_lines, localise = RunDirectory.decode_lines, detect.localise
 
     def read(self: RunDirectory, name: str, *rest: Any) -> Any:
         made.loads += name == "results.jsonl"
-        return read_lines(self, name, *rest)
+        return decode_lines(self, name, *rest)
 
     def analyse(*given: Any) -> Any:
         made.analyses += 1
@@ -100,7 +100,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
         made.gathered.append(("ceilings", launches))
         return ceilings(networks, launches)
 
-    monkeypatch.setattr(RunDirectory, "read_lines", read)
+    monkeypatch.setattr(RunDirectory, "decode_lines", read)
     for module in (conclude, subject):
         monkeypatch.setattr(module, "gather_evidence", record_evidence)
     monkeypatch.setattr(conclude, "ceilings", gather_ceilings)

@@ -97,8 +97,8 @@ def test_a_report_of_no_run_says_where_it_looked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "heavy"),
     [
-        ((), {"numpy", "bokeh", "jinja2", "rich", "msgspec", "ClusterShell"}),
-        (("check",), {"numpy", "bokeh"}),
+        ((), {"numpy", "jinja2", "rich", "msgspec", "ClusterShell"}),
+        (("check",), {"numpy"}),
     ],
 )
 def test_help_loads_no_stage(words: tuple[str, ...], heavy: set[str]) -> None:

@@ -68,12 +68,12 @@ def launch(count: int, made: tuple[Round, ...], number: int = 1) -> Launch:
         Placement(rank, node, 100 + rank, f"boot-{node}", f"net:[{rank}]", "0-1", 0, 0, "eth0")
         for rank, node in enumerate(nodes)
     )
-    cases = tuple(_case(one, count) for one in made)
+    cases = tuple(end_of_case(one, count) for one in made)
     ended = Ended("ok", 0, "", ("mpiexec",), 30.0)
     return Launch(number, "net1", nodes, None, placements, cases, ended, rounds=made)
 
 
-def _case(made: Round, count: int) -> Measurement:
+def end_of_case(made: Round, count: int) -> Measurement:
     """The record that ends a round robin: counters of every node, no times of its own."""
     payload = made.message_bytes * made.window * 20 * count
     like = planted.measurement(planted.Sample("latency", made.message_bytes, 0, 1e-5))

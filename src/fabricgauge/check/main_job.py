@@ -20,7 +20,8 @@ target, the run directory, the plan and the records so far. Goes out: ``Judged``
 
 Rules of this module:
 
-- A record is on disk before it joins the run in memory. Nothing is read back.
+- A record is in its file before it joins the run in memory, and on disk 0.2 s later. Nothing is
+  read back.
 - What follows from the records (``Context``) is made once for the same records and handed on.
 - Measuring decides nothing about verdicts; judging starts nothing. Rules only name what they want
   measured again (``judge.judging``: ``unclear``, ``doubtful``, ``below_pass``).

@@ -16,7 +16,6 @@ from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, StoreError
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pairs import FabricResult
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.run import Ended, Run
@@ -48,7 +47,7 @@ class RunContext:
         self.broken: set[str | None] = set()
         self.given_up: set[int] = set()
         self.searches = count(1)
-        self._records: dict[int, list[run_files.Record]] = {}
+        self._records: dict[int, run_files.LaunchRecords] = {}
         self._analysed: tuple[int, FabricResult] = (0, FabricResult())
         self._context: Context | None = None
 
@@ -76,23 +75,25 @@ class RunContext:
         return f"launch-{launch.number:02}-{self.attempt}"
 
     def keep(self, launch: PlannedLaunch, records: Sequence[run_files.Record]) -> None:
-        """Store records of a launch; they are on disk when this returns."""
+        """Store records of a launch; they are on disk within 0.2 s, or when it is closed."""
         run_files.append_records(self.directory, launch.number, self.attempt, records)
-        self._records.setdefault(launch.number, []).extend(records)
+        self._collected(launch).extend(records)
 
     def close(self, launch: PlannedLaunch, ended: Ended, unparsed: Sequence[str] = ()) -> None:
         """Store the end of a launch, and add the launch to the run."""
         started = run_files.LaunchLine(
             launch.number, self.attempt, launch.network, launch.nodes, ended, tuple(unparsed)
         )
-        stored = run_files.launch_of(
-            launch.number, self._records.pop(launch.number, []), launch, started
-        )
+        stored = self._collected(launch).build(launch.number, started)
+        del self._records[launch.number]
         launches = sorted(
             (*self.run.launches, stored), key=lambda stored_launch: stored_launch.number
         )
         self.run = msgspec.structs.replace(self.run, launches=tuple(launches))
         run_files.append_launch(self.directory, started)
+
+    def _collected(self, launch: PlannedLaunch) -> run_files.LaunchRecords:
+        return self._records.setdefault(launch.number, run_files.LaunchRecords(launch))
 
     def add_to_plan(self, launch: PlannedLaunch) -> None:
         """Add a launch to the plan, so that a run which breaks off in it can be resumed."""
@@ -102,11 +103,7 @@ class RunContext:
 
     def measured(self, launch: PlannedLaunch) -> set[str]:
         """Return the cases of a launch under way that have a result."""
-        now = [
-            record
-            for record in self._records.get(launch.number, [])
-            if isinstance(record, Measurement)
-        ]
+        now = self._collected(launch).measurements
         return {measurement.case for measurement in now if measurement.status in FINAL}
 
     def unmade_launches(self) -> tuple[PlannedLaunch, ...]:

@@ -16,8 +16,9 @@ from fabricgauge.judge.stats.series import node_of
 from fabricgauge.judge.streams import Stream, rechecked_streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.pairs import Ends, PairMatrix, Part, Recheck, name_part
+from fabricgauge.model.passes import SampledRound, passes_of
 from fabricgauge.model.plan import CLOSING
-from fabricgauge.model.together import Round
+from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
 from fabricgauge.model.words import figures
 
@@ -157,31 +158,31 @@ def _kept(subject: Subject) -> list[Kept]:
     """Return the pairs of the closing round, each with its rate in the first round."""
     pairs: dict[Ends, Kept] = {}
     for launch in subject.launches:
-        first = {(round_.case, round_.round): round_ for round_ in reversed(launch.rounds)}
-        for last in launch.rounds:
-            before = first.get((last.case.removesuffix(CLOSING), last.round))
-            if not last.case.endswith(CLOSING) or before is None:
+        passes = passes_of(launch)
+        first = {
+            (made.case, turn.number): turn for made in reversed(passes) for turn in made.sampled
+        }
+        for made in passes:
+            if not made.case.endswith(CLOSING):
                 continue
-            names = [
-                node_of(launch, rank)
-                for rank in range(1 + max((*last.origins, *last.targets), default=-1))
-            ]
-            earlier, later = _rates(before, names), _rates(last, names)
-            for ends in earlier.keys() & later.keys():
-                pair = Kept((min(ends), max(ends)), earlier[ends], later[ends])
-                worst = pairs.setdefault(pair.ends, pair)
-                pairs[pair.ends] = min(worst, pair, key=lambda kept: kept.share)
+            for last in made.sampled:
+                before = first.get((made.case.removesuffix(CLOSING), last.number))
+                if before is None:
+                    continue
+                earlier, later = _rates(launch, before), _rates(launch, last)
+                for ends in earlier.keys() & later.keys():
+                    pair = Kept((min(ends), max(ends)), earlier[ends], later[ends])
+                    worst = pairs.setdefault(pair.ends, pair)
+                    pairs[pair.ends] = min(worst, pair, key=lambda kept: kept.share)
     return [pairs[ends] for ends in sorted(pairs)]
 
 
-def _rates(round_: Round, names: Sequence[str]) -> dict[Ends, float]:
+def _rates(launch: Launch, turn: SampledRound) -> dict[Ends, float]:
     """Return bytes/s by sending and receiving node; of several ranks the best."""
     rates: dict[Ends, float] = {}
-    for origin, target, time_ps in zip(
-        round_.origins, round_.targets, round_.median_ps, strict=True
-    ):
-        if max(origin, target) < len(names) and time_ps > 0 and names[origin] != names[target]:
-            ends = names[origin], names[target]
-            rate = round_.message_bytes * round_.window / (time_ps * 1e-12)
+    columns = (turn.origins.tolist(), turn.targets.tolist(), turn.values.tolist())
+    for origin, target, rate in zip(*columns, strict=True):
+        ends = node_of(launch, origin), node_of(launch, target)
+        if ends[0] != ends[1]:
             rates[ends] = max(rate, rates.get(ends, 0.0))
     return rates

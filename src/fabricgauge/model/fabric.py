@@ -6,6 +6,7 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import Adapter, RdmaPort
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.topology import Topology
 
 #: QEMU's name of the processor that it emulates without KVM (target/i386/cpu.c, model ``max``).
@@ -306,16 +307,17 @@ class Network(msgspec.Struct, frozen=True, dict=True):
 
     def member(self, node: str) -> Member | Skipped:
         """Return the node's first member; ``rails_of`` returns all."""
-        absent = Skipped(f"{node} has no interface in {self.name} ({self.subnet or 'RDMA'})")
-        return self._members.get(node, absent)
+        if rails := self.rails_of(node):
+            return rails[0]
+        return Skipped(f"{node} has no interface in {self.name} ({self.subnet or 'RDMA'})")
 
     def rails_of(self, node: str) -> tuple[Member, ...]:
         """Return all interfaces or ports of the node in this network."""
-        return tuple(member for member in self.members if member.node == node)
+        return self._rails.get(node, ())
 
     @cached_property
-    def _members(self) -> dict[str, Member]:
-        return {member.node: member for member in reversed(self.members)}
+    def _rails(self) -> dict[str, tuple[Member, ...]]:
+        return group_by(self.members, lambda member: member.node)
 
 
 class Fabric(msgspec.Struct, frozen=True, dict=True):

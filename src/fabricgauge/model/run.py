@@ -8,6 +8,7 @@ from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding
 from fabricgauge.model.hosts import unify_hosts
 from fabricgauge.model.measurement import Header, Measurement, NodeCounters, Placement, ProcessorUse
+from fabricgauge.model.passes import PairPass
 from fabricgauge.model.plan import Plan, Purpose
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.model.together import Round
@@ -72,7 +73,8 @@ class Launch(msgspec.Struct, frozen=True):
 
     Another suite's output gives ``curves`` and ``unparsed`` lines. ``around`` are the counters that
     were read before and after it, ``program`` is the plan's word for the started program.
-    ``rounds`` are those of all-pairs cases, in the order of measurement. ``purpose`` is the plan's.
+    ``rounds`` are those of all-pairs cases, in the order of measurement. Of a stored launch they
+    have no pairs: ``passes`` have those; ``passes_of`` serves both. ``purpose`` is the plan's.
     """
 
     number: int
@@ -89,6 +91,7 @@ class Launch(msgspec.Struct, frozen=True):
     program: str = ""
     rounds: tuple[Round, ...] = ()
     purpose: Purpose = "measure"
+    passes: tuple[PairPass, ...] = ()
 
     @property
     def figures(self) -> bool:

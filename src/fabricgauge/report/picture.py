@@ -9,7 +9,6 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.pairs import PairAnalysis, Quantity
 from fabricgauge.model.words.figures import size
 from fabricgauge.model.words.networks import named
-from fabricgauge.report.visible import visible
 
 if TYPE_CHECKING:  # help lists formats, and draws no matrix
     import numpy as np
@@ -17,6 +16,9 @@ if TYPE_CHECKING:  # help lists formats, and draws no matrix
 
 #: Position of the empty message on the axis of log2(bytes): left of one byte.
 EMPTY_MESSAGE_AT = -2.0
+
+#: Most cells per side of a matrix with a pixel each on the page; larger views show blocks.
+MOST_IN_WHOLE = 384
 
 #: The unit that people read, and the factor to it.
 SHOWN: dict[Quantity, tuple[str, float]] = {"latency": ("µs", 1e6), "bandwidth": ("MB/s", 1e-6)}
@@ -117,14 +119,12 @@ class HeatMap(NamedTuple):
     """Hold a matrix to draw; rows send, columns receive.
 
     The value of a cell of code ``c`` > 0 is ``best + (c - 1) * step``, in ``unit``; ``step`` is
-    below 0 if more is better. ``whole`` has larger blocks for the whole picture, or the cells
-    themselves; ``block`` is the number of nodes per side of a cell. The first colour ends at
-    ``good``, the last begins at ``bad``; ``named`` are the cells of nodes in a finding.
+    below 0 if more is better. ``block`` is the number of nodes per side of a cell. The first colour
+    ends at ``good``, the last begins at ``bad``; ``named`` are the cells of nodes in a finding.
     """
 
     title: str
     cells: "NDArray[np.uint16]"
-    whole: "NDArray[np.uint16]"
     labels: tuple[str, ...]
     groups: tuple[GroupBlock, ...]
     named: tuple[int, ...]
@@ -140,7 +140,7 @@ class HeatMap(NamedTuple):
     @property
     def joined(self) -> int:
         """Return the cells per side of a block of the whole picture; the last block may jut out."""
-        return -(-len(self.cells) // len(self.whole))
+        return -(-len(self.cells) // MOST_IN_WHOLE)
 
 
 class Histogram(NamedTuple):
@@ -166,11 +166,6 @@ def level_line(label: str, curves: Sequence[PlotCurve], height: float) -> tuple[
 def position(message_bytes: float) -> float:
     """Return the position of a message size on the axis of log2(bytes)."""
     return math.log2(message_bytes) if message_bytes > 0 else EMPTY_MESSAGE_AT
-
-
-def canvas_text(text: str) -> str:
-    """Return text that Bokeh draws unchanged: TeX delimiters would make it ask for MathJax."""
-    return visible(text).replace("$$", "$ $").replace("\\", "\\ ")
 
 
 def shortened(text: str, longest: int) -> str:

@@ -44,10 +44,10 @@ def _put_matrix(archive: zipfile.ZipFile, key: str, matrix: PairMatrix) -> None:
     _put(archive, f"{key}.nodes", np.array(matrix.nodes, dtype=np.str_))
     # Measured values do not compress, but unmeasured ones do.
     small = matrix.coverage < WORTH_COMPRESSING
-    _put(archive, f"{key}.values", matrix.values.astype(np.float32), small)
-    _put(archive, f"{key}.spread", matrix.spread.astype(np.float32), small)
+    _put(archive, f"{key}.values", matrix.values.astype(np.float32, copy=False), small)
+    _put(archive, f"{key}.spread", matrix.spread.astype(np.float32, copy=False), small)
     if len(matrix.repeats) > 1:
-        _put(archive, f"{key}.repeats", matrix.repeats.astype(np.float32), small)
+        _put(archive, f"{key}.repeats", matrix.repeats.astype(np.float32, copy=False), small)
 
 
 def _put(archive: zipfile.ZipFile, name: str, array: NDArray[Any], small: bool = True) -> None:

@@ -1,6 +1,6 @@
 """Write and read the files of a run directory, each with its type of value."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TypeVar
 
 import msgspec
@@ -10,6 +10,7 @@ from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding
 from fabricgauge.model.measurement import Footer, Header, Measurement, Placement
+from fabricgauge.model.passes import PassFolder, without_pairs
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import CARRIED_BY, CountersAround, Ended, Launch, Run
@@ -131,16 +132,18 @@ def stored_request(directory: RunDirectory) -> MeasurementRequest:
 def append_records(
     directory: RunDirectory, launch: int, attempt: int, records: Iterable[Record]
 ) -> None:
-    """Append the records of a launch; they are on disk when this returns."""
+    """Append the records of a launch; they are on disk within 0.2 s, or when its end is."""
     append_results(directory, (ResultLine(launch, attempt, record) for record in records))
 
 
 def append_results(directory: RunDirectory, lines: Iterable[ResultLine]) -> None:
-    """Append the records of several launches at once."""
-    directory.append_all("results.jsonl", lines)
+    """Append the records of several launches at once, as ``append_records``."""
+    directory.append_quickly("results.jsonl", lines)
 
 
 def append_launch(directory: RunDirectory, *lines: LaunchLine) -> None:
+    """Append the ends of launches; they and all records are on disk when this returns."""
+    directory.sync()
     directory.append_all("launches.jsonl", lines)
 
 
@@ -156,9 +159,9 @@ def load(directory: RunDirectory) -> Run:
             f"{directory.path} has no measurements yet; read the results of a submitted run's jobs"
             f" with fabricgauge collect {directory.path}"
         )
-    result_lines, bad_results = directory.read_lines("results.jsonl", RESULT_DECODER.decode)
     launch_lines, bad_launches = directory.read_lines("launches.jsonl", LAUNCH_DECODER.decode)
     plan = directory.read("plan.json", Plan)
+    launches, bad_results = _read_launches(directory, plan, launch_lines)
     return Run(
         identity=directory.identity,
         started_utc=about.started_utc,
@@ -170,7 +173,7 @@ def load(directory: RunDirectory) -> Run:
         },
         fabric=directory.read("fabric.json", Fabric),
         plan=plan,
-        launches=_assemble_launches(plan, result_lines, launch_lines),
+        launches=launches,
         complete=directory.complete,
         notes=tuple(bad_results + bad_launches),
         preflight=_read_optional(directory, _PREFLIGHT, tuple[Finding, ...], ()),
@@ -200,48 +203,104 @@ RESULT_DECODER = msgspec.json.Decoder(ResultLine)
 LAUNCH_DECODER = msgspec.json.Decoder(LaunchLine)
 
 
-def _assemble_launches(
-    plan: Plan, result_lines: list[ResultLine], launch_lines: list[LaunchLine]
-) -> tuple[Launch, ...]:
+def _read_launches(
+    directory: RunDirectory, plan: Plan, launch_lines: list[LaunchLine]
+) -> tuple[tuple[Launch, ...], list[str]]:
+    """Return all launches, and a sentence for each line that cannot be decoded."""
     ends = {(line.launch, line.attempt): line for line in launch_lines}
-    records: dict[tuple[int, int], list[Record]] = {}
-    for line in result_lines:
-        records.setdefault((line.launch, line.attempt), []).append(line.record)
     planned = {launch.number: launch for launch in plan.launches}
-    return tuple(
-        launch_of(key[0], records.get(key, []), planned.get(key[0]), ends.get(key))
-        for key in sorted(set(records) | set(ends))
-    )
+    collected = {key: LaunchRecords(planned.get(key[0]), end) for key, end in ends.items()}
+    damaged: list[str] = []
+    for line in directory.decode_lines("results.jsonl", RESULT_DECODER.decode, damaged):
+        key = line.launch, line.attempt
+        if key not in collected:
+            collected[key] = LaunchRecords(planned.get(line.launch))
+        collected[key].extend((line.record,))
+    return tuple(collected[key].build(key[0]) for key in sorted(collected)), damaged
+
+
+class LaunchRecords:
+    """Collect the records of one launch; the pairs of a round join those of its pass at once.
+
+    ``planned`` is the launch in the plan, ``end`` its end, if they are known.
+    """
+
+    def __init__(self, planned: PlannedLaunch | None, end: LaunchLine | None = None) -> None:
+        self._planned, self._end = planned, end
+        self._records: list[Record] = []
+        self._rejected: list[str] = []
+        #: None until the header says how many ranks there are; 0 if nothing does.
+        self._ranks: int | None = None
+        self._folder: PassFolder | None = None
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        return tuple(record for record in self._records if isinstance(record, Measurement))
+
+    def extend(self, records: Iterable[Record]) -> None:
+        """Add records in the order of the file; rounds are kept whole until the header comes."""
+        for record in records:
+            if self._ranks is not None:
+                self._check_and_add(record, self._ranks)
+                continue
+            self._records.append(record)
+            if isinstance(record, Header):
+                self._begin(record.ranks)
+
+    def _begin(self, stated: int) -> None:
+        """Check what is there already, now that the number of ranks is known."""
+        # A job's nodes are listed once each, with any number of ranks.
+        source = self._end or self._planned
+        ranks = self._ranks = max(len(source.nodes) if source else 0, stated)
+        measured_again = self._planned is not None and self._planned.purpose == "again"
+        if ranks and not measured_again:
+            self._folder = PassFolder(ranks)
+        records, self._records = self._records, []
+        for record in records:
+            self._check_and_add(record, ranks)
+
+    def _check_and_add(self, record: Record, ranks: int) -> None:
+        if reason := _damage(record, ranks):
+            self._rejected.append(f"a record was left out: {reason}")
+        elif isinstance(record, Round) and self._folder is not None:
+            self._folder.add(record)
+            self._records.append(without_pairs(record))
+        else:
+            self._records.append(record)
+
+    def build(self, number: int, end: LaunchLine | None = None) -> Launch:
+        """Return the launch. Without ``end`` its end was not recorded."""
+        self._end = end = end or self._end
+        if self._ranks is None:
+            self._begin(0)
+        planned, records = self._planned, self._records
+        source = end or planned
+        return Launch(
+            number=number,
+            network=source.network if source else None,
+            nodes=source.nodes if source else (),
+            header=next((record for record in records if isinstance(record, Header)), None),
+            placements=tuple(r for r in records if isinstance(r, Placement)),
+            measurements=self.measurements,
+            rounds=tuple(r for r in records if isinstance(r, Round)),
+            ended=end.ended if end else _LOST,
+            not_understood=(*(end.not_understood if end else ()), *self._rejected),
+            curves=tuple(r for r in records if isinstance(r, SuiteCurve)),
+            unparsed=tuple(r for r in records if isinstance(r, UnparsedLine)),
+            program=planned.program if planned else "",
+            purpose=planned.purpose if planned else "measure",
+            around=next((r for r in records if isinstance(r, CountersAround)), None),
+            passes=self._folder.close(self.measurements) if self._folder else (),
+        )
 
 
 def launch_of(
-    number: int, records: Sequence[Record], planned: PlannedLaunch | None, end: LaunchLine | None
+    number: int, records: Iterable[Record], planned: PlannedLaunch | None, end: LaunchLine | None
 ) -> Launch:
     """Return a launch with all its records; ``end`` is None if its end was not recorded."""
-    source = end or planned
-    nodes = source.nodes if source else ()
-    header = next((record for record in records if isinstance(record, Header)), None)
-    # A job's nodes are listed once each, with any number of ranks.
-    ranks = max(len(nodes), header.ranks if header else 0)
-    damage = [_damage(record, ranks) for record in records]
-    rejected = [f"a record was left out: {reason}" for reason in damage if reason]
-    records = [record for record, reason in zip(records, damage, strict=True) if not reason]
-    return Launch(
-        number=number,
-        network=source.network if source else None,
-        nodes=nodes,
-        header=header,
-        placements=tuple(r for r in records if isinstance(r, Placement)),
-        measurements=tuple(r for r in records if isinstance(r, Measurement)),
-        rounds=tuple(r for r in records if isinstance(r, Round)),
-        ended=end.ended if end else _LOST,
-        not_understood=(*(end.not_understood if end else ()), *rejected),
-        curves=tuple(r for r in records if isinstance(r, SuiteCurve)),
-        unparsed=tuple(r for r in records if isinstance(r, UnparsedLine)),
-        program=planned.program if planned else "",
-        purpose=planned.purpose if planned else "measure",
-        around=next((r for r in records if isinstance(r, CountersAround)), None),
-    )
+    collected = LaunchRecords(planned, end)
+    collected.extend(records)
+    return collected.build(number)
 
 
 def _damage(record: Record, ranks: int) -> str:

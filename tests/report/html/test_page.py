@@ -14,7 +14,7 @@ from fabricgauge.report.formats import report
 from fabricgauge.report.interface import Setting
 
 HOSTILE = ("<script>alert(1)</script>", "\"; $(x) ' onload=alert(2) $$x$$\x1b[2J")
-MOST_BYTES = 3_000_000
+MOST_BYTES = 400_000
 
 
 class Page(HTMLParser):

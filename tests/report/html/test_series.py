@@ -6,7 +6,7 @@ from tests.report import sample
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.report.content.curves import pictures
-from fabricgauge.report.picture import canvas_text, position
+from fabricgauge.report.picture import position
 
 
 def test_every_measured_pattern_is_drawn_once() -> None:
@@ -53,8 +53,3 @@ def test_an_unknown_ceiling_draws_no_line() -> None:
 
 def test_the_empty_message_is_left_of_one_byte() -> None:
     assert position(0) < position(1) == 0 < position(8) == math.log2(8)
-
-
-@pytest.mark.parametrize("text", ["$$x$$", "\\(x\\)", "\\[x\\]"])
-def test_no_name_is_taken_for_a_formula(text: str) -> None:
-    assert not any(mark in canvas_text(text) for mark in ("$$", "\\(", "\\["))

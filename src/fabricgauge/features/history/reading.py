@@ -3,17 +3,19 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.features.history.values import Panel, Part, Share, StoredRun
 from fabricgauge.judge.judging import deciding, overall
-from fabricgauge.judge.localise.matrices import node_of_rank, quantity_of_cases
+from fabricgauge.judge.localise.matrices import node_of_rank
 from fabricgauge.judge.stats.series import Series, series_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import Node
+from fabricgauge.model.passes import passes_of
 from fabricgauge.model.pattern import LATENCY_PATTERNS
 from fabricgauge.model.plan import CLOSING
 from fabricgauge.model.request import OWN_LAB, MeasurementRequest
@@ -29,8 +31,6 @@ RUN_PREFIXES = ("UCX_", "FI_", "MPIR_CVAR_", "MPICH_", "OMPI_MCA_", "I_MPI_", "P
                 "carried by, over ")  # fmt: skip
 #: Facts of a node that change without a cause for concern.
 VOLATILE_FACTS = frozenset({"load average"})
-
-_PICOSECOND_S = 1e-12
 
 
 def read_run(path: Path) -> StoredRun:
@@ -196,30 +196,27 @@ def _panel(
 
 def _node_panels(network: str, launches: Sequence[Launch]) -> Iterator[Panel]:
     """Yield each node's median over its partners, from the rounds in which all pairs meet."""
-    entries: dict[tuple[str, str, int], list[tuple[NDArray[np.int64], ...]]] = {}
+    entries: dict[tuple[str, str, int], list[tuple[NDArray[Any], ...]]] = {}
     names = tuple(dict.fromkeys(node for launch in launches for node in launch.nodes))
     for launch in launches:
         if not launch.rounds:
             continue
-        nodes, quantities = node_of_rank(launch, names), quantity_of_cases(launch)
-        for turn in launch.rounds:
-            if turn.case.endswith(CLOSING):
+        nodes = node_of_rank(launch, names)
+        for made in passes_of(launch):
+            if made.case.endswith(CLOSING):
                 continue
-            origins, targets = nodes[list(turn.origins)], nodes[list(turn.targets)]
-            median_ps = np.array(turn.median_ps, dtype=np.int64)
-            payload = np.full(len(median_ps), turn.message_bytes * turn.window, dtype=np.int64)
-            good = (origins != targets) & (origins >= 0) & (targets >= 0) & (median_ps > 0)
-            key = quantities[turn.case], turn.case.partition("/")[0], turn.message_bytes
-            columns = (origins, targets, median_ps, payload)
+            from_ranks, to_ranks, figures, _ = made.entries()
+            origins, targets = nodes[from_ranks], nodes[to_ranks]
+            good = (origins != targets) & (origins >= 0) & (targets >= 0)
+            key = made.quantity, made.case.partition("/")[0], made.message_bytes
+            columns = (origins, targets, figures)
             entries.setdefault(key, []).append(tuple(column[good] for column in columns))
-    for (quantity, pattern, message_bytes), turns in entries.items():
-        origins, targets, median_ps, payload = map(np.concatenate, zip(*turns, strict=True))
-        seconds = median_ps * _PICOSECOND_S
-        if quantity == "latency":
-            ends: dict[Part, NDArray[np.int64]] = {"node": np.concatenate((origins, targets))}
-            figures = np.concatenate((seconds, seconds))
-        else:
-            ends, figures = {"sender": origins, "receiver": targets}, payload / seconds
+    for (quantity, pattern, message_bytes), passes in entries.items():
+        origins, targets, figures = map(np.concatenate, zip(*passes, strict=True))
+        # A latency stands in both directions.
+        ends: dict[Part, NDArray[np.int64]] = (
+            {"node": origins} if quantity == "latency" else {"sender": origins, "receiver": targets}
+        )
         for part, end_nodes in ends.items():
             places, table = _over_partners(names, end_nodes, figures, quantity == "latency")
             if places:
@@ -228,7 +225,7 @@ def _node_panels(network: str, launches: Sequence[Launch]) -> Iterator[Panel]:
 
 
 def _over_partners(
-    names: Sequence[str], nodes: NDArray[np.int64], figures: NDArray[np.float64], less: bool
+    names: Sequence[str], nodes: NDArray[np.int64], figures: NDArray[np.floating], less: bool
 ) -> tuple[tuple[tuple[str, ...], ...], NDArray[np.float32]]:
     """Return the measured nodes; median and half of the relative interquartile range of each.
 

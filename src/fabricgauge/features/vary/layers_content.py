@@ -13,11 +13,11 @@ from fabricgauge.report.picture import (
     Mark,
     Picture,
     PlotCurve,
-    canvas_text,
     estimate_mark,
     level_line,
     shortened,
 )
+from fabricgauge.report.visible import visible
 
 LONGEST_LABEL = 40
 #: Distance of layers along the axis of sizes, in doublings, so that no interval hides another.
@@ -88,7 +88,7 @@ def _drawn(marks: Sequence[tuple[str, Mark]], levels: Sequence[str]) -> tuple[Pl
     middle = (len(levels) - 1) / 2
     curves = (
         PlotCurve(
-            shortened(canvas_text(name), LONGEST_LABEL),
+            shortened(visible(name), LONGEST_LABEL),
             [
                 mark._replace(x=mark.x + APART * (middle - place))
                 for mark_level, mark in marks
@@ -104,5 +104,5 @@ def _mark(layer: Layer, estimate: Estimate, factor: float, sign: str = "") -> Ma
     words = _words(estimate, layer.quantity, sign)
     blocks = f"{estimate.launches} blocks"
     return estimate_mark(
-        layer.message_bytes or 0, estimate, factor, *words, canvas_text(layer.level), blocks
+        layer.message_bytes or 0, estimate, factor, *words, visible(layer.level), blocks
     )

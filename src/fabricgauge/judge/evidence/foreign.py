@@ -9,6 +9,7 @@ from fabricgauge.judge.stats.series import node_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ForeignTraffic
 from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.measurement import Measurement, NodeCounters, Socket
 from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.model.run import Launch
@@ -42,13 +43,11 @@ def foreign_traffic(
     if isinstance(network.rate_bit_s, Skipped):
         return {}
     for launch, case in cases:
+        own = _CaseTraffic(launch, case)
         for counters in case.counters:
             node = node_of(launch, counters.rank)
             crossed = _find_crossing(fabric, network, node, counters)
-            if (
-                crossed is None
-                or (own_bytes := _find_own_bytes(launch, case, network, node, crossed)) is None
-            ):
+            if crossed is None or (own_bytes := own.find_bytes(network, node, crossed)) is None:
                 continue
             times = counters.read_utc_s
             seconds = max(case.wall_s, times[-1] - times[0] if times else 0.0)
@@ -102,31 +101,39 @@ def _sum_rises(counters: NodeCounters, interfaces: Iterable[str]) -> _Crossing |
     return total
 
 
-def _find_own_bytes(
-    launch: Launch, case: Measurement, network: Network, node: str, crossed: _Crossing
-) -> tuple[int, int] | None:
-    """Return the most that the case's own messages took of it, sent and received."""
-    ranks = [rank for rank in range(len(launch.nodes)) if node_of(launch, rank) == node]
-    all_connections = [
-        connection for rank in range(len(case.sockets)) for connection in case.sockets_of(rank)
-    ]
-    sent_bytes = sum(connection.sent_bytes for connection in all_connections)
-    if sent_bytes > 0 and sent_bytes >= CARRIED * sum(case.payload_sent_bytes):
-        if any(isinstance(connection, Skipped) for connection in case.sockets):
-            return None
-        ips = {member.ip for member in network.rails_of(node)}
-        connections = [connection for rank in ranks for connection in case.sockets_of(rank)]
-        return _add_tcp_headers(
-            [connection for connection in connections if address_of(connection.local) in ips],
-            network,
-            crossed,
+class _CaseTraffic:
+    """What the own messages of a case took of the nodes' links."""
+
+    def __init__(self, launch: Launch, case: Measurement) -> None:
+        self._case = case
+        self._ranks = group_by(range(len(launch.nodes)), launch.nodes.__getitem__)
+        sent_bytes = sum(
+            connection.sent_bytes
+            for rank in range(len(case.sockets))
+            for connection in case.sockets_of(rank)
         )
-    if case.pattern not in PAIR_PATTERNS:
-        return None
-    joining_ranks = [rank for rank in ranks if rank in (case.origin, case.target)]
-    sent = sum(_estimate_bytes(case, rank) for rank in joining_ranks)
-    both_bytes = _estimate_bytes(case, case.origin) + _estimate_bytes(case, case.target)
-    return sent, both_bytes - sent if joining_ranks else 0
+        self._by_tcp = sent_bytes > 0 and sent_bytes >= CARRIED * sum(case.payload_sent_bytes)
+        self._unseen = any(isinstance(connections, Skipped) for connections in case.sockets)
+
+    def find_bytes(self, network: Network, node: str, crossed: _Crossing) -> tuple[int, int] | None:
+        """Return the most that the messages took of a node's traffic, sent and received."""
+        case, ranks = self._case, self._ranks.get(node, ())
+        if self._by_tcp:
+            if self._unseen:
+                return None
+            ips = {member.ip for member in network.rails_of(node)}
+            connections = [connection for rank in ranks for connection in case.sockets_of(rank)]
+            return _add_tcp_headers(
+                [connection for connection in connections if address_of(connection.local) in ips],
+                network,
+                crossed,
+            )
+        if case.pattern not in PAIR_PATTERNS:
+            return None
+        joining_ranks = [rank for rank in ranks if rank in (case.origin, case.target)]
+        sent = sum(_estimate_bytes(case, rank) for rank in joining_ranks)
+        both_bytes = _estimate_bytes(case, case.origin) + _estimate_bytes(case, case.target)
+        return sent, both_bytes - sent if joining_ranks else 0
 
 
 def _add_tcp_headers(

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from fabricgauge.judge.localise import limits
 from fabricgauge.judge.localise.confirm import PairRecheck, compare_pairs, finding_of, is_explained
-from fabricgauge.judge.localise.matrices import node_of_rank, quantity_of_cases
+from fabricgauge.judge.localise.matrices import node_of_rank
 from fabricgauge.judge.localise.slowness import F64
 from fabricgauge.model.pairs import ENDS, PairAnalysis, PairFinding, Rechecked, Suspect
+from fabricgauge.model.passes import passes_of
 from fabricgauge.model.plan import CLOSING
 from fabricgauge.model.run import Launch
 
@@ -148,21 +149,20 @@ def _round_sums(
     for launch in launches:
         if launch.purpose != "measure" or (launch.network or "") != matrix.network:
             continue
-        quantities = quantity_of_cases(launch)
         rounds = [
             turn
-            for turn in launch.rounds
-            if quantities[turn.case] == "bandwidth"
-            and turn.message_bytes == matrix.message_bytes
-            and not turn.case.endswith(CLOSING)
+            for made in passes_of(launch)
+            if made.quantity == "bandwidth"
+            and made.message_bytes == matrix.message_bytes
+            and not made.case.endswith(CLOSING)
+            for turn in made.sampled
         ]
         groups = group_of[node_of_rank(launch, matrix.nodes)]
         for turn in rounds[:: max(1, len(rounds) // limits.CROSSING_SAMPLE)]:
-            seconds = np.array(turn.median_ps, dtype=float) * 1e-12
-            origins, targets = groups[np.array(turn.origins)], groups[np.array(turn.targets)]
-            good = (origins >= 0) & (targets >= 0) & (seconds > 0)
+            origins, targets = groups[turn.origins], groups[turn.targets]
+            good = (origins >= 0) & (targets >= 0)
             cells = origins[good] * count + targets[good]
-            rates = turn.message_bytes * turn.window / seconds[good]
+            rates = turn.values[good]
             square = count, count
             sums = np.bincount(cells, rates, minlength=count * count).astype(float)
             pairs = np.bincount(cells, minlength=count * count).astype(float)

@@ -1,15 +1,15 @@
-"""Matrices of nodes from the rounds of a round robin."""
+"""Matrices of nodes from the passes of a round robin."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.model.pairs import PairMatrix, Quantity
+from fabricgauge.model.passes import PairPass, passes_of
 from fabricgauge.model.plan import CLOSING
 from fabricgauge.model.run import Launch
-from fabricgauge.model.together import Round
 
 
 def node_of_rank(launch: Launch, names: Sequence[str]) -> NDArray[np.int64]:
@@ -19,9 +19,9 @@ def node_of_rank(launch: Launch, names: Sequence[str]) -> NDArray[np.int64]:
     host are one node: the node of that name, else the hosts in order of their first rank.
     """
     index = {name: number for number, name in enumerate(names)}
-    highest = (max(*entry.origins, *entry.targets) for entry in launch.rounds if entry.origins)
+    highest = max((_highest(measured) for measured in passes_of(launch)), default=-1)
     stated = launch.header.ranks if launch.header else 0
-    ranks = max(stated, len(launch.placements), 1 + max(highest, default=-1))
+    ranks = max(stated, len(launch.placements), 1 + highest)
     if ranks <= len(launch.nodes):
         return np.array([index.get(node, -1) for node in launch.nodes], dtype=np.int64)
     places = np.full(ranks, -1, dtype=np.int64)
@@ -29,6 +29,11 @@ def node_of_rank(launch: Launch, names: Sequence[str]) -> NDArray[np.int64]:
     for entry in launch.placements:
         places[entry.rank] = index.get(node_of_host.get(entry.host, ""), -1)
     return places
+
+
+def _highest(measured: PairPass) -> int:
+    ranks = np.flatnonzero(measured.ranks)
+    return int(ranks[-1]) if ranks.size else -1
 
 
 def _node_of_host(launch: Launch) -> dict[str, str]:
@@ -39,9 +44,6 @@ def _node_of_host(launch: Launch) -> dict[str, str]:
     if all(node_of.values()) and len(set(node_of.values())) == len(hosts):
         return node_of
     return dict(zip(hosts, launch.nodes, strict=False))
-
-
-_PICOSECOND_S = 1e-12
 
 
 Real = TypeVar("Real", bound=np.floating)
@@ -55,8 +57,30 @@ class _Entries(NamedTuple):
     """Medians of single pairs of nodes: parallel arrays, each cell (row, column) once."""
 
     cells: tuple[NDArray[np.int64], NDArray[np.int64]]
-    values: NDArray[np.float64]
-    spread: NDArray[np.float64]
+    values: NDArray[np.floating]
+    spread: NDArray[np.floating]
+
+
+class _Layer:
+    """One value for each pair. The arrays of a pass that fills it alone are not copied."""
+
+    def __init__(
+        self, values: NDArray[np.floating], spread: NDArray[np.float32], own: bool
+    ) -> None:
+        self.values, self.spread, self._own = values, spread, own
+
+    def is_free(self, entries: _Entries) -> bool:
+        return not np.isfinite(self.values[entries.cells]).any()
+
+    def overlaps(self, values: NDArray[np.floating]) -> bool:
+        rows = zip(self.values, values, strict=True)
+        return any(bool((np.isfinite(row) & np.isfinite(other)).any()) for row, other in rows)
+
+    def fill(self, entries: _Entries) -> None:
+        if not self._own:
+            self.values, self.spread, self._own = self.values.copy(), self.spread.copy(), True
+        self.values[entries.cells] = entries.values
+        self.spread[entries.cells] = entries.spread
 
 
 def matrices(launches: Sequence[Launch]) -> tuple[PairMatrix, ...]:
@@ -69,92 +93,68 @@ def matrices(launches: Sequence[Launch]) -> tuple[PairMatrix, ...]:
     """
     measured = [launch for launch in launches if launch.rounds and launch.purpose == "measure"]
     names = tuple(dict.fromkeys(node for launch in measured for node in launch.nodes))
-    passes: dict[_Case, list[_Entries]] = {}
+    layers: dict[_Case, list[_Layer]] = {}
     for launch in measured:
-        for key, rounds in _passes(launch):
-            passes.setdefault(key, []).append(_entries(launch, names, key[1], rounds))
-    return tuple(_matrix(key, names, entries) for key, entries in passes.items())
+        places = node_of_rank(launch, names)
+        as_ranks = np.array_equal(places, np.arange(len(names)))
+        for made in passes_of(launch):
+            if made.case.endswith(CLOSING):
+                continue
+            key = launch.network or "", made.quantity, made.message_bytes
+            of_case = layers.setdefault(key, [])
+            whole = as_ranks and made.values.shape == (len(names), len(names))
+            if whole and all(layer.overlaps(made.values) for layer in of_case):
+                of_case.append(_Layer(made.values, made.spread, own=False))
+            else:
+                _place(of_case, _entries(made, places, len(names)), made.values.dtype, len(names))
+    return tuple(_matrix(key, names, of_case) for key, of_case in layers.items())
 
 
-def _passes(launch: Launch) -> Iterator[tuple[_Case, list[Round]]]:
-    """Yield the launch's rounds, a list for each case and each time that it was measured."""
-    rounds_of: dict[tuple[str, int], list[Round]] = {}
-    times: dict[tuple[str, int], int] = {}
-    for turn in (turn for turn in launch.rounds if not turn.case.endswith(CLOSING)):
-        time = times[turn.case, turn.round] = times.get((turn.case, turn.round), 0) + 1
-        rounds_of.setdefault((turn.case, time), []).append(turn)
-    quantities = quantity_of_cases(launch)
-    for (case, _), rounds in rounds_of.items():
-        yield (launch.network or "", quantities[case], rounds[0].message_bytes), rounds
-
-
-def quantity_of_cases(launch: Launch) -> dict[str, Quantity]:
-    """Return what each case with rounds measured; the case's name decides if its end is missing."""
-    patterns: dict[str, str] = {case.case: case.pattern for case in launch.measurements}
-    return {
-        case: "latency" if "latency" in patterns.get(case, case) else "bandwidth"
-        for case in dict.fromkeys(turn.case for turn in launch.rounds)
-    }
-
-
-def _entries(
-    launch: Launch, names: tuple[str, ...], quantity: Quantity, rounds: Sequence[Round]
-) -> _Entries:
-    places = node_of_rank(launch, names)
-    origins, targets = _joined(rounds, "origins"), _joined(rounds, "targets")
+def _entries(made: PairPass, places: NDArray[np.int64], nodes: int) -> _Entries:
+    origins, targets, values, spread = made.entries()
     rows, columns = places[origins], places[targets]
-    median, quartile = _joined(rounds, "median_ps"), _joined(rounds, "quartile_ps")
-    good = (rows != columns) & (rows >= 0) & (columns >= 0) & (median > 0)
-    seconds = median[good] * _PICOSECOND_S
-    spread = quartile[good] / median[good]
-    rows, columns = rows[good], columns[good]
-    if quantity == "latency":
-        rows, columns = np.concatenate((rows, columns)), np.concatenate((columns, rows))
-        values, spread = np.tile(seconds, 2), np.tile(spread, 2)
-    else:
-        counts = [len(turn.origins) for turn in rounds]
-        payload = np.repeat([float(turn.message_bytes * turn.window) for turn in rounds], counts)
-        values = payload[good] / seconds
-    cells, cell_of = np.unique(rows * len(names) + columns, return_inverse=True)
+    good = (rows != columns) & (rows >= 0) & (columns >= 0)
+    rows, columns, values, spread = rows[good], columns[good], values[good], spread[good]
+    cells, cell_of = np.unique(rows * nodes + columns, return_inverse=True)
     medians = (_medians(cell_of, figures, cells.size) for figures in (values, spread))
-    return _Entries(np.divmod(cells, len(names)), *medians)
-
-
-def _joined(rounds: Sequence[Round], field: str) -> NDArray[np.int64]:
-    return np.concatenate([np.array(getattr(turn, field), dtype=np.int64) for turn in rounds])
+    return _Entries(np.divmod(cells, nodes), *medians)
 
 
 def _medians(
-    cells: NDArray[np.intp], values: NDArray[np.float64], count: int
-) -> NDArray[np.float64]:
+    cells: NDArray[np.intp], values: NDArray[np.floating], count: int
+) -> NDArray[np.floating]:
     """Return the median of each cell's values; ``cells`` are 0 to ``count`` - 1, none empty."""
     if cells.size == count:
-        single = np.empty(count)
+        single = np.empty(count, dtype=values.dtype)
         single[cells] = values
         return single
     ordered = values[np.lexsort((values, cells))]
     sizes = np.bincount(cells, minlength=count)
     first = np.cumsum(sizes) - sizes
     low, high = ordered[first + (sizes - 1) // 2], ordered[first + sizes // 2]
-    middle: NDArray[np.float64] = 0.5 * (low + high)
+    middle: NDArray[np.floating] = 0.5 * (low + high)
     return middle
 
 
-def _matrix(key: _Case, names: tuple[str, ...], passes: Sequence[_Entries]) -> PairMatrix:
-    """Put each pass into the first layer in which all its cells are free, or into a new one."""
-    shape = len(names), len(names)
-    layers: list[NDArray[np.float64]] = []
-    spreads: list[NDArray[np.float32]] = []
-    for entries in passes:
-        occupied = [bool(np.isfinite(layer[entries.cells]).any()) for layer in layers]
-        if all(occupied):
-            layers.append(np.full(shape, np.nan))
-            spreads.append(np.full(shape, np.nan, dtype=np.float32))
-        number = (*occupied, False).index(False)
-        layers[number][entries.cells] = entries.values
-        spreads[number][entries.cells] = entries.spread
-    repeats = layers[0][None] if len(layers) == 1 else np.stack(layers)
-    return PairMatrix(*key, names, _over(layers), _over(spreads), repeats)
+def _place(layers: list[_Layer], entries: _Entries, precision: np.dtype, nodes: int) -> None:
+    """Put a pass into the first layer in which all its cells are free, or into a new one."""
+    layer = next((layer for layer in layers if layer.is_free(entries)), None)
+    if layer is None:
+        shape = nodes, nodes
+        layer = _Layer(
+            np.full(shape, np.nan, dtype=precision), np.full(shape, np.nan, dtype=np.float32),
+            own=True,
+        )  # fmt: skip
+        layers.append(layer)
+    layer.fill(entries)
+
+
+def _matrix(key: _Case, names: tuple[str, ...], layers: Sequence[_Layer]) -> PairMatrix:
+    # Of many ranks they have single precision.
+    values = [cast("NDArray[np.float64]", layer.values) for layer in layers]
+    spreads = [layer.spread for layer in layers]
+    repeats = values[0][None] if len(layers) == 1 else np.stack(values)
+    return PairMatrix(*key, names, _over(values), _over(spreads), repeats)
 
 
 def _over(layers: Sequence[NDArray[Real]]) -> NDArray[Real]:

@@ -75,30 +75,32 @@ def _sound(analysis: PairAnalysis, named: Sequence[PairFinding]) -> NDArray[np.b
 
 def inside(analysis: PairAnalysis) -> NDArray[np.bool_]:
     """Mark the pairs inside a group, (N, N)."""
-    nodes = np.array(analysis.matrix.nodes)
-    table = np.zeros((nodes.size, nodes.size), dtype=bool)
-    for group in analysis.groups:
-        members = np.isin(nodes, group.nodes)
-        table[np.ix_(members, members)] = True
-    return table
+    number = {
+        node: place for place, group in enumerate(analysis.groups) for node in group.nodes
+    }  # fmt: skip
+    group = np.array([number.get(node, -1) for node in analysis.matrix.nodes])
+    same: NDArray[np.bool_] = group[:, None] == group[None, :]
+    same[group < 0] = False
+    return same
 
 
 def _observed(analysis: PairAnalysis, sound: NDArray[np.bool_]) -> Iterator[Observation]:
     """Yield each pass's median over the sound pairs, with its interval by ranks."""
     matrix, late = analysis.matrix, analysis.matrix.quantity == "latency"
     if late:
-        sound = sound & sound.T & np.triu(np.ones_like(sound))
+        sound = np.triu(sound & sound.T)
     for number, layer in enumerate(matrix.repeats, start=1):
-        values = layer[sound]
-        values = values[np.isfinite(values)]
+        values = layer[sound & np.isfinite(layer)]
         if not values.size:
             continue
-        times = np.sort(values if late else matrix.message_bytes / values)
+        times = values if late else np.divide(matrix.message_bytes, values, out=values)
         reach = _Z * np.sqrt(times.size) / 2
         low = max(0, int(np.floor(times.size / 2 - reach)))
         high = min(times.size - 1, int(np.ceil(times.size / 2 + reach)))
+        middle = (times.size - 1) // 2, times.size // 2
+        times.partition((low, *middle, high))
         yield Observation(
-            number, float(np.median(times)), float(times[low]), float(times[high]),
+            number, float(times[[*middle]].mean()), float(times[low]), float(times[high]),
             _CONFIDENCE if times.size >= _FEWEST else 0.0, times.size, matrix.message_bytes,
             None, None,
         )  # fmt: skip

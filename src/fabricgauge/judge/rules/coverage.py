@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from fabricgauge.judge.interface import Context, Said, Words, judge_run
 from fabricgauge.judge.stats.series import node_of
 from fabricgauge.model.finding import Severity
+from fabricgauge.model.passes import passes_of
 from fabricgauge.model.pattern import PAIR_PATTERNS, ROUND_ROBIN_PATTERNS
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import Figure, Outcome, Threshold
@@ -119,8 +120,8 @@ def _measured(launch: Launch) -> Iterator[str]:
             yield from (node_of(launch, case.origin), node_of(launch, case.target))
         elif case.pattern not in ROUND_ROBIN_PATTERNS:
             yield from launch.nodes[: case.together.ranks if case.together else None]
-    for round_ in launch.rounds:
-        yield from (node_of(launch, rank) for rank in (*round_.origins, *round_.targets))
+    for made in passes_of(launch):
+        yield from (node_of(launch, int(rank)) for rank in made.ranks.nonzero()[0])
 
 
 def _culprits(run: Run) -> set[str]:

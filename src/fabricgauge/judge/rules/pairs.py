@@ -1,7 +1,7 @@
 """Check whether every pair of nodes, and not only the median of all pairs, reaches the ceiling."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 import msgspec
@@ -45,6 +45,10 @@ ONCE = "pairs.once"
 THREE = 3
 #: Pairs that the evidence lists; the others are counted.
 MOST_LINES = 6
+#: Pairs that a summary names.
+MOST_NAMES = 3
+#: Low pairs that are sorted by name among equals; of more only the slowest matter.
+MOST_SORTED = 10_000
 
 _CAUSE = "its link, adapter or port: the other nodes carry the network's rate to each other"
 _REMEDY = (
@@ -64,37 +68,56 @@ class _Pairs(msgspec.Struct, frozen=True, eq=False):
     NaN if a pair was not measured, or if it crosses an oversubscribed level.
     ``limit`` is the threshold from which a pair is fine. It is lower after a single pass, unless
     every pair was measured again alone.
-    ``low`` are the pairs below it, (N, N), never all of them. ``sharing`` streams of a round robin
-    share a link, and a pair stands for all of them.
+    ``low`` are the pairs below it, (N, N), never all of them; ``good`` is the median of the
+    others. ``sharing`` streams of a round robin share a link, and a pair stands for all of them.
     """
 
     nodes: tuple[str, ...]
-    shares: NDArray[np.float64]
+    shares: NDArray[np.floating]
     low: NDArray[np.bool_]
+    good: float
     limit: str
     message_bytes: int
     sharing: int
 
-    @property
-    def good(self) -> float:
-        """Return the median of the pairs above the limit."""
-        return float(np.median(self.shares[np.isfinite(self.shares) & ~self.low]))
-
-    def share(self, ends: Ends) -> float:
-        return float(self.shares[self.nodes.index(ends[0]), self.nodes.index(ends[1])])
-
-    def where(self, chosen: NDArray[np.bool_]) -> list[Ends]:
-        """Return the pairs of a mask, (N, N)."""
-        return [(self.nodes[row], self.nodes[column]) for row, column in np.argwhere(chosen)]
+    def select(self, cells: NDArray[np.int64]) -> "_Chosen":
+        """Return pairs by their places in the flat matrix."""
+        rows, columns = np.divmod(cells, len(self.nodes))
+        return _Chosen(self.nodes, rows, columns, self.shares[rows, columns])
 
 
-class _Slow(msgspec.Struct, frozen=True):
+class _Chosen(msgspec.Struct, frozen=True, eq=False):
+    """Some directed pairs by parallel arrays; a large fabric may have millions of low ones."""
+
+    nodes: tuple[str, ...]
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    shares: NDArray[np.floating]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def ends(self, most: int | None = None) -> list[Ends]:
+        places = zip(self.rows[:most].tolist(), self.columns[:most].tolist(), strict=True)
+        return [(self.nodes[row], self.nodes[column]) for row, column in places]
+
+    def only(self, chosen: NDArray[np.generic]) -> "_Chosen":
+        return _Chosen(self.nodes, self.rows[chosen], self.columns[chosen], self.shares[chosen])
+
+    def touch(self, names: Collection[str]) -> NDArray[np.bool_]:
+        """Return true for the pairs with a node of these names."""
+        named = np.array([node in names for node in self.nodes], dtype=np.bool_)
+        touching: NDArray[np.bool_] = named[self.rows] | named[self.columns]
+        return touching
+
+
+class _Slow(msgspec.Struct, frozen=True, eq=False):
     """A node, or one direction of it, whose pairs are all low, with the median of their shares."""
 
     part: Part
     node: str
     share: float
-    pairs: tuple[Ends, ...]
+    pairs: _Chosen
 
 
 @judge_networks(ID)
@@ -106,7 +129,7 @@ def judge(subject: Subject) -> Words:
         return pairs
     slow, unexplained = _find_slow(subject, pairs)
     verdicts = [_judge_node(subject, pairs, node) for node in slow]
-    if unexplained or not (slow or pairs.low.any()):
+    if len(unexplained) or not (slow or pairs.low.any()):
         verdicts.append(_judge_pairs(subject, pairs, unexplained))
     return verdicts or Skipped("outliers judges the pairs below the ceiling")
 
@@ -134,15 +157,17 @@ def _recheck_concurrent(subject: Subject, pairs: _Pairs | Skipped) -> Recheck | 
     matrix = subject.pairs[0].matrix
     if not isinstance(pairs, Skipped):
         slow, _ = _find_slow(subject, pairs)
-        return streams_alone(matrix, [pair for node in slow for pair in node.pairs[: 2 * THREE]])
+        return streams_alone(matrix, [pair for node in slow for pair in node.pairs.ends(2 * THREE)])
     rates = (rate for rate in bus_rates(subject) if not isinstance(rate, Skipped))
     limit = subject.limit("fraction.bus_warn")
     if not any(rate.share < limit and is_crowded(subject, rate.curve) for rate in rates):
         return None
-    measured_pairs = [
-        (matrix.nodes[row], matrix.nodes[column]) for row, column in np.argwhere(matrix.values > 0)
-    ]
-    return streams_alone(matrix, measured_pairs[:: 1 + len(measured_pairs) // THREE])
+    measured = np.flatnonzero(matrix.values > 0)
+    chosen = measured[:: 1 + len(measured) // THREE].tolist()
+    count = len(matrix.nodes)
+    return streams_alone(
+        matrix, [(matrix.nodes[cell // count], matrix.nodes[cell % count]) for cell in chosen]
+    )
 
 
 def slow_nodes(subject: Subject) -> tuple[str, ...]:
@@ -153,16 +178,16 @@ def slow_nodes(subject: Subject) -> tuple[str, ...]:
     return tuple(slow.node for slow in _find_slow(subject, pairs)[0])
 
 
-def _find_slow(subject: Subject, pairs: _Pairs) -> tuple[list[_Slow], list[Ends]]:
+def _find_slow(subject: Subject, pairs: _Pairs) -> tuple[list[_Slow], _Chosen]:
     """Return slow nodes that `outliers` does not name, and low pairs that no slow node explains."""
     named = _named_by_outliers(subject, pairs)
     slow = [node for node in _slow_nodes(pairs) if node.node not in named]
-    unexplained = [pair for pair in _unexplained(pairs, slow) if not named & set(pair)]
-    lowest = min((pairs.share(pair) for pair in unexplained), default=math.inf)
+    unexplained = _unexplained(pairs, slow, named)
+    lowest = float(unexplained.shares[0]) if len(unexplained) else math.inf
     if all(_is_level(subject, pairs, node) and node.share < FAR * lowest for node in slow):
         return slow, unexplained
     # If pairs scatter, some nodes have only low ones by chance.
-    return [], [pair for pair in _unexplained(pairs, ()) if not named & set(pair)]
+    return [], _unexplained(pairs, (), named)
 
 
 def _named_by_outliers(subject: Subject, pairs: _Pairs) -> set[str]:
@@ -200,10 +225,14 @@ def _best_pairs(subject: Subject) -> _Pairs | Skipped:
     if isinstance(subject.ceiling, Skipped) or not large or len(large[0].matrix.nodes) < THREE:
         return no_pairs
     nodes = large[0].matrix.nodes
-    best = np.fmax.reduce([layer for analysis in large for layer in analysis.matrix.repeats])
-    # A stream that had the link to itself must not count for the others as well.
-    whole = np.minimum(subject.sharing * best, subject.ceiling.payload_bytes_per_s)
-    best = np.maximum(best, whole)
+    layers = [layer for analysis in large for layer in analysis.matrix.repeats]
+    best = layers[0].copy()
+    for layer in layers[1:]:
+        np.fmax(best, layer, out=best)
+    if subject.sharing > 1:
+        # A stream that had the link to itself must not count for the others as well.
+        whole = np.minimum(subject.sharing * best, subject.ceiling.payload_bytes_per_s)
+        best = np.maximum(best, whole)
     index = {node: position for position, node in enumerate(nodes)}
     rechecked_rates = {
         (index[stream.series.origin], index[stream.series.target]): stream.best.bandwidth.value
@@ -216,34 +245,40 @@ def _best_pairs(subject: Subject) -> _Pairs | Skipped:
         # than others by itself carries less than they do.
         most = subject.ceiling.payload_bytes_per_s * rate / usual
         best[cell] = np.fmax(min(best[cell], most) if subject.sharing > 1 else best[cell], rate)
-    best[~_comparable(large)] = np.nan
-    if not np.isfinite(best).any():
+    _leave_out(best, large)
+    measured = np.isfinite(best)
+    count = int(measured.sum())
+    if not count:
         return no_pairs
     size = max(analysis.matrix.message_bytes for analysis in large)
-    rechecked = {series.ends for series in subject.again if series.pattern == "bandwidth"}
-    measured = ((nodes[row], nodes[column]) for row, column in np.argwhere(np.isfinite(best)))
+    again_ends = {series.ends for series in subject.again if series.pattern == "bandwidth"}
+    rechecked = [
+        bool(measured[index[ends[0]], index[ends[1]]])
+        for ends in again_ends
+        if ends[0] in index and ends[1] in index
+    ]
     single_pass = any(len(analysis.matrix.repeats) == 1 for analysis in large)
-    is_uncertain = single_pass and any(pair not in rechecked for pair in measured)
+    is_uncertain = single_pass and sum(rechecked) < count
     limit = ONCE if is_uncertain else "fraction.warn"
     if subject.by_suite:
         if any(isinstance(rate, Skipped) for rate in bus_rates(subject)):
             return Skipped("the suite's figures cannot be compared with this network's ceiling")
         limit = "fraction.bus_warn"
-    shares = best / subject.ceiling.payload_bytes_per_s
+    shares = np.divide(best, subject.ceiling.payload_bytes_per_s, out=best)
     low = shares < subject.limit(limit)
-    if low.sum() == np.isfinite(shares).sum():
+    if low.sum() == count:
         usable = figures.percent(subject.limit(limit))
         return Skipped(f"no pair reaches {usable} of the ceiling: see fraction")
-    return _Pairs(nodes, shares, low, limit, size, subject.sharing)
+    good = float(np.median(shares[measured & ~low]))
+    return _Pairs(nodes, shares, low, good, limit, size, subject.sharing)
 
 
-def _comparable(analyses: Sequence[PairAnalysis]) -> NDArray[np.bool_]:
-    """Return the mask of the pairs that cross no oversubscribed level, (N, N)."""
-    allowed = ~np.eye(len(analyses[0].matrix.nodes), dtype=bool)
+def _leave_out(best: NDArray[np.floating], analyses: Sequence[PairAnalysis]) -> None:
+    """Remove the diagonal, and the pairs that cross an oversubscribed level."""
+    np.fill_diagonal(best, np.nan)
     for analysis in analyses:
         if any(finding.explanation != "fault" for finding in analysis.findings):
-            allowed &= inside(analysis)
-    return allowed
+            best[~inside(analysis)] = np.nan
 
 
 def _slow_nodes(pairs: _Pairs) -> Iterator[_Slow]:
@@ -254,25 +289,25 @@ def _slow_nodes(pairs: _Pairs) -> Iterator[_Slow]:
     """
     known = np.isfinite(pairs.shares)
     unexplained = pairs.low & (pairs.shares < APART * pairs.good)
+    # For each node sending, and receiving: how many pairs it has, and how many of them are low.
+    counts = np.stack([known.sum(axis=1), known.sum(axis=0)])
+    low_counts = np.stack([unexplained.sum(axis=1), unexplained.sum(axis=0)])
     for both in (True, False):
-        low_counts = unexplained.sum(axis=0) + unexplained.sum(axis=1)
-        for index in np.argsort(-low_counts, kind="stable"):
-            sends, receives = (
-                bool(measured.sum() > 1 and low[measured].all())
-                for low, measured in (
-                    (unexplained[index], known[index]),
-                    (unexplained[:, index], known[:, index]),
-                )
-            )
-            if not (sends and receives if both else sends or receives):
+        for index in np.argsort(-low_counts.sum(axis=0), kind="stable").tolist():
+            all_low = (counts[:, index] > 1) & (low_counts[:, index] == counts[:, index])
+            if not (all_low.all() if both else all_low.any()):
                 continue
+            sends, receives = all_low.tolist()
             part: Part = "node" if sends and receives else "sender" if sends else "receiver"
-            node_pairs = np.zeros_like(unexplained)
-            node_pairs[index], node_pairs[:, index] = sends, receives
-            node_pairs &= unexplained & known
-            share = float(np.median(pairs.shares[node_pairs]))
-            unexplained[node_pairs], known[node_pairs] = False, False
-            yield _Slow(part, pairs.nodes[index], share, tuple(pairs.where(node_pairs)))
+            columns = np.flatnonzero(unexplained[index]) if sends else np.zeros(0, np.int64)
+            rows = np.flatnonzero(unexplained[:, index]) if receives else np.zeros(0, np.int64)
+            cells = (index * len(pairs.nodes) + columns, rows * len(pairs.nodes) + index)
+            chosen = pairs.select(np.unique(np.concatenate(cells)))
+            for table, sums in ((known, counts), (unexplained, low_counts)):
+                table[chosen.rows, chosen.columns] = False
+                np.subtract.at(sums[0], chosen.rows, 1)
+                np.subtract.at(sums[1], chosen.columns, 1)
+            yield _Slow(part, pairs.nodes[index], float(np.median(chosen.shares)), chosen)
 
 
 def _is_level(subject: Subject, pairs: _Pairs, slow: _Slow) -> bool:
@@ -280,22 +315,26 @@ def _is_level(subject: Subject, pairs: _Pairs, slow: _Slow) -> bool:
 
     Two pairs may agree by chance, so they must be far below the others as well.
     """
-    shares = [pairs.share(pair) for pair in slow.pairs]
     passes = 2 if pairs.limit == ONCE else 1
     far = slow.share < subject.limit(ONCE) ** passes * pairs.good
-    level = max(shares) <= LEVEL * float(np.median(shares))
-    return level and (far or len(shares) >= FEWEST)
+    level = slow.pairs.shares.max() <= LEVEL * slow.share
+    return bool(level and (far or len(slow.pairs) >= FEWEST))
 
 
-def _unexplained(pairs: _Pairs, slow: Sequence[_Slow]) -> list[Ends]:
-    """Return low pairs that no slow node explains, the slowest first."""
-    explained = {pair for node in slow for pair in node.pairs}
-    low = zip(pairs.shares[pairs.low].tolist(), pairs.where(pairs.low), strict=True)
-    return [pair for _, pair in sorted(low) if pair not in explained]
+def _unexplained(pairs: _Pairs, slow: Sequence[_Slow], named: Collection[str]) -> _Chosen:
+    """Return low pairs that no slow node explains, the slowest first, without ``named`` nodes."""
+    low = pairs.low.copy()
+    for node in slow:
+        low[node.pairs.rows, node.pairs.columns] = False
+    chosen = pairs.select(np.flatnonzero(low))
+    chosen = chosen.only(~chosen.touch(named))
+    ends = chosen.ends() if len(chosen) <= MOST_SORTED else ()
+    names = np.array(ends) if len(ends) else np.zeros((len(chosen), 2))
+    return chosen.only(np.lexsort((names[:, 1], names[:, 0], chosen.shares)))
 
 
 def _judge_node(subject: Subject, pairs: _Pairs, slow: _Slow) -> Said:
-    wire = carry_the_same(subject, [pairs.share(pair) for pair in slow.pairs])
+    wire = carry_the_same(subject, slow.pairs.shares.tolist())
     shared = _explain_by_traffic(subject, pairs, slow)
     excuse = shared or _explain_by_quota(subject, pairs, slow)
     excuse = excuse or ("" if wire else _explain_by_waits(subject, pairs, slow))
@@ -355,23 +394,26 @@ def _explain_by_waits(subject: Subject, pairs: _Pairs, slow: _Slow) -> str:
     return f"the rank on {slow.node} {describe_wait(delay)}; the other ranks for {usual_wait}"
 
 
-def _judge_pairs(subject: Subject, pairs: _Pairs, low_pairs: Sequence[Ends]) -> Said:
+def _judge_pairs(subject: Subject, pairs: _Pairs, low_pairs: _Chosen) -> Said:
     """Return a warning of single low pairs, or a pass.
 
     `outliers` names a node that is slow with one partner only.
     """
     directed_pairs = sentences.counted(int(np.isfinite(pairs.shares).sum()), "directed pair")
-    share = pairs.share(low_pairs[0]) if low_pairs else float(np.nanmin(pairs.shares))
+    share = float(low_pairs.shares[0] if len(low_pairs) else np.nanmin(pairs.shares))
     figure = Figure(share, "share", f"{OF_CEILING}, per direction, of the slowest pair")
     threshold = subject.threshold(pairs.limit)
-    if not low_pairs:
+    if not len(low_pairs):
         summary = (
             f"each of {directed_pairs} reaches {figures.percent(share)} of the ceiling or more"
             f" {figures.at(pairs.message_bytes)}"
         )
         return Said(Outcome.PASS, summary, figure, threshold)
     excuse, cause_and_remedy = _explain_low_pairs(subject, low_pairs)
-    names = sentences.listed([name_part("direction", pair) for pair in low_pairs], 3)
+    names = sentences.listed(
+        [name_part("direction", pair) for pair in low_pairs.ends(MOST_NAMES)], MOST_NAMES,
+        of=len(low_pairs),
+    )  # fmt: skip
     verb = "carries" if len(low_pairs) == 1 else "carry"
     return Said(
         Outcome.WARN,
@@ -382,7 +424,7 @@ def _judge_pairs(subject: Subject, pairs: _Pairs, low_pairs: Sequence[Ends]) -> 
     )  # fmt: skip
 
 
-def _explain_low_pairs(subject: Subject, low_pairs: Sequence[Ends]) -> tuple[str, tuple[str, str]]:
+def _explain_low_pairs(subject: Subject, low_pairs: _Chosen) -> tuple[str, tuple[str, str]]:
     """Return a sentence on traffic or waiting that explains all low pairs, its cause and remedy."""
     if subject.by_suite:
         return "", ("", "")
@@ -392,22 +434,32 @@ def _explain_low_pairs(subject: Subject, low_pairs: Sequence[Ends]) -> tuple[str
         for node, traffic in foreign.foreign_in(subject, "all_pairs_bandwidth").items()
         if traffic.share >= limit
     }
-    if all(loaded.keys() & set(pair) for pair in low_pairs):
-        ends = dict.fromkeys(node for pair in low_pairs for node in pair if node in loaded)
+    if low_pairs.touch(loaded).all():
+        ends = _ends_among(low_pairs, loaded)
         traffic_lines = [foreign.sentence(loaded[node], limit) for node in ends]
         return sentences.listed(traffic_lines), (foreign.CAUSE, foreign.REMEDY)
     waiting = waiting_nodes(subject, "all_pairs_bandwidth")
-    if all(waiting.keys() & set(pair) for pair in low_pairs):
-        ends = dict.fromkeys(node for pair in low_pairs for node in pair if node in waiting)
+    if low_pairs.touch(waiting).all():
+        ends = _ends_among(low_pairs, waiting)
         return sentences.listed([waiting[node] for node in ends]), (_BUSY, _QUIET)
     return describe_common_waiting(subject, "all_pairs_bandwidth"), (_BUSY, _QUIET)
 
 
-def _lines(pairs: _Pairs, listed_pairs: Sequence[Ends]) -> tuple[str, ...]:
+def _ends_among(low_pairs: _Chosen, names: Collection[str]) -> dict[str, None]:
+    """Return those of the names that end a pair, in the order of the pairs."""
+    both = np.stack((low_pairs.rows, low_pairs.columns), axis=1).ravel()
+    places, first = np.unique(both, return_index=True)
+    ordered = places[np.argsort(first)].tolist()
+    ends = (low_pairs.nodes[place] for place in ordered)
+    return dict.fromkeys(node for node in ends if node in names)
+
+
+def _lines(pairs: _Pairs, listed_pairs: _Chosen) -> tuple[str, ...]:
     at = figures.at(pairs.message_bytes)
+    first = zip(listed_pairs.ends(MOST_LINES), listed_pairs.shares[:MOST_LINES], strict=True)
     lines = [
-        f"{ends[0]} → {ends[1]}: at best {figures.percent(pairs.share(ends))} of the ceiling {at}"
-        for ends in listed_pairs[:MOST_LINES]
+        f"{ends[0]} → {ends[1]}: at best {figures.percent(float(share))} of the ceiling {at}"
+        for ends, share in first
     ]
     excess = len(listed_pairs) - MOST_LINES
     more = (f"and {excess:,} more pairs",) if excess > 0 else ()

@@ -163,9 +163,13 @@ def _findings(subject: Subject) -> tuple[Said, ...]:
     unproved: list[tuple[Launch, tuple[LaunchTraffic, ...]]] = []
     for launch, launch_evidence in zip(subject.launches, subject.evidence.launches, strict=True):
         enough = [node for node in launch_evidence.moved if node.payload_bytes >= least]
+        cases = ((launch, case) for case in launch.completed)
+        other = foreign.foreign_of(subject, cases) if enough else {}
+        apart = _apart(launch)
         for node in enough:
             evidence = (*_carried(subject, launch, node), *node.left_out)
-            finding = _finding(subject, launch, node)
+            other_bytes = other[node.node].sent_bytes if node.node in other else 0
+            finding = _finding(subject, node, other_bytes, apart)
             findings.append(msgspec.structs.replace(finding, evidence=evidence))
         if not enough and (launch.completed or launch.around):
             unproved.append((launch, launch_evidence.moved))
@@ -186,9 +190,13 @@ def _too_little(launch: Launch, nodes: tuple[LaunchTraffic, ...], *, others: boo
     )
 
 
-def _finding(subject: Subject, launch: Launch, node: LaunchTraffic) -> Said:
+def _finding(subject: Subject, node: LaunchTraffic, other_bytes: int, apart: bool) -> Said:
+    """Judge a node's counters in one launch. ``other_bytes`` are octets of other traffic.
+
+    ``apart`` is true if each rank had its own machine.
+    """
     if node.total_bytes < MOVED_AT_ALL * node.payload_bytes:
-        if _connected(subject, launch, node):
+        if apart and _connected(subject, node):
             sentence = (
                 f"the counters of {node.node} did not move, but its TCP connections between"
                 f" {subject.name}'s addresses carried the payload to another machine"
@@ -200,7 +208,7 @@ def _finding(subject: Subject, launch: Launch, node: LaunchTraffic) -> Said:
         )
         return Said(Outcome.INVALID, sentence, _crossed(0.0), cause=_MEMORY)
     if not isinstance(subject.network, Skipped):
-        return _pinned(subject, subject.network, launch, node)
+        return _pinned(subject, subject.network, node, other_bytes, apart)
     if subject.name != OWN_CHOICE:
         summary = f"discovery found no network {subject.name}, so no interface was expected"
         return Said(Outcome.INCONCLUSIVE, summary)
@@ -213,18 +221,20 @@ def _finding(subject: Subject, launch: Launch, node: LaunchTraffic) -> Said:
     )
 
 
-def _connected(subject: Subject, launch: Launch, node: LaunchTraffic) -> bool:
+def _connected(subject: Subject, node: LaunchTraffic) -> bool:
     """Check whether TCP itself counted the payload between the network's addresses.
 
     Ranks of one machine reach each other's addresses through its memory: then this proves nothing.
     """
-    if isinstance(subject.network, Skipped) or not _apart(launch):
+    if isinstance(subject.network, Skipped):
         return False
-    addresses = (member.ip for member in subject.network.members if member.node == node.node)
+    addresses = (member.ip for member in subject.network.rails_of(node.node))
     return sum(node.by_address.get(ip, 0) for ip in addresses) >= node.payload_bytes
 
 
-def _pinned(subject: Subject, network: Network, launch: Launch, node: LaunchTraffic) -> Said:
+def _pinned(
+    subject: Subject, network: Network, node: LaunchTraffic, other_bytes: int, apart: bool
+) -> Said:
     """Check that the expected interfaces carried the payload, and almost nothing took another."""
     member = network.member(node.node)
     if isinstance(member, Skipped):
@@ -235,11 +245,10 @@ def _pinned(subject: Subject, network: Network, launch: Launch, node: LaunchTraf
     share, least = pinned_bytes / node.total_bytes, subject.limit("path.share")
     if pinned_bytes < least * node.payload_bytes:
         sentence = _elsewhere(node, sentences.listed(list(carried)), share)
-        if share >= least and _apart(launch):
+        if share >= least and apart:
             return Said(Outcome.INCONCLUSIVE, sentence, _crossed(share), cause=_LAG, remedy=_WAIT)
         return Said(Outcome.INVALID, sentence, _crossed(share), cause=_OTHER)
     proved = sum(node.by_address.get(rail.ip, 0) for rail in rails) >= node.payload_bytes
-    other_bytes = _other_bytes(subject, launch, node)
     if not proved and other_bytes >= node.payload_bytes:
         sentence = (
             f"{sentences.listed(list(carried))} of {node.node} sent {figures.amount(other_bytes)}"
@@ -261,13 +270,6 @@ def _pinned(subject: Subject, network: Network, launch: Launch, node: LaunchTraf
         sentence = f"{sentence}, but almost none crossed {sentences.listed(idle)} of {node.node}"
         return Said(Outcome.WARN, sentence, _crossed(share), cause=_ONE_RAIL)
     return Said(Outcome.PASS, sentence, _crossed(share))
-
-
-def _other_bytes(subject: Subject, launch: Launch, node: LaunchTraffic) -> int:
-    """Return the octets of other traffic that the node sent over the network in the launch."""
-    cases = ((launch, case) for case in launch.completed)
-    traffic = foreign.foreign_of(subject, cases).get(node.node)
-    return traffic.sent_bytes if traffic else 0
 
 
 def _apart(launch: Launch) -> bool:
@@ -330,8 +332,7 @@ def _carried(subject: Subject, launch: Launch, node: LaunchTraffic) -> Sequence[
     names = {
         member.ip: network.name
         for network in reversed(subject.run.fabric.networks)
-        for member in network.members
-        if member.node == node.node
+        for member in network.rails_of(node.node)
     }
     connections = [
         f"{figures.amount(count)} from {ip} ({names.get(ip, 'no known network')})"
@@ -346,8 +347,7 @@ def _network_shares(subject: Subject, node: LaunchTraffic) -> list[str]:
     names = {
         member.interface: network.name
         for network in subject.run.fabric.networks
-        for member in network.members
-        if member.node == node.node
+        for member in network.rails_of(node.node)
     }
     by_network: dict[str, int] = {}
     for interface, count in node.sent_bytes.items():

@@ -15,11 +15,14 @@ def counted(count: int, singular: str, many: str = "") -> str:
     return f"{count:,} {singular if count == 1 else many or singular + 's'}"
 
 
-def listed(words: Sequence[str], at_most: int = 6) -> str:
-    """Return ``a, b and c``; words beyond ``at_most`` are counted."""
-    parts = list(words[:at_most])
-    if len(words) > at_most:
-        parts.append(f"{len(words) - at_most:,} more")
+def listed(words: Sequence[str], at_most: int = 6, of: int = 0) -> str:
+    """Return ``a, b and c``; words beyond ``at_most`` are counted.
+
+    ``of`` is the number of all words if ``words`` are only the first.
+    """
+    parts, count = list(words[:at_most]), max(len(words), of)
+    if count > at_most:
+        parts.append(f"{count - at_most:,} more")
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -15,7 +15,8 @@ from fabricgauge.model.together import ConcurrentResult
 from fabricgauge.model.words.figures import digits, duration, percent, size
 from fabricgauge.model.words.patterns import LOADS, throughput
 from fabricgauge.report.content.curves import P99_SAMPLES, P999_SAMPLES, spread
-from fabricgauge.report.picture import Mark, Picture, PlotCurve, canvas_text, position
+from fabricgauge.report.picture import Mark, Picture, PlotCurve, position
+from fabricgauge.report.visible import visible
 
 
 class ConcurrentCase(msgspec.Struct, frozen=True):
@@ -232,7 +233,7 @@ def curves(
             _mark(case, axis.place(case), values, f"{digits(values[0])} {figure.unit}")
             for case, values in ordered
         ]
-        plot_curves.append(PlotCurve(canvas_text(name), marks))
+        plot_curves.append(PlotCurve(visible(name), marks))
     ticks = {axis.place(case): axis.tick(case) for case in cases} if axis.tick else {}
     return Picture(
         title, y_label, figure.span is None, tuple(plot_curves), span=figure.span,
@@ -258,7 +259,7 @@ def ladder(cases: Sequence[ConcurrentCase], title: str) -> Picture | None:
             for place, v in values
             if v is not None
         ]
-        plot_curves.append(PlotCurve(canvas_text(load(case)), marks))
+        plot_curves.append(PlotCurve(visible(load(case)), marks))
     if len(plot_curves) < 2:
         return None
     return Picture(

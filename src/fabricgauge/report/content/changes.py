@@ -16,11 +16,11 @@ from fabricgauge.report.picture import (
     Mark,
     Picture,
     PlotCurve,
-    canvas_text,
     level_line,
     position,
     shortened,
 )
+from fabricgauge.report.visible import visible
 
 STANDINGS: dict[Standing, str] = {
     "worse": "worse",
@@ -123,7 +123,7 @@ def pictures(pair: Pair, tolerance: float, names: tuple[str, str]) -> tuple[Pict
     quantity = pair.a.quantity
     series = tuple(
         PlotCurve(
-            shortened(canvas_text(f"{side}: {name}"), LONGEST_NAME),
+            shortened(visible(f"{side}: {name}"), LONGEST_NAME),
             suite_marks((point for point in curve.points if point.estimate.value > 0), curve),
         )
         for side, curve, name in zip("AB", (pair.a, pair.b), names, strict=True)
@@ -168,7 +168,7 @@ def _against(pair: Pair, tolerance: float) -> Picture:
 
 def over_sizes(curve_effect: CurveEffect) -> Picture | None:
     """Plot the change over the sizes; None if fewer than two have an interval."""
-    name = canvas_text(f"{curve_effect.level} against {curve_effect.base}")
+    name = visible(f"{curve_effect.level} against {curve_effect.base}")
     marks = [
         _mark(effect, position(effect.message_bytes), size(effect.message_bytes))
         for effect in curve_effect.sizes
@@ -242,7 +242,7 @@ def _level_series(figures: Sequence[LevelFigure], divided: bool) -> Iterator[Plo
 
 
 def _plot_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
-    words = tuple(map(canvas_text, factor.levels))
+    words = tuple(map(visible, factor.levels))
     effects_of_factor = (effect for effect in varied.effects if effect.factor == factor.name)
     for (title, _), effects in group_by(
         effects_of_factor, lambda effect: (effect.title, effect.quantity)
@@ -250,8 +250,8 @@ def _plot_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
         series = tuple(_series(words, effects))
         if series:
             yield _effects(
-                canvas_text(f"{factor.name}: {title}"), f"change against {words[0]}, %", series,
-                x_label=canvas_text(factor.name),
+                visible(f"{factor.name}: {title}"), f"change against {words[0]}, %", series,
+                x_label=visible(factor.name),
                 ticks={float(place): word for place, word in enumerate(words)},
             )  # fmt: skip
 

@@ -23,12 +23,12 @@ from fabricgauge.report.picture import (
     Mark,
     Picture,
     PlotCurve,
-    canvas_text,
     estimate_mark,
     level_line,
     position,
     shortened,
 )
+from fabricgauge.report.visible import visible
 
 T = TypeVar("T")
 
@@ -130,7 +130,7 @@ def _throughputs(judged: Judged, network: str | None) -> Picture:
                     "size / time", _count(point),
                 ))  # fmt: skip
         name = PATTERNS[curve.pattern].name
-        series.append(PlotCurve(canvas_text(f"{name} {direction(curve)}"), marks))
+        series.append(PlotCurve(visible(f"{name} {direction(curve)}"), marks))
     title = "Throughput of single messages"
     return Picture(title, "MB/s, size / time", False, tuple(c for c in series if c.marks))
 
@@ -221,7 +221,7 @@ def ceiling_line(limit: float | None, series: Sequence[PlotCurve]) -> tuple[Line
 def _label(curve: Curve) -> str:
     shares = curve.pattern in (*ONE_WAY_BANDWIDTHS[1:], "put_latency")
     kind = f"{curve.pattern.partition('_')[0]} " if shares else ""
-    return shortened(canvas_text(f"{kind}{direction(curve)}"), LONGEST_LABEL)
+    return shortened(visible(f"{kind}{direction(curve)}"), LONGEST_LABEL)
 
 
 def _floors(judged: Judged, network: str | None, series: tuple[PlotCurve, ...]) -> Iterator[Line]:
@@ -248,7 +248,7 @@ def _floors(judged: Judged, network: str | None, series: tuple[PlotCurve, ...]) 
         steps = range(int(last * FLOOR_STEPS_PER_DOUBLING) + 1)
         sizes = [2 ** (step / FLOOR_STEPS_PER_DOUBLING) for step in steps]
         times = [1e6 * ceiling.transfer_floor_s(size) for size in sizes]
-        visible = [(x, y) for x, y in zip(sizes, times, strict=True) if y > lowest / 5]
-        if len(visible) > 1:
-            x, y = zip(*visible, strict=True)
+        near = [(x, y) for x, y in zip(sizes, times, strict=True) if y > lowest / 5]
+        if len(near) > 1:
+            x, y = zip(*near, strict=True)
             yield Line("wire time at the ceiling", list(map(position, x)), list(y))

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from fabricgauge.model.pairs import PairAnalysis
 from fabricgauge.model.words.figures import digits
-from fabricgauge.report.picture import SHOWN, GroupBlock, HeatMap, Histogram, canvas_text, title
+from fabricgauge.report.picture import SHOWN, GroupBlock, HeatMap, Histogram, title
+from fabricgauge.report.visible import visible
 
 #: Most cells per side; more are joined into blocks that show their worst pair.
 MOST_CELLS = 1024
-#: Most cells per side with a pixel each on the page; larger pictures show blocks.
-MOST_IN_WHOLE = 384
-#: Resolution of cells as a share of the typical value, within 16 bits.
-QUANTUM = 1e-4
+#: Resolution of cells as a share of the typical value, within 16 bits. Of more nodes than this it
+#: is a part of the noise: what is finer makes a page larger and says nothing.
+QUANTUM, MOST_EXACT, NOISE_STEPS = 1e-4, 256, 4.0
 CODES = 65535
 #: The last colour stands for this multiple of the typical time, or this fraction of the rate.
 WORST_SHOWN = 2.0
@@ -27,7 +27,7 @@ WORST_SHOWN = 2.0
 #: NOISES times the noise; LEAST_BAND and MOST_BAND of the typical figure bound it.
 NOISES, LEAST_BAND, MOST_BAND = 3.0, 0.02, 0.25
 
-Values = NDArray[np.float64]
+Values = NDArray[np.floating]
 Cells = NDArray[np.uint16]
 
 
@@ -35,15 +35,18 @@ def heat_map(analysis: PairAnalysis) -> HeatMap | None:
     """Return the picture of one matrix; None if nothing was measured."""
     matrix = analysis.matrix
     unit, factor = SHOWN[matrix.quantity]
-    order = list(analysis.order) or list(range(len(matrix.nodes)))
-    values = matrix.values[np.ix_(order, order)] * factor
-    if not np.isfinite(values).any():
+    order = np.array(analysis.order or range(len(matrix.nodes)))
+    extremes = _extremes(matrix.values)
+    if extremes is None:
         return None
     less_is_better = matrix.quantity == "latency"
     block = -(-len(order) // MOST_CELLS)
     typical = analysis.typical * factor
-    codes, best, step = _coded(values, typical, less_is_better)
-    cells = blocked(codes, block)
+    best, worst = (value * factor for value in extremes[:: 1 if less_is_better else -1])
+    quantum = QUANTUM if len(order) <= MOST_EXACT else max(QUANTUM, analysis.noise / NOISE_STEPS)
+    step = max(abs(typical) * quantum, abs(worst - best) / (CODES - 1))
+    step = (step if less_is_better else -step) or 1.0
+    cells = cells_of(matrix.values, order, factor, best, step, block)
     band = min(max(NOISES * analysis.noise, LEAST_BAND), MOST_BAND)
     good, bad = typical * (1 + band), typical * WORST_SHOWN
     if not less_is_better:
@@ -54,36 +57,33 @@ def heat_map(analysis: PairAnalysis) -> HeatMap | None:
     named = {name for finding in analysis.findings for name in finding.names}
     return HeatMap(
         title=f"{title(analysis)}, {unit}", cells=cells,
-        whole=blocked(cells, -(-len(cells) // MOST_IN_WHOLE)),
-        labels=tuple(map(canvas_text, labels)), groups=_groups(analysis, nodes, block),
+        labels=tuple(map(visible, labels)), groups=_groups(analysis, nodes, block),
         named=tuple(sorted({row // block for row, name in enumerate(nodes) if name in named})),
         best=best, step=step, good=good, bad=bad,
         typical=typical, unit=unit, block=block, nodes=len(nodes),
     )  # fmt: skip
 
 
-def blocked(codes: Cells, block: int) -> Cells:
-    """Return the worst of each block of ``block`` by ``block`` cells: the largest code."""
-    if block == 1:
-        return codes
-    starts = np.arange(0, len(codes), block)
-    along_rows = np.maximum.reduceat(codes, starts, axis=0)
-    joined: Cells = np.maximum.reduceat(along_rows, starts, axis=1)
-    return joined
+def _extremes(values: Values) -> tuple[float, float] | None:
+    """Return the least and the largest value; None if nothing was measured."""
+    rows = [row[np.isfinite(row)] for row in values]
+    lows, highs = [row.min() for row in rows if row.size], [row.max() for row in rows if row.size]
+    return (float(min(lows)), float(max(highs))) if lows else None
 
 
-def _coded(values: Values, typical: float, less_is_better: bool) -> tuple[Cells, float, float]:
-    """Return the codes, the value of code 1, and the increase per code."""
-    best, worst = float(np.nanmin(values)), float(np.nanmax(values))
-    if not less_is_better:
-        best, worst = worst, best
-    step = max(abs(typical) * QUANTUM, abs(worst - best) / (CODES - 1))
-    step = (step if less_is_better else -step) or 1.0
-    measured = np.isfinite(values)
-    steps = np.zeros(values.shape)
-    np.divide(values - best, step, out=steps, where=measured)
-    codes = np.where(measured, np.clip(np.rint(steps) + 1, 1, CODES), 0)
-    return codes.astype(np.uint16), best, step
+def cells_of(
+    values: Values, order: NDArray[np.int64], factor: float, best: float, step: float, block: int
+) -> Cells:
+    """Return the codes of blocks of pairs, a row of blocks at a time."""
+    rows = []
+    for first in range(0, len(order), block):
+        strip = values[order[first : first + block]][:, order] * factor
+        measured = np.isfinite(strip)
+        steps = np.where(measured, (strip - best) / step, 0.0)
+        codes = np.where(measured, np.clip(np.rint(steps) + 1, 1, CODES), 0).astype(np.uint16)
+        starts = np.arange(0, len(order), block)
+        rows.append(np.maximum.reduceat(codes.max(axis=0), starts))
+    return np.stack(rows)
 
 
 def _groups(analysis: PairAnalysis, nodes: Sequence[str], block: int) -> tuple[GroupBlock, ...]:
@@ -98,7 +98,7 @@ def _groups(analysis: PairAnalysis, nodes: Sequence[str], block: int) -> tuple[G
     if len(runs) < 2:
         return ()
     return tuple(
-        GroupBlock(canvas_text(name), run[0] / block, (run[-1] + 1) / block) for name, run in runs
+        GroupBlock(visible(name), run[0] / block, (run[-1] + 1) / block) for name, run in runs
     )
 
 

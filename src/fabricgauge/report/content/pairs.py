@@ -179,8 +179,8 @@ def _pictures(analysis: PairAnalysis) -> doc.Block:
 def _note(heat: HeatMap) -> str:
     block, side = heat.block, heat.block * heat.joined
     block_note = f"Each cell holds {block} × {block} pairs and shows the worst of them."
-    zoom_note = f"The whole picture shows the worst of each {side} × {side} pairs; zoom in (box or"
-    zoom_note += f" wheel) for each {'cell' if block > 1 else 'pair'}."
+    zoom_note = f"The whole picture shows the worst of each {side} × {side} pairs; drag a"
+    zoom_note += f" box around some for each {'cell' if block > 1 else 'pair'}."
     marks = "Triangles at the edges mark named nodes."
     notes = ((block > 1, block_note), (side > block, zoom_note), (heat.named, marks))
     return " ".join(words for holds, words in notes if holds)

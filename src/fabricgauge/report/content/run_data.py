@@ -46,7 +46,9 @@ def data(judged: Judged, _setting: Setting) -> OneLine:
     bytes/s, as in the model.
     """
     # Every pair of every round would be most of the document; the matrices hold them.
-    bare = tuple(msgspec.structs.replace(launch, rounds=()) for launch in judged.run.launches)
+    bare = tuple(
+        msgspec.structs.replace(launch, rounds=(), passes=()) for launch in judged.run.launches
+    )
     analyses = judged.fabric.analyses
     keys = matrix_keys([analysis.matrix for analysis in analyses])
     return OneLine(versioned(

@@ -14,7 +14,8 @@ from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.conclusion import worst_first
 from fabricgauge.report.content.curves import ceiling_line
-from fabricgauge.report.picture import Mark, Picture, PlotCurve, canvas_text, estimate_mark
+from fabricgauge.report.picture import Mark, Picture, PlotCurve, estimate_mark
+from fabricgauge.report.visible import visible
 
 #: Words for each statistic.
 STATISTICS = {
@@ -191,7 +192,7 @@ def _sized(curve: SuiteCurve) -> int:
 
 def _series(curve: SuiteCurve) -> PlotCurve:
     marks = suite_marks(sorted(curve.points, key=lambda point: point.message_bytes or 0), curve)
-    return PlotCurve(canvas_text(f"{curve.benchmark} ({curve.source}:{curve.first_line})"), marks)
+    return PlotCurve(visible(f"{curve.benchmark} ({curve.source}:{curve.first_line})"), marks)
 
 
 def suite_marks(points: Iterable[SuitePoint], curve: SuiteCurve) -> list[Mark]:
@@ -205,7 +206,7 @@ def suite_marks(points: Iterable[SuitePoint], curve: SuiteCurve) -> list[Mark]:
                 point.message_bytes, estimate, SHOWN[curve.quantity][1],
                 f"{value(curve, point)} ({STATISTICS[curve.statistic]})",
                 _interval(curve, point) or "none: no samples in the log",
-                canvas_text(f"line {point.line}; {curve.unit_rule}") if point.line else "",
+                visible(f"line {point.line}; {curve.unit_rule}") if point.line else "",
                 f"{estimate.samples:,}{launches}" if estimate.samples else "unknown",
             ))  # fmt: skip
     return marks

@@ -32,9 +32,7 @@ def render(document: doc.Report, setting: Setting) -> str:
     sections = [str(parts.section(section)) for section in page.sections]
     scripts = []
     if plots.drawn:
-        from fabricgauge.report.render.plots import library
-
-        scripts = [library(), _source(templates, "boot.js")]
+        scripts.append(_source(templates, "draw.js"))
     if any('<table class="filtered">' in section for section in sections):
         scripts.append(_source(templates, "filter.js"))
     if any(
@@ -53,14 +51,14 @@ def render(document: doc.Report, setting: Setting) -> str:
 
 
 class _Plots:
-    """Collect the plots of a page as data for boot.js, in the order of the sections."""
+    """Collect the plots of a page as data for draw.js, in the order of the sections."""
 
     def __init__(self) -> None:
         self.drawn: list[dict[str, Any]] = []
 
     def target(self, picture: "Drawable") -> str:
         """Add a picture and return the element to draw it into."""
-        from fabricgauge.report.render.fabric_plots import plot_data
+        from fabricgauge.report.render.plots import plot_data
 
         target = f"plot-{len(self.drawn)}"
         self.drawn.append(plot_data(picture, target))
@@ -107,7 +105,8 @@ def _embedded(plots: list[dict[str, Any]]) -> str:
     """Return JSON for a data block: no character in it can end the block or begin a tag."""
     if not plots:
         return ""
-    from fabricgauge.report.render.palette import DARK
+    from fabricgauge.report.render.palette import STEEP, UNMEASURED
 
-    text = json.dumps({"plots": plots, "dark": DARK}, separators=(",", ":"))
+    colours = {"heat": STEEP, "unmeasured": UNMEASURED}
+    text = json.dumps({"plots": plots, **colours}, separators=(",", ":"), ensure_ascii=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

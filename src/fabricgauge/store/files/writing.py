@@ -7,6 +7,8 @@ import errno
 import os
 import secrets
 import stat
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from io import FileIO
@@ -63,15 +65,98 @@ def append(path: Path, lines: bytes, within: Path | None = None) -> None:
     Raises:
         OSError: it cannot be written, or a link is in the way.
     """
-    with folder(path.parent, within) as place:
-        file = open_kept(path.name, place, os.O_APPEND)
+    file, missing = _open_to_append(path, within)
     try:
-        size = os.fstat(file).st_size
-        is_cut = size > 0 and os.pread(file, 1, size - 1) != b"\n"
-        _write(file, b"\n" * is_cut + lines)
+        _write(file, missing + lines)
         os.fsync(file)
     finally:
         os.close(file)
+
+
+#: A thread brings appended lines to disk this often; with one sync of 50 ms, a crash of the machine
+#: loses the lines of 0.2 s.
+SYNC_EVERY_S = 0.1
+
+
+class AppendedFile:
+    """A file to which lines are appended quickly; ``close`` waits until all are on disk.
+
+    The system has a line when ``append`` returns, so that the end of this program loses nothing. A
+    thread brings it to disk: a sync takes 1 ms, or 50 ms if others write as well.
+
+    Raises:
+        OSError: it cannot be written, or a link is in the way.
+    """
+
+    def __init__(self, path: Path, within: Path | None = None) -> None:
+        self._file, self._missing = _open_to_append(path, within)
+        self._lock, self._closing = threading.Lock(), threading.Event()
+        self._thread: threading.Thread | None = None
+        self._unsynced = False
+        self._error: OSError | None = None
+
+    def append(self, lines: bytes) -> None:
+        """Append whole lines.
+
+        Raises:
+            OSError: they cannot be written, or earlier lines did not reach the disk.
+        """
+        if self._error is not None:
+            raise self._error
+        try:
+            _write(self._file, self._missing + lines)
+        finally:
+            self._missing = _missing_newline(self._file)
+        with self._lock:
+            self._unsynced = True
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._sync_new_lines, daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Close the file once all lines are on disk.
+
+        Raises:
+            OSError: they did not reach the disk.
+        """
+        self._closing.set()
+        thread = self._thread
+        if thread is not None:
+            thread.join()
+        try:
+            if self._error is not None:
+                raise self._error
+            os.fsync(self._file)
+        finally:
+            os.close(self._file)
+
+    def _sync_new_lines(self) -> None:
+        """Sync until no line is new."""
+        while True:
+            with self._lock:
+                if not self._unsynced:
+                    self._thread = None
+                    return
+                self._unsynced = False
+            began = time.monotonic()
+            try:
+                os.fsync(self._file)
+            except OSError as error:
+                self._error = error
+                return
+            self._closing.wait(SYNC_EVERY_S - (time.monotonic() - began))
+
+
+def _open_to_append(path: Path, within: Path | None) -> tuple[int, bytes]:
+    """Return the file, and the newline that its last line lacks."""
+    with folder(path.parent, within) as place:
+        file = open_kept(path.name, place, os.O_APPEND)
+    return file, _missing_newline(file)
+
+
+def _missing_newline(file: int) -> bytes:
+    size = os.fstat(file).st_size
+    return b"\n" if size and os.pread(file, 1, size - 1) != b"\n" else b""
 
 
 def stream(path: Path, within: Path | None = None, *, anew: bool) -> FileIO:
