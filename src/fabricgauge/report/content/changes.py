@@ -216,8 +216,8 @@ def plot_levels(varied: Varied) -> tuple[Picture, ...]:
             ticks = {float(math.log2(int(level.level))): level.level for level in figures}
             name = f"{title}{f', {kind}' if kind else ''}"
             pictures.append(Picture(
-                shortened(canvas_text(name), LONGEST_TITLE), f"{unit}, {better_is(quantity)}",
-                quantity == "time", series, x_label=canvas_text(factor), ticks=ticks,
+                shortened(visible(name), LONGEST_TITLE), f"{unit}, {better_is(quantity)}",
+                quantity == "time", series, x_label=visible(factor), ticks=ticks,
             ))  # fmt: skip
     return tuple(pictures[:MOST_PLOTTED])
 
