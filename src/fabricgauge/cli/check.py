@@ -11,6 +11,7 @@ from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, Printing
 from fabricgauge.cli.printing import refuse_report_file
 from fabricgauge.cli.show import show
+from fabricgauge.model.errors import UsageError
 from fabricgauge.model.request import describe_place
 from fabricgauge.store import settings
 from fabricgauge.store.files.reading import shown
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 @cli_options.output_option()
 @cli_options.format_option()
 @cli_options.fail_on_option
+@cli_options.for_option
 @click.option("--dry-run", is_flag=True, help="Discover and plan, print the commands, then stop.")
 @cli_options.quiet_option()
 @cli_options.verbose_option
@@ -85,9 +87,10 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     from fabricgauge.cli.progress import progress_shown
     from fabricgauge.model.request import INSIDE_NODES, keep_applicable
 
+    cli_options.refuse_unwritten_report(ctx)
     configured, from_files = settings.load(), cli_options.names_from_files(ctx)
     request, root = cli_options.build_request(options), options["output"] or settings.run_root()
-    printing = Printing(options["format"], options["fail_on"])
+    printing = Printing(options["format"], options["fail_on"], form=options["form"])
     curves = reference_curves(options["against"])
     dry_run, quiet = options["dry_run"], options["quiet"]
     if dry_run:
@@ -102,6 +105,8 @@ def check(ctx: click.Context, /, **options: Any) -> None:
         if dry_run:
             _print_commands(context)
         elif options["soak"]:
+            if options["form"] != "plain":
+                raise UsageError("--for has no effect with --soak; leave it out")
             from fabricgauge.model.features import load_role
 
             ctx.exit(load_role("soak")(context, options["soak"], options["soak_share"], printing))
@@ -120,7 +125,7 @@ def _check(context: "RunContext", printing: Printing, curves: "tuple[SuiteCurve,
         place = describe_place(context.target.request)
         command = shlex.join(["fabricgauge", "check", "--resume", str(path), *place])
         click.echo(f"Finished measurements are kept. Measure the rest with: {command}", err=True)
-    return 130 if interrupted else status
+    return 130 if interrupted and printing.form == "plain" else status
 
 
 def _check_gpus(

@@ -8,7 +8,7 @@ import click
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, list_parser
 from fabricgauge.cli.printing import refuse_report_file
-from fabricgauge.cli.show import print_report
+from fabricgauge.cli.show import print_answer, print_report, write_files
 from fabricgauge.model.request import keep_applicable
 from fabricgauge.store import settings
 
@@ -39,6 +39,7 @@ _CHECKS = Parsed("list", list_parser(str.strip))
 @click.option("--seconds", type=click.FloatRange(1, 300), default=SECONDS, show_default=True,
               metavar="S", help="Time to watch the counters, in seconds.")  # fmt: skip
 @cli_options.format_option("preflight")
+@cli_options.for_option
 @cli_options.to_option
 @cli_options.output_file_option
 @cli_options.quiet_option("Print only the findings, no progress.")
@@ -59,18 +60,26 @@ def doctor(ctx: click.Context, /, **options: Any) -> None:
     Exit status: 0 without a FAIL, 1 with a FAIL, 3 if nothing could be checked.
     """
     from fabricgauge.doctor.examining import choose_checks
+    from fabricgauge.report.content.answer import answer_preflight, find_outcome
 
     if options["show"]:
         refuse_report_file("--list")
         click.echo(_table())
         return
+    cli_options.refuse_unwritten_report(ctx)
     checks = choose_checks(options["only"], options["skip"])
     if options["bundle"]:
         effective = (
-            "bundle", "networks", "only", "skip", "format", "to", "output", "quiet", "verbose",
+            "bundle", "networks", "only", "skip", "format", "form", "to", "output", "quiet",
+            "verbose",
         )  # fmt: skip
         cli_options.refuse_without_effect(ctx, effective, cli_options.BUNDLE_CONFLICT)
     diagnosis = _run_checks(options, checks)
+    form = options["form"]
+    if form != "plain":
+        write_files("preflight", diagnosis, options["format"], options["to"])
+        line = answer_preflight(diagnosis, form)
+        ctx.exit(print_answer(form, find_outcome(diagnosis), line))
     print_report("preflight", diagnosis, options["format"], options["to"])
     ctx.exit(exit_status(diagnosis))
 

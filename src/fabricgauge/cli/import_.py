@@ -39,6 +39,7 @@ STANDARD_INPUT = "-"
 @cli_options.output_option()
 @cli_options.format_option()
 @cli_options.fail_on_option
+@cli_options.for_option
 @cli_options.to_option
 @cli_options.verbose_option
 @click.pass_context
@@ -59,6 +60,7 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     from fabricgauge.check.import_logs import create_imported_run, import_logs
     from fabricgauge.cli.progress import Troubles
 
+    cli_options.refuse_unwritten_report(ctx)
     if len(logs) == 1 and (path := Path(logs[0])).is_file():
         imported = (import_file(path, options) for import_file in load_all("imported"))
         if any(imported):
@@ -73,7 +75,7 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
             lambda directory: import_logs(sources, directory, command_line, troubles), troubles,
             against,
         )  # fmt: skip
-    printing = Printing(options["format"], options["fail_on"], options["to"])
+    printing = Printing(options["format"], options["fail_on"], options["to"], options["form"])
     ctx.exit(show(judged, path, printing))
 
 

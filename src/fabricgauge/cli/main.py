@@ -5,8 +5,12 @@ import io
 import os
 import sys
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from fabricgauge.cli.overview import overview
+
+if TYPE_CHECKING:
+    from fabricgauge.model.answer import Form
 
 INTERRUPTED = 130
 #: Exit status if the output cannot be written: neither a pass nor a failure is visible.
@@ -72,6 +76,7 @@ def _run_click() -> int:
     import click
 
     from fabricgauge.cli.verbs import cli
+    from fabricgauge.model.answer import find_form
     from fabricgauge.model.errors import FabricgaugeError, UsageError
     from fabricgauge.report.visible import visible
 
@@ -88,18 +93,34 @@ def _run_click() -> int:
     try:
         status = cli.main(standalone_mode=False, auto_envvar_prefix="FABRICGAUGE")
     except (click.exceptions.Abort, KeyboardInterrupt):
-        status = INTERRUPTED
+        status = _answer_error(find_form(sys.argv), "interrupted", INTERRUPTED)
     except click.ClickException as error:
         error.show()
-        status = error.exit_code
+        status = _answer_error(find_form(sys.argv), error.format_message(), error.exit_code)
     except FabricgaugeError as error:
         click.echo(f"fabricgauge: {visible(str(error))}", err=True)
-        status = error.exit_status
+        status = _answer_error(find_form(sys.argv), str(error), error.exit_status)
     except BrokenPipeError:
         status = 0
     except Exception as error:
         status = _flush(0) or _report_unexpected(error)
+        status = _answer_error(find_form(sys.argv), f"{type(error).__name__}: {error}", status)
     return status if isinstance(status, int) else 0
+
+
+def _answer_error(form: "Form", text: str, status: int) -> int:
+    """Print an error to the scheduler or monitor that asks, as an INCONCLUSIVE; return its status.
+
+    Another status would drain a node, or be an alarm, for a mistake on the command line.
+    """
+    from fabricgauge.cli.show import print_answer
+    from fabricgauge.model.answer import format_answer
+    from fabricgauge.model.verdict import Outcome
+
+    if form == "plain":
+        return status
+    outcome = Outcome.INCONCLUSIVE
+    return print_answer(form, outcome, format_answer(form, outcome, text))
 
 
 def _report_unexpected(error: Exception) -> int:

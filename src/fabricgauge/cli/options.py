@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from fabricgauge.cli.printing import OutputPath, keep_verbose, report_file
+from fabricgauge.model.answer import FORMS, Form
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.features import report_module
 from fabricgauge.model.request import OWN_LAB, MeasurementRequest
@@ -173,12 +174,25 @@ def refuse_without_effect(ctx: click.Context, effective: Collection[str], reason
             raise UsageError(reason.replace("{}", next(words, shown_name)))
 
 
+def refuse_unwritten_report(ctx: click.Context) -> None:
+    """Refuse ``--format`` if ``--for`` prints one line instead, and no file gets that format.
+
+    Raises:
+        UsageError: the report would be printed nowhere.
+    """
+    stated = click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.ENVIRONMENT
+    is_stated = ctx.get_parameter_source("format") in stated
+    if ctx.params["form"] != "plain" and is_stated and ctx.params.get("to") is None:
+        raise UsageError("--for prints one line; leave --format out, and use -o FILE for a report")
+
+
 class Printing(msgspec.Struct, frozen=True):
     """How a verb prints its report, and which outcomes its exit status counts as a failure."""
 
     format: str = "terminal"
     fail_on: tuple[Strictness, ...] = ()
     to: Path | None = None
+    form: Form = "plain"
 
 
 def lab_option(text: str, unnamed: str = OWN_LAB) -> Decorator:
@@ -264,6 +278,11 @@ fail_on_option = click.option(
     "--fail-on", multiple=True, type=click.Choice(get_args(Strictness)),
     help="Exit with 1 also on a warning (warn), or if nothing was decided (inconclusive). May be"
     " repeated.",
+)  # fmt: skip
+for_option = click.option(
+    "--for", "form", type=click.Choice(FORMS), default="plain", show_default=True,
+    help="Who asks: slurm, nagios and npd (node-problem-detector) get one line and the exit status"
+    " that they expect; only a certain fault is an alarm.",
 )  # fmt: skip
 bundle_option = click.option(
     "--from", "bundle", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",

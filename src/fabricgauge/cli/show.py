@@ -11,8 +11,9 @@ import click
 
 from fabricgauge.cli.options import Printing, formats, require_format
 from fabricgauge.cli.printing import ReportFile, is_verbose, report_file
+from fabricgauge.model.answer import STATUSES, Form
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.verdict import exit_status
+from fabricgauge.model.verdict import Outcome, exit_status
 
 if TYPE_CHECKING:
     from fabricgauge.model.judged import Judged
@@ -71,16 +72,41 @@ def page(kind: str, subject: object) -> bytes:
 def show(judged: "Judged", run: Path, printing: Printing, pattern: str = "") -> int:
     """Print a judged run; return the exit status. ``pattern`` selects tables of OSU and IMB form.
 
+    If a scheduler or a monitor asks, it gets one line; the report goes to a file only.
+
     Raises:
         UsageError: the file cannot be written.
     """
     html = run / "report.html"
-    print_report(
-        "run", judged, printing.format, printing.to, run_directory=str(run),
-        html_file=str(html) if html.exists() else "", pattern=pattern, fail_on=printing.fail_on,
-        printed="",
-    )  # fmt: skip
-    return exit_status(judged.overall, printing.fail_on)
+    fields: dict[str, Any] = {
+        "run_directory": str(run), "html_file": str(html) if html.exists() else "",
+        "pattern": pattern, "fail_on": printing.fail_on, "printed": "",
+    }  # fmt: skip
+    if printing.form == "plain":
+        print_report("run", judged, printing.format, printing.to, **fields)
+        return exit_status(judged.overall, printing.fail_on)
+    from fabricgauge.report.content.answer import answer_run, apply_strictness
+
+    write_files("run", judged, printing.format, printing.to, **fields)
+    outcome = apply_strictness(judged.overall, printing.fail_on)
+    return print_answer(printing.form, outcome, answer_run(judged, printing.form, outcome))
+
+
+def write_files(
+    kind: str, subject: object, format_name: str, to: Path | None, **fields: Any
+) -> None:
+    """Write a report to ``to`` and to the file of ``-o``, if there are such, and print none."""
+    if to is not None:
+        print_report(kind, subject, format_name, to, **fields)
+    elif file := report_file():
+        require_format(kind, file.format)
+        write_report_file(kind, subject, file, **fields)
+
+
+def print_answer(form: Form, outcome: Outcome, line: str) -> int:
+    """Print the line for a scheduler or a monitor, if there is one; return its exit status."""
+    deliver(f"{line}\n" if line else "", None)
+    return STATUSES[form][outcome]
 
 
 def _print_stamp() -> str:

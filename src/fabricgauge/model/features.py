@@ -88,6 +88,15 @@ FEATURES: tuple[Feature, ...] = (
         reports={"plan": "configure.content"},
     ),
     Feature(
+        "health",
+        verbs={
+            "health": (
+                "health.verb:health",
+                "Check one node for a scheduler or a monitor, in seconds.",
+            )
+        },
+    ),
+    Feature(
         "demo",
         verbs={
             "demo": (

@@ -4,7 +4,7 @@ The standard's counters are in ``counters`` of a port in /sys/class/infiniband, 
 ``hw_counters``; those of its interface are in ``/sys/class/net`` and ``ethtool -S``.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Literal
 
 import msgspec
@@ -144,6 +144,17 @@ def kind_of(counter: str) -> CounterKind:
     name = counter.lower()
     kinds = (kind for kind, words in _WORDS if any(word in name for word in words))
     return next(kinds, "")
+
+
+def list_kind_words() -> Iterator[tuple[CounterKind, tuple[str, ...], tuple[str, ...]]]:
+    """Yield kinds with whole names and parts of names, in the order in which ``kind_of`` looks.
+
+    Parts of names are in small letters and match any case.
+    """
+    for kind in dict.fromkeys(_KINDS.values()):
+        yield kind, tuple(name for name in _KINDS if _KINDS[name] == kind), ()
+    for kind, words in _WORDS:
+        yield kind, (), words
 
 
 def find_octets(counters: Mapping[str, int]) -> tuple[int, int] | None:

@@ -50,13 +50,15 @@ def ask_nodes(
     script_name: str = "probe.sh",
     words: Mapping[str, Sequence[str]] | None = None,
     parallel: int = MAX_PARALLEL,
+    text: str = "",
 ) -> Generator[NodeAnswer, None, None]:
     """Yield one answer per host to a script of this package, in the order in which they arrive.
 
-    ``words`` are the script's positional parameters by node; they are data to every shell.
+    A ``text`` is run instead of that script. ``words`` are the script's positional parameters by
+    node; they are data to every shell.
     Closing the iterator early, as an interrupt does, ends the probes that still run.
     """
-    script, group = read_script(script_name), process.ChildGroup()
+    script, group = text or read_script(script_name), process.ChildGroup()
     waiting = deque(hosts)
     arrived: SimpleQueue[NodeAnswer | BaseException] = SimpleQueue()
 

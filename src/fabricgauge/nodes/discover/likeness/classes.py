@@ -64,6 +64,11 @@ def classify_nodes(
         for inventory in inventories
         if inventory.sources
     ]
+    return classify_traits(node_traits)
+
+
+def classify_traits(node_traits: Sequence[Traits]) -> tuple[LikeNodes, ...]:
+    """Return the classes of nodes with these traits, the largest first."""
     return tuple(map(_describe_class, _form_classes(node_traits)))
 
 
