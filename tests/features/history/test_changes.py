@@ -44,6 +44,15 @@ def test_a_planted_level_is_found_where_it_began() -> None:
     assert change.shift.low < -0.06 < change.shift.high
 
 
+@pytest.mark.parametrize("place", [1001, 1502, 2333])
+def test_a_long_series_is_split_at_the_same_place(place: int) -> None:
+    random = np.random.default_rng(5)
+    values = np.exp(random.normal(0, 0.004, 3000))
+    values[place:] *= 0.95
+    (change,) = find_changes(values)
+    assert abs(change.index - place) <= 1
+
+
 def test_noise_and_single_outliers_are_no_change() -> None:
     changes = 0
     for seed in range(60):

@@ -12,7 +12,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.features.history.ranks import Shift, chance_of_lower, estimate_shift
+from fabricgauge.features.history.ranks import (
+    Shift,
+    chance_of_lower,
+    estimate_shift,
+    least_chance,
+)
 from fabricgauge.features.history.values import History
 
 #: Fewest runs of a level.
@@ -25,8 +30,8 @@ MOST_DEVIATIONS = 3.0
 _NEIGHBOURS = 5
 #: Most runs on either side of a change that are compared, and the chance below which it counts.
 COMPARED_RUNS, MOST_CHANCE = 40, 1e-3
-#: Longest series that is partitioned; of longer ones the last runs.
-MOST_RUNS = 4000
+#: Most steps of a partition, whose time grows with their square.
+MOST_STEPS = 400
 #: Scale of the normal distribution over its median absolute deviation.
 _MAD_SCALE = 1.4826
 
@@ -84,19 +89,49 @@ def partition(entries: NDArray[np.float64], penalty: float) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
+def locate_changes(entries: NDArray[np.float64], penalty: float) -> tuple[int, ...]:
+    """Return the first index of each level but the first.
+
+    A long series is partitioned in steps; each change is then moved to its best place.
+    """
+    step = -(-len(entries) // MOST_STEPS)
+    if step == 1:
+        return partition(entries, penalty)
+    whole = entries[len(entries) % step :]
+    means = whole.reshape(-1, step).mean(axis=1)
+    rough = [len(entries) % step + step * index for index in partition(means, penalty / step)]
+    bounds = [0, *rough, len(entries)]
+    return tuple(
+        _best_split(entries, bounds[place - 1], bounds[place], bounds[place + 1], step)
+        for place in range(1, len(bounds) - 1)
+    )
+
+
+def _best_split(entries: NDArray[np.float64], start: int, rough: int, end: int, reach: int) -> int:
+    """Return the index near ``rough`` that splits start to end with the least squared residuals."""
+    nearest = max(start + FEWEST_RUNS, rough - reach), min(end - FEWEST_RUNS, rough + reach)
+    splits = range(nearest[0], nearest[1] + 1)
+    return min(
+        splits,
+        key=lambda split: sum(
+            float(((part - part.mean()) ** 2).sum())
+            for part in (entries[start:split], entries[split:end])
+        ),
+        default=rough,
+    )
+
+
 def find_changes(values: NDArray[np.float64], least: float = 0.02) -> tuple[ChangePoint, ...]:
     """Return the changes of a series of positive figures without gaps, oldest first.
 
     ``least`` is the smallest change of interest, as a share.
     """
-    first = max(0, len(values) - MOST_RUNS)
-    values = values[first:]
     if len(values) < 2 * FEWEST_RUNS:
         return ()
     logs = np.log(values)
     noise = max(estimate_noise(logs), least / 20)
     entries = draw_in_outliers(logs, noise)
-    starts = [0, *partition(entries, PENALTY * np.log(len(logs)) * noise**2), len(logs)]
+    starts = [0, *locate_changes(entries, PENALTY * np.log(len(logs)) * noise**2), len(logs)]
     changes = []
     for before, start, after in zip(starts, starts[1:], starts[2:], strict=False):
         old = values[max(before, start - COMPARED_RUNS) : start]
@@ -104,7 +139,7 @@ def find_changes(values: NDArray[np.float64], least: float = 0.02) -> tuple[Chan
         shift = estimate_shift(new, old)
         chance = 2 * min(chance_of_lower(new, old), chance_of_lower(-new, -old))
         if abs(shift.share) >= least and chance <= max(MOST_CHANCE, _least_of(new, old)):
-            changes.append(ChangePoint(first + start, shift, min(1.0, chance)))
+            changes.append(ChangePoint(start, shift, min(1.0, chance)))
     return tuple(changes)
 
 
@@ -112,8 +147,6 @@ def _least_of(new: NDArray[np.float64], old: NDArray[np.float64]) -> float:
     """Return the smallest chance that short levels can show; a complete separation counts."""
     if min(len(new), len(old)) > 2 * FEWEST_RUNS:
         return 0.0
-    from fabricgauge.features.history.ranks import least_chance
-
     return 2 * least_chance(len(new), len(old))
 
 

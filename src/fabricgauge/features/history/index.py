@@ -117,7 +117,8 @@ def _update(root: Path, path: Path, report: Report) -> None:
     new = [name for name, state in states.items() if (known or {}).get(name) != state]
     if known is not None and not new and not removed:
         return
-    make_folder(path.parent)
+    with reporting("create", path.parent):
+        make_folder(path.parent)
     _remove_stale_drafts(path)
     for start in range(0, max(1, len(new)), BATCH):
         batch = new[start : start + BATCH]

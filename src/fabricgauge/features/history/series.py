@@ -29,7 +29,6 @@ class Selection(msgspec.Struct, frozen=True):
     pattern: str = ""
     part: str = ""
     place: str | None = None
-    mpi: str = ""
     sizes: tuple[int, ...] = ()
     from_s: float = 0.0
     to_s: float = float("inf")
@@ -86,7 +85,9 @@ def read_shares(
 def _selects(selection: Selection, row: RunRow, texts: "_Texts") -> bool:
     if selection.place is not None and row.place != selection.place:
         return False
-    if selection.mpi and row.mpi != selection.mpi:
+    if selection.nodes and selection.nodes.isdisjoint(row.nodes):
+        return False
+    if selection.network and row.networks and selection.network not in row.networks:
         return False
     if not selection.settings:
         return True

@@ -44,15 +44,16 @@ _index_option = click.option(
     help="Index to use. Default: one in $XDG_CACHE_HOME/fabricgauge/history. It can be deleted at"
     " any time.",
 )  # fmt: skip
-_selection_options = combine_options(
+_network_option = click.option(
+    "--network", default="", metavar="NAME", help="Network. Default: all."
+)
+_pattern_option = click.option(
+    "--pattern", default="", metavar="PATTERN", help="Pattern. Default: all."
+)
+#: Which runs.
+_run_options = combine_options(
     cli_options.nodelist_option("all"),
-    click.option("--network", default="", metavar="NAME", help="Network. Default: all."),
-    click.option("--pattern", default="", metavar="PATTERN", help="Pattern. Default: all."),
-    click.option(
-        "--sizes", type=Parsed("list", list_parser(lazy_function("settings", "size_bytes"))),
-        default=(), metavar="LIST",
-        help="Message sizes. Default: 8 B for a latency, 1 MiB for a stream, or the nearest.",
-    ),
+    _network_option,
     click.option(
         "--from", "from_s", type=Parsed("day", parse_day), default=0.0, metavar="DAY",
         help="First day, e.g. 2026-11-23, or 30d for 30 days ago.",
@@ -69,6 +70,16 @@ _selection_options = combine_options(
     ),
     cli_options.output_option(),
     _index_option,
+)  # fmt: skip
+#: Which of their series.
+_series_options = combine_options(
+    _run_options,
+    _pattern_option,
+    click.option(
+        "--sizes", type=Parsed("list", list_parser(lazy_function("store.settings", "size_bytes"))),
+        default=(), metavar="LIST",
+        help="Message sizes. Default: 8 B for a latency, 1 MiB for a stream, or the nearest.",
+    ),
 )  # fmt: skip
 
 
@@ -103,7 +114,7 @@ def history() -> None:
 
 
 @history.command("list")
-@_selection_options
+@_run_options
 @_printing_options("history_list")
 @click.option("--rebuild", is_flag=True, help="Delete the index and build it again.")
 def list_runs(rebuild: bool, format: str, to: Path | None, **options: Any) -> None:
@@ -115,7 +126,7 @@ def list_runs(rebuild: bool, format: str, to: Path | None, **options: Any) -> No
 
 
 @history.command("show")
-@_selection_options
+@_series_options
 @_least_option
 @_printing_options("history_series")
 def show_series(least: float, format: str, to: Path | None, **options: Any) -> None:
@@ -124,7 +135,7 @@ def show_series(least: float, format: str, to: Path | None, **options: Any) -> N
 
 
 @history.command("plot")
-@_selection_options
+@_series_options
 @_least_option
 @_printing_options("history_series")
 def plot_series(least: float, format: str, to: Path | None, **options: Any) -> None:
@@ -142,7 +153,7 @@ def _show(
 
 
 @history.command("drift")
-@_selection_options
+@_series_options
 @_least_option
 @click.option(
     "--false-alarms", type=click.FloatRange(1e-6, 1000), default=1.0, show_default=True,
@@ -181,9 +192,7 @@ def baseline_group() -> None:
 
 
 _scope_options = combine_options(
-    cli_options.nodelist_option("all"),
-    click.option("--network", default="", metavar="NAME", help="Network. Default: all."),
-    click.option("--pattern", default="", metavar="PATTERN", help="Pattern. Default: all."),
+    cli_options.nodelist_option("all"), _network_option, _pattern_option,
     cli_options.output_option(),
 )  # fmt: skip
 
@@ -239,7 +248,7 @@ def list_baselines(**options: Any) -> None:
 
 
 @history.command("learn")
-@_selection_options
+@_run_options
 @click.option(
     "--chance", type=click.FloatRange(1e-5, 0.1), default=0.005, show_default=True, metavar="SHARE",
     help="Share of sound figures that may miss a learned threshold.",
@@ -260,7 +269,7 @@ def learn_thresholds(chance: float, to: Path | None, **options: Any) -> None:
     root, selection = _root(options), _selection(options)
     with open_index(root, options["index"]) as connection:
         stored = read_history(connection, root, selection, figures=False)
-        shares = read_shares(connection, stored, selection.network)
+        shares = tuple(read_shares(connection, stored, selection.network))
     learned, short = learn(shares, chance)
     for name, count in short.items():
         click.echo(f"{name}: {count} figures of sound runs; {fewest_figures(chance)} are needed for"
@@ -274,7 +283,7 @@ def learn_thresholds(chance: float, to: Path | None, **options: Any) -> None:
 
 @history.command("site")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@_selection_options
+@_series_options
 @_least_option
 def write_site(folder: Path, least: float, **options: Any) -> None:
     """Write pages that open from a file: overview, heat map, a page for each node.
@@ -290,7 +299,7 @@ def write_site(folder: Path, least: float, **options: Any) -> None:
 
 
 @history.command("sweep")
-@cli_options.nodelist_option("all of the partition, or of -w")
+@cli_options.nodelist_option("all of the partition")
 @cli_options.exclude_option
 @click.option("-p", "--partition", default="", metavar="NAME", help="Slurm partition to sweep.")
 @click.option(

@@ -20,8 +20,11 @@
       make(svg, "line", { class: "axis", x1: left, x2: right, y1: y(value), y2: y(value) });
       make(svg, "text", { x: left - 8, y: y(value) + 4, "text-anchor": "end" }, label);
     }
-    for (const [time, label] of series.x_ticks)
-      make(svg, "text", { x: x(time), y: bottom + 22, "text-anchor": "middle" }, label);
+    series.x_ticks.forEach(([time, label], place) => {
+      const last = place > 0 && place === series.x_ticks.length - 1;
+      const anchor = last ? "end" : place > 0 ? "middle" : "start";
+      make(svg, "text", { x: x(time), y: bottom + 22, "text-anchor": anchor }, label);
+    });
     for (const [from, to, value] of series.levels)
       make(svg, "line", { class: "level", x1: x(from), x2: x(to), y1: y(value), y2: y(value) });
     for (const [time, words] of series.changes) {
@@ -38,7 +41,7 @@
         `${day}  ${name}\n${words}  ${outcome}`);
     });
   };
-  for (const svg of document.querySelectorAll("svg.plot")) draw(svg, data.series[svg.dataset.series]);
+  for (const svg of document.querySelectorAll("svg.timeline")) draw(svg, data.series[svg.dataset.series]);
 
   // The heat map: a row for each node, a column for each stretch of time, 0 where nothing is known.
   const paint = (holder, heat) => {

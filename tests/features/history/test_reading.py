@@ -1,0 +1,90 @@
+"""Reading: recorded runs give the figures that their reports show."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.features.history.runs import RECORDED, copy_recorded
+
+from fabricgauge.features.history.reading import parse_time, read_run
+from fabricgauge.features.history.values import Panel, StoredRun
+
+
+def read_case(case: str) -> StoredRun:
+    (path,) = (RECORDED / f"0.1.0--{case}").iterdir()
+    return read_run(path)
+
+
+def panel_of(run: StoredRun, part: str, pattern: str) -> Panel:
+    (panel,) = (p for p in run.panels if (p.part, p.pattern) == (part, pattern))
+    return panel
+
+
+def test_a_pair_has_curves_over_all_sizes() -> None:
+    run = read_case("healthy")
+    panel = panel_of(run, "way", "bandwidth")
+    assert set(panel.places) == {("c1", "c2"), ("c2", "c1")}
+    best = np.nanmax(panel.values, axis=1)
+    assert best == pytest.approx([117.4e6, 117.4e6], rel=0.01)
+    latency = panel_of(run, "pair", "latency")
+    assert latency.places == (("c1", "c2"),)
+    assert 1e-6 < np.nanmin(latency.values) < 1e-3
+    assert (run.outcome, run.trouble, run.nodes) == ("PASS", "", ("c1", "c2"))
+
+
+def test_a_slow_node_is_slow_in_both_parts() -> None:
+    run = read_case("slow-node")
+    for part in ("sender", "receiver"):
+        panel = panel_of(run, part, "all_pairs_bandwidth")
+        rates = {place[0]: float(value) for place, value in
+                 zip(panel.places, panel.values[:, 0], strict=True)}  # fmt: skip
+        slow = min(rates, key=lambda node: rates[node])
+        others = [rate for node, rate in rates.items() if node != slow]
+        assert rates[slow] < 0.5 * min(others)
+
+
+def test_settings_name_versions_and_links() -> None:
+    run = read_case("healthy")
+    assert run.settings["MPI"].startswith("mpich")
+    assert run.node_settings["c1"]["eth0 MTU"] == "1500"
+    assert "load average" not in run.node_settings["c1"]
+
+
+def test_figures_of_a_network_that_was_not_proved_are_left_out() -> None:
+    run = read_case("one-node")
+    assert run.outcome == "INVALID"
+    assert run.panels == ()
+
+
+@pytest.mark.parametrize("damage", ["run.json", "plan.json", "fabric.json", "verdicts.json"])
+def test_a_damaged_run_has_a_reason_and_no_figure(tmp_path: Path, damage: str) -> None:
+    path = copy_recorded(tmp_path, "healthy")
+    (path / damage).write_text('{"nodes": [')
+    run = read_run(path)
+    assert damage in run.trouble
+    assert run.panels == ()
+    assert run.name == path.name
+
+
+def test_a_cut_line_costs_that_line_only(tmp_path: Path) -> None:
+    path = copy_recorded(tmp_path, "healthy")
+    whole = read_run(path)
+    file = path / "results.jsonl"
+    file.write_bytes(file.read_bytes()[:-400])
+    cut = read_run(path)
+    assert cut.trouble == ""
+    assert len(whole.panels) >= len(cut.panels) > 0
+
+
+def test_a_link_out_of_the_run_is_not_followed(tmp_path: Path) -> None:
+    path = copy_recorded(tmp_path, "healthy")
+    outside = tmp_path / "outside.jsonl"
+    shutil.move(path / "results.jsonl", outside)
+    (path / "results.jsonl").symlink_to(outside)
+    assert "leads out" in read_run(path).trouble
+
+
+def test_times_are_utc() -> None:
+    assert parse_time("2026-11-23T15:21:56Z") == parse_time("20261123T152156Z-45194f")
+    assert parse_time("no time") == 0.0

@@ -1,0 +1,97 @@
+"""The sweep: who meets whom, when it gives way, and what it states."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricgauge.features.history.sweep import (
+    Measured,
+    SweepRequest,
+    choose_pairs,
+    find_measured,
+    parse_load,
+    parse_sinfo,
+    parse_waiting,
+    state_coverage,
+)
+from fabricgauge.features.history.values import RunRow
+
+REQUEST = SweepRequest("", "", "normal", "slurm", 120, 2, 7, dry_run=False)
+
+
+def make_run(started_s: float, nodes: Sequence[str], **fields: object) -> RunRow:
+    row = RunRow("r", started_s, True, "PASS", "", "", tuple(nodes), ("ib",), "mpich", 0, 0, "")
+    return row.__class__(**{name: fields.get(name, getattr(row, name))
+                            for name in row.__struct_fields__})  # fmt: skip
+
+
+def test_new_pairs_and_long_unmeasured_nodes_come_first() -> None:
+    measured = find_measured([make_run(1, ("a", "b")), make_run(2, ("c", "d")),
+                              make_run(3, ("a", "c"))])  # fmt: skip
+    # e was never measured, b longest ago; a and b have met, a and d have not.
+    assert choose_pairs(["a", "b", "c", "d", "e"], measured, 9) == (("b", "e"), ("a", "d"))
+    assert choose_pairs(["a", "b"], measured, 9) == (("a", "b"),)
+    assert choose_pairs(["a"], measured, 9) == ()
+
+
+def test_simulated_and_broken_runs_measured_nobody() -> None:
+    runs = [make_run(1, ("a", "b"), place="simulated star:4"), make_run(2, ("a", "b"), trouble="x"),
+            make_run(3, ("a", "b"), complete=False)]  # fmt: skip
+    assert find_measured(runs) == Measured({}, {})
+
+
+@given(st.integers(2, 40), st.integers(1, 8))
+def test_all_nodes_are_measured_within_the_stated_sweeps(nodes: int, pairs: int) -> None:
+    """Each sweep measures the nodes that waited longest, so that none is left out."""
+    names = [f"n{number}" for number in range(nodes)]
+    runs: list[RunRow] = []
+    seen: set[str] = set()
+    for sweep in range(-(-nodes // (2 * pairs)) + 1):
+        chosen = choose_pairs(names, find_measured(runs), pairs)
+        members = [node for pair in chosen for node in pair]
+        assert len(members) == len(set(members))
+        seen.update(members)
+        runs += [make_run(sweep + 1, pair) for pair in chosen]
+    assert seen == set(names)
+
+
+@given(st.integers(3, 9))
+def test_partners_change_until_all_have_met(nodes: int) -> None:
+    names = [f"n{number}" for number in range(nodes)]
+    runs: list[RunRow] = []
+    for sweep in range(6 * nodes):
+        runs += [make_run(sweep + 1, pair)
+                 for pair in choose_pairs(names, find_measured(runs), nodes)]  # fmt: skip
+    met = {frozenset(run.nodes) for run in runs}
+    assert len(met) >= 0.9 * nodes * (nodes - 1) / 2
+
+
+def test_coverage_is_stated_in_weeks() -> None:
+    assert REQUEST.pairs == 30
+    assert "17 sweeps" in state_coverage(REQUEST, 1000)
+    assert "17.0 weeks" in state_coverage(REQUEST, 1000)
+    small = SweepRequest("", "", "", "slurm", 3, 2, 7, dry_run=False)
+    assert "below one pair" in state_coverage(small, 10)
+
+
+def test_only_idle_nodes_are_idle() -> None:
+    text = "c1|idle\nc2|idle*\nc3|allocated\nc4|idle\nc4|drained\nc5|idle~\nnonsense\n"
+    states = parse_sinfo(text)
+    assert [node for node, state in states.items() if state == "idle"] == ["c1"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "waits"),
+    [("Resources", True), ("Priority", True), ("None", True), ("Dependency", False),
+     ("JobHeldUser", False), ("BeginTime", False)],
+)  # fmt: skip
+def test_a_job_that_waits_for_nodes_ends_the_sweep(reason: str, waits: bool) -> None:
+    assert parse_waiting(f"17|simulation|{reason}\n") == (("17",) if waits else ())
+    assert parse_waiting(f"18|fabricgauge-sweep-ab12|{reason}\n") == ()
+
+
+def test_a_load_that_is_not_understood_is_no_idle_node() -> None:
+    assert parse_load("0.03 0.01 0.00 1/123 4567\n") == 0.03
+    assert parse_load("") == parse_load("x") == float("inf")
