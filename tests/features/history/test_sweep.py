@@ -21,10 +21,12 @@ from fabricgauge.features.history.values import RunRow
 REQUEST = SweepRequest("", "", "normal", "slurm", 120, 2, 7, dry_run=False)
 
 
-def make_run(started_s: float, nodes: Sequence[str], **fields: object) -> RunRow:
-    row = RunRow("r", started_s, True, "PASS", "", "", tuple(nodes), ("ib",), "mpich", 0, 0, "")
-    return row.__class__(**{name: fields.get(name, getattr(row, name))
-                            for name in row.__struct_fields__})  # fmt: skip
+def make_run(
+    started_s: float, nodes: Sequence[str], place: str = "", trouble: str = "",
+    complete: bool = True,
+) -> RunRow:  # fmt: skip
+    members = tuple(nodes)
+    return RunRow("r", started_s, complete, "PASS", "", place, members, (), "mpich", 0, 0, trouble)
 
 
 def test_new_pairs_and_long_unmeasured_nodes_come_first() -> None:
