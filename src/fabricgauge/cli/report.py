@@ -1,5 +1,6 @@
 """``fabricgauge report``: judge a stored run again and show it."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,11 @@ import click
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Printing
 from fabricgauge.cli.show import show
-from fabricgauge.model.errors import UsageError
+from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.features import load_all
 from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.store import settings
-from fabricgauge.store.run_directory import find
+from fabricgauge.store.run_directory import RunDirectory, find
 
 
 @click.command()
@@ -32,8 +33,9 @@ def report(
 ) -> None:  # fmt: skip
     """Judge a stored run by today's rules and thresholds and show it.
 
-    RUN is a directory, an identity or its beginning, or `latest`. The run directory does not
-    change: its verdicts.json keeps the verdicts of the day of the measurement.
+    RUN is a directory, an identity or its beginning, or `latest`: anything that `runs` lists. The
+    run directory does not change: its verdicts.json keeps the verdicts of the day of the
+    measurement.
     """
     from fabricgauge.check.conclude import conclude, reference_curves
     from fabricgauge.judge.thresholds import thresholds_from
@@ -41,7 +43,7 @@ def report(
 
     if pattern and pattern not in PAIR_PATTERNS:
         raise UsageError(f"no pattern {pattern!r}; choose from {', '.join(PAIR_PATTERNS)}")
-    directory = find(output or settings.run_root(), run)
+    directory = _find_stored(output, run)
     shown = (
         show_stored(directory, printing["format"], printing["to"])
         for show_stored in load_all("stored")
@@ -52,3 +54,20 @@ def report(
     thresholds = thresholds_from(configured.thresholds, configured.thresholds_origin)
     judged = conclude(load(directory), thresholds, reference_curves(against))
     ctx.exit(show(judged, directory.path, Printing(**printing), pattern))
+
+
+def _find_stored(output: Path | None, run: str) -> RunDirectory:
+    """Return the run of that name, else the traced paths of that name.
+
+    Raises:
+        StoreError: neither exists.
+    """
+    root = output or settings.run_root()
+    try:
+        return find(root, run)
+    except StoreError:
+        if output or run == "latest" or not settings.path_root().is_dir():
+            raise
+        with suppress(StoreError):
+            return find(settings.path_root(), run)
+        raise

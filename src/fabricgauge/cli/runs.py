@@ -8,6 +8,7 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.show import print_report
+from fabricgauge.model.features import load_all
 from fabricgauge.store import settings
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ def runs(last: int, output: Path | None, **options: Any) -> None:
 
 def _describe(directory: "RunDirectory") -> "StoredRun":
     """Return a run as the feature describes it that wrote it, else as a measured run."""
-    from fabricgauge.store.listing import describe_run
+    from fabricgauge.model.errors import StoreError
+    from fabricgauge.store.listing import describe, describe_run
 
-    return describe_run(directory)
+    try:
+        described = (list_stored(directory) for list_stored in load_all("listed"))
+        return next(filter(None, described), None) or describe_run(directory)
+    except StoreError as error:
+        return describe(directory, "", problem=str(error))

@@ -17,10 +17,11 @@ from typing import Any, Literal, NamedTuple
 #: predict: ``predict_times(a, b, root, options)`` predicts an application's communication time
 #: stored: ``show_stored(directory, format, file)`` shows a stored result; False if it is another's
 #: soak: ``soak_network(context, seconds, share, printing)`` keeps a network busy and names dips
+#: listed: ``list_stored(directory)`` describes a stored result for a list; None if another's
 #: imported: ``import_file(path, options)`` shows a file; False if it is another's
 Role = Literal[
-    "simulator", "machines", "scheduler", "within_nodes", "vary", "predict", "stored", "imported",
-    "soak",
+    "simulator", "machines", "scheduler", "within_nodes", "vary", "predict", "stored", "listed",
+    "imported", "soak",
 ]  # fmt: skip
 
 
@@ -62,6 +63,7 @@ FEATURES: tuple[Feature, ...] = (
         roles={
             "predict": "application.prediction_option:predict_times",
             "stored": "application.stored:show_stored",
+            "listed": "application.stored:list_stored",
             "imported": "application.stored:import_file",
         },
         reports={
@@ -75,6 +77,7 @@ FEATURES: tuple[Feature, ...] = (
         verbs={
             "path": ("path.verb:path", "Count what one MPI call executes; compare two such counts.")
         },
+        roles={"stored": "path.stored:show_stored", "listed": "path.stored:list_stored"},
         reports={"call_paths": "path.content", "call_path_changes": "path.changes_content"},
     ),
     Feature(
@@ -115,7 +118,15 @@ FEATURES: tuple[Feature, ...] = (
         },
         reports={"explanation": "explain.content"},
     ),
-    Feature("vary", roles={"vary": "vary.option:vary"}, reports={"varied": "vary.content"}),
+    Feature(
+        "vary",
+        roles={
+            "vary": "vary.option:vary",
+            "stored": "vary.option:show_stored",
+            "listed": "vary.option:list_stored",
+        },
+        reports={"varied": "vary.content"},
+    ),
     Feature("simulate", roles={"simulator": "simulate.simulator"}),
     Feature("rdma_lab", roles={"machines": "rdma_lab.start:start"}),
     Feature("slurm_lab", roles={"scheduler": "slurm_lab.cluster"}),

@@ -1,13 +1,15 @@
 """List the runs of a directory by the few files that name kind, start, nodes and verdict."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from fabricgauge.model.errors import StoreError
 from fabricgauge.model.stored import StoredRun
-from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_directory import RunDirectory, is_run
+
+_NAME = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-")
 
 
 class About(msgspec.Struct, frozen=True):
@@ -37,28 +39,36 @@ def run_directories(root: Path) -> Iterator[RunDirectory]:
     """Yield the runs below ``root``, the newest first; none if there is no such directory."""
     if root.is_dir():
         for entry in sorted(root.iterdir(), key=lambda entry: entry.name, reverse=True):
-            if (entry / "run.json").is_file():
+            if is_run(entry):
                 yield RunDirectory(entry)
 
 
 def describe_run(directory: RunDirectory) -> StoredRun:
-    """Return a measured or imported run; a damaged file is its ``problem``."""
-    try:
-        about = directory.read("run.json", About)
-        return describe(
-            directory, _kind(directory), about.started_utc, _nodes(directory), _verdict(directory)
-        )
-    except StoreError as error:
-        return describe(directory, "", "", problem=str(error))
+    """Return a measured or imported run.
+
+    Raises:
+        StoreError: a file is damaged.
+    """
+    started_utc = directory.read("run.json", About).started_utc
+    return describe(
+        directory, _kind(directory), started_utc, read_nodes(directory), _verdict(directory)
+    )
 
 
 def describe(
-    directory: RunDirectory, kind: str, started_utc: str, nodes: tuple[str, ...] = (),
+    directory: RunDirectory, kind: str, started_utc: str = "", nodes: tuple[str, ...] = (),
     verdict: str = "", problem: str = "",
 ) -> StoredRun:  # fmt: skip
-    """Return a run as a list shows it."""
+    """Return a run as a list shows it; its name has the start if ``started_utc`` is unknown."""
     path = str(directory.path)
+    started_utc = started_utc or _start_in_name(directory.identity)
     return StoredRun(path, kind, started_utc, nodes, verdict, directory.complete, problem)
+
+
+def _start_in_name(identity: str) -> str:
+    """Return ``20261126T205147Z-5c14f7`` as ``2026-11-26T20:51:47Z``, empty for another name."""
+    match = _NAME.match(identity)
+    return "{}-{}-{}T{}:{}:{}Z".format(*match.groups()) if match else ""
 
 
 def _kind(directory: RunDirectory) -> str:
@@ -68,10 +78,12 @@ def _kind(directory: RunDirectory) -> str:
     return "import" if tool == "import" else "check"
 
 
-def _nodes(directory: RunDirectory) -> tuple[str, ...]:
-    if not _exists(directory, "fabric.json"):
+def read_nodes(directory: RunDirectory, folder: str = "") -> tuple[str, ...]:
+    """Return the nodes of a run, or of the run in ``folder``, which ends with a slash."""
+    name = f"{folder}fabric.json"
+    if not _exists(directory, name):
         return ()
-    return tuple(node.name for node in directory.read("fabric.json", _Fabric).nodes)
+    return tuple(node.name for node in directory.read(name, _Fabric).nodes)
 
 
 def _verdict(directory: RunDirectory) -> str:

@@ -211,6 +211,11 @@ def read_json(path: Path, within: Path, kind: type[_T], remedy: str = "", damage
         raise StoreError(f"{path} is damaged: {error}{damaged}") from error
 
 
+def is_run(path: Path) -> bool:
+    """Check whether a directory holds a run, or a comparison, whose runs lie in it."""
+    return (path / "run.json").exists() or (path / "design.json").exists()
+
+
 def find(root: Path, name: str) -> RunDirectory:
     """Return the run with a name: a path, an identity or its beginning, or ``latest``.
 
@@ -229,7 +234,7 @@ def find(root: Path, name: str) -> RunDirectory:
 
 def _find_identity(root: Path, name: str) -> RunDirectory:
     with writing.reporting("list", root, "name the directory with --output"):
-        runs = sorted(entry for entry in root.iterdir() if (entry / "run.json").exists())
+        runs = sorted(entry for entry in root.iterdir() if is_run(entry))
     matching = runs[-1:] if name == "latest" else [run for run in runs if run.name.startswith(name)]
     if len(matching) == 1:
         return RunDirectory(matching[0].resolve())

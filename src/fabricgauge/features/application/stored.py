@@ -12,7 +12,9 @@ from fabricgauge.features.application.profile import (
     require_recorded,
 )
 from fabricgauge.features.application.scale_values import SCALED
+from fabricgauge.model.stored import StoredRun
 from fabricgauge.store import settings
+from fabricgauge.store.listing import describe
 from fabricgauge.store.run_directory import RunDirectory
 
 
@@ -29,6 +31,18 @@ def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> b
     else:
         return False
     return True
+
+
+def list_stored(directory: RunDirectory) -> StoredRun | None:
+    """Return a profile or scaling as a list shows it; None for a directory of another kind."""
+    path = directory.path
+    if (path / SCALED).exists():
+        from fabricgauge.features.application.scale import read_scaling
+        from fabricgauge.features.application.scale_content import overall
+
+        scaled = read_scaling(directory)
+        return describe(directory, "scale", verdict=overall(scaled).value)
+    return describe(directory, "profile") if is_profile(path) else None
 
 
 def import_file(path: Path, options: dict[str, Any]) -> bool:

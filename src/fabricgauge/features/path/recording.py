@@ -126,6 +126,21 @@ def trace(study: Study, target: Target, directory: RunDirectory) -> tuple[CallPa
     return paths, interrupted
 
 
+def read_paths(directory: RunDirectory) -> CallPaths:
+    """Return the paths of a directory.
+
+    Raises:
+        StoreError: it has none, or those of another format.
+    """
+    stored = directory.read(FILE, CallPaths)
+    major = VERSION.partition(".")[0]
+    if stored.format != FORMAT or stored.version.partition(".")[0] != major:
+        raise StoreError(
+            f"{directory.path} has {stored.format} {stored.version}; this program reads {VERSION}"
+        )
+    return stored
+
+
 def stored_paths(root: Path, name: str) -> CallPaths:
     """Return the paths of a stored run: a directory, its identity or a prefix of it, or ``latest``.
 
@@ -134,13 +149,7 @@ def stored_paths(root: Path, name: str) -> CallPaths:
     """
     if Path(name).is_file():
         raise StoreError(f"{name} is a file; name the directory with {FILE} in it")
-    stored = find(root, name).read(FILE, CallPaths)
-    major = VERSION.partition(".")[0]
-    if stored.format != FORMAT or stored.version.partition(".")[0] != major:
-        raise StoreError(
-            f"{name} has {stored.format} {stored.version}; this program reads {VERSION}"
-        )
-    return stored
+    return read_paths(find(root, name))
 
 
 def way_name(launch: PlannedLaunch) -> str:

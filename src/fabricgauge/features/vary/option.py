@@ -15,10 +15,12 @@ from fabricgauge.cli.show import page, print_report
 from fabricgauge.features.vary import vary as measured_arms
 from fabricgauge.features.vary.varying import AS_OF_A_RUN, least_blocks
 from fabricgauge.model.errors import StoreError
+from fabricgauge.model.stored import StoredRun
 from fabricgauge.model.varied import Design, Factor, Varied
 from fabricgauge.model.verdict import exit_status
 from fabricgauge.store import settings
 from fabricgauge.store.holding import run_lock
+from fabricgauge.store.listing import describe, read_nodes
 from fabricgauge.store.run_directory import RunDirectory, find
 
 #: Default number of blocks: it detects 3 % if launches differ by 2 %.
@@ -54,6 +56,26 @@ def vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: flo
         command = shlex.join(("fabricgauge", *sys.argv[1:], *resume_words))
         click.echo(f"Finished measurements are kept. Measure the rest with: {command}", err=True)
     return 130 if interrupted else exit_status(AS_OF_A_RUN[comparison.finding], options["fail_on"])
+
+
+def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> bool:
+    """Print a stored comparison; return False if the directory has none."""
+    if not (directory.path / measured_arms.VARIED).exists():
+        return False
+    print_report("varied", measured_arms.read_varied(directory), format_name, to)
+    return True
+
+
+def list_stored(directory: RunDirectory) -> StoredRun | None:
+    """Return a stored comparison as a list shows it; None for a directory of another kind."""
+    if not (directory.path / measured_arms.DESIGN).exists():
+        return None
+    arms = sorted(path.parent.name for path in directory.path.glob("*/fabric.json"))
+    nodes = read_nodes(directory, f"{arms[0]}/") if arms else ()
+    finding = ""
+    if (directory.path / measured_arms.VARIED).exists():
+        finding = measured_arms.read_varied(directory).finding
+    return describe(directory, "compare --vary", nodes=nodes, verdict=finding)
 
 
 def _plan_design(factors: tuple[Factor, ...], seed: int, launches: int) -> Design:

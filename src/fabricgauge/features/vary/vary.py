@@ -1,7 +1,9 @@
 """Compare by measuring: the arms of a design take turns, block by block."""
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import product
+from typing import Any
 
 import msgspec
 
@@ -48,7 +50,9 @@ RANK_PATTERNS = ("multi_latency", "multi_bandwidth", "allreduce")
 #: Default patterns if layers are compared.
 LAYER_PATTERNS = ("latency", "bandwidth", "bidirectional_bandwidth")
 
-_DESIGN = "design.json"
+DESIGN, VARIED = "design.json", "varied.json"
+#: Numbers of an effect that JSON has as null if they are unknown or without bound.
+_UNKNOWN = ("change", "low", "high", "chance")
 
 
 def begin(
@@ -66,7 +70,7 @@ def begin(
             _require_effect(design, arms[-1])
         folders = tuple(arm_context.directory.identity for arm_context in arms)
         drawn = msgspec.structs.replace(design, folders=folders)
-        directory.write(_DESIGN, drawn)
+        directory.write(DESIGN, drawn)
     except BaseException:
         directory.discard(copies=True)
         raise
@@ -148,10 +152,10 @@ def take_up(
 
 def _design(directory: RunDirectory, stated_factors: tuple[Factor, ...]) -> Design:
     """Return the stored design if it has ``stated_factors``: they name programs and variables."""
-    design = directory.read(_DESIGN, Design)
+    design = directory.read(DESIGN, Design)
     combined = set(product(*(varied_factor.levels for varied_factor in design.factors)))
     if not set(design.arms) <= combined:
-        raise StoreError(f"{directory.path / _DESIGN} is damaged: an arm has an unknown level")
+        raise StoreError(f"{directory.path / DESIGN} is damaged: an arm has an unknown level")
     names = ", ".join(
         f"{varied_factor.name}={','.join(varied_factor.levels)}" for varied_factor in design.factors
     )
@@ -277,7 +281,7 @@ def run(
     complete = not interrupted and not any(arm_context.unmade_launches() for arm_context in arms)
     comparison = _compare_arms(design, arms, tolerance, complete)
     try:
-        directory.write("varied.json", comparison)
+        directory.write(VARIED, comparison)
     except StoreError as error:
         progress.trouble(str(error))
     for arm_context in arms:
@@ -286,6 +290,30 @@ def run(
     if complete:
         directory.finish()
     return comparison, interrupted
+
+
+def read_varied(directory: RunDirectory) -> Varied:
+    """Return a stored comparison.
+
+    Raises:
+        StoreError: its file is missing or damaged.
+    """
+    try:
+        return msgspec.convert(_restore(directory.read(VARIED, dict[str, Any])), Varied)
+    except msgspec.ValidationError as error:
+        raise StoreError(f"{directory.path / VARIED} is damaged: {error}") from error
+
+
+def _restore(value: Any) -> Any:
+    """Return a decoded value with NaN for the unknown numbers of effects."""
+    if isinstance(value, list):
+        return [_restore(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: math.nan if item is None and key in _UNKNOWN else _restore(item)
+        for key, item in value.items()
+    }
 
 
 def _compare_arms(
