@@ -32,10 +32,10 @@ def test_traced_paths_are_found_beside_the_runs(tmp_path: Path) -> None:
     (run,) = (RUNS / "0.2.0--traced").iterdir()
     shutil.copytree(run, tmp_path / "fabricgauge" / "paths" / run.name)
     (tmp_path / "fabricgauge" / "runs").mkdir()
-    home = {"XDG_DATA_HOME": str(tmp_path)}
-    assert typed("report", run.name, **home).output.split()[0] == "TRACED"
-    assert run.name in typed("runs", **home).output
-    assert typed("report", "2031", **home).status == 3
+    home = str(tmp_path)
+    assert typed("report", run.name, XDG_DATA_HOME=home).output.split()[0] == "TRACED"
+    assert run.name in typed("runs", XDG_DATA_HOME=home).output
+    assert typed("report", "2031", XDG_DATA_HOME=home).status == 3
 
 
 def test_a_damaged_comparison_is_named(tmp_path: Path) -> None:
