@@ -1,0 +1,124 @@
+"""A soak's pace, its outcome, its report, and one real one."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from fabricgauge.features.soak.content import KIND
+from fabricgauge.features.soak.option import show_stored
+from fabricgauge.features.soak.soaking import (
+    SOAKED,
+    Soaked,
+    choose_pace,
+    describe_dip,
+    judge,
+    store,
+)
+from fabricgauge.features.soak.watching import CurvePoint, Dip, Direction, Stuck
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Network
+from fabricgauge.model.run import Ended
+from fabricgauge.model.verdict import Outcome
+from fabricgauge.report.formats import formats_of
+from fabricgauge.report.interface import Setting
+from fabricgauge.store.run_directory import RunDirectory
+
+ENDED = Ended("ok", 0, "", (), 60.0)
+START_S = 1.8e9
+
+
+def make_dip(number: int = 0, **fields: Any) -> Dip:
+    dip = Dip("c1", "c2", "rate", "network", START_S + 10 * number, 0.2, 1.1e-3, 3.6e-3, 10, 0.0,
+              {"c1": {"TCP segments sent again": 3}, "c2": {}})  # fmt: skip
+    return msgspec.structs.replace(dip, **fields)
+
+
+def make_soaked(*dips: Dip, stopped_s: float = 0.0, **fields: Any) -> Soaked:
+    points = [CurvePoint(START_S + s, 1.1e-3, 2e-3, 2e-5, 5e-5) for s in range(60)]
+    ways = (
+        Direction("c1", "c2", 3000, 3000, list(dips), stopped_s=stopped_s, curve=points),
+        Direction("c2", "c1", 3000, 3000, curve=points),
+    )
+    soaked = Soaked("net1", ("c1", "c2"), 122880, 0.02, 60, 60, START_S, ways, (), ENDED)
+    return msgspec.structs.replace(soaked, **fields)
+
+
+def test_the_pace_uses_its_share_of_the_link() -> None:
+    network = Network("net1", "10.0.0.0/24", "ethernet", 1e9, "stated", ())
+    pace = choose_pace(network, 0.05, 2)
+    assert pace.message_bytes * 8 / 1e9 == pytest.approx(1e-3, rel=0.05)
+    assert pace.message_bytes * 8 / pace.period_s == pytest.approx(0.05e9)
+    fast = choose_pace(msgspec.structs.replace(network, rate_bit_s=400e9), 1.0, 2048)
+    assert (fast.message_bytes, fast.interval_s) == (16 << 20, 64.0)
+    unknown = msgspec.structs.replace(network, rate_bit_s=Skipped("no source"))
+    assert choose_pace(unknown, 0.05, 2) == pace
+
+
+@pytest.mark.parametrize(
+    ("soaked", "outcome"),
+    [
+        (make_soaked(), Outcome.PASS),
+        (make_soaked(make_dip()), Outcome.WARN),
+        (make_soaked(make_dip(), make_dip(1), make_dip(2)), Outcome.FAIL),
+        (make_soaked(*(make_dip(n, source="host") for n in range(5))), Outcome.PASS),
+        (make_soaked(make_dip(kind="stall", worst_s=2.0)), Outcome.FAIL),
+        (make_soaked(stopped_s=20.0), Outcome.INCONCLUSIVE),
+        (make_soaked(*map(make_dip, range(9)), stopped_s=20.0), Outcome.FAIL),
+        (make_soaked(*(make_dip(n, length_s=0.01) for n in range(9)), stopped_s=20.0),
+         Outcome.INCONCLUSIVE),
+        (make_soaked(interrupted=True, soaked_s=20.0), Outcome.INCONCLUSIVE),
+        (make_soaked(soaked_s=0.0, directions=()), Outcome.INCONCLUSIVE),
+        (make_soaked(stuck=(Stuck("c2", "", START_S, START_S + 6, "its rank is stopped"),)),
+         Outcome.FAIL),
+        (make_soaked(stuck=(Stuck("c2", "", START_S, START_S + 6),)), Outcome.INCONCLUSIVE),
+        (make_soaked(stuck=(Stuck("c1", "c2", START_S, START_S + 6),)), Outcome.FAIL),
+    ],
+)  # fmt: skip
+def test_the_outcome_follows_from_what_was_seen(soaked: Soaked, outcome: Outcome) -> None:
+    assert judge(soaked)[0] is outcome
+
+
+def test_a_dip_states_time_direction_length_and_counters() -> None:
+    line = describe_dip(make_dip())
+    for part in ("2027-01-15 08:00:00.0 UTC", "c1 → c2", "200 ms", "3.60 ms", "sent again +3"):
+        assert part in line
+
+
+@pytest.mark.parametrize("name", ["terminal", "html", "markdown", "json", "csv"])
+def test_every_format_names_the_dip(name: str) -> None:
+    text = formats_of(KIND)[name](make_soaked(make_dip()), Setting())
+    assert "c1" in text
+    assert "c2" in text
+    assert "3.60 ms" in text or "0.0036" in text
+
+
+def test_a_stored_soak_is_shown_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    directory = RunDirectory.create(tmp_path)
+    assert not show_stored(directory, "json", None)
+    store(directory, make_soaked(make_dip()), b"page")
+    assert directory.complete
+    assert show_stored(directory, "json", None)
+    report = json.loads(capsys.readouterr().out)
+    assert report["overall"] == "WARN"
+    assert report["soak"]["directions"][0]["dips"][0]["length_s"] == 0.2
+
+
+@pytest.mark.lab
+@pytest.mark.engine
+def test_a_soak_of_a_lab_keeps_both_directions_up(tmp_path: Path) -> None:
+    """Load may make dips; it stops no message."""
+    program = Path(sys.executable).with_name("fabricgauge")
+    words = ("check", "--lab", "--soak", "4s", "-q", "--format", "json", "-o", str(tmp_path))
+    done = subprocess.run([program, *words], capture_output=True, text=True, timeout=300)
+    assert done.returncode in (0, 1, 3), done.stderr
+    report = json.loads(done.stdout)
+    ways = report["soak"]["directions"]
+    assert [(way["origin"], way["target"]) for way in ways] == [("c1", "c2"), ("c2", "c1")]
+    assert all(way["messages"] > 20 and way["pings"] > 20 for way in ways)
+    (run,) = tmp_path.iterdir()
+    assert {SOAKED, "report.html", "fabric.json"} <= {entry.name for entry in run.iterdir()}

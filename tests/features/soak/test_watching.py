@@ -1,0 +1,171 @@
+"""A soak's records become dips, stalls and stuck ranks; memory does not grow."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricgauge.features.soak.records import SoakRecord, parse_record
+from fabricgauge.features.soak.watching import (
+    MOST_DIPS,
+    MOST_POINTS,
+    WAITING_S,
+    Dip,
+    SoakWatch,
+)
+
+USUAL_S, PERIOD_S = 1.1e-3, 0.02
+START_S = 1.8e9
+
+
+def make_record(second: float, slow: Any = (), rank: int = 0, **fields: Any) -> SoakRecord:
+    """Return the record that a rank writes at the end of a second."""
+    sound = SoakRecord(
+        rank=rank, to=1 - rank, at_s=START_S + second + 1, messages=50, median_s=USUAL_S,
+        worst_s=USUAL_S * 1.1, usual_s=USUAL_S, slow_messages=len(slow), slow=tuple(slow),
+        ping_messages=50, ping_median_s=2e-5, ping_worst_s=4e-5, ping_usual_s=2e-5,
+        ping_slow_messages=0, ping_slow=(), waiting_s=0.0, ping_waiting_s=0.0, unheard_s=0.01,
+        stopped_s=0.0,
+    )  # fmt: skip
+    return msgspec.structs.replace(sound, **fields)
+
+
+def slow_messages(second: float, count: int, time_s: float = 3.6e-3, stopped_s: float = 0.0) -> Any:
+    """Return messages one period apart that each took ``time_s``."""
+    return [(START_S + second + place * PERIOD_S, time_s, stopped_s, 0.0) for place in range(count)]
+
+
+def watch_records(*records: SoakRecord) -> tuple[SoakWatch, list[Dip]]:
+    watch = SoakWatch(("c1", "c2"), PERIOD_S, 1.0)
+    dips = [dip for record in records for dip in watch.add(record, record.at_s)]
+    return watch, dips + watch.close()
+
+
+def test_a_quiet_soak_has_no_dip() -> None:
+    watch, dips = watch_records(*(make_record(second, rank=second % 2) for second in range(60)))
+    assert dips == []
+    assert [way.messages for way in watch.directions] == [1500, 1500]
+
+
+def test_slow_messages_without_a_pause_are_one_dip() -> None:
+    """Ten messages in 200 ms, as a rate that falls for so long gives."""
+    slow = slow_messages(1.4, 10)
+    _, (dip,) = watch_records(make_record(0), make_record(1, slow), make_record(2))
+    assert (dip.origin, dip.target, dip.kind, dip.source) == ("c1", "c2", "rate", "network")
+    assert dip.at_s == pytest.approx(START_S + 1.4)
+    assert dip.length_s == pytest.approx(0.18 + 3.6e-3)
+    assert (dip.messages, dip.worst_s, dip.usual_s) == (10, 3.6e-3, USUAL_S)
+
+
+def test_a_dip_over_the_end_of_an_interval_is_one() -> None:
+    first, second = slow_messages(1.9, 5), slow_messages(2.0, 5)
+    _, dips = watch_records(make_record(1, first), make_record(2, second), make_record(3))
+    assert [dip.messages for dip in dips] == [10]
+
+
+def test_dips_with_a_pause_between_them_are_two() -> None:
+    slow = [*slow_messages(1.1, 5), *slow_messages(1.6, 5)]
+    _, dips = watch_records(make_record(1, slow), make_record(2))
+    assert [dip.messages for dip in dips] == [5, 5]
+
+
+def test_a_process_that_did_not_run_is_the_hosts_dip() -> None:
+    slow = slow_messages(1.4, 4, time_s=0.02, stopped_s=0.018)
+    watch, (dip,) = watch_records(make_record(1, slow), make_record(2))
+    assert dip.source == "host"
+    assert watch.directions[0].host_dips == 1
+
+
+def test_a_message_of_a_second_is_a_stall() -> None:
+    _, (dip,) = watch_records(make_record(3, slow_messages(1.4, 1, time_s=1.5)), make_record(4))
+    assert dip.kind == "stall"
+    assert dip.length_s == pytest.approx(1.5)
+
+
+def test_a_dip_has_the_counters_of_both_ends() -> None:
+    rises = {"eth0": {"tx_bytes": 10**6, "rx_errors": 7, "carrier_changes": 2}}
+    far = make_record(1, rank=1, retransmitted_segments=12)
+    near = make_record(1, slow_messages(1.4, 10), rises=rises)
+    _, (dip,) = watch_records(far, near, make_record(2))
+    assert dip.counters == {
+        "c1": {"eth0 rx_errors": 7, "eth0 carrier_changes": 2},
+        "c2": {"TCP segments sent again": 12},
+    }
+
+
+def test_a_round_trip_within_a_dip_of_the_stream_is_no_second_dip() -> None:
+    ping = [(START_S + 1.45, 5e-3, 0.0, 0.0)]
+    both = make_record(1, slow_messages(1.4, 10), ping_slow=ping)
+    _, dips = watch_records(both, make_record(2))
+    assert [dip.kind for dip in dips] == ["rate"]
+    _, dips = watch_records(make_record(1, ping_slow=ping), make_record(2))
+    assert [dip.kind for dip in dips] == ["latency"]
+
+
+def test_a_silent_rank_is_named_once_while_others_write() -> None:
+    watch = SoakWatch(("c1", "c2", "c3"), PERIOD_S, 1.0)
+    named = []
+    for second in range(20):
+        for rank in range(3):
+            if rank != 1 or second < 5 or second > 17:
+                record = make_record(second, rank=rank)
+                watch.add(record, record.at_s)
+        named += [(second, node) for node in watch.find_stuck(START_S + second + 1)]
+    assert named == [(10, "c2")]
+    assert watch.silence_of("c2", START_S + 30) == pytest.approx(10.0)
+
+
+def test_all_silent_ranks_name_none() -> None:
+    watch = SoakWatch(("c1", "c2"), PERIOD_S, 1.0)
+    for rank in range(2):
+        watch.add(make_record(0, rank=rank), START_S)
+    assert watch.find_stuck(START_S + 60) == ()
+
+
+def test_a_message_under_way_is_named_once_and_again_after_it_came() -> None:
+    watch = SoakWatch(("c1", "c2"), PERIOD_S, 1.0)
+    waits = (1.0, WAITING_S + 1, WAITING_S + 2, 0.0, WAITING_S)
+    named = [watch.find_waiting(make_record(0, waiting_s=wait_s)) for wait_s in waits]
+    assert named == [None, ("c2", WAITING_S + 1), None, None, ("c2", WAITING_S)]
+
+
+def test_memory_does_not_grow_with_time() -> None:
+    watch = SoakWatch(("c1", "c2"), PERIOD_S, 1.0)
+    for second in range(3000):
+        record = make_record(second, slow_messages(second + 0.4, 3))
+        watch.add(record, record.at_s)
+    way = watch.directions[0]
+    assert (len(way.dips), way.more_dips) == (MOST_DIPS, 3000 - MOST_DIPS)
+    assert len(way.curve) <= MOST_POINTS
+    assert way.curve[0].at_s == START_S + 1
+    assert way.messages == 150_000
+
+
+times = st.floats(0, 100)
+slow_lists = st.lists(st.tuples(st.floats(0, 2e9), times, times, times), max_size=5)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.floats(0, 2e9), slow_lists, slow_lists), max_size=12)
+)
+def test_any_records_have_an_answer(entries: Any) -> None:
+    watch, dips = SoakWatch(("c1", "c2"), PERIOD_S, 1.0), list[Dip]()
+    for rank, at_s, slow, ping_slow in entries:
+        record = make_record(0, slow, rank=rank, at_s=at_s, ping_slow=tuple(ping_slow))
+        dips += watch.add(record, at_s)
+    dips += watch.close()
+    assert all(dip.length_s >= 0 and dip.messages > 0 for dip in dips)
+
+
+@pytest.mark.parametrize(
+    "line", ["", "{", "[mpiexec] warning", '{"record":"case"}', '{"record":"soak","rank":"x"}']
+)
+def test_a_line_that_is_no_record_is_none(line: str) -> None:
+    assert parse_record(line) is None
+
+
+def test_a_record_is_read_as_written() -> None:
+    record = make_record(1, slow_messages(1.4, 2))
+    assert parse_record(msgspec.json.encode(record).decode()) == record
