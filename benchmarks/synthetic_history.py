@@ -79,7 +79,9 @@ def write_run(
     lines = (msgspec.json.encode(ResultLine(1, 1, record)) for record in records)
     ended = LaunchLine(1, 1, "ib", tuple(nodes), Ended("ok", 0, "", (), 1.0), ())
     rules = ("placement", "path", "fraction")
-    verdicts = tuple(Verdict(rule, Outcome.PASS, "ib", "sound", network="ib") for rule in rules)
+    verdicts = tuple(
+        Verdict(Outcome.PASS, "sound", rule=rule, subject="ib", network="ib") for rule in rules
+    )
     for file, content in {
         "run.json": msgspec.json.encode(about), "plan.json": msgspec.json.encode(plan),
         "fabric.json": fabric, "results.jsonl": b"\n".join(lines) + b"\n",

@@ -137,7 +137,8 @@ def suspected() -> Judged:
     found = next(one.findings[0] for one in made.fabric.analyses if one.findings)
     about = VerdictSubject(found.part, "net1", found.names)
     doubt = Verdict(
-        "outliers", Outcome.INCONCLUSIVE, subjects.subject(about), "suspected", network="net1",
+        rule="outliers", outcome=Outcome.INCONCLUSIVE, subject=subjects.subject(about),
+        summary="suspected", network="net1",
         about=about,
     )  # fmt: skip
     return msgspec.structs.replace(made, verdicts=(doubt,), overall=Outcome.INCONCLUSIVE)

@@ -92,7 +92,7 @@ def test_overall_is_inconclusive_when_a_deciding_rule_is_silent_or_skips(rule: s
     given_verdicts = planted.verdicts(planted.run())
     silent = [one for one in given_verdicts if one.rule != rule]
     assert overall(silent) is Outcome.INCONCLUSIVE
-    skipped = Verdict(rule, Outcome.SKIPPED, "net2", "not judged")
+    skipped = Verdict(rule=rule, outcome=Outcome.SKIPPED, subject="net2", summary="not judged")
     assert overall([*given_verdicts, skipped]) is Outcome.INCONCLUSIVE
 
 

@@ -52,7 +52,9 @@ def test_a_finding_is_told_as_sure_as_its_verdict(
     outcome: Outcome, kind: str, heading: str
 ) -> None:
     of_n3 = VerdictSubject("sender", JUDGED.fabric.analyses[0].matrix.network, ("n3",))
-    given = Verdict("outliers", outcome, "in any words", "", about=of_n3)
+    given = Verdict(
+        rule="outliers", outcome=outcome, subject="in any words", summary="", about=of_n3
+    )
     judged = msgspec.structs.replace(JUDGED, verdicts=(given,))
     (named,) = found = at_fault.describe_findings(judged)
     assert named.word == kind

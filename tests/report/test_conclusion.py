@@ -54,8 +54,10 @@ def test_headline_of_a_failure_is_the_worst_verdict() -> None:
 
 def test_the_headline_has_figure_and_limit_and_the_row_the_details() -> None:
     slow = Verdict(
-        "fraction", Outcome.FAIL, "net1, c1", "11.60 MB/s = 9.9 % of 117.69 MB/s",
-        Figure(0.0986, "share", "of the ceiling"), Threshold(0.95, "share", "at least", "built-in"),
+        rule="fraction", outcome=Outcome.FAIL, subject="net1, c1",
+        summary="11.60 MB/s = 9.9 % of 117.69 MB/s",
+        figure=Figure(0.0986, "share", "of the ceiling"), threshold=Threshold(0.95, "share",
+        "at least", "built-in"),
     )  # fmt: skip
     assert headline(sample.judged(verdicts=(slow,))) == (
         "net1, c1: 9.9 % of the ceiling, required at least 95.0 %"
@@ -64,8 +66,10 @@ def test_the_headline_has_figure_and_limit_and_the_row_the_details() -> None:
 
 def test_the_headline_keeps_a_summary_that_is_not_about_the_figure() -> None:
     wrong = Verdict(
-        "path", Outcome.INVALID, "net1", "c1 crossed eth1, not eth0; see the counters",
-        Figure(0.0, "share", "of the sent bytes"), Threshold(0.99, "share", "at least", "built-in"),
+        rule="path", outcome=Outcome.INVALID, subject="net1",
+        summary="c1 crossed eth1, not eth0; see the counters",
+        figure=Figure(0.0, "share", "of the sent bytes"), threshold=Threshold(0.99, "share",
+        "at least", "built-in"),
     )  # fmt: skip
     assert headline(sample.judged(verdicts=(wrong,))) == (
         "net1: c1 crossed eth1, not eth0; see the counters"
@@ -126,7 +130,14 @@ def asking(
         "place" if kind == "place" else "network", "net1", names, series, place=place
     )
     return Verdict(
-        rule, outcome, "", "", remedy=remedy, network="net1", id=identity(rule, about), about=about
+        rule=rule,
+        outcome=outcome,
+        subject="",
+        summary="",
+        remedy=remedy,
+        network="net1",
+        id=identity(rule, about),
+        about=about,
     )
 
 

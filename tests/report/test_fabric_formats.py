@@ -127,7 +127,13 @@ def test_prometheus_counts_who_is_named_also_when_nobody_is() -> None:
     assert f"fabricgauge_named_at_fault{{{labels}}} 1.0\n" in report(JUDGED, "prometheus")
     calm = fabric_sample.judged(NODES, slow=None)
     about = VerdictSubject("sender", "net1", ("n3",))
-    doubt = Verdict("outliers", Outcome.INCONCLUSIVE, "net1, n3, sending", "", about=about)
+    doubt = Verdict(
+        rule="outliers",
+        outcome=Outcome.INCONCLUSIVE,
+        subject="net1, n3, sending",
+        summary="",
+        about=about,
+    )
     doubted = msgspec.structs.replace(JUDGED, verdicts=(doubt,))
     for nobody in (calm, doubted):
         assert f"fabricgauge_named_at_fault{{{labels}}} 0.0\n" in report(nobody, "prometheus")

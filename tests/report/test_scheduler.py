@@ -22,7 +22,14 @@ def lines(judged: Judged, name: str = "terminal") -> list[str]:
 
 def dead(node: str, summary: str = "net1: nothing connects to it; the rest was measured") -> Judged:
     about = VerdictSubject("place", "net1", (node,), place=node)
-    verdict = Verdict("connect", Outcome.FAIL, node, summary, network="net1", about=about)
+    verdict = Verdict(
+        rule="connect",
+        outcome=Outcome.FAIL,
+        subject=node,
+        summary=summary,
+        network="net1",
+        about=about,
+    )
     judged = msgspec.structs.replace(sample.judged(), verdicts=(verdict,))
     nodes = tuple(
         msgspec.structs.replace(one, name=node) if not place else one
@@ -50,7 +57,13 @@ def test_a_healthy_fabric_and_one_with_suspects_only_have_none() -> None:
     found = fabric_sample.judged(fabric_sample.names(8))
     (named,) = bad_nodes(found)
     about = VerdictSubject("node", "net1", (named,))
-    unsure = Verdict("outliers", Outcome.INCONCLUSIVE, named, "not confirmed", about=about)
+    unsure = Verdict(
+        rule="outliers",
+        outcome=Outcome.INCONCLUSIVE,
+        subject=named,
+        summary="not confirmed",
+        about=about,
+    )
     assert lines(msgspec.structs.replace(found, verdicts=(unsure,))) == []
 
 
@@ -75,6 +88,8 @@ def test_a_reason_is_one_word_of_a_shell_and_short(summary: str) -> None:
 def test_a_node_that_is_below_the_ceiling_with_everybody_has_a_line() -> None:
     about = VerdictSubject("node", "net1", ("c1",))
     said = "9.9 % of the ceiling with each of its partners; other pairs reach 99.6 %"
-    verdict = Verdict("pairs", Outcome.FAIL, "c1", said, network="net1", about=about)
+    verdict = Verdict(
+        rule="pairs", outcome=Outcome.FAIL, subject="c1", summary=said, network="net1", about=about
+    )
     judged = msgspec.structs.replace(sample.judged(), verdicts=(verdict,))
     assert bad_nodes(judged) == {"c1": "net1 9.9 % of the ceiling with each of its partners"}

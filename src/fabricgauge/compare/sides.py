@@ -27,6 +27,7 @@ from fabricgauge.store.run_files import load
 #: Prefix of a reference's name if a file or a run has the same name.
 REFERENCE = "ref:"
 
+#: A message quotes at most this many characters of a side's name.
 MAX_SHOWN_CHARACTERS = 80
 
 #: Outcomes of a run that need no note beside a comparison.

@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import NamedTuple
 
-from fabricgauge.judge.interface import Said
 from fabricgauge.judge.nccl import find_offload
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.nccl import ADAPTERS, SUITES, NcclEvidence
 from fabricgauge.model.plan import Purpose
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
-from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
+from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject
 from fabricgauge.model.words import figures, sentences
 
 #: A collective still grows if a message twice as large is faster by more than this factor.
@@ -249,19 +248,19 @@ def _find_bounds(
     return (1.0, 1.0) if name == "sendrecv" and gpus == 1 else unknown
 
 
-def judge_bus_rates(subject: Subject) -> Iterator[Said]:
+def judge_bus_rates(subject: Subject) -> Iterator[Verdict]:
     """Yield a verdict on the best size of each collective; the evidence has the largest sizes."""
     skipped = {}
     for bus_rate in bus_rates(subject):
         if isinstance(bus_rate, Skipped):
             remedy = _REMEDIES.get(bus_rate.reason, "")
-            skipped[bus_rate.reason] = Said(Outcome.SKIPPED, bus_rate.reason, remedy=remedy)
+            skipped[bus_rate.reason] = Verdict(Outcome.SKIPPED, bus_rate.reason, remedy=remedy)
         else:
             yield _judge_rate(subject, bus_rate)
     yield from skipped.values()
 
 
-def _judge_rate(subject: Subject, bus_rate: BusRate) -> Said:
+def _judge_rate(subject: Subject, bus_rate: BusRate) -> Verdict:
     pass_share, warn_share = subject.limit("fraction.bus_pass"), subject.limit("fraction.bus_warn")
     outcome, cause, remedy, explanation = Outcome.PASS, "", "", ""
     offload_name = find_offload(bus_rate.curve)
@@ -294,7 +293,7 @@ def _judge_rate(subject: Subject, bus_rate: BusRate) -> Said:
     pair = _name_pair(subject, bus_rate.curve)
     share = figures.percent(bus_rate.share)
     ceiling = f"{figures.rate(bus_rate.ceiling)} ({bus_rate.origin})"
-    return Said(
+    return Verdict(
         outcome,
         f"{pair}bus bandwidth {rate} {size} = {share} of {ceiling}{explanation}{drop}",
         Figure(bus_rate.share, "share", f"of what a node's adapters carry, {size} ({placement})"),
@@ -375,7 +374,7 @@ def _name_choice(log: NcclEvidence | None, message_bytes: int) -> str:
     return f" by {choices}" if choices else ""
 
 
-def above(subject: Subject) -> Said | None:
+def above(subject: Subject) -> Verdict | None:
     """Return a verdict on the first collective that is faster than its wire allows."""
     for bus_rate in bus_rates(subject):
         if (
@@ -396,5 +395,5 @@ def above(subject: Subject) -> Said | None:
         no_log = bus_rate.curve.evidence.nccl is None
         cause_and_remedy = _MAY_BE_HELPED if no_log else _TOO_MUCH
         outcome = Outcome.WARN if no_log else Outcome.INVALID
-        return Said(outcome, sentence, figure, None, (), *cause_and_remedy)
+        return Verdict(outcome, sentence, figure, None, (), *cause_and_remedy)
     return None

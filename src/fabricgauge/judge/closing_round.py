@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 
 from fabricgauge.judge.host import signs
-from fabricgauge.judge.interface import Said
 from fabricgauge.judge.localise.recheck import streams_alone
 from fabricgauge.judge.stats.series import node_of
 from fabricgauge.judge.streams import Stream, rechecked_streams
@@ -19,7 +18,7 @@ from fabricgauge.model.pairs import Ends, PairMatrix, Part, Recheck, name_part
 from fabricgauge.model.passes import SampledRound, passes_of
 from fabricgauge.model.plan import CLOSING
 from fabricgauge.model.run import Launch
-from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
+from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject
 from fabricgauge.model.words import figures
 
 LIMIT = "stability.fall"
@@ -70,7 +69,7 @@ def again(subject: Subject) -> Recheck | None:
     return streams_alone(_matrix(subject), recheck_pairs)
 
 
-def falls(subject: Subject) -> Iterator[Said]:
+def falls(subject: Subject) -> Iterator[Verdict]:
     """Yield each pair, or the node of it, that carries less at the end of the run."""
     pairs = _kept(subject)
     fallen = _fallen(subject, pairs)
@@ -102,7 +101,7 @@ def falls(subject: Subject) -> Iterator[Said]:
         )
         if slowest is not None:
             rate += f", {figures.rate(slowest.best.bandwidth.value)} when measured again alone"
-        yield Said(
+        yield Verdict(
             Outcome.WARN if excuses else Outcome.FAIL,
             f"{prefix or name_part('pair', pair.ends)}: {rate}",
             Figure(1.0 - pair.share, "share", "less at the end of the run, per direction"),

@@ -11,14 +11,14 @@ from operator import attrgetter
 from statistics import median
 from typing import NamedTuple
 
-from fabricgauge.judge.interface import Said, worst
+from fabricgauge.judge.interface import worst
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PcieLink
 from fabricgauge.model.gpu_pairs import GpuPairs, GpuTopology
 from fabricgauge.model.inventory import Gpu
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
+from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject
 from fabricgauge.model.words import figures, sentences
 
 #: By product: one NVLink in GB/s each way as nvidia-smi nvlink -s prints it, or one link of AMD's
@@ -56,6 +56,7 @@ _ABOVE = (
     "the topology numbers the GPUs differently, or it is from another node",
     "run topo -m on the measured node; set CUDA_DEVICE_ORDER=PCI_BUS_ID for it and for the test",
 )
+#: A verdict lists at most this many paths as evidence.
 _MOST_PATHS = 8
 
 
@@ -88,17 +89,17 @@ class GpuPath(NamedTuple):
         return f"GPU {self.origin} → GPU {self.target} ({self.word}): {rate}{ceiling}"
 
 
-def judge_gpu_pairs(subject: Subject) -> Iterator[Said]:
+def judge_gpu_pairs(subject: Subject) -> Iterator[Verdict]:
     """Yield a verdict on each matrix of copies between GPUs, measured one direction at a time."""
     for curve in subject.curves:
         if curve.evidence.gpu_pairs and curve.points:
             yield _judge_matrix(subject, curve, curve.evidence.gpu_pairs)
 
 
-def _judge_matrix(subject: Subject, curve: SuiteCurve, pairs: GpuPairs) -> Said:
+def _judge_matrix(subject: Subject, curve: SuiteCurve, pairs: GpuPairs) -> Verdict:
     paths = _list_paths(pairs)
     if isinstance(paths, Skipped):
-        return Said(Outcome.SKIPPED, paths.reason, remedy=_ADD_TOPOLOGY)
+        return Verdict(Outcome.SKIPPED, paths.reason, remedy=_ADD_TOPOLOGY)
     judged = [(_rate_path(subject, path), path) for path in paths]
     outcome = worst((path_outcome for path_outcome, _ in judged), empty=Outcome.SKIPPED)
     slow = sorted(
@@ -126,7 +127,7 @@ def _judge_matrix(subject: Subject, curve: SuiteCurve, pairs: GpuPairs) -> Said:
         outcome, (cause, remedy) = Outcome.WARN, _ABOVE
         highest = max(above_ceiling, key=attrgetter("share"))
         summary = f"more than the link between them carries: {highest.sentence}"
-    return Said(
+    return Verdict(
         outcome, summary,
         Figure(lowest.share, "share", f"GPU {lowest.origin} → GPU {lowest.target}, {lowest.word}"),
         subject.threshold("fraction.gpu_pass" if lowest.direct else "fraction.gpu_like"),

@@ -8,7 +8,7 @@ import msgspec
 from fabricgauge.judge.subject import Context as Context
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject, identity
+from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject, identity
 from fabricgauge.model.words import subjects as in_words
 
 
@@ -30,30 +30,17 @@ def by_network(network_outcomes: Iterable[tuple[str, Outcome]]) -> set[Outcome]:
     return {Outcome.FAIL} if Outcome.FAIL in outcomes else outcomes
 
 
-class Said(msgspec.Struct, frozen=True):
-    """A rule's result; fields as in ``Verdict``. ``about`` replaces the judged subject."""
-
-    outcome: Outcome
-    summary: str
-    figure: Figure | None = None
-    threshold: Threshold | None = None
-    evidence: tuple[str, ...] = ()
-    cause: str = ""
-    remedy: str = ""
-    about: VerdictSubject | None = None
-
-
-#: A rule's result for a subject: one result, several, or the reason why there is none.
-Words = Said | Skipped | Iterable[Said]
+#: A rule's result for a subject: one verdict, several, or the reason why there is none.
+Verdicts = Verdict | Skipped | Iterable[Verdict]
 Judge = Callable[[Context], tuple[Verdict, ...]]
 
 
-def judge_run(rule: str) -> Callable[[Callable[[Context], Words]], Judge]:
+def judge_run(rule: str) -> Callable[[Callable[[Context], Verdicts]], Judge]:
     """Return a judge from a function that yields a rule's results on a whole run."""
     return lambda find: lambda context: tuple(_verdicts(rule, find(context), VerdictSubject()))
 
 
-def judge_networks(rule: str) -> Callable[[Callable[[Subject], Words]], Judge]:
+def judge_networks(rule: str) -> Callable[[Callable[[Subject], Verdicts]], Judge]:
     """Return a judge from a function that yields a rule's results on one network."""
     return lambda find: (
         lambda context: tuple(
@@ -64,20 +51,19 @@ def judge_networks(rule: str) -> Callable[[Callable[[Subject], Words]], Judge]:
     )
 
 
-def _verdicts(rule: str, results: Words, default: VerdictSubject) -> Iterator[Verdict]:
+def _verdicts(rule: str, results: Verdicts, default: VerdictSubject) -> Iterator[Verdict]:
     if isinstance(results, Skipped):
-        results = Said(Outcome.SKIPPED, results.reason)
-    for result in (results,) if isinstance(results, Said) else results:
-        yield verdict(rule, result, default)
+        results = Verdict(Outcome.SKIPPED, results.reason)
+    for result in (results,) if isinstance(results, Verdict) else results:
+        yield complete(rule, result, default)
 
 
-def verdict(rule: str, result: Said, default: VerdictSubject) -> Verdict:
-    """Return a rule's result as a verdict; ``default`` is the subject if it has none."""
-    about = result.about or default
-    return Verdict(
-        rule, result.outcome, in_words.subject(about), result.summary, result.figure,
-        result.threshold, result.evidence, result.cause, result.remedy, about.network,
-        identity(rule, about.thing), about,
+def complete(rule: str, verdict: Verdict, default: VerdictSubject) -> Verdict:
+    """Return a rule's verdict with its rule, subject and id; ``default`` is the judged subject."""
+    about = default if verdict.about == VerdictSubject() else verdict.about
+    return msgspec.structs.replace(
+        verdict, rule=rule, subject=in_words.subject(about), network=about.network,
+        id=identity(rule, about.thing), about=about,
     )  # fmt: skip
 
 

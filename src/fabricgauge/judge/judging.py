@@ -7,7 +7,7 @@ import msgspec
 
 from fabricgauge.judge import closing_round
 from fabricgauge.judge.consequences import consequences
-from fabricgauge.judge.interface import Context, Rule, Said, by_network, verdict, worst
+from fabricgauge.judge.interface import Context, Rule, by_network, complete, worst
 from fabricgauge.judge.rules import (
     DECIDING,
     DECIDING_EMULATED,
@@ -76,18 +76,18 @@ def _number_verdicts(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
 
 def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
     if context.run.fabric.emulated and rule.ID in RULES_OF_SPEED:
-        result = Said(
+        result = Verdict(
             Outcome.SKIPPED, "emulated: not judged, times of emulated processors mean nothing"
         )
-        return tuple(verdict(rule.ID, result, subject.about) for subject in context.subjects)
+        return tuple(complete(rule.ID, result, subject.about) for subject in context.subjects)
     # An error in one rule must not lose the verdicts of the other rules.
     try:
         return rule.judge(context)
     except Exception as error:
         reason = f"the rule could not be applied ({type(error).__name__}: {error})"
         cause_and_remedy = "an error in fabricgauge", "report it with the run directory"
-        result = Said(Outcome.INCONCLUSIVE, reason, None, None, (), *cause_and_remedy)
-        return (verdict(rule.ID, result, VerdictSubject()),)
+        result = Verdict(Outcome.INCONCLUSIVE, reason, None, None, (), *cause_and_remedy)
+        return (complete(rule.ID, result, VerdictSubject()),)
 
 
 def below_pass(context: Context) -> tuple[str, ...]:

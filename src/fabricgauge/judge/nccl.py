@@ -5,13 +5,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.judge.interface import Said
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.thresholds import MOVED_AT_ALL
 from fabricgauge.model.evidence import LaunchTraffic
 from fabricgauge.model.nccl import SUITES, NcclAdapter, NcclDevice, NcclEvidence
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.model.words import figures, sentences
 
 #: Most connections, and most devices of a dump, in the evidence.
@@ -47,7 +46,7 @@ _ALONE = (
 _LOCAL = "the ranks share a node, or NCCL takes several containers for one node (NCCL_HOSTID)"
 
 
-def judge_paths(subject: Subject) -> Iterator[Said]:
+def judge_paths(subject: Subject) -> Iterator[Verdict]:
     """Yield verdicts on the path of each table of nccl-tests and rccl-tests."""
     tables = {
         (curve.source, curve.first_line): curve for curve in subject.curves if curve.suite in SUITES
@@ -57,14 +56,14 @@ def judge_paths(subject: Subject) -> Iterator[Said]:
         if curve.ranks == 1:
             outcome = Outcome.INVALID if subject.claimed else Outcome.WARN
             sentence = f"{place}: one rank ran alone on one GPU: no byte crossed a network"
-            yield Said(outcome, sentence, None, None, (), *_ALONE)
+            yield Verdict(outcome, sentence, None, None, (), *_ALONE)
         elif curve.evidence.nccl is not None:
             yield from _judge_library(subject, curve, curve.evidence.nccl, place)
 
 
 def _judge_library(
     subject: Subject, curve: SuiteCurve, log: NcclEvidence, place: str
-) -> Iterator[Said]:
+) -> Iterator[Verdict]:
     evidence = tuple(_list_evidence(log, place))
     if log.sockets:
         yield _judge_sockets(subject, log, place, evidence)
@@ -73,7 +72,7 @@ def _judge_library(
         yield from (
             msgspec.structs.replace(verdict, evidence=evidence)
             for verdict in verdicts
-            or (Said(Outcome.PASS, f"{place}: NCCL's log shows {_describe_path(log)}"),)
+            or (Verdict(Outcome.PASS, f"{place}: NCCL's log shows {_describe_path(log)}"),)
         )
     elif log.ways:
         yield from _judge_inside_node(subject, curve, log, place, evidence)
@@ -136,7 +135,7 @@ def _describe_path(log: NcclEvidence) -> str:
 
 def _judge_sockets(
     subject: Subject, log: NcclEvidence, place: str, evidence: tuple[str, ...]
-) -> Said:
+) -> Verdict:
     rdma_adapters = dict.fromkeys(adapter.name for adapter in log.adapters if _is_rdma(adapter))
     interfaces = dict.fromkeys(
         _name_adapter(log, crossing.node, crossing.adapter) for crossing in log.crossing
@@ -144,7 +143,7 @@ def _judge_sockets(
     by = f" by {sentences.listed(list(interfaces))}"
     sentence = f"{place}: NCCL used sockets (TCP{by if interfaces else ''}), not RDMA"
     if subject.medium == "tcp":
-        return Said(
+        return Verdict(
             Outcome.PASS, f"{sentence}, as the stated network requires", None, None, evidence
         )
     settings = [f"{name}={log.variables.get(name)} was set" for name, value in _TURNED_OFF.items()
@@ -156,14 +155,14 @@ def _judge_sockets(
         names = sentences.listed(list(rdma_adapters), 4)
         sentence += f", although the node has RDMA adapters ({names})"
     outcome = Outcome.INVALID if subject.medium or rdma_adapters else Outcome.WARN
-    return Said(outcome, sentence, None, None, evidence, cause, _SOCKETS)
+    return Verdict(outcome, sentence, None, None, evidence, cause, _SOCKETS)
 
 
 def _is_rdma(adapter: NcclAdapter) -> bool:
     return bool(adapter.link) or adapter.name.startswith(_RDMA_INTERFACES)
 
 
-def _find_staged(log: NcclEvidence, place: str) -> Iterator[Said]:
+def _find_staged(log: NcclEvidence, place: str) -> Iterator[Verdict]:
     staged = [crossing for crossing in log.crossing if not crossing.direct]
     if not staged:
         return
@@ -179,7 +178,7 @@ def _find_staged(log: NcclEvidence, place: str) -> Iterator[Said]:
     capable = _find_capability(log)
     no_module = any("no module" in line for line in reasons)
     sentence = f"{place}: no GPUDirect RDMA by {sentences.listed(list(names), 4)}"
-    yield Said(
+    yield Verdict(
         Outcome.FAIL if capable or no_module else Outcome.WARN,
         f"{sentence}: the bytes go through host memory",
         cause=sentences.listed(reasons[:2]) or (capable or "NCCL gives no reason in this log"),
@@ -196,7 +195,7 @@ def _find_capability(log: NcclEvidence) -> str:
     return ""
 
 
-def _find_idle_adapters(curve: SuiteCurve, log: NcclEvidence, place: str) -> Iterator[Said]:
+def _find_idle_adapters(curve: SuiteCurve, log: NcclEvidence, place: str) -> Iterator[Verdict]:
     """Yield adapters of a node that no connection uses, of the same kind as the used ones.
 
     With as many GPUs as adapters each GPU has one. Two GPUs at most share an adapter by design, so
@@ -231,7 +230,7 @@ def _find_idle_adapters(curve: SuiteCurve, log: NcclEvidence, place: str) -> Ite
         carried = sentences.listed(
             [adapter.name for index, adapter in linked_adapters.items() if index in used_indexes]
         )
-        yield Said(
+        yield Verdict(
             Outcome.FAIL if len(used_indexes) < min_used else Outcome.WARN,
             f"{place}: on {node} {sentences.counted(gpus, 'GPU')} used only {carried};"
             f" no connection used {sentences.listed(idle, 8)}",
@@ -242,22 +241,24 @@ def _find_idle_adapters(curve: SuiteCurve, log: NcclEvidence, place: str) -> Ite
 
 def _judge_inside_node(
     subject: Subject, curve: SuiteCurve, log: NcclEvidence, place: str, evidence: tuple[str, ...]
-) -> Iterator[Said]:
+) -> Iterator[Verdict]:
     vias = sentences.listed(list(dict.fromkeys(connection.via for connection in log.ways)))
     memory = subject.medium == "memory"
     stated = {node for launch in subject.launches for node in launch.nodes}
     has_several_nodes = len(set(curve.evidence.rank_hosts) | stated) > 1
     if log.multi_node_nvlink:
-        yield Said(Outcome.PASS, f"{place}: NCCL's log shows that NVLink joins the nodes ({vias})")
+        yield Verdict(
+            Outcome.PASS, f"{place}: NCCL's log shows that NVLink joins the nodes ({vias})"
+        )
     elif has_several_nodes or (subject.claimed and not memory):
         sentence = f"{place}: no connection left a node: all used {vias}"
-        yield Said(
+        yield Verdict(
             Outcome.INVALID, sentence, None, None, evidence, _LOCAL, "start ranks on both nodes"
         )
     elif memory and any(connection.via == "SHM" for connection in log.ways):
         sentence = f"{place}: the GPUs used host memory (SHM), not {subject.name}"
         remedy = "check `nvidia-smi topo -p2p r`, NCCL_P2P_DISABLE and NCCL_P2P_LEVEL"
-        yield Said(
+        yield Verdict(
             Outcome.INVALID,
             sentence,
             None,
@@ -267,10 +268,10 @@ def _judge_inside_node(
             remedy,
         )
     else:
-        yield Said(Outcome.PASS, f"{place}: NCCL's log shows {vias} inside a node")
+        yield Verdict(Outcome.PASS, f"{place}: NCCL's log shows {vias} inside a node")
 
 
-def judge_counters(subject: Subject) -> Iterator[Said]:
+def judge_counters(subject: Subject) -> Iterator[Verdict]:
     """Yield adapters that NCCL names but whose counters did not rise with the payload."""
     for launch, evidence in zip(subject.launches, subject.evidence.launches, strict=True):
         log = next((curve.evidence.nccl for curve in launch.curves if curve.evidence.nccl), None)
@@ -288,13 +289,15 @@ def judge_counters(subject: Subject) -> Iterator[Said]:
                 yield from _compare_counters(f"launch {launch.number}", moved, counted)
 
 
-def _compare_counters(place: str, moved: LaunchTraffic, counted: dict[str, int]) -> Iterator[Said]:
+def _compare_counters(
+    place: str, moved: LaunchTraffic, counted: dict[str, int]
+) -> Iterator[Verdict]:
     """Yield contradictions between a node's adapter counters, in bytes by name, and NCCL."""
     payload = moved.payload_bytes
     lines = tuple(f"{place}: {moved.node}: {name} sent {figures.amount(sent)} of"
                  f" {figures.amount(payload)}" for name, sent in counted.items())  # fmt: skip
     if sum(counted.values()) < MOVED_AT_ALL * payload:
-        yield Said(
+        yield Verdict(
             Outcome.INVALID,
             f"{place}: NCCL names {sentences.listed(list(counted))} on {moved.node}, but"
             f" their counters rose by {figures.amount(sum(counted.values()))} of"
@@ -305,7 +308,7 @@ def _compare_counters(place: str, moved: LaunchTraffic, counted: dict[str, int])
         )
         return
     if idle := without_traffic(counted, payload):
-        yield Said(
+        yield Verdict(
             Outcome.FAIL,
             f"{place}: NCCL names {sentences.counted(len(counted), 'adapter')} on {moved.node};"
             f" by their counters {sentences.listed(idle, 8)} sent less than"

@@ -37,6 +37,7 @@ SLINGSHOT_RATES = (100e9, 200e9, 400e9)
 
 #: PCIe: giga-transfers per second of a lane by generation.
 PCIE_GT_S = {"1.0": 2.5, "2.0": 5.0, "3.0": 8.0, "4.0": 16.0, "5.0": 32.0, "6.0": 64.0}
+#: Widths of a link in lanes (PCI Express Base Specification).
 PCIE_LANES = (1, 2, 4, 8, 16)
 #: What adapters reach of a slot's data rate: 83 % (packets of 128 bytes, half of them beside flow
 #: control) to 93 % (256 bytes). Neugebauer et al., "Understanding PCIe performance for end host

@@ -29,6 +29,7 @@ FAST_BIT_S = 25e9
 #: Suites whose stream over TCP is one connection, and whose message size is that of one call. TCP
 #: fills its segments from many calls, so their streams count from netperf's usual 16 KiB on.
 ONE_CONNECTION = ("netperf", "qperf")
+#: Least size of such a call whose stream is judged.
 LEAST_CALL_BYTES = 16384
 
 #: Share of the time with data under way at which a sender keeps a link full.

@@ -153,21 +153,23 @@ RULES_OF_SPEED = (
 class Verdict(msgspec.Struct, frozen=True):
     """One rule's verdict on one subject (a network, a node, a direction).
 
+    A rule gives the fields up to ``about``, and ``about`` only if it judges another subject than
+    the one it was given; ``judge/interface.py`` fills in the rest.
     ``subject`` is ``about`` in words, for display only. ``id`` is made from the values of ``about``
     and unique within a run. ``network`` is the subject's network, empty for the whole run. Verdicts
     stored by earlier versions have neither ``id`` nor ``about``. ``evidence`` are sentences that an
     engineer can check against the run's raw files; ``cause`` and ``remedy`` are empty for a pass.
     """
 
-    rule: str
     outcome: Outcome
-    subject: str
     summary: str
     figure: Figure | None = None
     threshold: Threshold | None = None
     evidence: tuple[str, ...] = ()
     cause: str = ""
     remedy: str = ""
+    about: VerdictSubject = VerdictSubject()
+    rule: str = ""
+    subject: str = ""
     network: str = ""
     id: str = ""
-    about: VerdictSubject = VerdictSubject()

@@ -16,7 +16,11 @@ DESIGN = Design(
 
 
 def launch(block: int, arm: int, wall_s: float, outcome: Outcome = Outcome.PASS) -> ScaleLaunch:
-    said = (Verdict("path", outcome, "net1", "100 % of the bytes crossed net1"),)
+    said = (
+        Verdict(
+            rule="path", outcome=outcome, subject="net1", summary="100 % of the bytes crossed net1"
+        ),
+    )
     nodes = tuple(f"c{one}" for one in range(1, 1 + int(DESIGN.arms[arm][0])))
     return ScaleLaunch(block, arm, nodes, "ok", "", wall_s, 0.1, 0, said if arm else ())
 

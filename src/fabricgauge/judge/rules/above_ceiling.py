@@ -3,14 +3,14 @@
 from typing import NamedTuple
 
 from fabricgauge.judge import bus
-from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.rules import floor
 from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.judge.streams import is_rdma_on_tcp
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.verdict import Figure, Outcome, Threshold
+from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.model.words import figures, patterns
 
 ID = "above-ceiling"
@@ -47,7 +47,7 @@ class _Excess(NamedTuple):
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Said | Skipped:
+def judge(subject: Subject) -> Verdict | Skipped:
     ceiling = subject.ceiling
     if (collective := bus.above(subject)) is not None:
         return collective
@@ -67,7 +67,7 @@ def judge(subject: Subject) -> Said | Skipped:
         return _above(subject, ceiling, surely or perhaps, sure=bool(surely))
     limit = figures.rate(ceiling.payload_bytes_per_s)
     burst = " (bursts of the token bucket allowed for)" if ceiling.burst_bytes else ""
-    return Said(Outcome.PASS, f"no figure is above the ceiling of {limit} per direction{burst}")
+    return Verdict(Outcome.PASS, f"no figure is above the ceiling of {limit} per direction{burst}")
 
 
 def exceeds(subject: Subject) -> bool:
@@ -105,7 +105,7 @@ def _least_s(subject: Subject, ceiling: Ceiling, point: Point) -> float:
     return max(0.0, floor / tolerance - clock_s)
 
 
-def _above(subject: Subject, ceiling: Ceiling, above: list[_Excess], *, sure: bool) -> Said:
+def _above(subject: Subject, ceiling: Ceiling, above: list[_Excess], *, sure: bool) -> Verdict:
     series, point = above[0].series, above[0].point
     limit = subject.threshold("above-ceiling.tolerance")
     unit, most = "bytes/s per direction", ceiling.payload_bytes_per_s
@@ -118,7 +118,7 @@ def _above(subject: Subject, ceiling: Ceiling, above: list[_Excess], *, sure: bo
     unstated = sure and fastest <= _possible(subject)
     nominal = ", but not more than the nominal rate" if unstated else ""
     below = "" if sure else ", but its interval reaches below it"
-    return Said(
+    return Verdict(
         Outcome.INVALID if sure and not unstated else Outcome.WARN,
         f"{_sentence(above[0])} is more than the ceiling of {figures.rate(most)} per direction"
         f" allows{nominal or below}",

@@ -8,13 +8,13 @@ import msgspec
 import numpy as np
 
 from fabricgauge.judge import foreign, host
-from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.plan import BACK
-from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
+from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject
 from fabricgauge.model.words import figures, patterns, sentences
 
 ID = "asymmetry"
@@ -42,7 +42,7 @@ class Asymmetry(NamedTuple):
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> list[Said] | Skipped:
+def judge(subject: Subject) -> list[Verdict] | Skipped:
     repeated = {
         second.forward.about: second for second in _find_asymmetries(subject, subject.again)
     }
@@ -53,7 +53,7 @@ def judge(subject: Subject) -> list[Said] | Skipped:
     return verdicts or Skipped("only one direction was measured with large messages")
 
 
-def _judge_again(subject: Subject, first: Asymmetry, second: Asymmetry | None) -> Said:
+def _judge_again(subject: Subject, first: Asymmetry, second: Asymmetry | None) -> Verdict:
     """Return the verdict of the second measurement, unless the first one passed."""
     verdict = _judge_directions(subject, first)
     if verdict.outcome is Outcome.PASS or second is None:
@@ -116,7 +116,7 @@ def _gap(low: float, high: float, other_low: float, other_high: float) -> float:
     return 0.0
 
 
-def _judge_directions(subject: Subject, asymmetry: Asymmetry) -> Said:
+def _judge_directions(subject: Subject, asymmetry: Asymmetry) -> Verdict:
     forward, backward = asymmetry.forward, asymmetry.backward
     fine = asymmetry.beyond_intervals <= subject.limit("asymmetry.warn")
     host_signs = () if fine else _signs(subject, asymmetry)
@@ -129,7 +129,7 @@ def _judge_directions(subject: Subject, asymmetry: Asymmetry) -> Said:
     if any(stream_signs.foreign for stream_signs in host_signs):
         cause, remedy = foreign.CAUSE, foreign.REMEDY
     program = ",".join(dict.fromkeys((forward.program, backward.program)))
-    return Said(
+    return Verdict(
         outcome,
         f"{slower} is {figures.percent(asymmetry.value)} slower"
         f" ({patterns.sentence(forward.pattern)}, median over"

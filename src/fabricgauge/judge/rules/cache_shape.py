@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.rules.above_ceiling import exceeds
 from fabricgauge.judge.rules.floor import has_impossible_latency
 from fabricgauge.judge.rules.path import is_proved
@@ -11,7 +11,7 @@ from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.judge.streams import BURSTS
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.verdict import Figure, Outcome
+from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns
 
 ID = "cache-shape"
@@ -43,15 +43,15 @@ class Peak(NamedTuple):
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Said | Skipped:
+def judge(subject: Subject) -> Verdict | Skipped:
     peaks = [(series, peak) for series in subject.series if (peak := _peak(subject, series))]
     if not subject.series:
         return Skipped("nothing was measured")
     if not peaks:
-        return Said(Outcome.PASS, "no curve has a peak like a cache's")
+        return Verdict(Outcome.PASS, "no curve has a peak like a cache's")
     series, peak = max(peaks, key=lambda series_and_peak: series_and_peak[1].share)
     outcome, sentence, cause, remedy = _meaning(subject, series)
-    return Said(
+    return Verdict(
         outcome,
         _sentence(series, peak) + sentence,
         Figure(peak.share, "share", "of the peak's bandwidth is lost at larger messages"),

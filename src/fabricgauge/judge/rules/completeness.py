@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.subject import Subject, case_names, launches_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.run import IMPORTED, INTERRUPTED, UNSTORED, Launch
 from fabricgauge.model.suite import LIMITED, UNREADABLE
-from fabricgauge.model.verdict import Figure, Outcome, Threshold
+from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.model.words import sentences
 
 ID = "completeness"
@@ -17,7 +17,7 @@ _WHOLE_LOGS = "import the whole logs, and only logs; the tables that were read a
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Said | Skipped:
+def judge(subject: Subject) -> Verdict | Skipped:
     planned = sum(len(case_names(launch)) for launch in subject.planned)
     if subject.imported:
         return _judge_logs(subject)
@@ -27,7 +27,7 @@ def judge(subject: Subject) -> Said | Skipped:
     figure = Figure(1 - len(lost) / planned, "share", f"of {planned} planned cases were measured")
     threshold = Threshold(1.0, "share", "equal to", "the run's own plan")
     if not lost:
-        return Said(Outcome.PASS, _whole(subject, planned), figure, threshold)
+        return Verdict(Outcome.PASS, _whole(subject, planned), figure, threshold)
     ends = _ends(subject)
     reasons = [
         f"launch {launch.number} {case.case}: {case.status}, {case.reason or 'no reason given'}"
@@ -36,7 +36,7 @@ def judge(subject: Subject) -> Said | Skipped:
         if case.status != "ok"
     ]
     cause = "the cases themselves failed" if reasons else "the stored records are not whole"
-    return Said(
+    return Verdict(
         Outcome.INCONCLUSIVE,
         f"{len(lost)} of {planned} planned cases were not measured: {sentences.listed(lost, 3)}"
         + (f"; {ends[0]}" if ends else ""),
@@ -82,7 +82,7 @@ def _ends(subject: Subject) -> list[str]:
     return [*dict.fromkeys(messages), *unstarted]
 
 
-def _judge_logs(subject: Subject) -> Said:
+def _judge_logs(subject: Subject) -> Verdict:
     """Return a warning that names all missing parts; figures that were read stay valid.
 
     If a limit was reached, the rest is unknown, and the verdict is INCONCLUSIVE.
@@ -103,9 +103,9 @@ def _judge_logs(subject: Subject) -> Said:
         tests = sentences.counted(len(waived), "test")
         read += f"; the suite waived {tests} as not for this machine"
     if not missing:
-        return Said(Outcome.PASS, f"{read}{''.join(unparsed[:1])}", figure, None, unparsed[1:])
+        return Verdict(Outcome.PASS, f"{read}{''.join(unparsed[:1])}", figure, None, unparsed[1:])
     limited = any(LIMITED in part for part in missing)
-    return Said(
+    return Verdict(
         Outcome.INCONCLUSIVE if limited else Outcome.WARN,
         f"{read}, but {sentences.listed(missing, 3)}",
         figure, None, (*missing, *unparsed[1:]), _CUT_LOGS, _WHOLE_LOGS,

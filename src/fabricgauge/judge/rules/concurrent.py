@@ -12,13 +12,13 @@ import msgspec
 import numpy as np
 
 from fabricgauge.judge.evidence.placement import waits
-from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pairs import PairMatrix
 from fabricgauge.model.run import Launch
-from fabricgauge.model.verdict import Figure, Outcome
+from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns
 
 ID = "concurrent"
@@ -45,7 +45,7 @@ class ConcurrentShare(msgspec.Struct, frozen=True):
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Said | Skipped | tuple[()]:
+def judge(subject: Subject) -> Verdict | Skipped | tuple[()]:
     cases = [(launch, case) for launch in subject.launches for case in _cases(launch)]
     if not cases or not subject.pairs:
         return ()
@@ -65,7 +65,7 @@ def judge(subject: Subject) -> Said | Skipped | tuple[()]:
         )
     worst = min(shares_of_bound, key=lambda case: case.share / subject.limit(case.limit))
     low = worst.share < subject.limit(worst.limit)
-    return Said(
+    return Verdict(
         Outcome.WARN if low else Outcome.PASS,
         worst.sentence,
         Figure(worst.share, "share", "of the bound from the pairs' own figures"),

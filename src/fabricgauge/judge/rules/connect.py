@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Context, Said, judge_run
+from fabricgauge.judge.interface import Context, judge_run
 from fabricgauge.judge.subject import describe_rest
 from fabricgauge.model.finding import CONNECT, Finding
-from fabricgauge.model.verdict import Outcome, VerdictSubject
+from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 
 ID = CONNECT
 
 
 @judge_run(ID)
-def judge(context: Context) -> Iterator[Said]:
+def judge(context: Context) -> Iterator[Verdict]:
     """Yield one failure for each node, pair or address that could not connect.
 
     If a more basic fault explains it, such as a pulled cable, that fault is named.
@@ -27,19 +27,19 @@ def judge(context: Context) -> Iterator[Said]:
         if finding.where not in ("", finding.network):
             nodes = finding.nodes or (finding.where,)
             about = VerdictSubject("place", finding.network, nodes, check, place=finding.where)
-        yield Said(
+        yield Verdict(
             Outcome.FAIL, f"{finding.what}; {describe_rest(context.run, finding.network)}",
             evidence=(*finding.evidence, finding.why), remedy=finding.remedy, about=about,
         )  # fmt: skip
 
 
-def _warn_of_start(finding: Finding) -> Said:
+def _warn_of_start(finding: Finding) -> Verdict:
     """Return a warning on a program's start, which is no fault of the network."""
     place = finding.where if finding.where != finding.network else ""
     about = VerdictSubject("network", finding.network)
     if place:
         about = VerdictSubject("place", finding.network, finding.nodes, place=place)
-    return Said(
+    return Verdict(
         Outcome.WARN, finding.what, evidence=(*finding.evidence, finding.why),
         remedy=finding.remedy, about=about,
     )  # fmt: skip

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Context, Said, Words, judge_run
+from fabricgauge.judge.interface import Context, Verdicts, judge_run
 from fabricgauge.judge.stats.series import node_of
 from fabricgauge.model.finding import Severity
 from fabricgauge.model.passes import passes_of
 from fabricgauge.model.pattern import PAIR_PATTERNS, ROUND_ROBIN_PATTERNS
 from fabricgauge.model.run import Launch, Run
-from fabricgauge.model.verdict import Figure, Outcome, Threshold
+from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.model.words import sentences
 from fabricgauge.model.words.networks import is_loopback
 
@@ -46,7 +46,7 @@ _REQUESTED = Threshold(1.0, "share", "equal to", "the requested nodes")
 
 
 @judge_run(ID)
-def judge(context: Context) -> Words:
+def judge(context: Context) -> Verdicts:
     run, fabric = context.run, context.run.fabric
     if not fabric.nodes and run.imported:
         return ()
@@ -57,7 +57,7 @@ def judge(context: Context) -> Words:
     if lost := (*unreached, *fabric.unjoined):
         summary = f"not measured, although requested: {sentences.listed(lost)}"
         also = (f"{len(names)} reachable nodes were not measured either",) if names else ()
-        return Said(
+        return Verdict(
             Outcome.INCONCLUSIVE, summary, figure, _REQUESTED, (*lost, *also),
             *_cause_and_remedy(run),
         )  # fmt: skip
@@ -68,19 +68,19 @@ def judge(context: Context) -> Words:
         if set(names) <= _participants(run):
             lines = tuple(f"no case measured {name}" for name in names[:6])
             cause_and_remedy = _IDLE
-        return Said(Outcome.WARN, summary, figure, _REQUESTED, lines, *cause_and_remedy)
+        return Verdict(Outcome.WARN, summary, figure, _REQUESTED, lines, *cause_and_remedy)
     if broken := _find_broken(context):
         summary = (
             f"{sentences.listed(broken)} took part until a launch broke; the rest of the plan was"
             " not measured there"
         )
-        return Said(Outcome.WARN, summary, figure, _REQUESTED, (), *_KNOWN)
+        return Verdict(Outcome.WARN, summary, figure, _REQUESTED, (), *_KNOWN)
     if fabric.partial:
         summary = f"not all nodes were measured on each network: {sentences.listed(fabric.partial)}"
-        return Said(Outcome.WARN, summary, figure, _REQUESTED, fabric.partial, *_PARTIAL)
+        return Verdict(Outcome.WARN, summary, figure, _REQUESTED, fabric.partial, *_PARTIAL)
     alone = tuple(f"not measured, since no other node is in its network: {interface}"
                   for interface in fabric.lone)  # fmt: skip
-    return Said(Outcome.PASS, f"all {node_count} nodes were measured", figure, _REQUESTED, alone)
+    return Verdict(Outcome.PASS, f"all {node_count} nodes were measured", figure, _REQUESTED, alone)
 
 
 def _cause_and_remedy(run: Run) -> tuple[str, str]:

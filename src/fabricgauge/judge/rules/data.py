@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.model.words import figures, patterns, sentences
 
 ID = "data"
@@ -19,7 +19,7 @@ _REMEDY = (
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Said | Skipped:
+def judge(subject: Subject) -> Verdict | Skipped:
     compared = [
         (launch.number, case)
         for launch in subject.launches
@@ -37,7 +37,7 @@ def judge(subject: Subject) -> Said | Skipped:
     )
     checked = [case for _, case in compared if case.status == "ok" and case.message_bytes]
     if lines:
-        return Said(Outcome.FAIL, lines[0], None, None, lines, _CAUSE, _REMEDY)
+        return Verdict(Outcome.FAIL, lines[0], None, None, lines, _CAUSE, _REMEDY)
     if not checked:
         return Skipped(
             "bytes were not compared:"
@@ -45,7 +45,7 @@ def judge(subject: Subject) -> Said | Skipped:
         )
     is_whole = all(case.data_check.requested for case in checked)
     part = "every byte" if is_whole else "the first sample"
-    return Said(
+    return Verdict(
         Outcome.PASS, f"{part} of {sentences.counted(len(checked), 'case')} arrived as it was sent",
         evidence=tuple(_uncompared(subject)),
     )  # fmt: skip

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
-from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.verdict import Figure, Outcome
+from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns, sentences
 
 ID = "dips"
@@ -47,7 +47,7 @@ _JudgedFall = tuple[Fall, str]
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Said | Skipped:
+def judge(subject: Subject) -> Verdict | Skipped:
     all_dips = [(series, *fall) for series in subject.series for fall in _falls(subject, series)]
     dips = [dip for dip in all_dips if _came_back(subject, dip[0], dip[1])]
     lines = tuple(_sentence(*dip) for dip in dips or all_dips)
@@ -55,17 +55,17 @@ def judge(subject: Subject) -> Said | Skipped:
         return Skipped("nothing was measured")
     if low := list(_stays_low(subject)):
         share, sentence = max(low)
-        return Said(
+        return Verdict(
             Outcome.WARN, sentence, Figure(share, "share", sentence),
             subject.threshold("dips.low", "at most"), (*(summary for _, summary in low), *lines),
             _CAUSE, _REMEDY,
         )  # fmt: skip
     if not all_dips:
-        return Said(Outcome.PASS, "no curve dips beyond its intervals")
+        return Verdict(Outcome.PASS, "no curve dips beyond its intervals")
     if not dips:
         dip_count = sentences.counted(len(all_dips), "dip")
         summary = f"{dip_count} did not come back in a second measurement"
-        return Said(Outcome.PASS, summary, evidence=tuple(f"once: {dip}" for dip in lines))
+        return Verdict(Outcome.PASS, summary, evidence=tuple(f"once: {dip}" for dip in lines))
     # One disturbed sample may change a mean, so a mean alone does not prove a dip.
     sure = [dip for dip in dips if _is_sure(subject, *dip)]
     if not sure:
@@ -73,10 +73,10 @@ def judge(subject: Subject) -> Said | Skipped:
             f"{sentences.counted(len(dips), 'dip')}, but the log has only means, so one disturbed"
             f" sample may explain each dip: {sentences.listed(lines, 3)}"
         )
-        return Said(Outcome.SKIPPED, summary, evidence=lines)
+        return Verdict(Outcome.SKIPPED, summary, evidence=lines)
     series, fall, limit = max(sure, key=lambda dip: dip[1].share)
     worst = _sentence(series, fall, limit)
-    return Said(
+    return Verdict(
         Outcome.WARN, worst, Figure(fall.share, "share", worst),
         subject.threshold(limit, "at most"), lines, _CAUSE, _REMEDY,
     )  # fmt: skip

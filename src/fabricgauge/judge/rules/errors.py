@@ -7,13 +7,13 @@ import re
 from collections.abc import Sequence
 
 from fabricgauge.judge import foreign
-from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ErrorCount, LostSegments
 from fabricgauge.model.suite import LogLosses, SuiteCurve
-from fabricgauge.model.verdict import Figure, Outcome, Threshold
+from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.model.words import figures, sentences
 from fabricgauge.model.words.port_counters import kind_of
 
@@ -88,7 +88,7 @@ _HEADERS = 52
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Said | Skipped:
+def judge(subject: Subject) -> Verdict | Skipped:
     if subject.imported:
         return _judge_logs(subject)
     evidence = subject.evidence
@@ -116,7 +116,7 @@ def judge(subject: Subject) -> Said | Skipped:
     lost_few = sum(loss.count for loss in evidence.lost)
     remark = f"; TCP lost only {lost_few:,} segments" if lost_few else ""
     rose = "rose more than on a quiet port" if plain else "rose"
-    return Said(
+    return Verdict(
         Outcome.PASS, f"no error or drop counter {rose}{remark}", evidence=(*map(_rose, plain),)
     )
 
@@ -127,7 +127,7 @@ def lost_ways(subject: Subject) -> list[LostSegments]:
     return [loss for loss in subject.evidence.lost if loss.count >= least and loss.share > share]
 
 
-def _judge_logs(subject: Subject) -> Said | Skipped:
+def _judge_logs(subject: Subject) -> Verdict | Skipped:
     events = dict.fromkeys(
         f"{curve.source}:{curve.first_line} {curve.benchmark}: {match[0]}"
         for curve in subject.curves
@@ -136,7 +136,7 @@ def _judge_logs(subject: Subject) -> Said | Skipped:
     )
     if events:
         lines = tuple(events)
-        return Said(
+        return Verdict(
             Outcome.WARN, f"the log shows trouble with an adapter: {lines[0]}",
             None, None, lines,
             *(_FLAPPED if any(event in lines[0] for event in _LINK_EVENTS) else _QUEUE_FAILED),
@@ -153,7 +153,7 @@ def _judge_logs(subject: Subject) -> Said | Skipped:
     )
 
 
-def _judge_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Said:
+def _judge_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Verdict:
     """Judge the share of segments that TCP sent again, or of datagrams that were lost."""
     network = subject.network
     mtu = Skipped("no network") if isinstance(network, Skipped) else network.stated_mtu_bytes
@@ -171,17 +171,17 @@ def _judge_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Sai
     limit = "errors.fail" if many else "errors.share"
     outcome = Outcome.PASS if is_few else Outcome.FAIL if many else Outcome.WARN
     cause, remedy = _LOST if losses.over_tcp else _SENT_TOO_MUCH
-    return Said(
+    return Verdict(
         outcome, sentence, Figure(share, "share", f"of the {units}"),
         subject.threshold(limit, "at most"), (sentence,),
         *(("", "") if is_few else (cause, remedy)),
     )  # fmt: skip
 
 
-def _broken(troubles: Sequence[ErrorCount], lines: tuple[str, ...]) -> Said:
+def _broken(troubles: Sequence[ErrorCount], lines: tuple[str, ...]) -> Verdict:
     names = list(dict.fromkeys(f"{trouble.node}:{trouble.interface}" for trouble in troubles))
     first = troubles[0]
-    return Said(
+    return Verdict(
         Outcome.WARN, f"error or drop counters rose on {sentences.listed(names)}",
         Figure(first.count, "", f"{first.counter} of {first.node}:{first.interface}"),
         Threshold(float(int(first.strays)), "", "at most", _STRAYS)
@@ -191,25 +191,25 @@ def _broken(troubles: Sequence[ErrorCount], lines: tuple[str, ...]) -> Said:
     )  # fmt: skip
 
 
-def _congested(subject: Subject, busy: Sequence[ErrorCount], lines: tuple[str, ...]) -> Said:
+def _congested(subject: Subject, busy: Sequence[ErrorCount], lines: tuple[str, ...]) -> Verdict:
     worst_kind = next(
         kind for kind in _BUSY if any(kind_of(trouble.counter) == kind for trouble in busy)
     )
     first = next(trouble for trouble in busy if kind_of(trouble.counter) == worst_kind)
     effect, cause, remedy = _BUSY[worst_kind]
-    return Said(
+    return Verdict(
         Outcome.WARN, f"{effect}: {_rose(first)}",
         Figure(first.count / max(1, first.frames), "share", f"{first.counter} by packets"),
         subject.threshold("errors.share", "at most"), lines, cause, remedy,
     )  # fmt: skip
 
 
-def _lossy(subject: Subject, lost: Sequence[LostSegments], lines: tuple[str, ...]) -> Said:
+def _lossy(subject: Subject, lost: Sequence[LostSegments], lines: tuple[str, ...]) -> Verdict:
     ends = [(loss.origin, loss.target) for loss in lost]
     rate, shared = kept_rate(subject, ends), foreign.on_ways(subject, ends)
     worst = max(lost, key=lambda loss: loss.share)
     direction = sentences.direction(worst.origin, worst.target)
-    return Said(
+    return Verdict(
         Outcome.WARN, sentence(worst),
         Figure(worst.share, "share", f"of the TCP segments of {direction}"),
         subject.threshold("errors.share", "at most"),

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.medium import Floor
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.model.verdict import Figure, Outcome
+from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns, sentences
 
 ID = "floor"
@@ -52,7 +52,7 @@ class _Time(msgspec.Struct, frozen=True):
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Said | Skipped:
+def judge(subject: Subject) -> Verdict | Skipped:
     if subject.medium == "memory":
         return Skipped("the medium joins memories: no floor of latency is known for it")
     margins = []
@@ -96,7 +96,7 @@ def _times(subject: Subject) -> Iterator[_Time]:
             yield _Time(origin, title, row.estimate, limit)
 
 
-def _judge_time(subject: Subject, lowest: _Time, *, fine: bool) -> Said:
+def _judge_time(subject: Subject, lowest: _Time, *, fine: bool) -> Verdict:
     time, duration = lowest.time, figures.duration(lowest.time.value)
     threshold = subject.threshold(lowest.limit, "at least")
     by_rdma = lowest.apart and lowest.limit == TCP and time.high >= subject.limit(OTHERWISE)
@@ -104,7 +104,7 @@ def _judge_time(subject: Subject, lowest: _Time, *, fine: bool) -> Said:
     interval = "no interval"
     if time.supported:
         interval = f"interval {figures.duration(time.low)} to {figures.duration(time.high)}"
-    return Said(
+    return Verdict(
         # If the figures may not be a network's, this is only a warning.
         Outcome.PASS if fine else bad if subject.claimed else Outcome.WARN,
         f"{f'{lowest.origin}: ' if subject.imported else ''}{duration} ({lowest.title}) is"

@@ -1,19 +1,19 @@
 """Check whether other traffic crossed the nodes' links during the measurement."""
 
 from fabricgauge.judge import foreign
-from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ForeignTraffic
 from fabricgauge.model.pairs import Part
-from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
+from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject
 from fabricgauge.model.words import figures
 
 ID = "foreign-traffic"
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> list[Said] | Said | Skipped:
+def judge(subject: Subject) -> list[Verdict] | Verdict | Skipped:
     if subject.imported or subject.by_suite:
         return Skipped("unknown: no counter has all bytes that the suite's program sent")
     if subject.run.fabric.simulated:
@@ -34,17 +34,17 @@ def judge(subject: Subject) -> list[Said] | Said | Skipped:
             _judge_node(subject, traffic) for traffic in nodes.values() if traffic.share >= limit
         ]
     at_most = f"at most {figures.percent(busiest.share)} of the line rate, on {busiest.node}"
-    return Said(
+    return Verdict(
         Outcome.PASS, f"almost no other traffic: {at_most}", _figure(busiest),
         subject.threshold("foreign-traffic.share", "below"),
     )  # fmt: skip
 
 
-def _judge_node(subject: Subject, traffic: ForeignTraffic) -> Said:
+def _judge_node(subject: Subject, traffic: ForeignTraffic) -> Verdict:
     limit = subject.limit("foreign-traffic.share")
     sends, receives = traffic.sent_share >= limit, traffic.received_share >= limit
     part: Part = "node" if sends and receives else "sender" if sends else "receiver"
-    return Said(
+    return Verdict(
         Outcome.WARN,
         foreign.sentence(traffic, limit),
         _figure(traffic),

@@ -7,7 +7,7 @@ import msgspec
 from fabricgauge.judge import causes, foreign, host, staging
 from fabricgauge.judge.bus import judge_bus_rates
 from fabricgauge.judge.gpu_pairs import judge_gpu_pairs
-from fabricgauge.judge.interface import Said, Words, judge_networks
+from fabricgauge.judge.interface import Verdicts, judge_networks
 from fabricgauge.judge.rules import cache_shape
 from fabricgauge.judge.streams import (
     Stream,
@@ -20,7 +20,7 @@ from fabricgauge.judge.streams import (
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP
-from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome
+from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns, sentences
 
 ID = "fraction"
@@ -112,12 +112,12 @@ _STATE_RDMA = 'state the RDMA technology, e.g. --network "100GbE roce", "10GbE i
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Words:
+def judge(subject: Subject) -> Verdicts:
     collectives = [*judge_bus_rates(subject), *judge_gpu_pairs(subject)]
     if isinstance(subject.ceiling, Skipped):
         unstated = subject.imported and not subject.claimed
         remedy = _STATE if unstated else ""
-        return collectives or Said(Outcome.SKIPPED, subject.ceiling.reason, remedy=remedy)
+        return collectives or Verdict(Outcome.SKIPPED, subject.ceiling.reason, remedy=remedy)
     unlike_series = [series.name for series in subject.series if is_rdma_on_tcp(subject, series)]
     one_way = streams(subject, "bandwidth", "put_bandwidth", "get_bandwidth")
     one_way = one_way or streams(subject, "latency")
@@ -128,7 +128,7 @@ def judge(subject: Subject) -> Words:
     if unlike_series:
         tables = sentences.counted(len(unlike_series), "table")
         sentence = f"{tables} of RDMA cannot be compared with a ceiling for TCP"
-        verdicts.append(Said(
+        verdicts.append(Verdict(
             Outcome.SKIPPED, f"{sentence}: {sentences.listed(unlike_series, 3)}", remedy=_STATE_RDMA
         ))  # fmt: skip
     return verdicts or _judge_no_stream(subject)
@@ -142,7 +142,7 @@ def _fills_each_way(stream: Stream) -> bool:
     return 2 * stream.low - 1 >= stream.limit("fraction.pass")
 
 
-def _judge_no_stream(subject: Subject) -> Said:
+def _judge_no_stream(subject: Subject) -> Verdict:
     """Return why there is no stream to judge: a table without figures, or with small messages."""
     remedy = _IMPORT_STREAM if subject.imported else _LARGE
     if empty := next((curve for curve in subject.curves if not curve.points), None):
@@ -150,21 +150,21 @@ def _judge_no_stream(subject: Subject) -> Said:
         if empty.failures and empty.failures[0].trouble == "waived":
             reason = f"waived by the suite ({reason})"
         reason = f"{empty.benchmark} has no figure: {reason}"
-        return Said(Outcome.INCONCLUSIVE, reason, remedy=remedy)
+        return Verdict(Outcome.INCONCLUSIVE, reason, remedy=remedy)
     if subject.unknown_part:
         reason = (
             f"{subject.unknown_part} processes took part, and their nodes are unknown: the first"
             " ranks of a job usually share one node"
         )
-        return Said(Outcome.INCONCLUSIVE, reason, remedy=_NAME_NODES)
+        return Verdict(Outcome.INCONCLUSIVE, reason, remedy=_NAME_NODES)
     small = subject.of("bandwidth", "put_bandwidth", "get_bandwidth")
     sizes = [from_bytes(subject, series) for series in small]
     size = figures.size(int(min(sizes, default=subject.limit("fraction.from"))))
     reason = f"no one-way stream of messages of at least {size} was measured"
-    return Said(Outcome.INCONCLUSIVE, reason, remedy=remedy)
+    return Verdict(Outcome.INCONCLUSIVE, reason, remedy=remedy)
 
 
-def _judge_stream(stream: Stream, one_way: tuple[Stream, ...]) -> Said:
+def _judge_stream(stream: Stream, one_way: tuple[Stream, ...]) -> Verdict:
     plain, outcomes_by_mtu = stream.plain_outcome, _outcomes_by_mtu(stream)
     likely_causes = () if plain is Outcome.PASS else _causes(stream)
     doubt = _find_doubt(stream, plain, outcomes_by_mtu)
@@ -179,7 +179,7 @@ def _judge_stream(stream: Stream, one_way: tuple[Stream, ...]) -> Said:
         deciding = stream.decides(one_way)
         outcome = host.excuse_outcome(outcome, bool(signs.against)) if deciding else Outcome.WARN
     at = figures.at(stream.best.message_bytes, stream.best.sized)
-    return Said(
+    return Verdict(
         outcome,
         stream.sentence
         + (f" (one of {rails} rails)" if rails else "")

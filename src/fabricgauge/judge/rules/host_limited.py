@@ -1,11 +1,11 @@
 """Check whether a host, and not the network, makes a figure low."""
 
 from fabricgauge.judge import host
-from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.streams import STREAMS, Stream, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome
+from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome, Verdict
 from fabricgauge.model.words import patterns
 
 ID = "host-limited"
@@ -17,7 +17,7 @@ _SHOW_WAITS = (
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> list[Said] | Skipped:
+def judge(subject: Subject) -> list[Verdict] | Skipped:
     if isinstance(subject.ceiling, Skipped):
         return subject.ceiling
     if subject.imported:
@@ -34,14 +34,14 @@ def judge(subject: Subject) -> list[Said] | Skipped:
     return Skipped(f"{why}: nothing to explain")
 
 
-def _explain_figure(stream: Stream, all_streams: tuple[Stream, ...]) -> Said:
+def _explain_figure(stream: Stream, all_streams: tuple[Stream, ...]) -> Verdict:
     signs = host.signs(stream)
     limited, outcome = bool(signs.limiting), Outcome.PASS
     if signs.host_signs:  # INCONCLUSIVE only if `fraction` fails the figure; else a warning
         fails = stream.plain_outcome is Outcome.FAIL and stream.decides(all_streams)
         outcome = host.excuse_outcome(Outcome.FAIL, by_host=True) if fails else Outcome.WARN
     pace = "a host sets the pace" if limited else signs.unseen
-    return Said(
+    return Verdict(
         outcome,
         f"{stream.sentence}: {pace or 'nothing shows that a host sets the pace'}",
         Figure(

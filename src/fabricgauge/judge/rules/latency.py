@@ -6,12 +6,12 @@ import numpy as np
 
 from fabricgauge.judge.evidence.placement import unseen_waits, waits
 from fabricgauge.judge.host import describe_wait, excuse_outcome
-from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.rules.floor import crossed_medium
 from fabricgauge.judge.stats.series import Point, Series, node_of
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.verdict import Figure, Outcome
+from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns
 
 ID = "latency"
@@ -43,7 +43,7 @@ _HOST_REMEDY = "end other work on the nodes, or give each rank a processor; then
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Said | Skipped:
+def judge(subject: Subject) -> Verdict | Skipped:
     if subject.medium == "memory":
         return Skipped("the medium joins memories: no usual latency is known for it")
     if subject.technology == "simulated":
@@ -76,7 +76,7 @@ def _quickest(subject: Subject) -> Iterator[tuple[Series, Point]]:
             yield series, min(small, key=lambda point: point.time.value)
 
 
-def _judge_figure(subject: Subject, series: Series, point: Point) -> Said:
+def _judge_figure(subject: Subject, series: Series, point: Point) -> Verdict:
     medium = crossed_medium(subject, series.foreign)
     if series.foreign is None and subject.medium in (None, "tcp"):
         medium = "tcp"  # unrecorded connections may have carried it
@@ -93,7 +93,7 @@ def _judge_figure(subject: Subject, series: Series, point: Point) -> Said:
     figure = Figure(point.time.value, "s", at)
     if outcome is Outcome.PASS:
         summary = f"{sentence} is not above the usual {figures.duration(usual.value)}"
-        return Said(outcome, summary, figure, usual)
+        return Verdict(outcome, summary, figure, usual)
     times = point.time.value / subject.limit(name)
     summary = (
         f"{sentence} is {figures.times(times)} times the limit: {_WORDS[medium]} without a fault"
@@ -103,7 +103,9 @@ def _judge_figure(subject: Subject, series: Series, point: Point) -> Said:
     cause, remedy = _CAUSES["rdma"] if medium != "tcp" else _FAR if far else _CAUSES["tcp"]
     if hosts:
         cause, remedy = _HOST, _HOST_REMEDY
-    return Said(excuse_outcome(outcome, bool(hosts)), summary, figure, usual, hosts, cause, remedy)
+    return Verdict(
+        excuse_outcome(outcome, bool(hosts)), summary, figure, usual, hosts, cause, remedy
+    )
 
 
 _WORDS = {

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.subject import Subject, describe_rest
-from fabricgauge.model.verdict import Outcome, VerdictSubject
+from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 
 ID = "launch"
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Iterator[Said]:
+def judge(subject: Subject) -> Iterator[Verdict]:
     """Yield one failure for each node or pair; a warning once the rest was measured later."""
     culprits = (culprit for launch in subject.launches for culprit in launch.ended.culprits)
     for culprit in {(culprit.where, culprit.what): culprit for culprit in culprits}.values():
@@ -19,7 +19,7 @@ def judge(subject: Subject) -> Iterator[Said]:
         if not complete:
             remainder = describe_rest(subject.run, culprit.network)
         nodes = culprit.nodes or (culprit.where,)
-        yield Said(
+        yield Verdict(
             Outcome.WARN if complete else Outcome.FAIL, f"{culprit.what}; {remainder}",
             evidence=(*culprit.evidence, culprit.why), remedy=culprit.remedy,
             about=VerdictSubject("place", subject.name, nodes, culprit.check, place=culprit.where),

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timezone
 
 from fabricgauge.judge.evidence.links import LinkEvent, link_events
-from fabricgauge.judge.interface import Said, Words, judge_networks
+from fabricgauge.judge.interface import Verdicts, judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.run import ChangeKind, Ended
-from fabricgauge.model.verdict import Outcome, VerdictSubject
+from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 from fabricgauge.model.words import figures, sentences
 
 ID = "link"
@@ -41,7 +41,7 @@ _MEANINGS: dict[ChangeKind, tuple[Outcome, str, str]] = {
     ),
 }
 
-#: Words of fabricgauge 0.1, whose runs store no kinds; in order of precedence.
+#: Verdicts of fabricgauge 0.1, whose runs store no kinds; in order of precedence.
 _WORDS: tuple[tuple[str, ChangeKind], ...] = (
     (" cannot be reached", "node"), (" could not be asked again", "node"),
     (" was rebooted", "node"), (" has lost its carrier", "link"), (" is down", "link"),
@@ -69,7 +69,7 @@ _FELL_BACK = (
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Words:
+def judge(subject: Subject) -> Verdicts:
     """Judge changes that broke a launch, else links that went down, else the first state."""
     network = subject.network
     if isinstance(network, Skipped) or subject.imported:
@@ -86,7 +86,7 @@ def _changes_of(ended: Ended) -> Iterable[tuple[str, ChangeKind]]:
     return zip(ended.changes, ended.change_kinds or kinds, strict=False)
 
 
-def _judge_changes(subject: Subject) -> Said | None:
+def _judge_changes(subject: Subject) -> Verdict | None:
     """Judge the changes after a broken launch: only a warning once the rest was measured later."""
     changes = dict(change for launch in subject.launches for change in _changes_of(launch.ended))
     if not changes:
@@ -97,7 +97,7 @@ def _judge_changes(subject: Subject) -> Said | None:
     complete = not subject.missing
     later = "; the rest was measured later" if complete else ""
     next_step = "" if complete else f"; then measure the rest: {sentences.resume(subject.run)}"
-    return Said(
+    return Verdict(
         Outcome.WARN if complete else outcome,
         f"during the measurement: {sentences.listed(decisive)}{later}",
         evidence=tuple(changes),
@@ -106,7 +106,7 @@ def _judge_changes(subject: Subject) -> Said | None:
     )
 
 
-def _judge_link_events(subject: Subject, network: Network) -> Iterator[Said]:
+def _judge_link_events(subject: Subject, network: Network) -> Iterator[Verdict]:
     """Yield ports whose link went down or came up during the measurement, else retrained."""
     fabric = subject.run.fabric
     events = [event for event in link_events(subject.run.launches) if event.is_of(network, fabric)]
@@ -118,7 +118,7 @@ def _judge_link_events(subject: Subject, network: Network) -> Iterator[Said]:
         more_line = (
             (f"and {sentences.counted(more, 'more event')} of this kind",) if more > 0 else ()
         )
-        yield Said(
+        yield Verdict(
             Outcome.FAIL if port_events[0].away else Outcome.WARN,
             _describe_events(port_events),
             None, None, (*map(_event, port_events[:MOST_EVENTS]), *more_line), *_FLAPS,
@@ -146,7 +146,7 @@ def _clock(utc_s: float) -> str:
     return datetime.fromtimestamp(utc_s, timezone.utc).strftime("%H:%M:%S")
 
 
-def _judge_first_state(subject: Subject, network: Network) -> Said | Skipped:
+def _judge_first_state(subject: Subject, network: Network) -> Verdict | Skipped:
     """Judge the ports as discovery found them: dead ports, then ports with different rates."""
     fabric = subject.run.fabric
     all_ports = [
@@ -158,7 +158,7 @@ def _judge_first_state(subject: Subject, network: Network) -> Said | Skipped:
     if dead:
         lines = tuple(f"the kernel reports no carrier on {name}" for name in dead)
         summary = f"no carrier on {sentences.listed(dead)}"
-        return Said(Outcome.FAIL, summary, None, None, lines, *_DEAD)
+        return Verdict(Outcome.FAIL, summary, None, None, lines, *_DEAD)
     live = sum(port.carrier is True for _, port in known_ports)
     if live < len(all_ports) or not all_ports:
         return Skipped(
@@ -170,8 +170,8 @@ def _judge_first_state(subject: Subject, network: Network) -> Said | Skipped:
     }
     slow = [name for name, rate in rates.items() if rate < max(rates.values())]
     if not slow:
-        return Said(Outcome.PASS, f"all {live} interfaces have a live link")
-    return Said(
+        return Verdict(Outcome.PASS, f"all {live} interfaces have a live link")
+    return Verdict(
         Outcome.WARN,
         f"{sentences.listed(slow)} {'runs' if len(slow) == 1 else 'run'} at a lower rate than the"
         " fastest port of the network",

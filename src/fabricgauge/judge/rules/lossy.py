@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator
 
 from fabricgauge.judge import foreign
 from fabricgauge.judge.host import excuse_outcome
-from fabricgauge.judge.interface import Said, Words, judge_networks
+from fabricgauge.judge.interface import Verdicts, judge_networks
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.localise.recheck import streams_alone
 from fabricgauge.judge.rules import errors
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.evidence import LostSegments
 from fabricgauge.model.pairs import Part, Recheck
-from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
+from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject
 from fabricgauge.model.words import figures
 
 ID = "lossy"
@@ -40,7 +40,7 @@ _Lossy = tuple[Part, tuple[str, ...], tuple[LostSegments, ...]]
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Words:
+def judge(subject: Subject) -> Verdicts:
     losses = _all_losses(subject)
     if len(_ends(losses)) < FEWEST_NODES:
         return [
@@ -51,7 +51,7 @@ def judge(subject: Subject) -> Words:
     lossy, other_losses = _lossy_nodes(subject, losses)
     if not lossy:
         summary = f"TCP lost {figures.percent(_share(losses))} of all segments"
-        return Said(Outcome.PASS, f"{summary}; no node lost more than the others")
+        return Verdict(Outcome.PASS, f"{summary}; no node lost more than the others")
     contrast = f"; between all other nodes {figures.percent(_share(other_losses))}"
     return [_judge_part(subject, lossy_node, contrast) for lossy_node in lossy]
 
@@ -118,14 +118,14 @@ def _lossy_nodes(
     return lossy, other_losses
 
 
-def _judge_part(subject: Subject, lossy_part: _Lossy, contrast: str) -> Said:
+def _judge_part(subject: Subject, lossy_part: _Lossy, contrast: str) -> Verdict:
     part, names, losses = lossy_part
     share = _share(losses)
     directions = [(loss.origin, loss.target) for loss in losses]
     rate, shared = kept_rate(subject, directions), foreign.on_ways(subject, directions)
     full = "; other traffic and the streams fill its link" if shared else ""
     cause_and_remedy = KEPT_RATE if rate else _LOSES
-    return Said(
+    return Verdict(
         excuse_outcome(Outcome.FAIL, bool(shared)),
         f"TCP lost {figures.percent(share)} of the segments{contrast}{full}",
         Figure(share, "share", "of the TCP segments in its directions"),

@@ -2,12 +2,12 @@
 
 from collections import Counter
 
-from fabricgauge.judge.interface import Said, Words, judge_networks
+from fabricgauge.judge.interface import Verdicts, judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PATH_MTUS
 from fabricgauge.model.fabric import Member, Network
-from fabricgauge.model.verdict import Figure, Outcome, Threshold, VerdictSubject
+from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject
 from fabricgauge.model.words import sentences
 
 ID = "mtu"
@@ -15,11 +15,12 @@ ID = "mtu"
 #: On these networks a stated MTU, if it is one of ``PATH_MTUS``, is the RDMA MTU.
 RDMA = ("infiniband", "roce-v1", "roce-v2")
 
+#: Headers: RFC 791, RFC 8200, RFC 9293; TCP timestamps with their padding: RFC 7323.
 IPV4_BYTES, IPV6_BYTES, TCP_BYTES, TIMESTAMPS_BYTES = 20, 40, 20, 12
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Words:
+def judge(subject: Subject) -> Verdicts:
     network = subject.network
     if isinstance(network, Skipped):
         return ()
@@ -31,7 +32,7 @@ def judge(subject: Subject) -> Words:
     return _judge_mixed(network, deviating) if deviating else _judge_segments(subject, network)
 
 
-def _judge_stated(subject: Subject, network: Network) -> Words:
+def _judge_stated(subject: Subject, network: Network) -> Verdicts:
     """Warn if a log has another RDMA MTU than the stated one: the ceiling is for the wrong MTU."""
     stated_bytes = network.mtu_bytes
     if "mtu" in network.assumed or network.technology not in RDMA or stated_bytes not in PATH_MTUS:
@@ -40,7 +41,7 @@ def _judge_stated(subject: Subject, network: Network) -> Words:
     other_mtus = sorted(mtu for mtu in log_mtus if mtu is not None)
     if not other_mtus:
         return ()
-    return Said(
+    return Verdict(
         Outcome.WARN,
         f"the log has an RDMA MTU of {sentences.listed(list(map(str, other_mtus)))}, but"
         f" {stated_bytes} was stated",
@@ -56,17 +57,17 @@ def _find_deviating(network: Network) -> tuple[Member, ...]:
     return tuple(member for member in network.members if member.mtu_bytes != usual)
 
 
-def _judge_mixed(network: Network, deviating: tuple[Member, ...]) -> Said:
+def _judge_mixed(network: Network, deviating: tuple[Member, ...]) -> Verdict:
     """Return the verdict on mixed MTUs; on the port itself if it alone deviates from several."""
     usual = next(member.mtu_bytes for member in network.members if member not in deviating)
-    first, about = deviating[0], None
+    first, about = deviating[0], VerdictSubject()
     place = f"{first.node}:{first.interface}"
     if len(deviating) == 1 and len(network.members) > 2:
         about = VerdictSubject("place", network.name, (first.node,), place=place)
     names = sentences.listed(
         [f"{port.node}:{port.interface} ({port.mtu_bytes})" for port in deviating]
     )
-    return Said(
+    return Verdict(
         Outcome.FAIL,
         f"MTU {usual} is not set everywhere: {names}; packets of more than"
         f" {network.mtu_bytes} bytes cannot pass",
@@ -86,16 +87,16 @@ def _judge_mixed(network: Network, deviating: tuple[Member, ...]) -> Said:
     )
 
 
-def _judge_path_mtu(network: Network, deviating: tuple[Member, ...]) -> Said | Skipped:
+def _judge_path_mtu(network: Network, deviating: tuple[Member, ...]) -> Verdict | Skipped:
     """Judge the path MTU of RDMA ports: both ends use the smaller one, and no packet is lost."""
     if "mtu" in network.assumed:
         return Skipped("the path MTU of the ports is unknown (ibv_devinfo prints it)")
     if not deviating:
-        return Said(Outcome.PASS, f"every port has MTU {network.members[0].mtu_bytes}")
+        return Verdict(Outcome.PASS, f"every port has MTU {network.members[0].mtu_bytes}")
     names = sentences.listed(
         [f"{port.node}:{port.interface} ({port.mtu_bytes})" for port in deviating]
     )
-    return Said(
+    return Verdict(
         Outcome.WARN,
         f"ports have different MTUs: {names} unlike the other ports",
         None, None,
@@ -109,7 +110,7 @@ def _judge_path_mtu(network: Network, deviating: tuple[Member, ...]) -> Said | S
     )  # fmt: skip
 
 
-def _judge_segments(subject: Subject, network: Network) -> Said:
+def _judge_segments(subject: Subject, network: Network) -> Verdict:
     """Check whether TCP fills its segments: the largest payload that the MTU leaves for one."""
     ip = IPV6_BYTES if ":" in network.subnet else IPV4_BYTES
     headers = ip + TCP_BYTES + (TIMESTAMPS_BYTES if network.timestamps else 0)
@@ -117,15 +118,15 @@ def _judge_segments(subject: Subject, network: Network) -> Said:
     sentence = f"every member has MTU {network.mtu_bytes}"
     if not used:
         unseen = "unknown if TCP uses it: no connection sent enough"
-        return Said(Outcome.PASS, f"{sentence}; {unseen}")
+        return Verdict(Outcome.PASS, f"{sentence}; {unseen}")
     smallest, place = min((size, name) for name, size in used.items())
     figure = Figure(smallest, "bytes", f"payload of a TCP segment of {place}")
     origin = f"MTU {network.mtu_bytes} less IP and TCP headers"
     threshold = Threshold(expected, "bytes", "at least", origin)
     if smallest >= expected:
         full = f"{sentence}, and TCP sends segments of {smallest} bytes"
-        return Said(Outcome.PASS, full, figure, threshold)
-    return Said(
+        return Verdict(Outcome.PASS, full, figure, threshold)
+    return Verdict(
         Outcome.WARN,
         f"TCP on {place} sends segments of {smallest} bytes, but MTU {network.mtu_bytes} allows"
         f" {expected}",

@@ -16,7 +16,7 @@ from fabricgauge.judge.host import (
     explain_by_waiting,
     waiting_nodes,
 )
-from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.rules import lossy, pairs
 from fabricgauge.judge.streams import rechecked_streams
 from fabricgauge.judge.subject import Subject
@@ -33,7 +33,14 @@ from fabricgauge.model.pairs import (
     name_part,
 )
 from fabricgauge.model.pattern import Pattern
-from fabricgauge.model.verdict import BESIDE_PEERS, Figure, Outcome, VerdictSubject, finding_subject
+from fabricgauge.model.verdict import (
+    BESIDE_PEERS,
+    Figure,
+    Outcome,
+    Verdict,
+    VerdictSubject,
+    finding_subject,
+)
 from fabricgauge.model.words import figures, sentences
 
 ID = "outliers"
@@ -101,7 +108,7 @@ class Confirmation(msgspec.Struct, frozen=True):
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Iterator[Said]:
+def judge(subject: Subject) -> Iterator[Verdict]:
     if not subject.pairs:
         return
     lossy_nodes = lossy.named(subject)
@@ -124,7 +131,7 @@ def judge(subject: Subject) -> Iterator[Said]:
     )
     for finding in (finding for analysis in subject.pairs for finding in analysis.findings):
         if finding.explanation == "oversubscription":
-            yield Said(
+            yield Verdict(
                 Outcome.WARN,
                 f"an oversubscribed level, no defect: traffic between groups has a"
                 f" {_effect(finding)}",
@@ -140,10 +147,10 @@ def judge(subject: Subject) -> Iterator[Said]:
     for suspect, reason in zip(all_suspects, reasons, strict=True):
         if reason:
             about = VerdictSubject(suspect.part, subject.name, suspect.names)
-            yield Said(Outcome.SKIPPED, f"{_level(suspect)}: {reason}", about=about)
+            yield Verdict(Outcome.SKIPPED, f"{_level(suspect)}: {reason}", about=about)
 
 
-def _undecided(faults: Sequence[tuple[_SlowPart, Said, str]]) -> Iterator[Said]:
+def _undecided(faults: Sequence[tuple[_SlowPart, Verdict, str]]) -> Iterator[Verdict]:
     """Yield verdicts on the network instead of its parts if other traffic or hosts explain them."""
     for _, verdict, _ in faults:
         yield msgspec.structs.replace(verdict, outcome=Outcome.SKIPPED, remedy="")
@@ -153,7 +160,7 @@ def _undecided(faults: Sequence[tuple[_SlowPart, Said, str]]) -> Iterator[Said]:
             [name_part(finding.part, finding.names) for finding, _ in explained], MOST_SUSPECTS
         )
         first = explained[0][1]
-        yield Said(
+        yield Verdict(
             Outcome.INCONCLUSIVE, f"undecided if {names} is slow: {reason}", first.figure, None,
             tuple(line for _, verdict in explained for line in verdict.evidence),
             first.cause, first.remedy,
@@ -162,7 +169,7 @@ def _undecided(faults: Sequence[tuple[_SlowPart, Said, str]]) -> Iterator[Said]:
 
 def _judge_fault(
     subject: Subject, part: _SlowPart, faults: tuple[_SlowPart, ...]
-) -> tuple[Said, str]:
+) -> tuple[Verdict, str]:
     """Return the verdict on a slow part, and why the part must not be named; empty if it may be.
 
     The largest confirmed effect decides; if none is confirmed, the largest. Other traffic, or
@@ -197,7 +204,7 @@ def _judge_fault(
         judgement = "slower than its peers, but its host explains it"
     elif not decisive.confirmed:
         judgement = "suspected, but not confirmed"
-    verdict = Said(
+    verdict = Verdict(
         excuse_outcome(Outcome.FAIL, not decisive.confirmed),
         f"{judgement}: {_effect(worst)}",
         Figure(worst.effect, "share", f"{worst.quantity}{BESIDE_PEERS}"),
@@ -235,11 +242,11 @@ def _find_causes(
     return ()
 
 
-def _explain_by_losses(subject: Subject, part: _SlowPart, lossy_nodes: frozenset[str]) -> Said:
+def _explain_by_losses(subject: Subject, part: _SlowPart, lossy_nodes: frozenset[str]) -> Verdict:
     """Name the node that loses frames instead of its slow directions."""
     worst = part[0]
     ends = sentences.listed([name for name in worst.names if name in lossy_nodes])
-    return Said(
+    return Verdict(
         Outcome.SKIPPED,
         f"{_effect(worst)}; the frames that {ends} loses explain it (see {lossy.ID})",
         about=VerdictSubject(worst.part, subject.name, worst.names),
@@ -263,10 +270,10 @@ def _nodes_of(subject: Subject, claim: Claim) -> tuple[str, ...]:
     return next(filter(None, (analysis.nodes_of(claim) for analysis in subject.pairs)), ())
 
 
-def _warn_of_suspects(suspects: tuple[Suspect, ...]) -> Said:
+def _warn_of_suspects(suspects: tuple[Suspect, ...]) -> Verdict:
     first = suspects[0]
     names = [name_part(suspect.part, suspect.names) for suspect in suspects]
-    return Said(
+    return Verdict(
         Outcome.WARN,
         f"suspects, but too little evidence to name one: {sentences.listed(names, MOST_SUSPECTS)}",
         Figure(first.effect, "share", f"{first.quantity}{BESIDE_PEERS}"), None,
@@ -303,10 +310,10 @@ def _explanation(subject: Subject, claim: Claim) -> str:
     return next(explanations, "") or describe_common_waiting(subject, pattern)
 
 
-def _count_suspects(suspects: Sequence[Suspect], reasons: Sequence[str]) -> Said:
+def _count_suspects(suspects: Sequence[Suspect], reasons: Sequence[str]) -> Verdict:
     """Count suspects that other work may explain, and name none."""
     worst = suspects[0]
-    return Said(
+    return Verdict(
         Outcome.WARN,
         f"{sentences.counted(len(suspects), 'suspect')}, none named: other work or traffic on the"
         " nodes may explain the slow pairs",
@@ -319,14 +326,14 @@ def _typical(values: Sequence[float]) -> float:
     return float(np.median(values)) if values else 0.0
 
 
-def _judge_sound(subject: Subject) -> Said:
+def _judge_sound(subject: Subject) -> Verdict:
     """Judge a network without a slow part or a suspect."""
     if slow := pairs.slow_nodes(subject):
         summary = f"too few good pairs to compare with: see {pairs.ID} for {sentences.listed(slow)}"
-        return Said(Outcome.SKIPPED, summary)
+        return Verdict(Outcome.SKIPPED, summary)
     nodes = len(subject.pairs[0].matrix.nodes)
     matrices = tuple(map(_describe_matrix, subject.pairs))
-    return Said(
+    return Verdict(
         Outcome.PASS, f"none of {nodes:,} nodes is slower than its peers", evidence=matrices
     )
 

@@ -20,14 +20,14 @@ from fabricgauge.judge.host import (
     waiting_nodes,
     waits_of_nodes,
 )
-from fabricgauge.judge.interface import Said, Words, judge_networks
+from fabricgauge.judge.interface import Verdicts, judge_networks
 from fabricgauge.judge.localise.recheck import streams_alone
 from fabricgauge.judge.localise.typical import inside
 from fabricgauge.judge.streams import NEAREST_RATE, carry_the_same, rechecked_streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import Ends, PairAnalysis, Part, Recheck, Rechecked, name_part
-from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome, VerdictSubject
+from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome, Verdict, VerdictSubject
 from fabricgauge.model.words import figures, sentences
 
 ID = "pairs"
@@ -121,7 +121,7 @@ class _Slow(msgspec.Struct, frozen=True, eq=False):
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Words:
+def judge(subject: Subject) -> Verdicts:
     if not subject.pairs or isinstance(subject.ceiling, Skipped):
         return ()
     pairs = _best_pairs(subject)
@@ -333,7 +333,7 @@ def _unexplained(pairs: _Pairs, slow: Sequence[_Slow], named: Collection[str]) -
     return chosen.only(np.lexsort((names[:, 1], names[:, 0], chosen.shares)))
 
 
-def _judge_node(subject: Subject, pairs: _Pairs, slow: _Slow) -> Said:
+def _judge_node(subject: Subject, pairs: _Pairs, slow: _Slow) -> Verdict:
     wire = carry_the_same(subject, slow.pairs.shares.tolist())
     shared = _explain_by_traffic(subject, pairs, slow)
     excuse = shared or _explain_by_quota(subject, pairs, slow)
@@ -344,7 +344,7 @@ def _judge_node(subject: Subject, pairs: _Pairs, slow: _Slow) -> Said:
         remark = "; other traffic takes the rest"
     elif excuse:
         remark = "; its host may explain it"
-    return Said(
+    return Verdict(
         excuse_outcome(Outcome.FAIL if sure else Outcome.INCONCLUSIVE, bool(excuse)),
         f"{figures.percent(slow.share)} of the ceiling with each of its partners (median of"
         f" {sentences.counted(len(slow.pairs), 'pair')}); other pairs reach"
@@ -394,7 +394,7 @@ def _explain_by_waits(subject: Subject, pairs: _Pairs, slow: _Slow) -> str:
     return f"the rank on {slow.node} {describe_wait(delay)}; the other ranks for {usual_wait}"
 
 
-def _judge_pairs(subject: Subject, pairs: _Pairs, low_pairs: _Chosen) -> Said:
+def _judge_pairs(subject: Subject, pairs: _Pairs, low_pairs: _Chosen) -> Verdict:
     """Return a warning of single low pairs, or a pass.
 
     `outliers` names a node that is slow with one partner only.
@@ -408,14 +408,14 @@ def _judge_pairs(subject: Subject, pairs: _Pairs, low_pairs: _Chosen) -> Said:
             f"each of {directed_pairs} reaches {figures.percent(share)} of the ceiling or more"
             f" {figures.at(pairs.message_bytes)}"
         )
-        return Said(Outcome.PASS, summary, figure, threshold)
+        return Verdict(Outcome.PASS, summary, figure, threshold)
     excuse, cause_and_remedy = _explain_low_pairs(subject, low_pairs)
     names = sentences.listed(
         [name_part("direction", pair) for pair in low_pairs.ends(MOST_NAMES)], MOST_NAMES,
         of=len(low_pairs),
     )  # fmt: skip
     verb = "carries" if len(low_pairs) == 1 else "carry"
-    return Said(
+    return Verdict(
         Outcome.WARN,
         f"{len(low_pairs)} of {directed_pairs} {verb} less than"
         f" {figures.percent(threshold.value)} of the ceiling in every pass: {excuse or names}",

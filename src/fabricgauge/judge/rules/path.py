@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from fabricgauge.judge import foreign, nccl
-from fabricgauge.judge.interface import Said, judge_networks, worst
+from fabricgauge.judge.interface import judge_networks, worst
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.thresholds import MOVED_AT_ALL
 from fabricgauge.model.absence import Skipped
@@ -16,7 +16,7 @@ from fabricgauge.model.evidence import LaunchTraffic
 from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.run import IMPORTED, Launch
-from fabricgauge.model.verdict import Figure, Outcome
+from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, sentences
 from fabricgauge.model.words.networks import OWN_CHOICE
 
@@ -73,7 +73,7 @@ _LINK_TYPES = {
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Said | Skipped:
+def judge(subject: Subject) -> Verdict | Skipped:
     if subject.imported:
         return _judge_logs(subject)
     if subject.run.fabric.simulated:
@@ -90,7 +90,7 @@ def judge(subject: Subject) -> Said | Skipped:
     used = subject.run.carried_by(subject.name) if outcome is Outcome.INVALID else ""
     by = f"; MPI reports {used} as the transport" if used else ""
     more = (f"{further:,} more such lines follow from the counters in results.jsonl",)
-    return Said(
+    return Verdict(
         outcome,
         decisive[0].summary + by if decisive else "no counters were read: the path is unproven",
         min(shares, key=lambda finding: finding.value, default=None),
@@ -101,7 +101,7 @@ def judge(subject: Subject) -> Said | Skipped:
     )
 
 
-def _cause(subject: Subject, decisive: Sequence[Said], used: str) -> str:
+def _cause(subject: Subject, decisive: Sequence[Verdict], used: str) -> str:
     """Return the cause; TCP instead of RDMA if MPI's report or its connections show it."""
     if used and subject.has_rdma_ports and ("tcp" in used or subject.evidence.over_tcp):
         return f"MPI used TCP ({used}), not the transport of the ports"
@@ -111,7 +111,7 @@ def _cause(subject: Subject, decisive: Sequence[Said], used: str) -> str:
     return decisive[0].cause if decisive else ""
 
 
-def _remedy(subject: Subject, decisive: Sequence[Said]) -> str:
+def _remedy(subject: Subject, decisive: Sequence[Verdict]) -> str:
     if decisive and decisive[0].remedy:
         return decisive[0].remedy
     if any(curve.suite in SUITES for curve in subject.curves):
@@ -119,7 +119,7 @@ def _remedy(subject: Subject, decisive: Sequence[Said]) -> str:
     return _PIN_PORTS if subject.has_rdma_ports else _PIN
 
 
-def _judge_logs(subject: Subject) -> Said | Skipped:
+def _judge_logs(subject: Subject) -> Verdict | Skipped:
     """Judge logs that name another kind of network than was stated.
 
     NCCL's report of its own choice is accepted without proof.
@@ -134,7 +134,7 @@ def _judge_logs(subject: Subject) -> Said | Skipped:
             contradiction = f"names {name} of {technology}"
         if contradiction:
             place = f"{curve.source}:{curve.first_line}"
-            return Said(
+            return Verdict(
                 Outcome.INVALID,
                 f"{place}: the log {contradiction}, but the stated network is {subject.name}",
                 cause="the log is from another network than the stated one",
@@ -152,14 +152,14 @@ def is_proved(subject: Subject) -> bool:
     return bool(findings) and all(finding.outcome in fine for finding in findings)
 
 
-def _findings(subject: Subject) -> tuple[Said, ...]:
+def _findings(subject: Subject) -> tuple[Verdict, ...]:
     """Return one finding per launch and node that sent enough payload to decide.
 
     A launch that sent too little is a warning if others proved the path, else INCONCLUSIVE. It is
     SKIPPED if it measured suspects again, with the same pinning, or if it broke.
     """
     least = subject.limit("path.least_payload")
-    findings: list[Said] = []
+    findings: list[Verdict] = []
     unproved: list[tuple[Launch, tuple[LaunchTraffic, ...]]] = []
     for launch, launch_evidence in zip(subject.launches, subject.evidence.launches, strict=True):
         enough = [node for node in launch_evidence.moved if node.payload_bytes >= least]
@@ -176,7 +176,7 @@ def _findings(subject: Subject) -> tuple[Said, ...]:
     return (*findings, *(_too_little(*launch, others=bool(findings)) for launch in unproved))
 
 
-def _too_little(launch: Launch, nodes: tuple[LaunchTraffic, ...], *, others: bool) -> Said:
+def _too_little(launch: Launch, nodes: tuple[LaunchTraffic, ...], *, others: bool) -> Verdict:
     broke = launch.ended.status not in ("ok", IMPORTED)
     doubt = Outcome.SKIPPED if launch.purpose == "again" or broke else Outcome.WARN
     unseen = any(node.left_out for node in nodes)
@@ -185,12 +185,12 @@ def _too_little(launch: Launch, nodes: tuple[LaunchTraffic, ...], *, others: boo
     sentence = f"launch {launch.number}: {reason} to prove the path"
     evidence = (sentence, *(line for node in nodes for line in node.left_out))
     outcome = doubt if others else Outcome.INCONCLUSIVE
-    return Said(
+    return Verdict(
         outcome, sentence, evidence=evidence, remedy=_MORE if nodes and not unseen else _COUNT
     )
 
 
-def _finding(subject: Subject, node: LaunchTraffic, other_bytes: int, apart: bool) -> Said:
+def _finding(subject: Subject, node: LaunchTraffic, other_bytes: int, apart: bool) -> Verdict:
     """Judge a node's counters in one launch. ``other_bytes`` are octets of other traffic.
 
     ``apart`` is true if each rank had its own machine.
@@ -201,19 +201,19 @@ def _finding(subject: Subject, node: LaunchTraffic, other_bytes: int, apart: boo
                 f"the counters of {node.node} did not move, but its TCP connections between"
                 f" {subject.name}'s addresses carried the payload to another machine"
             )
-            return Said(Outcome.INCONCLUSIVE, sentence, cause=_LAG, remedy=_WAIT)
+            return Verdict(Outcome.INCONCLUSIVE, sentence, cause=_LAG, remedy=_WAIT)
         sentence = (
             f"the counters of {node.node} did not move with the payload: it went through shared"
             " memory"
         )
-        return Said(Outcome.INVALID, sentence, _crossed(0.0), cause=_MEMORY)
+        return Verdict(Outcome.INVALID, sentence, _crossed(0.0), cause=_MEMORY)
     if not isinstance(subject.network, Skipped):
         return _pinned(subject, subject.network, node, other_bytes, apart)
     if subject.name != OWN_CHOICE:
         summary = f"discovery found no network {subject.name}, so no interface was expected"
-        return Said(Outcome.INCONCLUSIVE, summary)
+        return Verdict(Outcome.INCONCLUSIVE, summary)
     shares = sentences.listed(_network_shares(subject, node))
-    return Said(
+    return Verdict(
         Outcome.INCONCLUSIVE,
         f"MPI was free to choose: the figures belong to no single network ({shares})",
         cause="the launch was not pinned to a network",
@@ -234,11 +234,11 @@ def _connected(subject: Subject, node: LaunchTraffic) -> bool:
 
 def _pinned(
     subject: Subject, network: Network, node: LaunchTraffic, other_bytes: int, apart: bool
-) -> Said:
+) -> Verdict:
     """Check that the expected interfaces carried the payload, and almost nothing took another."""
     member = network.member(node.node)
     if isinstance(member, Skipped):
-        return Said(Outcome.INCONCLUSIVE, member.reason)
+        return Verdict(Outcome.INCONCLUSIVE, member.reason)
     rails = network.rails_of(node.node) if network.has_rdma_ports else (member,)
     carried = {rail.interface: _octets(subject, node, rail) for rail in rails}
     pinned_bytes = sum(carried.values())
@@ -246,8 +246,10 @@ def _pinned(
     if pinned_bytes < least * node.payload_bytes:
         sentence = _elsewhere(node, sentences.listed(list(carried)), share)
         if share >= least and apart:
-            return Said(Outcome.INCONCLUSIVE, sentence, _crossed(share), cause=_LAG, remedy=_WAIT)
-        return Said(Outcome.INVALID, sentence, _crossed(share), cause=_OTHER)
+            return Verdict(
+                Outcome.INCONCLUSIVE, sentence, _crossed(share), cause=_LAG, remedy=_WAIT
+            )
+        return Verdict(Outcome.INVALID, sentence, _crossed(share), cause=_OTHER)
     proved = sum(node.by_address.get(rail.ip, 0) for rail in rails) >= node.payload_bytes
     if not proved and other_bytes >= node.payload_bytes:
         sentence = (
@@ -255,21 +257,21 @@ def _pinned(
             f" besides the {figures.amount(node.payload_bytes)} of payload: other traffic alone"
             " explains its counters"
         )
-        return Said(Outcome.INCONCLUSIVE, sentence, cause=foreign.CAUSE, remedy=foreign.REMEDY)
+        return Verdict(Outcome.INCONCLUSIVE, sentence, cause=foreign.CAUSE, remedy=foreign.REMEDY)
     if share < least:
         outcome = Outcome.WARN if proved else Outcome.INCONCLUSIVE
         sentence = (
             f"{network.name} carried the payload, but {figures.percent(1 - share)} of the bytes"
             f" that {node.node} sent crossed other interfaces"
         )
-        return Said(outcome, sentence, _crossed(share), cause=_BESIDE)
+        return Verdict(outcome, sentence, _crossed(share), cause=_BESIDE)
     sentence = f"{figures.percent(share)} of the bytes crossed {network.name}"
     if other_bytes >= node.payload_bytes:
         sentence = f"{sentence}; other traffic on {node.node} sent more than the payload"
     if idle := nccl.without_traffic(carried, node.payload_bytes):
         sentence = f"{sentence}, but almost none crossed {sentences.listed(idle)} of {node.node}"
-        return Said(Outcome.WARN, sentence, _crossed(share), cause=_ONE_RAIL)
-    return Said(Outcome.PASS, sentence, _crossed(share))
+        return Verdict(Outcome.WARN, sentence, _crossed(share), cause=_ONE_RAIL)
+    return Verdict(Outcome.PASS, sentence, _crossed(share))
 
 
 def _apart(launch: Launch) -> bool:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.judge.interface import Said, judge_networks
+from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import LaunchPlacement
 from fabricgauge.model.hosts import unify_hosts
 from fabricgauge.model.measurement import Placement
 from fabricgauge.model.pattern import PAIR_PATTERNS
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.model.words import sentences
 
 ID = "placement"
@@ -32,13 +32,13 @@ _Sign = tuple[Outcome, str, str]
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Said | Skipped:
+def judge(subject: Subject) -> Verdict | Skipped:
     if subject.imported:
         return _judge_logs(subject)
     measured = [launch.placed for launch in subject.evidence.launches if launch.figures]
     if not measured:
         remedy = "see how the launches ended (completeness), and measure again"
-        return Said(Outcome.INCONCLUSIVE, "no launch measured anything", remedy=remedy)
+        return Verdict(Outcome.INCONCLUSIVE, "no launch measured anything", remedy=remedy)
     virtual = subject.run.fabric.virtual
     signs = [sign for placed in measured for sign in _signs(placed, virtual=virtual)]
     signs += _to_itself(subject)
@@ -47,7 +47,7 @@ def judge(subject: Subject) -> Said | Skipped:
     fine = outcome is Outcome.PASS
     if fine:
         summary = "every rank ran on its planned node"
-    return Said(
+    return Verdict(
         outcome,
         summary,
         evidence=tuple(dict.fromkeys(sentence for _, sentence, _ in signs)),
@@ -56,7 +56,7 @@ def judge(subject: Subject) -> Said | Skipped:
     )
 
 
-def _judge_logs(subject: Subject) -> Said | Skipped:
+def _judge_logs(subject: Subject) -> Verdict | Skipped:
     """Judge the hosts that imported logs, or --hosts, name, without proof."""
     named = [
         (
@@ -74,17 +74,17 @@ def _judge_logs(subject: Subject) -> Said | Skipped:
         if reason := curve.inside_node:
             single_node = f"{curve.source}:{curve.first_line}: {reason}"
     if single_node and subject.medium == "memory":
-        return Said(Outcome.PASS, f"{single_node}; {subject.name} is inside a node")
+        return Verdict(Outcome.PASS, f"{single_node}; {subject.name} is inside a node")
     if single_node:
         outcome = Outcome.INVALID if subject.claimed else Outcome.WARN
-        return Said(outcome, single_node, cause=_ONE_NODE, remedy=_REMEDY)
+        return Verdict(outcome, single_node, cause=_ONE_NODE, remedy=_REMEDY)
     if named and all(len(set(hosts)) > 1 for _, hosts in named):
         hosts_named = tuple(dict.fromkeys(host for _, hosts in named for host in hosts))
         summary = f"the logs name different hosts ({sentences.listed(hosts_named)})"
-        return Said(Outcome.PASS, f"{summary}; not proved")
+        return Verdict(Outcome.PASS, f"{summary}; not proved")
     if len(nodes) > 1:
         summary = f"stated when the logs were imported, not proved: {sentences.listed(nodes)}"
-        return Said(Outcome.PASS, summary)
+        return Verdict(Outcome.PASS, summary)
     return Skipped("unknown: the logs do not name the hosts of the ranks (state them with --hosts)")
 
 

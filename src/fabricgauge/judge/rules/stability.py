@@ -8,7 +8,7 @@ import numpy as np
 from fabricgauge.judge import closing_round
 from fabricgauge.judge.evidence.placement import waits
 from fabricgauge.judge.host import signs
-from fabricgauge.judge.interface import Said, Words, judge_networks
+from fabricgauge.judge.interface import Verdicts, judge_networks
 from fabricgauge.judge.stats.levels import Levels, find_levels
 from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.judge.streams import Stream, streams
@@ -17,7 +17,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.model.verdict import Figure, Outcome
+from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns, sentences
 
 ID = "stability"
@@ -64,14 +64,14 @@ _Finding = tuple[Outcome, str, float, str]
 
 
 @judge_networks(ID)
-def judge(subject: Subject) -> Words:
+def judge(subject: Subject) -> Verdicts:
     network = _judge_figures(subject)
     if fallen := list(closing_round.falls(subject)):
         return fallen if isinstance(network, Skipped) else [network, *fallen]
     return network
 
 
-def _judge_figures(subject: Subject) -> Said | Skipped:
+def _judge_figures(subject: Subject) -> Verdict | Skipped:
     all_streams = streams(subject)
     smallest = [(series, series.points[0]) for series in subject.series if series.is_latency]
     points = [*(stream.best for stream in all_streams), *(point for _, point in smallest)]
@@ -90,25 +90,27 @@ def _judge_figures(subject: Subject) -> Said | Skipped:
     findings += _stalls(subject)
     if not findings:
         summary = "intervals, launches and tails of the deciding figures are within their limits"
-        return Said(Outcome.PASS, summary)
+        return Verdict(Outcome.PASS, summary)
     outcome, limit, value, sentence = min(findings, key=lambda finding: finding[0].rank)
     threshold = subject.threshold(limit, "at least" if limit == "stability.level" else "at most")
     cause, remedy = _CAUSES.get(limit, (_CAUSE, _REMEDY))
-    return Said(
+    return Verdict(
         outcome, sentence, Figure(value, threshold.unit, sentence), threshold,
         tuple(finding[-1] for finding in findings), cause, remedy,
     )  # fmt: skip
 
 
-def _judge_logs(subject: Subject) -> Said | Skipped:
+def _judge_logs(subject: Subject) -> Verdict | Skipped:
     """Judge columns of a row that contradict each other, and rows of one size that differ."""
     if columns := tuple(_contradicting(subject)):
-        return Said(Outcome.WARN, columns[0], evidence=columns, cause=_EDITED[0], remedy=_EDITED[1])
+        return Verdict(
+            Outcome.WARN, columns[0], evidence=columns, cause=_EDITED[0], remedy=_EDITED[1]
+        )
     repeated = sorted(_repeated(subject), key=itemgetter(0), reverse=True)
     if not repeated:
         return Skipped("unknown: the logs have only means, which do not show how steady they were")
     spread, limit, sentence = repeated[0]
-    return Said(
+    return Verdict(
         Outcome.WARN, sentence, Figure(spread, "share", sentence),
         subject.threshold(limit, "at most"), tuple(line for _, _, line in repeated),
         _APPENDED, _REMEDY_OF_LOGS,
