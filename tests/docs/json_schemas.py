@@ -1,0 +1,171 @@
+"""The JSON schemas of everything that the program prints as JSON, made of its own types."""
+
+import json
+from pathlib import Path
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypedDict,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+import msgspec
+
+from fabricgauge.features.application.prediction_values import Prediction
+from fabricgauge.features.application.profile_values import ApplicationProfile
+from fabricgauge.features.application.scale_values import Scaled
+from fabricgauge.features.configure.values import Configuration
+from fabricgauge.features.explain.entries import Entry
+from fabricgauge.features.path.values import CallPaths, PathComparison
+from fabricgauge.lab.status import LabStatus
+from fabricgauge.model.comparison import Comparison
+from fabricgauge.model.evidence import WireLedger
+from fabricgauge.model.fabric import Network, Unreached
+from fabricgauge.model.finding import Finding
+from fabricgauge.model.inventory import Inventory
+from fabricgauge.model.judged import Judged, TableVerdict
+from fabricgauge.model.likeness import LikeNodes
+from fabricgauge.model.run import Run
+from fabricgauge.model.stored import StoredRun
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.surveyed import Surveyed
+from fabricgauge.model.varied import Varied
+from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.report.content.cases import ConcurrentCase
+
+FOLDER = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
+
+REFERENCE = "#/$defs/{name}"
+COMMENT = (
+    "Written by scripts/write-json-schemas. A number that is null is unknown or without bound. A"
+    " reader accepts further fields: newer versions with the same major number add some."
+)
+
+_JUDGED = {field.name: field.type for field in msgspec.structs.fields(Judged)}
+_SURVEYED = {field.name: field.type for field in msgspec.structs.fields(Surveyed)}
+
+#: Documents by the name behind ``fabricgauge-`` in their field ``format``: fields and types.
+DOCUMENTS: dict[str, dict[str, Any]] = {
+    "report": {
+        "overall": Outcome, "headline": str, "virtual": bool, "judged_utc": str,
+        "rules_version": str, "verdicts": tuple[Verdict, ...], "ceilings": _JUDGED["ceilings"],
+        "curves": _JUDGED["curves"], "run": Run, "against": tuple[SuiteCurve, ...],
+        "simulated": bool, "matrices": list[dict[str, Any]],
+        "together": tuple[ConcurrentCase, ...], "wire": tuple[WireLedger, ...],
+        "tables": tuple[TableVerdict, ...], "emulated": bool,
+    },
+    "discovery": {
+        "virtual": bool, "nodes": tuple[Inventory, ...], "unreached": tuple[Unreached, ...],
+        "networks": tuple[Network, ...], "ports": _SURVEYED["ports"],
+        "ceilings": _SURVEYED["ceilings"], "classes": tuple[LikeNodes, ...],
+        "limits": tuple[Finding, ...], "unread": tuple[str, ...],
+    },
+    "comparison": {"headline": str, "comparison": Comparison},
+    "varied": {"headline": str, "varied": Varied},
+    "runs": {"roots": tuple[str, ...], "runs": tuple[StoredRun, ...], "older": int},
+    "explanation": {"entries": tuple[Entry, ...]},
+    "profile": {
+        "headline": str, "complete": bool, "wall_s": float, "mpi_share": float,
+        "overhead_share": float, "profile": ApplicationProfile,
+    },
+    "scale": {"overall": Outcome, "headline": str, "scale": Scaled},
+    "prediction": {"headline": str, "prediction": Prediction},
+    "call-path-changes": {"headline": str, "comparison": PathComparison},
+    "configuration": {
+        field.name: field.type for field in msgspec.structs.fields(Configuration)
+    },
+}  # fmt: skip
+
+
+#: Documents of another form, by name: their type.
+OTHERS: dict[str, Any] = {
+    "call-paths": CallPaths,
+    "lab-status": tuple[LabStatus, ...],
+    "preflight": TypedDict(
+        "Preflight",
+        {
+            "doctor": int, "conclusion": str, "nodes": tuple[str, ...],
+            "networks": tuple[str, ...], "seconds": float, "findings": tuple[Finding, ...],
+            "checks": list[dict[str, Any]], "untried": Any, "unread": tuple[str, ...],
+            "troubles": dict[str, Any],
+        },
+    ),
+}  # fmt: skip
+
+
+def schemas() -> dict[str, str]:
+    """The text of each schema by the name of its file."""
+    types = {name: _document(name, fields) for name, fields in DOCUMENTS.items()} | OTHERS
+    return {f"{name}.json": _written(name, type_) for name, type_ in types.items()}
+
+
+def _document(name: str, fields: dict[str, Any]) -> Any:
+    head = {"format": Literal[f"fabricgauge-{name}"], "version": str}
+    return TypedDict(_title(name), {**head, **fields})  # type: ignore[operator]
+
+
+def _title(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("-")) + "Document"
+
+
+def _written(name: str, type_: Any) -> str:
+    alternatives: list[Any] = []
+    opened = _opened(type_, alternatives)
+    (root, *_), components = msgspec.json.schema_components(
+        [opened, *alternatives], schema_hook=lambda _: {}, ref_template=REFERENCE
+    )
+    document = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"fabricgauge {name}",
+        "$comment": COMMENT,
+        **root,
+        "$defs": components,
+    }
+    return json.dumps(_with_unknown(document), indent=1, ensure_ascii=False) + "\n"
+
+
+def _opened(type_: Any, alternatives: list[Any]) -> Any:
+    """The type with ``A | B`` of two structs, which msgspec cannot read, as a choice of schemas."""
+    if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
+        fields = msgspec.structs.fields(type_)
+        opened = [(field.name, _opened(field.type, alternatives)) for field in fields]
+        if all(new is field.type for (_, new), field in zip(opened, fields, strict=True)):
+            return type_
+        return msgspec.defstruct(type_.__name__, opened)
+    if is_typeddict(type_):
+        fields_of_dict = get_type_hints(type_).items()
+        return TypedDict(  # type: ignore[operator]
+            type_.__name__, {key: _opened(kind, alternatives) for key, kind in fields_of_dict}
+        )
+    parts = get_args(type_)
+    structs = [p for p in parts if isinstance(p, type) and issubclass(p, msgspec.Struct)]
+    if get_origin(type_) in (Union, UnionType) and len(structs) > 1 and not _tagged(structs):
+        alternatives += structs
+        references = [{"$ref": REFERENCE.format(name=part.__name__)} for part in structs]
+        return Annotated[Any, msgspec.Meta(extra_json_schema={"anyOf": references})]
+    if get_origin(type_) is tuple:
+        opened_parts = tuple(_opened(part, alternatives) for part in parts)
+        return type_ if opened_parts == parts else tuple[opened_parts]  # type: ignore[valid-type]
+    return type_
+
+
+def _tagged(structs: list[type[msgspec.Struct]]) -> bool:
+    return all(struct.__struct_config__.tag is not None for struct in structs)
+
+
+def _with_unknown(schema: Any) -> Any:
+    """A float that is NaN or infinite is null in JSON."""
+    if isinstance(schema, list):
+        return [_with_unknown(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    changed = {key: _with_unknown(item) for key, item in schema.items()}
+    if changed.get("type") == "number":
+        changed["type"] = ["number", "null"]
+    return changed
