@@ -83,20 +83,27 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+class Preflight(TypedDict):
+    """The document of ``doctor``."""
+
+    doctor: int
+    conclusion: str
+    nodes: tuple[str, ...]
+    networks: tuple[str, ...]
+    seconds: float
+    findings: tuple[Finding, ...]
+    checks: list[dict[str, Any]]
+    untried: Any
+    unread: tuple[str, ...]
+    troubles: dict[str, Any]
+
+
 #: Documents of another form, by name: their type.
 OTHERS: dict[str, Any] = {
     "call-paths": CallPaths,
     "lab-status": tuple[LabStatus, ...],
-    "preflight": TypedDict(
-        "Preflight",
-        {
-            "doctor": int, "conclusion": str, "nodes": tuple[str, ...],
-            "networks": tuple[str, ...], "seconds": float, "findings": tuple[Finding, ...],
-            "checks": list[dict[str, Any]], "untried": Any, "unread": tuple[str, ...],
-            "troubles": dict[str, Any],
-        },
-    ),
-}  # fmt: skip
+    "preflight": Preflight,
+}
 
 
 def schemas() -> dict[str, str]:
