@@ -213,3 +213,48 @@ def test_printouts_of_a_subnet_alone_are_a_bundle(tmp_path: Path) -> None:
     (tmp_path / "iblinkinfo.txt").write_text("ibwarn: no port\n")
     with pytest.raises(StoreError, match="iblinkinfo"):
         read_bundle(tmp_path)
+
+
+IP_ADDR = BUNDLES.parent / "ip_addr"
+
+
+def of_ip_addr(folder: Path, form: str, nodes: int = 3, **changes: tuple[str, str]) -> Path:
+    """A bundle of ``ip addr`` on like nodes; ``changes`` replace a text on one of them."""
+    text = (IP_ADDR / f"6.1--{form}.out").read_text()
+    for number in range(1, nodes + 1):
+        own = text.replace("02:00:00:00:", f"02:00:00:{number:02x}:")
+        own = own.replace("10.77.0.21", f"10.77.0.{number}").replace(
+            "10.78.0.21", f"10.78.0.{number}"
+        )
+        (folder / f"n{number}").mkdir()
+        own = own.replace(*changes.get(f"n{number}", ("", "")))
+        (folder / f"n{number}" / "ip_addr.txt").write_text(own)
+    return folder
+
+
+@pytest.mark.parametrize("form", ["text", "d-text", "json", "d-json"])
+@pytest.mark.parametrize("nodes", [2, 3])
+def test_addresses_of_sound_nodes_accuse_nobody(form: str, nodes: int, tmp_path: Path) -> None:
+    found = examined(of_ip_addr(tmp_path, form, nodes))
+    assert {(one.check, one.severity.value) for one in found.findings} == {("addresses", "NOTE")}
+    assert exit_status(found) == 0
+    networks = surveyed(tmp_path).fabric.networks
+    assert {network.subnet for network in networks} >= {"10.77.0.0/24", "10.78.0.0/24"}
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        (("10.77.0.2/", "10.77.0.1/"), "addresses"),
+        (("mtu 9000", "mtu 1500"), "mtu"),
+        (("10.77.0.2/24", "10.77.0.2/8"), "subnets"),
+        (("e0@e0x: <BROADCAST,MULTICAST,UP,LOWER_UP>", "e0@e0x: <BROADCAST,MULTICAST,UP>"), "link"),
+    ],
+)
+def test_what_is_wrong_in_a_printout_of_addresses_is_found(
+    change: tuple[str, str], check: str, tmp_path: Path
+) -> None:
+    found = examined(of_ip_addr(tmp_path, "d-text", n2=change))
+    worst = [one for one in found.findings if one.severity.value != "NOTE"]
+    assert {one.check for one in worst} == {check}
+    assert all("n2" in one.nodes for one in worst)

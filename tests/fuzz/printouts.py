@@ -14,6 +14,7 @@ from fabricgauge.nodes.discover.printouts.table import PARSERS
 
 #: Fixtures lie under the tool's name but for these.
 _FOLDERS = {
+    "ip a": "ip_addr", "ip addr": "ip_addr", "ip address": "ip_addr", "ip link": "ip_addr",
     "ip route": "ip_route", "ip rule": "ip_rule", "mpichversion": "mpi_version",
     "mpiexec": "mpi_version", "mpiexec.hydra": "mpi_version", "mpirun": "mpi_version",
     "qcu64e": "qcu", "rdma dev": "rdma", "rdma link": "rdma",

@@ -27,6 +27,11 @@ def on_one_node(command: str) -> Trick:
     return Trick(logs.osu_bw(before=f"+ {command} ./osu_bw\n"), words=())
 
 
+def lines_before(text: str) -> Trick:
+    return Trick(logs.osu_bw(before=text), words=())
+
+
+UCX = "[1700000000.0] [c1:1001 :0]  ucp_worker.c:1855 UCX  INFO    ep_cfg"
 LARGE = tuple(size for size in logs.EDR_MB_S if size >= 1 << 16)
 RAGGED = {1 << 20: 12280.4, 1 << 21: 12285.0, 1 << 22: 12290.1}
 
@@ -36,6 +41,21 @@ SOUND: Mapping[str, Trick] = {
     "perftest": Trick(logs.perftest(97.6)),
     "nccl": Trick(logs.nccl(11.9, "+ mpirun -np 2 ./all_reduce_perf -b 8M -e 8G\n"), words=()),
     "imb pingpong": Trick(logs.imb_pingpong()),
+    "UCX: memory to itself, InfiniBand to the other": lines_before(
+        f"{UCX}[0]: tag(self/memory cma/memory)\n{UCX}[1]: tag(rc_mlx5/mlx5_0:1)\n"
+    ),
+    "UCX: memory to one rank, InfiniBand to another": lines_before(
+        f"{UCX}[1]: tag(sysv/memory cma/memory)\n{UCX}[2]: tag(rc_mlx5/mlx5_0:1)\n"
+    ),
+    "a job of two nodes": lines_before("SLURM_JOB_NUM_NODES=2\n+ srun -n 2 ./osu_bw\n"),
+    "carriage returns": Trick(logs.osu_bw().replace("\n", "\r\n")),
+    "colours": Trick(f"\x1b[32m{logs.osu_bw()}\x1b[0m"),
+    "eight pairs of sixteen nodes": Trick(
+        logs.osu_mbw_mr(
+            [(1 << 20, 8 * 12280.4, 8 * 11711.5), (1 << 22, 8 * 12290.1, 8 * 2930.2)], pairs=8
+        ),
+        words=("--hosts", "c[1-16]"),
+    ),
     "two nodes in the command": Trick(
         logs.osu_bw(before="+ mpirun -np 2 --host c1,c2 ./osu_bw\n"), words=()
     ),
@@ -49,6 +69,26 @@ TRICKS: Mapping[str, Trick] = {
     "mpirun -H c1,c1": on_one_node("mpirun -np 2 -H c1,c1"),
     "mpiexec -ppn 2": on_one_node("mpiexec -n 2 -ppn 2"),
     "mpirun --host localhost": on_one_node("mpirun -np 2 --host localhost:2"),
+    "UCX: memory alone": lines_before(f"{UCX}[1]: tag(sysv/memory cma/memory)\n"),
+    "Open MPI: vader alone": lines_before(
+        "[c1:01001] mca: bml: Using vader btl for send to [[1,1],1] on node c1\n"
+    ),
+    "a job of one node, as env prints it": lines_before(
+        "SLURM_JOB_NUM_NODES=1\n+ srun -n 2 ./osu_bw\n"
+    ),
+    "a report of bindings on one host": Trick(logs.osu_bw(before=(
+        "[c1:01001] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B/./.][./././.]\n"
+        "[c1:01001] MCW rank 1 bound to socket 0[core 1[hwt 0]]: [./B/.][./././.]\n"
+    ))),
+    "a rank table of one host": Trick(logs.osu_bw(before=(
+        "[0] MPI startup(): Rank    Pid      Node name  Pin cpu\n"
+        "[0] MPI startup(): 0       1001     c1         0\n"
+        "[0] MPI startup(): 1       1002     c1         1\n"
+    ))),
+    "nccl on one node": Trick(
+        logs.nccl(11.9, "+ mpirun -np 2 ./all_reduce_perf -b 8M\n").replace("on  n2", "on  n1"),
+        words=(),
+    ),
     "one host by --hosts": Trick(logs.osu_bw(), words=("--hosts", "c1,c1")),
     "two names of one host": Trick(logs.osu_bw(), words=("--hosts", "c1,c1.example.org")),
     "two names of this host": Trick(logs.osu_bw(), words=("--hosts", "localhost,127.0.0.1")),
@@ -116,6 +156,31 @@ TRICKS: Mapping[str, Trick] = {
         + "[c1:1001] Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 vend 0x81 hw_synd"
         " 0/0)\n"
     ),
+    "the program crashed behind the table": Trick(
+        logs.osu_bw()
+        + "[c2:1002:0:1002] Caught signal 7 (Bus error: nonexistent physical address)\n"
+    ),
+    "perftest's error behind the table": Trick(
+        logs.perftest(97.6)
+        + " Completion with error at client\n Failed status 12: wr_id 0 syndrom 0x81\n"
+    ),
+    "an error between two tables": Trick(
+        logs.perftest(97.6)
+        + " Completion with error at client\n Failed status 12: wr_id 0 syndrom 0x81\n"
+        + logs.perftest(97.6)
+    ),
+    "the kernel's link down among the lines": Trick(
+        logs.osu_bw() + "[ 1234.567] mlx5_core 0000:81:00.0 ib0: Link down\n"
+    ),
+    "eight pairs as much as one link": Trick(
+        logs.osu_mbw_mr([(1 << 20, 12280.4, 11711.5), (1 << 22, 12290.1, 2930.2)], pairs=8),
+        words=("--hosts", "c[1-16]"),
+    ),
+    "both directions together full": Trick(logs.osu_bw(title="Bi-Directional Bandwidth")),
+    "one of two tables at half": Trick(
+        logs.osu_bw() + "\n" + logs.osu_bw(logs.scaled(logs.EDR_MB_S, 0.5))
+    ),
+    "no numbers": Trick(logs.perftest(97.6).replace("97.60", "nan")),
     "aborted": Trick(
         logs.osu_bw({s: v for s, v in logs.EDR_MB_S.items() if s <= 1 << 14})
         + "--------------------------------------------------------------------------\n"

@@ -6,10 +6,13 @@ import msgspec
 import pytest
 from tests.judge import planted
 
+from fabricgauge.check.conclude import conclude
+from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.report.content.conclusion import decisive_verdicts, headline
 
 SECONDS = 1.0
 
@@ -126,3 +129,52 @@ def test_a_protocol_that_halves_some_sizes_is_no_change_of_rate() -> None:
     ]
     run = planted.run([planted.launch(cases, number) for number in (1, 2, 3)])
     assert stability(run).outcome is Outcome.PASS
+
+
+def unsteady(shares: Sequence[float], share: float, width: float, delay: float = 0.0) -> Run:
+    """One launch, whose stream has an interval of ± ``width`` and blocks at these shares."""
+    best_s = planted.median_s("bandwidth", 1 << 20)
+    case = stream(shares, delay, wall_s=0.3)
+    assert case.times is not None
+    middle_s = best_s / share
+    times = msgspec.structs.replace(
+        case.times, median_s=middle_s, low_s=middle_s * (1 - width), high_s=middle_s * (1 + width)
+    )
+    return planted.run([planted.launch([msgspec.structs.replace(case, times=times)])])
+
+
+@pytest.mark.parametrize("share", [0.95, 0.75])
+def test_a_changing_rate_is_the_cause_of_a_wide_interval(share: float) -> None:
+    """At 75 % of the ceiling ``fraction`` is undecided as well: that is a consequence."""
+    found = conclude(unsteady([1.0, 1.0, 0.3] * 10, share, 0.3), DEFAULTS)
+    (verdict,) = planted.by_rule(found.verdicts, "stability")
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.threshold is not None
+    assert "stability.level" in verdict.threshold.origin
+    assert verdict.figure is not None
+    assert verdict.figure.value == pytest.approx(0.3, abs=0.01)
+    assert len(verdict.evidence) == 2
+    undecided = planted.by_rule(found.verdicts, "fraction")
+    assert {one.outcome for one in undecided if one.id in found.follows} == (
+        {Outcome.INCONCLUSIVE} if share < 0.8 else set()
+    )
+    assert {one.rule for one in decisive_verdicts(found)} == {"stability"}
+    assert "changes" in headline(found)
+
+
+@pytest.mark.parametrize(
+    ("shares", "delay"),
+    [
+        pytest.param([1.0] * 30, 0.0, id="one rate"),
+        pytest.param([1.0, 1.0, 0.3] * 10, 0.6, id="a host that waits"),
+    ],
+)
+def test_a_wide_interval_without_a_changing_link_stays_the_reason(
+    shares: list[float], delay: float
+) -> None:
+    found = conclude(unsteady(shares, 0.95, 0.3, delay), DEFAULTS)
+    (verdict,) = planted.by_rule(found.verdicts, "stability")
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.threshold is not None
+    assert "stability.interval" in verdict.threshold.origin
+    assert not found.follows

@@ -45,6 +45,11 @@ class KnownNode(msgspec.Struct, frozen=True):
         )
 
     @property
+    def has_addresses(self) -> bool:
+        """True if its addresses are known, even if it has none."""
+        return self.answered or any(interface.addresses for interface in self.probe.interfaces)
+
+    @property
     def adapters(self) -> tuple[Adapter, ...]:
         return self.inventory.adapters
 
@@ -234,24 +239,24 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
                     inventory, adapters=(), rdma_ports=(), gpus=(), nearness=()
                 )  # fmt: skip
             facts = {**inventory.facts, **probe.facts}
-            nodes.append(KnownNode(probe.name, probe, inventory, facts))
+            answered = bool(probe.kernel)  # a printed node has none
+            nodes.append(KnownNode(probe.name, probe, inventory, facts, answered=answered))
         answered_names = {node.name for node in nodes}
-        for inventory in inventories.values():
-            if (
-                inventory.name not in answered_names
-                and isinstance(inventory.node, Skipped)
-                and inventory.sources
-            ):
-                bare_probe = Node(
-                    inventory.name, "", "", "", 0, "", (), {},
-                    adapters=inventory.adapters, rdma_ports=inventory.rdma_ports,
-                )  # fmt: skip
-                nodes.append(
-                    KnownNode(
-                        inventory.name, bare_probe, inventory, inventory.facts, answered=False
-                    )
-                )
+        nodes += (
+            KnownNode(
+                inventory.name, inventory.printed_node, inventory, inventory.facts, answered=False
+            )
+            for inventory in inventories.values()
+            if inventory.name not in answered_names
+            and isinstance(inventory.node, Skipped)
+            and inventory.sources
+        )
         return tuple(nodes)
+
+    @property
+    def addressed_nodes(self) -> tuple[KnownNode, ...]:
+        """The nodes whose addresses are known: a printout of ``ip link`` has none."""
+        return tuple(node for node in self.nodes if node.has_addresses)
 
     @property
     def answered_nodes(self) -> tuple[KnownNode, ...]:

@@ -46,6 +46,7 @@ def consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str, str
     return {
         **_find_fault_consequences(context.run, causes),
         **_find_stream_consequences(causes),
+        **_find_widened_figures(context.subjects, causes),
         **losses,
         **_explain_dead_ports(context.run, causes),
     }
@@ -108,6 +109,36 @@ def _find_stream_consequences(verdicts: Sequence[Verdict]) -> dict[str, str]:
             )
             if verdict.rule == asymmetry.ID and is_same_network and has_same_ends:
                 causes[verdict.id] = cause.id
+    return causes
+
+
+def _find_widened_figures(
+    subjects: Sequence[Subject], verdicts: Sequence[Verdict]
+) -> dict[str, str]:
+    """Return undecided verdicts on streams whose rate changes, each with the verdict on that.
+
+    A rate that changes makes the interval wide.
+    """
+    causes = {}
+    for subject in subjects:
+        of_network = [verdict for verdict in verdicts if verdict.network == subject.name]
+        changes = [
+            verdict
+            for verdict in of_network
+            if verdict.rule == stability.ID
+            and verdict.about == subject.about
+            and verdict.outcome is not Outcome.PASS
+        ]
+        undecided = [
+            verdict
+            for verdict in of_network
+            if verdict.rule in (fraction.ID, asymmetry.ID)
+            and _has_outcome(verdict, Outcome.INCONCLUSIVE)
+        ]
+        changing = stability.find_changing(subject) if changes and undecided else set()
+        for verdict in undecided:
+            if frozenset(verdict.about.names) in changing:
+                causes[verdict.id] = changes[0].id
     return causes
 
 

@@ -109,7 +109,18 @@ class Inventory(msgspec.Struct, frozen=True):
     #: Routes of all tables except the main one; rules may name these tables.
     tables: tuple[Route, ...] = ()
 
+    #: Interfaces in a printout of ``ip addr``; those of ``node`` have more weight.
+    printed_interfaces: tuple[Interface, ...] = ()
+
     @property
     def interfaces(self) -> tuple[Interface, ...]:
-        """The interfaces of the node; none if there are only printouts."""
-        return () if isinstance(self.node, Skipped) else self.node.interfaces
+        """The interfaces of the node; if it was not asked, those of a printout."""
+        return self.printed_interfaces if isinstance(self.node, Skipped) else self.node.interfaces
+
+    @property
+    def printed_node(self) -> Node:
+        """The part of a node that was not asked which printouts show."""
+        return Node(
+            self.name, "", "", "", 0, "", self.printed_interfaces, {},
+            adapters=self.adapters, rdma_ports=self.rdma_ports,
+        )  # fmt: skip

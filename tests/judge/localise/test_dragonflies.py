@@ -49,11 +49,26 @@ def test_sound_uplinks_name_no_group() -> None:
     assert faults(analysis) == set()
 
 
-def test_slow_uplinks_of_two_of_four_groups_leave_too_few_to_compare_with() -> None:
-    dragonfly = Dragonfly(uplinks={1: 0.25, 2: 0.25})
+@pytest.mark.parametrize("uplinks", [{1: 0.25, 2: 0.25}, {1: 0.5, 2: 0.5}, {0: 0.5, 3: 0.6}])
+def test_slow_uplinks_of_two_of_four_groups_name_both(uplinks: dict[int, float]) -> None:
+    """The single rounds of the two sound groups are compared with."""
+    dragonfly = Dragonfly(uplinks=uplinks)
     launch = dragonfly.launch()
     analysis = name_slow_crossings(confirmed(dragonfly, launch), [launch])
-    assert faults(analysis) <= {("group", ("group1",)), ("group", ("group2",))}
+    assert faults(analysis) == {("group", (f"group{number}",)) for number in uplinks}
+    assert analysis.suspects == ()
+
+
+@pytest.mark.parametrize(
+    "uplinks", [{1: 0.9}, {1: 0.9, 2: 0.88}, {1: 0.8, 2: 0.8}, {0: 0.5, 1: 0.5, 2: 0.5}]
+)
+def test_groups_that_differ_little_or_are_too_many_are_not_named(
+    uplinks: dict[int, float],
+) -> None:
+    dragonfly = Dragonfly(uplinks=uplinks)
+    launch = dragonfly.launch()
+    analysis = name_slow_crossings(confirmed(dragonfly, launch), [launch])
+    assert faults(analysis) == set()
 
 
 def test_few_rounds_in_which_pairs_cross_name_no_group() -> None:

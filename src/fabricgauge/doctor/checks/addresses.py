@@ -36,7 +36,9 @@ MAX_FLUSHED_NODES = 8
 
 def _examine_addresses(cluster: Cluster, nodes: tuple[KnownNode, ...]) -> Iterator[Finding]:
     """Nodes with the same boot and the same network namespace are one node with two names."""
-    by_boot = group_by(nodes, lambda node: (node.probe.boot_id, node.probe.net_namespace))
+    by_boot = group_by(
+        nodes, lambda node: (node.probe.boot_id or node.name, node.probe.net_namespace)
+    )
     groups = tuple(by_boot.values())
     for names in (tuple(node.name for node in group) for group in groups if len(group) > 1):
         yield make_finding(
@@ -246,7 +248,7 @@ ADDRESSES = Check(
     "No two interfaces have the same IP or MAC address",
     "Packets for that address go to the node that answered last: connections hang, break, or reach"
     " the wrong node.",
-    lambda cluster: cluster.answered_nodes,
+    lambda cluster: cluster.addressed_nodes,
     explain_no_answer,
     _examine_addresses,
     trials=("names",),

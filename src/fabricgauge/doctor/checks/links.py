@@ -87,7 +87,7 @@ LINK = Check(
     "link",
     "Every port with an address is up and has a carrier",
     "Nothing crosses a link without a carrier: MPI hangs, or takes another network.",
-    lambda cluster: cluster.answered_nodes,
+    lambda cluster: cluster.addressed_nodes,
     explain_no_answer,
     _examine_links,
     PLUG_IN,

@@ -162,7 +162,7 @@ SUBNETS = Check(
     "The kernel and MPI distinguish networks by subnet: if subnets overlap, MPI takes several"
     " networks for one and uses them all, and answers may leave by another interface than requests"
     " arrived at.",
-    lambda cluster: cluster.answered_nodes,
+    lambda cluster: cluster.addressed_nodes,
     explain_no_answer,
     _examine_subnets,
 )
@@ -176,9 +176,10 @@ def _examine_members(cluster: Cluster, networks: tuple[Network, ...]) -> Iterato
 
 def _find_missing_members(network: Network, peers: tuple[KnownNode, ...]) -> Iterator[Finding]:
     """Report nodes outside of a network that most like nodes are in by a cable."""
-    members = [node for node in peers if _is_cabled_member(network, node)]
-    missing = [node for node in peers if isinstance(network.member(node.name), Skipped)]
-    if 2 * len(members) <= len(peers):
+    known = [node for node in peers if node.has_addresses]
+    members = [node for node in known if _is_cabled_member(network, node)]
+    missing = [node for node in known if isinstance(network.member(node.name), Skipped)]
+    if 2 * len(members) <= len(known):
         return
     for node in missing:
         yield make_finding(

@@ -41,10 +41,11 @@ def name_slow_crossings(analysis: PairAnalysis, launches: Sequence[Launch]) -> P
     rates = _crossing_rates(analysis, launches, tuple(claims)) if claims else {}
     findings: list[PairFinding] = []
     worst_first = sorted(claims.values(), key=lambda claim: -abs(claim.effect))
-    for place, claim in enumerate(worst_first):
+    for claim in worst_first:
         # A slow group makes the others' crossing pairs slower, but not the other way round. Tests
         # in sequence need no correction for their number: the first that fails ends it.
-        doubted = frozenset(worse.names[0] for worse in worst_first[: place + 1])
+        least = limits.SHOWN * abs(claim.effect)
+        doubted = frozenset(other.names[0] for other in worst_first if abs(other.effect) >= least)
         slow = list(_slow_crossing(analysis, claim, rates, doubted))
         if not slow:
             break
@@ -63,18 +64,20 @@ def name_slow_crossings(analysis: PairAnalysis, launches: Sequence[Launch]) -> P
 def _slow_crossing(
     analysis: PairAnalysis,
     claim: Suspect,
-    rates: dict[tuple[str, str], float],
+    rates: dict[tuple[str, str], list[float]],
     doubted: frozenset[str],
 ) -> Iterator[PairFinding]:
     """Yield the group as a fault if its pairs to, or from, every other group carry less.
 
-    Pairs with the groups in ``doubted``, which look at least as slow, show nothing of this one.
+    Pairs with the groups in ``doubted``, which look about as slow, show nothing of this one. If
+    only two groups are sound, their single rounds are compared with.
     """
     (group,) = claim.names
-    rechecks = [
-        PairRecheck(ends, analysis.matrix.message_bytes, rate) for ends, rate in rates.items()
-    ]
+    size = analysis.matrix.message_bytes
+    rechecks = [PairRecheck(ends, size, float(np.median(sums))) for ends, sums in rates.items()]
     good = [pair for pair in rechecks if not doubted & {*pair.ends}]
+    if len(good) < limits.FEWEST_GOOD:
+        good = [PairRecheck(pair.ends, size, rate) for pair in good for rate in rates[pair.ends]]
     slow = []
     for side in (0, 1):
         own = [
@@ -108,10 +111,10 @@ def _slow_crossing(
 
 def _crossing_rates(
     analysis: PairAnalysis, launches: Sequence[Launch], doubted: Sequence[str]
-) -> dict[tuple[str, str], float]:
-    """Return bytes/s that two groups' pairs carry at once, from one to the other.
+) -> dict[tuple[str, str], list[float]]:
+    """Return bytes/s that two groups' pairs carry at once, from one to the other, by round.
 
-    It is the median over the rounds in which at least half of the smaller group's nodes cross.
+    Only rounds count in which at least half of the smaller group's nodes cross.
     Pairs with a node that is named or suspected are left out. A few sound groups stand for all.
     """
     matrix = analysis.matrix
@@ -133,7 +136,9 @@ def _crossing_rates(
         return {}
     stacked = np.stack(sums)
     return {
-        (names[origin], names[target]): float(np.nanmedian(stacked[:, origin, target]))
+        (names[origin], names[target]): [
+            float(rate) for rate in stacked[:, origin, target] if np.isfinite(rate)
+        ]
         for origin, target in np.argwhere(
             np.isfinite(stacked).sum(axis=0) >= limits.CROSSING_ROUNDS
         )

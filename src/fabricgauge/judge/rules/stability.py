@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,14 +54,29 @@ _STALL_CAUSE = (
     " switch that relearns addresses"
 )
 
+_LEVEL = "stability.level"
+#: Limits that a change of rate exceeds as well.
+_WIDENED = ("stability.interval", "stability.launches")
+
 _CAUSES = {
-    "stability.level": (_LEVEL_CAUSE, _LEVEL_REMEDY),
+    _LEVEL: (_LEVEL_CAUSE, _LEVEL_REMEDY),
     "stability.stalls": (_STALL_CAUSE, _LEVEL_REMEDY),
     "stability.stalls_fail": (_STALL_CAUSE, _LEVEL_REMEDY),
 }
 
-#: Outcome of an unsteady figure, name of the limit, value, and a sentence.
-_Finding = tuple[Outcome, str, float, str]
+
+class _Finding(NamedTuple):
+    """An unsteady figure with the name of its limit.
+
+    ``nodes`` are the ends of its stream. ``by_host`` is true if a host may explain it.
+    """
+
+    outcome: Outcome
+    limit: str
+    value: float
+    sentence: str
+    nodes: frozenset[str] = frozenset()
+    by_host: bool = False
 
 
 @judge_networks(ID)
@@ -91,13 +107,33 @@ def _judge_figures(subject: Subject) -> Verdict | Skipped:
     if not findings:
         summary = "intervals, launches and tails of the deciding figures are within their limits"
         return Verdict(Outcome.PASS, summary)
-    outcome, limit, value, sentence = min(findings, key=lambda finding: finding[0].rank)
-    threshold = subject.threshold(limit, "at least" if limit == "stability.level" else "at most")
-    cause, remedy = _CAUSES.get(limit, (_CAUSE, _REMEDY))
+    worst = min(findings, key=lambda finding: finding.outcome.rank)
+    lead = _find_cause(worst, findings)
+    relation = "at least" if lead.limit == _LEVEL else "at most"
+    threshold = subject.threshold(lead.limit, relation)
+    cause, remedy = _CAUSES.get(lead.limit, (_CAUSE, _REMEDY))
     return Verdict(
-        outcome, sentence, Figure(value, threshold.unit, sentence), threshold,
-        tuple(finding[-1] for finding in findings), cause, remedy,
+        worst.outcome, lead.sentence, Figure(lead.value, threshold.unit, lead.sentence), threshold,
+        tuple(finding.sentence for finding in findings), cause, remedy,
     )  # fmt: skip
+
+
+def _find_cause(worst: _Finding, findings: Sequence[_Finding]) -> _Finding:
+    """Return the change of rate that makes an interval wide, or else the finding itself."""
+    changes = (
+        finding
+        for finding in findings
+        if finding.limit == _LEVEL and not finding.by_host and finding.nodes == worst.nodes
+    )
+    return next(changes, worst) if worst.limit in _WIDENED else worst
+
+
+def find_changing(subject: Subject) -> set[frozenset[str]]:
+    """Return the pairs of nodes between which the rate changes, without those a host explains."""
+    if subject.imported:
+        return set()
+    findings = (finding for stream in streams(subject) for finding in _levels(stream))
+    return {finding.nodes for finding in findings if not finding.by_host}
 
 
 def _judge_logs(subject: Subject) -> Verdict | Skipped:
@@ -177,7 +213,7 @@ def _bandwidth(stream: Stream, all_streams: tuple[Stream, ...]) -> Iterator[_Fin
     if not means_only and width > subject.limit("stability.interval"):
         outcome = Outcome.INCONCLUSIVE if stream.decides(all_streams) else Outcome.WARN
         sentence = f"{_where(series, point)}: the interval is ± {figures.percent(width)} wide"
-        yield outcome, "stability.interval", width, sentence
+        yield _Finding(outcome, "stability.interval", width, sentence, frozenset(series.ends))
     yield from _spread(subject, "stability.launches", series, point)
 
 
@@ -188,15 +224,16 @@ def _levels(stream: Stream) -> Iterator[_Finding]:
     if change is None:
         return
     levels, cases, usual_s = change
-    limit = "stability.level"
     slow = [_slow_time_s(case, usual_s[case.message_bytes] / levels.middle) for case in cases]
     changing = [case for case, slow_s in zip(cases, slow, strict=True) if slow_s > 0.0]
     # Subtract the host's waiting: the network did not cause that part.
     missing = 1.0 - float(np.mean(_shares(changing, usual_s)))
     waited = float(np.mean([max(waits([case]), default=0.0) for case in changing]))
     by_host = waited >= min(subject.limit("host-limited.delay"), missing / 2.0)
-    fails = levels.low < subject.limit(limit) and _lasts(subject, slow)
-    fails = fails and not by_host and not signs(stream).against
+    host_signs = signs(stream)
+    by_host = by_host or bool(host_signs.limiting or host_signs.foreign)
+    fails = levels.low < subject.limit(_LEVEL) and _lasts(subject, slow)
+    fails = fails and not by_host and not host_signs.unseen
     reached = stream.best.bandwidth.value
     verb = (
         f"changes {levels.changes} times between" if levels.toggles else "changes for good between"
@@ -207,7 +244,8 @@ def _levels(stream: Stream) -> Iterator[_Finding]:
         f" ({figures.percent(levels.low_share)} of the blocks slow,"
         f" {figures.duration(sum(slow))})"
     )
-    yield Outcome.FAIL if fails else Outcome.WARN, limit, levels.low, sentence
+    outcome = Outcome.FAIL if fails else Outcome.WARN
+    yield _Finding(outcome, _LEVEL, levels.low, sentence, frozenset(series.ends), by_host)
 
 
 def _find_levels(stream: Stream) -> tuple[Levels, list[Measurement], dict[int, float]] | None:
@@ -313,7 +351,7 @@ def _stalls(subject: Subject) -> Iterator[_Finding]:
         f" {figures.duration(longest_s)} ({longest_series})"
     )
     limit = "stability.stalls_fail" if fails else "stability.stalls"
-    yield Outcome.FAIL if fails else Outcome.WARN, limit, share, sentence
+    yield _Finding(Outcome.FAIL if fails else Outcome.WARN, limit, share, sentence)
 
 
 def _stall_lengths(case: Measurement, stall_s: float) -> Iterator[tuple[float, int]]:
@@ -332,14 +370,14 @@ def _latency(subject: Subject, series: Series, point: Point) -> Iterator[_Findin
     ratio = point.tail_ratio
     if ratio > subject.limit("stability.tail"):
         sentence = f"{_where(series, point)}: the 99th percentile is {ratio:.1f} times the median"
-        yield Outcome.WARN, "stability.tail", ratio, sentence
+        yield _Finding(Outcome.WARN, "stability.tail", ratio, sentence)
 
 
 def _spread(subject: Subject, limit: str, series: Series, point: Point) -> Iterator[_Finding]:
     spread = point.spread
     if spread > subject.limit(limit):
         sentence = f"{_where(series, point)}: launches differ by {figures.percent(spread)}"
-        yield Outcome.WARN, limit, spread, sentence
+        yield _Finding(Outcome.WARN, limit, spread, sentence, frozenset(series.ends))
 
 
 def _where(series: Series, point: Point) -> str:

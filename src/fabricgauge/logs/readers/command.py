@@ -61,6 +61,12 @@ _TASKS_PER_NODE = re.compile(r"\s--n?tasks-per-node[ =](\d{1,6})(?!\w)")
 _PER_HOST = re.compile(r"\bI_MPI_PERHOST[ =](\d{1,6})(?!\w)")
 
 
+#: Slurm's variable with the number of a job's nodes, as ``env`` prints it.
+_JOB_NODES = re.compile(
+    r"\s*(?:export |declare -x )?SLURM_(?:JOB_NUM_NODES|NNODES)=['\"]?(\d{1,6})['\"]?\s*"
+)
+
+
 class Request(NamedTuple):
     """Resources that a job requests; ``nodes`` and ``per_node`` are 0 if unknown.
 
@@ -88,9 +94,11 @@ class Request(NamedTuple):
 @remembered
 def request_in(text: str) -> Request | None:
     """Return the request in a line of a job's script or of its shell; None for other lines."""
-    signs = ("#SBATCH", "#PBS", "salloc", "--pty", "I_MPI_PERHOST")
+    signs = ("#SBATCH", "#PBS", "salloc", "--pty", "I_MPI_PERHOST", "SLURM_")
     if not any(sign in text for sign in signs) or len(text) > LONGEST:
         return None
+    if job := _JOB_NODES.fullmatch(text):
+        return Request(int(job[1]), lines=(text.strip(),))
     shell = _SHELL.search(text) is not None
     per_host = _PER_HOST.search(text)
     if not (shell or _SCRIPT.match(text)):

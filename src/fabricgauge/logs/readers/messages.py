@@ -46,6 +46,19 @@ ROWS: tuple[_Row, ...] = (
         "UCX 1.14-1.20, ucp_worker.c, and tables of UCX_PROTO_INFO",
     ),
     _Row(
+        "local",
+        "tag(",
+        r"(?:ep_)?cfg(?:\[|#)\d+\]?:? .*?tag\((?!self/)"
+        r"(?:(?:sysv|posix|cma|xpmem|knem|cuda_ipc|cuda_copy|gdr_copy)/[^) ]+ ?)+\)",
+        "UCX 1.11-1.19, ucp_worker.c: another rank of the node",
+    ),
+    _Row(
+        "remote",
+        "tag(",
+        r"(?:ep_)?cfg(?:\[|#)\d+\]?:? .*?tag\([^)]*\b(?:rc|dc|ud)_\w+/",
+        "UCX 1.11-1.19, ucp_worker.c",
+    ),
+    _Row(
         "tcp",
         "not available, please use one or more of",
         r"network devices? .* not available, please use one or more of: "
@@ -70,6 +83,18 @@ ROWS: tuple[_Row, ...] = (
         "inter-node cfg#",
         r"\binter-node cfg#\d",
         "UCX 1.14-1.20, ucp_worker.c, and tables of UCX_PROTO_INFO",
+    ),
+    _Row(
+        "local",
+        "btl for send to",
+        r"mca: bml: Using (?:vader|sm|smcuda) btl for send to",
+        "Open MPI 1.8-5.0, bml_r2.c",
+    ),
+    _Row(
+        "remote",
+        "btl for send to",
+        r"mca: bml: Using (?:openib|ofi|uct|usnic|portals4|ugni) btl for send to",
+        "Open MPI 1.8-5.0, bml_r2.c",
     ),
     _Row(
         "tcp",
@@ -245,6 +270,18 @@ ROWS: tuple[_Row, ...] = (
     ),
     _Row(
         "broken",
+        "Caught signal",
+        r"\bCaught signal \d+ \(",
+        "UCX 1.6-1.20, ucs/debug/debug.c",
+    ),
+    _Row(
+        "broken",
+        "Link down",
+        r"\bmlx[45]_core \S+ \S+: Link down$",
+        "Linux 4.18-6.12, mellanox/mlx5/core/en_main.c; mlx4/en_port.c",
+    ),
+    _Row(
+        "broken",
         "BAD TERMINATION OF ONE",
         r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
         "Hydra of MPICH 3-5 and Intel MPI, pmiserv_cb.c",
@@ -292,6 +329,7 @@ class Messages:
     def __init__(self) -> None:
         self._waiting: list[LogMessage] = []
         self._of_start: list[LogMessage] = []
+        self._last: Sequence[SuiteCurve] = ()
 
     def take(self, number: int, text: str) -> bool:
         """Check whether a line is a message; if so, it is kept."""
@@ -307,9 +345,13 @@ class Messages:
 
         If ``over``, the file has ended and no message waits any longer.
         """
-        if not curves or not (self._waiting or self._of_start):
+        if not curves:
             return
         first = min(message.first_line for message in curves)
+        self._add_behind(first)
+        self._last = curves
+        if not (self._waiting or self._of_start):
+            return
         last = max(message.last_line for message in curves)
         before = [message for message in self._waiting if over or message.line <= last]
         of_tables = [message for message in before if message.kind != "broken"]
@@ -327,6 +369,26 @@ class Messages:
         start = self._of_start if many else []
         self._of_start = [*start, *of_tables] if many else []
         messages = (*start, *of_tables, *broken)
-        for curve in curves:
-            evidence = msgspec.structs.replace(curve.evidence, messages=messages)
-            msgspec.structs.force_setattr(curve, "evidence", evidence)
+        _add_messages(curves, messages)
+
+    def end(self) -> None:
+        """Give the errors behind the last table to that table."""
+        self._add_behind(None)
+
+    def _add_behind(self, first_line: int | None) -> None:
+        """Give the errors in front of the next table, which begins there, to the table before."""
+        behind = [
+            message
+            for message in self._waiting
+            if message.kind == "broken" and (first_line is None or message.line < first_line)
+        ]
+        if behind and self._last:
+            self._waiting = [message for message in self._waiting if message not in behind]
+            _add_messages(self._last, behind)
+
+
+def _add_messages(curves: Sequence[SuiteCurve], messages: Sequence[LogMessage]) -> None:
+    for curve in curves:
+        all_messages = (*curve.evidence.messages, *messages)
+        evidence = msgspec.structs.replace(curve.evidence, messages=all_messages)
+        msgspec.structs.force_setattr(curve, "evidence", evidence)

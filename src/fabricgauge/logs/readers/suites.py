@@ -476,6 +476,7 @@ class LogStream:
         if self._object is not None:
             yield from self._read_object(self._object)
         yield from self._close(over=True)
+        self.messages.end()
         self._unparsed.close()
         yield from self._unparsed.take_closed()
 

@@ -150,7 +150,7 @@ def _parse_inventory(answer: NodeAnswer, parse: Parse) -> Inventory:
 def build_surveyed_fabric(
     inventories: Sequence[Inventory], declared: tuple[DeclaredNetwork, ...], virtual: bool
 ) -> Fabric:
-    """Join the nodes that described themselves to networks; keep the reason of the other nodes.
+    """Join the nodes with known interfaces to networks; keep the reason of the other nodes.
 
     Raises:
         UsageError: a declared subnet is not valid.
@@ -158,13 +158,15 @@ def build_surveyed_fabric(
     parsed = [
         _get_node(inventory)
         for inventory in inventories
-        if inventory.node != explain_unasked(inventory.name)
+        if inventory.printed_interfaces or inventory.node != explain_unasked(inventory.name)
     ]
     return _build_fabric(parsed, declared, virtual)
 
 
 def _get_node(inventory: Inventory) -> Node | Unreached:
     """Return the node with the adapters and ports of all sources together."""
+    if inventory.printed_interfaces and inventory.node == explain_unasked(inventory.name):
+        return inventory.printed_node
     if isinstance(inventory.node, Skipped):
         return Unreached(inventory.name, inventory.node.reason)
     return msgspec.structs.replace(

@@ -98,7 +98,10 @@ def headline(judged: Judged) -> str:
 
 
 def decisive_verdicts(judged: Judged) -> Sequence[Verdict]:
-    """Return the verdicts behind the overall outcome: causes if there are any."""
+    """Return the verdicts behind the overall outcome: causes if there are any.
+
+    If all verdicts of that outcome are consequences, their causes decide, with any outcome.
+    """
     if unreachable := _unreachable(judged):
         return unreachable
     candidates = [verdict for verdict in judged.verdicts if verdict.outcome is judged.overall]
@@ -106,6 +109,8 @@ def decisive_verdicts(judged: Judged) -> Sequence[Verdict]:
     if not candidates and judged.overall is Outcome.INCONCLUSIVE:
         # If no rule decided anything, the reason is that of `fraction`.
         return [verdict for verdict in judged.verdicts if verdict.rule == "fraction"]
+    followed = {judged.follows.get(verdict.id) for verdict in candidates}
+    causes = causes or [verdict for verdict in judged.verdicts if verdict.id in followed]
     return causes or candidates
 
 

@@ -8,11 +8,12 @@ from fabricgauge.nodes.discover.printouts.table import PARSERS
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 FOLDERS = (
-    "ethtool", "fi_info", "ibdev2netdev", "ibstat", "ibstatus", "ibv_devinfo", "ip_route",
-    "ip_rule", "lshw", "lspci", "mlxlink", "mpi_version", "nvidia-smi", "ompi_info", "opainfo",
-    "qcu", "rdma", "rocm-smi", "show_gids", "ucx_info",
+    "ethtool", "fi_info", "ibdev2netdev", "ibstat", "ibstatus", "ibv_devinfo", "ip_addr",
+    "ip_route", "ip_rule", "lshw", "lspci", "mlxlink", "mpi_version", "nvidia-smi", "ompi_info",
+    "opainfo", "qcu", "rdma", "rocm-smi", "show_gids", "ucx_info",
 )  # fmt: skip
 _PARSERS = {
+    "ip_addr": "ip addr",
     "ip_route": "ip route",
     "ip_rule": "ip rule",
     "mpi_version": "mpirun",

@@ -54,7 +54,7 @@ def test_a_parser_is_found_by_a_files_or_a_sections_name(
 
 @pytest.mark.parametrize(
     "name",
-    ["", " ", "ip -j addr", "ip-link.txt", "iperf3-J.txt", "ethtools", "lspcix.txt", "facts",
+    ["", " ", "ip -j neigh", "ip-maddr.txt", "iperf3-J.txt", "ethtools", "lspcix.txt", "facts",
      "rdma system", "ipmitool route", ".txt", "-", "notlshw.txt"],
 )  # fmt: skip
 def test_what_no_row_reads_is_left_alone(name: str) -> None:

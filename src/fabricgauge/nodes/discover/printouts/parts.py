@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Interface
 from fabricgauge.model.inventory import (
     Adapter,
     Gpu,
@@ -38,6 +39,7 @@ class Parts(msgspec.Struct, frozen=True):
     tables: tuple[Route, ...] = ()
     stacks: tuple[Stack, ...] = ()
     modules: tuple[str, ...] = ()
+    interfaces: tuple[Interface, ...] = ()
     facts: dict[str, str] = {}
     troubles: tuple[str, ...] = ()
 

@@ -9,6 +9,7 @@ import msgspec
 from fabricgauge.nodes.discover.printouts import (
     ethtool,
     infiniband,
+    ip_addr,
     lshw,
     lspci,
     mpi,
@@ -30,6 +31,10 @@ PARSERS: dict[str, Parser] = {
     "ibstat": infiniband.parse_ibstat,
     "ibstatus": infiniband.parse_ibstatus,
     "ibv_devinfo": infiniband.parse_ibv_devinfo,
+    "ip a": ip_addr.parse,
+    "ip addr": ip_addr.parse,
+    "ip address": ip_addr.parse,
+    "ip link": ip_addr.parse,
     "ip route": routing.parse_routes,
     "ip rule": routing.parse_rules,
     "lshw": lshw.parse,

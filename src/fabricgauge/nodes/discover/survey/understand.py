@@ -10,7 +10,7 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
-from fabricgauge.model.fabric import Node
+from fabricgauge.model.fabric import Interface, Node
 from fabricgauge.model.inventory import Adapter, Inventory, RdmaPort, Stack
 from fabricgauge.nodes.discover.parse_probe import Sections, build_node
 from fabricgauge.nodes.discover.printouts.lines import parse_pairs
@@ -210,7 +210,19 @@ def merge_sources(
         sources=tuple(source.name for source in sources if source.parts != Parts()),
         rules=next((source.parts.rules for source in sources if source.parts.rules), ()),
         tables=next((source.parts.tables for source in sources if source.parts.tables), ()),
+        printed_interfaces=_merge_interfaces(sources),
     )
+
+
+def _merge_interfaces(sources: Iterable[PartsSource]) -> tuple[Interface, ...]:
+    """Return each interface once; ``ip link`` has no addresses, and ``ip addr`` may have them."""
+    merged: dict[str, Interface] = {}
+    for source in sources:
+        for interface in source.parts.interfaces:
+            known = merged.setdefault(interface.name, interface)
+            if interface.addresses and not known.addresses:
+                merged[interface.name] = interface
+    return tuple(merged.values())
 
 
 def _choose_kind_by_ports(adapter: Adapter, ports: Sequence[RdmaPort]) -> Adapter:
