@@ -988,23 +988,25 @@ slurm_node() { limited 10 scontrol -o show node "$node" 2>/dev/null; }
 drain_node() {
     shown=$(slurm_node) || return 1
     case $shown in
-    *State=*DRAIN*)
-        case $shown in *"$tag"*) : >"$state.drained" ;; esac
-        return 0
+    *State=*DRAIN*"$tag"*)
+        : >"$state.drained"
+        case $shown in *"Reason=$1"*) return 0 ;; esac
         ;;
+    *State=*DRAIN*) return 0 ;;
     esac
     limited 10 scontrol update "NodeName=$node" State=DRAIN "Reason=$1" >/dev/null 2>&1 || return 1
     : >"$state.drained"
 }
 
-# resume_node: a node that this script drained, and that nobody has drained for another reason.
+# resume_node: a node that this script drained, and that nobody has drained for another reason. The
+# mark goes first: a check that drains at the same moment sets it anew.
 resume_node() {
     [ -e "$state.drained" ] || return 0
     shown=$(slurm_node) || return 0
-    case $shown in
-    *"$tag"*) limited 10 scontrol update "NodeName=$node" State=RESUME >/dev/null 2>&1 || return 0 ;;
-    esac
     rm -f "$state.drained"
+    case $shown in
+    *"$tag"*) limited 10 scontrol update "NodeName=$node" State=RESUME >/dev/null 2>&1 || : >"$state.drained" ;;
+    esac
 }
 
 # ---- The run.
