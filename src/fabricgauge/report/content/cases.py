@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from fabricgauge.judge.stats.series import Observation, find_usable, time_estimate
 from fabricgauge.model.groups import group_by
-from fabricgauge.model.measurement import Measurement, Times
-from fabricgauge.model.run import Launch, Run
-from fabricgauge.model.together import ConcurrentResult
+from fabricgauge.model.run import Run
 from fabricgauge.model.words.figures import digits, duration, percent, size
 from fabricgauge.model.words.patterns import LOADS, throughput
 from fabricgauge.report.content.curves import P99_SAMPLES, P999_SAMPLES, spread
@@ -62,57 +61,54 @@ class ConcurrentCase(msgspec.Struct, frozen=True):
 
 #: Key of equal cases, in the order of the report: idle before loaded, since ratios refer to idle.
 _CaseKey = tuple[str, str, int, int, bool, str, int, int]
-#: A launch, its case, the times, and the result of many ranks.
-_Record = tuple[Launch, Measurement, Times, ConcurrentResult]
 
 
 def concurrent_cases(run: Run) -> tuple[ConcurrentCase, ...]:
     """Return every completed case of many ranks, smallest first within a pattern."""
-    records: dict[_CaseKey, list[_Record]] = {}
+    networks: dict[_CaseKey, str | None] = {}
+    observations: dict[_CaseKey, list[Observation]] = {}
     for launch in run.launches:
-        for measurement in launch.measurements:
-            if (
-                measurement.status == "ok"
-                and measurement.times is not None
-                and measurement.together is not None
-            ):
-                ranks_result = measurement.together
-                key = (
-                    launch.network or "", measurement.pattern, ranks_result.ranks,
-                    ranks_result.pairs, measurement.load != "none",
-                    measurement.load, measurement.message_bytes, measurement.window,
-                )  # fmt: skip
-                records.setdefault(key, []).append(
-                    (launch, measurement, measurement.times, ranks_result)
-                )
-    return tuple(_merge_records(records[key]) for key in sorted(records))
+        for observation in find_usable(launch.number, launch.measurements):
+            case = observation.measurement
+            if case is None or case.together is None:
+                continue
+            key = (
+                launch.network or "", case.pattern, case.together.ranks, case.together.pairs,
+                case.load != "none", case.load, case.message_bytes, case.window,
+            )  # fmt: skip
+            networks[key] = launch.network
+            observations.setdefault(key, []).append(observation)
+    return tuple(_merge(networks[key], observations[key]) for key in sorted(observations))
 
 
-def _merge_records(records: Sequence[_Record]) -> ConcurrentCase:
-    launches, cases, times, together = zip(*records, strict=True)
+def _merge(network: str | None, observations: Sequence[Observation]) -> ConcurrentCase:
+    estimate = time_estimate(observations)
+    cases = [
+        observation.measurement
+        for observation in observations
+        if observation.measurement is not None
+    ]
+    times = [case.times for case in cases if case.times is not None]
+    together = [case.together for case in cases if case.together is not None]
     case, ranks_result = cases[0], together[0]
     timed = list(zip(cases, times, strict=True))
     messages_per_s = statistics.median(result.messages_per_s for result in together)
-    median_s = statistics.median(launch_times.median_s for launch_times in times)
     bytes_per_s = messages_per_s * case.message_bytes
-    rate = bytes_per_s or throughput(case.pattern, case.message_bytes, median_s, case.window)
+    rate = bytes_per_s or throughput(case.pattern, case.message_bytes, estimate.value, case.window)
     overlaps = [result.overlap for result in together if result.overlap is not None]
     clocks = {result.clock for result in together}
     return ConcurrentCase(
-        network=launches[0].network, pattern=case.pattern, ranks=ranks_result.ranks,
+        network=network, pattern=case.pattern, ranks=ranks_result.ranks,
         pairs=ranks_result.pairs,
         load=case.load, message_bytes=case.message_bytes, window=case.window,
-        median_s=median_s,
-        low_s=min(launch_times.low_s for launch_times in times),
-        high_s=max(launch_times.high_s for launch_times in times),
-        confidence=min(launch_times.confidence for launch_times in times),
+        median_s=estimate.value, low_s=estimate.low, high_s=estimate.high,
+        confidence=estimate.confidence,
         p90_s=max(launch_times.p90_s for launch_times in times),
         p99_s=max((t.p99_s for case, t in timed if case.samples >= P99_SAMPLES), default=None),
         p999_s=max((t.p999_s for case, t in timed if case.samples >= P999_SAMPLES), default=None),
         minimum_s=min(launch_times.minimum_s for launch_times in times),
         maximum_s=max(launch_times.maximum_s for launch_times in times),
-        samples=sum(case.samples for case in cases),
-        launches=len({launch.number for launch in launches}),
+        samples=estimate.samples, launches=estimate.launches,
         clock=next(clock for clock in _CLOCKS if clock in clocks),
         clock_error_s=max(result.clock_error_s for result in together),
         late_starts=sum(result.late_starts for result in together),
