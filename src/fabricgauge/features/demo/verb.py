@@ -35,7 +35,7 @@ def demo(ctx: click.Context, /, output: Path | None, quiet: bool) -> None:
     Brings a lab of two nodes up, measures it, slows the link of one node down, measures again, and
     removes the lab. Both runs are kept, each with a page for a browser.
 
-    Exit status: 0 if the slow link was named; 3 if not, since other programs keep the processors
+    Exit status: 0 if the fault was found; 3 if not, e.g. since other programs keep the processors
     busy.
     """
     root = output or settings.run_root()
@@ -53,11 +53,11 @@ def demo(ctx: click.Context, /, output: Path | None, quiet: bool) -> None:
     _narrate(
         "The lab is removed, the runs are kept. Next, on nodes of yours: fabricgauge check c1 c2"
     )
-    ctx.exit(0 if names_slow_link(broken) else 3)
+    ctx.exit(0 if finds_fault(broken) else 3)
 
 
-def names_slow_link(judged: "Judged") -> bool:
-    """Check whether a run fails net1 for its rate."""
+def finds_fault(judged: "Judged") -> bool:
+    """Check whether a run fails the rate of net1."""
     failed = (verdict for verdict in judged.verdicts if verdict.outcome is Outcome.FAIL)
     return any(verdict.rule == "fraction" and "net1" in verdict.subject for verdict in failed)
 
