@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <vector>
 
@@ -36,22 +38,31 @@ bool done(MPI_Request& request) {
     return flag != 0;
 }
 
-// One kind of message to the next rank, and its answer: the peer's stopped time.
+// What a rank answers to a message: how long it did not run so far, and how long its own message
+// has been under way, 0 for none.
+struct Answer {
+    std::int64_t stopped_ns = 0;
+    std::int64_t waiting_ns = 0;
+};
+constexpr int answer_words = 2;
+
+// One kind of message to the next rank, and its answer. A message does not count whose answer had
+// to wait behind a message that the peer sends, and that is older: it is the other direction's.
 class Sender {
 public:
     Sender(int peer, int bytes, int tag, Times times)
         : peer_(peer), tag_(tag), content_(static_cast<std::size_t>(bytes), 'f'), times_(times) {}
 
     bool waits() const noexcept { return began_ns_ != 0; }
-    double waiting_s(std::int64_t now_ns) const noexcept {
-        return waits() ? 1e-9 * static_cast<double>(now_ns - began_ns_) : 0.0;
+    std::int64_t waiting_ns(std::int64_t now_ns) const noexcept {
+        return waits() ? now_ns - began_ns_ : 0;
     }
 
     void start(std::int64_t now_ns, std::int64_t stopped_ns) {
         began_ns_ = now_ns;
         began_s_ = utc_s();
         own_stopped_ns_ = stopped_ns;
-        MPI_Irecv(&answer_, 1, MPI_INT64_T, peer_, tag_ + 1, MPI_COMM_WORLD, &answered_);
+        MPI_Irecv(&answer_, answer_words, MPI_INT64_T, peer_, tag_ + 1, MPI_COMM_WORLD, &answered_);
         MPI_Isend(content_.data(), static_cast<int>(content_.size()), MPI_BYTE, peer_, tag_,
                   MPI_COMM_WORLD, &sent_);
     }
@@ -59,11 +70,14 @@ public:
     // Checks for the answer; true if it has just come.
     bool finish(const MonotonicClock& clock, std::int64_t stopped_ns) {
         if (!waits() || !done(sent_) || !done(answered_)) return false;
-        const double time_s = 1e-9 * static_cast<double>(clock.now_ns() - began_ns_);
-        times_.add({began_s_, time_s, 1e-9 * static_cast<double>(stopped_ns - own_stopped_ns_),
-                    peer_stopped_ns_ < 0 ? 0.0
-                                         : 1e-9 * static_cast<double>(answer_ - peer_stopped_ns_)});
-        peer_stopped_ns_ = answer_;
+        const std::int64_t time_ns = clock.now_ns() - began_ns_;
+        const std::int64_t peer_ns =
+            peer_stopped_ns_ < 0 ? 0 : answer_.stopped_ns - peer_stopped_ns_;
+        if (answer_.waiting_ns <= time_ns)
+            times_.add({began_s_, 1e-9 * static_cast<double>(time_ns),
+                        1e-9 * static_cast<double>(stopped_ns - own_stopped_ns_),
+                        1e-9 * static_cast<double>(peer_ns)});
+        peer_stopped_ns_ = answer_.stopped_ns;
         began_ns_ = 0;
         return true;
     }
@@ -76,7 +90,8 @@ private:
     std::vector<char> content_;
     Times times_;
     MPI_Request sent_ = MPI_REQUEST_NULL, answered_ = MPI_REQUEST_NULL;
-    std::int64_t began_ns_ = 0, own_stopped_ns_ = 0, answer_ = 0, peer_stopped_ns_ = -1;
+    Answer answer_{};
+    std::int64_t began_ns_ = 0, own_stopped_ns_ = 0, peer_stopped_ns_ = -1;
     double began_s_ = 0.0;
 };
 
@@ -89,10 +104,10 @@ public:
     }
 
     // True if a message has just come.
-    bool answer(std::int64_t stopped_ns) {
+    bool answer(const Answer& answer) {
         if (!done(answered_) || !done(received_)) return false;
-        answer_ = stopped_ns;
-        MPI_Isend(&answer_, 1, MPI_INT64_T, peer_, tag_ + 1, MPI_COMM_WORLD, &answered_);
+        answer_ = answer;
+        MPI_Isend(&answer_, answer_words, MPI_INT64_T, peer_, tag_ + 1, MPI_COMM_WORLD, &answered_);
         post();
         return true;
     }
@@ -113,13 +128,20 @@ private:
     int tag_;
     std::vector<char> content_;
     MPI_Request received_ = MPI_REQUEST_NULL, answered_ = MPI_REQUEST_NULL;
-    std::int64_t answer_ = 0;
+    Answer answer_{};
 };
+
+// Neighbours begin at different times of a period, so that no answer waits behind a message: rank r
+// at phase_of / ranks of it, the golden section apart.
+std::int64_t phase_of(int rank, int ranks) {
+    const std::int64_t step = std::max(1L, std::lround(0.382 * ranks));
+    return rank * step % ranks;
+}
 
 class Watch {
 public:
     Watch(const Pace& pace, int rank, int ranks)
-        : pace_(pace), rank_(rank), next_((rank + 1) % ranks),
+        : pace_(pace), rank_(rank), ranks_(ranks), next_((rank + 1) % ranks),
           stream_(next_, pace.bytes, data_tag, Times(pace.threshold, stream_allowance_s)),
           ping_(next_, 8, ping_tag, Times(5.0, ping_allowance_s)),
           data_((rank + ranks - 1) % ranks, pace.bytes, data_tag),
@@ -128,8 +150,9 @@ public:
     void run() {
         MPI_Barrier(MPI_COMM_WORLD);
         const std::int64_t start_ns = clock_.now_ns();
+        const std::int64_t first_ns = start_ns + pace_.period_ns * phase_of(rank_, ranks_) / ranks_;
         const auto length_ns = static_cast<std::int64_t>(pace_.seconds * 1e9);
-        std::int64_t stream_due_ns = start_ns, ping_due_ns = start_ns + pace_.period_ns / 2;
+        std::int64_t stream_due_ns = first_ns, ping_due_ns = first_ns + pace_.period_ns / 4;
         std::int64_t report_due_ns = start_ns + pace_.interval_ns, busy_ns = start_ns;
         MPI_Request all_ended = MPI_REQUEST_NULL;
         bool ending = false;
@@ -169,7 +192,8 @@ private:
 
     // True if anything has arrived.
     bool look() {
-        const bool heard = data_.answer(stopped_.total_ns()) | pings_.answer(stopped_.total_ns());
+        const Answer answer{stopped_.total_ns(), stream_.waiting_ns(clock_.now_ns())};
+        const bool heard = data_.answer(answer) | pings_.answer(answer);
         if (heard) heard_ns_ = clock_.now_ns();
         return heard | stream_.finish(clock_, stopped_.total_ns()) |
                ping_.finish(clock_, stopped_.total_ns());
@@ -190,8 +214,8 @@ private:
         json.member("at_s", utc_s());
         stream_.times().write(json, "");
         ping_.times().write(json, "ping_");
-        json.member("waiting_s", stream_.waiting_s(now_ns));
-        json.member("ping_waiting_s", ping_.waiting_s(now_ns));
+        json.member("waiting_s", 1e-9 * static_cast<double>(stream_.waiting_ns(now_ns)));
+        json.member("ping_waiting_s", 1e-9 * static_cast<double>(ping_.waiting_ns(now_ns)));
         json.member("unheard_s", 1e-9 * static_cast<double>(now_ns - heard_ns_));
         json.member("stopped_s", 1e-9 * static_cast<double>(stopped_.total_ns() - reported_ns_));
         reported_ns_ = stopped_.total_ns();
@@ -203,6 +227,7 @@ private:
 
     Pace pace_;
     int rank_;
+    int ranks_;
     int next_;
     MonotonicClock clock_;
     Sender stream_, ping_;

@@ -1,8 +1,11 @@
 """A soak's pace, its outcome, its report, and one real one."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +29,7 @@ from fabricgauge.model.run import Ended
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting
-from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_directory import PARTIAL, RunDirectory
 
 ENDED = Ended("ok", 0, "", (), 60.0)
 START_S = 1.8e9
@@ -108,6 +111,14 @@ def test_a_stored_soak_is_shown_again(tmp_path: Path, capsys: pytest.CaptureFixt
     assert report["soak"]["directions"][0]["dips"][0]["length_s"] == 0.2
 
 
+def test_a_stopped_rank_comes_before_the_direction_to_it() -> None:
+    way = Stuck("c1", "c2", START_S, START_S + 5)
+    rank = Stuck("c2", "", START_S, START_S + 6, "its rank is stopped by a signal (state T)")
+    outcome, reason = judge(make_soaked(stuck=(way, rank)))
+    assert outcome is Outcome.FAIL
+    assert reason.startswith("c2: its rank is stopped")
+
+
 @pytest.mark.lab
 @pytest.mark.engine
 def test_a_soak_of_a_lab_keeps_both_directions_up(tmp_path: Path) -> None:
@@ -122,3 +133,45 @@ def test_a_soak_of_a_lab_keeps_both_directions_up(tmp_path: Path) -> None:
     assert all(way["messages"] > 20 and way["pings"] > 20 for way in ways)
     (run,) = tmp_path.iterdir()
     assert {SOAKED, "report.html", "fabric.json"} <= {entry.name for entry in run.iterdir()}
+
+
+def find_rank(run: str, host: str) -> int:
+    """Return the process of a soak's rank on a node of a lab."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            is_rank = (entry / "comm").read_text().startswith("fabricgauge-eng")
+            environ = (entry / "environ").read_bytes() if is_rank else b""
+        except OSError:
+            continue
+        if f"{run}/soak".encode() in environ:
+            words = ["nsenter", "-t", entry.name, "--uts", "hostname"]
+            named = subprocess.run(words, capture_output=True, text=True, check=False)
+            if named.stdout.strip() == host:
+                return int(entry.name)
+    raise LookupError(host)
+
+
+@pytest.mark.lab
+@pytest.mark.engine
+@pytest.mark.slow
+def test_a_stopped_rank_is_named_while_it_stands(tmp_path: Path) -> None:
+    program = Path(sys.executable).with_name("fabricgauge")
+    words = ("check", "--lab", "--lab-nodes", "3", "--soak", "30s", "-o", str(tmp_path))
+    child = subprocess.Popen([program, *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+                             text=True)  # fmt: skip
+    assert child.stderr is not None
+    while "soaking" not in child.stderr.readline():
+        assert child.poll() is None
+    time.sleep(8)
+    (run,) = (entry.name.removesuffix(PARTIAL) for entry in tmp_path.iterdir())
+    rank = find_rank(run, "c2")
+    os.kill(rank, signal.SIGSTOP)
+    stopped_s = time.monotonic()
+    try:
+        while "c2: its rank is stopped" not in child.stderr.readline():
+            assert time.monotonic() < stopped_s + 15
+    finally:
+        os.kill(rank, signal.SIGCONT)
+    out, _ = child.communicate(timeout=90)
+    assert child.returncode == 1
+    assert "FAIL  c2: its rank is stopped" in out

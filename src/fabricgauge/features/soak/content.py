@@ -42,7 +42,7 @@ def _document(soaked: Soaked, setting: Setting) -> doc.Report:
 
 
 def _sections(soaked: Soaked) -> Iterator[doc.Section]:
-    stuck = tuple(describe_stuck(item) for item in soaked.stuck)
+    stuck = tuple(describe_stuck(item) for item in soaked.causes)
     yield doc.Section("stuck", "What stood still", (doc.Items(stuck),), urgent=True)
     dips = tuple(describe_dip(dip) for dip in soaked.dips if dip.source == "network")
     yield doc.Section("dips", "Dips, oldest first", (doc.Items(dips, limit=_DIP_LIMIT),))

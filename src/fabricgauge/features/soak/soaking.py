@@ -65,6 +65,11 @@ class Soaked(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-s
     version: str = "1.0"
 
     @property
+    def causes(self) -> tuple[Stuck, ...]:
+        """What was stuck, ranks first: nothing can come through to a rank that is."""
+        return tuple(sorted(self.stuck, key=lambda item: (not item.state, bool(item.target))))
+
+    @property
     def dips(self) -> tuple[Dip, ...]:
         """The kept dips of all directions, oldest first."""
         dips = (dip for direction in self.directions for dip in direction.dips)
@@ -96,7 +101,7 @@ def judge(soaked: Soaked) -> tuple[Outcome, str]:
     two. INCONCLUSIVE: it did not run, or hosts paused so much that a quiet result means nothing.
     """
     stalls = [dip for dip in soaked.dips if dip.kind == "stall" and dip.source == "network"]
-    stuck = [item for item in soaked.stuck if item.target or item.state]
+    stuck = [item for item in soaked.causes if item.target or item.state]
     if stuck:
         return Outcome.FAIL, describe_stuck(stuck[0])
     if stalls:
@@ -113,7 +118,7 @@ def judge(soaked: Soaked) -> tuple[Outcome, str]:
     if soaked.soaked_s <= 0 or not any(direction.messages for direction in soaked.directions):
         return Outcome.INCONCLUSIVE, f"no message arrived: {soaked.ended.message}"
     if soaked.stuck:
-        return Outcome.INCONCLUSIVE, describe_stuck(soaked.stuck[0])
+        return Outcome.INCONCLUSIVE, describe_stuck(soaked.causes[0])
     if is_noisy:
         share = percent(stopped_s / soaked.soaked_s)
         return Outcome.INCONCLUSIVE, f"a host's processes paused for {share} of the time"
