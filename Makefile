@@ -31,7 +31,7 @@ TEST_PACKAGES := busybox clang cmake chromium ethtool ibverbs-providers ibverbs-
                  strace valgrind
 BENCH_PACKAGES := libfabric-bin
 
-.PHONY: check test test-all dev fuzz ready bench install install-test packages lint unit clean
+.PHONY: check test test-all dev fuzz ready bench share install install-test packages lint unit clean
 
 check: install
 	$(BIN)/fabricgauge check --lab
@@ -59,6 +59,11 @@ ready:
 # A million broken inputs for all that reads; what is found is kept in build/fuzz.
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz
+
+# Manual pages and completions, where packages take them from.
+share: $(VENV)/.run
+	$(BIN)/python scripts/write-man-pages build/share/man/man1
+	$(BIN)/python scripts/write-completions build/share
 
 bench: install-test
 	@scripts/install-packages $(BENCH_PACKAGES)
