@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -95,8 +96,9 @@ def with_programs(target: Target) -> Target:
     if request.tool:
         return msgspec.structs.replace(target, suite=suite_for(request, progress))
     if target.simulation:
-        progress.stage("finding the engine for simulated clusters; it is built once")
-        return msgspec.structs.replace(target, engine=load_role("simulator").simulated_engine())
+        notify = partial(progress.stage, "building the engine for simulated clusters, once")
+        engine = load_role("simulator").simulated_engine(notify)
+        return msgspec.structs.replace(target, engine=engine)
     return msgspec.structs.replace(target, engine=engine_for(request.mpi, progress))
 
 

@@ -62,5 +62,7 @@ def test_a_second_engine_is_the_kept_one(monkeypatch: pytest.MonkeyPatch) -> Non
         raise AssertionError("it was compiled again")
 
     monkeypatch.setattr(simgrid, "_compile_engine", refuse)
-    assert simulated_engine() == first
+    announced: list[str] = []
+    assert simulated_engine(lambda: announced.append("a build")) == first
+    assert announced == []
     assert (first.path.parent / SIMULATED_LIBRARY).exists()

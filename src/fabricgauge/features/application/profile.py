@@ -101,7 +101,7 @@ def run_profiled(
         ToolMissing: the program is not installed.
     """
     mpi = mpi_of_command(argv, named)
-    progress.stage(f"profiling for {mpi.kind} {mpi.version}; the library is built once")
+    progress.stage(f"profiling for {mpi.kind} {mpi.version}")
     folder = directory.raw(FOLDER).absolute()
     command, env = forward_variables(argv), variables(mpi, folder)
     environment = {"fabricgauge": __version__, "MPI": f"{mpi.kind} {mpi.version}", **env}

@@ -68,7 +68,7 @@ def find_application(target: Target, argv: Sequence[str], silent_s: float) -> Ap
     if is_launcher(argv[0]):
         raise UsageError(f"scale starts the ranks itself: remove {argv[0]} and its options")
     mpi = mpi_of_command(argv, target.request.mpi)
-    target.progress.stage(f"{argv[0]} under {mpi.kind} {mpi.version}; the library is built once")
+    target.progress.stage(f"{argv[0]} under {mpi.kind} {mpi.version}")
     nodes = target.access.nodes
     return Application(tuple(argv), mpi, profile_library(mpi), nodes, target.request.ppn, silent_s)
 

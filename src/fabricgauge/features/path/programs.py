@@ -2,6 +2,7 @@
 
 import hashlib
 import platform
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -36,8 +37,8 @@ class PathPrograms(msgspec.Struct, frozen=True):
     mpi: Mpi
 
 
-def path_programs(mpi: Mpi) -> PathPrograms:
-    """Return the cached programs if nothing has changed, else new ones.
+def path_programs(mpi: Mpi, notify: Callable[[], None] = lambda: None) -> PathPrograms:
+    """Return the cached programs if nothing has changed, else new ones, after a call of ``notify``.
 
     Raises:
         CannotRun: this processor is not supported, or a compiler could not build the sources.
@@ -51,9 +52,12 @@ def path_programs(mpi: Mpi) -> PathPrograms:
     version = first_line(mpi.mpicxx, "--version", mpi.env)
     compiler = [str(mpi.mpicxx.resolve()), str(mpi.mpicxx), mpi.kind, mpi.version, version]
     identity = identity_of([*compiler, *FLAGS, *DEFINITIONS, content, digest(sources)])
-    tracer, calls = cached_files(
-        f"path-{identity}", (TRACER, CALLS), lambda folder: _build(mpi, version, folder)
-    )
+
+    def make(folder: Path) -> None:
+        notify()
+        _build(mpi, version, folder)
+
+    tracer, calls = cached_files(f"path-{identity}", (TRACER, CALLS), make)
     return PathPrograms(tracer, calls, mpi)
 
 

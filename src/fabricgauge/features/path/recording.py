@@ -1,6 +1,7 @@
 """Trace calls of MPI launch by launch: one for each operation and way, with all sizes in it."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -101,9 +102,9 @@ def trace(study: Study, target: Target, directory: RunDirectory) -> tuple[CallPa
     carrier = target.request.transport
     if carrier and carrier not in {carrier_of(called, carrier) for called in study.operations}:
         raise UsageError(f"--transport {carrier} has no effect: no call of --calls uses it")
-    target.progress.stage("finding the tracer; it is built once if it is missing")
     mpi_name = target.request.mpi
-    programs = path_programs(named_mpi(mpi_name) if mpi_name else embedded_mpi())
+    notify = partial(target.progress.stage, "building the tracer for this MPI, once")
+    programs = path_programs(named_mpi(mpi_name) if mpi_name else embedded_mpi(), notify)
     about_run = describe_run(target)
     paths = CallPaths(
         FORMAT, VERSION, directory.identity, about_run.started_utc,

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from fabricgauge.model.engine import SIMULATED_LIBRARY, Engine, Mpi
@@ -36,10 +37,11 @@ LIBRARY_FLAGS = ("-fPIC", "-shared", "-lsimgrid", "-Wl,-z,nodelete")
 _VERSION = re.compile(r"SimGrid version (\d[\w.]*)")
 
 
-def simulated_engine() -> Engine:
+def simulated_engine(notify: Callable[[], None] = lambda: None) -> Engine:
     """Return the engine for simulated clusters: cached if nothing has changed, else new.
 
-    The platform library is in the same folder. ``mpi.mpiexec`` is the program that runs both.
+    ``notify`` is called before a new build. The platform library is in the same folder.
+    ``mpi.mpiexec`` is the program that runs both.
 
     Raises:
         ToolMissing: SimGrid is not installed.
@@ -48,9 +50,12 @@ def simulated_engine() -> Engine:
     mpi = find_simgrid()
     compiler = _run_wrapper(mpi.mpicxx, "-compiler-version").splitlines()[0]
     engine = Engine(Path(PROGRAM), mpi, _identity(mpi, compiler), FLAGS, compiler)
-    return cached_or_built(
-        engine, lambda folder: (_compile_engine(mpi.mpicxx, folder), _compile_library(folder))
-    )
+
+    def make(folder: Path) -> tuple[Path, Path]:
+        notify()
+        return _compile_engine(mpi.mpicxx, folder), _compile_library(folder)
+
+    return cached_or_built(engine, make)
 
 
 def find_simgrid() -> Mpi:
