@@ -1,4 +1,5 @@
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from fabricgauge.check.plan.profiles import DEFAULT_SIZES, PATTERNS, PROFILES
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Member, Network
+from fabricgauge.model.pattern import SUSTAINED_BYTES
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.request import MeasurementRequest
 
@@ -96,12 +98,37 @@ def test_patterns_of_one_kind_share_a_launch() -> None:
     assert split_by_threads(("threads_latency:2",)) == (("threads_latency:2",),)
 
 
-def test_a_pair_s_default_is_every_size_of_five_patterns() -> None:
-    (launch,) = plan(MeasurementRequest(), ("c1", "c2"), ((network("a"), UNKNOWN),)).launches
+@pytest.mark.parametrize("profile", ["standard", "full"])
+def test_a_longer_profile_measures_a_pair_at_every_size_of_five_patterns(profile: Any) -> None:
+    request = MeasurementRequest(profile=profile)
+    launch, *_ = plan(request, ("c1", "c2"), ((network("a"), UNKNOWN),)).launches
     assert {case.pattern for case in launch.cases} == set(PATTERNS)
     latencies = [case.message_bytes for case in launch.cases if case.pattern == "latency"]
     assert latencies == list(DEFAULT_SIZES)
     assert launch.nodes == ("c1", "c2")
+
+
+def test_a_quick_pair_has_few_cases_and_three_large_sizes_of_each_stream() -> None:
+    (launch,) = plan(MeasurementRequest(), ("c1", "c2"), ((network("a"), UNKNOWN),)).launches
+    assert {case.pattern for case in launch.cases} == set(PATTERNS)
+    assert len(launch.cases) <= 24
+    large = Counter(
+        (case.pattern, case.origin)
+        for case in launch.cases
+        if case.message_bytes >= SUSTAINED_BYTES
+    )
+    for stream in (("bandwidth", 0), ("bandwidth", 1), ("bidirectional_bandwidth", 0)):
+        assert large[stream] >= 3
+
+
+def test_sizes_or_patterns_of_the_request_replace_the_few_of_a_quick_pair() -> None:
+    def measured(**request: Any) -> set[tuple[str, int]]:
+        target = ((network("a"), UNKNOWN),)
+        (launch,) = plan(MeasurementRequest(**request), ("c1", "c2"), target).launches
+        return {(case.pattern, case.message_bytes) for case in launch.cases}
+
+    assert measured(patterns=("latency",)) == {("latency", size) for size in DEFAULT_SIZES}
+    assert measured(sizes=(2048,)) == {(pattern, 2048) for pattern in PATTERNS}
 
 
 def test_a_pair_with_device_memory_is_measured_by_what_can_have_it() -> None:

@@ -30,20 +30,23 @@ def plan_cases(
     budget_s: float,
     payload_bytes_per_s: float,
     partner: int = 1,
+    back: tuple[int, ...] | None = None,
 ) -> tuple[Case, ...]:
     """Plan all cases for ranks 0 and ``partner``, in the order of ``sizes`` within each pattern.
 
     ``patterns`` are words of ``plan.asked``. ``payload_bytes_per_s`` is the ceiling. Windows and
     budgets of large messages on slow networks follow from it, so that a case still gets enough
-    samples for an interval.
+    samples for an interval. ``back`` are the sizes of streams to rank 0; None for all large ones.
 
     Raises:
         UsageError: an invalid word, or no suitable size.
     """
+    if back is None:
+        back = tuple(size for size in sizes if size >= SUSTAINED_BYTES)
     return tuple(
         _plan_case(pattern_request, size, ends, budget_s, payload_bytes_per_s)
         for pattern_request in dict.fromkeys(map(parse_pattern, patterns))
-        for ends, size in _directions(pattern_request.pattern, sizes, partner)
+        for ends, size in _directions(pattern_request.pattern, sizes, partner, back)
     )
 
 
@@ -95,12 +98,12 @@ def needs_threads(case: Case) -> bool:
 
 
 def _directions(
-    pattern: str, sizes: tuple[int, ...], partner: int
+    pattern: str, sizes: tuple[int, ...], partner: int, back: tuple[int, ...]
 ) -> Iterator[tuple[tuple[int, int], int]]:
     """Yield origin and target, with the message size."""
     yield from (((0, partner), size) for size in _suitable_sizes(pattern, sizes))
     if pattern == "bandwidth":
-        yield from (((partner, 0), size) for size in sizes if size >= SUSTAINED_BYTES)
+        yield from (((partner, 0), size) for size in back)
 
 
 def _suitable_sizes(pattern: str, sizes: tuple[int, ...]) -> tuple[int, ...]:

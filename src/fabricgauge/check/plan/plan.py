@@ -206,16 +206,34 @@ def split_by_threads(words: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 def _turns_of_pair(scope: _Scope, rate: float, available_s: float) -> tuple[_Turn, ...]:
     """Return the same cases for every launch; a budget of the request shortens each case."""
     request, profile = scope.request, scope.profile
-    sizes = tuple(dict.fromkeys(request.sizes)) or DEFAULT_SIZES
     groups = split_by_threads(request.patterns or _usual(request))
     available_s -= start_s(2) * (len(groups) - 1)
     case_s = profile.pair_case_s
     least_s = case_s * MIN_SHARE_OF_CASE
-    turn = tuple(plan_cases(words, sizes, case_s, rate) for words in groups)
+    turn = _turn_of_pair(scope, groups, case_s, rate)
     while request.budget and case_s > least_s and _measuring_s(turn) > available_s:
         case_s /= 2
-        turn = tuple(plan_cases(words, sizes, case_s, rate) for words in groups)
+        turn = _turn_of_pair(scope, groups, case_s, rate)
     return (turn,) * profile.launches
+
+
+def _turn_of_pair(
+    scope: _Scope, groups: tuple[tuple[str, ...], ...], case_s: float, rate: float
+) -> _Turn:
+    """Return the cases of each launch: the profile's own, or what the request names."""
+    request, profile = scope.request, scope.profile
+    if profile.pair_sizes and not request.patterns and not request.sizes:
+        (usual,) = groups
+        return (
+            tuple(
+                case
+                for row in profile.pair_sizes
+                if row.pattern in usual
+                for case in plan_cases((row.pattern,), row.sizes, case_s, rate, back=row.back)
+            ),
+        )
+    sizes = tuple(dict.fromkeys(request.sizes)) or DEFAULT_SIZES
+    return tuple(plan_cases(words, sizes, case_s, rate) for words in groups)
 
 
 def _usual(request: MeasurementRequest) -> tuple[str, ...]:

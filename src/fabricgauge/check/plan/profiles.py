@@ -22,13 +22,22 @@ PATTERNS: tuple[PairPattern, ...] = (
 )
 
 
+class PairSizes(msgspec.Struct, frozen=True):
+    """The sizes of a pattern from rank 0 to 1, and of the stream ``back``."""
+
+    pattern: PairPattern
+    sizes: tuple[int, ...]
+    back: tuple[int, ...] = ()
+
+
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """How much is measured of one pair, and of many ranks.
 
     Variation between launches of the same program is larger than within one (Hunold and
     Carpen-Amarie, arXiv:1505.07734), so figures that matter come from at least three.
 
-    ``pair_case_s`` bounds a case of a pair that has the launch to itself. All other fields are for
+    ``pair_case_s`` bounds a case of a pair that has the launch to itself. ``pair_sizes`` are what
+    it measures; if empty, each default pattern at each default size. All other fields are for
     more ranks. ``budget_s`` is the limit of a whole run; a small cluster needs less. One pair of a
     round robin makes round trips for ``round_trips_s``, and streams in each direction for
     ``stream_s``, at least and at most; ``case_s`` bounds any other case. ``loads`` are made while
@@ -52,7 +61,19 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     loads: tuple[Load, ...] = ("none", "all_to_all", "incast", "permutation")
     reference_pair: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()
+    pair_sizes: tuple[PairSizes, ...] = ()
 
+
+#: All that rules ask of two nodes: messages of each protocol, three large sizes each way and both
+#: ways, which show one wire, and one of MPI_Put's. A stream needs the largest size once only.
+_LARGE = (64 * KIB, 256 * KIB, MIB)
+_FEW_SIZES = (
+    PairSizes("latency", (0, 8, 128, KIB, 16 * KIB, *_LARGE)),
+    PairSizes("bandwidth", (8, KIB, 16 * KIB, *_LARGE, 4 * MIB), _LARGE),
+    PairSizes("bidirectional_bandwidth", _LARGE),
+    PairSizes("put_latency", (8,)),
+    PairSizes("put_bandwidth", (MIB,)),
+)
 
 _QUICK: tuple[CollectivePattern, ...] = ("barrier", "bcast", "allreduce", "allgather", "alltoall")
 _BLOCKING: tuple[CollectivePattern, ...] = (
@@ -88,6 +109,7 @@ PROFILES: dict[str, Profile] = {
             collectives=_QUICK,
             collective_sizes=(8, 64 * KIB),
             loads=("none", "all_to_all"),
+            pair_sizes=_FEW_SIZES,
         ),
         Profile(
             name="standard",
