@@ -1,4 +1,4 @@
-"""Program entry point: print the first help page at once, leave everything else to click."""
+"""Program entry point: print help pages at once, leave everything else to click."""
 
 import contextlib
 import io
@@ -7,6 +7,7 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from fabricgauge.cli.help_pages import help_text
 from fabricgauge.cli.overview import overview
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ def main() -> None:
     _require_streams()
     if sys.argv[1:] in (["--help"], ["-h"], ["help"]):
         sys.exit(_flush(0, f"{overview(_columns())}\n"))
+    words = sys.argv[1:]
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
+    if (text := help_text(words, _columns())) is not None:
+        sys.exit(_flush(0, text))
     sys.exit(_flush(_run_click()))
 
 
