@@ -357,3 +357,23 @@ def test_pairs_that_carry_the_same_share_a_wire_whatever_their_host_waits(
     second = unsteady(waiting(many.again(8, everybody(8), slowed), {2: 0.35}), scatter)
     (verdict,) = planted.by_rule(many.verdicts(many.run(first, second)), "outliers")
     assert verdict.outcome is outcome, verdict
+
+
+@pytest.mark.parametrize(
+    ("uplinks", "outcome"), [(0, Outcome.WARN), (1, Outcome.PASS), (2, Outcome.WARN)]
+)
+def test_a_level_that_is_oversubscribed_as_the_topology_states_passes(
+    uplinks: int, outcome: Outcome
+) -> None:
+    """Two nodes behind one uplink have half of it; behind two, something is missing."""
+
+    def at_once(one: int, other: int) -> float:
+        return many.sound(one, other) * (1.0 if one // 2 == other // 2 else 0.5)
+
+    leaves = tuple(msgspec.structs.replace(group, uplinks=uplinks) for group in LEAVES.groups)
+    topology = Topology(leaves, "written")
+    given = many.verdicts(many.run(many.launch(8, many.rounds(8, at_once))), topology)
+    (level,) = [one for one in given if one.about.kind == "crossing"]
+    assert level.outcome is outcome
+    assert level.figure is not None
+    assert level.figure.value == pytest.approx(-0.5, abs=0.01)

@@ -249,3 +249,40 @@ def test_healthy_pairs_of_which_some_were_disturbed_name_next_to_nobody(
         found = judge_pairs(Context(run, {"net1": planted.ceiling()}, fabric=fabric))
         named += any(one.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE) for one in found)
     assert named <= 2
+
+
+def shared(lowest: float = 0.5) -> many.Pairs:
+    """Neighbours share a link while all measure; c1 and c2 reach ``lowest`` then."""
+
+    def shares(one: int, other: int) -> float:
+        share = many.sound(one, other)
+        return share * (lowest if {one, other} == {0, 1} else 0.5) if one ^ other == 1 else share
+
+    return shares
+
+
+NEIGHBOURS = tuple(
+    pair for first in range(2, 8, 2) for pair in ((first, first + 1), (first + 1, first))
+)
+
+
+@pytest.mark.parametrize(
+    ("among_all", "alone", "outcome"),
+    [
+        pytest.param(shared(), many.sound, Outcome.PASS, id="all fine alone"),
+        pytest.param(shared(), shared(), Outcome.WARN, id="as low alone"),
+        pytest.param(shared(0.2), many.sound, Outcome.WARN, id="one far lower, not measured again"),
+        pytest.param(many.sound, many.sound, Outcome.PASS, id="healthy"),
+    ],
+)
+def test_pairs_that_are_low_only_while_all_measure_share_links(
+    among_all: many.Pairs, alone: many.Pairs, outcome: Outcome
+) -> None:
+    first = many.launch(8, many.rounds(8, among_all))
+    given = many.verdicts(many.run(first, many.again(8, NEIGHBOURS, alone)))
+    assert set(told(given).values()) == {outcome}
+
+
+def test_low_pairs_that_were_not_measured_again_stay_a_remark() -> None:
+    given = judged(8, shared())
+    assert set(told(given).values()) == {Outcome.WARN}

@@ -145,7 +145,8 @@ def _dragonfly(nodes: int) -> ShapeLayout | None:
         return None
     groups, chassis, routers = fitting[-1]
     on_router = nodes // (groups * chassis * routers)
-    blocks = _blocks("group", nodes, nodes // groups, parent="", uplinks=groups - 1)
+    # In a round all nodes of a group may meet those of one other group: they share one link.
+    blocks = _blocks("group", nodes, nodes // groups, parent="", uplinks=routers)
     parameters = f"{groups},{routers};{chassis},2;{routers},1;{on_router}"
     return ShapeLayout("DRAGONFLY", parameters, blocks)
 

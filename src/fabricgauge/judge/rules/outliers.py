@@ -48,6 +48,9 @@ ID = "outliers"
 #: Suspects that the evidence lists; the others are counted.
 MOST_SUSPECTS = 6
 
+#: A level is oversubscribed as stated up to this multiple of the nodes for each uplink.
+STATED = 1.1
+
 #: Cause if no evidence points at a more precise one.
 _PART = "its link, adapter or port, or other work on the node"
 #: Remedies by quantity.
@@ -129,15 +132,10 @@ def judge(subject: Subject) -> Iterator[Verdict]:
     yield from (
         _explain_by_losses(subject, part, lossy_nodes) for part in slow_parts if part not in faults
     )
-    for finding in (finding for analysis in subject.pairs for finding in analysis.findings):
-        if finding.explanation == "oversubscription":
-            yield Verdict(
-                Outcome.WARN,
-                f"an oversubscribed level, no defect: traffic between groups has a"
-                f" {_effect(finding)}",
-                Figure(finding.effect, "share", "between groups beside within them"),
-                None, finding.evidence, *_LEVEL, finding_subject(subject.name, finding),
-            )  # fmt: skip
+    for analysis in subject.pairs:
+        for finding in analysis.findings:
+            if finding.explanation == "oversubscription":
+                yield _judge_level(subject, analysis, finding)
     if suspects:
         yield _warn_of_suspects(suspects)
     elif any(reasons):
@@ -148,6 +146,23 @@ def judge(subject: Subject) -> Iterator[Verdict]:
         if reason:
             about = VerdictSubject(suspect.part, subject.name, suspect.names)
             yield Verdict(Outcome.SKIPPED, f"{_level(suspect)}: {reason}", about=about)
+
+
+def _judge_level(subject: Subject, analysis: PairAnalysis, finding: PairFinding) -> Verdict:
+    """Pass an oversubscribed level if the topology states as few uplinks; else warn of it."""
+    stated = min((len(group.nodes) / group.uplinks for group in analysis.groups if group.uplinks),
+                 default=0.0)  # fmt: skip
+    measured = 1.0 / (1.0 + finding.effect)
+    sentence = f"traffic between groups has a {_effect(finding)}"
+    figure = Figure(finding.effect, "share", "between groups beside within them")
+    about = finding_subject(subject.name, finding)
+    if measured <= STATED * stated:
+        summary = f"the topology states {stated:.2g} nodes for each uplink, and {sentence}"
+        return Verdict(Outcome.PASS, summary, figure, None, finding.evidence, about=about)
+    return Verdict(
+        Outcome.WARN, f"an oversubscribed level, no defect: {sentence}", figure, None,
+        finding.evidence, *_LEVEL, about,
+    )  # fmt: skip
 
 
 def _undecided(faults: Sequence[tuple[_SlowPart, Verdict, str]]) -> Iterator[Verdict]:

@@ -70,6 +70,7 @@ class _Pairs(msgspec.Struct, frozen=True, eq=False):
     every pair was measured again alone.
     ``low`` are the pairs below it, (N, N), never all of them; ``good`` is the median of the
     others. ``sharing`` streams of a round robin share a link, and a pair stands for all of them.
+    ``alone`` are pairs that were low among all: each one's share then, and its share alone.
     """
 
     nodes: tuple[str, ...]
@@ -79,6 +80,7 @@ class _Pairs(msgspec.Struct, frozen=True, eq=False):
     limit: str
     message_bytes: int
     sharing: int
+    alone: tuple[tuple[float, float], ...] = ()
 
     def select(self, cells: NDArray[np.int64]) -> "_Chosen":
         """Return pairs by their places in the flat matrix."""
@@ -240,6 +242,7 @@ def _best_pairs(subject: Subject) -> _Pairs | Skipped:
         if stream.series.origin in index and stream.series.target in index
     }
     usual = float(np.median([*rechecked_rates.values()])) if rechecked_rates else 0.0
+    among_all = {cell: float(best[cell]) for cell in rechecked_rates}
     for cell, rate in rechecked_rates.items():
         # Streams that did not share the link all the time count too much. A pair that is slower
         # than others by itself carries less than they do.
@@ -270,7 +273,13 @@ def _best_pairs(subject: Subject) -> _Pairs | Skipped:
         usable = figures.percent(subject.limit(limit))
         return Skipped(f"no pair reaches {usable} of the ceiling: see fraction")
     good = float(np.median(shares[measured & ~low]))
-    return _Pairs(nodes, shares, low, good, limit, size, subject.sharing)
+    most, ceiling = subject.limit(limit), subject.ceiling.payload_bytes_per_s
+    alone = tuple(
+        (rate / ceiling, float(shares[cell]))
+        for cell, rate in among_all.items()
+        if measured[cell] and rate / ceiling < most
+    )
+    return _Pairs(nodes, shares, low, good, limit, size, subject.sharing, alone)
 
 
 def _leave_out(best: NDArray[np.floating], analyses: Sequence[PairAnalysis]) -> None:
@@ -409,6 +418,15 @@ def _judge_pairs(subject: Subject, pairs: _Pairs, low_pairs: _Chosen) -> Verdict
             f" {figures.at(pairs.message_bytes)}"
         )
         return Verdict(Outcome.PASS, summary, figure, threshold)
+    if _share_links(subject, pairs, share):
+        reached = min(rate for _, rate in pairs.alone)
+        summary = (
+            f"{len(low_pairs)} of {directed_pairs} carry less than"
+            f" {figures.percent(threshold.value)} of the ceiling while all pairs measure: they"
+            f" share links; {len(pairs.alone)} of them measured again alone reach"
+            f" {figures.percent(reached)} or more"
+        )
+        return Verdict(Outcome.PASS, summary, figure, threshold, _lines(pairs, low_pairs))
     excuse, cause_and_remedy = _explain_low_pairs(subject, low_pairs)
     names = sentences.listed(
         [name_part("direction", pair) for pair in low_pairs.ends(MOST_NAMES)], MOST_NAMES,
@@ -422,6 +440,19 @@ def _judge_pairs(subject: Subject, pairs: _Pairs, low_pairs: _Chosen) -> Verdict
         figure, threshold, _lines(pairs, low_pairs),
         *(cause_and_remedy if excuse else (_PATH, _AGAIN)),
     )  # fmt: skip
+
+
+def _share_links(subject: Subject, pairs: _Pairs, lowest: float) -> bool:
+    """Check whether low pairs only share links, as within a group of a dragonfly.
+
+    Several of them were measured again alone, all of these are fine, and none of the others is
+    much lower than they were.
+    """
+    if subject.by_suite or pairs.sharing > 1 or len(pairs.alone) < FEWEST:
+        return False
+    least = min(share for share, _ in pairs.alone)
+    fine = all(alone >= subject.limit(pairs.limit) for _, alone in pairs.alone)
+    return fine and lowest >= APART * least
 
 
 def _explain_low_pairs(subject: Subject, low_pairs: _Chosen) -> tuple[str, tuple[str, str]]:
