@@ -62,6 +62,11 @@ if TYPE_CHECKING:
     "--soak-share", type=click.FloatRange(0.001, 1), default=0.05, show_default=True,
     metavar="SHARE", help="Share of the link's rate that --soak uses; 1 is as much as it can.",
 )  # fmt: skip
+@click.option(
+    "--campaign", metavar="NAME|FILE",
+    help="Measure a named list of measurements with a page of its own: validation, evaluation,"
+    " provider, tutorial, imb-ten, or a file.",
+)  # fmt: skip
 @cli_options.against_option
 @click.option("--resume", metavar="RUN", help="Measure the rest of an interrupted run.")
 @cli_options.output_option()
@@ -95,6 +100,15 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     dry_run, quiet = options["dry_run"], options["quiet"]
     if dry_run:
         refuse_report_file("--dry-run")
+    if options["campaign"]:
+        cli_options.refuse_without_effect(
+            ctx, _WITH_CAMPAIGN, "{} has no effect on --campaign, whose parts set it"
+        )
+        from fabricgauge.model.features import load_role
+
+        with progress_shown(quiet) as progress:
+            run = load_role("campaign")
+            ctx.exit(run(options["campaign"], request, from_files, root, progress, printing))
     if request.tool in INSIDE_NODES:
         request = keep_applicable(request, from_files=from_files)
         ctx.exit(_check_gpus(request, root, printing, curves, dry_run, quiet))
@@ -112,6 +126,15 @@ def check(ctx: click.Context, /, **options: Any) -> None:
             ctx.exit(load_role("soak")(context, options["soak"], options["soak_share"], printing))
         else:
             ctx.exit(_check(context, printing, curves))
+
+
+#: Options with an effect on a campaign: the place, the effort and the report.
+_WITH_CAMPAIGN = frozenset({
+    "campaign", "nodes_", "nodelist", "exclude", "lab", "nodes", "launcher", "ssh_config",
+    "network", "unpinned", "rank_order", "profile", "launches", "half_width", "case_budget",
+    "check_data", "mpi", "tool_path", "ppn", "concurrent", "topology", "sim", "sim_fault",
+    "sim_seed", "sim_noise", "output", "format", "fail_on", "quiet", "verbose",
+})  # fmt: skip
 
 
 def _check(context: "RunContext", printing: Printing, curves: "tuple[SuiteCurve, ...]") -> int:

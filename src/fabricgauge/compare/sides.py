@@ -12,6 +12,7 @@ from fabricgauge.compare.comparing import compare
 from fabricgauge.judge.stats.curves import suite_curves
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.logs.read_files import read_file
+from fabricgauge.logs.references.interface import REFERENCE_PREFIX as REFERENCE
 from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.comparison import Comparison, Operand
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
@@ -23,9 +24,6 @@ from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.store.files.reading import shown
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import load
-
-#: Prefix of a reference's name if a file or a run has the same name.
-REFERENCE = "ref:"
 
 #: A message quotes at most this many characters of a side's name.
 MAX_SHOWN_CHARACTERS = 80

@@ -16,12 +16,14 @@ from typing import Any, Literal, NamedTuple
 #: vary: ``vary(context, options, root, tolerance)`` measures settings in turns
 #: predict: ``predict_times(a, b, root, options)`` predicts an application's communication time
 #: stored: ``show_stored(directory, format, file)`` shows a stored result; False if it is another's
+#: sweep: ``measure_sweep(words, request, settings, from_files, root, progress, blocks, nodes)``
+#: campaign: ``run_campaign(name, request, from_files, root, progress, printing)``, an exit status
 #: soak: ``soak_network(context, seconds, share, printing)`` keeps a network busy and names dips
 #: listed: ``list_stored(directory)`` describes a stored result for a list; None if another's
 #: imported: ``import_file(path, options)`` shows a file; False if it is another's
 Role = Literal[
     "simulator", "machines", "scheduler", "within_nodes", "vary", "predict", "stored", "listed",
-    "imported", "soak",
+    "imported", "soak", "sweep", "campaign",
 ]  # fmt: skip
 
 
@@ -122,10 +124,30 @@ FEATURES: tuple[Feature, ...] = (
         "vary",
         roles={
             "vary": "vary.option:vary",
+            "sweep": "vary.sweep:measure_sweep",
             "stored": "vary.option:show_stored",
             "listed": "vary.option:list_stored",
         },
         reports={"varied": "vary.content"},
+    ),
+    Feature(
+        "campaign",
+        roles={
+            "campaign": "campaign.option:run_campaign",
+            "stored": "campaign.option:show_stored",
+            "listed": "campaign.option:list_stored",
+        },
+        reports={"campaign": "campaign.content"},
+    ),
+    Feature(
+        "references",
+        verbs={
+            "references": (
+                "references.verb:references",
+                "Show the published results that ship, tables too.",
+            )
+        },
+        reports={"references": "references.content"},
     ),
     Feature("simulate", roles={"simulator": "simulate.simulator"}),
     Feature("rdma_lab", roles={"machines": "rdma_lab.start:start"}),

@@ -15,6 +15,7 @@ from fabricgauge.features.application.profile_values import (
     ApplicationProfile,
     CallKind,
     CallMix,
+    CallSite,
     RankProfile,
 )
 from fabricgauge.model.errors import CannotRun
@@ -57,14 +58,15 @@ _EXACT_BELOW, _ROUNDED_BY = 10_000, 5e-4
 
 
 def _mix(
-    call: str, ranks: int, calls: int, moved: float, time_s: float, sizes: Sequence[float]
-) -> CallMix:
+    call: str, ranks: int, calls: int, moved: float, time_s: float, sizes: Sequence[float],
+    site: str = "",
+) -> CallMix:  # fmt: skip
     """Return a call's totals, with a class of sizes if the least and the largest share one."""
     classes = {int(_unrounded(size)).bit_length() for size in sizes}
     least = 1 << classes.pop() >> 1 if len(classes) == 1 else None
     kind = next(kind for form, kind in _KINDS if re.match(form, call, re.IGNORECASE))
     within = ranks if kind == "Collective" else 0
-    return CallMix(call, kind, least, "unknown", within, 0, calls, int(moved), time_s)
+    return CallMix(call, kind, least, "unknown", within, 0, calls, int(moved), time_s, site)
 
 
 def _unrounded(size: float) -> float:
@@ -77,6 +79,16 @@ _MPIP_NOTES = (
     "read from mpiP: a row is a call site; it does not name nodes or peers",
     "it has no section on call sites (mpiP -d): the twenty with most time alone, no sizes",
 )
+_SECTION_NOTE = (
+    "read from mpiP's section on sent messages alone: no times, ranks or nodes; the sites are the"
+    " largest ones"
+)
+SENT_SECTION = "Aggregate Sent Message Size"
+#: A site's row there: name, site, calls, sum, mean, share in percent.
+_SENT_ROW = re.compile(
+    rf"^[ \t]*(\w+)[ \t]+(\d+)[ \t]+({_NUMBER})[ \t]+({_NUMBER})[ \t]+({_NUMBER})"
+    rf"[ \t]+({_NUMBER})[ \t]*$", re.MULTILINE,
+)  # fmt: skip
 _IPM_NOTES = (
     "read from IPM: it rounds sizes down by up to a fifth, and does not name nodes",
     "it has no sizes: IPM_LOG=full adds them",
@@ -86,11 +98,16 @@ _IPM_NOTES = (
 def mpip_profile(text: str) -> ApplicationProfile:
     """Read a report of mpiP.
 
+    Its section on sent messages alone suffices.
+
     Raises:
         CannotRun: it has no section of times by task; a concise report has none.
     """
     parts = _SECTION.split(text)
     sections = defaultdict(str, zip(parts[1::2], parts[2::2], strict=True))
+    sites = read_sites(sections[SENT_SECTION])
+    if sites and MPIP not in text:
+        return profile_of_sites("", sites, (_SECTION_NOTE,))
     tasks = {
         int(rank): (float(wall), float(mpi))
         for rank, wall, mpi in _TASK.findall(sections["MPI Time"])
@@ -115,12 +132,34 @@ def mpip_profile(text: str) -> ApplicationProfile:
     mix = []
     for (call, site), (count, time_s) in times.items():
         moved, *span = sizes.get((call, site), (0.0,))
-        mix.append(_mix(call, len(tasks), count, moved, time_s, span))
+        mix.append(_mix(call, len(tasks), count, moved, time_s, span, site))
     hosts = {int(rank): host for rank, host in _HOST.findall(text)}
     ranks = [_rank(rank, hosts.get(rank, ""), *tasks[rank]) for rank in sorted(tasks)]
     command = _COMMAND.search(text)
     program = command[1].rsplit("/", 1)[-1] if command else ""
-    return _profile("mpiP", program, ranks, mix, _MPIP_NOTES[: 1 if detailed else 2])
+    profile = _profile("mpiP", program, ranks, mix, _MPIP_NOTES[: 1 if detailed else 2])
+    return replace(profile, sites=sites)
+
+
+def read_sites(section: str) -> tuple[CallSite, ...]:
+    """Read mpiP's rows on sent messages, most bytes first."""
+    sites = (
+        CallSite(call, site, int(float(calls)), float(moved), float(mean), float(share) / 100)
+        for call, site, calls, moved, mean, share in _SENT_ROW.findall(section)
+    )
+    return tuple(sorted(sites, key=lambda site: -site.bytes))
+
+
+def profile_of_sites(
+    program: str, sites: Sequence[CallSite], notes: tuple[str, ...]
+) -> ApplicationProfile:
+    """Return a profile of which only the call sites of sent messages are known."""
+    mix = [
+        _mix(site.call, 0, site.calls, site.bytes, 0.0, [site.mean_bytes], site.site)
+        for site in sites
+    ]
+    profile = _profile("mpiP", program, (), mix, notes)
+    return replace(profile, sites=tuple(sites))
 
 
 def _rank(rank: int, host: str = "", wall_s: float = 0.0, mpi_s: float = 0.0) -> RankProfile:

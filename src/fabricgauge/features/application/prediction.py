@@ -49,6 +49,12 @@ _MESSAGE_KINDS = ("PointToPoint", "Starting", "OneSided")
 _COMMUNICATOR_KINDS = ("Making", "FreeingCommunicator", "FreeingWindow")
 
 
+_UNPLACED = (
+    "the profile does not say which messages cross nodes: all of them are counted, and their waits"
+    " are in no curve"
+)
+
+
 class _Stack(msgspec.Struct, frozen=True):
     """Times by size, for each pattern and number of ranks (0 for a pair)."""
 
@@ -86,11 +92,14 @@ def _stack(curves: Iterable[SuiteCurve]) -> _Stack:
     for curve in curves:
         if curve.pattern is None or curve.settings.get("load"):
             continue
+        if curve.quantity == "message_rate" and curve.pattern != "bandwidth":
+            continue
         key = (curve.pattern, 0 if curve.pattern in ("latency", "bandwidth") else curve.ranks or 0)
         for point in curve.points:
             size = point.message_bytes or 0
-            if point.estimate.value > 0:
-                time = _time(point, size, curve.quantity == "bandwidth")
+            if point.estimate.value > 0 and curve.quantity in _PER_SECOND:
+                moved = size if curve.quantity == "bandwidth" else 1
+                time = _time(point, moved, curve.quantity != "time")
                 times.setdefault(key, {}).setdefault(size, []).append(time)
     return _Stack({
         key: {size: _join_times(np.array(times)) for size, times in sizes.items()}
@@ -105,8 +114,15 @@ def _join_times(times: Times) -> Times:
     return np.stack([low.min(axis=0), values, high.max(axis=0)], axis=1)
 
 
+#: Quantities of which the time of one message follows.
+_PER_SECOND = ("time", "bandwidth", "message_rate")
+
+
 def _time(point: SuitePoint, size: int, is_rate: bool) -> Times:
-    """Return median and mean (rows). One mean has no interval of other launches' means."""
+    """Return median and mean (rows). One mean has no interval of other launches' means.
+
+    ``size`` is what a rate counts of one message: its bytes, or 1.
+    """
     estimate = point.estimate
     mean = point.besides.get("mean") or estimate.value
     ends = np.array(
@@ -129,11 +145,17 @@ def predict(
     sums = [np.zeros((2, 3)), np.zeros((2, 3))]
     without: Counter[str] = Counter()
     between = [call for call in profile.mix if _crosses_nodes(call)]
+    if all(call.side == "unknown" for call in profile.mix):
+        # mpiP and IPM do not name peers: every message may cross nodes.
+        placed = (msgspec.structs.replace(call, side="other nodes") for call in profile.mix)
+        between = [call for call in placed if _crosses_nodes(call)]
+        cautions = (*cautions, *([_UNPLACED] if between else []))
     for call in between:
         size = _message_bytes(call)
         bounds = [_call_bounds(stack, call, size, nodes, neighbours) for stack in stacks]
         if bounds[0] is None or bounds[1] is None:
-            without[f"{call.call} of {call.ranks} ranks at {size:,.0f} B"] += call.calls
+            ranks = f" of {call.ranks} ranks" if call.ranks else ""
+            without[f"{call.call}{ranks} at {size:,.0f} B"] += call.calls
             continue
         on_a, on_b = (call.calls * times for times, _ in (bounds[0], bounds[1]))
         sums[0] += on_a
@@ -146,6 +168,7 @@ def predict(
                 _as_bounds(on_a),
                 _as_bounds(on_b),
                 bounds[0][1],
+                call.site,
             )
         )
     calls = sum(call.calls for call in between)
@@ -195,6 +218,9 @@ def _call_bounds(
     ``neighbours`` is the number of other ranks on a rank's node.
     """
     wait = stack.half_round_trip(size)
+    if wait is None and call.kind in _MESSAGE_KINDS:
+        stream = stack.at("bandwidth", 0, size) if size >= 1 else None
+        return None if stream is None else (stream, "one-way stream alone")
     if call.kind == "Collective":
         pattern = call.call.lower()
         measured = stack.at(pattern, call.ranks, size)

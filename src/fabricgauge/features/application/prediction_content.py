@@ -6,7 +6,7 @@ from fabricgauge.features.application.prediction_values import (
     Prediction,
     Span,
 )
-from fabricgauge.model.words.figures import duration, percent, ratio, size
+from fabricgauge.model.words.figures import duration, percent, ratio, signed, size
 from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.interface import Kind, Records, Setting, versioned
@@ -22,7 +22,8 @@ HOW = (
 DELAYED = 2.0
 
 COLUMNS = (
-    "call", "least_bytes", "calls", "a_least_s", "a_most_s", "b_least_s", "b_most_s", "how"
+    "call", "least_bytes", "calls", "a_least_s", "a_most_s", "b_least_s", "b_most_s", "how", "site",
+    "gain",
 )  # fmt: skip
 
 
@@ -33,7 +34,7 @@ def data(prediction: Prediction, _setting: Setting) -> dict[str, object]:
 def records(prediction: Prediction, _setting: Setting) -> Records:
     rows = (
         (row.call, row.least_bytes, row.calls, row.a.least.value, row.a.most.value,
-         row.b.least.value, row.b.most.value, row.how)
+         row.b.least.value, row.b.most.value, row.how, row.site or None, row.gain)
         for row in prediction.rows
     )  # fmt: skip
     return Records(COLUMNS, rows)
@@ -71,7 +72,8 @@ def document(prediction: Prediction, _setting: Setting) -> doc.Report:
         sections=(
             doc.Section("notes", "Caveats", (doc.Items(notes),)),
             doc.Section(
-                "sum", "Time in communication between nodes, per rank", (_sum(prediction),)
+                "sum", f"Time in communication between nodes, {_whose(prediction)}",
+                (_sum(prediction),)
             ),
             doc.Section("rows", "Difference by call", (_rows(prediction),)),
             doc.Section(
@@ -83,14 +85,18 @@ def document(prediction: Prediction, _setting: Setting) -> doc.Report:
     )  # fmt: skip
 
 
+def _whose(prediction: Prediction) -> str:
+    return "per rank" if prediction.ranks else "all ranks together"
+
+
 def waiting(prediction: Prediction) -> tuple[str, ...]:
     """Warn if the profiled run took longer than both stacks would: it waited."""
     if not prediction.unexplained_s:
         return ()
-    most_s = prediction.recorded_s - prediction.unexplained_s
+    most_s, ranks = prediction.recorded_s - prediction.unexplained_s, max(1, prediction.ranks)
     return (
-        f"the profiled run spent {duration(prediction.recorded_s / prediction.ranks)} per rank in"
-        f" these calls, more than the {duration(most_s / prediction.ranks)} predicted for either"
+        f"the profiled run spent {duration(prediction.recorded_s / ranks)} {_whose(prediction)} in"
+        f" these calls, more than the {duration(most_s / ranks)} predicted for either"
         " stack: its ranks waited for each other, or longer for a processor than those of the"
         " check. No winner is named within that difference: launch the program on both",
     )
@@ -98,9 +104,10 @@ def waiting(prediction: Prediction) -> tuple[str, ...]:
 
 def delayed(prediction: Prediction) -> tuple[str, ...]:
     """Warn about stacks whose upper bound is mostly chance, or delays that medians leave out."""
+    ranks = max(1, prediction.ranks)
     return tuple(
-        f"with all ranks at once {name} takes from {duration(upper.low / prediction.ranks)} to"
-        f" {duration(upper.high / prediction.ranks)} per rank: messages of its check were delayed,"
+        f"with all ranks at once {name} takes from {duration(upper.low / ranks)} to"
+        f" {duration(upper.high / ranks)} {_whose(prediction)}: messages of its check were delayed,"
         " as when other programs use the processors. Measure both stacks in turns on idle nodes"
         for name, upper in (
             (prediction.a_name, prediction.a.most),
@@ -112,7 +119,8 @@ def delayed(prediction: Prediction) -> tuple[str, ...]:
 
 def _sum(prediction: Prediction) -> doc.Table:
     def row(name: str, bounds: Bounds) -> tuple[str, ...]:
-        per_rank_s = (bounds.least.value / prediction.ranks, bounds.most.value / prediction.ranks)
+        ranks = max(1, prediction.ranks)  # unknown: the sum over all ranks
+        per_rank_s = (bounds.least.value / ranks, bounds.most.value / ranks)
         return (name, *map(duration, per_rank_s))
 
     columns = doc.heads("stack", ">without contention", ">all ranks at once")
@@ -123,16 +131,20 @@ def _sum(prediction: Prediction) -> doc.Table:
 
 def _rows(prediction: Prediction) -> doc.Table:
     total_s = sum(abs(_difference(row)) for row in prediction.rows) or 1.0
+    sited = any(row.site for row in prediction.rows)
     rows = tuple(
         (
-            f"MPI_{row.call}", "–" if row.least_bytes is None else f"from {size(row.least_bytes)}",
+            f"MPI_{row.call}", *((row.site,) if sited else ()),
+            "–" if row.least_bytes is None else f"from {size(row.least_bytes)}",
             f"{row.calls:,}", duration(row.a.most.value), duration(row.b.most.value),
-            percent(abs(_difference(row)) / total_s), row.how,
+            signed(row.gain), percent(abs(_difference(row)) / total_s), row.how,
         )
         for row in prediction.rows
     )  # fmt: skip
-    columns = doc.heads("call", "=size", ">calls", ">A at most", ">B at most", ">of difference",
-                        "from")  # fmt: skip
+    columns = doc.heads(
+        "call", *((">site",) if sited else ()), "=size", ">calls", ">A at most", ">B at most",
+        ">B gains", ">of difference", "from",
+    )  # fmt: skip
     limit = doc.RowLimit(f"and {{count}} more of {counted(len(rows), 'row')}", {doc.TEXT: 12})
     return doc.Table(columns, rows, limit=limit)
 

@@ -12,10 +12,18 @@ import msgspec
 
 from fabricgauge import __version__
 from fabricgauge.check.programs import named_mpi
-from fabricgauge.features.application.other_profilers import IPM, MPIP, ipm_profile, mpip_profile
+from fabricgauge.features.application.other_profilers import (
+    IPM,
+    MPIP,
+    SENT_SECTION,
+    ipm_profile,
+    mpip_profile,
+)
 from fabricgauge.features.application.profile_reader import MAGIC, profiles_of
 from fabricgauge.features.application.profile_values import ApplicationProfile
 from fabricgauge.features.application.profiler import profile_library
+from fabricgauge.features.application.published_sites import reference_profile
+from fabricgauge.logs.references.interface import REFERENCE_PREFIX, is_reference, reference
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.progress import Progress
@@ -142,7 +150,8 @@ def is_profile(place: Path) -> bool:
         return (place / "raw" / FOLDER).is_dir()
     with suppress(OSError), opened(place) as file:
         head = file.read(_HEAD_BYTES)
-        return head.startswith(MAGIC) or any(sign.encode() in head for sign in (MPIP, IPM))
+        signs = (MPIP, IPM, SENT_SECTION)
+        return head.startswith(MAGIC) or any(sign.encode() in head for sign in signs)
     return False
 
 
@@ -177,10 +186,14 @@ def import_profile(place: Path, directory: RunDirectory) -> ApplicationProfile:
 def find_profile(named: str, root: Path) -> ApplicationProfile:
     """Return the profile of a file, or of a run by its directory or identity.
 
+    A published table of call sites is a profile too.
+
     Raises:
         UsageError: it holds none.
         StoreError: there is no such run.
     """
+    if not Path(named).exists() and is_reference(named):
+        return reference_profile(reference(named.removeprefix(REFERENCE_PREFIX)))
     place = Path(named) if Path(named).is_file() else find(root, named).path
     if not is_profile(place):
         raise UsageError(f"{place} holds no profile; fabricgauge profile makes one")

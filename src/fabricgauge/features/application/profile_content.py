@@ -22,7 +22,7 @@ HOW = (
 )
 
 COLUMNS = (
-    "call", "kind", "least_bytes", "side", "ranks", "region", "calls", "bytes", "time_s"
+    "call", "kind", "least_bytes", "side", "ranks", "region", "calls", "bytes", "time_s", "site",
 )  # fmt: skip
 
 
@@ -81,6 +81,7 @@ def _sections(profile: ApplicationProfile) -> Iterator[doc.Section]:
     every_s = sum(rank.wall_s for rank in profile.ranks) or 1.0
     yield _calls(profile, every_s)
     yield _sizes(profile, every_s)
+    yield _sites(profile)
     yield _regions(profile, every_s)
     yield _ranks(profile.ranks)
     yield _peers(profile)
@@ -136,6 +137,20 @@ def _sizes(profile: ApplicationProfile, every_s: float) -> doc.Section:
     columns = (*doc.heads("=size of a message", "kind"), *_FIGURES)
     table = doc.Table(columns, rows, limit=doc.RowLimit("and {count} more sizes", {doc.TEXT: 40}))
     return doc.Section("sizes", "Sizes of messages", (table,))
+
+
+def _sites(profile: ApplicationProfile) -> doc.Section:
+    """Show the places in the program that sent the most bytes."""
+    rows = tuple(
+        (
+            f"MPI_{site.call}", site.site, f"{site.calls:,}", amount(site.bytes),
+            amount(site.mean_bytes), percent(site.sent_share),
+        )
+        for site in profile.sites
+    )  # fmt: skip
+    columns = doc.heads("call", ">site", ">calls", ">bytes", ">average", ">of bytes sent")
+    table = doc.Table(columns, rows, limit=_limit("sites"))
+    return doc.Section("sites", "Call sites, by the bytes that they sent", (table,))
 
 
 _KINDS = {

@@ -23,6 +23,7 @@ class CallMix(msgspec.Struct, frozen=True):
     ``least_bytes`` is the smallest size of the class; the largest is below twice that. It is None
     if the call has no size. ``ranks`` is the communicator's size, 0 if the call has none.
     ``bytes`` are the bytes that the ranks moved, as the library's calls.hpp defines it by call.
+    ``site`` is a profiler's number of the call's place in the program, empty if it has none.
     """
 
     call: str
@@ -34,6 +35,22 @@ class CallMix(msgspec.Struct, frozen=True):
     calls: int
     bytes: int
     time_s: float
+    site: str = ""
+
+
+class CallSite(msgspec.Struct, frozen=True):
+    """The bytes that one place in the program sent, over all ranks.
+
+    ``site`` is the profiler's number of the place. ``sent_share`` is its share of all bytes sent,
+    as the profiler gives it: the sites of a report may be only the largest ones.
+    """
+
+    call: str
+    site: str
+    calls: int
+    bytes: float
+    mean_bytes: float
+    sent_share: float
 
 
 class RankProfile(msgspec.Struct, frozen=True):
@@ -83,6 +100,7 @@ class ApplicationProfile(msgspec.Struct, frozen=True):
     peers: tuple[PeerTraffic, ...] = ()
     source: str = "fabricgauge"
     notes: tuple[str, ...] = ()
+    sites: tuple[CallSite, ...] = ()
 
     @property
     def complete(self) -> bool:

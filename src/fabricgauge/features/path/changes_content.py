@@ -53,7 +53,9 @@ def headline(comparison: PathComparison) -> str:
     parts = [
         f"{title(change.a)}: B executes {b.instructions:,} instructions, A {a.instructions:,}"
         f" ({_relative(a.instructions, b.instructions)})",
-        f"{b.lines.total:,} cache lines against {a.lines.total:,}",
+        f"{b.lines.total:,} cache lines against {a.lines.total:,}"
+        if a.lines.total or b.lines.total
+        else "",
     ]
     more = [
         f"{counted(abs(by), word)} {'more' if by > 0 else 'fewer'}"
@@ -162,13 +164,15 @@ def _functions(change: PathChange) -> Iterator[doc.Block]:
 
 
 def _table(parts: Sequence[PathPart], part_kind: str) -> doc.Table:
-    heads = doc.heads(f"~{part_kind}", ">A", ">B", ">B − A", ">cache lines A", ">B")
+    known = any(part.a_lines or part.b_lines for part in parts)  # a listing may have none
+    line_heads = (">cache lines A", ">B") if known else ()
+    heads = doc.heads(f"~{part_kind}", ">A", ">B", ">B − A", *line_heads)
     rows = tuple(
         (
             function_name(part.function, part.library) if part.function else part.library,
             f"{part.a_instructions:,}", f"{part.b_instructions:,}",
             _difference(part.a_instructions, part.b_instructions),
-            f"{part.a_lines:,}", f"{part.b_lines:,}",
+            *((f"{part.a_lines:,}", f"{part.b_lines:,}") if known else ()),
         )
         for part in parts
     )  # fmt: skip

@@ -10,8 +10,10 @@ from fabricgauge.check.networks import choose_targets
 from fabricgauge.check.programs import named_mpi
 from fabricgauge.check.target import Target, describe_run, discover_nodes
 from fabricgauge.features.path.programs import ZYDIS_LIBRARY, PathPrograms, path_programs
+from fabricgauge.features.path.published_paths import reference_paths
 from fabricgauge.features.path.reader import call_path, traced_call
 from fabricgauge.features.path.values import FORMAT, VERSION, CallPath, CallPaths, TracedCall
+from fabricgauge.logs.references.interface import REFERENCE_PREFIX, is_reference, reference
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.fabric import Fabric
@@ -145,9 +147,13 @@ def read_paths(directory: RunDirectory) -> CallPaths:
 def stored_paths(root: Path, name: str) -> CallPaths:
     """Return the paths of a stored run: a directory, its identity or a prefix of it, or ``latest``.
 
+    A published listing of a call's instructions is a path too.
+
     Raises:
         StoreError: there is none.
     """
+    if not Path(name).exists() and is_reference(name):
+        return reference_paths(reference(name.removeprefix(REFERENCE_PREFIX)))
     if Path(name).is_file():
         raise StoreError(f"{name} is a file; name the directory with {FILE} in it")
     return read_paths(find(root, name))

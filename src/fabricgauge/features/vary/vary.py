@@ -24,6 +24,7 @@ from fabricgauge.judge.ceiling.technologies import ceilings
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
+from fabricgauge.model.features import load_role
 from fabricgauge.model.memory import parse_memory
 from fabricgauge.model.pattern import ROUND_ROBIN_PATTERNS, THREADED_PATTERNS
 from fabricgauge.model.request import (
@@ -79,8 +80,8 @@ def begin(
 
 def _require_effect(design: Design, arm_context: RunContext) -> None:
     """Refuse a variable that pinning sets: its levels would not differ."""
-    if arm_context.target.engine is None:
-        return  # a suite's launches set no variables of the design
+    if arm_context.target.engine is None or arm_context.target.simulation is not None:
+        return  # launches of a suite or a simulator set no variables of the design
     pinned = any(is_pinned(launch) for launch in arm_context.plan.launches)
     for factor in design.factors:
         name = factor.name.removeprefix(ENVIRONMENT)
@@ -206,7 +207,10 @@ def _target_of(design: Design, arm: Sequence[str], target: Target) -> Target:
         return msgspec.structs.replace(target, request=request, suite=suite)
     compiler = levels.get("compiler", "")
     mpi = levels.get("mpi", request.mpi)
-    engine = engine_for(mpi, target.progress, COMPILERS.get(compiler, compiler))
+    if target.simulation is not None:
+        engine = load_role("simulator").simulated_engine()
+    else:
+        engine = engine_for(mpi, target.progress, COMPILERS.get(compiler, compiler))
     variables = tuple(
         (name.removeprefix(ENVIRONMENT), level)
         for name, level in levels.items()

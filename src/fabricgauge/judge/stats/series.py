@@ -286,9 +286,18 @@ def _read_rounds(launch: Launch) -> Iterator[_Row]:
 def _read_curves(launch: Launch) -> Iterator[_Row]:
     """Yield another suite's figures in patterns that the engine has as well.
 
-    A ping-pong may have a bandwidth only; an empty message has none.
+    A ping-pong may have a bandwidth only; an empty message has none. A table that has message rates
+    alone gives the bandwidths that follow from them.
     """
-    for curve in launch.curves:
+    rated = {
+        (curve.source, curve.first_line)
+        for curve in launch.curves
+        if curve.quantity in ("bandwidth", "time")
+    }
+    for printed_curve in launch.curves:
+        curve = printed_curve
+        if curve.quantity == "message_rate" and (curve.source, curve.first_line) not in rated:
+            curve = _as_bandwidth(curve)
         timed = curve.quantity == "time"
         is_ours = curve.quantity == "bandwidth" or (timed and curve.pattern in LATENCY_PATTERNS)
         if curve.pattern is None or not is_ours:
@@ -300,6 +309,22 @@ def _read_curves(launch: Launch) -> Iterator[_Row]:
         for suite_point in curve.points:
             if suite_point.estimate.low > 0 and (timed or suite_point.message_bytes != 0):
                 yield key, *_read_point(launch.number, curve, suite_point, links), curve
+
+
+def _as_bandwidth(curve: SuiteCurve) -> SuiteCurve:
+    """Return the stream that messages per second of each size are; a ping-pong is none."""
+    if curve.pattern in LATENCY_PATTERNS:
+        return curve
+    replace = msgspec.structs.replace
+    points = tuple(
+        replace(point, besides={}, estimate=replace(
+            point.estimate, value=point.estimate.value * point.message_bytes,
+            low=point.estimate.low * point.message_bytes,
+            high=point.estimate.high * point.message_bytes,
+        ))
+        for point in curve.points if point.message_bytes
+    )  # fmt: skip
+    return replace(curve, quantity="bandwidth", points=points)
 
 
 def _read_point(

@@ -13,6 +13,16 @@ def names() -> tuple[str, ...]:
     return tuple(name for stem in stems() for name in content(stem).entries)
 
 
+#: Prefix of a reference's name if a file or a run has the same name.
+REFERENCE_PREFIX = "ref:"
+
+
+def is_reference(name: str) -> bool:
+    """Check whether a name, with or without the prefix, is that of a published result."""
+    plain = name.removeprefix(REFERENCE_PREFIX)
+    return any(plain in content(stem).entries for stem in stems() if plain.startswith(f"{stem}-"))
+
+
 def reference(name: str) -> Reference:
     """Return the reference of that name; only its own document's file is read.
 

@@ -11,6 +11,7 @@ from fabricgauge.model.groups import group_by
 from fabricgauge.model.suite import LESS_IS_BETTER, UNITS, Quantity
 from fabricgauge.model.varied import CurveEffect, Effect, Factor, LevelFigure, Varied
 from fabricgauge.model.words.figures import signed, size, times, with_unit
+from fabricgauge.report import document as doc
 from fabricgauge.report.content.suites import SHOWN, suite_marks
 from fabricgauge.report.picture import (
     Mark,
@@ -220,6 +221,35 @@ def plot_levels(varied: Varied) -> tuple[Picture, ...]:
                 quantity == "time", series, x_label=visible(factor), ticks=ticks,
             ))  # fmt: skip
     return tuple(pictures[:MOST_PLOTTED])
+
+
+def level_tables(varied: Varied) -> Iterator[doc.Table]:
+    """Yield a table for each factor of numbers: a row for each size of each curve."""
+    for name, of_factor in group_by(varied.levels, lambda level: level.factor).items():
+        numbers = sorted({int(level.level) for level in of_factor})
+        rows = []
+        for key, figures in group_by(of_factor, _level_row).items():
+            cells = {int(level.level): _level_cell(level) for level in figures}
+            length = "" if key[2] is None else size(key[2])
+            rows.append((key[0], length, *(cells.get(number, "–") for number in numbers)))
+        columns = (
+            *doc.heads("curve", "size"),
+            *doc.figure_heads(*(f"{name} {n}" for n in numbers)),
+        )
+        yield doc.Table(columns, tuple(rows))
+
+
+def _level_row(level: LevelFigure) -> tuple[str, Quantity, int | None]:
+    return level.title, level.quantity, level.message_bytes
+
+
+def _level_cell(level: LevelFigure) -> str:
+    """Return ``234 MB/s (58.5 MB/s)``: the sum, and the average of one of several parts."""
+    unit = UNITS[level.quantity]
+    total = with_unit(level.figure.value, unit)
+    if level.parts == 1:
+        return total
+    return f"{total} ({with_unit(level.figure.value / level.parts, unit)})"
 
 
 def _level_series(figures: Sequence[LevelFigure], divided: bool) -> Iterator[PlotCurve]:

@@ -1,0 +1,255 @@
+"""Show a campaign as one page: its document's parts in their order, each beside its references."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from fabricgauge.features.campaign.campaign_file import Part
+from fabricgauge.features.campaign.results import CampaignResult, PartResult, part_outcome
+from fabricgauge.judge.stats.curves import suite_curves
+from fabricgauge.model.groups import group_by
+from fabricgauge.model.judged import Judged
+from fabricgauge.model.reference import Reference
+from fabricgauge.model.suite import SuiteCurve, SuitePoint
+from fabricgauge.model.varied import Varied
+from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.words.figures import duration, signed
+from fabricgauge.model.words.patterns import throughput
+from fabricgauge.report import document as doc
+from fabricgauge.report.content import pairs
+from fabricgauge.report.content.changes import level_tables, over_sizes, plot_levels
+from fabricgauge.report.content.published import (
+    curve_label,
+    curve_sizes,
+    curve_table,
+    reference_blocks,
+)
+from fabricgauge.report.content.suites import SHOWN, suite_marks
+from fabricgauge.report.content.verdicts import TONES
+from fabricgauge.report.interface import Kind, Records, Setting, versioned
+from fabricgauge.report.picture import Picture, PlotCurve, canvas_text, shortened
+
+#: Most sizes of a table on a terminal; a page has all.
+MOST_SIZES = 12
+LONGEST_TITLE = 72
+MOST_PICTURES = 12
+
+
+class MeasuredPart(msgspec.Struct, frozen=True):
+    """A part with its result: the judged run or the sweep, None without one, and its references."""
+
+    part: Part
+    result: PartResult
+    judged: Judged | None = None
+    varied: Varied | None = None
+    references: tuple[Reference, ...] = ()
+
+
+class MeasuredCampaign(msgspec.Struct, frozen=True):
+    """A campaign's result with everything that its page shows."""
+
+    result: CampaignResult
+    parts: tuple[MeasuredPart, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return the worst outcome of the judged parts; a sweep only compares."""
+        outcomes = [part_outcome(part.judged) for part in self.parts if part.judged is not None]
+        return min(outcomes, key=_severity, default=Outcome.INCONCLUSIVE)
+
+
+#: The worst outcome first, as the exit status counts them.
+_WORST = (Outcome.FAIL, Outcome.INVALID, Outcome.INCONCLUSIVE, Outcome.WARN, Outcome.PASS)
+
+
+def _severity(outcome: Outcome) -> int:
+    return _WORST.index(outcome) if outcome in _WORST else len(_WORST)
+
+
+def headline(measured: MeasuredCampaign) -> str:
+    """Return how many parts were measured, and which were left out."""
+    asked = [part for part in measured.parts if part.part.measures]
+    done = [part for part in asked if not part.result.left_out]
+    names = ", ".join(part.part.name for part in asked if part.result.left_out)
+    sentence = f"{measured.result.campaign.title}: {len(done)} of {len(asked)} parts measured"
+    return f"{sentence}; left out: {names}" if names else sentence
+
+
+def data(measured: MeasuredCampaign, _setting: Setting) -> dict[str, object]:
+    """Return the results, without the records of the runs: each part's run directory has them."""
+    return versioned(
+        "campaign", "1.0", headline=headline(measured), outcome=measured.outcome.value,
+        result=measured.result,
+    )  # fmt: skip
+
+
+COLUMNS = (
+    "part", "source", "curve", "quantity", "message_bytes", "value", "low", "high",
+    "throughput_bytes_per_s",
+)  # fmt: skip
+
+
+def records(measured: MeasuredCampaign, _setting: Setting) -> Records:
+    """Return a row per size of each curve, measured and published, in SI units."""
+    rows = (
+        (
+            part.part.name, source, curve.title, curve.quantity, point.message_bytes,
+            point.estimate.value, point.estimate.low, point.estimate.high,
+            _rate(curve, point),
+        )
+        for part in measured.parts
+        for source, curve in (
+            *(("measured", curve) for curve in _curves(part)),
+            *((reference.name, c) for reference in part.references for c in reference.curves),
+        )
+        for point in curve.points
+    )  # fmt: skip
+    return Records(COLUMNS, rows)
+
+
+def document(measured: MeasuredCampaign, _setting: Setting) -> doc.Report:
+    """Show the parts in the document's order."""
+    campaign, outcome = measured.result.campaign, measured.outcome
+    rows = tuple(
+        (
+            doc.Cell(part.part.title, link=part.part.name),
+            doc.Cell(part.result.outcome or "–", tone=_tone(part.result.outcome)),
+            part.result.left_out or part.result.headline or "published figures only",
+            duration(part.result.wall_s) if part.result.wall_s >= 1 else "",
+        )
+        for part in measured.parts
+    )  # fmt: skip
+    summary = doc.Table(doc.heads("part", "outcome", "finding", ">took"), rows)
+    left_out = tuple(f"{item.what}: {item.why}" for item in campaign.left_out)
+    return doc.Report(
+        word=outcome.value, tone=TONES[outcome], headline=headline(measured),
+        title=f"fabricgauge campaign {campaign.name}",
+        about=f"fabricgauge · campaign {campaign.name} · {measured.result.identity}",
+        under=(doc.Paragraph(campaign.about),) if campaign.about else (),
+        sections=(
+            doc.Section("parts", "Parts", (summary,), nav="Parts"),
+            *(_section(part) for part in measured.parts),
+            doc.Section("left-out", "Left out", (doc.Items(left_out),), nav="Left out"),
+        ),
+        closing=f"Parts follow “{campaign.document}”. MB is 10⁶ bytes, KiB 2¹⁰ and MiB 2²⁰ bytes.",
+    )  # fmt: skip
+
+
+def _tone(outcome: str) -> doc.Tone:
+    known = next((known for known in Outcome if known.value == outcome), None)
+    return TONES[known] if known is not None else ""
+
+
+def _section(measured: MeasuredPart) -> doc.Section:
+    part, result = measured.part, measured.result
+    blocks: list[doc.Block] = []
+    if part.note:
+        blocks.append(doc.Paragraph(part.note))
+    if result.left_out:
+        blocks.append(doc.Paragraph(f"Left out: {result.left_out}.", kind="caution"))
+    elif result.headline:
+        blocks.append(doc.Paragraph(f"{result.outcome}: {result.headline}", kind="strong"))
+        blocks.append(doc.Paragraph(f"Its run: {result.folder}", kind="soft", on=doc.PAGE))
+    if measured.varied is not None:
+        blocks += _sweep(measured.varied)
+    blocks += _figures(measured)
+    all_pairs = any(word.startswith("all_pairs") for word in part.patterns)
+    if measured.judged is not None and all_pairs:
+        for section in pairs.pairs(measured.judged):
+            blocks += section.blocks
+    for reference in measured.references:
+        blocks += reference_blocks(reference)
+    return doc.Section(part.name, part.title, tuple(blocks), nav=part.title)
+
+
+def _sweep(varied: Varied) -> Iterator[doc.Block]:
+    """Yield the figures over the levels; without numbers, each level against the first."""
+    if varied.levels:
+        yield doc.side_by_side(plot_levels(varied))
+        yield from level_tables(varied)
+        return
+    rows = tuple(
+        (effect.title, effect.level, effect.base, signed(effect.whole.change))
+        for effect in varied.effects
+    )
+    heads = doc.heads("curve", "level", "against", ">mean over sizes")
+    yield doc.Table(heads, rows)
+    yield doc.side_by_side(map(over_sizes, varied.effects[:MOST_PICTURES]))
+
+
+def _curves(measured: MeasuredPart) -> tuple[SuiteCurve, ...]:
+    """Return the curves of the part's run, without those that only explain it."""
+    if measured.judged is None:
+        return ()
+    return tuple(curve for curve in suite_curves(measured.judged.run) if curve.points)
+
+
+def _figures(measured: MeasuredPart) -> Iterator[doc.Block]:
+    """Yield plots and a table for each quantity, with the references' curves beside."""
+    own, part = _curves(measured), measured.part
+    published = [curve for reference in measured.references for curve in reference.curves]
+    pictures: list[Picture] = []
+    tables: list[doc.Block] = []
+    for quantity, curves in group_by([*own, *published], lambda curve: curve.quantity).items():
+        sized = [curve for curve in curves if curve_sizes(curve)]
+        if not sized:
+            continue
+        if quantity != "time" or "time" in part.plots:
+            pictures += _pictures(sized, part)
+        tables.append(curve_table(sized, MOST_SIZES))
+    rates = list(_as_rates([*own, *published])) if "throughput" in part.plots else []
+    if rates:
+        marks = tuple(PlotCurve(curve_label(c), suite_marks(c.points, c)) for c in rates)
+        pictures.append(Picture("Throughput", "MB/s", False, marks))
+        tables.append(curve_table(rates, MOST_SIZES))
+    yield doc.side_by_side(pictures[:MOST_PICTURES])
+    yield from tables
+
+
+def _sizes(curve: SuiteCurve) -> list[int]:
+    return [point.message_bytes for point in curve.points if point.message_bytes is not None]
+
+
+def _pictures(curves: Sequence[SuiteCurve], part: Part) -> Iterator[Picture]:
+    quantity = curves[0].quantity
+    unit = SHOWN[quantity][0]
+    series = tuple(
+        PlotCurve(curve_label(curve), suite_marks(sorted(curve.points, key=_by_size), curve))
+        for curve in curves
+    )
+    title = shortened(canvas_text(f"{part.title}: {quantity.replace('_', ' ')}"), LONGEST_TITLE)
+    yield Picture(title, unit, quantity != "bandwidth", series)
+
+
+def _as_rates(curves: Sequence[SuiteCurve]) -> Iterator[SuiteCurve]:
+    """Yield the throughput of each curve of times, as the suites derive it."""
+    for curve in curves:
+        if curve.quantity != "time" or curve.pattern is None:
+            continue
+        points = []
+        for point in curve.points:
+            rate = _rate(curve, point)
+            if rate:
+                estimate, time_s = point.estimate, point.estimate.value
+                ends = (rate * time_s / estimate.high, rate * time_s / estimate.low)
+                as_rate = msgspec.structs.replace(estimate, value=rate, low=ends[0], high=ends[1])
+                points.append(SuitePoint(point.message_bytes, as_rate, 0))
+        if len(points) > 1:
+            yield msgspec.structs.replace(
+                curve, quantity="bandwidth", points=tuple(points), unit_rule="size / time"
+            )
+
+
+def _rate(curve: SuiteCurve, point: SuitePoint) -> float | None:
+    if curve.quantity == "bandwidth":
+        return point.estimate.value
+    if curve.quantity != "time" or curve.pattern is None:
+        return None
+    return throughput(curve.pattern, point.message_bytes or 0, point.estimate.value)
+
+
+def _by_size(point: SuitePoint) -> int:
+    return point.message_bytes or 0
+
+
+KIND = Kind("campaign", document, data, records)

@@ -1,0 +1,117 @@
+"""``check --campaign``: measure a campaign, show it or a stored one."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from fabricgauge.check.conclude import conclude
+from fabricgauge.cli.show import page, print_report
+from fabricgauge.features.campaign.campaign_file import find_campaign
+from fabricgauge.features.campaign.content import MeasuredCampaign, MeasuredPart
+from fabricgauge.features.campaign.results import RESULT_FILE, CampaignResult, PartResult
+from fabricgauge.features.campaign.running import measure_campaign
+from fabricgauge.judge.thresholds import Thresholds, thresholds_from
+from fabricgauge.logs.references.interface import reference
+from fabricgauge.model.errors import StoreError
+from fabricgauge.model.progress import Progress
+from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.model.varied import Varied
+from fabricgauge.model.verdict import exit_status
+from fabricgauge.store import settings
+from fabricgauge.store.run_directory import RunDirectory, find
+from fabricgauge.store.run_files import load
+
+
+def run_campaign(
+    named: str, request: MeasurementRequest, from_files: Any, root: Path, progress: Progress,
+    printing: Any,
+) -> int:  # fmt: skip
+    """Measure a campaign by its name or file, show its page; return the exit status."""
+    configured = settings.load()
+    campaign = find_campaign(named)
+    directory = RunDirectory.create(root)
+    try:
+        result, interrupted = measure_campaign(
+            campaign, request, configured, from_files, directory, progress
+        )
+    except BaseException:
+        if not (directory.path / RESULT_FILE).exists():
+            directory.discard(copies=True)
+        raise
+    progress.close()
+    thresholds = thresholds_from(configured.thresholds, configured.thresholds_origin)
+    measured = measured_campaign(result, directory, thresholds)
+    html = _write_page(measured, directory)
+    if result.complete:
+        directory.finish()
+    print_report(
+        "campaign", measured, printing.format, printing.to, run_directory=str(directory.path)
+    )
+    click.echo(f"Campaign     {directory.path}\nHTML report  {html}", err=True)
+    return 130 if interrupted else exit_status(measured.outcome, printing.fail_on)
+
+
+def _write_page(measured: MeasuredCampaign, directory: RunDirectory) -> str:
+    try:
+        directory.write_bytes("report.html", page("campaign", measured))
+    except StoreError as error:
+        return f"none: {error}"
+    return "report.html in it"
+
+
+def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> bool:
+    """Print a stored campaign; return False if the directory has none."""
+    if not (directory.path / RESULT_FILE).exists():
+        return False
+    configured = settings.load()
+    thresholds = thresholds_from(configured.thresholds, configured.thresholds_origin)
+    result = directory.read(RESULT_FILE, CampaignResult)
+    measured = measured_campaign(result, directory, thresholds)
+    print_report("campaign", measured, format_name, to, run_directory=str(directory.path))
+    return True
+
+
+def list_stored(directory: RunDirectory) -> StoredRun | None:
+    """Return a stored campaign as a list shows it; None for a directory of another kind."""
+    if not (directory.path / RESULT_FILE).exists():
+        return None
+    result = directory.read(RESULT_FILE, CampaignResult)
+    outcomes = [part.outcome for part in result.parts if part.outcome]
+    nodes = next(
+        (
+            read_nodes(directory, f"{path.parent.name}/")
+            for path in sorted(directory.path.glob("*/fabric.json"))
+        ),
+        (),
+    )
+    verdict = f"{len(outcomes)} of {len(result.campaign.part)} parts"
+    return describe(directory, f"campaign {result.campaign.name}", nodes=nodes, verdict=verdict)
+
+
+def measured_campaign(
+    result: CampaignResult, directory: RunDirectory, thresholds: Thresholds
+) -> MeasuredCampaign:
+    """Read the runs of the parts that were measured; judge them by today's rules."""
+    by_name = {part.name: part for part in result.parts}
+    parts = tuple(
+        _measured_part(part, by_name[part.name], directory, thresholds)
+        for part in result.campaign.part if part.name in by_name
+    )  # fmt: skip
+    return MeasuredCampaign(result, parts)
+
+
+def _measured_part(
+    part: Any, result: PartResult, directory: RunDirectory, thresholds: Thresholds
+) -> MeasuredPart:
+    references = tuple(map(reference, (*part.references, *part.compare)))
+    references = tuple({known.name: known for known in references}.values())
+    measured = MeasuredPart(part, result, references=references)
+    if not result.folder:
+        return measured
+    # The folder's name has lost its mark of an unfinished run when the run ended.
+    run = find(directory.path, result.folder.partition(".")[0])
+    if part.vary:
+        return msgspec.structs.replace(measured, varied=run.read("varied.json", Varied))
+    return msgspec.structs.replace(measured, judged=conclude(load(run), thresholds))

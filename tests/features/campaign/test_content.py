@@ -1,0 +1,101 @@
+"""A campaign's page: parts in order, figures beside the document's, what was left out."""
+
+import msgspec
+import pytest
+from tests.report import sample, sample_verdicts
+
+from fabricgauge.features.campaign.campaign_file import find_campaign
+from fabricgauge.features.campaign.content import (
+    KIND,
+    MeasuredCampaign,
+    MeasuredPart,
+    headline,
+)
+from fabricgauge.features.campaign.results import (
+    RESULT_FORMAT,
+    RESULT_VERSION,
+    CampaignResult,
+    PartResult,
+    part_outcome,
+)
+from fabricgauge.logs.references.interface import reference
+from fabricgauge.model.verdict import Outcome
+from fabricgauge.report.formats import formats_of
+from fabricgauge.report.interface import Setting
+
+
+@pytest.fixture(scope="module")
+def measured() -> MeasuredCampaign:
+    """The guide's campaign with a run for its first two parts; the suite's part was left out."""
+    campaign = find_campaign("validation")
+    judged = sample.judged()
+    parts = []
+    for part in campaign.part:
+        result = PartResult(part.name)
+        if part.tool:
+            result = PartResult(part.name, left_out="no program of imb was found")
+        elif part.patterns:
+            result = PartResult(part.name, "20261126T200000Z-abc123", "PASS", "fine", wall_s=3.0)
+        references = tuple(map(reference, part.references))
+        run = judged if part.patterns else None
+        parts.append(MeasuredPart(part, result, judged=run, references=references))
+    results = tuple(part.result for part in parts)
+    result = CampaignResult(
+        RESULT_FORMAT, RESULT_VERSION, "20261126T200000Z-xyz", "2026-11-26T20:00:00Z", campaign,
+        results,
+    )  # fmt: skip
+    return MeasuredCampaign(result, tuple(parts))
+
+
+def page(measured: MeasuredCampaign, name: str) -> str:
+    return formats_of(KIND)[name](measured, Setting(width=120))
+
+
+def test_the_headline_counts_parts_and_names_what_was_left_out(measured: MeasuredCampaign) -> None:
+    assert headline(measured).endswith("2 of 3 parts measured; left out: imb-pingpong")
+
+
+def test_the_parts_stand_in_the_document_s_order(measured: MeasuredCampaign) -> None:
+    text = page(measured, "terminal")
+    places = [text.rindex(part.title) for part in measured.result.campaign.part]
+    assert places == sorted(places)
+
+
+def test_the_document_s_figures_stand_beside_ours_in_both_units(measured: MeasuredCampaign) -> None:
+    text = page(measured, "html")
+    assert "osu_put_bw (guide-1gbe-osu-put-bw)" in text
+    assert "117.0 (0.9357 Gb/s)" in text  # 116.96 MB/s, the guide's own conversion
+    assert "no program of imb was found" in text
+
+
+def test_every_figure_is_a_row_of_the_csv(measured: MeasuredCampaign) -> None:
+    rows = [line.split(",") for line in page(measured, "csv").splitlines()]
+    sources = {row[1] for row in rows[1:]}
+    assert {"measured", "guide-1gbe-osu-put-bw", "guide-1gbe-imb-pingpong"} <= sources
+
+
+def test_the_json_report_has_the_campaign_and_its_results(measured: MeasuredCampaign) -> None:
+    document = msgspec.json.decode(page(measured, "json"))
+    assert document["format"] == "fabricgauge-campaign"
+    assert [part["name"] for part in document["result"]["parts"]] == [
+        part.name for part in measured.result.campaign.part
+    ]
+
+
+def test_a_part_without_a_stream_is_not_undecided_for_that_alone() -> None:
+    judged = sample.judged(verdicts=sample_verdicts.failing(("c1", "c2")))
+    failing = next(verdict for verdict in judged.verdicts if verdict.outcome is Outcome.FAIL)
+    about = msgspec.structs.replace(failing.about, kind="network")
+    open_rate = msgspec.structs.replace(
+        failing, rule="fraction", outcome=Outcome.INCONCLUSIVE, about=about
+    )
+    others = tuple(
+        msgspec.structs.replace(verdict, outcome=Outcome.PASS)
+        for verdict in judged.verdicts if verdict is not failing
+    )  # fmt: skip
+    undecided = msgspec.structs.replace(
+        judged, overall=Outcome.INCONCLUSIVE, verdicts=(open_rate, *others)
+    )
+    assert part_outcome(undecided) is not Outcome.INCONCLUSIVE
+    failed = msgspec.structs.replace(undecided, overall=Outcome.FAIL)
+    assert part_outcome(failed) is Outcome.FAIL
