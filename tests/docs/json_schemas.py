@@ -20,6 +20,7 @@ import msgspec
 from fabricgauge.features.application.prediction_values import Prediction
 from fabricgauge.features.application.profile_values import ApplicationProfile
 from fabricgauge.features.application.scale_values import Scaled
+from fabricgauge.features.campaign.results import CampaignResult
 from fabricgauge.features.configure.values import Configuration
 from fabricgauge.features.explain.entries import Entry
 from fabricgauge.features.path.values import CallPaths, PathComparison
@@ -31,6 +32,7 @@ from fabricgauge.model.finding import Finding
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.likeness import LikeNodes
+from fabricgauge.model.reference import Reference
 from fabricgauge.model.run import Run
 from fabricgauge.model.stored import StoredRun
 from fabricgauge.model.suite import SuiteCurve
@@ -68,6 +70,8 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
     },
     "comparison": {"headline": str, "comparison": Comparison},
     "varied": {"headline": str, "varied": Varied},
+    "campaign": {"headline": str, "outcome": Outcome, "result": CampaignResult},
+    "references": {"references": tuple[Reference, ...]},
     "runs": {"roots": tuple[str, ...], "runs": tuple[StoredRun, ...], "older": int},
     "explanation": {"entries": tuple[Entry, ...]},
     "profile": {

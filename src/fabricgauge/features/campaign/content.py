@@ -27,7 +27,8 @@ from fabricgauge.report.content.published import (
 from fabricgauge.report.content.suites import SHOWN, suite_marks
 from fabricgauge.report.content.verdicts import TONES
 from fabricgauge.report.interface import Kind, Records, Setting, versioned
-from fabricgauge.report.picture import Picture, PlotCurve, canvas_text, shortened
+from fabricgauge.report.picture import Picture, PlotCurve, shortened
+from fabricgauge.report.visible import visible
 
 #: Most sizes of a table on a terminal; a page has all.
 MOST_SIZES = 12
@@ -217,7 +218,7 @@ def _pictures(curves: Sequence[SuiteCurve], part: Part) -> Iterator[Picture]:
         PlotCurve(curve_label(curve), suite_marks(sorted(curve.points, key=_by_size), curve))
         for curve in curves
     )
-    title = shortened(canvas_text(f"{part.title}: {quantity.replace('_', ' ')}"), LONGEST_TITLE)
+    title = shortened(visible(f"{part.title}: {quantity.replace('_', ' ')}"), LONGEST_TITLE)
     yield Picture(title, unit, quantity != "bandwidth", series)
 
 

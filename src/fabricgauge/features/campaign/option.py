@@ -17,9 +17,11 @@ from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.model.stored import StoredRun
 from fabricgauge.model.varied import Varied
 from fabricgauge.model.verdict import exit_status
 from fabricgauge.store import settings
+from fabricgauge.store.listing import describe, read_nodes
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import load
 

@@ -8,7 +8,8 @@ from fabricgauge.report import document as doc
 from fabricgauge.report.content.published import curve_sizes, curve_table, reference_blocks
 from fabricgauge.report.content.suites import SHOWN, suite_marks
 from fabricgauge.report.interface import Kind, Records, Setting, versioned
-from fabricgauge.report.picture import Picture, PlotCurve, canvas_text
+from fabricgauge.report.picture import Picture, PlotCurve
+from fabricgauge.report.visible import visible
 
 Published = tuple[Reference, ...]
 
@@ -73,8 +74,8 @@ def _one(reference: Reference) -> Iterator[doc.Section]:
     sized = [curve for curve in reference.curves if curve_sizes(curve)]
     pictures = doc.side_by_side(
         Picture(
-            canvas_text(curve.what), SHOWN[curve.quantity][0], curve.quantity != "bandwidth",
-            (PlotCurve(canvas_text(curve.benchmark), suite_marks(curve.points, curve)),),
+            visible(curve.what), SHOWN[curve.quantity][0], curve.quantity != "bandwidth",
+            (PlotCurve(visible(curve.benchmark), suite_marks(curve.points, curve)),),
         )
         for curve in sized
     )  # fmt: skip

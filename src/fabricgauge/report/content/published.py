@@ -7,7 +7,8 @@ from fabricgauge.model.suite import UNITS, SuiteCurve, SuitePoint
 from fabricgauge.model.words.figures import digits, gigabits_per_s, size, with_unit
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.suites import SHOWN
-from fabricgauge.report.picture import canvas_text, shortened
+from fabricgauge.report.picture import shortened
+from fabricgauge.report.visible import visible
 
 #: Most sizes of a table on a terminal; a page has all.
 MOST_SIZES = {doc.SCREEN: 30, doc.TRACKER: 40}
@@ -18,7 +19,7 @@ def curve_label(curve: SuiteCurve) -> str:
     """Return a curve's name: the engine's by its title, another by benchmark and source."""
     published = f"{curve.benchmark} ({curve.source})" if curve.source else curve.benchmark
     name = curve.title if curve.suite == "fabricgauge" else published
-    return shortened(canvas_text(name), LONGEST_LABEL)
+    return shortened(visible(name), LONGEST_LABEL)
 
 
 def curve_sizes(curve: SuiteCurve) -> list[int]:
