@@ -40,11 +40,11 @@ def measured() -> MeasuredCampaign:
         run = judged if part.patterns else None
         parts.append(MeasuredPart(part, result, judged=run, references=references))
     results = tuple(part.result for part in parts)
-    result = CampaignResult(
+    campaign_result = CampaignResult(
         RESULT_FORMAT, RESULT_VERSION, "20261126T200000Z-xyz", "2026-11-26T20:00:00Z", campaign,
         results,
     )  # fmt: skip
-    return MeasuredCampaign(result, tuple(parts))
+    return MeasuredCampaign(campaign_result, tuple(parts))
 
 
 def page(measured: MeasuredCampaign, name: str) -> str:

@@ -5,11 +5,10 @@ import numpy as np
 import pytest
 
 from fabricgauge.check.plan.design import make_design, parse_factor
-from fabricgauge.features.vary.content import level_tables
 from fabricgauge.features.vary.varying import Column, from_figures, level_figures
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.varied import Varied
-from fabricgauge.report.content.changes import plot_levels
+from fabricgauge.report.content.changes import level_tables, plot_levels
 
 
 @pytest.mark.parametrize("text", ["ppn=1,two", "ppn=0,1", "ranks=1,2", "parallel=1,400", "ppn=1,²"])
