@@ -67,13 +67,19 @@ AFTER = "Then measure again: remedies for consequences of the above are left out
 
 
 def verdicts(judged: Judged, on: doc.Medium = doc.ALL) -> doc.Section:
-    """Return verdicts worst first: a screen joins many calm ones in a row, a page has all of each.
+    """Return verdicts worst first, causes before consequences.
+
+    A screen joins many calm ones in a row, a page has all of each.
 
     A page with thousands would take seconds to open: the JSON report has the rest.
     """
-    ordered = worst_first(judged.verdicts)
+    ordered = tuple(sorted(
+        worst_first(judged.verdicts),
+        key=lambda verdict: (verdict.outcome.rank, verdict.id in judged.follows),
+    ))  # fmt: skip
     intro = (
-        "Worst first. Each opens to its figure, its threshold with the origin, and the evidence."
+        "Worst first, causes before their consequences. Each opens to its figure, its threshold"
+        " with the origin, and the evidence."
     )
     heads = doc.heads("outcome", "rule", "subject", "figure", "threshold", "finding")
     judgements = tuple(
@@ -179,6 +185,10 @@ def _full_judgement(judged: Judged, number: int, verdict: Verdict) -> doc.Judgem
         ))
         for label, texts in reasons(verdict)
     ]  # fmt: skip
+    causes = [cause for cause in judged.verdicts if cause.id == judged.follows.get(verdict.id)]
+    if verdict.id and causes:
+        cause_words = f"{causes[0].rule}, {causes[0].subject}: {causes[0].summary}"
+        entries.append(doc.Entry("Follows from", (doc.Paragraph(cause_words),)))
     rule = f"{verdict.rule}, rules {judged.rules_version}; described in docs/reference/rules.md"
     entries.append(doc.Entry("Rule", (doc.Paragraph(rule),)))
     return doc.Judgement(
