@@ -15,6 +15,7 @@ from benchmarks import (
     engine_instructions,
     fault_detection,
     half_round_trip,
+    health_time,
     help_time,
     layers,
     log_judging,
@@ -45,6 +46,7 @@ def main() -> int:
     benchmarks: tuple[tuple[Benchmark, Sequence[str]], ...] = (
         (help_time.main, ()),
         (log_reading.main, ()),
+        (health_time.main, ()),
         (log_judging.main, ()),
         (odd_nodes.main, ()),
         (engine_instructions.main, ()),

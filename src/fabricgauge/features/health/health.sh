@@ -6,7 +6,8 @@
 # between the two marks from a file of expectations; edit that file, not these lines.
 #
 # Options: --for plain|slurm|nagios|npd, --state FILE, --textfile FILE, --limit SECONDS, --quiet,
-# --facts (print what the node has and exit), --root DIR (a copy of /sys and /proc, for tests).
+# --facts (print what the node has and exit), --root DIR (a copy of /sys and /proc, with tools in
+# DIR/bin, for tests).
 #
 # The lines between the marks call most functions; without a file of expectations few are called.
 # shellcheck disable=SC2317
@@ -126,6 +127,11 @@ bits() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
+# has_tool TOOL: a copy of a node has its own tools.
+has_tool() {
+    if [ -n "$root" ]; then [ -x "$root/bin/$1" ]; else has "$1"; fi
+}
+
 # limited SECONDS COMMAND...: a tool may hang on broken hardware.
 limited() {
     seconds=$1
@@ -137,7 +143,7 @@ limited() {
 tc_limit() {
     value=''
     case $1 in -*) return ;; esac
-    [ -z "$root" ] && has tc || return
+    has_tool tc || return
     text=$(limited 1 tc qdisc show dev "$1" 2>/dev/null) || return
     value=none
     case $text in
@@ -152,7 +158,7 @@ tc_limit() {
 net_firmware() {
     value=''
     case $1 in -*) return ;; esac
-    [ -z "$root" ] && has ethtool && [ -e "$dir/device" ] || return
+    has_tool ethtool && [ -e "$dir/device" ] || return
     text=$(limited 1 ethtool -i "$1" 2>/dev/null) || return
     case $text in
     *'firmware-version: '*)
@@ -333,7 +339,13 @@ port_state() {
     *INIT,*LinkUp | *ARMED,*LinkUp) link=waiting ;;
     *DOWN,*LinkUp | *ACTIVE*,*) link=disputed ;;
     *DOWN,'' | ,*) link=disputed ;;
-    *) link=down ;;
+    *)
+        link=down
+        load "$dir/gid_attrs/ndevs/0"
+        netdev=$value
+        [ -n "$netdev" ] && load "$root/sys/class/net/$netdev/carrier" || value=''
+        [ "$value" != 1 ] || link=disputed why="$why, but $netdev has a carrier"
+        ;;
     esac
 }
 
@@ -742,7 +754,7 @@ watch_net() {
 # watch_driver INTERFACE: pause frames and uncorrectable errors by the driver's own names.
 watch_driver() {
     case $1 in -*) return ;; esac
-    [ -z "$root" ] && has ethtool || return
+    has_tool ethtool || return
     text=$(limited 1 ethtool -S "$1" 2>/dev/null) || return
     while IFS=': ' read -r counter value; do
         case $counter in *[!A-Za-z0-9_]*) continue ;; esac
@@ -982,7 +994,7 @@ write_metrics() {
 
 # ---- Slurm: drain and resume, only if the script was written with --drain.
 
-slurm_node() { limited 10 scontrol -o show node "$node" 2>/dev/null; }
+slurm_node() { has_tool scontrol && limited 5 scontrol -o show node "$node" 2>/dev/null; }
 
 # drain_node REASON: returns 0 if the node is drained. A reason of somebody else stays.
 drain_node() {
@@ -994,7 +1006,7 @@ drain_node() {
         ;;
     *State=*DRAIN*) return 0 ;;
     esac
-    limited 10 scontrol update "NodeName=$node" State=DRAIN "Reason=$1" >/dev/null 2>&1 || return 1
+    limited 5 scontrol update "NodeName=$node" State=DRAIN "Reason=$1" >/dev/null 2>&1 || return 1
     : >"$state.drained"
 }
 
@@ -1005,7 +1017,7 @@ resume_node() {
     shown=$(slurm_node) || return 0
     rm -f "$state.drained"
     case $shown in
-    *"$tag"*) limited 10 scontrol update "NodeName=$node" State=RESUME >/dev/null 2>&1 || : >"$state.drained" ;;
+    *"$tag"*) limited 5 scontrol update "NodeName=$node" State=RESUME >/dev/null 2>&1 || : >"$state.drained" ;;
     esac
 }
 
@@ -1073,6 +1085,7 @@ main() {
     done
     is_number "$limit_s" || usage 'the limit is a number of seconds'
     [ "$limit_s" -gt 0 ] || usage 'the limit is above 0'
+    [ -z "$root" ] || PATH=$root/bin:$PATH
     if [ "$facts" = yes ]; then
         print_facts
         exit 0
