@@ -59,6 +59,14 @@ def test_slow_messages_without_a_pause_are_one_dip() -> None:
     assert (dip.messages, dip.worst_s, dip.usual_s) == (10, 3.6e-3, USUAL_S)
 
 
+def test_one_message_that_a_host_delays_is_counted_only() -> None:
+    watch, dips = watch_records(make_record(1, slow_messages(1.4, 1)), make_record(2))
+    assert dips == []
+    assert watch.directions[0].short_delays == 1
+    _, (dip,) = watch_records(make_record(1, slow_messages(1.4, 1, time_s=0.2)), make_record(2))
+    assert dip.messages == 1  # TCP sent a lost segment again
+
+
 def test_a_dip_over_the_end_of_an_interval_is_one() -> None:
     first, second = slow_messages(1.9, 5), slow_messages(2.0, 5)
     _, dips = watch_records(make_record(1, first), make_record(2, second), make_record(3))
@@ -96,7 +104,7 @@ def test_a_dip_has_the_counters_of_both_ends() -> None:
 
 
 def test_a_round_trip_within_a_dip_of_the_stream_is_no_second_dip() -> None:
-    ping = [(START_S + 1.45, 5e-3, 0.0, 0.0)]
+    ping = [(START_S + 1.45, 8e-3, 0.0, 0.0)]
     both = make_record(1, slow_messages(1.4, 10), ping_slow=ping)
     _, dips = watch_records(both, make_record(2))
     assert [dip.kind for dip in dips] == ["rate"]

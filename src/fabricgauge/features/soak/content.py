@@ -21,9 +21,10 @@ HOW = (
     "Each rank sends a message to the next rank at a steady pace, which acknowledges it, and 8"
     " bytes in between. A message is slow if it takes 1.3 times its usual time and 0.5 ms more, a"
     " round trip of 8 bytes if it takes 5 times as long and 1 ms more. Slow messages without a"
-    " pause are a dip. It is the host's if a process did not run for half of the delay, else the"
-    " network's. FAIL: something stood still, or one direction had three dips. WARN: fewer dips."
-    " If hosts paused for a tenth of the time, only dips count that are far from their pauses."
+    " pause are a dip if they lost 5 ms together, else a short delay. A dip is the host's if a"
+    " process did not run for half of the delay, else the network's. FAIL: something stood still,"
+    " or one direction had three dips. WARN: fewer dips. If hosts paused for a tenth of the time,"
+    " only dips count that are far from their pauses."
 )
 
 
@@ -53,7 +54,8 @@ def _sections(soaked: Soaked) -> Iterator[doc.Section]:
     )  # fmt: skip
     rows = tuple(map(_row, soaked.directions))
     columns = doc.heads("direction", ">messages", ">median", ">worst", ">round trip", ">worst",
-                        ">dips", ">of the host", ">host paused")  # fmt: skip
+                        ">dips", ">of the host", ">short delays",
+                        ">host paused")  # fmt: skip
     table = doc.Table(columns, rows, limit=_WAY_LIMIT)
     yield doc.Section("directions", "Directions", (table, *_plots(soaked)))
     yield doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),))
@@ -62,7 +64,18 @@ def _sections(soaked: Soaked) -> Iterator[doc.Section]:
 def _row(way: Direction) -> tuple[str, ...]:
     dips = len(way.dips) + way.more_dips
     if not way.curve:
-        return (direction(way.origin, way.target), "0", "–", "–", "–", "–", str(dips), "–", "–")
+        return (
+            direction(way.origin, way.target),
+            "0",
+            "–",
+            "–",
+            "–",
+            "–",
+            str(dips),
+            "–",
+            "–",
+            "–",
+        )
     points = way.curve
     medians = sorted(point.median_s for point in points)
     pings = sorted(point.ping_median_s for point in points)
@@ -70,7 +83,7 @@ def _row(way: Direction) -> tuple[str, ...]:
         direction(way.origin, way.target), f"{way.messages:,}",
         duration(medians[len(medians) // 2]), duration(max(p.worst_s for p in points)),
         duration(pings[len(pings) // 2]), duration(max(p.ping_worst_s for p in points)),
-        f"{dips:,}", f"{way.host_dips:,}", duration(way.stopped_s),
+        f"{dips:,}", f"{way.host_dips:,}", f"{way.short_delays:,}", duration(way.stopped_s),
     )  # fmt: skip
 
 

@@ -15,6 +15,9 @@ STALL_S = 1.0
 SILENT_S, SILENT_INTERVALS = 5.0, 4.0
 #: A message under way for so long is reported while it lasts.
 WAITING_S = 5.0
+#: Delay of all messages of a dip below which it is only counted: a host delays one message by more
+#: than a millisecond now and then, and TCP waits 200 ms before it sends a lost segment again.
+LEAST_DELAY_S = 5e-3
 #: Share of a delay in which a process did not run, from which the host explains it.
 HOST_SHARE = 0.5
 #: Dips that are kept with all details, for each direction; the rest are counted.
@@ -67,6 +70,7 @@ class Direction(msgspec.Struct):
     dips: list[Dip] = []
     more_dips: int = 0
     host_dips: int = 0
+    short_delays: int = 0
     stopped_s: float = 0.0
     curve: list[CurvePoint] = []
 
@@ -146,10 +150,11 @@ class SoakWatch:
             point = CurvePoint(record.at_s, record.median_s, record.worst_s, record.ping_median_s,
                                record.ping_worst_s)  # fmt: skip
             direction.add_point(point)
-        over = [
+        ended = (
             *self._follow(record, "rate", record.slow, record.usual_s),
             *self._follow(record, "latency", record.ping_slow, record.ping_usual_s),
-        ]
+        )
+        over = [dip for dip in ended if dip is not None]
         kept = [dip for dip in over if not _within_another(dip, over + direction.dips[-4:])]
         for dip in kept:
             self._keep(direction, dip)
@@ -157,8 +162,8 @@ class SoakWatch:
 
     def _follow(
         self, record: SoakRecord, kind: Kind, slow: Sequence[SlowMessage], usual_s: float
-    ) -> Iterator[Dip]:
-        """Add slow messages to the open dip; yield the dips that are over."""
+    ) -> Iterator[Dip | None]:
+        """Add slow messages to the open dip; yield the dips that are over, None for short ones."""
         joined_s = max(JOINED_PERIODS * self._period_s, 0.02)
         key = record.rank, kind
         for at_s, time_s, own_stopped_s, peer_stopped_s in slow:
@@ -185,8 +190,12 @@ class SoakWatch:
             if rises := self._rises.get(rank):
                 dip.counters[self._nodes[rank]] = rises
 
-    def _close(self, key: tuple[int, str]) -> Dip:
+    def _close(self, key: tuple[int, str]) -> Dip | None:
+        """Return an open dip as it ended; None for a short delay, which is counted."""
         dip, direction = self._open.pop(key), self.directions[key[0]]
+        if dip.delay_s < LEAST_DELAY_S:
+            direction.short_delays += 1
+            return None
         source: Source = "host" if dip.stopped_s >= HOST_SHARE * dip.delay_s else "network"
         kind: Kind = "stall" if dip.worst_s >= STALL_S else dip.kind
         return Dip(
@@ -205,10 +214,13 @@ class SoakWatch:
 
     def close(self) -> list[Dip]:
         """Return the dips that were still open at the end."""
-        over = [(self.directions[key[0]], self._close(key)) for key in sorted(self._open)]
-        for direction, dip in over:
-            self._keep(direction, dip)
-        return [dip for _, dip in over]
+        over = []
+        for key in sorted(self._open):
+            dip = self._close(key)
+            if dip is not None:
+                self._keep(self.directions[key[0]], dip)
+                over.append(dip)
+        return over
 
     def find_stuck(self, now_s: float) -> tuple[str, ...]:
         """Return the nodes whose ranks are newly silent while others still write.
