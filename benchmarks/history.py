@@ -143,7 +143,7 @@ def _group(values: NDArray[np.float64]) -> Group:
 def drift_table() -> None:
     """Print after how many runs a node's loss is found, and who else was named by then."""
     print(
-        "\nA node that loses a share: runs until the alarm, median (90 %); 1 false alarm in 365 runs"
+        "\nA node that loses a share: runs until the alarm, median (90 %), at 1 false alarm a year"
     )
     print(f"{'nodes':>6} {'noise':>14} " + " ".join(f"{share:>14.0%}" for share in DRIFTS))
     for nodes in (2, 16, 128):
@@ -177,9 +177,7 @@ def _count(runs: float) -> str:
 
 def false_alarm_table() -> None:
     """Print the runs with an alarm in a year of daily runs of a sound network."""
-    print(
-        "\nA sound network: runs of a year with a false alarm; stated: at most 1 at --false-alarms 1"
-    )
+    print("\nA sound network: runs of a year with a false alarm; stated are at most 1")
     print(f"{'nodes':>6} " + " ".join(f"{name:>16}" for name in NOISES))
     for nodes in (2, 16, 128):
         cells = [_false_alarms(nodes, noise) for noise in NOISES.values()]

@@ -166,9 +166,10 @@ def _known_states(path: Path) -> dict[str, str] | None:
 def _read_runs(paths: Sequence[Path]) -> Iterator[StoredRun]:
     processes = len(os.sched_getaffinity(0))
     if processes < 2 or len(paths) < FEWEST_FOR_PROCESSES:
-        return map(read_run, paths)
+        yield from map(read_run, paths)
+        return
     with ProcessPoolExecutor(processes) as pool:
-        return iter(list(pool.map(read_run, paths, chunksize=16)))
+        yield from pool.map(read_run, paths, chunksize=16)
 
 
 @contextmanager
