@@ -15,15 +15,17 @@ from typing import Any, Literal, NamedTuple
 #: within_nodes: ``commands(request)`` and ``measure_gpus(…)`` for tools that stay inside a node
 #: vary: ``vary(context, options, root, tolerance)`` measures settings in turns
 #: predict: ``predict_times(a, b, root, options)`` predicts an application's communication time
+#: predicted: ``predicted_blocks(a, b, mix, root)`` is that prediction as blocks of a report
 #: stored: ``show_stored(directory, format, file)`` shows a stored result; False if it is another's
 #: sweep: ``measure_sweep(words, request, settings, from_files, root, progress, blocks, nodes)``
+#: swept: ``read_varied(directory)`` reads the comparison that a sweep stored
 #: campaign: ``run_campaign(name, request, from_files, root, progress, printing)``, an exit status
 #: soak: ``soak_network(context, seconds, share, printing)`` keeps a network busy and names dips
 #: listed: ``list_stored(directory)`` describes a stored result for a list; None if another's
 #: imported: ``import_file(path, options)`` shows a file; False if it is another's
 Role = Literal[
     "simulator", "machines", "scheduler", "within_nodes", "vary", "predict", "stored", "listed",
-    "imported", "soak", "sweep", "campaign",
+    "imported", "soak", "sweep", "campaign", "predicted", "swept",
 ]  # fmt: skip
 
 
@@ -64,6 +66,7 @@ FEATURES: tuple[Feature, ...] = (
         },
         roles={
             "predict": "application.prediction_option:predict_times",
+            "predicted": "application.prediction_option:predicted_blocks",
             "stored": "application.stored:show_stored",
             "listed": "application.stored:list_stored",
             "imported": "application.stored:import_file",
@@ -125,6 +128,7 @@ FEATURES: tuple[Feature, ...] = (
         roles={
             "vary": "vary.option:vary",
             "sweep": "vary.sweep:measure_sweep",
+            "swept": "vary.vary:read_varied",
             "stored": "vary.option:show_stored",
             "listed": "vary.option:list_stored",
         },

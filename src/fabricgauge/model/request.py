@@ -75,7 +75,8 @@ PLANNED = (
     "network", "unpinned", "topology", "profile", "patterns", "sizes", "launches", "half_width",
     "case_budget", "budget", "concurrent", "check_data", "transport", "memory", "device",
 )  # fmt: skip
-_ENGINE_ONLY = (
+#: Fields that only our own engine uses.
+ENGINE_ONLY = (
     "patterns", "sizes", "half_width", "case_budget", "check_data", "transport", "memory", "device",
 )  # fmt: skip
 _LAUNCH_FIELDS = ("budget", "sim")
@@ -137,7 +138,7 @@ def _conditions(
     yield tool in INSIDE_NODES, _BETWEEN_NODES, inside
     yield (
         bool(tool),
-        _ENGINE_ONLY,
+        ENGINE_ONLY,
         "{} has no effect on a suite of --tool; only fabricgauge's engine uses it",
     )
     no_effect = "{} has no effect on a suite of --tool, which sets this itself"

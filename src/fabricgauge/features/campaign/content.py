@@ -37,13 +37,17 @@ MOST_PICTURES = 12
 
 
 class MeasuredPart(msgspec.Struct, frozen=True):
-    """A part with its result: the judged run or the sweep, None without one, and its references."""
+    """A part with its result: the judged run or the sweep, None without one, and its references.
+
+    ``further`` are blocks of another feature, such as a prediction.
+    """
 
     part: Part
     result: PartResult
     judged: Judged | None = None
     varied: Varied | None = None
     references: tuple[Reference, ...] = ()
+    further: tuple[doc.Block, ...] = ()
 
 
 class MeasuredCampaign(msgspec.Struct, frozen=True):
@@ -149,11 +153,13 @@ def _section(measured: MeasuredPart) -> doc.Section:
     if result.left_out:
         blocks.append(doc.Paragraph(f"Left out: {result.left_out}.", kind="caution"))
     elif result.headline:
-        blocks.append(doc.Paragraph(f"{result.outcome}: {result.headline}", kind="strong"))
+        outcome = f"{result.outcome}: " if result.outcome else ""
+        blocks.append(doc.Paragraph(f"{outcome}{result.headline}", kind="strong"))
         blocks.append(doc.Paragraph(f"Its run: {result.folder}", kind="soft", on=doc.PAGE))
     if measured.varied is not None:
         blocks += _sweep(measured.varied)
     blocks += _figures(measured)
+    blocks += measured.further
     all_pairs = any(word.startswith("all_pairs") for word in part.patterns)
     if measured.judged is not None and all_pairs:
         for section in pairs.pairs(measured.judged):

@@ -15,10 +15,10 @@ from fabricgauge.features.campaign.running import measure_campaign
 from fabricgauge.judge.thresholds import Thresholds, thresholds_from
 from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.errors import StoreError
+from fabricgauge.model.features import load_role
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.stored import StoredRun
-from fabricgauge.model.varied import Varied
 from fabricgauge.model.verdict import exit_status
 from fabricgauge.store import settings
 from fabricgauge.store.listing import describe, read_nodes
@@ -109,11 +109,14 @@ def _measured_part(
 ) -> MeasuredPart:
     references = tuple(map(reference, (*part.references, *part.compare)))
     references = tuple({known.name: known for known in references}.values())
-    measured = MeasuredPart(part, result, references=references)
+    further: tuple[Any, ...] = ()
+    if part.predict:
+        further = load_role("predicted")(*part.compare, part.predict, directory.path)
+    measured = MeasuredPart(part, result, references=references, further=further)
     if not result.folder:
         return measured
     # The folder's name has lost its mark of an unfinished run when the run ended.
     run = find(directory.path, result.folder.partition(".")[0])
     if part.vary:
-        return msgspec.structs.replace(measured, varied=run.read("varied.json", Varied))
+        return msgspec.structs.replace(measured, varied=load_role("swept")(run))
     return msgspec.structs.replace(measured, judged=conclude(load(run), thresholds))

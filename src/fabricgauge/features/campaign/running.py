@@ -26,7 +26,7 @@ from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.errors import FabricgaugeError, UsageError
 from fabricgauge.model.features import load_role
 from fabricgauge.model.progress import Progress
-from fabricgauge.model.request import OWN_LAB, MeasurementRequest
+from fabricgauge.model.request import ENGINE_ONLY, OWN_LAB, MeasurementRequest, reset_fields
 from fabricgauge.report.content.conclusion import headline
 from fabricgauge.store.run_directory import RunDirectory, now_utc
 from fabricgauge.store.settings import Settings, size_bytes
@@ -98,6 +98,8 @@ def request_of(part: Part, stated: MeasurementRequest) -> MeasurementRequest:
         "transport": part.transport, "mpi": part.mpi, "ppn": part.ppn, "launches": part.launches,
         "profile": part.profile,
     }  # fmt: skip
+    if part.tool:
+        stated = reset_fields(stated, ENGINE_ONLY)
     return msgspec.structs.replace(
         stated, **{field: value for field, value in changed.items() if value}
     )

@@ -303,7 +303,11 @@ def _read_curves(launch: Launch) -> Iterator[_Row]:
         if curve.pattern is None or not is_ours:
             continue
         ends = node_of(launch, curve.origin), node_of(launch, curve.target)
-        source = f"{curve.source}:{curve.first_line} {curve.benchmark}" if launch.imported else ""
+        # Columns of one table may be two stacks side by side.
+        provider = curve.settings.get("provider", "") if printed_curve is not curve else ""
+        stack = f" {provider}" if provider else ""
+        source = f"{curve.source}:{curve.first_line} {curve.benchmark}{stack}"
+        source = source if launch.imported else ""
         key = (curve.pattern, *ends, source, launch.program, "")
         links = curve.max_links(launch.hosts_of(curve))
         for suite_point in curve.points:
