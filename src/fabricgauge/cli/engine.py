@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabricgauge.cli.nearest import Verbs
+from fabricgauge.cli.nearest import VerbGroup
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fabricgauge.model.engine import Engine, Mpi
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]})
 def engine() -> None:
     """The measuring program, built against each MPI of the site."""
 

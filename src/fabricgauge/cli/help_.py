@@ -2,7 +2,7 @@
 
 import click
 
-from fabricgauge.cli.nearest import Verbs, unknown_verb
+from fabricgauge.cli.nearest import VerbGroup, unknown_verb
 from fabricgauge.cli.overview import overview
 
 
@@ -21,7 +21,7 @@ def help_(ctx: click.Context, /, verbs: tuple[str, ...]) -> None:
             ctx.fail(f"{context.command_path} has no verbs; see '{context.command_path} --help'")
         command = group.get_command(context, verb)
         if command is None:
-            words = group.words if isinstance(group, Verbs) else {}
+            words = group.words if isinstance(group, VerbGroup) else {}
             known = group.list_commands(context)
             ctx.fail(unknown_verb(verb, known, words, context.command_path))
         context = click.Context(command, info_name=verb, parent=context)

@@ -14,7 +14,7 @@ from fabricgauge.cli.lab_text import (
     status_text,
     summary_text,
 )
-from fabricgauge.cli.nearest import LabVerbs
+from fabricgauge.cli.nearest import LabGroup
 from fabricgauge.lab.fault_kinds import KINDS, ON_A_NODE
 from fabricgauge.lab.spec import LabSpec, NetworkSpec, numbered_nodes
 from fabricgauge.lab.state import load_complete, names
@@ -34,7 +34,7 @@ _name_option = click.option(
 _named_option = click.option("--name", metavar="NAME", help="The same as NAME without the option.")
 
 
-@click.group(cls=LabVerbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LabGroup, context_settings={"help_option_names": ["-h", "--help"]})
 def lab() -> None:
     """Make virtual clusters on this machine: namespaces as nodes, links with set rates, faults."""
 
@@ -150,7 +150,7 @@ def down(lab_names: tuple[str, ...], name: str | None, all_labs: bool) -> None:
 @lab.command()
 @_name_option
 @click.option("--list", "show", is_flag=True, help="Show the kinds of fault and the active faults.")
-@click.argument("kind", required=False, type=click.Choice(list(KINDS)))
+@click.argument("kind", required=False, metavar="[KIND]", type=click.Choice(list(KINDS)))
 @click.argument("node", required=False)
 @click.argument("network", required=False)
 @click.argument("value", required=False)

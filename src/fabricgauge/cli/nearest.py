@@ -105,7 +105,7 @@ OPTION_WORDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-class Verbs(click.Group):
+class VerbGroup(click.Group):
     """A group that answers an unknown verb or option with the meant one; ``words`` mean verbs."""
 
     words: dict[str, str] = {}  # noqa: RUF012 -- a table of the class
@@ -131,7 +131,7 @@ class Verbs(click.Group):
             raise unknown_option(error) from None
 
 
-class LabVerbs(Verbs):
+class LabGroup(VerbGroup):
     """The verbs of ``lab``."""
 
     words = LAB_WORDS

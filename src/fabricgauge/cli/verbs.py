@@ -12,7 +12,7 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.store import settings
 
 
-class Verbs(nearest.Verbs):
+class Verbs(nearest.VerbGroup):
     """A group that knows its verbs by name and imports a verb when it is called."""
 
     words = nearest.VERB_WORDS
