@@ -175,7 +175,14 @@ def _without_lab(request: MeasurementRequest) -> HostAccess:
 
 @contextmanager
 def own_lab(nodes: int, with_slurm: bool = False) -> Iterator[str]:
-    """Bring up a lab for this check alone. Labs that a killed check left are removed first."""
+    """Bring up a lab for this check alone, and use it."""
+    with made_lab(nodes, with_slurm) as name, lab_in_use(name):
+        yield name
+
+
+@contextmanager
+def made_lab(nodes: int, with_slurm: bool = False) -> Iterator[str]:
+    """Bring up a lab that several runs use in turn. Labs of killed checks are removed first."""
     for name in names():
         owner = name.removeprefix(_OWN_LAB_PREFIX)
         is_own = name.startswith(_OWN_LAB_PREFIX) and owner.isdigit()
@@ -184,8 +191,7 @@ def own_lab(nodes: int, with_slurm: bool = False) -> Iterator[str]:
     name = f"{_OWN_LAB_PREFIX}{os.getpid()}"
     up(LabSpec(name, numbered_nodes(nodes or DEFAULT_NODES), slurm=with_slurm))
     try:
-        with lab_in_use(name):
-            yield name
+        yield name
     finally:
         down(name)
 

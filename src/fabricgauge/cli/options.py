@@ -4,7 +4,7 @@ import functools
 import importlib
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -184,6 +184,16 @@ def refuse_unwritten_report(ctx: click.Context) -> None:
     is_stated = ctx.get_parameter_source("format") in stated
     if ctx.params["form"] != "plain" and is_stated and ctx.params.get("to") is None:
         raise UsageError("--for prints one line; leave --format out, and use -o FILE for a report")
+
+
+def require_program(command: Sequence[str]) -> None:
+    """Check that a user's command begins with a program, not with an option of another verb.
+
+    Raises:
+        UsageError: it begins with a dash.
+    """
+    if command[0].startswith("-"):
+        raise UsageError(f"no option {command[0]!r}; the program and its arguments come last")
 
 
 class Printing(msgspec.Struct, frozen=True):

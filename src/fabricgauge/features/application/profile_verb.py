@@ -36,6 +36,7 @@ def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> 
     The report follows the output of the program; `report` shows it again. The exit status is that
     of the program, or 3 if nothing was recorded.
     """
+    cli_options.require_program(command)
     from fabricgauge.cli.progress import progress_shown
     from fabricgauge.features.application import profile as app
 

@@ -63,6 +63,7 @@ def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> No
     from fabricgauge.features.application.scale_content import overall
     from fabricgauge.store.holding import run_lock
 
+    cli_options.require_program(command)
     request = cli_options.build_request({**options, "launches": None})
     from_files = cli_options.names_from_files(ctx)
     with (

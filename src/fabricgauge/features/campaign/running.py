@@ -12,7 +12,7 @@ import msgspec
 
 from fabricgauge.check.begin import open_run
 from fabricgauge.check.main_job import measure_and_judge
-from fabricgauge.check.target import own_lab, reach_hosts
+from fabricgauge.check.target import made_lab, reach_hosts
 from fabricgauge.features.campaign.campaign_file import Campaign, Part
 from fabricgauge.features.campaign.results import (
     RESULT_FILE,
@@ -87,7 +87,7 @@ def located(stated: MeasurementRequest, campaign: Campaign) -> Iterator[Measurem
         yield stated
         return
     nodes = stated.nodes or max(part.least_nodes for part in campaign.part)
-    with own_lab(nodes) as name:
+    with made_lab(nodes) as name:
         yield msgspec.structs.replace(stated, lab=name, nodes=0)
 
 
@@ -98,8 +98,7 @@ def request_of(part: Part, stated: MeasurementRequest) -> MeasurementRequest:
         "transport": part.transport, "mpi": part.mpi, "ppn": part.ppn, "launches": part.launches,
         "profile": part.profile,
     }  # fmt: skip
-    if part.tool:
-        stated = reset_fields(stated, ENGINE_ONLY)
+    stated = reset_fields(stated, ENGINE_ONLY if part.tool else ("tool_path",))
     return msgspec.structs.replace(
         stated, **{field: value for field, value in changed.items() if value}
     )
