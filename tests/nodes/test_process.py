@@ -144,6 +144,23 @@ def test_one_launch_is_ended_and_no_other(start: Start) -> None:
     assert other not in process.end_marked("")
 
 
+@pytest.mark.parametrize(
+    ("trap", "left"), [('rm "$1"; exit', False), ("", True)], ids=["ends by itself", "goes on"]
+)
+def test_a_marked_process_may_remove_its_file_and_is_killed_if_it_goes_on(
+    trap: str, left: bool, tmp_path: Path
+) -> None:
+    """Hydra's proxies leave a file in /tmp if nothing but SIGKILL reaches them."""
+    file, run = tmp_path / "file", f"test-polite-{os.getpid()}"
+    script = f"trap '{trap}' TERM; : >\"$1\"; while :; do sleep 0.02; done"
+    with subprocess.Popen(["sh", "-c", script, "sh", str(file)], env={MARKER: run}) as child:
+        while not file.exists():
+            time.sleep(0.01)
+        assert child.pid in process.end_marked(run)
+        child.wait(timeout=10)
+    assert file.exists() is left
+
+
 def test_empty_run_identity_ends_nothing(start: Start) -> None:
     start("/launch-01-1")
     assert process.end_marked("") == ()
